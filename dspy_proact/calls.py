@@ -35,6 +35,8 @@ class Call(Frozen):
     """All tokens written, reasoning included; None when the provider did not say."""
     cached_tokens: Tokens | None = None
     """Those of `prompt_tokens` that the provider read from its cache; None when it did not say."""
+    written_tokens: Tokens | None = None
+    """Those of them that it wrote to its cache, likewise."""
     finish_reason: str | None = None
     """`stop`, `length`, `content_filter`, `tool_call` or `error`; None when the call failed."""
     error: str | None = None
@@ -66,6 +68,10 @@ class CallObserver:
         """An attempt failed."""
 
 
+SIZES = (32_000, 100_000, 128_000, 200_000, 256_000, 272_000, 512_000)
+"""Tokens of a prompt above which some provider has other prices."""
+
+
 class Price(Frozen):
     """US dollars per token of one model; unknown is None with the reason, never 0."""
 
@@ -73,15 +79,48 @@ class Price(Frozen):
     completion: Dollars | None = None
     cached: Dollars | None = None
     """For prompt tokens that the provider reads from its cache; None where there is no price of its own for them."""
+    written: Dollars | None = None
+    """For prompt tokens that the provider writes to its cache, likewise."""
+    above: dict[int, "Price"] = Field(default_factory=dict[int, "Price"])
+    """Prices of a call whose prompt has more tokens than the key, which is one of `SIZES`."""
     reason: str | None = None
     """Why it is not known, or where it is from."""
 
-    def of(self, prompt: int, completion: int, cached: int = 0) -> float | None:
-        """US dollars for so many tokens, the cached ones among those of the prompt; None where it is not known."""
-        if self.prompt is None or self.completion is None:
+    def of(self, prompt: int, completion: int, cached: int = 0, written: int = 0, *, calls: int = 1) -> float | None:
+        """US dollars for so many tokens; None where it is not known.
+
+        Args:
+            prompt: Tokens of the prompt, cached and written ones among them.
+            completion: Tokens of the answer.
+            cached: Tokens that were read from the provider's cache.
+            written: Tokens that were written to it.
+            calls: How many calls the counts are those of; their prompts are of about one length.
+        """
+        tier = self._tier(prompt / max(calls, 1))
+        if tier.prompt is None or tier.completion is None:
             return None
-        read = self.prompt if self.cached is None else self.cached
-        return (prompt - cached) * self.prompt + cached * read + completion * self.completion
+        read = tier.prompt if tier.cached is None else tier.cached
+        write = tier.prompt if tier.written is None else tier.written
+        plain = prompt - cached - written
+        return plain * tier.prompt + cached * read + written * write + completion * tier.completion
+
+    def most(self, prompt: int, completion: int) -> float | None:
+        """US dollars that a call with at most so many tokens can cost; None where it is not known."""
+        costs = list[float]()
+        for tier in (self, *(tier for size, tier in self.above.items() if size < prompt)):
+            if tier.prompt is None or tier.completion is None:
+                return None
+            costs.append(prompt * max(tier.prompt, tier.written or 0.0) + completion * tier.completion)
+        return max(costs)
+
+    @property
+    def known(self) -> bool:
+        """Whether the price of every call is known."""
+        return all(None not in (tier.prompt, tier.completion) for tier in (self, *self.above.values()))
+
+    def _tier(self, prompt: float) -> "Price":
+        sizes = [size for size in self.above if prompt > size]
+        return self.above[max(sizes)] if sizes else self
 
 
 @dataclass(frozen=True)
@@ -117,35 +156,45 @@ class Usage:
         )
 
 
-@dataclass
 class CallTally:
-    """Calls of one role, counted one by one."""
+    """Calls of one role, counted one by one.
 
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
-    answered: int = 0
-    silent: int = 0
-    """Answers that came without token counts."""
+    Attributes:
+        calls: All of them.
+        answered: Those that were answered.
+        silent: Answers that came without token counts.
+    """
+
+    def __init__(self) -> None:
+        self.calls = self.answered = self.silent = 0
+        self._counts = dict[int, list[int]]()
+        """Calls and tokens of prompt, completion, cache reads and cache writes, by the size of the prompt."""
 
     def add(self, call: Call) -> None:
         """Count one more."""
+        prompt = call.prompt_tokens or 0
+        size = sum(prompt > size for size in SIZES)
+        counts = self._counts.setdefault(size, [0, 0, 0, 0, 0])
+        tokens = (prompt, call.completion_tokens or 0, call.cached_tokens or 0, call.written_tokens or 0)
+        for place, count in enumerate((1, *tokens)):
+            counts[place] += count
         self.calls += 1
-        self.prompt_tokens += call.prompt_tokens or 0
-        self.completion_tokens += call.completion_tokens or 0
-        self.cached_tokens += call.cached_tokens or 0
         if call.error is None:
             self.answered += 1
             self.silent += call.prompt_tokens is None or call.completion_tokens is None
 
     def usage(self, price: Price) -> Usage:
         """What they have used; the cost is not known where an answer came without token counts."""
-        usd, reason = price.of(self.prompt_tokens, self.completion_tokens, self.cached_tokens), price.reason
-        if usd is not None and self.silent:
-            usd, reason = None, f"{self.silent} of {self.answered} answers came without token counts"
-        tokens = (self.prompt_tokens, self.completion_tokens, self.cached_tokens)
-        return Usage(self.calls, *tokens, usd, reason if usd is None else None)
+        costs = [price.of(*tokens, calls=calls) for calls, *tokens in self._counts.values()]
+        _, prompt, completion, cached, _ = (sum(column) for column in zip([0] * 5, *self._counts.values(), strict=True))
+        usd, reason = None, price.reason
+        if self.silent and price.of(0, 0) is not None:
+            reason = f"{self.silent} of {self.answered} answers came without token counts"
+        elif price.of(0, 0) is not None:
+            known = [cost for cost in costs if cost is not None]
+            usd = sum(known, 0.0) if len(known) == len(costs) else None
+            reason = None if usd is not None else "no price is known for prompts of that length"
+        return Usage(self.calls, prompt, completion, cached, usd, reason)
 
 
 _collected: ContextVar[list[Call] | None] = ContextVar("dspy_proact_calls", default=None)

@@ -16,7 +16,7 @@ from dspy_proact.benchmarks.proactbench.programs import Assistant
 from dspy_proact.benchmarks.proactbench.tuning import HINT, PROPOSALS
 from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
 from dspy_proact.compile.assistant_compile import AssistantCompile
-from dspy_proact.compile.measured import Item, is_control
+from dspy_proact.compile.measured import Item
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import Card, CardNumber, CardUsage, Recipe
 from dspy_proact.programs import Row as CardRow
@@ -121,7 +121,7 @@ def of_phases(items: Sequence[Item], phases: Sequence[str]) -> list[Item]:
 
 def controls_among(items: Sequence[Item]) -> list[Item]:
     """The control turns."""
-    return [item for item in items if is_control(item)]
+    return [item for item in items if item.is_control]
 
 
 def last_message(item: Item) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 from server import Sent, Server
 
 from dspy_proact.compile.compile import Compile
-from dspy_proact.compile.cross_fit import CrossFit
 from dspy_proact.compile.folds import Fold
 from dspy_proact.compile.forecast import CompileObserver, Progress
 from dspy_proact.compile.optimizers import silenced
@@ -33,16 +32,14 @@ class Parts:
             return sent
 
         heard()
-        task = compiling.task(compiling.models)
         progress = Progress(CompileObserver(), compiling.forecast(), 0)
-        fit: CrossFit[Any, Any, Any, Any] = CrossFit(task, compiling.recipe, 8, progress)
-        results = fit._tested(task.start, task.items).results
+        start = compiling.tested(compiling.program, compiling.items)
         before, folds = heard(), list[tuple[Fold[Any], list[Sent]]]()
         with silenced():
-            for number, fold in enumerate(task.folds):
-                fit._fold(number, fold, results)
+            for fold in compiling.folds:
+                compiling.tested(compiling.tuned(fold.train, start, progress)[0], fold.test)
                 folds.append((fold, heard()))
-            fit._tuned(task.items, results, "all")
+            compiling.tuned(compiling.items, start, progress)
         return cls(before, folds, heard())
 
     @property

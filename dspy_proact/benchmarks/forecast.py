@@ -42,7 +42,7 @@ class RoleCalls:
                 prompt += count_tokens(model.name, call.messages)
                 few, many = (min(tokens, most or tokens) for tokens in call.tokens)
                 low, high = low + few, high + many
-        little, much = model.price.of(prompt, low), model.price.of(prompt, high)
+        little, much = (model.price.of(prompt, end, calls=calls) for end in (low, high))
         usd = (little, much) if little is not None and much is not None and not unknown else None
         return cls(calls + unknown, prompt, (low, high), usd, tokenizer_name(model.name), unknown)
 

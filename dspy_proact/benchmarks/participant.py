@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dspy_proact.calls import Price
-from dspy_proact.models import Model, decoding
+from dspy_proact.models import Model
 from dspy_proact.runs import RoleIdentity
 
 
@@ -64,8 +64,7 @@ class Participant:
     @property
     def overridden(self) -> tuple[str, ...]:
         """Decoding parameters that are not the preset's."""
-        preset = {} if self.embedded else decoding(self.model.name, self.model.role.writes)
-        sent = self.model.decoding
+        preset, sent = self.model.preset, self.model.decoding
         return tuple(
             sorted(name for name in preset.keys() | sent.keys() if preset.get(name, ...) != sent.get(name, ...))
         )

@@ -1,7 +1,6 @@
 """The program under test of any benchmark, compiled: tuned by one judge, tested out of fold by another."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from threading import Lock
@@ -9,24 +8,27 @@ from typing import Any
 
 import dspy
 
+from dspy_proact.benchmarks.ask import Ask
 from dspy_proact.benchmarks.benchmark import Benchmark, Start
 from dspy_proact.benchmarks.compiled import compiled_program
 from dspy_proact.benchmarks.evaluation import role_of
+from dspy_proact.benchmarks.own_file import located
 from dspy_proact.benchmarks.participant import fingerprint_of
 from dspy_proact.benchmarks.registry import benchmark_named
-from dspy_proact.compile.assistant_card import make_card
-from dspy_proact.compile.compile import Compile, models_of, require_unseen, suited
-from dspy_proact.compile.cross_fit import Compiled
-from dspy_proact.compile.folds import Fold, balanced_folds, split
+from dspy_proact.calls import collect_calls
+from dspy_proact.compile.card import assistant_card
+from dspy_proact.compile.compile import Compile, require_unseen, suited
+from dspy_proact.compile.folds import balanced_folds, split
 from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, guarded_at_most, mean_tokens
-from dspy_proact.compile.measured import Examined, Examiner, Item, Measured, guarded, is_control, mean_of, measured_of
-from dspy_proact.compile.proposer import SHOWN, Excerpts
-from dspy_proact.compile.training import Chosen, Training
-from dspy_proact.compile.tuning import Tuning, tamed
-from dspy_proact.errors import UsageError
-from dspy_proact.models import Gate, Model, ModelSpec
+from dspy_proact.compile.measured import Examined, Item, guarded, mean_of, measured_of, tokens_of
+from dspy_proact.compile.proposer import SHOWN
+from dspy_proact.compile.training import Chosen, Compiled, Training, side_by_side
+from dspy_proact.compile.tuning import Tuning
+from dspy_proact.errors import ContentError, UsageError
+from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import DataSource, Provenance, Recipe
 from dspy_proact.programs.artefact import Artefact, read_artefact
+from dspy_proact.programs.asking import ask_now, run_now
 from dspy_proact.runs import CaseSet, Scored, Settings
 
 NO_VERDICT = 0.5
@@ -87,31 +89,32 @@ class AssistantCompile(Compile):
         self.case_set = corpus if isinstance(corpus, CaseSet) else declared.read(corpus, self.settings, revision)
         units = self.tuning.units(self.case_set.cases)
         self.items = tuple(Item(case, units[case.key]) for case in self.case_set.cases)
-        self.strata = _strata(declared, self.tuning, strata, self.items)
-        chosen = [item for item in self.items if item.case.stratum in self.strata]
+        if wrong := [each for each in strata if each not in declared.strata]:
+            raise UsageError(f"{wrong[0]!r} is no {declared.nouns.stratum}; they are {', '.join(declared.strata)}")
+        named = strata or self.tuning.strata or {item.case.stratum for item in self.items}
+        self.strata = tuple(each for each in declared.strata if each in named)
+        chosen = self.chosen(self.items)
         recipe = suited(recipe or Recipe(), self.tuning, chosen, "assistant")
-        self._folds = balanced_folds(self.items, chosen, recipe.folds, recipe.seed, declared.nouns)
+        self.folds = balanced_folds(self.items, chosen, recipe.folds, recipe.seed, declared.nouns)
         self.measured = measured_of(declared, self.tuning, self.items, self.strata)
         self.guards = guarded(self.measured, margins or {}, self.items)
-        self._started = self._program(system_prompt, start)
-        self._begun = read_artefact(start).digest if start else None
-        self._judge = declared.judge(self.settings, Start())
-        spec, tested = ModelSpec.of(model), ModelSpec.of(judge)
-        named = {"assistant": (spec, role_of(declared, "assistant"))}
-        if self._judge is not None:
-            named["judge"] = tested, role_of(declared, "judge")
-            reporting = ModelSpec.of(report_judge).beside(tested)
-            named["report_judge"] = reporting, role_of(declared, "judge", "--report-judge")
-        super().__init__(models_of(named, proposer or (spec if self._judge is None else tested)), recipe, gate)
-
-    def _program(self, system_prompt: str | None, start: Path | None) -> Any:
-        """Where tuning starts; raises a `UsageError` where it has seen what is to be tested."""
         if start is not None and system_prompt is not None:
             raise UsageError("--start has a prompt of its own; leave --system-prompt out")
-        program = compiled_program(self.declared, self.settings, Start(system_prompt, start), "assistant")
+        program = compiled_program(declared, self.settings, Start(system_prompt, start), "assistant")
         if start is not None:
-            require_unseen(start, program.card, self._marks, f"these {self.declared.nouns.rows}")
-        return self.tuning.student(program)
+            require_unseen(start, program.card, self._marks, f"these {declared.nouns.rows}")
+        self.program, self._digest = self.tuning.student(program), read_artefact(start).digest if start else None
+        spec, tested = ModelSpec.of(model), ModelSpec.of(judge)
+        models = {"assistant": (spec, role_of(declared, "assistant"))}
+        self.judges = {"report_judge": declared.judge(self.settings, Start())}
+        if self.judges["report_judge"] is not None:
+            self.judges["judge"] = self.tuning.student(declared.judge(self.settings, Start()))
+            models["judge"] = tested, role_of(declared, "judge")
+            models["report_judge"] = (
+                ModelSpec.of(report_judge).beside(tested),
+                role_of(declared, "judge", "--report-judge"),
+            )
+        super().__init__(models, proposer or (tested if "judge" in models else spec), recipe, gate)
 
     @cached_property
     def _marks(self) -> frozenset[str]:
@@ -126,183 +129,148 @@ class AssistantCompile(Compile):
 
     @property
     def start(self) -> str:
-        """Of what the start says."""
-        return self._begun or fingerprint_of(self._started)
+        """Hash of the artefact, or of the program's requests."""
+        return self._digest or fingerprint_of(self.program)
 
     @property
     def identity_settings(self) -> dict[str, Any]:
-        """What is tuned for, what is kept, and the words of those who judge."""
-        judging = [fingerprint_of(self._judge)] if self._judge is not None else []
+        """What it is tuned for, its guards, and the prompts of the judges."""
+        judge = self.judges["report_judge"]
         return {
-            "benchmark": self.declared.name,
-            "settings": self.settings.model_dump(mode="json"),
             "strata": list(map(str, self.strata)),
             "guards": {guard.name: margin for guard, margin in self.guards},
-            "judging": [*judging, self.declared.control_prompt()],
+            "judging": [*([fingerprint_of(judge)] if judge is not None else []), self.declared.control_prompt()],
         }
-
-    def task(self, models: Mapping[str, Model]) -> "AssistantTask":
-        """The program, tuned by one judge and tested by another."""
-        width = self._gate.concurrency
-
-        def examiner(name: str, judge: Any) -> Examiner:
-            lm = models[name].lm if judge is not None else None
-            return Examiner(self.declared, self.tuning, self.settings, models["assistant"].lm, lm, judge, width)
-
-        once = None if self._judge is None else self.tuning.student(self.declared.judge(self.settings, Start()))
-        return AssistantTask(
-            self._started,
-            self.items,
-            self.recipe,
-            self.strata,
-            self._folds,
-            self.guards,
-            tuning=examiner("judge", once),
-            reporting=examiner("report_judge", self._judge),
-            proposer_lm=models["proposer"].lm,
-        )
-
-    def forecast(self) -> Forecast:
-        """What `run` takes at most, repairs and second questions apart; no call is made and nothing is written."""
-        answers = sum(map(self._tuned_at_most, [*(fold.train for fold in self._folds), self.items]))
-        reported, recipe = 2 * len(self.items), self.recipe
-        program, declared, cases = self._started, self.declared, [item.case for item in self.items]
-        asked = [self.tuning.calls(program, case) for case in cases]
-        known = [call for calls in asked for call in calls or ()]
-        questions = max(len(program.predictors()), *(len(calls or ()) for calls in asked))
-
-        def prompt() -> float:
-            bare = mean_tokens(self.models["assistant"], [list(call.messages) for call in known]) if known else 0.0
-            return bare + recipe.max_demos * (bare + _ASSUMED_WORDS)  # a demo is a case and its answer
-
-        longest = max((call.tokens[1] for call in known), default=_ASSUMED_WORDS)
-        roles = {
-            "assistant": RoleForecast(questions * (answers + reported), prompt, longest, self.models["assistant"].price)
-        }
-        if self._judge is not None:
-            graded = [declared.grade_calls(case, None, self._judge, self.settings) or () for case in cases]
-            calls = [call for each in graded for call in each]
-            for name, count in (("judge", answers), ("report_judge", reported)):
-                model, each = self.models[name], max(1, round(len(calls) / len(cases)))
-                told = partial(mean_tokens, model, [list(call.messages) for call in calls]) if calls else float
-                roles[name] = RoleForecast(
-                    each * count, told, max((call.tokens[1] for call in calls), default=0), model.price
-                )
-        shown = partial(min, prompt(), SHOWN / 3) if recipe.optimizer == "gepa" else float
-        roles["proposer"] = RoleForecast.of_proposer(self.models["proposer"], recipe, len(program.predictors()), shown)
-        chosen = [item for item in self.items if item.case.stratum in self.strata]
-        groups = len({item.group for item in chosen})
-        return Forecast(roles, self._gate.concurrency, len(chosen), groups, groups=declared.nouns.groups)
-
-    def _tuned_at_most(self, train: Sequence[Item]) -> int:
-        """Answers that an optimizer and the guards ask for at most on one training set."""
-        learn, compare = map(len, split([item for item in train if item.case.stratum in self.strata], self.recipe.seed))
-        controls = sum(is_control(item) for item in train)
-        looked_at = {item.key for guard, _ in self.guards for item in guard.guarded(train)}
-        # A search looks at control cases in every trial, and asks a teacher beside the student.
-        searched = self.recipe.trials * controls + learn * self.tuning.demos if self.recipe.optimizer == "search" else 0
-        return answers_at_most(self.recipe, learn, compare) + searched + guarded_at_most(self.recipe, len(looked_at))
-
-    def artefact(self, task: "AssistantTask", compiled: Compiled[Any, Any, Any], made: Provenance) -> Artefact:
-        """The program compiled on everything, and its card."""
-        card = make_card(self, task, compiled, made, self.models["assistant"].price)
-        return self.artefact_of(compiled.tuned, card)
-
-
-@dataclass(frozen=True)
-class AssistantTask:
-    """How a program is tuned to a corpus.
-
-    Args:
-        start: Where tuning starts.
-        items: Every case of the corpus, control cases among them.
-        recipe: Folds, seed and optimizer.
-        strata: Whose cases it is tuned on.
-        folds: Balanced by the cases that it is tuned on; what else a unit has goes with them.
-        guards: That are asked for, each with its margin.
-        tuning: Whose judge optimizers see.
-        reporting: Whose judge tests.
-        proposer_lm: Writes instructions.
-    """
-
-    start: Any
-    items: Sequence[Item]
-    recipe: Recipe
-    strata: Collection[str]
-    folds: Sequence[Fold[Item]]
-    guards: Sequence[tuple[Measured, float]]
-    tuning: Examiner
-    reporting: Examiner
-    proposer_lm: dspy.LM
-    role: str = "assistant"
-    excerpts: Excerpts = field(default_factory=lambda: Excerpts(SHOWN))
 
     def chosen(self, items: Sequence[Item]) -> list[Item]:
-        """Those that it is tuned on."""
+        """The items that it is tuned on."""
         return [item for item in items if item.case.stratum in self.strata]
 
+    def guarded(self, items: Sequence[Item]) -> list[Item]:
+        """The items that a guard measures."""
+        keys = {item.key for guard, _ in self.guards for item in guard.guarded(items)}
+        return [item for item in items if item.key in keys]
+
+    def inputs(self, item: Item) -> Mapping[str, Any]:
+        """Inputs of the program at a case."""
+        return self.declared.inputs(item.case.view)
+
     def training(self, train: Sequence[Item], before: Mapping[str, Examined]) -> "AssistantTraining":
-        """The cases of the chosen strata in two parts; what the reporting judge found before is not looked at."""
+        """The cases of the chosen strata in two parts; the reporting judge's results are not used."""
         del before
-        learn, compare = split(self.chosen(train), self.recipe.seed)
-        units = {item.unit for item in compare}
-        controls = [item for item in train if is_control(item) and item.unit in units]
-        items = [*learn, *compare, *controls]
-        return AssistantTraining(
-            student=self.start.deepcopy(),
-            learn=[self.example(item) for item in learn],
-            compare=[self.example(item) for item in compare],
-            groups={item.key: item.group for item in items},
-            task_lm=self.tuning.assistant_lm,
-            proposer_lm=self.proposer_lm,
-            proposal=self.tuning.tuning.proposal("assistant"),
-            width=self.tuning.width,
-            excerpts=self.excerpts,
-            items={item.key: item for item in items},
-            train=train,
-            controls=[self.example(item) for item in controls],
-            examiner=self.tuning,
-            guards=self.guards,
-        )
+        return AssistantTraining(self, train)
 
-    def example(self, item: Item) -> dspy.Example:
-        """The inputs of the program, and the key."""
-        inputs = {name: tamed(value) for name, value in self.tuning.declared.inputs(item.case.view).items()}
-        return dspy.Example(key=item.key, **inputs).with_inputs(*inputs)
-
-    def finished(self, chosen: Chosen[Any], training: Any) -> Any:
+    def finished(self, chosen: Chosen, training: Any) -> Any:
         """The program that was chosen."""
         del training
         return chosen.program
 
     def test(self, tuned: Any, item: Item) -> Examined:
-        """What the reporting judge finds."""
-        return self.reporting.examine(tuned, item)
+        """The answer with the reporting judge's grade."""
+        return self.examine(tuned, item, "report_judge")
 
     def score(self, results: Mapping[str, Examined], items: Sequence[Item]) -> float | None:
         """Mean score at cases of the chosen strata."""
         return mean_of([results[item.key].score for item in self.chosen(items)])
 
+    def examine(self, program: Any, item: Item, judge: str = "judge") -> Examined:
+        """A program's answer at a case with the grade of a judge; `no_answer` of the tuning is graded likewise."""
+        prediction = None
+        with collect_calls() as calls:
+            try:
+                with dspy.context(trace=None), located(self.declared, "program"):
+                    ask = Ask.in_compile(program, self.models["assistant"].lm, self.settings)
+                    prediction = run_now(ask(**self.inputs(item)))
+                    answer = self.declared.answer_of(prediction)
+            except ContentError:
+                answer = self.tuning.no_answer
+        scored = None if answer is None else self.grade(item, answer, judge)
+        words = None if prediction is None or answer is None else self.tuning.words(answer)
+        return Examined(answer, scored, tokens_of(calls), words, prediction)
 
-@dataclass(frozen=True)
-class AssistantTraining(Training[Any]):
-    """Cases to learn from and to compare on, and control cases of the units that are compared on."""
+    def examine_all(self, program: Any, items: Sequence[Item]) -> dict[str, Examined]:
+        """A program at cases side by side, graded by the tuning judge; by key, in their order."""
+        found = side_by_side([partial(self.examine, program, item) for item in items], self.width)
+        return {item.key: each for item, each in zip(items, found, strict=True)}
 
-    items: Mapping[str, Item]
-    """All of these, by key; what is hidden of any other case is out of reach."""
-    train: Sequence[Item]
-    """What guards look at."""
-    controls: Sequence[dspy.Example]
-    examiner: Examiner
-    """With the tuning judge."""
-    guards: Sequence[tuple[Measured, float]]
-    _graded: dict[tuple[str, str], Scored[Any] | None] = field(default_factory=dict, repr=False, compare=False)
-    _turn: Lock = field(default_factory=Lock, repr=False, compare=False)
+    def grade(self, item: Item, answer: Any, judge: str = "judge") -> Scored[Any] | None:
+        """The grade of an answer; None where the verdict cannot be read."""
+        lm = self.models[judge].lm if judge in self.models else None
+        ask = Ask(self.judges.get(judge), lm, self.settings, ask_now)
+        try:
+            # Grading is no step of the program, so it is in no trace.
+            with dspy.context(lm=lm, trace=None), located(self.declared, "grade"):
+                return run_now(self.declared.grade(item.case, answer, ask))
+        except ContentError:
+            return None
 
-    @property
-    def teacher(self) -> Any:
-        """Whose answers are shown."""
-        return self.examiner.tuning.teacher(self.student)
+    def forecast(self) -> Forecast:
+        """The most that `run` takes, without repairs and second questions; nothing is sent or written."""
+        answers = sum(map(self._tuned_at_most, [*(fold.train for fold in self.folds), self.items]))
+        reported, recipe, cases = 2 * len(self.items), self.recipe, [item.case for item in self.items]
+        asked = [self.tuning.calls(self.program, case) for case in cases]
+        known = [call for calls in asked for call in calls or ()]
+        predictors = len(self.program.predictors())
+        questions = max(predictors, *(len(calls or ()) for calls in asked))
+
+        def prompt() -> float:
+            bare = mean_tokens(self.models["assistant"], known)
+            return bare + recipe.max_demos * (bare + _ASSUMED_WORDS)  # a demo is a case and its answer
+
+        longest = max((call.tokens[1] for call in known), default=_ASSUMED_WORDS)
+        price = self.models["assistant"].price
+        roles = {"assistant": RoleForecast(questions * (answers + reported), prompt, longest, price)}
+        judge = self.judges["report_judge"]
+        if judge is not None:
+            graded = [self.declared.grade_calls(case, None, judge, self.settings) or () for case in cases]
+            calls = [call for each in graded for call in each]
+            longest, each = max((call.tokens[1] for call in calls), default=0), max(1, round(len(calls) / len(cases)))
+            for name, count in (("judge", answers), ("report_judge", reported)):
+                model = self.models[name]
+                roles[name] = RoleForecast(each * count, partial(mean_tokens, model, calls), longest, model.price)
+        shown = partial(min, prompt(), SHOWN / 3) if recipe.optimizer == "gepa" else float
+        roles["proposer"] = RoleForecast.of_proposer(self.models["proposer"], recipe, predictors, shown)
+        chosen = self.chosen(self.items)
+        groups = len({item.group for item in chosen})
+        return Forecast(roles, self.width, len(chosen), groups, groups=self.declared.nouns.groups)
+
+    def _tuned_at_most(self, train: Sequence[Item]) -> int:
+        """The most answers that an optimizer and the guards ask for on one training set."""
+        learn, compare = map(len, split(self.chosen(train), self.recipe.seed))
+        controls = sum(item.is_control for item in train)
+        # A search looks at control cases in every trial, and asks a teacher beside the student.
+        searched = self.recipe.trials * controls + learn * self.tuning.demos if self.recipe.optimizer == "search" else 0
+        guarded = guarded_at_most(self.recipe, len(self.guarded(train)))
+        return answers_at_most(self.recipe, learn, compare) + searched + guarded
+
+    def artefact(self, compiled: Compiled, made: Provenance) -> Artefact:
+        """The program compiled on everything, and its card."""
+        return self.artefact_of(compiled.tuned, assistant_card(self, compiled, made))
+
+
+class AssistantTraining(Training):
+    """Cases to learn from and to compare on, and as watched examples the control cases of the units compared on.
+
+    Args:
+        compiling: Its judge that tunes is asked.
+        train: Cases of a training set.
+        parts: Those to learn from and to compare on; cases of the chosen strata in two parts where None.
+    """
+
+    def __init__(
+        self,
+        compiling: AssistantCompile,
+        train: Sequence[Item],
+        parts: tuple[Sequence[Item], Sequence[Item]] | None = None,
+    ):
+        learn, compare = parts or split(compiling.chosen(train), compiling.recipe.seed)
+        units = {item.unit for item in compare}
+        controls = [item for item in train if item.is_control and item.unit in units]
+        super().__init__(compiling, compiling.program.deepcopy(), learn, compare, controls)
+        self.compiling, self.train = compiling, train
+        self.teacher = self.tuning.teacher(self.student)
+        self._graded: dict[tuple[str, str], Scored[Any] | None] = {}
+        self._turn = Lock()
 
     def pool(self) -> Sequence[dspy.Example]:
         """Answers of the teacher that are a full pass, of programs that ask one question.
@@ -310,23 +278,17 @@ class AssistantTraining(Training[Any]):
         As many cases are tried at once as examples are missing, so that none is tried in vain.
         """
         teacher, examples = self.teacher or self.student, list[dspy.Example]()
-        left, best = [self.items[each.key] for each in self.learn], self.examiner.declared.labels[0]
+        left, best = list(self.learn), self.compiling.declared.labels[0]
         (signature, *further) = (each.signature for each in teacher.predictors())
-        asked = {each.key: each for each in self.learn}
         while not further and left and len(examples) < _POOL:
             tried, left = left[: _POOL - len(examples)], left[_POOL - len(examples) :]
-            examined = self.examiner.examine_all(teacher, tried)
-            for item in tried:
-                found = examined[item.key]
+            examined = self.compiling.examine_all(teacher, [self.items[example.key] for example in tried])
+            for example in tried:
+                found = examined[example.key]
                 if found.scored and found.scored.label == best and found.prediction is not None:
                     said = {name: found.prediction[name] for name in signature.output_fields}
-                    examples.append(dspy.Example(augmented=True, **asked[item.key].inputs().toDict(), **said))
+                    examples.append(dspy.Example(augmented=True, **example.inputs().toDict(), **said))
         return examples
-
-    @property
-    def watched(self) -> Sequence[dspy.Example]:
-        """The control cases."""
-        return self.controls
 
     def harm(self, example: dspy.Example, prediction: dspy.Prediction) -> float | None:
         """What an answer to a control case lacks of a full score."""
@@ -334,11 +296,19 @@ class AssistantTraining(Training[Any]):
         return scored and 1 - scored.score
 
     def broken(self, program: Any) -> tuple[str, ...]:
-        """Guards that it does not keep against the student; what cannot be measured is kept."""
-        if not self.guards:
+        """Guards that it breaks, compared with the student; what cannot be measured breaks none."""
+        if not self.compiling.guards:
             return ()
         before, after = self._at_start, self._examined(program)
-        return tuple(guard.name for guard, margin in self.guards if guard.is_broken(self.train, before, after, margin))
+        guards = self.compiling.guards
+        return tuple(guard.name for guard, margin in guards if guard.is_broken(self.train, before, after, margin))
+
+    @cached_property
+    def _at_start(self) -> Mapping[str, Examined]:
+        return self._examined(self.student)
+
+    def _examined(self, program: Any) -> Mapping[str, Examined]:
+        return self.compiling.examine_all(program, self.compiling.guarded(self.train))
 
     def score(self, example: dspy.Example, prediction: dspy.Prediction) -> float:
         """The tuning judge's, in [0, 1], higher is better."""
@@ -348,48 +318,29 @@ class AssistantTraining(Training[Any]):
     def is_worth_showing(self, example: dspy.Example, prediction: dspy.Prediction) -> bool:
         """Whether it is a full pass."""
         scored = self._scored(example, prediction)
-        return scored is not None and scored.label == self.examiner.declared.labels[0]
+        return scored is not None and scored.label == self.compiling.declared.labels[0]
 
     def feedback(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
         """What may be told of the answer."""
-        scored, tuning = self._scored(example, prediction), self.examiner.tuning
+        scored = self._scored(example, prediction)
         if scored is None:
-            return tuning.unread
-        answer = self.examiner.declared.answer_of(prediction)
-        return tuning.feedback(self.items[example.key].case, answer, scored)
+            return self.tuning.unread
+        answer = self.compiling.declared.answer_of(prediction)
+        return self.tuning.feedback(self.items[example.key].case, answer, scored)
 
     def shortfall(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
         """The answer with what may be told of it."""
-        answer, told = self.examiner.declared.answer_of(prediction), self.feedback(example, prediction)
-        return self.examiner.tuning.shortfall(self.items[example.key].case, answer, told)
-
-    @cached_property
-    def _at_start(self) -> Mapping[str, Examined]:
-        return self._examined(self.student)
-
-    def _examined(self, program: Any) -> Mapping[str, Examined]:
-        """A program at every case that a guard looks at."""
-        keys = {item.key for guard, _ in self.guards for item in guard.guarded(self.train)}
-        return self.examiner.examine_all(program, [item for item in self.train if item.key in keys])
+        answer, told = self.compiling.declared.answer_of(prediction), self.feedback(example, prediction)
+        return self.tuning.shortfall(self.items[example.key].case, answer, told)
 
     def _scored(self, example: dspy.Example, prediction: dspy.Prediction) -> Scored[Any] | None:
         """Graded once, for score and feedback."""
-        answer = self.examiner.declared.answer_of(prediction)
+        answer = self.compiling.declared.answer_of(prediction)
         place = example.key, answer.model_dump_json()
         with self._turn:
             if place in self._graded:
                 return self._graded[place]
-        found = self.examiner.grade(self.items[example.key], answer)
+        found = self.compiling.grade(self.items[example.key], answer)
         with self._turn:
             self._graded[place] = found
         return found
-
-
-def _strata(
-    declared: Benchmark[Any, Any], tuning: Tuning, named: Sequence[str], items: Sequence[Item]
-) -> tuple[str, ...]:
-    """Those that it is tuned for, in the order of reports; raises a `UsageError` for one that there is not."""
-    if wrong := [each for each in named if each not in declared.strata]:
-        raise UsageError(f"{wrong[0]!r} is no {declared.nouns.stratum}; they are {', '.join(declared.strata)}")
-    there = {item.case.stratum for item in items}
-    return tuple(each for each in declared.strata if each in (named or tuning.strata or there))

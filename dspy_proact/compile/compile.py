@@ -1,22 +1,26 @@
-"""A compile as a value: checked before the first call, done in a folder, and gone on with by the same."""
+"""A compile as a value: checked before the first call, run in a folder, and resumed by the same call."""
 
 import asyncio
 import signal
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
+
+import dspy
 
 from dspy_proact.benchmarks.benchmark import Benchmark
-from dspy_proact.calls import Usage
-from dspy_proact.compile.cross_fit import Compiled, CrossFit, Task
-from dspy_proact.compile.folds import Grouped
+from dspy_proact.calls import Call, Usage, collect_calls
+from dspy_proact.compile.folds import Fold
 from dspy_proact.compile.forecast import CompileObserver, Forecast, Progress
-from dspy_proact.compile.optimizers import silenced
-from dspy_proact.compile.tuning import Tuning
+from dspy_proact.compile.optimizers import choose, silenced
+from dspy_proact.compile.proposer import SHOWN, Excerpts
+from dspy_proact.compile.training import Chosen, Compiled, Tested, Training, side_by_side
+from dspy_proact.compile.tuning import Tuning, tamed
 from dspy_proact.errors import Halt, Interrupted, UsageError
 from dspy_proact.kept import COMPILE_CLAIM as CLAIM
 from dspy_proact.kept import Claim, Claimed, Identified, now, versions
@@ -29,13 +33,8 @@ from dspy_proact.switch import Switch
 
 PROPOSER = Role("proposer", "--proposer", "verdict", proposer.answer)
 """Who writes instructions for a compile."""
-Named = Mapping[str, tuple[ModelSpec, Role]]
-"""The models of a compile by what each is asked for, with their roles; the one under tuning stands first."""
 COMPILES = Path("compiles")
-"""Where compiles are done unless a person says otherwise."""
-_RECORD = "record.jsonl"
-_VERSIONED = ("optuna", "gepa")
-"""Packages that decide what a compile ends in, beside those of every run."""
+"""Default parent of the folders of compiles."""
 
 
 class CompileIdentity(Identified):
@@ -45,15 +44,15 @@ class CompileIdentity(Identified):
     models: dict[str, ModelIdentity]
     recipe: Recipe
     settings: dict[str, Any]
-    """Of what is compiled alone, as JSON."""
+    """Of the kind of compile, as JSON."""
     data: str
     """sha256."""
     start: str
-    """Hash of what the start is."""
+    """Hash of the start."""
 
 
 class CompileClaim(Claimed[CompileIdentity]):
-    """`compile.json`: whose the folder is, and which data were meant, so that resuming does not move on to newer."""
+    """`compile.json`: whose the folder is, and its data, so that resuming does not move on to newer ones."""
 
     data: DataSource
 
@@ -66,15 +65,18 @@ class Finished:
     """The artefact."""
     artefact: Artefact
     paid: int
-    """Requests that were sent by this command; the rest stood in the record."""
+    """Requests that this command sent; the others were in the record."""
 
 
 class Compile(ABC):
     """What the compiles of all programs have in common.
 
+    A subclass sets the attributes below, then calls this constructor.
+
     Args:
-        models: By what each is asked for, the one under tuning first.
-        recipe: How it is done.
+        models: With their roles, by what each is asked for.
+        proposed_by: Model that writes instructions.
+        recipe: How the compile is done.
         gate: Of all its models.
 
     Raises:
@@ -82,19 +84,41 @@ class Compile(ABC):
     """
 
     role: ClassVar[ProgramRole]
-    """Of what is compiled: the name of folder and file."""
+    """Of the program that is compiled; the name of its model, its folder and its file."""
     declared: Benchmark[Any, Any]
     settings: Settings
     """Of the benchmark."""
+    tuning: Tuning
+    items: Sequence[Any]
+    """To learn from and to test on."""
+    folds: Sequence[Fold[Any]]
+    """Each item is tested once; no unit is on both sides."""
+    program: Any
+    """Where tuning starts, and what is tested before; it is never changed."""
 
-    def __init__(self, models: Named, recipe: Recipe, gate: Gate | None):
-        self.recipe, self._named, self._gate = recipe, models, gate or Gate()
+    def __init__(
+        self,
+        models: Mapping[str, tuple[ModelSpec, Role]],
+        proposed_by: ModelSpec | str,
+        recipe: Recipe,
+        gate: Gate | None,
+    ):
+        self.recipe, self._gate, self.excerpts = recipe, gate or Gate(), Excerpts(SHOWN)
+        self._named = {**models, "proposer": (ModelSpec.of(proposed_by), PROPOSER)}
         self.models = self._open(None)
+
+    def _open(self, record: Record | None) -> Mapping[str, Model]:
+        return {name: open_model(spec, role, self._gate, record=record) for name, (spec, role) in self._named.items()}
 
     @property
     def same_judge(self) -> bool:
         """Whether one model tunes and reports."""
         return "report_judge" in self.models and self.models["judge"].name == self.models["report_judge"].name
+
+    @property
+    def width(self) -> int:
+        """Items at once."""
+        return self._gate.concurrency
 
     @property
     @abstractmethod
@@ -107,24 +131,45 @@ class Compile(ABC):
         """Hash of where tuning starts."""
 
     @property
-    def identity_settings(self) -> dict[str, Any]:
-        """What decides this compile beside models, recipe, data and start; JSON."""
-        return {}
-
     @abstractmethod
-    def task(self, models: Mapping[str, Model]) -> Task[Any, Any, Any, Any]:
-        """What is tuned, by these models."""
+    def identity_settings(self) -> dict[str, Any]:
+        """What else decides this compile, as JSON."""
 
     @abstractmethod
     def forecast(self) -> Forecast:
-        """What `run` takes at most; no call is made and nothing is written."""
+        """The most that `run` takes; no call is made and nothing is written."""
 
     @abstractmethod
-    def artefact(self, task: Any, compiled: Compiled[Any, Any, Any], made: Provenance) -> Artefact:
-        """What is written of what came of a task, with what it was made."""
+    def inputs(self, item: Any) -> Mapping[str, Any]:
+        """Inputs of the program at an item."""
+
+    @abstractmethod
+    def training(self, train: Sequence[Any], before: Mapping[str, Any]) -> Training:
+        """One training set, with the test results of its items before; no other item is in reach."""
+
+    @abstractmethod
+    def finished(self, chosen: Chosen, training: Any) -> Any:
+        """What is shipped and tested, made of the program that was chosen on a training set."""
+
+    @abstractmethod
+    def test(self, tuned: Any, item: Any) -> Any:
+        """Test result of an item; a failure of content is a result."""
+
+    @abstractmethod
+    def score(self, results: Mapping[str, Any], items: Sequence[Any]) -> float | None:
+        """Mean score of a fold's test items, in [0, 1], higher is better; None without any."""
+
+    @abstractmethod
+    def artefact(self, compiled: Compiled, made: Provenance) -> Artefact:
+        """The file of what was compiled."""
+
+    def example(self, item: Any) -> dspy.Example:
+        """The inputs of the program, and the key."""
+        inputs = {name: tamed(value) for name, value in self.inputs(item).items()}
+        return dspy.Example(key=item.key, **inputs).with_inputs(*inputs)
 
     def artefact_of(self, program: Any, card: Card, **reading: Any) -> Artefact:
-        """The file of a program that was compiled, with its card and how its verdicts are read."""
+        """The file of a compiled program, with its card and how its verdicts are read."""
         states = states_of(program)
         return Artefact(
             signature=signature_of(program, states),
@@ -140,11 +185,12 @@ class Compile(ABC):
     @cached_property
     def identity(self) -> CompileIdentity:
         """What must be equal for two commands to be the same compile."""
+        settings = {"benchmark": self.declared.name, "settings": self.settings.model_dump(mode="json")}
         return CompileIdentity(
             program=self.role,
             models={name: model.identity for name, model in self.models.items()},
             recipe=self.recipe,
-            settings=self.identity_settings,
+            settings=settings | self.identity_settings,
             data=self.data.sha256,
             start=self.start,
         )
@@ -170,7 +216,7 @@ class Compile(ABC):
         return self._run(out, observer or CompileObserver(), Switch())
 
     async def arun(self, out: str | Path | None = None, observer: CompileObserver | None = None) -> Finished:
-        """Async version of `run`, in threads of its own. Cancelled, it drops what is in flight, then ends."""
+        """Async version of `run`, in its own threads. When cancelled, it drops what is in flight, then ends."""
         observer, switch = observer or CompileObserver(), Switch()
         compiling = asyncio.create_task(asyncio.to_thread(self._run, out, observer, switch))
         with orderly_interrupt(switch, observer.interrupted):
@@ -191,26 +237,35 @@ class Compile(ABC):
         with claim.held(self.identity) as claimed:
             if claimed is None:
                 claim.write(CompileClaim(identity=self.identity, data=self.data))
-            record = Record(folder / _RECORD)
+            record = Record(folder / "record.jsonl")
             try:
                 with record, self._interruptible(switch, observer), silenced():
-                    task, compiled = self._compiled(record, folder, observer)
+                    task, compiled = self._recorded(record, folder, observer)
                     switch.check()
             except Halt:
                 if claimed is None and not record.answers:
                     claim.leave(*folder.iterdir())
                 raise
-            artefact = self.artefact(task, compiled, self._provenance())
+            made = Provenance(
+                models=self.identity.models,
+                recipe=self.recipe,
+                start=self.start,
+                data=self.data,
+                embedded=any(model.embedded for model in self.models.values()),
+                versions=versions("optuna", "gepa"),  # which decide the outcome, beside the packages of every run
+                created=now(),
+            )
+            artefact = task.artefact(compiled, made)
             path = folder / f"{self.role}.json"
             write_artefact(path, artefact)
             return Finished(path, artefact, record.paid)
 
-    def _compiled(
-        self, record: Record, folder: Path, observer: CompileObserver
-    ) -> tuple[Task[Any, Any, Any, Any], Compiled[Any, Any, Any]]:
+    def _recorded(self, record: Record, folder: Path, observer: CompileObserver) -> tuple[Self, Compiled]:
+        """A copy of this compile whose models answer from a record, and its outcome."""
         progress = Progress(observer, self.forecast(), len(record.answers))
-        models = self._open(record)
-        prices = {model.role.name: model.price for model in models.values()}
+        task = copy(self)
+        task.models, task.excerpts = self._open(record), Excerpts(SHOWN)
+        prices = {model.role.name: model.price for model in task.models.values()}
 
         def count(answered: Answered) -> None:
             spent = [Usage.of([call], prices[call.role]).usd or 0.0 for call in answered.calls]
@@ -218,26 +273,65 @@ class Compile(ABC):
 
         record.on_answer = count
         try:
-            task, gate = self.task(models), self._gate
-            return task, CrossFit(task, self.recipe, gate.concurrency, progress, folder, gate.switch).compiled()
+            return task, task._cross_fit(progress, folder)
         finally:
             wait_for(record.settled())
-            for model in models.values():
+            for model in task.models.values():
                 wait_for(model.aclose())
 
-    def _open(self, record: Record | None) -> dict[str, Model]:
-        return {name: open_model(spec, role, self._gate, record=record) for name, (spec, role) in self._named.items()}
+    def _cross_fit(self, progress: Progress, folder: Path) -> Compiled:
+        """Test the start; then, side by side, tune on all but each fold and test on it, and tune on everything."""
+        before = self.tested(self.program, self.items)
 
-    def _provenance(self) -> Provenance:
-        return Provenance(
-            models=self.identity.models,
-            recipe=self.recipe,
-            start=self.start,
-            data=self.data,
-            embedded=any(model.embedded for model in self.models.values()),
-            versions=versions(*_VERSIONED),
-            created=now(),
+        def in_fold(fold: Fold[Any], journal: Path) -> Tested:
+            return self.tested(self.tuned(fold.train, before, progress, journal)[0], fold.test)
+
+        def ending_all(part: Callable[[], Any]) -> Any:
+            """A failure ends the other parts before they pay on for nothing."""
+            try:
+                return part()
+            except Exception:
+                self._gate.switch.pull(Interrupted("another part of the compile failed"))
+                raise
+
+        parts: list[Callable[[], Any]] = [
+            partial(in_fold, fold, folder / f"study-fold-{number}.log") for number, fold in enumerate(self.folds, 1)
+        ]
+        parts.append(partial(self.tuned, self.items, before, progress, folder / "study-all.log"))
+        found: list[Tested]
+        *found, (tuned, chosen) = side_by_side([partial(ending_all, part) for part in parts], len(parts))
+        results = {key: result for each in found for key, result in each.results.items()}
+        after = Tested(
+            {item.key: results[item.key] for item in self.items}, tuple(call for each in found for call in each.calls)
         )
+        scores = (self.score(each.results, fold.test) for each, fold in zip(found, self.folds, strict=True))
+        return Compiled(tuned, chosen, before, after, tuple(scores))
+
+    def tuned(
+        self, train: Sequence[Any], before: Tested, progress: Progress, journal: Path | None = None
+    ) -> tuple[Any, Chosen]:
+        """What comes of a training set, and the candidates among which it was chosen.
+
+        Args:
+            train: Its items.
+            before: Test results of the start; those of other items are not read.
+            progress: Is told of candidates.
+            journal: File of a search's study; None for no file.
+        """
+        training = self.training(train, {item.key: before.results[item.key] for item in train})
+        chosen = choose(training, self.recipe, journal, progress)
+        return self.finished(chosen, training), chosen
+
+    def tested(self, tuned: Any, items: Sequence[Any]) -> Tested:
+        """Test items side by side."""
+
+        def test(item: Any) -> tuple[Any, list[Call]]:
+            with collect_calls() as calls:
+                return self.test(tuned, item), calls
+
+        found = side_by_side([partial(test, item) for item in items], self.width)
+        results = {item.key: result for item, (result, _) in zip(items, found, strict=True)}
+        return Tested(results, tuple(call for _, calls in found for call in calls if call.role == self.role))
 
     @contextmanager
     def _interruptible(self, switch: Switch, observer: CompileObserver) -> Generator[None]:
@@ -261,13 +355,8 @@ class Compile(ABC):
             signal.signal(signal.SIGINT, before)
 
 
-def models_of(named: Named, proposed_by: ModelSpec | str) -> Named:
-    """The models of a compile, with the one that writes instructions."""
-    return {**named, "proposer": (ModelSpec.of(proposed_by), PROPOSER)}
-
-
-def suited(recipe: Recipe, tuning: Tuning, items: Sequence[Grouped], role: ProgramRole) -> Recipe:
-    """The recipe with no more folds than there are units, and without worked examples where there are none.
+def suited(recipe: Recipe, tuning: Tuning, items: Sequence[Any], role: ProgramRole) -> Recipe:
+    """The recipe with no more folds than there are units, and without demos where the benchmark has none.
 
     Raises:
         UsageError: The optimizer works by worked examples that nobody has.

@@ -5,21 +5,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from dspy_proact.benchmarks.forecast import SECONDS
 from dspy_proact.calls import CallObserver, Price
 from dspy_proact.models import Model, count_tokens
 from dspy_proact.programs import Optimizer, Recipe
+from dspy_proact.runs import ExpectedCall
 
 PROPOSALS: Mapping[Optimizer, int] = {"labeled": 0, "bootstrap": 0, "miprov2": 40, "gepa": 100, "search": 3}
-"""What an optimizer asks of its proposer in one compile, about; GEPA's grow with its trials."""
-_FURTHER = 3
-"""Candidates beyond the trials that an optimizer may come up with: without demos, with labelled ones, unshuffled."""
-_REFLECTED = 3
-"""Examples in a question of GEPA's."""
-_PROPOSED = (3000, 500)
-"""Tokens of a question to a proposer and of its answer, about."""
+"""About how often an optimizer asks its proposer in one compile; GEPA's questions grow with its trials."""
 
 
 @dataclass(frozen=True)
@@ -40,18 +34,14 @@ class RoleForecast:
     def of_proposer(
         cls, model: Model, recipe: Recipe, predictors: int = 1, shown: Callable[[], float] = lambda: 0.0
     ) -> "RoleForecast":
-        """That of the proposer's calls in a whole compile, about; a search asks for each predictor by itself.
+        """About what the proposer is asked in a whole compile; a search asks for each predictor by itself.
 
-        Args:
-            model: Who proposes.
-            recipe: By which optimizer.
-            predictors: Of the program.
-            shown: Tokens of the inputs of an example, where they are long; GEPA shows those of three.
+        A question has about 3,000 tokens, without the `shown` ones of long inputs (GEPA shows three examples), and its
+        answer 500.
         """
-        prompt, completion = _PROPOSED
         each = PROPOSALS[recipe.optimizer] * (predictors if recipe.optimizer == "search" else 1)
-        examples = _REFLECTED if recipe.optimizer == "gepa" else 0
-        return cls(each * (recipe.folds + 1), lambda: prompt + examples * shown(), completion, model.price)
+        examples = 3 if recipe.optimizer == "gepa" else 0
+        return cls(each * (recipe.folds + 1), lambda: 3000 + examples * shown(), 500, model.price)
 
     @cached_property
     def prompt_tokens(self) -> int:
@@ -66,12 +56,12 @@ class RoleForecast:
     @property
     def usd(self) -> float | None:
         """US dollars of all calls; None where the price is not known."""
-        return self.price.of(self.prompt_tokens, self.completion_tokens)
+        return self.price.of(self.prompt_tokens, self.completion_tokens, calls=self.calls)
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """The most that a compile takes; what stands in the record is not asked again, so that it is often far less."""
+    """The most that a compile takes; often far less, as answers in the record are not asked for again."""
 
     roles: Mapping[str, RoleForecast]
     """By what each model is asked for."""
@@ -82,8 +72,7 @@ class Forecast:
     group_count: int
     """Groups of these, within which they are not independent."""
     smallest_gain: float | None = None
-    """The gain that these items show in at least four compiles of five; None where none may be claimed, or that is not
-    known."""
+    """Gain that these items show in at least four compiles of five; None where it is unknown or may not be claimed."""
     groups: str = "groups"
     """What several groups are called."""
 
@@ -131,14 +120,14 @@ def answers_at_most(recipe: Recipe, learn: int, compare: int) -> int:
 
 
 def guarded_at_most(recipe: Recipe, count: int) -> int:
-    """Answers that guards ask for on one training set, with so many to a program: its start and every candidate."""
-    return count * (recipe.trials + _FURTHER + 1)
+    """Answers that guards ask for on one training set, with so many to each program."""
+    return count * (recipe.trials + 4)  # the start, and the candidates without demos, with labelled ones, unshuffled
 
 
-def mean_tokens(model: Model, prompts: Sequence[Sequence[Mapping[str, Any]]]) -> float:
-    """Of the messages of some prompts, by the model's tokenizer."""
-    counts = [count_tokens(model.name, messages) for messages in prompts]
-    return sum(counts) / len(counts)
+def mean_tokens(model: Model, calls: Sequence[ExpectedCall]) -> float:
+    """Mean prompt of some calls, by the model's tokenizer; 0 without calls."""
+    counts = [count_tokens(model.name, call.messages) for call in calls]
+    return sum(counts) / len(counts) if counts else 0.0
 
 
 @dataclass(frozen=True)

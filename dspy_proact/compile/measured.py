@@ -1,24 +1,19 @@
-"""How a program is examined, and what is measured of it beside its score: rows of its card, which guards may keep."""
+"""What is measured of a program at each case: the rows of its card, which guards may protect."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from statistics import fmean
 from typing import Any
 
 import dspy
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.ask import Ask
 from dspy_proact.benchmarks.benchmark import Benchmark
-from dspy_proact.benchmarks.own_file import located
-from dspy_proact.calls import Call, collect_calls
-from dspy_proact.compile.training import side_by_side
+from dspy_proact.calls import Call
 from dspy_proact.compile.tuning import Tuning
-from dspy_proact.errors import ContentError, UsageError
-from dspy_proact.programs.asking import ask_now, run_now
+from dspy_proact.errors import UsageError
 from dspy_proact.programs.card import Unit
-from dspy_proact.runs import CONTROL, Case, Scored, Settings
+from dspy_proact.runs import CONTROL, Case, Scored
 
 MARGINS: Mapping[str, float] = {"length": 0.20, "tokens": 0.50}
 """By which part of what they were the words of an answer may grow, and its tokens, the prompt's included."""
@@ -45,10 +40,10 @@ class Item:
         """What cases share that are not independent."""
         return self.case.group
 
-
-def is_control(item: Item) -> bool:
-    """Whether nothing is to be gained there."""
-    return item.case.stratum == CONTROL
+    @property
+    def is_control(self) -> bool:
+        """Whether only an answer is wanted there."""
+        return self.case.stratum == CONTROL
 
 
 @dataclass(frozen=True)
@@ -73,50 +68,6 @@ class Examined:
     def harm(self) -> float | None:
         """At a control case, what is lacking of a full score; None where that is not known."""
         return self.scored and 1 - self.scored.score
-
-
-@dataclass(frozen=True)
-class Examiner:
-    """A model that answers, and a judge on another."""
-
-    declared: Benchmark[Any, Any]
-    tuning: Tuning
-    settings: Settings
-    assistant_lm: dspy.LM
-    judge_lm: dspy.LM | None
-    judge: Any
-    width: int = 1
-    """Cases at once."""
-
-    def examine(self, program: Any, item: Item) -> Examined:
-        """What a program answers at a case, and its grade; no answer is graded where the benchmark says so."""
-        prediction = None
-        with collect_calls() as calls:
-            try:
-                with dspy.context(trace=None), located(self.declared, "program"):
-                    ask = Ask.in_compile(program, self.assistant_lm, self.settings)
-                    prediction = run_now(ask(**self.declared.inputs(item.case.view)))
-                    answer = self.declared.answer_of(prediction)
-            except ContentError:
-                answer = self.tuning.no_answer
-        scored = None if answer is None else self.grade(item, answer)
-        words = None if prediction is None or answer is None else self.tuning.words(answer)
-        return Examined(answer, scored, tokens_of(calls), words, prediction)
-
-    def examine_all(self, program: Any, items: Sequence[Item]) -> dict[str, Examined]:
-        """Examine cases side by side; by key, in their order."""
-        found = side_by_side([partial(self.examine, program, item) for item in items], self.width)
-        return {item.key: each for item, each in zip(items, found, strict=True)}
-
-    def grade(self, item: Item, answer: Any) -> Scored[Any] | None:
-        """The grade of an answer; None where the verdict cannot be read."""
-        ask = Ask(self.judge, self.judge_lm, self.settings, ask_now)
-        try:
-            # A grading is no step of the program's, so that it is in no trace.
-            with dspy.context(lm=self.judge_lm, trace=None), located(self.declared, "grade"):
-                return run_now(self.declared.grade(item.case, answer, ask))
-        except ContentError:
-            return None
 
 
 @dataclass(frozen=True)

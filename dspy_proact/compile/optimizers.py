@@ -25,7 +25,7 @@ from dspy_proact.benchmarks.participant import fingerprint_of
 from dspy_proact.compile.forecast import Progress
 from dspy_proact.compile.proposer import Excerpts, TamedAdapter, TamedJSONAdapter
 from dspy_proact.compile.search import search
-from dspy_proact.compile.training import Candidate, Chosen, P, Training, instructions_of, rank, side_by_side
+from dspy_proact.compile.training import Candidate, Chosen, Training, instructions_of, side_by_side
 from dspy_proact.models.dspy_internals import InstructionProposer, grounded_proposer
 from dspy_proact.programs import Optimizer, Recipe
 
@@ -33,7 +33,7 @@ _NO_END = 10**9
 """Errors after which DSPy would give up: failures that matter end a compile by themselves."""
 
 
-def choose(training: Training[P], recipe: Recipe, journal: Path | None, progress: Progress) -> Chosen[P]:
+def choose(training: Training, recipe: Recipe, journal: Path | None, progress: Progress) -> Chosen:
     """The best candidate of the recipe's optimizer that keeps the guards; the student where no other does."""
     settings = {"adapter": TamedAdapter(), "max_errors": _NO_END, "disable_history": True, "trace": None}
     with dspy.context(lm=training.task_lm, **settings):
@@ -47,9 +47,8 @@ def choose(training: Training[P], recipe: Recipe, journal: Path | None, progress
         return _kept(training, tried, lambda _: tried)
 
 
-def _kept(
-    training: Training[P], tried: list[Candidate[P]], again: Callable[[Collection[int]], list[Candidate[P]]]
-) -> Chosen[P]:
+def _kept(training: Training, tried: list[Candidate], again: Callable[[Collection[int]], list[Candidate]]) -> Chosen:
+    """The best candidate that keeps the guards; `again` gives the candidates without some of them."""
     broken: dict[int, tuple[str, ...]] = {0: ()}
     while True:
         place = next(place for place in rank(tried) if not broken.get(place))
@@ -60,28 +59,33 @@ def _kept(
         tried = again([each for each, guards in broken.items() if guards])
 
 
-def _candidates(training: Training[P], found: Sequence[tuple[P, float]]) -> list[Candidate[P]]:
+def rank(candidates: Sequence[Candidate]) -> list[int]:
+    """Places of candidates, the best first: by share compared, score, harm, and the order of trying."""
+    worth = [(-each.share, -each.score, each.harm or 0.0) for each in candidates]
+    return sorted(range(len(candidates)), key=worth.__getitem__)
+
+
+def _candidates(training: Training, found: Sequence[tuple[Any, float]]) -> list[Candidate]:
     """The student, and what an optimizer found beside it."""
     said = fingerprint_of(training.student)
-    start = Candidate(training.student, mean_score(training, training.student))
+    start = Candidate(training.student, _mean_score(training, training.student))
     return [start, *(Candidate(program, score) for program, score in found if fingerprint_of(program) != said)]
 
 
-def mean_score(training: Training[P], program: P) -> float:
+def _mean_score(training: Training, program: Any) -> float:
     """Mean score of a program on the examples that candidates are compared on."""
     work = [partial(training.scored, program, example) for example in training.compare]
     return fmean(side_by_side(work, training.width))
 
 
-def _labeled(training: Training[P], recipe: Recipe) -> list[Candidate[P]]:
+def _labeled(training: Training, recipe: Recipe) -> list[Candidate]:
     if not training.labelled:
         return _candidates(training, [])
-    few_shot = dspy.LabeledFewShot(k=recipe.max_demos)
-    shown: Any = few_shot.compile(training.student, trainset=list(training.labelled))
-    return _candidates(training, [(shown, mean_score(training, shown))])
+    shown: Any = dspy.LabeledFewShot(k=recipe.max_demos).compile(training.student, trainset=list(training.labelled))
+    return _candidates(training, [(shown, _mean_score(training, shown))])
 
 
-def _bootstrap(training: Training[P], recipe: Recipe) -> list[Candidate[P]]:
+def _bootstrap(training: Training, recipe: Recipe) -> list[Candidate]:
     random_search = dspy.BootstrapFewShotWithRandomSearch(
         metric=_metric(training),
         max_bootstrapped_demos=recipe.max_demos,
@@ -99,7 +103,7 @@ def _bootstrap(training: Training[P], recipe: Recipe) -> list[Candidate[P]]:
     return _candidates(training, _scored(best.candidate_programs))
 
 
-def _miprov2(training: Training[P], recipe: Recipe) -> list[Candidate[P]]:
+def _miprov2(training: Training, recipe: Recipe) -> list[Candidate]:
     mipro = dspy.MIPROv2(
         metric=_metric(training),
         prompt_model=training.proposer_lm,
@@ -130,11 +134,7 @@ def _miprov2(training: Training[P], recipe: Recipe) -> list[Candidate[P]]:
 
 
 class _Proposer(InstructionProposer):  # pyright: ignore[reportGeneralTypeIssues]  # gepa's protocol is behind it
-    """DSPy's, shown nothing but text, and of long inputs an excerpt.
-
-    Args:
-        excerpts: Of inputs.
-    """
+    """DSPy's, shown nothing but text, and of long inputs an excerpt."""
 
     def __init__(self, excerpts: Excerpts):
         super().__init__(adapter=TamedJSONAdapter())
@@ -154,9 +154,19 @@ class _Proposer(InstructionProposer):  # pyright: ignore[reportGeneralTypeIssues
         return super().__call__(candidate, shown, components_to_update)
 
 
-def _gepa(training: Training[P], recipe: Recipe) -> list[Candidate[P]]:
+def _gepa(training: Training, recipe: Recipe) -> list[Candidate]:
+    def metric(
+        example: dspy.Example,
+        prediction: dspy.Prediction,
+        trace: Any = None,  # noqa: ARG001 - GEPA gives it
+        pred_name: str | None = None,  # noqa: ARG001 - likewise
+        pred_trace: Any = None,  # noqa: ARG001 - likewise
+    ) -> dspy.Prediction:
+        score, feedback = training.score(example, prediction), training.feedback(example, prediction)
+        return dspy.Prediction(score=score, feedback=feedback)
+
     gepa = dspy.GEPA(
-        metric=_reflective(training),
+        metric=metric,
         max_metric_calls=recipe.trials * len(training.compare),
         reflection_lm=training.proposer_lm,
         instruction_proposer=_Proposer(training.excerpts),
@@ -165,13 +175,12 @@ def _gepa(training: Training[P], recipe: Recipe) -> list[Candidate[P]]:
         use_merge=False,
         track_stats=True,
     )
-    student: Any = training.student  # a DSPy module, which its protocol cannot say
-    best: Any = gepa.compile(student, trainset=list(training.learn), valset=list(training.compare))
+    best: Any = gepa.compile(training.student, trainset=list(training.learn), valset=list(training.compare))
     found = best.detailed_results
     return _candidates(training, list(zip(found.candidates, found.val_aggregate_scores, strict=True)))
 
 
-_BY_NAME: Mapping[Optimizer, Callable[[Training[Any], Recipe], list[Candidate[Any]]]] = {
+_BY_NAME: Mapping[Optimizer, Callable[[Training, Recipe], list[Candidate]]] = {
     "labeled": _labeled,
     "bootstrap": _bootstrap,
     "miprov2": _miprov2,
@@ -179,7 +188,7 @@ _BY_NAME: Mapping[Optimizer, Callable[[Training[Any], Recipe], list[Candidate[An
 }
 
 
-def _metric(training: Training[P]) -> Callable[..., float | bool]:
+def _metric(training: Training) -> Callable[..., float | bool]:
     """As bootstrapping takes it: asked with a trace, it says whether the answer is worth a demo."""
 
     def metric(example: dspy.Example, prediction: dspy.Prediction, trace: Any = None) -> float | bool:
@@ -190,34 +199,17 @@ def _metric(training: Training[P]) -> Callable[..., float | bool]:
     return metric
 
 
-def _reflective(training: Training[P]) -> Callable[..., dspy.Prediction]:
-    """As GEPA takes it."""
-
-    def metric(
-        example: dspy.Example,
-        prediction: dspy.Prediction,
-        trace: Any = None,  # noqa: ARG001 - GEPA gives it
-        pred_name: str | None = None,  # noqa: ARG001 - likewise
-        pred_trace: Any = None,  # noqa: ARG001 - likewise
-    ) -> dspy.Prediction:
-        return dspy.Prediction(
-            score=training.score(example, prediction), feedback=training.feedback(example, prediction)
-        )
-
-    return metric
-
-
 def _scored(found: Sequence[Mapping[str, Any]]) -> list[tuple[Any, float]]:
     """What DSPy's optimizers leave behind; their scores are percentages."""
     return [(each["program"], each["score"] / 100) for each in found]
 
 
 UNANSWERED = (AdapterParseError, LMError)
-"""What MIPROv2 ends with where its proposer refuses or answers what cannot be read; the start is then all there is."""
+"""Errors of MIPROv2 where its proposer refuses or cannot be read; the start is then the only candidate."""
 
 
-class _Forgotten(WeakSet[object]):
-    """What tqdm knows of its bars: nothing, for it is not made for threads that begin bars and forget them."""
+class _Forgetful(WeakSet[object]):
+    """An empty set of progress bars: that of tqdm is not safe with several threads."""
 
     def add(self, item: object) -> None:
         """Forget it."""
@@ -226,37 +218,27 @@ class _Forgotten(WeakSet[object]):
         """It is forgotten."""
 
 
-def _in_turn(read: Callable[[Any], str]) -> Callable[[Any], str]:
-    """A reader of source code for one thread at a time.
-
-    Python 3.11 fails now and then where two threads parse at once, and MIPROv2 then proposes without the code.
-    """
-    turn = threading.Lock()
-
-    def in_turn(module: Any) -> str:
-        with turn:
-            return read(module)
-
-    return in_turn
-
-
 @contextmanager
 def silenced() -> Generator[None]:
-    """The optimizers' running commentary off: what they log, and what they print, progress bars among it.
+    """Turn off what the optimizers log and print, and make their parts safe with threads meanwhile.
 
-    What of them is not made for threads is mended meanwhile.
-
-    It holds for the whole process: whoever still has something to say keeps the stream that was there before.
+    It holds for the whole process: to print, use the stream that was there before.
     """
     loggers = [logging.getLogger(name) for name in ("dspy", "gepa", "optuna")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.ERROR)
     library: Any = tqdm.tqdm  # which does not declare the bars that it knows of
-    bars, library._instances = library._instances, _Forgotten()
+    bars, library._instances = library._instances, _Forgetful()
     proposer: Any = grounded_proposer
-    read = proposer.get_dspy_source_code
-    proposer.get_dspy_source_code = _in_turn(read)
+    read, turn = proposer.get_dspy_source_code, threading.Lock()
+
+    def in_turn(module: Any) -> str:
+        # Python 3.11 may fail where two threads parse at once, and MIPROv2 then proposes without the code.
+        with turn:
+            return read(module)
+
+    proposer.get_dspy_source_code = in_turn
     try:
         with (
             open(os.devnull, "w", encoding="utf-8") as nowhere,  # noqa: PTH123 - a device

@@ -14,7 +14,7 @@ from functools import partial
 from math import ceil, sqrt
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Generic
+from typing import Any
 
 import dspy
 import optuna
@@ -23,7 +23,7 @@ from optuna.storages.journal import JournalFileBackend
 
 from dspy_proact.compile.folds import shuffled
 from dspy_proact.compile.forecast import Progress
-from dspy_proact.compile.training import Candidate, P, Training, instructions_of, side_by_side, variant
+from dspy_proact.compile.training import Candidate, Training, instructions_of, side_by_side, variant
 from dspy_proact.errors import StageError, StorageFault
 from dspy_proact.programs import Recipe, ask_plainly
 
@@ -41,19 +41,11 @@ _SURE = 1.0
 """Standard errors by which the lead must exceed 0."""
 
 
-class Race(Generic[P]):
-    """Candidates on the examples that a training set compares on.
+class Race:
+    """Candidates on the examples that a training set compares on, in an order that the seed decides."""
 
-    Args:
-        training: Says what an answer is worth, and what it spoils.
-        seed: Of the order of the examples.
-
-    Attributes:
-        programs: Of the candidates, in the order of their entry.
-    """
-
-    def __init__(self, training: Training[P], seed: int):
-        self.programs: list[P] = []
+    def __init__(self, training: Training, seed: int):
+        self.programs: list[Any] = []
         self._training = training
         self._compared = in_turns(training.compare, training.groups, seed)
         self._groups = [training.groups[example.key] for example in self._compared]
@@ -61,7 +53,7 @@ class Race(Generic[P]):
         self._scores: list[list[float]] = []
         self._harms: list[list[float | None]] = []
 
-    def enter(self, program: P) -> int:
+    def enter(self, program: Any) -> int:
         """Take a candidate in; its place."""
         self.programs.append(program)
         self._scores.append([])
@@ -77,14 +69,14 @@ class Race(Generic[P]):
                 left = [each for each in left if not any(self._beats(rival, each, size) for rival in left)]
         return left
 
-    def candidates(self) -> list[Candidate[P]]:
+    def candidates(self) -> list[Candidate]:
         """All of them, in the order of their entry, as far as they came; those that never ran have score 0."""
         return [
             Candidate(program, fmean(scores) if scores else 0.0, self._harm(place), len(scores) / len(self._compared))
             for place, (program, scores) in enumerate(zip(self.programs, self._scores, strict=True))
         ]
 
-    def without(self, out: Collection[int]) -> list[Candidate[P]]:
+    def without(self, out: Collection[int]) -> list[Candidate]:
         """The candidates after a race without some of them: who was dropped for their sake may win now."""
         self.run([place for place in range(len(self.programs)) if place not in out])
         return self.candidates()
@@ -92,7 +84,7 @@ class Race(Generic[P]):
     def _try(self, places: Sequence[int], size: int) -> None:
         """Have candidates answer as many examples, and a like part of the watched ones, where they have not yet."""
         watched = self._watched[: ceil(len(self._watched) * size / len(self._compared))]
-        kinds: list[tuple[Callable[[P, dspy.Example], float | None], list[list[Any]], Sequence[dspy.Example]]] = [
+        kinds: list[tuple[Callable[[Any, dspy.Example], float | None], list[list[Any]], Sequence[dspy.Example]]] = [
             (self._training.scored, self._scores, self._compared[:size]),
             (self._training.harmed, self._harms, watched),
         ]
@@ -175,7 +167,7 @@ class _File(JournalFileBackend):
             yield from super().read_logs(log_number_from)
 
 
-def search(training: Training[P], recipe: Recipe, journal: Path | None, progress: Progress) -> Race[P]:
+def search(training: Training, recipe: Recipe, journal: Path | None, progress: Progress) -> Race:
     """A race of the candidates that the study asked for, the student first, each once.
 
     Args:
@@ -189,7 +181,11 @@ def search(training: Training[P], recipe: Recipe, journal: Path | None, progress
     pool = training.pool() if recipe.max_demos else ()
     draws = [_draw(pool, recipe.seed + place) for place in range(_DRAWS)]
     harm = bool(training.watched)
-    study = _study(harm, recipe.seed, journal)
+    study = optuna.create_study(
+        storage=None if journal is None else journal_at(journal),
+        directions=["maximize", "minimize"] if harm else ["maximize"],
+        sampler=optuna.samplers.TPESampler(seed=recipe.seed),
+    )
     study.enqueue_trial({"demos": 0} | dict.fromkeys(_names(len(instructions)), 0))
     race, places = Race(training, recipe.seed), dict[_Choice, int]()
     left: list[int] = []
@@ -210,15 +206,6 @@ def search(training: Training[P], recipe: Recipe, journal: Path | None, progress
     return race
 
 
-def _study(harm: bool, seed: int, journal: Path | None) -> optuna.Study:
-    """A seeded study of scores, and of harm where that is looked at, begun afresh; the same seed, the same trials."""
-    return optuna.create_study(
-        storage=None if journal is None else journal_at(journal),
-        directions=["maximize", "minimize"] if harm else ["maximize"],
-        sampler=optuna.samplers.TPESampler(seed=seed),
-    )
-
-
 def _choice(trial: optuna.Trial, instructions: Sequence[int], demos: int) -> _Choice:
     """Places of the instruction of each predictor and of a draw of demos, and how many of these."""
     named = zip(_names(len(instructions)), instructions, strict=True)
@@ -232,41 +219,33 @@ def _names(count: int) -> list[str]:
     return ["instruction", *(f"instruction_{place}" for place in range(2, count + 1))]
 
 
-def _instructions(training: Training[P]) -> list[list[str]]:
-    """By predictor the student's instruction, and one for each tip; what the proposer fails to word is left out."""
+def _instructions(training: Training) -> list[list[str]]:
+    """By predictor the student's instruction, then one for each tip, where the proposer gave one.
+
+    The proposer is shown the student's answers of the lowest scores, the lowest first.
+    """
+
+    def rated(example: dspy.Example) -> tuple[float, dspy.Example, dspy.Prediction] | None:
+        prediction = training.answered(training.student, example)
+        return None if prediction is None else (training.score(example, prediction), example, prediction)
+
+    answers = side_by_side([partial(rated, example) for example in training.learn], training.width)
+    lowest = sorted(filter(None, answers), key=lambda each: each[0])[:_SHOWN]
+    shown = [training.shortfall(example, prediction) for _, example, prediction in lowest]
+
+    def propose(start: str, tip: str) -> str | None:
+        propose = dspy.Predict(training.proposal.signature)
+        try:
+            with dspy.context(lm=training.proposer_lm, trace=None):
+                said = ask_plainly(propose, instruction=start or _NOTHING, shortfalls=shown, tip=tip)
+        except StageError:
+            return None
+        return said.improved_instruction.strip()
+
     starts, tips = instructions_of(training.student), training.proposal.tips
-    shown = _shortfalls(training)
-    asked = [(start, tip) for start in starts for tip in tips]
-    proposed = side_by_side(
-        [partial(_proposed, training, start or _NOTHING, shown, tip) for start, tip in asked], training.width
-    )
+    proposed = side_by_side([partial(propose, start, tip) for start in starts for tip in tips], training.width)
     worded = (proposed[place * len(tips) :][: len(tips)] for place in range(len(starts)))
     return [list(dict.fromkeys([start, *filter(None, texts)])) for start, texts in zip(starts, worded, strict=True)]
-
-
-def _proposed(training: Training[P], start: str, shown: list[str], tip: str) -> str | None:
-    propose = dspy.Predict(training.proposal.signature)
-    try:
-        with dspy.context(lm=training.proposer_lm, trace=None):
-            said = ask_plainly(propose, instruction=start, shortfalls=shown, tip=tip)
-    except StageError:
-        return None
-    return said.improved_instruction.strip()
-
-
-def _shortfalls(training: Training[P]) -> list[str]:
-    """What may be told of the student's answers of the lowest scores, the lowest first."""
-    work = [partial(_rated, training, example) for example in training.learn]
-    rated = [each for each in side_by_side(work, training.width) if each]
-    return [
-        training.shortfall(example, prediction)
-        for _, example, prediction in sorted(rated, key=lambda each: each[0])[:_SHOWN]
-    ]
-
-
-def _rated(training: Training[P], example: dspy.Example) -> tuple[float, dspy.Example, dspy.Prediction] | None:
-    prediction = training.answered(training.student, example)
-    return None if prediction is None else (training.score(example, prediction), example, prediction)
 
 
 def _draw(pool: Sequence[dspy.Example], seed: int) -> list[dspy.Example]:

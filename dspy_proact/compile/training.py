@@ -1,36 +1,22 @@
-"""What an optimizer works with: a student, examples of a training set, and what an answer to one of them is worth."""
+"""One training set of a compile, the candidates that an optimizer tried on it, and what a whole compile found."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import dspy
 
-from dspy_proact.compile.proposer import Excerpts
+from dspy_proact.calls import Call
 from dspy_proact.errors import Halt, StageError
 from dspy_proact.switch import HEARTBEAT
 
+if TYPE_CHECKING:
+    from dspy_proact.compile.compile import Compile
 
-class Program(Protocol):
-    """What can be tuned: a DSPy module with predictors, which raises a `StageError` where it has no answer."""
-
-    def predictors(self) -> list[Any]:
-        """Its predictors, in the order in which it asks them."""
-        ...
-
-    def deepcopy(self) -> Self:
-        """A copy that shares nothing."""
-        ...
-
-    def __call__(self, **inputs: Any) -> dspy.Prediction:
-        """The answer to an example's inputs."""
-        ...
-
-
-P = TypeVar("P", bound=Program)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -43,73 +29,66 @@ class Proposal:
     """What each further candidate is to try."""
 
 
-@dataclass(frozen=True)
-class Training(ABC, Generic[P]):
+class Training(ABC):
     """One training set, divided; no unit is on both sides.
 
-    An example holds inputs of the program and one opaque key. Whatever else is known of it is looked up by the key.
+    An example holds the inputs of the program and one opaque key. Everything else is looked up by the key.
+
+    Args:
+        compiling: Its compile.
+        student: Where tuning starts; it is never changed.
+        learn: Items to learn from.
+        compare: Items to compare candidates on.
+        watched: Items on which the harm of candidates is measured.
     """
 
-    student: P
-    """Where tuning starts; it stays as it is."""
-    learn: Sequence[dspy.Example]
-    """To learn from."""
-    compare: Sequence[dspy.Example]
-    """To compare candidates on."""
-    groups: Mapping[str, str]
-    """What examples share that are not independent, by key."""
-    task_lm: dspy.LM
-    proposer_lm: dspy.LM
-    proposal: Proposal
-    width: int
-    """Examples at once."""
-    excerpts: Excerpts
-    """Cuts the inputs that a proposer is shown."""
+    teacher: Any = None
+    """Whose answers become demos; None where the student teaches itself."""
+    labelled: Sequence[dspy.Example] = ()
+    """The examples to learn from, answered by people; empty where nobody answered them."""
+
+    def __init__(
+        self, compiling: "Compile", student: Any, learn: Sequence[Any], compare: Sequence[Any], watched: Any = ()
+    ):
+        self.student = student
+        self.items: Mapping[str, Any] = {item.key: item for item in [*learn, *compare, *watched]}
+        self.groups = {key: item.group for key, item in self.items.items()}
+        self.learn, self.compare, self.watched = (
+            [compiling.example(item) for item in items] for items in (learn, compare, watched)
+        )
+        self.task_lm, self.proposer_lm = compiling.models[compiling.role].lm, compiling.models["proposer"].lm
+        self.tuning, self.width, self.excerpts = compiling.tuning, compiling.width, compiling.excerpts
+        self.proposal = self.tuning.proposal(compiling.role)
 
     @abstractmethod
     def score(self, example: dspy.Example, prediction: dspy.Prediction) -> float:
-        """What an answer is worth, in [0, 1], higher is better."""
+        """Score of an answer, in [0, 1], higher is better."""
 
     @abstractmethod
     def feedback(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
         """What a proposer may be told of an answer."""
 
-    def is_worth_showing(self, example: dspy.Example, prediction: dspy.Prediction) -> bool:  # noqa: ARG002 - for those with demos
-        """Whether an answer is fit to be a demo; none is where the program is shown none."""
-        return False
-
+    @abstractmethod
     def shortfall(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
         """What a proposer may be told of an answer that it has not seen."""
-        return self.feedback(example, prediction)
 
-    @property
-    def labelled(self) -> Sequence[dspy.Example]:
-        """The examples to learn from, answered by people; none where nobody has answered them."""
-        return ()
+    @abstractmethod
+    def is_worth_showing(self, example: dspy.Example, prediction: dspy.Prediction) -> bool:
+        """Whether an answer is fit to be a demo."""
 
-    @property
-    def teacher(self) -> P | None:
-        """Whose answers are shown as demos; None where the student teaches itself."""
-        return None
+    @abstractmethod
+    def broken(self, program: Any) -> tuple[str, ...]:
+        """Guards that a program breaks, compared with the student."""
 
     def pool(self) -> Sequence[dspy.Example]:
-        """Answered examples for the search to draw demos from."""
+        """Answered examples from which the search draws demos."""
         return self.labelled
 
-    @property
-    def watched(self) -> Sequence[dspy.Example]:
-        """Examples on which a candidate's harm is looked at."""
-        return ()
-
     def harm(self, example: dspy.Example, prediction: dspy.Prediction) -> float | None:
-        """What an answer to a watched example spoils, in [0, 1], lower is better; None where that is not known."""
+        """Harm of an answer to a watched example, in [0, 1], lower is better; None where it is not known."""
         raise NotImplementedError
 
-    def broken(self, program: P) -> tuple[str, ...]:  # noqa: ARG002 - for those that have guards
-        """Guards that a program does not keep against the student."""
-        return ()
-
-    def answered(self, program: P, example: dspy.Example) -> dspy.Prediction | None:
+    def answered(self, program: Any, example: dspy.Example) -> dspy.Prediction | None:
         """A program's answer; None where it has none that can be used."""
         try:
             with dspy.context(lm=self.task_lm, trace=None):
@@ -117,35 +96,35 @@ class Training(ABC, Generic[P]):
         except StageError:
             return None
 
-    def scored(self, program: P, example: dspy.Example) -> float:
-        """What a program's answer is worth; no answer is worth nothing."""
+    def scored(self, program: Any, example: dspy.Example) -> float:
+        """Score of a program's answer; 0 without an answer."""
         prediction = self.answered(program, example)
         return 0.0 if prediction is None else self.score(example, prediction)
 
-    def harmed(self, program: P, example: dspy.Example) -> float | None:
-        """What a program's answer to a watched example spoils."""
+    def harmed(self, program: Any, example: dspy.Example) -> float | None:
+        """Harm of a program's answer to a watched example."""
         prediction = self.answered(program, example)
         return None if prediction is None else self.harm(example, prediction)
 
 
-def instructions_of(program: Program) -> list[str]:
-    """What it tells its model to do, by predictor; of its first its own word, which is empty where nothing is told."""
+def instructions_of(program: Any) -> list[str]:
+    """Instruction of each predictor; that of the first as the program gives it, empty where there is none."""
     first, *further = (each.signature.instructions for each in program.predictors())
     return [getattr(program, "instruction", first), *further]
 
 
-def variant(program: P, instruction: str | Sequence[str | None] | None, demos: Sequence[dspy.Example]) -> P:
-    """A copy with these demos to its first predictor, and another instruction where one is given.
+def variant(program: Any, instruction: str | Sequence[str | None] | None, demos: Sequence[dspy.Example]) -> Any:
+    """A copy with other demos in its first predictor, and other instructions.
 
     Args:
-        program: It stays as it is.
-        instruction: Of the first predictor, or one for each; None for what stands there.
+        program: It is not changed.
+        instruction: Of the first predictor, or one for each predictor; None keeps the present one.
         demos: As they are shown.
     """
     made = program.deepcopy()
     predictors = made.predictors()
-    told = [instruction] if isinstance(instruction, str) or instruction is None else instruction
-    for predictor, each in zip(predictors, told, strict=False):
+    given = [instruction] if isinstance(instruction, str) or instruction is None else instruction
+    for predictor, each in zip(predictors, given, strict=False):
         if each is not None:
             predictor.signature = predictor.signature.with_instructions(each)
     predictors[0].demos = list(demos)
@@ -153,49 +132,77 @@ def variant(program: P, instruction: str | Sequence[str | None] | None, demos: S
 
 
 @dataclass(frozen=True)
-class Candidate(Generic[P]):
-    """A program that an optimizer tried, on what it compared candidates on."""
+class Candidate:
+    """A program that an optimizer tried, on the items that candidates are compared on."""
 
-    program: P
+    program: Any
     score: float
     """Mean, in [0, 1], higher is better."""
     harm: float | None = None
-    """Mean over the watched examples, in [0, 1], lower is better; None where that was not looked at."""
+    """Mean over the watched examples, in [0, 1], lower is better; None where it was not measured."""
     share: float = 1.0
-    """Of the examples on which it was compared before it was dropped, in (0, 1]."""
+    """Share of the examples that it was compared on before it was dropped, in (0, 1]."""
 
 
 @dataclass(frozen=True)
-class Chosen(Generic[P]):
-    """What came of one training set."""
+class Chosen:
+    """The candidates of one training set, and the chosen one."""
 
-    tried: tuple[Candidate[P], ...]
+    tried: tuple[Candidate, ...]
     """The student first, then the others in the order of trying."""
     place: int
-    """Of the best one that keeps the guards; that of the student where no other does."""
+    """Of the best candidate that keeps the guards; of the student where no other does."""
     broken: dict[int, tuple[str, ...]]
-    """Guards that candidates do not keep, by place; only those that were looked at."""
+    """Guards that candidates break, by place; only of those that were tested."""
 
     @property
-    def program(self) -> P:
+    def program(self) -> Any:
         """The chosen one."""
         return self.tried[self.place].program
 
 
-def rank(candidates: list[Candidate[P]]) -> list[int]:
-    """Places of candidates, the best first: by share compared, score, harm, and the order of trying."""
-    worth = [(-each.share, -each.score, each.harm or 0.0) for each in candidates]
-    return sorted(range(len(candidates)), key=worth.__getitem__)
+@dataclass(frozen=True)
+class Tested:
+    """Test results of every item."""
+
+    results: Mapping[str, Any]
+    """By key, in the order of the items."""
+    calls: tuple[Call, ...]
+    """Of the program under test."""
 
 
-T = TypeVar("T")
+@dataclass(frozen=True)
+class Compiled:
+    """The outcome of a compile."""
+
+    tuned: Any
+    """On all items."""
+    chosen: Chosen
+    """The candidates among which it was chosen."""
+    before: Tested
+    """By the start."""
+    after: Tested
+    """Each item by a program that never saw its unit."""
+    fold_scores: tuple[float | None, ...]
+    """Of each fold's program on its test items."""
+
+    def numbers(self, items: Sequence[Any], number: Callable[[Any], T | None]) -> tuple[list[T | None], list[T | None]]:
+        """A number of each item before and after, aligned; None where it has none."""
+        before, after = ([number(tested.results[item.key]) for item in items] for tested in (self.before, self.after))
+        return before, after
+
+    def both(self, items: Sequence[Any], number: Callable[[Any], T | None]) -> tuple[list[Any], list[T], list[T]]:
+        """The items that have a number before and after, and these numbers, aligned."""
+        rows = zip(items, *self.numbers(items, number), strict=True)
+        known = [(item, first, second) for item, first, second in rows if first is not None and second is not None]
+        return [row[0] for row in known], [row[1] for row in known], [row[2] for row in known]
 
 
 def side_by_side(work: Sequence[Callable[[], T]], width: int) -> list[T]:
-    """What each piece of work comes to, in their order; as many as the width at once, each in the caller's context.
+    """Results of the pieces of work, in their order; at most `width` run at once, each in the caller's context.
 
-    Where one fails no further one is begun, those that have begun are waited for, and the first failure in their order
-    is raised: before all, one that is no `Halt`, for it may be why the others were ended.
+    After a failure no further piece starts, and those that run are awaited. Raises the first failure in order; one
+    that is no `Halt` goes first, as it may be why the others were halted.
     """
     if min(width, len(work)) < 2:
         return [each() for each in work]

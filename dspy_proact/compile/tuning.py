@@ -1,8 +1,9 @@
 """What a benchmark says of its compiles, beside its declaration; every default suits any benchmark."""
 
-import re
+import hashlib
+import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -207,16 +208,15 @@ class Tuning:
         Raises:
             UsageError: `grade` puts none to it.
         """
-        heard = _Heard(None, None, self.settings, ask_now)
         try:
-            _run(self.declared.grade(case, answer, heard))
+            run_now(self.declared.grade(case, answer, _Listening(None, None, self.settings, ask_now)))
         except _Asked as asked:
-            return asked.inputs
+            return asked.args[0]
         raise UsageError(f"{self.declared.name}: `grade` asks no judge about the answer to {case.key!r}")
 
     def verdict(self, case: Case, answer: Any, prediction: dspy.Prediction) -> Scored[Any]:
         """The grading of an answer by what the judge said; raises a `StageError` where that cannot be read."""
-        return _run(self.declared.grade(case, answer, _Answered(prediction, None, self.settings, ask_now)))
+        return run_now(self.declared.grade(case, answer, _Answered(prediction, None, self.settings, ask_now)))
 
     def worked(self, item: GradedAnswer, inputs: dspy.Example, before: "Verdict | None") -> dspy.Example | None:
         """An example with what a judge that agrees with people would answer; None where nobody knows.
@@ -281,9 +281,6 @@ def graded_answers(
         mark: `Benchmark.mark`.
         of: sha256 of the cases.
     """
-    import hashlib
-    import json
-
     by_item: defaultdict[str, list[HumanGrade]] = defaultdict(list)
     for row in rows:
         by_item[row.item or row.case].append(row)
@@ -300,15 +297,13 @@ def graded_answers(
     return GradedAnswers(DataSource(name=name, sha256=sha256, rows=marks), tuple(items))
 
 
-class _Asked(Exception):  # noqa: N818 - no failure: it carries what was asked
-    def __init__(self, inputs: dict[str, Any]):
-        super().__init__("a judge is asked")
-        self.inputs = inputs
+class _Asked(Exception):  # noqa: N818 - no failure: its argument is what was asked
+    pass
 
 
 @dataclass(frozen=True)
-class _Heard(Ask):
-    """Raises what it is asked in place of asking."""
+class _Listening(Ask):
+    """Raises what it is asked."""
 
     async def __call__(self, **inputs: Any) -> dspy.Prediction:
         raise _Asked(inputs)
@@ -316,15 +311,11 @@ class _Heard(Ask):
 
 @dataclass(frozen=True)
 class _Answered(Ask):
-    """Answers with a prediction that exists, which stands in place of the program."""
+    """Answers with a prediction, which stands in place of the program."""
 
     async def __call__(self, **inputs: Any) -> dspy.Prediction:
         del inputs
         return self.program
-
-
-def _run(coroutine: Any) -> Any:
-    return run_now(coroutine)
 
 
 def tamed(value: Any) -> Any:
@@ -342,34 +333,3 @@ def tamed(value: Any) -> Any:
             return {name: tamed(each) for name, each in value.items()}
         case _:
             return value
-
-
-def texts_in(value: Any) -> list[str]:
-    """Every text in a value, in its order."""
-    match value:
-        case str():
-            return [value]
-        case BaseModel():
-            return [text for name in type(value).model_fields for text in texts_in(getattr(value, name))]
-        case list() | tuple():
-            return [text for each in value for text in texts_in(each)]
-        case dict():
-            return [text for each in value.values() for text in texts_in(each)]
-        case _:
-            return []
-
-
-_RUN = 8
-"""Words in a row that make an overlap."""
-
-
-def overlap(text: str, others: Iterable[str]) -> float:
-    """Share in [0, 1] of a text's runs of eight words that stand in one of the others; 0 where it has none."""
-    own = _runs(text)
-    seen = {run for other in others for run in _runs(other)} if own else set[tuple[str, ...]]()
-    return sum(run in seen for run in own) / len(own) if own else 0.0
-
-
-def _runs(text: str) -> list[tuple[str, ...]]:
-    words = re.findall(r"\w+", text.casefold())
-    return [tuple(words[place : place + _RUN]) for place in range(len(words) - _RUN + 1)]

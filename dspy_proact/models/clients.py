@@ -1,12 +1,16 @@
 """DSPy's and litellm's HTTP clients, held to what an endpoint may answer.
 
-A redirect is not followed: the key would go where the server points, and another server's answer would count. A body is
-read up to a bound, so that an endless one takes no memory. Usage that is no count, which self-hosted servers send, is
-left out; both clients would refuse the whole body.
+A redirect is not followed: the key would go where the server points, and another server's answer would count. An
+attempt sends one request, whatever litellm or an SDK under it would try again. A body is read up to a bound, also while
+it is unpacked, so that an endless one takes no memory. Usage that is no count, which self-hosted servers send, is left
+out; both clients would refuse the whole body.
 """
 
 import json
+import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import aclosing
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar
@@ -25,9 +29,12 @@ from dspy_proact.models.dspy_internals import (
 
 LONGEST = 16 * 2**20
 """Bytes of a body: five times what the longest answer that a model writes takes in JSON."""
+_PIECE = 2**16
 _USAGE_KEYS = ("usage", "usageMetadata")
 """Where the providers that DSPy reads itself put usage, at the top of a body."""
 T = TypeVar("T")
+_posted: ContextVar[set[str] | None] = ContextVar("dspy_proact_posted", default=None)
+"""Addresses to which the attempt that goes on by litellm has sent a request; a provider's log-in has its own."""
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
@@ -55,6 +62,20 @@ class RedirectError(WireError):
         super().__init__(f"the endpoint redirects to {location!r} (HTTP {status}); redirects are not followed")
 
 
+class RepeatedError(WireError):
+    """A client would send a request once more, which no limit would count."""
+
+    def __init__(self) -> None:
+        super().__init__("litellm tried to send the request again after a failure; it was not sent")
+
+
+class EncodingError(WireError):
+    """A body cannot be unpacked."""
+
+    def __init__(self, encoding: str):
+        super().__init__(f"the server sent a body as {encoding!r}, which was not asked for and cannot be unpacked")
+
+
 def _refuse_redirect(status: int, location: str | None) -> None:
     if 300 <= status < 400:
         raise RedirectError(status, location)
@@ -68,6 +89,19 @@ async def _bounded(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
         if size > LONGEST:
             raise OverlongError
         yield chunk
+
+
+async def _unpacked(chunks: AsyncIterator[bytes], encoding: str) -> AsyncGenerator[bytes]:
+    """The chunks of a gzip or zlib body, unpacked in pieces: a small one may become a thousand times as long."""
+    unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+    try:
+        async for packed in chunks:
+            yield unpack.decompress(packed, _PIECE)
+            while unpack.unconsumed_tail:
+                yield unpack.decompress(unpack.unconsumed_tail, _PIECE)
+        yield unpack.flush()
+    except zlib.error as error:
+        raise EncodingError(encoding) from error
 
 
 class LeanLM15(AsyncLM15Engine):
@@ -196,6 +230,18 @@ class ClosingLiteLLM(AsyncLiteLLMEngine):
     without a finish reason has the reason `stop`.
     """
 
+    async def complete(self, request: Request) -> Response:
+        """The answer to a request, which is sent once."""
+        _posted.set(set())
+        return await super().complete(request)
+
+    async def stream(self, request: Request) -> AsyncGenerator[Any]:
+        """The answer event by event; the request is sent once."""
+        _posted.set(set())
+        async with aclosing(super().stream(request)) as events:
+            async for event in events:
+                yield event
+
     async def aclose(self) -> None:
         """Close the engine and litellm's clients."""
         await super().aclose()
@@ -204,48 +250,74 @@ class ClosingLiteLLM(AsyncLiteLLMEngine):
 
 def bound_clients_of_litellm() -> None:
     """Hold litellm's asynchronous clients to the same bounds, in the whole process: it has no option for them."""
+    from litellm.llms.azure.common_utils import BaseAzureLLM
     from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
     from litellm.llms.openai.common_utils import BaseOpenAILLM
+    from litellm.llms.openai.openai import OpenAIChatCompletion
 
     if AsyncHTTPHandler.single_connection_post_request is not _send_once:
         AsyncHTTPHandler.single_connection_post_request = _send_once
         AsyncHTTPHandler.create_client = _bounding(AsyncHTTPHandler.create_client)
         BaseOpenAILLM._get_async_http_client = staticmethod(_bounding(BaseOpenAILLM._get_async_http_client))
+        # For several providers litellm drops its own `max_retries`; the SDK's default is two further requests.
+        OpenAIChatCompletion._get_openai_client = _without_retries(OpenAIChatCompletion._get_openai_client)
+        BaseAzureLLM.get_azure_openai_client = _without_retries(BaseAzureLLM.get_azure_openai_client)
 
 
 async def _send_once(*_: Any, **__: Any) -> httpx.Response:
-    """Replaces litellm's second request after a lost connection, which no limit would count: the failure stays."""
+    """Replaces litellm's second request after a lost connection: the failure stays."""
     raise  # noqa: PLE0704  it is called where the failure is handled
+
+
+def _without_retries(make: Any) -> Any:
+    @wraps(make)
+    def made(*args: Any, **options: Any) -> Any:
+        client = make(*args, **options)
+        client.max_retries = 0
+        return client
+
+    return made
 
 
 def _bounding(make: Any) -> Any:
     @wraps(make)
     def made(*args: Any, **options: Any) -> httpx.AsyncClient:
         client = make(*args, **options)
-        # A compressed body may become a thousand times as long after it was counted.
         client.headers["accept-encoding"] = "identity"
-        client.event_hooks = {**client.event_hooks, "response": [*client.event_hooks.get("response", ()), _bound]}
+        hooks = client.event_hooks
+        client.event_hooks = {"request": [*hooks["request"], _once], "response": [*hooks["response"], _bound]}
         return client
 
     return made
 
 
+async def _once(request: httpx.Request) -> None:
+    """Refuse a second request of an attempt to the same address."""
+    if request.method == "POST" and (posted := _posted.get()) is not None:
+        if str(request.url) in posted:
+            raise RepeatedError
+        posted.add(str(request.url))
+
+
 async def _bound(response: httpx.Response) -> None:
     _refuse_redirect(response.status_code, response.headers.get("location"))
     assert isinstance(response.stream, httpx.AsyncByteStream), "of an asynchronous client"
-    response.stream = _BoundedStream(response.stream)
+    response.stream = _BoundedStream(response.stream, response.headers.pop("content-encoding", "identity"))
     if "json" in response.headers.get("content-type", ""):
         response._content = _with_counts_only(await response.aread())
 
 
 class _BoundedStream(httpx.AsyncByteStream):
-    """The bounded body of an httpx response."""
+    """The body of an httpx response, unpacked and bounded."""
 
-    def __init__(self, inner: httpx.AsyncByteStream):
-        self._inner = inner
+    def __init__(self, inner: httpx.AsyncByteStream, encoding: str):
+        self._inner, self._encoding = inner, encoding
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return _bounded(aiter(self._inner))
+        chunks = aiter(self._inner)
+        if self._encoding not in ("identity", "gzip", "deflate"):
+            raise EncodingError(self._encoding)
+        return _bounded(chunks if self._encoding == "identity" else _unpacked(chunks, self._encoding))
 
     async def aclose(self) -> None:
         """Close the body that this one reads."""

@@ -64,14 +64,13 @@ class GatedEngine:
         """Answer one request as `complete` does, for a caller that holds a slot of the gate's."""
         request, number, inner = self._worded(request), 0, self._for_this_loop()
         most = self._most(request)
-        async with self.gate.turn(self.caller):
-            while True:
-                await self.gate.admit(most)
-                with _Attempt(self.gate, self.caller, most, number) as attempt:
-                    async with asyncio.timeout(self.gate.timeout):
-                        return attempt.answered(await inner.complete(request))
-                await self.gate.switch.pause(attempt.wait)
-                number += 1
+        while True:
+            await self.gate.admit(most)
+            with _Attempt(self.gate, self.caller, most, number) as attempt:
+                async with asyncio.timeout(self.gate.timeout):
+                    return attempt.answered(await inner.complete(request))
+            await self.gate.switch.pause(attempt.wait)
+            number += 1
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
         """Answer one request event by event; raises errors of `errors`.
@@ -82,7 +81,7 @@ class GatedEngine:
         """
         request, number, inner = self._worded(request), 0, self._for_this_loop()
         most = self._most(request)
-        async with self.gate.slots, self.gate.turn(self.caller):
+        async with self.gate.slots:
             while True:
                 await self.gate.admit(most)
                 with _Attempt(self.gate, self.caller, most, number) as attempt:
@@ -200,6 +199,7 @@ class _Attempt:
             prompt_tokens=prompt,
             completion_tokens=completion,
             cached_tokens=_sum(usage.cache_read_tokens, 0),
+            written_tokens=_sum(usage.cache_write_tokens, 0),
             finish_reason=finish_reason,
         )
         spent = self.most  # where there is no count

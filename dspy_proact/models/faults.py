@@ -13,10 +13,12 @@ import json
 import re
 import socket
 import ssl
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
+from html import unescape
 from typing import Any
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote
 
 from dspy import lm15
 
@@ -43,6 +45,10 @@ _LATE = re.compile(r"(?i)timed?[ -]?out")
 _ALIASES = {"max_tokens": "max_(completion_|output_)?tokens", "response_format": "(response_format|json_schema)"}
 """Parameters that go out under other names on some routes, as patterns."""
 _REFUSED_BY_POLICY = ("content_filter", "content_policy", "safety", "moderation")
+_READ = 20_000
+"""Characters of a message."""
+_RUN = 12
+"""Characters in a row that tell enough of a secret."""
 _SHORTEST_SECRET = 6
 """Characters: shorter values are words, and hiding them would garble messages."""
 
@@ -171,15 +177,50 @@ def _retry_after(error: Exception) -> float | None:
 
 
 def spellings(secrets: Iterable[str]) -> tuple[str, ...]:
-    """Every form of each secret that no message may repeat, the longest first: programs encode what they quote."""
-    forms = {form for secret in secrets if len(secret) >= _SHORTEST_SECRET for form in _forms(secret)}
-    return tuple(sorted(forms, key=lambda form: (-len(form), form)))
+    """Every form of each secret that no message may repeat, coded once or twice: programs encode what they quote."""
+    once = {form for secret in secrets if len(secret) >= _SHORTEST_SECRET for form in _forms(secret)}
+    return tuple(sorted(once | {twice for form in once for twice in _forms(form)}))
 
 
-def redacted(text: str, secrets: Iterable[str]) -> str:
-    """A text without any of these, in upper or lower case; the longest come first."""
-    pattern = "|".join(map(re.escape, secrets))
-    return re.sub(pattern, "[key]", text, flags=re.IGNORECASE) if pattern else text
+def redacted(text: str, secrets: tuple[str, ...]) -> str:
+    """The beginning of a text without these, in upper or lower case, and without any run of twelve characters of one.
+
+    Where a secret appears only when the text is decoded, as it does when a part of it is coded, all of it is hidden.
+    """
+    short = "|".join(re.escape(secret) for secret in secrets if len(secret) < _RUN)
+    text = re.sub(short, "[key]", text[:_READ], flags=re.IGNORECASE) if short else text[:_READ]
+    starts, pieces, end = _run_starts(text, secrets), list[str](), 0
+    for start in starts:
+        if start >= end:
+            pieces += [text[end:start], "[key]"]
+        end = start + _RUN
+    shown = "".join(pieces) + text[end:]
+    return "[a message that repeats a key]" if any(_run_starts(view, secrets) for view in _decoded(shown)) else shown
+
+
+def _run_starts(text: str, secrets: tuple[str, ...]) -> list[int]:
+    runs = _runs(secrets)
+    lower = "".join(small if len(small := char.lower()) == 1 else char for char in text)
+    return [start for start in range(len(lower) - _RUN + 1) if lower[start : start + _RUN] in runs]
+
+
+@cache
+def _runs(secrets: tuple[str, ...]) -> frozenset[str]:
+    """Every run of so many characters of a secret."""
+    return frozenset(
+        secret[start : start + _RUN].lower() for secret in secrets for start in range(len(secret) - _RUN + 1)
+    )
+
+
+def _decoded(text: str) -> Iterator[str]:
+    """A text as programs could read it: without escapes, line breaks and what stands between numbers."""
+    for _ in range(3):
+        text = re.sub(
+            r"\\(?:x|u00|u\{00)([0-9a-fA-F]{2})\}?", lambda match: chr(int(match[1], 16)), unquote(unescape(text))
+        )
+        yield text
+    yield re.sub(r"[\s\\]|\\[nrt]", "", text)
+    yield re.sub(r"0x|[^0-9a-zA-Z]", "", text)
 
 
 def _forms(secret: str) -> Iterable[str]:

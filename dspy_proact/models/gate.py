@@ -8,8 +8,6 @@ import asyncio
 import json
 import random
 from collections import defaultdict
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -63,7 +61,7 @@ def most_of(request: Request, completion_limit: int | None, price: Price) -> Cos
     sent = json.dumps(request_to_dict(request), ensure_ascii=False).encode("utf-8", "replace")
     prompt = len(sent) + _BYTES_A_MESSAGE * len(request.messages)
     completion = completion_limit or 0
-    return Cost(calls=1, tokens=prompt + completion, usd=price.of(prompt, completion) or 0.0)
+    return Cost(calls=1, tokens=prompt + completion, usd=price.most(prompt, completion) or 0.0)
 
 
 class Budget:
@@ -143,8 +141,6 @@ class Slots:
 class _Standing:
     """How a model has fared."""
 
-    called: bool = False
-    first_in_flight: bool = False
     answered: bool = False
     failures: int = 0
     """Calls that failed after all retries since the last answer."""
@@ -163,7 +159,7 @@ class Gate:
         backend: `litellm` forces litellm's client where DSPy has its own.
         backoff: Seconds before the second attempt; doubled each time, with jitter.
         patience: Consecutive calls of one model that fail after all retries before its provider counts as down. Where
-            no connection is made, it counts as down at once. The first call to a model is made alone.
+            no connection is made, it counts as down at once.
 
     Raises:
         UsageError: A value is out of range.
@@ -191,29 +187,12 @@ class Gate:
         self.budget = Budget(self.limits)
         self.observer = CallObserver()
         self._standing = defaultdict[str, _Standing](_Standing)
-        self._first_ended = Bell()
         self._jitter = random.Random()
 
     def open(self, switch: Switch, spent: Cost | None = None, observer: CallObserver | None = None) -> None:
         """Start a run with its switch and observer, and with what it has spent before against the same limits."""
         self.switch, self.budget, self.observer = switch, Budget(self.limits, spent), observer or CallObserver()
         self._standing.clear()
-
-    @asynccontextmanager
-    async def turn(self, caller: Caller) -> AsyncGenerator[None]:
-        """The turn of a call: the first one to a model is made alone, and the others wait for its end."""
-        standing = self._standing[_who(caller)]
-        while standing.first_in_flight:
-            await self._first_ended.wait()
-        if standing.called:
-            yield
-            return
-        standing.called = standing.first_in_flight = True
-        try:
-            yield
-        finally:
-            standing.first_in_flight = False
-            self._first_ended.ring()
 
     def wait(self, attempt: int, retry_after: float | None) -> float:
         """Seconds before the attempt after this one (counted from 0): at most a minute, whatever the provider asks."""

@@ -26,7 +26,7 @@ from dspy_proact.models.engine import BlockingEngine, GatedEngine
 from dspy_proact.models.faults import Caller, spellings
 from dspy_proact.models.gate import Gate, Limits
 from dspy_proact.models.record import Record, RecordedEngine, RecordedLM
-from dspy_proact.models.route import EMBEDDED_PRICE, Route, find_price, find_route
+from dspy_proact.models.route import EMBEDDED_PRICE, Route, find_capacity, find_price, find_route
 from dspy_proact.models.spec import (
     EMBEDDED,
     LIMIT,
@@ -56,6 +56,8 @@ class Model:
     lm: dspy.LM
     decoding: Decoding
     """The parameters that are sent; a text among them that may be a secret is a mark."""
+    preset: Decoding
+    """The parameters that are sent where a person sets none."""
     endpoint: str | None
     """None for the provider's own."""
     price: Price
@@ -101,14 +103,16 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
         if (stand_in := role.stand_in) is None:
             raise UsageError(f"{flag} {EMBEDDED}: there is no stand-in of the {role.name}; name a model with {flag}")
         gated = GatedEngine(lambda: EmbeddedEngine(stand_in), gate, Caller(role.name, flag, EMBEDDED))
-        return Model(EMBEDDED, role, _lm(gated, record, {}), {}, None, EMBEDDED_PRICE)
+        return Model(EMBEDDED, role, _lm(gated, record, {}), {}, {}, None, EMBEDDED_PRICE)
     name, given = spec.name, spec.params
     require_parameters(f"{flag}-param", given)
     route = find_route(name, spec.api_base, gate.backend)
     without_schema = given.get(SCHEMA, ...) is None
-    sent = decoding(name, role.writes, {key: value for key, value in given.items() if key != SCHEMA})
+    capacity = find_capacity(route)
+    preset = decoding(name, role.writes, capacity=capacity)
+    sent = decoding(name, role.writes, {key: value for key, value in given.items() if key != SCHEMA}, capacity)
     limit = sent.get(LIMIT)
-    price = spec.price or find_price(route)
+    price = spec.price or find_price(route, sent)
     _require_bounds(f"{flag} {name}", flag, gate.limits, limit, price)
     caller = Caller(
         role=role.name,
@@ -133,7 +137,7 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
     except (dspy.LMConfigurationError, ValueError) as error:
         raise UsageError(f"{flag} {name}: {error}") from error
     written = without_secrets({**sent, SCHEMA: None} if without_schema else sent)
-    return Model(name, role, lm, written, route.api_base, price, route)
+    return Model(name, role, lm, written, preset, route.api_base, price, route)
 
 
 def _extensions(route: Route, sent: Decoding) -> dict[str, Any]:
@@ -149,8 +153,9 @@ def _extensions(route: Route, sent: Decoding) -> dict[str, Any]:
 
 def _require_bounds(model: str, flag: str, limits: Limits, limit: int | None, price: Price) -> None:
     """Raise a `UsageError` where a limit could not be kept, because nothing bounds what a call may cost."""
-    if limits.usd is not None and (price.prompt is None or price.completion is None):
-        raise UsageError(f"--max-usd needs a price for {model}: give {flag}-price IN,OUT in USD per million tokens")
+    if limits.usd is not None and not price.known:
+        wanted = f"give {flag}-price IN,OUT in USD per million tokens"
+        raise UsageError(f"--max-usd needs a price for {model}, whatever the length of a prompt: {wanted}")
     if (limits.usd is not None or limits.tokens is not None) and limit is None:
         raise UsageError(f"{model}: --max-tokens and --max-usd need a completion limit: set {flag}-param {LIMIT}=N")
 

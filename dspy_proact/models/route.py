@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 
 from dspy.lm15 import AmbiguousModelError, RouterConfig, Timeouts, UnknownModelError, UnsupportedFeatureError
 
-from dspy_proact.calls import Price
+from dspy_proact.calls import SIZES, Price
 from dspy_proact.errors import UsageError
 from dspy_proact.models.clients import ClosingLiteLLM, LeanLM15, bound_clients_of_litellm, import_litellm
 from dspy_proact.models.dspy_internals import LM15Engine, lookup, model_info
-from dspy_proact.models.spec import EMBEDDED
+from dspy_proact.models.spec import EMBEDDED, Capacity
 
 Backend = Literal["auto", "litellm"]
 EMBEDDED_PRICE = Price(prompt=0.0, completion=0.0, reason="the embedded model costs nothing")
@@ -25,6 +25,9 @@ _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
 _ADDED = "/chat/completions"
 _PLACEHOLDER_KEY = "none"  # a self-hosted server asks for no key, but clients refuse to send none
 _CHARACTERS_A_TOKEN = 4
+_LONG_SECRET = 12
+"""Characters: a shorter one may be a word."""
+_FIXED_ENDPOINTS = {"BYTEZ": "api.bytez.com", "REPLICATE": "api.replicate.com"}
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,12 @@ def find_route(model: str, api_base: str | None = None, backend: Backend = "auto
     """
     prefix = model.partition("/")[0].upper().replace("-", "_")
     api_base = api_base or os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")
+    secrets = [value for name, value in os.environ.items() if _SECRET.search(name) and len(value) >= _LONG_SECRET]
+    if any(secret in f"{model}\n{api_base}" for secret in secrets):
+        raise UsageError("a model's name or endpoint holds a key of the environment; omit it: files would show it")
     if api_base is not None:
+        if fixed := _FIXED_ENDPOINTS.get(prefix):
+            raise UsageError(f"{model}: litellm asks {fixed}, whatever endpoint is given; omit it")
         api_base = _endpoint(model, api_base)
     if backend == "litellm" or (provider := _native_provider(model)) is None:
         return _litellm_route(model, api_base)
@@ -174,14 +182,65 @@ def _litellm_route(model: str, api_base: str | None) -> Route:
     )
 
 
-def find_price(route: Route) -> Price:
-    """The list price of a model in litellm's bundled map. A run is priced once, from its usage totals."""
-    known = model_info(route.provider, route.model.partition("/")[2] or route.model)
-    prompt, completion = known.get("input_cost_per_token"), known.get("output_cost_per_token")
-    if prompt is None or completion is None:
-        return Price(reason=f"litellm's bundled map has no price for {route.model}")
-    cached = known.get("cache_read_input_token_cost")
-    return Price(prompt=prompt, completion=completion, cached=cached, reason="list price in litellm's bundled map")
+def find_capacity(route: Route) -> Capacity:
+    """What litellm knows of a model."""
+    litellm, known = import_litellm(), _listed(route)
+    tokens = known.get("max_output_tokens") or known.get("max_tokens")
+    try:
+        name, provider, _, _ = litellm.get_llm_provider(route.model, api_base=route.api_base)
+        takes = litellm.get_supported_openai_params(name, provider)
+    except litellm.exceptions.BadRequestError:  # a provider of DSPy's own client alone
+        takes = None
+    sampling = {"temperature", "top_p"}
+    refuses = {*sampling, "reasoning_effort"} - set(takes) if takes else set[str]()
+    refuses |= sampling if known.get("supports_sampling_params") is False else set()
+    return Capacity(tokens if isinstance(tokens, int) else None, frozenset(refuses))
+
+
+_UNTIERED = (None, "auto", "default", "standard", "standard_only")
+_COLUMNS = {
+    "prompt": "input_cost_per_token",
+    "completion": "output_cost_per_token",
+    "cached": "cache_read_input_token_cost",
+    "written": "cache_creation_input_token_cost",
+}
+
+
+def find_price(route: Route, sent: Mapping[str, Any] | None = None) -> Price:
+    """The list price of a model in litellm's bundled map, by the size of the prompt where that has several.
+
+    Args:
+        route: Of the model.
+        sent: Its decoding parameters, of which `service_tier` has prices of its own.
+    """
+    known, sent = _listed(route), sent or {}
+    body = sent.get("extra_body")
+    tier = (body if isinstance(body, Mapping) and "service_tier" in body else sent).get("service_tier")
+    suffix = "" if tier in _UNTIERED else f"_{tier}"
+    if known.get("tiered_pricing") and not suffix:
+        prices = {int(row["range"][0]): _price({**known, **row}) for row in known["tiered_pricing"]}
+    else:
+        sizes = re.findall(r"input_cost_per_token_above_(\d+)k_tokens\b", " ".join(known))
+        prices = {1000 * int(size): _price(known, f"_above_{size}k_tokens{suffix}") for size in sizes}
+        prices[0] = _price(known, suffix)
+    plain = prices.pop(0, Price())
+    reasoning = known.get("output_cost_per_reasoning_token")
+    more = known.get("input_cost_per_request") or reasoning not in (None, known.get("output_cost_per_token"))
+    if plain.prompt is None or plain.completion is None or more or not {*prices} <= {*SIZES}:
+        whose = f"{route.model} at service_tier={tier}" if suffix else route.model
+        fault = "prices more than tokens of prompt and answer" if more else "has no price"
+        return Price(reason=f"litellm's bundled map {fault} for {whose}")
+    return plain.model_copy(update={"above": prices, "reason": "list price in litellm's bundled map"})
+
+
+def _price(row: Mapping[str, Any], suffix: str = "") -> Price:
+    return Price.model_validate({name: row.get(column + suffix) for name, column in _COLUMNS.items()})
+
+
+def _listed(route: Route) -> Mapping[str, Any]:
+    """The row of litellm's bundled map; empty without one."""
+    name = route.model.partition("/")[2] or route.model
+    return import_litellm().model_cost.get(route.model) or model_info(route.provider, name)
 
 
 def count_tokens(model: str, messages: Sequence[Mapping[str, Any]]) -> int:

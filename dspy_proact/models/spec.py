@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from math import isfinite
 from typing import Any, Literal
 
@@ -109,17 +110,33 @@ PRESETS = (
 """The first row that matches decides. Source: the settings of the official evaluator."""
 
 
-def decoding(model: str, writes: Writes, overrides: Mapping[str, Any] | None = None) -> Decoding:
+@dataclass(frozen=True)
+class Capacity:
+    """What is known of a model: a preset is cut down to it, a person's own value is not."""
+
+    tokens: int | None = None
+    """The most tokens of an answer; None where it is not known."""
+    refuses: frozenset[str] = frozenset()
+    """Parameters of presets that it does not take."""
+
+
+def decoding(
+    model: str, writes: Writes, overrides: Mapping[str, Any] | None = None, capacity: Capacity | None = None
+) -> Decoding:
     """The parameters sent for a model.
 
     Args:
         model: A litellm name.
         writes: A response is limited to 8192 tokens, a verdict to 32768; reasoning models get 32768 for both.
         overrides: The person's values; None omits a parameter.
+        capacity: Of the model; a preset asks for no more.
     """
-    name = model.rsplit("/", 1)[-1]
-    preset = next(row for row in PRESETS if re.fullmatch(row.pattern, name, re.IGNORECASE | re.DOTALL))
-    merged = {**(preset.response if writes == "response" else preset.verdict), **(overrides or {})}
+    name, known = model.rsplit("/", 1)[-1], capacity or Capacity()
+    row = next(row for row in PRESETS if re.fullmatch(row.pattern, name, re.IGNORECASE | re.DOTALL))
+    preset = row.response if writes == "response" else row.verdict
+    preset = {key: value for key, value in preset.items() if key not in known.refuses}
+    preset[LIMIT] = min(preset[LIMIT], known.tokens or preset[LIMIT])
+    merged = {**preset, **(overrides or {})}
     return {name: value for name, value in merged.items() if value is not None}
 
 
@@ -134,11 +151,22 @@ _OTHER_LIMITS = re.compile(
 """Other servers' names of `max_tokens`."""
 _SEVERAL = re.compile(r"(?i)n|best_of|candidate_?count|num_(completions|generations|return_sequences)")
 """Names of the number of answers, which is one."""
-_RESERVED = re.compile(
-    r"api_base|api_key|base_url|cache|caching|extra_headers|headers|input|max_retries|messages|model|num_retries|"
-    r"response_format|retry_strategy|rollout_id|stream|stream_options|timeout|tools"
+_SENT = re.compile(
+    r"cache_prompt|chat_template_kwargs|do_sample|enable_thinking|extra_body|frequency_penalty|ignore_eos|keep_alive|"
+    r"length_penalty|logit_bias|max_tokens|min_p|min_tokens|mirostat|mirostat_eta|mirostat_tau|no_repeat_ngram_size|"
+    r"num_ctx|presence_penalty|prompt_cache_key|prompt_cache_retention|provider|reasoning|reasoning_effort|"
+    r"repeat_last_n|repeat_penalty|repetition_penalty|response_format|safe_prompt|safety_identifier|safety_settings|"
+    r"seed|service_tier|stop|stop_token_ids|store|temperature|tfs_z|thinking|top_a|top_k|top_p|transforms|typical_p|"
+    r"user|verbosity"
 )
-"""Set by options, the environment, a program or a benchmark, or by DSPy."""
+"""Parameters that go to a provider and nowhere else. Any other name could be one of litellm's own, which send calls to
+other models, repeat them or answer without one; a server's own parameters are given in `extra_body`."""
+_NOT_IN_BODY = re.compile(
+    r"(?i)api_base|api_key|base_url|.*cach(e|ing)|.*fallbacks?(_dict)?|(extra_)?headers|input|max_retries|messages|"
+    r"(mock|litellm)_.*|models?|num_retries|response_format|retry_(policy|strategy)|rollout_id|route|stream|"
+    r"stream_options|timeout|tools"
+)
+"""Names in `extra_body` that an option, a program or DSPy sets, or that have another model answer."""
 
 
 def _number(value: Any) -> bool:
@@ -183,22 +211,25 @@ def require_parameters(flag: str, given: Mapping[str, Any]) -> None:
 
 def _problem(flag: str, name: str, value: Any) -> str | None:
     """Why a parameter cannot be sent; None where it can."""
-    for key in (name, *(value if isinstance(value, Mapping) else ())):
-        if _RESERVED.fullmatch(str(key)) and not (key is name and name == SCHEMA):
-            return f"{key!r} is not a decoding parameter"
-    if name in _TAKES and value is not None:
-        allowed, fits = _TAKES[name]
-        if not fits(value):
-            return f"must be {allowed}, not {value!r}"
-    if any(map(_MARK.fullmatch, secret_texts({name: value}))):
-        return "holds the mark of a redacted secret; give the secret itself"
     for inner in (name, *_names(value)):
         where = "" if inner is name else f"{inner!r} in it: "
         if _SEVERAL.fullmatch(inner):
             return f"{where}one answer is requested at a time"
         if _OTHER_LIMITS.fullmatch(inner) or (where and inner.lower() == LIMIT):
             return f"{where}set the length limit of an answer with {flag} {LIMIT}=N"
-    return None
+    if not _SENT.fullmatch(name):
+        near = get_close_matches(name, _SENT.pattern.split("|"), n=1)
+        hint = f"did you mean {near[0]}?" if near else f"give a server's own with {flag} extra_body={{...}}"
+        return f"is not a decoding parameter that is known here; {hint}"
+    body = value if name == "extra_body" and isinstance(value, Mapping) else {}
+    if refused := next((key for key in body if _NOT_IN_BODY.fullmatch(str(key))), None):
+        return f"{refused!r} is not a decoding parameter"
+    if name in _TAKES and value is not None:
+        allowed, fits = _TAKES[name]
+        if not fits(value):
+            return f"must be {allowed}, not {value!r}"
+    marked = any(map(_MARK.fullmatch, secret_texts({name: value})))
+    return "holds the mark of a redacted secret; give the secret itself" if marked else None
 
 
 def _names(value: Any) -> Iterator[str]:

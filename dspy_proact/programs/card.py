@@ -189,9 +189,10 @@ class CardUsage(Frozen):
         if not known or not answers:
             return cls(prompt_tokens=None, completion_tokens=None, usd=None)
         uncounted = sum(call.error is None and None in tokens for call, tokens in zip(calls, counted, strict=True))
-        each = 1000 * (len(known) + uncounted) / answers / len(known)
-        prompt, completion = (round(each * sum(tokens)) for tokens in zip(*known, strict=True))
-        return cls(prompt_tokens=prompt, completion_tokens=completion, usd=price.of(prompt, completion))
+        each = 1000 * (len(known) + uncounted) / answers
+        prompt, completion = (round(each * sum(tokens) / len(known)) for tokens in zip(*known, strict=True))
+        usd = price.of(prompt, completion, calls=round(each))
+        return cls(prompt_tokens=prompt, completion_tokens=completion, usd=usd)
 
     @property
     def tokens(self) -> int | None:

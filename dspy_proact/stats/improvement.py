@@ -51,14 +51,14 @@ class Change:
     after: Estimate
     """Likewise."""
     difference: Estimate
-    """After minus before, with its 95 % interval: above 0 where the compile is better."""
-    low98: float | None
+    """After minus before, of lengths after by before, with its 95 % interval."""
+    low98: float | None = None
     """Lower end of the 98 % interval of the difference, which decides; None where there is none."""
-    p: float | None
+    p: float | None = None
     """Two-sided p value of exchanging before and after within whole groups, in (0, 1]; None without a value."""
-    unread: int
+    unread: int = 0
     """Further cases, in no number above, of which a number or verdict is missing before or after."""
-    low98_unread: float | None
+    low98_unread: float | None = None
     """`low98` over all cases, the unread counting against the compile; `low98` where all are read."""
     least: Estimate | None = None
     """Of scores: the difference, the unread having been 1 before and 0 after."""
@@ -127,25 +127,14 @@ def _low98(before: Sequence[float], after: Sequence[float], groups: Sequence[Has
     return Jackknife.of(parts, groups, ratio).claim_bounds()[0]
 
 
-@dataclass(frozen=True)
-class LengthChange:
-    """A mean length before and after, on the same cases, with 95 % intervals."""
-
-    count: int
-    before: Estimate
-    after: Estimate
-    ratio: Estimate
-    """After by before."""
-
-
-def length_change(before: Sequence[float], after: Sequence[float], groups: Sequence[Hashable]) -> LengthChange:
+def length_change(before: Sequence[float], after: Sequence[float], groups: Sequence[Hashable]) -> Change:
     """Compare the lengths, none below 0, of two programs' responses on the same cases, by jackknives over groups."""
     parts = np.array([before, after, [1.0] * len(before)], dtype=float).T.reshape(-1, 3)
-    estimates = (
+    first, second, times = (
         Jackknife.of(parts[:, columns], groups, ratio, undefined="nothing to compare with").estimate((0, math.inf))
         for columns in ([0, 2], [1, 2], [1, 0])
     )
-    return LengthChange(len(before), *estimates)
+    return Change(len(before), len(set(groups)), first, second, times)
 
 
 @dataclass(frozen=True)

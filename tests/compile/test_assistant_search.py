@@ -9,7 +9,7 @@ from assistants import (
     PUSHY,
     TIMELY,
     artefact,
-    at_server,
+    at,
     controls_among,
     few,
     items_of,
@@ -24,30 +24,18 @@ from assistants import (
 )
 from server import Answer, Server, is_about_offers, verdict
 
-from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, Assistant, Judge
+from dspy_proact.benchmarks.proactbench.programs import Assistant
 from dspy_proact.benchmarks.proactbench.tuning import HINT, PROPOSALS, TamedChat
 from dspy_proact.benchmarks.proactbench.types import Phase
-from dspy_proact.compile.assistant_compile import AssistantTask, AssistantTraining, Examiner
-from dspy_proact.compile.compile import PROPOSER
+from dspy_proact.compile.assistant_compile import AssistantTraining
 from dspy_proact.compile.forecast import CompileObserver, Forecast, Progress
 from dspy_proact.compile.measured import Item
-from dspy_proact.compile.proposer import SHOWN, Excerpts
 from dspy_proact.compile.search import search
 from dspy_proact.compile.training import Candidate
-from dspy_proact.models import Gate, open_model
 from dspy_proact.runs import Settings
 
 TIPS = PROPOSALS["assistant"].tips
 TUNING: Any = DECLARED.tuning(Settings())
-
-
-def opened(server: Server, width: int = 8) -> tuple[Examiner, Any]:
-    """An examiner and a proposer at the server; nothing is remembered."""
-    named, gate = at_server(server), Gate(retries=0)
-    roles = {"model": ASSISTANT, "judge": JUDGE, "proposer": PROPOSER}
-    assistant, judge, proposer = (open_model(named[name], role, gate).lm for name, role in roles.items())
-    once = Judge(ask_quote_again=False)
-    return Examiner(DECLARED, TUNING, Settings(), assistant, judge, once, width), proposer
 
 
 def training(
@@ -57,30 +45,15 @@ def training(
     controls: Sequence[Item] = (),
     student: Assistant | None = None,
 ) -> AssistantTraining:
-    """A training set by hand."""
-    examiner, proposer = opened(server)
-    student, items = student or Assistant(), [*learn, *compare, *controls]
-    student.adapter = TamedChat()
-    task = AssistantTask(student, items, recipe(), [Phase.RECOVERY], [], [], examiner, examiner, proposer)
-    return AssistantTraining(
-        student=student,
-        learn=[task.example(item) for item in learn],
-        compare=[task.example(item) for item in compare],
-        groups={item.key: item.group for item in items},
-        task_lm=examiner.assistant_lm,
-        proposer_lm=proposer,
-        proposal=PROPOSALS["assistant"],
-        width=8,
-        excerpts=Excerpts(SHOWN),
-        items={item.key: item for item in items},
-        train=items,
-        controls=[task.example(item) for item in controls],
-        examiner=examiner,
-        guards=[],
-    )
+    """A training set by hand; nothing is remembered."""
+    compiling = at(server, few(), recipe())
+    if student:
+        student.adapter = TamedChat()
+        compiling.program = student
+    return AssistantTraining(compiling, [*learn, *compare, *controls], (learn, compare))
 
 
-def raced(of: AssistantTraining, journal=None, **how: Any) -> list[Candidate[Assistant]]:
+def raced(of: AssistantTraining, journal=None, **how: Any) -> list[Candidate]:
     """Candidates of a search."""
     settings: dict[str, Any] = {"trials": 8, "max_demos": 0} | how
     progress = Progress(CompileObserver(), Forecast({}, 8, 0, 0), 0)

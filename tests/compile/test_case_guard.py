@@ -87,20 +87,17 @@ def test_cuts_that_would_lose_a_case_give_way_to_the_starts_in_their_phase_alone
     """A PARTIAL has level 1: read from 1.2 on it becomes a FAIL, read from .8 on it stays one."""
     server.script = keeps()
     compiling = at(server, study(), recipe("labeled"), guards=["cases"])
-    task = compiling.task(compiling.models)
     harsh, harmless = Cuts(partial=1.2, full=1.5), Cuts(partial=0.8, full=1.5)
     fitted = {Phase.EMERGENT: harmless, Phase.CRITICAL: harsh, Phase.RECOVERY: harmless}
     monkeypatch.setattr(judging, "fitted_cuts", lambda *_: fitted)
-    before = {item.key: task.test(task.start, item) for item in task.items}
-    training = task.training(task.items, before)
+    training = compiling.training(compiling.items, compiling.tested(compiling.program, compiling.items).results)
     student = Candidate(training.student, 0.5)
-    cuts = task.finished(Chosen((student,), 0, {}), training).cuts
-    assert cuts == {**fitted, Phase.CRITICAL: task.start.cuts[Phase.CRITICAL]}
+    cuts = compiling.finished(Chosen((student,), 0, {}), training).cuts
+    assert cuts == {**fitted, Phase.CRITICAL: compiling.program.cuts[Phase.CRITICAL]}
 
 
 def test_a_case_that_cannot_be_read_is_not_right(server):
     server.script = lambda sent: Answer("no object")
     compiling = at(server, study(), recipe("labeled"), guards=["cases"])
-    task = compiling.task(compiling.models)
-    training = task.training(task.items, {item.key: task.test(task.start, item) for item in task.items})
+    training = compiling.training(compiling.items, compiling.tested(compiling.program, compiling.items).results)
     assert not training.right_at_start

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dspy_proact.compile.optimizers import rank
 from dspy_proact.compile.search import Race, in_turns, is_sure, rounds
-from dspy_proact.compile.training import Candidate, rank
+from dspy_proact.compile.training import Candidate
 
 
 class Table:
@@ -37,9 +38,9 @@ class Table:
         return self._harms[program][int(example.key[1:])]
 
 
-def race_of(table: Table, programs: Sequence[str], seed: int = 0) -> Race[Any]:
+def race_of(table: Table, programs: Sequence[str], seed: int = 0) -> Race:
     known: Any = table
-    race: Race[Any] = Race(known, seed)
+    race: Race = Race(known, seed)
     for program in programs:
         race.enter(program)
     return race

@@ -299,34 +299,31 @@ def test_a_model_is_down_at_once_where_nothing_listens(name, backend, way):
 
 
 @ROUTES
-def test_the_first_call_to_a_model_is_made_alone(server, name, backend):
-    """The others wait for its end, whatever that is, and are then made at once."""
+@pytest.mark.parametrize("status", [401, 404, 400])
+def test_calls_begin_at_full_width_and_what_cannot_mend_ends_them_with_one_width_of_calls(
+    server, name, backend, status
+):
     waiting = asyncio.Event()
 
     async def script(sent):
-        if len(server.sent) == 1:
-            await asyncio.sleep(0)
-            assert server.in_flight == 1
-            return error(500)
-        if len(server.sent) == 8:
+        if server.in_flight == 4:
             waiting.set()
         await waiting.wait()
-        return Answer("hello")
+        return error(status, "top_p is not supported")
 
     server.script = script
-    model = assistant(server, name, gate(backend, retries=0))
+    model = assistant(server, name, gate(backend, retries=3, concurrency=4))
 
     async def run():
         try:
             with dspy.context(lm=model.lm):
-                questions = [Chat().acall(user_message=f"question {number}") for number in range(8)]
+                questions = [Chat().acall(user_message=f"question {number}") for number in range(12)]
                 return await asyncio.gather(*questions, return_exceptions=True)
         finally:
             await model.aclose()
 
-    outcomes = asyncio.run(run())
-    assert [isinstance(outcome, ProviderError) for outcome in outcomes].count(True) == 1
-    assert server.most_in_flight == 7
+    assert all(isinstance(outcome, SetupFault) for outcome in asyncio.run(run()))
+    assert (server.most_in_flight, len(server.sent)) == (4, 4)
 
 
 def test_a_gate_that_is_opened_again_has_another_switch_and_forgets_failures(server):

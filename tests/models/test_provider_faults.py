@@ -1,10 +1,15 @@
 """What a failed attempt means, by the error of the client."""
 
+import base64
+import re
+from html import unescape
+from urllib.parse import quote, unquote
+
 import pytest
 from dspy import lm15
 
 from dspy_proact.errors import ContentError, ProviderError, SetupFault
-from dspy_proact.models.faults import Caller, understand
+from dspy_proact.models.faults import Caller, spellings, understand
 
 SENT = ("temperature", "top_p", "max_tokens")
 
@@ -134,10 +139,41 @@ def test_a_long_message_is_cut():
     assert detail.endswith("...'")
 
 
-@pytest.mark.parametrize(
-    "error", [lm15.ServerError("sk-canary failed", status=500), lm15.AuthError("who is sk-canary?", status=401)]
-)
-def test_a_secret_that_the_provider_repeats_is_hidden(error):
-    message = str(fault(error, secrets=("sk-canary",)).error)
-    assert "canary" not in message
-    assert "[key]" in message
+KEY = "sk-canary-Abc+/dEf_ghIJklMNopQR-stUVwx0123456789"
+CODED = base64.b64encode(b"user:" + KEY.encode()).decode()
+REPEATED = {
+    "plain": KEY,
+    "in capitals": KEY.upper(),
+    "without its end": KEY[:-4],
+    "without its beginning": KEY[10:],
+    "without its middle": f"{KEY[:14]}...{KEY[-14:]}",
+    "percent": quote(KEY, safe=""),
+    "percent, twice": quote(quote(KEY, safe=""), safe=""),
+    "percent, in part": KEY[:5] + "".join(f"%{ord(char):02x}" for char in KEY[5:20]) + KEY[20:],
+    "percent, here and there": "".join(f"%{ord(char):02x}" if at % 3 else char for at, char in enumerate(KEY)),
+    "hex": KEY.encode().hex(),
+    "hex, cut": KEY.encode().hex()[9:],
+    "hex with colons": KEY.encode().hex(":"),
+    "hex numbers": " ".join(f"0x{byte:02x}" for byte in KEY.encode()),
+    "base64": CODED,
+    "base64 in lines": "\n".join(CODED[at : at + 20] for at in range(0, len(CODED), 20)),
+    "base64, twice": base64.b64encode(base64.b64encode(KEY.encode())).decode(),
+    "escapes": "".join(f"\\u00{byte:02x}" for byte in KEY.encode()),
+    "entities": "".join(f"&#{byte};" for byte in KEY.encode()),
+}
+
+
+@pytest.mark.parametrize("repeated", REPEATED.values(), ids=REPEATED)
+def test_a_secret_that_the_provider_repeats_is_hidden_however_it_is_coded(repeated):
+    secrets = spellings([KEY])
+    for error in (lm15.ServerError(f"failed for {repeated} of you", status=500), lm15.AuthError(repeated, status=401)):
+        message = str(fault(error, secrets=secrets).error)
+        assert "key]" in message or "repeats a key" in message
+        for view in (message, unquote(unquote(message)), unescape(message), re.sub(r"[^0-9A-Za-z]", "", message)):
+            runs = {form[at : at + 12].lower() for form in secrets for at in range(len(form) - 11)}
+            assert not [run for run in runs if run in view.lower()]
+
+
+def test_a_message_without_a_secret_is_shown_as_it_is():
+    said = "max_tokens is too large: 99999. This model takes 16384 at most, see https://host/docs%20here"
+    assert said in str(fault(lm15.ServerError(said, status=500), secrets=spellings([KEY])).error)

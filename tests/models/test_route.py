@@ -93,6 +93,16 @@ def test_an_endpoint_that_cannot_be_used_is_refused_and_a_secret_in_it_not_repea
     assert "secret" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("model", "url"), [("openai/sk-canary-wren", None), ("openai/any", "http://h/sk-canary-wren/v1")]
+)
+def test_a_key_in_a_name_or_in_an_endpoint_is_refused_and_not_repeated(monkeypatch, model, url):
+    monkeypatch.setenv("SOME_API_KEY", "sk-canary-wren")
+    with pytest.raises(UsageError, match="holds a key of the environment") as refused:
+        find_route(model, url)
+    assert "canary" not in str(refused.value)
+
+
 def test_the_providers_own_endpoint_is_none(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     assert open_model("openai/gpt-5.4", JUDGE, Gate()).endpoint is None

@@ -22,26 +22,25 @@ def cases(rated=(10, 10, 10), *, judged=(20, 20, 20), raters=8, groups=10, given
     of = [start + n for start, count in zip(starts, rated, strict=True) for n in range(count)]
     return RatedCases(
         labels=labels,
-        scores=[SCORES[label] for label in labels],
+        scores=np.array([SCORES[label] for label in labels]),
         groups=[f"S{(n + n // 20) % groups}" for n in range(len(labels))],
         strata=[stratum] * len(labels),
-        of=of,
+        of=np.array(of, dtype=np.intp),
         raters=[f"r{n % raters}" for n in range(len(of))],
-        ratings=[given[n % len(given)] for n in range(len(of))],
+        ratings=np.array([given[n % len(given)] for n in range(len(of))], dtype=float),
     )
 
 
 def joined(*parts):
     """The same of several strata."""
     starts = np.cumsum([0, *(len(part.labels) for part in parts)])
+    of = [start + part.of for start, part in zip(starts, parts, strict=False)]
+    columns = {name: [getattr(part, name) for part in parts] for name in ("labels", "groups", "strata", "raters")}
     return RatedCases(
-        *(
-            [each for part in parts for each in getattr(part, name)]
-            for name in ("labels", "scores", "groups", "strata")
-        ),
-        of=[start + place for start, part in zip(starts, parts, strict=False) for place in part.of],
-        raters=[rater for part in parts for rater in part.raters],
-        ratings=[rating for part in parts for rating in part.ratings],
+        **{name: [each for part in found for each in part] for name, found in columns.items()},
+        scores=np.concatenate([part.scores for part in parts]),
+        of=np.concatenate(of),
+        ratings=np.concatenate([part.ratings for part in parts]),
     )
 
 
@@ -50,12 +49,12 @@ def study_of(judged, given, stratum="s"):
     place = {key: number for number, key in enumerate(judged)}
     return RatedCases(
         labels=[grade for _, grade in judged.values()],
-        scores=[SCORES[grade] for _, grade in judged.values()],
+        scores=np.array([SCORES[grade] for _, grade in judged.values()]),
         groups=[scenario for scenario, _ in judged.values()],
         strata=[stratum] * len(judged),
-        of=[place[key] for key, _ in given],
+        of=np.array([place[key] for key, _ in given]),
         raters=[rater for _, rater in given],
-        ratings=list(given.values()),
+        ratings=np.array(list(given.values())),
     )
 
 

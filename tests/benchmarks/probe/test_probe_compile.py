@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from dspy_proact import cli
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.compile.assistant_compile import AssistantCompile
 from dspy_proact.compile.judge_compile import JudgeCompile
-from dspy_proact.compile.proposer import CUT, Excerpts
+from dspy_proact.compile.proposer import CUT
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import Recipe
@@ -151,10 +150,7 @@ def test_tasks_whose_verdicts_cannot_be_read_count_at_their_worst(server, tmp_pa
 
 def test_of_long_tasks_a_proposer_is_shown_beginnings_and_the_card_says_how_many(server, tmp_path, monkeypatch):
     server.script = played
-    task = AssistantCompile.task
-    monkeypatch.setattr(
-        AssistantCompile, "task", lambda self, models: replace(task(self, models), excerpts=Excerpts(500))
-    )
+    monkeypatch.setattr("dspy_proact.compile.compile.SHOWN", 500)
     made = compile_at(server, "gepa").run(tmp_path / "made")
     (told,) = [each for each in made.artefact.card.warnings if "beginnings" in each]
     assert "longer than 500 characters" in told
