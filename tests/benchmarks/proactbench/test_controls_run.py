@@ -15,12 +15,11 @@ from tuning import artefact, compiled_judge
 
 from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
-from dspy_proact.benchmarks.proactbench.cases import controls_of
+from dspy_proact.benchmarks.proactbench.cases import controls_of, responses_of_results
 from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_jsonl, read_results
 from dspy_proact.benchmarks.proactbench.programs import OfferDetector
 from dspy_proact.benchmarks.proactbench.report import export_results
-from dspy_proact.benchmarks.proactbench.responses import responses_of_results
-from dspy_proact.benchmarks.proactbench.views import ControlView
+from dspy_proact.benchmarks.proactbench.types import ControlView
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import LimitReached, RunError, UsageError
 from dspy_proact.models import Gate, Limits

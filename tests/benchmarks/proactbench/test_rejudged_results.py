@@ -11,8 +11,8 @@ from results_rows import result_point, result_record, result_row
 from rows import jsonl, record, row, rubric, trigger_point
 from server import Answer, Sent
 
+from dspy_proact.benchmarks.proactbench.cases import responses_of_results
 from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_results
-from dspy_proact.benchmarks.proactbench.responses import responses_of_results
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import RunError, UsageError

@@ -6,8 +6,7 @@ from pydantic import ValidationError
 from rows import plant_canaries, row, rows
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Row
-from dspy_proact.benchmarks.proactbench.types import Turn
-from dspy_proact.benchmarks.proactbench.views import AssistantView, JudgeView
+from dspy_proact.benchmarks.proactbench.types import AssistantView, JudgeView, Turn
 from dspy_proact.files.rows import Line
 
 NO_DEADLINE = settings(deadline=None)  # a slow machine is no failure

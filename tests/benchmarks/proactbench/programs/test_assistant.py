@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from server import Answer, error
 
 from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, Assistant, BareChat, Reply
-from dspy_proact.benchmarks.proactbench.types import Response, Turn
-from dspy_proact.benchmarks.proactbench.views import AssistantView
+from dspy_proact.benchmarks.proactbench.types import AssistantView, Response, Turn
 from dspy_proact.errors import ContentError, ProviderError
 
 NO_DEADLINE = settings(deadline=None)  # a slow machine is no failure

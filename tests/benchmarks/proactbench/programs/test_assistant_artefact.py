@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from dspy_proact.benchmarks.compiled import load_assistant
 from dspy_proact.benchmarks.proactbench.programs import Assistant, Reply
-from dspy_proact.benchmarks.proactbench.types import Turn
-from dspy_proact.benchmarks.proactbench.views import AssistantView
+from dspy_proact.benchmarks.proactbench.types import AssistantView, Turn
 from dspy_proact.errors import UsageError
 from dspy_proact.programs.artefact import read_artefact, read_judge, signature_hash, states_of, write_artefact
 

@@ -12,8 +12,7 @@ from server import Answer, error, verdict
 
 from dspy_proact.benchmarks.proactbench.programs import JUDGE, GradeResponse, Judge, OfferDetector, QuoteEvidence
 from dspy_proact.benchmarks.proactbench.programs.judge import RULES
-from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rubric, Turn
-from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rubric, Turn
 from dspy_proact.errors import ContentError, ProviderError, SetupFault
 from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.programs import Direct

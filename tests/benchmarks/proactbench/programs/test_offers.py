@@ -17,8 +17,7 @@ from dspy_proact.benchmarks.proactbench.cases import controls_of
 from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
 from dspy_proact.benchmarks.proactbench.programs import DetectOffers, OfferDetector
 from dspy_proact.benchmarks.proactbench.programs.offers import DetectedOffer, located
-from dspy_proact.benchmarks.proactbench.types import Offer, Offers, Turn
-from dspy_proact.benchmarks.proactbench.views import ControlView
+from dspy_proact.benchmarks.proactbench.types import ControlView, Offer, Offers, Turn
 from dspy_proact.errors import ContentError, SetupFault
 from dspy_proact.types import Quote
 
