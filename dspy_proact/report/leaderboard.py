@@ -24,6 +24,8 @@ from dspy_proact.stats import Counted, Estimate, competition_ranks, rank_ranges
 
 DESIGN_EFFECT = 2.0
 """By how much the likeness of a group's cases widens a variance: an assumption, for counts do not tell."""
+MOST_UNSCORED = 0.05
+"""Share of its cases that a ranked run may have without a score."""
 UNKNOWN_ORIGIN = "a results file does not say which judge, prompt and decoding made it"
 SCORE, STRICT = "score", "strict"
 """Columns of every benchmark: the mean score over what was scored, and over all that were tried."""
@@ -68,10 +70,20 @@ class Entry:
         """Whether it is no run."""
         return self.path is None
 
+    grouped: tuple[tuple[float, str], ...] = field(default=(), repr=False)
+    """Score and group of each scored case; empty for a published row."""
+
     @property
     def tried(self) -> Counts:
         """Counts of all strata together."""
         return pooled(self.counts.values())
+
+    @property
+    def counted(self) -> Counted:
+        """The score for the tests of the ranks: a run's rests on its own groups."""
+        tried = self.tried
+        counted = Counted.of_scores(tried.full, tried.partial, tried.fail)
+        return counted.in_groups(*zip(*self.grouped, strict=True)) if self.grouped else counted
 
 
 @dataclass(frozen=True)
@@ -135,7 +147,7 @@ def _with_ranks(entries: Sequence[Entry], column: str) -> list[Entry]:
     # Counts order all alike: means that were summed otherwise may differ in the last digit and part a tie.
     lenient = competition_ranks([counts.weighted or 0.0 for counts in overall])
     strict = competition_ranks([counts.strict_weighted or 0.0 for counts in overall])
-    ranges = rank_ranges([Counted.of_scores(each.full, each.partial, each.fail) for each in overall], DESIGN_EFFECT)
+    ranges = rank_ranges([entry.counted for entry in entries], DESIGN_EFFECT)
     rows = zip(entries, lenient, strict, ranges, strict=True)
     placed = [replace(entry, rank=one, strict_rank=two, rank_range=span) for entry, one, two, span in rows]
     return sorted(placed, key=lambda entry: entry.rank or 0)
@@ -165,8 +177,20 @@ def _run(declared: Benchmark[Any, Any], run: Summary, columns: Mapping[str, str]
         groups=run.group_count,
         path=run.path,
         embedded=run.embedded,
-        differences=(*stand_in, *differences),
+        differences=(*stand_in, *differences, *_missing(declared, run, with_counts)),
+        grouped=tuple((outcome.score, outcome.group) for outcome in run.scored),
     )
+
+
+def _missing(declared: Benchmark[Any, Any], run: Summary, with_counts: bool) -> Iterator[str]:
+    """What keeps the cases of a run from standing for all of them: a model could gain by what it does not answer."""
+    cases, pending, unscored = declared.nouns.cases, run.count("pending"), run.count("unscored")
+    if pending:
+        yield f"not complete: {pending} of {len(run.outcomes)} {cases} pending"
+    elif unscored > MOST_UNSCORED * len(run.outcomes):
+        yield f"{unscored} of {len(run.outcomes)} {cases} have no score; at most {MOST_UNSCORED:.0%} may lack one"
+    elif with_counts and (empty := [each for each in declared.strata if not run.of_stratum(each)]):
+        yield f"without {listed(empty)}"
 
 
 def _counts(declared: Benchmark[Any, Any], run: Summary, stratum: str) -> Counts:
@@ -209,12 +233,14 @@ def _placed(board: Leaderboard) -> Iterator[str]:
     for entry in board.runs:
         if entry.rank is None:
             continue
-        said = f"{_called(board, entry)} ranks {entry.rank} of {len(board.ranked)} ({_score(board, entry)})"
+        said = f"{_called(board, entry)} ranks {entry.rank} of {len(board.ranked)} ({_score(board, entry)}"
         low, high = entry.rank_range or (0, 0)
         if not high:
-            yield f"{said}; no spread was published, so that no difference can be told from chance"
-        else:
-            yield f"{said}, {f'and ranks {low} to {high} are open' if low < high else 'and no other rank is open'}"
+            yield f"{said}); no spread was published, so that no difference can be told from chance"
+            continue
+        tried = entry.tried
+        strict = f", {tried.scored} of {tried.total} scored; strict rank {entry.strict_rank})"
+        yield f"{said}{strict}, {f'and ranks {low} to {high} are open' if low < high else 'and no other rank is open'}"
 
 
 def _unranked(board: Leaderboard) -> Iterator[str]:
@@ -356,7 +382,8 @@ def _details(board: Leaderboard) -> Iterator[Any]:
         yield (
             f"range: the ranks, of {ranked}, that tests on counts leave open: all {ranked * (ranked - 1) // 2} pairs, "
             f"Holm at 5 %, with an assumed design effect of {DESIGN_EFFECT:g} for the {nouns.cases} of one "
-            f"{nouns.group}. That two models cannot be told apart is not transitive, so there are no groups of equals."
+            f"{nouns.group} in published rows, and in a run its own. That two models cannot be told apart is not "
+            "transitive, so there are no groups of equals."
         )
     notes: dict[str, list[str]] = {}
     for entry in board.entries:

@@ -1,17 +1,19 @@
 """Which models can be told apart, from counts alone.
 
-Published tables give counts without cases or groups, so that nothing can be paired and the
-likeness of a group's cases must be assumed: the design effect, by how much it widens a variance.
+Published tables give counts without cases or groups, so that nothing can be paired and the likeness of a group's cases
+must be assumed: the design effect, by how much it widens a variance. That of a model with known groups is measured.
 "Cannot be told apart" is not transitive, so that models fall into no groups; each has a range of ranks.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from dspy_proact.stats.paired import holm
 
+ENOUGH_GROUPS = 5
 LEVEL = 0.05
 """Chance of any false order among all pairs."""
 
@@ -30,6 +32,8 @@ class Counted:
     """Variance of one case's score, in [0, 0.25]."""
     count: int
     """Cases, at least 1."""
+    design_effect: float | None = None
+    """By how much the likeness of a group's cases widens its variance, where the groups are known."""
 
     def __post_init__(self):
         if self.count < 1 or not self.variance >= 0 or not math.isfinite(self.mean):
@@ -49,13 +53,30 @@ class Counted:
         squares = full * (1 - mean) ** 2 + half * (0.5 - mean) ** 2 + none * mean**2
         return cls(mean, squares / count, count)
 
+    def in_groups(self, scores: Sequence[float], groups: Sequence[Hashable]) -> "Counted":
+        """A copy with the design effect of its own cases, from the spread of their groups.
+
+        It is left open where fewer than five groups, or none that differ, tell nothing of it.
+
+        Args:
+            scores: Of each case, in [0, 1].
+            groups: Key of the group of each.
+        """
+        sums = defaultdict[Hashable, float](float)
+        for score, group in zip(scores, groups, strict=True):
+            sums[group] += score - self.mean
+        spread = sum(each**2 for each in sums.values()) * len(sums) / max(len(sums) - 1, 1) / self.count
+        known = len(sums) >= ENOUGH_GROUPS and spread > 0 and self.variance > 0
+        return replace(self, design_effect=spread / self.variance) if known else self
+
 
 def rank_ranges(models: Sequence[Counted], design_effect: float = 2.0) -> list[tuple[int, int]]:
     """Range of ranks of each model, so that what lies outside is refuted at 5 % for all pairs together.
 
-    Every two models are compared by a z test with SE^2 = design_effect (var_A / N_A + var_B / N_B), and Holm
-    adjusts over all pairs. A model's best rank is one below those significantly better than it, its worst
-    one above those significantly worse (as in Mogstad, Romano, Shaikh & Wilhelm 2024, with Holm).
+    Every two models are compared by a z test with SE^2 = D_A var_A / N_A + D_B var_B / N_B, where D is a model's own
+    design effect or else the assumed one, and Holm adjusts over all pairs. A model's best rank is one below those
+    significantly better than it, its worst one above those significantly worse (as in Mogstad, Romano, Shaikh &
+    Wilhelm 2024, with Holm).
 
     A model whose cases all score alike shows no variance, yet one case proves nothing: its pairs are
     tested with the variance of both models' cases put together, which is what they would share if alike.
@@ -99,5 +120,6 @@ def _pair_p(one: Counted, other: Counted, design_effect: float) -> float:
         count = one.count + other.count
         within = (one.count * one.variance + other.count * other.variance) / count
         first = second = within + one.count * other.count * ((one.mean - other.mean) / count) ** 2
-    error = math.sqrt(design_effect * (first / one.count + second / other.count))
+    effects = [design_effect if each.design_effect is None else each.design_effect for each in (one, other)]
+    error = math.sqrt(effects[0] * first / one.count + effects[1] * second / other.count)
     return math.erfc(abs(one.mean - other.mean) / error / math.sqrt(2))

@@ -72,3 +72,14 @@ def test_mirrored_scores_mirror_the_ranges(entries: list[Counted]):
     mirrored = [Counted(1 - entry.mean, entry.variance, entry.count) for entry in entries]
     size = len(entries)
     assert rank_ranges(mirrored) == [(size + 1 - worst, size + 1 - best) for best, worst in rank_ranges(entries)]
+
+
+def test_a_model_with_groups_is_tested_with_its_own_design_effect():
+    # 20 groups of 5 alike: the cases of a group add nothing to the first, so that the effect is about 5.
+    scores = [float(number % 5 < 3) for number in range(20) for _ in range(5)]
+    counted = Counted.of_scores(60, 0, 40).in_groups(scores, [number // 5 for number in range(100)])
+    assert counted.design_effect == pytest.approx(5 * 20 / 19)
+    assert rank_ranges([LOW, HIGH]) == [(2, 2), (1, 1)]
+    assert rank_ranges([LOW, counted]) == [(1, 2), (1, 2)]
+    # Fewer than five groups do not tell.
+    assert HIGH.in_groups(scores, [number // 25 for number in range(100)]) == HIGH

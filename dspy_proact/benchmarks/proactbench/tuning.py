@@ -175,18 +175,14 @@ class ProactTuning(Tuning):
             for item in rated
             for each in by_item[item.key]
         ]
-        units, sha256 = self.units([*cases.values()]), source.sha256
-        found = graded_answers(rows, cases, units, name=source.name, mark=self.declared.mark, of=sha256)
-        return GradedAnswers(
-            DataSource(
-                name=source.name,
-                sha256=sha256,
-                revision=source.source.commit,
-                files=dict(source.source.files),
-                rows=tuple(sorted({dialogue_mark(_triggered(case).conversation) for case in cases.values()})),
-            ),
-            found.items,
+        data = DataSource(
+            name=source.name,
+            sha256=source.sha256,
+            revision=source.source.commit,
+            files=dict(source.source.files),
+            rows=tuple(sorted({dialogue_mark(_triggered(case).conversation) for case in cases.values()})),
         )
+        return GradedAnswers(data, graded_answers(rows, cases, self.units([*cases.values()])))
 
     def judge_inputs(self, case: Case, answer: Any) -> dict[str, Any]:
         """Those of `GradeResponse`."""

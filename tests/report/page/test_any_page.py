@@ -53,6 +53,16 @@ def test_several_judges_are_beside_each_other_and_what_one_did_not_say_is_told(b
         page.locator("#case", has_text="oracle: no verdict, mute").wait_for()
 
 
+def test_judges_whose_kappa_is_known_have_a_page(paged, tmp_path):
+    riddles = [case(f"r{number}", f"g{number}", "RHYME") for number in range(24)]
+    events = [answered(each.key) for each in riddles]
+    for number, each in enumerate(riddles):
+        events.append(graded(each.key, "SOLVED" if number % 3 else "LOST", judge="sphinx"))
+        events.append(graded(each.key, "SOLVED" if number % 4 else "LOST", judge="oracle"))
+    written(tmp_path / "run", manifest(nouns=WORDS, **judged_by("sphinx", "oracle")), riddles, events)
+    assert "quadratic kappa" in paged(tmp_path / "run").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("failure", ["", "silent"])
 def test_where_nothing_is_scored_dashes_stand_and_the_reasons(browser, paged, tmp_path, failure):
     events = [failed(each.key, "response", "content", failure) for each in RIDDLES] if failure else []

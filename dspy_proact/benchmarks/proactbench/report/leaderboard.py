@@ -44,10 +44,6 @@ def _of_extent(summary: Summary, manifest: Manifest) -> list[str]:
     elif asked != TRIGGERS_PER_PHASE:
         by_phase = ", ".join(f"{phase} {asked[phase]} of {most}" for phase, most in TRIGGERS_PER_PHASE.items())
         differences.append(f"{sum(asked.values())} of {sum(TRIGGERS_PER_PHASE.values())} triggers ({by_phase})")
-    if summary.count("pending"):
-        differences.append(f"not complete: {summary.count('pending')} pending")
-    elif not summary.count("scored"):
-        differences.append("nothing was scored")
     if manifest.epochs != 1:
         differences.append(f"{manifest.epochs} responses to each trigger (--epochs), not 1")
     if manifest.judge_epochs != 1:

@@ -134,18 +134,20 @@ def test_a_first_that_is_better_than_all_others_is_said_to_be():
 
 def test_a_ranked_run_has_its_open_ranks():
     board = leaderboard([run()])
-    ranked = replace(board.entries[-1], differences=(), rank=3, rank_range=(1, 9))
+    ranked = replace(board.entries[-1], differences=(), rank=3, strict_rank=4, rank_range=(1, 9))
     said = leaderboard_headline(replace(board, entries=(*board.entries[:-1], ranked)))
-    assert said == "mine ranks 3 of 17 (score 100.0 %), and ranks 1 to 9 are open."
+    assert said == ("mine ranks 3 of 17 (score 100.0 %, 1 of 1 scored; strict rank 4), and ranks 1 to 9 are open.")
 
 
 def test_a_ranked_run_has_the_interval_of_its_score():
     board = leaderboard([run()])
     entry = board.entries[-1]
     scores = {**entry.scores, "score": Estimate(0.5, 0.25, 0.75)}
-    ranked = replace(entry, scores=scores, differences=(), rank=3, rank_range=(3, 3))
+    ranked = replace(entry, scores=scores, differences=(), rank=3, strict_rank=4, rank_range=(3, 3))
     said = leaderboard_headline(replace(board, entries=(*board.entries[:-1], ranked)))
-    assert said == "mine ranks 3 of 17 (score 50.0 %, 95 % 25.0 to 75.0), and no other rank is open."
+    assert said == (
+        "mine ranks 3 of 17 (score 50.0 %, 95 % 25.0 to 75.0, 1 of 1 scored; strict rank 4), and no other rank is open."
+    )
 
 
 def test_runs_that_were_measured_otherwise_are_not_ranked_and_have_their_marks():

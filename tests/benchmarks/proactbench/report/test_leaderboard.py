@@ -210,18 +210,34 @@ def test_a_run_with_the_scores_of_a_published_model_shares_its_ranks(tmp_path):
         ("openai/newest", 12, 12),
         ("meta-llama/llama-4-maverick", 14, 14),
     ]
-    assert entries[11].rank_range == entries[12].rank_range
+    # gpt-4o's range rests on an assumed design effect; the run's on its own groups.
+    assert entries[11].rank_range == (12, 16)
+    assert entries[12].rank_range == (12, 13)
 
 
 def test_the_unscored_of_a_run_count_in_the_strict_score_and_rank(tmp_path):
-    # 100 of 384 PASS have no verdict: lenient (284 + 31.5) / 524 = 0.6021 (rank 4), strict 315.5 / 624 = 0.5056 (8).
-    grades = GRADES | {"CRITICAL": [None] * 100 + GRADES["CRITICAL"][100:]}
+    # 331 PASS, 63 PARTIAL, 30 without a verdict: lenient 362.5 / 594 = 0.6103 (rank 2), strict / 624 = 0.5809 (4).
+    grades = GRADES | {"CRITICAL": [None] * 30 + ["FAIL"] * 23 + GRADES["CRITICAL"][53:]}
     board = leaderboard([ranked_run(tmp_path / "run", grades)])
     (entry,) = board.runs
-    assert (entry.rank, entry.strict_rank) == (4, 8)
-    assert round(entry.scores["score"].value, 4) == 0.6021
-    assert round(entry.scores["strict"].value, 4) == 0.5056
-    assert entry.counts["CRITICAL"] == Counts(232, 75, 36, 21)
+    assert (entry.rank, entry.strict_rank) == (2, 4)
+    assert round(entry.scores["score"].value, 4) == 0.6103
+    assert round(entry.scores["strict"].value, 4) == 0.5809
+    assert entry.counts["CRITICAL"] == Counts(232, 122, 36, 44)
+    assert "594 of 624 scored; strict rank 4)" in leaderboard_document(board)["headline"]
+
+
+@pytest.mark.parametrize(
+    ("grades", "sentence"),
+    [
+        (GRADES | {"CRITICAL": [None] * 32 + GRADES["CRITICAL"][32:]}, "32 of 624 triggers have no score"),
+        ({phase: [None] * len(GRADES[phase]) for phase in GRADES}, "624 of 624 triggers have no score"),
+        ({phase: ["PASS"] + [None] * (len(GRADES[phase]) - 1) for phase in GRADES}, "621 of 624 triggers have no"),
+        ({"EMERGENT": ["PASS"] * 201, "CRITICAL": [], "RECOVERY": []}, "without CRITICAL and RECOVERY"),
+    ],
+)
+def test_a_run_cannot_gain_a_rank_by_what_it_does_not_answer(tmp_path, grades, sentence):
+    assert sentence in " ".join(differences(ranked_run(tmp_path / "run", grades)))
 
 
 def test_what_may_differ_is_the_model_and_its_endpoint_and_the_judges_router(ranked):
@@ -285,15 +301,10 @@ def test_a_part_of_the_corpus_is_named_with_its_denominator(ranked):
 def test_an_unfinished_run_is_named(ranked):
     pending = [replace(o, state="pending", label=None, score=0.0) for o in ranked.outcomes[:12]]
     summary = replace(ranked, outcomes=(*pending, *ranked.outcomes[12:]))
-    assert differences(summary) == ["not complete: 12 pending"]
+    assert differences(summary) == ["not complete: 12 of 624 triggers pending"]
     (run,) = [entry for entry in leaderboard_document(leaderboard([summary]))["rows"] if not entry["published"]]
     assert run["pending"] == 12
     assert run["counts"]["EMERGENT"] == {"total": 189, "pass": 126, "partial": 18, "fail": 45, "unscored": 0}
-
-
-def test_a_run_without_a_single_grade_is_not_ranked(ranked):
-    lost = [replace(o, state="unscored", label=None, score=0.0, reason="verdict: server") for o in ranked.outcomes]
-    assert differences(replace(ranked, outcomes=tuple(lost))) == ["nothing was scored"]
 
 
 def test_repeats_are_named(ranked):
