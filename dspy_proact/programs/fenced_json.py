@@ -2,9 +2,10 @@
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, Literal, cast, get_args, get_origin
 
 import dspy
 from dspy import AdapterParseError
@@ -78,7 +79,8 @@ class FencedJSON(dspy.JSONAdapter):
         try:
             answer = self.answer(completion, set(outputs))
             return {
-                name: _reader(field.annotation).validate_python(_plain(name, answer)) for name, field in outputs.items()
+                name: _reader(field.annotation).validate_python(_as_meant(_plain(name, answer), field.annotation))
+                for name, field in outputs.items()
             }
         except (ValueError, RecursionError) as error:
             said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
@@ -114,6 +116,19 @@ class _Demos:
 def _worked_examples(shown: _Demos) -> tuple[dict[str, Any], ...]:
     """The messages of demos, which are the same in each of a program's requests."""
     return tuple(FencedJSON(*shown.fenced).format_demos(shown.signature, shown.demos))
+
+
+def _as_meant(value: Any, annotation: Any) -> Any:
+    """A word of a fixed choice as the choice has it, whatever its case; an object that is written as a text, read."""
+    if not isinstance(value, str):
+        return value
+    if get_origin(annotation) is Literal:
+        words = {str(word).casefold(): word for word in get_args(annotation)}
+        return words.get(value.strip().casefold(), value)
+    if get_origin(annotation) is dict:
+        with suppress(ValueError, RecursionError):
+            return json.loads(value)
+    return value
 
 
 @lru_cache(maxsize=64)

@@ -11,8 +11,8 @@ from tuning import QUOTE, TUNING, consensus, graded, item, study
 
 from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact.benchmarks.proactbench.cases import case_of
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse
-from dspy_proact.benchmarks.proactbench.responses import case_of
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Response
 from dspy_proact.compile.agreement import Agreement, Votes, fitted_cuts, level_of, plain_cuts, soft
 from dspy_proact.compile.tuning import GradedAnswer, Verdict

@@ -1,5 +1,6 @@
 import json
 from contextlib import suppress
+from typing import Any, Literal
 
 import dspy
 import pytest
@@ -248,3 +249,22 @@ def test_other_signatures_are_read_alike():
     assert FencedJSON().parse(QuoteEvidence, '{"evidence": "e"}') == {"evidence": ["e"]}
     signature = dspy.Signature("question -> number: int")
     assert FencedJSON().parse(signature, '{"number": 5}') == {"number": 5}
+
+
+@pytest.mark.parametrize(("said", "read"), [("correct", "correct"), (" Correct", "correct"), ("N/A", "n/a")])
+def test_a_word_of_a_choice_is_read_in_any_case(said, read):
+    signature = dspy.Signature("text -> grade").with_updated_fields("grade", type_=Literal["correct", "n/a"])
+    assert FencedJSON().parse(signature, json.dumps({"grade": said})) == {"grade": read}
+
+
+def test_a_word_of_no_choice_is_refused():
+    signature = dspy.Signature("text -> grade").with_updated_fields("grade", type_=Literal["correct", "n/a"])
+    with pytest.raises(AdapterParseError):
+        FencedJSON().parse(signature, json.dumps({"grade": "nearly correct"}))
+
+
+def test_an_object_that_is_written_as_a_text_is_read():
+    signature = dspy.Signature("text -> parameters").with_updated_fields("parameters", type_=dict[str, Any])
+    assert FencedJSON().parse(signature, json.dumps({"parameters": '{"a": 1}'})) == {"parameters": {"a": 1}}
+    with pytest.raises(AdapterParseError):
+        FencedJSON().parse(signature, json.dumps({"parameters": "a is 1"}))
