@@ -17,8 +17,7 @@ from statistics import NormalDist
 import numpy as np
 
 from dspy_proact.benchmarks.proactbench.corpus import RatedItem, Ratings, RatingsSource
-from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating, Rubric, Turn
-from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rating, Rubric, Turn
 from dspy_proact.stats.agreement import kappas
 
 LEVELS = (Grade.FAIL, Grade.PARTIAL, Grade.PASS)
