@@ -35,6 +35,7 @@ class CorpusError(UsageError):
     """A corpus that cannot be used.
 
     Attributes:
+        problem: What is wrong with it.
         source: File or dataset.
         line: Counted from 1; None when the fault is not in a line.
         field: Dotted path of the field; None when the fault is not in a field.
@@ -43,7 +44,7 @@ class CorpusError(UsageError):
     def __init__(self, problem: str, *, source: str, line: int | None = None, field: str | None = None):
         where = source if line is None else f"{source}, line {line}"
         super().__init__(f"{where}{f', field {field!r}' if field else ''}: {problem}")
-        self.source, self.line, self.field = source, line, field
+        self.problem, self.source, self.line, self.field = problem, source, line, field
 
 
 class RunError(UsageError):

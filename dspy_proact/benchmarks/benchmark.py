@@ -147,6 +147,8 @@ class Benchmark(Generic[Answer, Detail]):
     """Options that this benchmark supports, of those that not every one does; see `cli/options/benchmark.py`."""
     judge_name: str | None = None
     """Judge of a real model where none is named; None for none."""
+    temperatures: Mapping[str, float] = MappingProxyType({})
+    """By role, `assistant` or `judge`, in place of the 0.7 of models that take one."""
     published_corpus: str | None = None
     """Name of the published corpus, as `--corpus` takes it; None where there is only the bundled one."""
     assumption: str | None = None

@@ -154,7 +154,8 @@ def role_of(declared: Benchmark[Any, Any], name: str, flag: str | None = None) -
 
     flags = {"assistant": "--model", "judge": "--judge"}
     writes = "response" if name == "assistant" else "verdict"
-    return Role(name, flag or flags[name], writes, answer if stand_in else None)
+    answers = answer if stand_in else None
+    return Role(name, flag or flags[name], writes, answers, declared.temperatures.get(name))
 
 
 def open_judges(named: Named, role: Role, gate: Gate) -> list[Model]:

@@ -44,7 +44,7 @@ def plain_cuts(declared: Declared) -> dict[str, Cuts]:
 
 
 def levels_given(declared: Declared, votes: Votes, part: Part) -> list[int]:
-    """The level of a part in each verdict that could be read and speaks of it."""
+    """The level of a part in each verdict that could be read and grades it."""
     said = (declared.graded_parts(verdict.scored).get(part.name) for verdict in votes.read)
     return [part.levels.index(level) for level in said if level in part.levels]
 
@@ -126,24 +126,19 @@ def fitted_cuts(
     """
     (part,) = declared.graded_by_people
     given = [(item, levels_given(declared, each, part)) for item, each in zip(items, votes, strict=True)]
-    read = [(item, sum(levels) / len(levels)) for item, levels in given if levels]
-    return {
-        str(stratum): _fitted([each for each in read if each[0].case.stratum == stratum], part, seed)
-        for stratum in declared.strata
-    }
-
-
-def _fitted(read: Sequence[tuple[GradedAnswer, float]], part: Part, seed: int) -> Cuts:
-    items = [item for item, _ in read]
-    units = {item.unit for item in items}
-    if len(units) < 2:
-        return _PLAIN
-    folds = grouped_folds(items, min(_FOLDS, len(units)), seed)
-    place = {item.key: number for number, fold in enumerate(folds) for item in fold.test}
-    kept = keep_cuts(
-        [level for _, level in read],
-        [soft(item, part) for item in items],
-        [item.group for item in items],
-        [place[item.key] for item in items],
-    )
-    return Cuts(partial=kept.cuts[0], full=kept.cuts[1])
+    cuts = dict.fromkeys(map(str, declared.strata), _PLAIN)
+    for stratum in cuts:
+        read = [(item, sum(levels) / len(levels)) for item, levels in given if levels and item.case.stratum == stratum]
+        of = [item for item, _ in read]
+        if (units := len({item.unit for item in of})) < 2:
+            continue
+        folds = grouped_folds(of, min(_FOLDS, units), seed)
+        place = {item.key: number for number, fold in enumerate(folds) for item in fold.test}
+        partial, full = keep_cuts(
+            [level for _, level in read],
+            [soft(item, part) for item in of],
+            [item.group for item in of],
+            [place[item.key] for item in of],
+        )
+        cuts[stratum] = Cuts(partial=partial, full=full)
+    return cuts

@@ -1,35 +1,18 @@
-"""Grouped k-fold: every item is tested once, by a program that never saw its group."""
+"""Grouped k-fold: every item is tested once, by a program that never saw its unit.
+
+An item has a `key`, unique among the items, and a `unit`, which folds keep together.
+"""
 
 import random
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from dspy_proact.errors import UsageError
 from dspy_proact.runs import Nouns
 
-_LEAST = 2
-"""Units of a training set: one to learn from, one to compare candidates on."""
-_INNER_FOLDS = 4
-"""A quarter of a training set's units, about, is where candidates are compared."""
-
-
-class Grouped(Protocol):
-    """What can be dealt into folds."""
-
-    @property
-    def key(self) -> str:
-        """Unique among the items."""
-        ...
-
-    @property
-    def unit(self) -> str:
-        """What folds keep together."""
-        ...
-
-
-Item = TypeVar("Item", bound=Grouped)
+Item = TypeVar("Item", bound=Any)
 
 
 @dataclass(frozen=True)
@@ -42,16 +25,15 @@ class Fold(Generic[Item]):
     @classmethod
     def of(cls, items: Sequence[Item], test: Collection[str]) -> "Fold[Item]":
         """The items in their order; those of some units are tested."""
-        return cls(
-            tuple(item for item in items if item.unit not in test), tuple(item for item in items if item.unit in test)
-        )
+        of_train, of_test = ([item for item in items if (item.unit in test) == side] for side in (False, True))
+        return cls(tuple(of_train), tuple(of_test))
 
 
 def grouped_folds(items: Sequence[Item], count: int, seed: int) -> tuple[Fold[Item], ...]:
     """Folds of whole units, balanced by size; the same items and seed give the same folds, in any order of the items.
 
     Args:
-        items: To be split; each is in the test part of one fold. They have as many units as there are folds, or more.
+        items: Of at least `count` units.
         count: Number of folds, 2 or more.
         seed: Of the order in which units of one size are dealt out.
     """
@@ -71,18 +53,17 @@ def grouped_folds(items: Sequence[Item], count: int, seed: int) -> tuple[Fold[It
 def balanced_folds(
     items: Sequence[Item], chosen: Sequence[Item], count: int, seed: int, nouns: Nouns
 ) -> tuple[Fold[Item], ...]:
-    """The folds of a compile, balanced by the chosen items; what else a unit has goes with them.
-
-    Each leaves two units or more: some to learn from, some to compare candidates on.
+    """The folds of a compile, balanced by the chosen items; the other items of a unit go with them.
 
     Raises:
-        UsageError: There are fewer units than folds, or a fold leaves fewer than two units to learn from.
+        UsageError: There are fewer units than folds, or a fold leaves fewer than two units in training: one to learn
+            from, one to compare candidates on.
     """
     units = {item.unit for item in chosen}
     tests: list[set[str]] = []
     if 2 <= count <= len(units):
         tests = [{item.unit for item in fold.test} for fold in grouped_folds(chosen, count, seed)]
-    if not tests or any(len(units - test) < _LEAST for test in tests):
+    if not tests or any(len(units - test) < 2 for test in tests):
         raise UsageError(
             f"{len(chosen)} {nouns.cases} of {len(units)} independent {nouns.groups} cannot make {count} folds and "
             "leave two of them to learn from in each; give another number of --folds, or bring more of them"
@@ -93,14 +74,14 @@ def balanced_folds(
 
 
 def split(train: Sequence[Item], seed: int) -> tuple[Sequence[Item], Sequence[Item]]:
-    """Items to learn from, and items of other units to compare candidates on."""
+    """Items to learn from, and items of other units, about a quarter of all, to compare candidates on."""
     units = len({item.unit for item in train})
-    fold = grouped_folds(train, min(_INNER_FOLDS, units), seed)[0]
+    fold = grouped_folds(train, min(4, units), seed)[0]
     return shuffled(fold.train, seed), fold.test
 
 
-def shuffled(items: Sequence[Any], seed: int) -> list[Any]:
-    """Items that have a key, in an order that the seed decides, and not the order in which they come."""
+def shuffled(items: Sequence[Item], seed: int) -> list[Item]:
+    """The items in an order that depends on their keys and the seed alone."""
     order = sorted(items, key=lambda item: item.key)
     random.Random(seed).shuffle(order)
     return order

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 from typing import Any
 
@@ -58,6 +59,10 @@ class Examined:
     """Of prompt and answer of all calls that the answer took; None where they were not counted."""
     words: int | None = None
     prediction: dspy.Prediction | None = None
+
+    def part(self, name: str) -> float | None:
+        """A part of the score."""
+        return self.scored.parts.get(name) if self.scored else None
 
     @property
     def score(self) -> float | None:
@@ -133,10 +138,9 @@ def measured_of(
     for measure in declared.measures:
         if measure.statistic == "mean":
             name, (part,) = measure.name, measure.parts
-            number = _part(part)
             on_card = shown is None or name in shown
             title, unit = tuning.titles.get(name, measure.title), "score" if measure.higher_is_better else "rate"
-            found.append(Measured(name, title, of(*strata), number, unit, on_card=on_card))
+            found.append(Measured(name, title, of(*strata), partial(Examined.part, name=part), unit, on_card=on_card))
     if declared.control_labels:
         title = tuning.titles.get("controls", declared.nouns.controls)
         found.append(Measured(controls, title, of(CONTROL), lambda examined: examined.harm, "rate"))
@@ -144,10 +148,6 @@ def measured_of(
     found.append(Measured("length", "words", answered, lambda examined: examined.words, "times", chosen))
     found.append(Measured("tokens", "tokens", list, lambda examined: examined.tokens, "times", chosen))
     return tuple(found)
-
-
-def _part(name: str) -> Callable[[Examined], float | None]:
-    return lambda examined: examined.scored.parts.get(name) if examined.scored else None
 
 
 def guarded(

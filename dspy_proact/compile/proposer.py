@@ -59,30 +59,23 @@ class Excerpts:
         plain = encodable_all(_ANYTHING.dump_python(value, mode="json"))
         if _size(plain) <= self.longest:
             return value
-        room = _room(plain, self.longest)
-        return _cut_all(plain, room) if room else _cut(json.dumps(plain, ensure_ascii=False), self.longest)
+        # The most characters that each text may have, so that all is short enough.
+        low, high = 0, self.longest
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if _size(_cut(plain, middle)) <= self.longest else (low, middle - 1)
+        return _cut(plain, low) if low > len(CUT) else _cut(json.dumps(plain, ensure_ascii=False), self.longest)
 
 
-def _room(plain: Any, longest: int) -> int:
-    """The most characters that each text may have, so that all is short enough; 0 where it never is."""
-    low, high = 0, longest
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if _size(_cut_all(plain, middle)) <= longest else (low, middle - 1)
-    return low if low > len(CUT) else 0
-
-
-def _cut_all(value: Any, longest: int) -> Any:
+def _cut(value: Any, longest: int) -> Any:
     """A JSON value with every text cut; names stay."""
     if isinstance(value, dict):
-        return {name: _cut_all(inner, longest) for name, inner in cast("dict[str, Any]", value).items()}
+        return {name: _cut(inner, longest) for name, inner in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):
-        return [_cut_all(inner, longest) for inner in cast("list[Any]", value)]
-    return _cut(value, longest) if isinstance(value, str) else value
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: max(0, longest - len(CUT))] + CUT
+        return [_cut(inner, longest) for inner in cast("list[Any]", value)]
+    if isinstance(value, str) and len(value) > longest:
+        return value[: max(0, longest - len(CUT))] + CUT
+    return value
 
 
 def _size(plain: Any) -> int:

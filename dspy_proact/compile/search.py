@@ -179,44 +179,41 @@ def search(training: Training, recipe: Recipe, journal: Path | None, progress: P
     instructions = _instructions(training)
     progress.worded(sum(len(each) - 1 for each in instructions))
     pool = training.pool() if recipe.max_demos else ()
-    draws = [_draw(pool, recipe.seed + place) for place in range(_DRAWS)]
+    draws = [list(pool) for _ in range(_DRAWS)]
+    for place, draw in enumerate(draws):
+        random.Random(recipe.seed + place).shuffle(draw)
     harm = bool(training.watched)
     study = optuna.create_study(
         storage=None if journal is None else journal_at(journal),
         directions=["maximize", "minimize"] if harm else ["maximize"],
         sampler=optuna.samplers.TPESampler(seed=recipe.seed),
     )
-    study.enqueue_trial({"demos": 0} | dict.fromkeys(_names(len(instructions)), 0))
+    names = ["instruction", *(f"instruction_{place}" for place in range(2, len(instructions) + 1))]
+    study.enqueue_trial({"demos": 0} | dict.fromkeys(names, 0))  # the student
+
+    def choice(trial: optuna.Trial) -> _Choice:
+        """Places of the instruction of each predictor and of a draw of demos, and how many of these."""
+        places = [trial.suggest_int(name, 0, len(of) - 1) for name, of in zip(names, instructions, strict=True)]
+        count = trial.suggest_int("demos", 0, min(recipe.max_demos, len(pool)))
+        return tuple(places), trial.suggest_int("draw", 0, _DRAWS - 1) if count else 0, count
+
     race, places = Race(training, recipe.seed), dict[_Choice, int]()
     left: list[int] = []
     for begun in range(0, recipe.trials, _GENERATION):
         trials = [study.ask() for _ in range(min(_GENERATION, recipe.trials - begun))]
-        choices = [_choice(trial, list(map(len, instructions)), min(recipe.max_demos, len(pool))) for trial in trials]
-        for instruction, draw, demo_count in choices:
-            if (instruction, draw, demo_count) not in places:
-                told = [texts[each] if each else None for texts, each in zip(instructions, instruction, strict=True)]
-                demos = draws[draw][:demo_count] or training.student.predictors()[0].demos
-                places[instruction, draw, demo_count] = race.enter(variant(training.student, told, demos))
-        left = race.run({*left, *(places[choice] for choice in choices)})
+        choices = [choice(trial) for trial in trials]
+        for chosen in dict.fromkeys(choices):
+            if chosen not in places:
+                told = [texts[each] if each else None for texts, each in zip(instructions, chosen[0], strict=True)]
+                demos = draws[chosen[1]][: chosen[2]] or training.student.predictors()[0].demos
+                places[chosen] = race.enter(variant(training.student, told, demos))
+        left = race.run({*left, *(places[chosen] for chosen in choices)})
         candidates = race.candidates()
         progress.tried(len(trials), max(each.score for each in candidates if each.share == 1))
-        for trial, choice in zip(trials, choices, strict=True):
-            found = candidates[places[choice]]
+        for trial, chosen in zip(trials, choices, strict=True):
+            found = candidates[places[chosen]]
             study.tell(trial, [found.score, found.harm or 0.0] if harm else [found.score])
     return race
-
-
-def _choice(trial: optuna.Trial, instructions: Sequence[int], demos: int) -> _Choice:
-    """Places of the instruction of each predictor and of a draw of demos, and how many of these."""
-    named = zip(_names(len(instructions)), instructions, strict=True)
-    instruction = tuple(trial.suggest_int(name, 0, of - 1) for name, of in named)
-    count = trial.suggest_int("demos", 0, demos)
-    return instruction, trial.suggest_int("draw", 0, _DRAWS - 1) if count else 0, count
-
-
-def _names(count: int) -> list[str]:
-    """Of the study's choices of instructions, for so many predictors."""
-    return ["instruction", *(f"instruction_{place}" for place in range(2, count + 1))]
 
 
 def _instructions(training: Training) -> list[list[str]]:
@@ -246,9 +243,3 @@ def _instructions(training: Training) -> list[list[str]]:
     proposed = side_by_side([partial(propose, start, tip) for start in starts for tip in tips], training.width)
     worded = (proposed[place * len(tips) :][: len(tips)] for place in range(len(starts)))
     return [list(dict.fromkeys([start, *filter(None, texts)])) for start, texts in zip(starts, worded, strict=True)]
-
-
-def _draw(pool: Sequence[dspy.Example], seed: int) -> list[dspy.Example]:
-    order = list(pool)
-    random.Random(seed).shuffle(order)
-    return order

@@ -109,12 +109,7 @@ class GradedAnswers:
 
 
 class Tuning:
-    """How the programs of a benchmark are compiled.
-
-    Args:
-        declared: The benchmark.
-        settings: Of it.
-    """
+    """How the programs of a benchmark are compiled, by its declaration and settings."""
 
     strata: ClassVar[Sequence[str]] = ()
     """Strata that the program under test is tuned for where a person names none; empty for all."""
@@ -198,9 +193,12 @@ class Tuning:
         cases = {case.key: case for case in case_set.cases}
         if unknown := next((row.case for row in rows if row.case not in cases), None):
             raise UsageError(f"{declared.name}: `human_grades` has a grade of {unknown!r}, which is no case of it")
-        return graded_answers(
-            rows, cases, self.units(list(cases.values())), name="human grades", mark=declared.mark, of=case_set.sha256
-        )
+        items = graded_answers(rows, cases, self.units(case_set.cases))
+        told = [[row.case, row.answer.model_dump(mode="json"), row.part, row.grade, row.rater] for row in rows]
+        content = json.dumps([case_set.sha256, told], ensure_ascii=False, sort_keys=True)
+        marks = tuple(sorted({declared.mark(item.case.view) for item in items}))
+        sha256 = hashlib.sha256(content.encode()).hexdigest()
+        return GradedAnswers(DataSource(name="human grades", sha256=sha256, rows=marks), items)
 
     def judge_inputs(self, case: Case, answer: Any) -> dict[str, Any]:
         """The inputs of the judge: those of the one question that `grade` puts to it.
@@ -209,7 +207,7 @@ class Tuning:
             UsageError: `grade` puts none to it.
         """
         try:
-            run_now(self.declared.grade(case, answer, _Listening(None, None, self.settings, ask_now)))
+            run_now(self.declared.grade(case, answer, _Answered(None, None, self.settings, ask_now)))
         except _Asked as asked:
             return asked.args[0]
         raise UsageError(f"{self.declared.name}: `grade` asks no judge about the answer to {case.key!r}")
@@ -241,7 +239,8 @@ class Tuning:
         said, lines = self.declared.graded_parts(verdict.scored), list[str]()
         for part, grades in item.grades.items():
             given = [each.grade for each in grades]
-            people = given[0] if len(given) == 1 else ", ".join(f"{given.count(each)} {each}" for each in {*given})
+            counted = [f"{given.count(each)} {each}" for each in dict.fromkeys(given)]
+            people = given[0] if len(given) == 1 else ", ".join(counted)
             if set(given) != {said.get(part)}:
                 lines.append(f"{part or 'grade'}: people {people}, the judge {said.get(part)}")
         return "; ".join(lines) or "People and the judge say the same."
@@ -249,9 +248,8 @@ class Tuning:
     def judge_shortfall(self, item: GradedAnswer, verdict: "Verdict", told: str) -> str:
         """An answer with what may be told of its verdict."""
         reasons = verdict.prediction.toDict().get("reasoning")
-        return f"Answer: {item.answer.model_dump_json()}\n{told}" + (
-            f"\nThe judge's reasons: {reasons}" if reasons else ""
-        )
+        because = f"\nThe judge's reasons: {reasons}" if reasons else ""
+        return f"Answer: {item.answer.model_dump_json()}\n{told}{because}"
 
 
 @dataclass(frozen=True)
@@ -263,24 +261,9 @@ class Verdict:
 
 
 def graded_answers(
-    rows: Sequence[HumanGrade],
-    cases: Mapping[str, Case],
-    units: Mapping[str, str],
-    *,
-    name: str,
-    mark: Any,
-    of: str,
-) -> GradedAnswers:
-    """Rows of human grades as answers, in the order of the first grade of each.
-
-    Args:
-        rows: At least one.
-        cases: By key.
-        units: What folds keep together, by the key of a case.
-        name: Of the rows.
-        mark: `Benchmark.mark`.
-        of: sha256 of the cases.
-    """
+    rows: Sequence[HumanGrade], cases: Mapping[str, Case], units: Mapping[str, str]
+) -> tuple[GradedAnswer, ...]:
+    """Rows of human grades as answers, in the order of the first grade of each; cases and units are by key."""
     by_item: defaultdict[str, list[HumanGrade]] = defaultdict(list)
     for row in rows:
         by_item[row.item or row.case].append(row)
@@ -291,10 +274,7 @@ def graded_answers(
             parts[grade.part].append(grade)
         first = grades[0]
         items.append(GradedAnswer(key, cases[first.case], first.answer, units[first.case], dict(parts)))
-    told = [[row.case, row.answer.model_dump(mode="json"), row.part, row.grade, row.rater] for row in rows]
-    sha256 = hashlib.sha256(json.dumps([of, told], ensure_ascii=False, sort_keys=True).encode()).hexdigest()
-    marks = tuple(sorted({mark(item.case.view) for item in items}))
-    return GradedAnswers(DataSource(name=name, sha256=sha256, rows=marks), tuple(items))
+    return tuple(items)
 
 
 class _Asked(Exception):  # noqa: N818 - no failure: its argument is what was asked
@@ -302,19 +282,12 @@ class _Asked(Exception):  # noqa: N818 - no failure: its argument is what was as
 
 
 @dataclass(frozen=True)
-class _Listening(Ask):
-    """Raises what it is asked."""
-
-    async def __call__(self, **inputs: Any) -> dspy.Prediction:
-        raise _Asked(inputs)
-
-
-@dataclass(frozen=True)
 class _Answered(Ask):
-    """Answers with a prediction, which stands in place of the program."""
+    """Answers with a prediction, which stands in place of the program; without one it raises what it is asked."""
 
     async def __call__(self, **inputs: Any) -> dspy.Prediction:
-        del inputs
+        if self.program is None:
+            raise _Asked(inputs)
         return self.program
 
 

@@ -115,9 +115,9 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
     require_parameters(f"{flag}-param", given)
     route = find_route(name, spec.api_base, gate.backend)
     without_schema = given.get(SCHEMA, ...) is None
-    capacity = find_capacity(route)
-    preset = decoding(name, role.writes, capacity=capacity)
-    sent = decoding(name, role.writes, {key: value for key, value in given.items() if key != SCHEMA}, capacity)
+    known = {"capacity": find_capacity(route), "temperature": role.temperature}
+    preset = decoding(name, role.writes, **known)
+    sent = decoding(name, role.writes, {key: value for key, value in given.items() if key != SCHEMA}, **known)
     limit = sent.get(LIMIT)
     price = spec.price or find_price(route, sent)
     _require_bounds(f"{flag} {name}", flag, gate.limits, limit, price)

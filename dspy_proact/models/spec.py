@@ -43,6 +43,8 @@ class Role:
     """Selects the decoding preset."""
     stand_in: StandIn | None
     """The embedded model's answers in it; None where it has none, so that a model must be named."""
+    temperature: float | None = None
+    """In place of the preset's 0.7, which no model needs; None for the preset."""
 
 
 class ModelSpec(Frozen):
@@ -121,7 +123,11 @@ class Capacity:
 
 
 def decoding(
-    model: str, writes: Writes, overrides: Mapping[str, Any] | None = None, capacity: Capacity | None = None
+    model: str,
+    writes: Writes,
+    overrides: Mapping[str, Any] | None = None,
+    capacity: Capacity | None = None,
+    temperature: float | None = None,
 ) -> Decoding:
     """The parameters sent for a model.
 
@@ -130,11 +136,14 @@ def decoding(
         writes: A response is limited to 8192 tokens, a verdict to 32768; reasoning models get 32768 for both.
         overrides: The person's values; None omits a parameter.
         capacity: Of the model; a preset asks for no more.
+        temperature: In place of the preset's 0.7, which no model needs.
     """
     name, known = model.rsplit("/", 1)[-1], capacity or Capacity()
     row = next(row for row in PRESETS if re.fullmatch(row.pattern, name, re.IGNORECASE | re.DOTALL))
     preset = row.response if writes == "response" else row.verdict
     preset = {key: value for key, value in preset.items() if key not in known.refuses}
+    if temperature is not None and preset.get("temperature") == _PLAIN["temperature"]:
+        preset["temperature"] = temperature
     preset[LIMIT] = min(preset[LIMIT], known.tokens or preset[LIMIT])
     merged = {**preset, **(overrides or {})}
     return {name: value for name, value in merged.items() if value is not None}

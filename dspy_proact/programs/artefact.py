@@ -1,7 +1,7 @@
 """A compiled program as one JSON file: what its predictors learned, how it is asked, and its card.
 
-DSPy's own state is positional and sets whatever it finds as attributes, so it is read only through this envelope: a
-strict model with exact keys, the hash of the declared signatures, and no model bound to it. No pickle is read.
+DSPy's own state is positional and sets what it finds as attributes. This envelope has exact keys, the hash of the
+declared signatures, and no model. No pickle is read.
 """
 
 import hashlib
@@ -23,10 +23,6 @@ FORMAT = 2
 _OTHER_FORMAT = re.compile(rb'\s*\{\s*"format"\s*:\s*(?!%d\b)(\d+)' % FORMAT)
 ProgramRole = Literal["assistant", "judge"]
 Module = TypeVar("Module", bound=dspy.Module)
-_USED: dict[ProgramRole, str] = {
-    "judge": "judges are used by --judge-program",
-    "assistant": "an assistant is used by --program",
-}
 
 
 class FieldState(Frozen):
@@ -148,15 +144,14 @@ def _check_demos(state: PredictorState, declared: type[dspy.Signature], path: st
 
 def states_of(program: dspy.Module) -> dict[str, PredictorState]:
     """What the predictors of a program learned, by their names; their demos cut to fields of the signatures."""
-    return {name: _state(predictor) for name, predictor in program.named_predictors()}
-
-
-def _state(predictor: dspy.Predict) -> PredictorState:
-    state, fields = predictor.dump_state(), _demo_fields(_signature(predictor))
-    # DSPy's `instructions` are without indentation, and an empty docstring would come back as its default text.
-    words = state["signature"] | {"instructions": predictor.signature.__doc__ or ""}
-    demos = [{name: value for name, value in dict(demo).items() if name in fields} for demo in state["demos"]]
-    return PredictorState(demos=tuple(demos), signature=SignatureState.model_validate(words))
+    states: dict[str, PredictorState] = {}
+    for name, predictor in program.named_predictors():
+        state, fields = predictor.dump_state(), _demo_fields(_signature(predictor))
+        # DSPy's `instructions` are without indentation, and an empty docstring would come back as its default text.
+        words = state["signature"] | {"instructions": predictor.signature.__doc__ or ""}
+        demos = tuple({field: demo[field] for field in dict(demo) if field in fields} for demo in state["demos"])
+        states[name] = PredictorState(demos=demos, signature=SignatureState.model_validate(words))
+    return states
 
 
 def _signature(predictor: dspy.Predict) -> type[dspy.Signature]:
@@ -194,7 +189,13 @@ def read_artefact(path: str | Path, role: ProgramRole | None = None) -> Artefact
     Raises:
         UsageError: It is not there, not an artefact of this format, or of another role.
     """
-    path = _file_of(Path(path))
+    place = place_of(Path(path))
+    if place.kind is Kind.COMPILE and place.inside:
+        path = place.inside[0]
+    elif place.kind not in (Kind.PROGRAM, Kind.FILE):
+        told = place.problem("the file of a compiled program, or the folder of its compile", Kind.COMPILES)
+        raise UsageError(f"{path}: cannot be read: {told}")
+    path = Path(path)
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -212,27 +213,16 @@ def read_artefact(path: str | Path, role: ProgramRole | None = None) -> Artefact
     except ValueError as error:
         raise UsageError(f"{path}: not a compiled program of ours: {error}") from error
     if role not in (None, artefact.role):
-        article = "an" if role == "assistant" else "a"
-        raise UsageError(
-            f"{path}: a compiled {artefact.role}, where {article} {role} is asked for; {_USED[artefact.role]}"
-        )
+        wanted, use = "a judge", "an assistant is used by --program"
+        if artefact.role == "judge":
+            wanted, use = "an assistant", "judges are used by --judge-program"
+        raise UsageError(f"{path}: a compiled {artefact.role}, where {wanted} is asked for; {use}")
     return artefact
 
 
 def read_judge(path: str | Path) -> Artefact:
-    """Read the file of a judge; raises `UsageError` as `read_artefact` does."""
+    """Read the file of a judge, as `read_artefact` does."""
     return read_artefact(path, "judge")
-
-
-def _file_of(path: Path) -> Path:
-    """The file that is meant by a path; raises `UsageError` where that is none, with what it is."""
-    place = place_of(path)
-    if place.kind is Kind.COMPILE and place.inside:
-        return place.inside[0]
-    if place.kind in (Kind.PROGRAM, Kind.FILE):
-        return path
-    told = place.problem("the file of a compiled program, or the folder of its compile", Kind.COMPILES)
-    raise UsageError(f"{path}: cannot be read: {told}")
 
 
 def signature_hash(signature: type[dspy.Signature]) -> str:

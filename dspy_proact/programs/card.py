@@ -1,6 +1,6 @@
 """The card of a compiled program: what was shown, what it cost, and with what it was made."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, get_args
 
 from pydantic import Field, model_validator
@@ -12,7 +12,6 @@ from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, ENOUGH_RATERS, Estimat
 from dspy_proact.types import Frozen
 
 Optimizer = Literal["labeled", "bootstrap", "miprov2", "gepa", "search"]
-_MEASURES_NOTHING = "The embedded stand-in measures nothing about any model: "
 OPTIMIZERS: tuple[Optimizer, ...] = get_args(Optimizer)
 
 
@@ -148,13 +147,6 @@ class Row(Frozen):
             return None
         return difference - 1 if self.unit == "times" else difference if self.unit == "rate" else -difference
 
-    @property
-    def cost(self) -> str:
-        """The change as the statement lists it."""
-        if self.unit != "times":
-            return f"{self.title} {self.difference.points} points"
-        return f"{self.title} x {self.difference}"
-
 
 class CandidateCard(Frozen):
     """A program that was tried, by the tuning judge on what candidates were compared on: chosen, not tested, there."""
@@ -264,7 +256,8 @@ class Card(Frozen):
     @property
     def headline(self) -> str:
         """Whether it rose by more than chance, and at what cost; where not, which rise would have shown."""
-        target, change, cases = self.target, self.target.difference, self._counted
+        target, change = self.target, self.target.difference
+        cases = f"{target.count:,} {self.case}{'' if target.count == 1 else 's'}"
         kappa = target.unit == "kappa"
         size = f"{change.value:+.2f} in kappa" if kappa and change.value is not None else f"{change.points} points"
         bounds = "" if change.low is None or change.high is None else f", 95 % {change.low:+.2f} to {change.high:+.2f}"
@@ -286,25 +279,20 @@ class Card(Frozen):
         elif change.value is None:
             said = f"No improvement could have been shown{where}: {change.reason}"
         else:
-            said = f"No improvement shown{where}{told}{self._detectable}"
-        stand_in = _MEASURES_NOTHING if self.provenance.embedded else ""
+            said = f"No improvement shown{where}{told}{self._detectable(cases)}"
+        stand_in = "The embedded stand-in measures nothing about any model: " if self.provenance.embedded else ""
         return f"{stand_in}{said}{self._costs}."
 
-    @property
-    def _counted(self) -> str:
-        return f"{self.target.count:,} {self.case}{'' if self.target.count == 1 else 's'}"
-
-    @property
-    def _detectable(self) -> str:
+    def _detectable(self, cases: str) -> str:
         """The gain that would have been shown, as the end of a sentence."""
         target = self.target
         if target.unit == "kappa":
             least = smallest_gain(target.count, self.group_count, self.raters)
-            return f": {self._counted} have 80 % power to detect {least:.2f}" if least else ""
+            return f": {cases} have 80 % power to detect {least:.2f}" if least else ""
         if target.low98 is None or target.difference.value is None:
             return ""
         least = 100 * (target.difference.value - target.low98)
-        return f": with {self._counted} it takes a measured gain of {least:.0f} points"
+        return f": with {cases} it takes a measured gain of {least:.0f} points"
 
     @property
     def _costs(self) -> str:
@@ -312,14 +300,17 @@ class Card(Frozen):
         costs = [row for row in self.rows if row.margin is not None and row.count]
         if not costs or not self.target.count:
             return ""
-        beyond = [row.cost for row in costs if (row.worse or 0) > (row.margin or 0)]
+        beyond = [
+            f"{row.title} x {row.difference}" if row.unit == "times" else f"{row.title} {row.difference.points} points"
+            for row in costs
+            if (row.worse or 0) > (row.margin or 0)
+        ]
         unsure = [
             row.title
             for row in costs
             if (row.worse or 0) <= (row.margin or 0) and (row.worst is None or row.worst > (row.margin or 0))
+            if any(each.worse for each in costs)
         ]
-        if not any(row.worse for row in costs):
-            unsure = []
         clauses = [f"beyond the usual margins: {', '.join(beyond)}"] if beyond else []
         if unsure:
             more = "further costs" if beyond else "costs beyond the usual margins"
@@ -340,13 +331,12 @@ class Card(Frozen):
         return repr(self)
 
     def _repr_html_(self) -> str:
-        rows = ((row.title, str(row.count), str(row.before), str(row.after), str(row.difference)) for row in self._all)
+        rows = (
+            (row.title, str(row.count), str(row.before), str(row.after), str(row.difference))
+            for row in (self.target, *self.rows)
+        )
         stand_in = ["embedded stand-in"] if self.provenance.embedded else []
         return html_table(("out of fold", "n", "before", "after", "change"), rows, above=[*stand_in, self.headline])
-
-    @property
-    def _all(self) -> Iterator[Row]:
-        yield from (self.target, *self.rows)
 
     def document(self) -> Mapping[str, Any]:
         """The card as JSON, its headline and the tokens and price of one answer first."""

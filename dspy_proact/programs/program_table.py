@@ -1,35 +1,16 @@
 """A program as a notebook shows it."""
 
-from typing import Protocol
+from typing import Any
 
 from dspy_proact.plain_text import html_table
 
 
-class Named(Protocol):
-    """What is shown of a program."""
-
-    @property
-    def name(self) -> str:
-        """Which program it is."""
-        ...
-
-    @property
-    def instruction(self) -> str:
-        """What it tells its model to do; empty for nothing."""
-        ...
-
-    @property
-    def demos(self) -> int:
-        """Worked examples that it shows."""
-        ...
-
-
-def program_line(program: Named) -> str:
+def program_line(program: Any) -> str:
     """Its name and how many worked examples it shows."""
     return f"{type(program).__name__}({program.name!r}, demos={program.demos})"
 
 
-def program_html(program: Named) -> str:
+def program_html(program: Any) -> str:
     """The same with its instruction, as a table."""
     rows = [
         (type(program).__name__, program.name),

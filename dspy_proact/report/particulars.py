@@ -140,6 +140,10 @@ class Particulars:
     """What there is to read of a case."""
     grounds: Callable[[GivenVerdict], Grounds] = _grounds
     """What there is to read of a verdict."""
+    document: Callable[[Any], Mapping[str, Any]] = lambda _: {}
+    """Further parts of the document of a run, of its summary."""
+    details: Callable[[Any], Iterable[Any]] = lambda _: ()
+    """Further tables and sentences of a run, told on demand, of its summary."""
     citation: str = ""
     """What to cite, as a BibTeX entry."""
 

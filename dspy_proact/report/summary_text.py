@@ -48,6 +48,7 @@ def summary_document(summary: Summary, by: Sequence[str] = ()) -> dict[str, Any]
         **({"controls_reason": controls.reason} if controls.reason else {}),
         "evidence": document(summary.evidence),
         "usage": {role: document(usage) for role, usage in summary.usage.items()},
+        **summary.particulars.document(summary),
     }
     return whole | _repeated(summary) | ({"breakdowns": _breakdowns(summary, by)} if by else {})
 
@@ -156,7 +157,7 @@ def print_summary(summary: Summary, console: Console, by: Sequence[str] = (), ex
     tables = [_table(summary), *told]
     breakdowns = (told for key in by for told in _breakdown(summary, key))
     show(console, headline(summary), *_learned(summary), *tables, *breakdowns, *_notes(summary, bool(by), explain))
-    show(console, *(_rests_on(summary) if explain else ()))
+    show(console, *((*summary.particulars.details(summary), *_rests_on(summary)) if explain else ()))
 
 
 def _learned(summary: Summary) -> Iterator[str]:

@@ -1,54 +1,20 @@
-"""`JudgeCompile` from end to end: every optimizer, stopped and gone on with, with votes, and what it refuses."""
+"""What a judge's compile alone has: votes, and the guard by which no worked case that the start gets right is lost."""
 
 import json
-import signal
 from collections import Counter
 
-import dspy
 import pytest
-from server import GRADES, Answer, error, verdict
-from tuning import QUOTE, at, consensus, graded, lasting, models, recipe, study, taught
+import tuning
+from server import GRADES, Answer, verdict
+from tuning import QUOTE, at, lasting, models, recipe, study, taught
 
-from dspy_proact.benchmarks.proactbench.corpus import load_ratings
-from dspy_proact.compile.judge_compile import JudgeCompile
-from dspy_proact.errors import LimitReached, ProviderDown, RunError, UsageError
+from dspy_proact.benchmarks.proactbench.corpus import judge_cases
+from dspy_proact.benchmarks.proactbench.types import Phase
+from dspy_proact.compile import judge_compile as judging
+from dspy_proact.compile.training import Candidate, Chosen
+from dspy_proact.errors import LimitReached
 from dspy_proact.models import Limits
-from dspy_proact.programs import OPTIMIZERS
-from dspy_proact.programs.artefact import read_artefact
-
-
-def bodies(sent):
-    return Counter(json.dumps([each.role, each.body], sort_keys=True) for each in sent)
-
-
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_a_compile_that_a_limit_stopped_goes_on_to_the_same_file_and_pays_for_nothing_twice(
-    tmp_path, server, optimizer
-):
-    """So does a second compile from nothing, which the first two runs of this test are."""
-    server.script = models
-    ratings, how = study(), recipe(optimizer)
-    compiling = at(server, ratings, how)
-    whole = compiling.run(tmp_path / "whole")
-    asked = bodies(server.sent)
-    assert whole.paid == len(server.sent)
-    # No request is paid for twice, but for what a proposer is asked again on purpose.
-    assert set(bodies(server.of("judge")).values()) == {1}
-    for role, most in compiling.forecast().roles.items():
-        assert len(server.of(role)) <= most.calls
-    assert read_artefact(whole.path) == whole.artefact
-
-    server.sent.clear()
-    half = whole.paid // 2
-    with pytest.raises(LimitReached):
-        at(server, ratings, how, limits=Limits(calls=half)).run(tmp_path / "parts")
-    assert len(server.sent) == half
-    assert not (tmp_path / "parts" / "judge.json").exists()
-    resumed = at(server, ratings, how).run(tmp_path / "parts")
-    assert resumed.paid == whole.paid - half
-    assert bodies(server.sent) == asked
-    assert lasting(resumed.path) == lasting(whole.path)
-
+from dspy_proact.programs.artefact import Cuts
 
 # Votes
 
@@ -68,147 +34,131 @@ def unequal(*grades):
 
 
 def test_each_vote_is_asked_for_and_the_file_says_how_many(tmp_path, server):
-    server.script = unequal("PASS", "FAIL", "FAIL")
-    ratings = study()
-    finished = at(server, ratings, recipe("labeled"), votes=3).run(tmp_path / "out")
-    assert finished.artefact.votes == 3
+    server.script, ratings = unequal("PASS", "FAIL", "FAIL"), study()
+    made = at(server, study(), recipe("labeled"), votes=3).run(tmp_path / "out").artefact
+    assert made.votes == 3
     # An optimizer compares by the first vote alone; whatever is tested, or fitted on, is voted on.
-    times = Counter(bodies(server.sent).values())
+    times = Counter(Counter(json.dumps(sent.body, sort_keys=True) for sent in server.sent).values())
     assert set(times) <= {1, 3}
     assert times[3] >= len(ratings.items)
     # Mean level (2 + 0 + 0) / 3 = .67 lies between the plain cuts: PARTIAL throughout, so that every phase has a kappa
     # of 0 and judges nothing.
-    assert finished.artefact.card["emergent"].after.value == pytest.approx(0.0)
-    partial = sum(consensus(each) == "PARTIAL" for each in graded(ratings)) / len(ratings.items)
-    exact = [row.beside["exact before"].value for row in finished.artefact.card.rows]
+    assert made.card["emergent"].after.value == pytest.approx(0.0)
+    partial = sum(tuning.consensus(each) == "PARTIAL" for each in tuning.graded(ratings)) / len(ratings.items)
+    exact = [row.beside["exact before"].value for row in made.card.rows]
     assert sum(exact) / 3 == pytest.approx(partial)
 
 
 def test_every_vote_has_an_answer_of_its_own_that_is_kept(tmp_path, server):
-    ratings, how = study(), recipe("labeled")
     server.script = unequal(*GRADES)
-    whole = at(server, ratings, how, votes=2).run(tmp_path / "whole")
+    whole = at(server, study(), recipe("labeled"), votes=2).run(tmp_path / "whole")
     first, server.script = len(server.sent), unequal(*GRADES)
     # One at a time, so that a limit leaves an item with its first vote and without its second.
     with pytest.raises(LimitReached):
-        at(server, ratings, how, votes=2, limits=Limits(calls=17), concurrency=1).run(tmp_path / "parts")
-    resumed = at(server, ratings, how, votes=2).run(tmp_path / "parts")
+        at(server, study(), recipe("labeled"), votes=2, limits=Limits(calls=17), concurrency=1).run(tmp_path / "parts")
+    resumed = at(server, study(), recipe("labeled"), votes=2).run(tmp_path / "parts")
     assert len(server.sent) == 2 * first
     assert lasting(resumed.path) == lasting(whole.path)
 
 
 def test_a_card_of_two_raters_speaks_of_these_alone(tmp_path, server):
     server.script = models
-    card = at(server, study(), recipe()).run(tmp_path / "out").artefact.card
+    card = at(server, study(), recipe("labeled")).run(tmp_path / "out").artefact.card
     told = [each.reason or "" for each in (card.target.before, card.target.after)]
     assert (card.raters, ["for these 2 raters only" in reason for reason in told]) == (2, [True, True])
 
 
-# What goes wrong on the way
+# The guard
+
+CASES = judge_cases()
 
 
-def test_a_provider_that_fails_for_good_stops_the_compile_and_the_same_call_goes_on(tmp_path, server):
-    ratings, how = study(), recipe("bootstrap")
-    server.script = models
-    whole = at(server, ratings, how).run(tmp_path / "whole")
-    server.sent.clear()
-    server.script = lambda sent: error(500) if len(server.sent) > whole.paid // 2 else models(sent)
-    with pytest.raises(ProviderDown, match="needs every answer"):
-        at(server, ratings, how).run(tmp_path / "parts")
-    kept = whole.paid // 2
-    assert kept < len(server.sent) <= kept + 32  # nothing is sent after the first failure but what was in flight
-    server.script = models
-    resumed = at(server, ratings, how).run(tmp_path / "parts")
-    assert resumed.paid == whole.paid - kept
-    assert lasting(resumed.path) == lasting(whole.path)
+def case_of(sent):
+    """The worked case that is asked about; None for an item of the study."""
+    if sent.role != "judge":
+        return None
+    said = sent.messages[-1]["content"]
+    shown = [
+        each
+        for each in CASES
+        if f"\n    {each.view.rubric.pass_criteria}\n" in said
+        and "\n".join(f"    {line}" if line else "" for line in each.response.splitlines()) in said
+    ]
+    return shown[0] if shown else None
 
 
-@pytest.mark.parametrize("optimizer", ["miprov2", "gepa"])
-def test_responses_whose_verdict_cannot_be_read_are_counted_and_end_nothing(tmp_path, server, optimizer):
-    unreadable = tuple(study().items[place].response for place in (1, 6))
+def keeps(lost=()):
+    """A judge that keeps to the rules; shown demos it agrees with people, too, but loses some cases."""
+    otherwise = taught(study())
 
-    def judge(sent):
-        lost = any(response in str(sent.messages[-1]["content"]) for response in unreadable)
-        return Answer("no object") if sent.role == "judge" and lost else models(sent)
+    def answer(sent):
+        case = case_of(sent)
+        if case is None:
+            return otherwise(sent)
+        forgets = len(sent.messages) > 2 and case.name in lost
+        grade = case.grade if not forgets else "FAIL" if case.grade != "FAIL" else "PASS"
+        return Answer(verdict(grade, [case.response]))
 
-    server.script = judge
-    finished = at(server, study(), recipe(optimizer)).run(tmp_path / "out")
-    assert finished.artefact.card.unscored == 2
-    gain = finished.artefact.card.target
-    assert gain.low98_unread is not None
-    assert gain.count == 10
-
-
-def test_a_limit_on_money_needs_a_price_of_the_proposer_too(server):
-    with pytest.raises(UsageError, match="price"):
-        at(server, study(), recipe(), limits=Limits(usd=1.0))
+    return answer
 
 
-# What is refused
+def compiled(server, folder, *guards, **more):
+    return at(server, study(), recipe("labeled"), guards=guards, **more).run(folder)
 
 
-def test_no_more_folds_are_made_than_there_are_personas_and_fewer_than_three_are_refused(server):
-    assert at(server, study(), recipe(folds=5)).recipe.folds == 4
-    with pytest.raises(UsageError, match="6 triggers of 2 independent scenarios cannot make 2 folds"):
-        at(server, study(2), recipe())
+def test_a_candidate_that_loses_no_case_may_win(tmp_path, server):
+    server.script = keeps()
+    guarded, free = compiled(server, tmp_path / "a", "cases"), compiled(server, tmp_path / "b")
+    assert guarded.artefact.states == free.artefact.states
+    assert [guarded.artefact.card.counts[f"cases {when}"] for when in ("before", "after")] == [(40, 40), (40, 40)]
+    assert "cases after" not in free.artefact.card.counts
 
 
-def test_a_folder_goes_on_with_its_own_compile_and_refuses_another_naming_what_differs(tmp_path, server):
-    server.script = models
-    at(server, study(), recipe()).run(tmp_path / "out")
-    calls = len(server.sent)
-    assert at(server, study(), recipe()).run(tmp_path / "out").paid == 0  # everything stands in the record
-    for other, named in [
-        (at(server, study(), recipe(seed=1)), "recipe.seed"),
-        (at(server, study(), recipe(), votes=3), "settings.votes"),
-        (at(server, study(5), recipe()), "data"),
-        (at(server, study(), recipe(), params={"temperature": 0.5}), "models.judge.decoding.temperature"),
-    ]:
-        with pytest.raises(RunError, match=rf"holds another compile, which differs in {named}\b"):
-            other.run(tmp_path / "out")
-    assert len(server.sent) == calls
+def test_a_candidate_that_loses_one_cannot_win(tmp_path, server):
+    server.script = keeps(lost=["vague"])
+    free, guarded = compiled(server, tmp_path / "b"), compiled(server, tmp_path / "a", "cases")
+    assert free.artefact.states["grade"].demos, "without the guard it wins"
+    assert not guarded.artefact.states["grade"].demos
+    assert [guarded.artefact.card.counts[f"cases {when}"] for when in ("before", "after")] == [(40, 40), (40, 40)]
 
 
-@pytest.mark.parametrize("damaged", ["", "{", "[]", "null"])
-def test_a_damaged_folder_is_refused_naming_the_file(tmp_path, server, damaged):
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "compile.json").write_text(damaged, encoding="utf-8")
-    with pytest.raises(RunError, match=r"compile\.json"):
-        at(server, study(), recipe()).run(tmp_path / "out")
-    assert server.sent == []
+def test_what_the_start_gets_wrong_need_not_be_right(tmp_path, server):
+    server.script = lambda sent: models(sent) if case_of(sent) is None else Answer(verdict("FAIL"))
+    right = sum(case.grade == "FAIL" for case in CASES)
+    card = compiled(server, tmp_path / "a", "cases").artefact.card
+    assert [card.counts[f"cases {when}"] for when in ("before", "after")] == [(right, 40), (right, 40)]
 
 
-def test_a_study_of_labels_only_is_refused():
-    with pytest.raises(UsageError, match="published: has ratings without conversations and responses"):
-        JudgeCompile(load_ratings("published"), recipe=recipe())
+def test_the_guard_is_part_of_the_identity_and_of_the_forecast(server):
+    free, guarded = at(server, study(), recipe("labeled")), at(server, study(), recipe("labeled"), guards=["cases"])
+    assert guarded.identity != free.identity
+    # 2 folds and the whole: 3 training sets, each with the start, 2 trials and 3 further candidates.
+    calls = guarded.forecast().roles["judge"].calls - free.forecast().roles["judge"].calls
+    assert calls == 3 * (1 + 2 + 3) * 40
 
 
-# Going on from a program
+def test_no_more_is_asked_than_is_forecast(tmp_path, server):
+    server.script = keeps()
+    compiling = at(server, study(), recipe("search"), guards=["cases"])
+    compiling.run(tmp_path / "out")
+    assert len(server.of("judge")) <= compiling.forecast().roles["judge"].calls
 
 
-def test_a_start_is_asked_first_and_keeps_what_it_learned(tmp_path, server):
-    server.script = taught(study(first=10))
-    first = at(server, study(first=10), recipe("labeled")).run(tmp_path / "first")
-    demos = first.artefact.states["grade"].demos
-    assert demos
-    server.sent.clear()
-    server.script = models
-    at(server, study(), recipe("gepa"), start=first.path).run(tmp_path / "second")
-    for sent in server.sent[:12]:  # the judge as it is, on each response
-        shown = " ".join(str(message["content"]) for message in sent.messages[:-1])
-        assert all(str(demo["response"]) in shown for demo in demos)
-    assert (
-        at(server, study(), recipe(), start=first.path).default_folder != at(server, study(), recipe()).default_folder
-    )
+def test_cuts_that_would_lose_a_case_give_way_to_the_starts_in_their_phase_alone(server, monkeypatch):
+    """A PARTIAL has level 1: read from 1.2 on it becomes a FAIL, read from .8 on it stays one."""
+    server.script = keeps()
+    compiling = at(server, study(), recipe("labeled"), guards=["cases"])
+    harsh, harmless = Cuts(partial=1.2, full=1.5), Cuts(partial=0.8, full=1.5)
+    fitted = {Phase.EMERGENT: harmless, Phase.CRITICAL: harsh, Phase.RECOVERY: harmless}
+    monkeypatch.setattr(judging, "fitted_cuts", lambda *_: fitted)
+    training = compiling.training(compiling.items, compiling.tested(compiling.program, compiling.items).results)
+    student = Candidate(training.student, 0.5)
+    cuts = compiling.finished(Chosen((student,), 0, {}), training).cuts
+    assert cuts == {**fitted, Phase.CRITICAL: compiling.program.cuts[Phase.CRITICAL]}
 
 
-# The surroundings
-
-
-@pytest.mark.parametrize("optimizer", ["bootstrap", "miprov2", "gepa"])
-def test_nothing_is_printed_and_nothing_of_the_process_is_left_changed(tmp_path, server, capfd, optimizer):
-    server.script = models
-    before = dspy.cache, dspy.settings.lm, signal.getsignal(signal.SIGINT)
-    at(server, study(), recipe(optimizer)).run(tmp_path / "out")
-    assert capfd.readouterr() == ("", "")
-    assert (dspy.cache, dspy.settings.lm, signal.getsignal(signal.SIGINT)) == before
+def test_a_case_that_cannot_be_read_is_not_right(server):
+    server.script = lambda sent: Answer("no object")
+    compiling = at(server, study(), recipe("labeled"), guards=["cases"])
+    training = compiling.training(compiling.items, compiling.tested(compiling.program, compiling.items).results)
+    assert not training.right_at_start

@@ -94,6 +94,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
     of_grading = frozenset({"upstream_rule"})
     options = frozenset({"--corpus", "--program", "--judge-program", "--ratings", "--run"})
     judge_name = "openai/gpt-4o-mini"
+    temperatures = MappingProxyType({"judge": 0.0})
     published_corpus = "probe"
     assumption = (
         f"Judges are counted as asked about a description of {_ASSUMED_WORDS} words and the parameters of the right "
@@ -167,7 +168,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
 
         wanted = _of_probe(settings)
         if isinstance(corpus, str):
-            corpus = load_tasks(corpus, revision, sanitize=wanted.sanitize, seed=wanted.seed)
+            corpus = load_tasks(corpus, revision, sanitize=wanted.sanitize, seed=wanted.seed, strict=wanted.strict)
         if (corpus.sanitize, corpus.seed) != (wanted.sanitize, wanted.seed):
             read, set_ = (f"sanitize={of.sanitize} and seed={of.seed}" for of in (corpus, wanted))
             raise UsageError(f"{corpus.name}: read with {read}, and the settings say {set_}; read it by the settings")
@@ -277,7 +278,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
     async def grade(self, case: Case, answer: Solution, ask: "Ask") -> Scored[ProbeGrade]:
         """Ids counted, and what a judge says of the description and of the parameters, where there is any."""
         view, settings = _view(case), _of_probe(ask.settings)
-        described, filled = is_described(answer, settings), is_filled(answer, view.gold)
+        described, filled = is_described(answer, settings), is_filled(answer, view.gold, settings)
         identified = resolved = None
         judge = ask.program
         if judge is not None:
@@ -310,7 +311,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         requests: list[list[dict[str, Any]]] = []
         if is_described(solution, wanted):
             requests.append(judge.identification.messages(description_inputs(view, solution.bottleneck)))
-        if is_filled(solution, view.gold):
+        if is_filled(solution, view.gold, wanted):
             requests.append(judge.resolution.messages(parameters_inputs(view, solution.parameters)))
         return [ExpectedCall(messages, VERDICT_TOKENS) for messages in requests]
 

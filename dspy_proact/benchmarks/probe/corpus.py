@@ -18,7 +18,7 @@ from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
 from dspy_proact.benchmarks.benchmark import HumanGrade
-from dspy_proact.benchmarks.probe.official import JsonFile, UnsolvableError, read_task
+from dspy_proact.benchmarks.probe.official import JsonFile, UngradableError, read_task
 from dspy_proact.benchmarks.probe.task import Difficulty, ProbeView, Solution, Task
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.hub import hub_commit, hub_folder
@@ -40,7 +40,6 @@ _SIDES = re.compile(r"(inputs|outputs)(?!.*(?:inputs|outputs))")
 """The last place in a zip's name that says which of the two it is."""
 _WANTED = "a folder of *_input.json and *_output.json, either of the two official zips, or a folder that holds both"
 _INSTEAD = "download its two zips and give the path of their folder"
-_LEFT_OUT = "the right parameters are not those of the right action"
 _ID_DIGITS = 8
 """Hexadecimal digits of a sanitized id: short enough to copy, too many to guess."""
 _CACHED_VIEWS = 64
@@ -64,6 +63,8 @@ class TaskEntry:
     key: str
     person: str
     difficulty: Difficulty
+    generator: str | None
+    """Model that wrote it."""
     sha256: str
     """Of the task as it is handed out."""
     given: Member = field(repr=False)
@@ -82,8 +83,8 @@ class TaskCorpus:
     """In the order of their keys."""
     ignored_fields: Mapping[str, int] = field(hash=False)
     """How often each field occurred that the format does not know, by dotted name."""
-    left_out: tuple[str, ...]
-    """For each task of the files that cannot be solved, what is wrong with it."""
+    left_out: tuple[UngradableError, ...]
+    """What is wrong with each task of the files that cannot be graded."""
     sanitize: bool
     seed: int
 
@@ -125,7 +126,9 @@ class TaskCorpus:
         return {entry.key: entry for entry in self.entries}
 
 
-def load_tasks(spec: str, revision: str | None = None, *, sanitize: bool = True, seed: int = 0) -> TaskCorpus:
+def load_tasks(
+    spec: str, revision: str | None = None, *, sanitize: bool = True, seed: int = 0, strict: bool = False
+) -> TaskCorpus:
     """Load the tasks that a person asked for, and validate all of them.
 
     Args:
@@ -134,6 +137,7 @@ def load_tasks(spec: str, revision: str | None = None, *, sanitize: bool = True,
         revision: Used where `probe` pins none, such as the commit that a resumed run has recorded.
         sanitize: Whether tasks are handed out with opaque ids, in a seeded order and without stamps.
         seed: For the ids and the order.
+        strict: Whether a task that cannot be graded refuses the corpus; else it is left out and counted.
 
     Raises:
         CorpusError: There is no such corpus, it is not valid, or a revision is given for files.
@@ -148,19 +152,18 @@ def load_tasks(spec: str, revision: str | None = None, *, sanitize: bool = True,
         raise CorpusError("only probe has revisions; leave the revision out", source=spec)
     else:
         name, path = spec, str(DATA / "sample") if spec == "sample" else spec
-    ignored, entries, unsolvable = Counter[str](), list[TaskEntry](), list[UnsolvableError]()
+    ignored, entries, ungradable = Counter[str](), list[TaskEntry](), list[UngradableError]()
     for key, (given, right) in _pairs_at(path).items():
         try:
             task = _read(key, given, right, ignored)
-        except UnsolvableError as error:
-            unsolvable.append(error)
+        except UngradableError as error:
+            ungradable.append(error)
         else:
             sha256 = _sha256(sanitized(task, seed) if sanitize else task)
-            entries.append(TaskEntry(key, task.person, task.difficulty, sha256, given, right))
-    if unsolvable and not entries:
-        raise unsolvable[0]
-    left_out = tuple(map(str, unsolvable))
-    return TaskCorpus(name, revision, tuple(entries), dict(sorted(ignored.items())), left_out, sanitize, seed)
+            entries.append(TaskEntry(key, task.person, task.difficulty, task.generator, sha256, given, right))
+    if ungradable and (strict or not entries):
+        raise ungradable[0]
+    return TaskCorpus(name, revision, tuple(entries), dict(sorted(ignored.items())), tuple(ungradable), sanitize, seed)
 
 
 def human_grades() -> list[HumanGrade]:
@@ -222,7 +225,7 @@ class TaskCase(Case):
     _read: Callable[[str], ProbeView]
 
     def __init__(self, entry: TaskEntry, read: Callable[[str], ProbeView]):
-        meta = {"person": entry.person}
+        meta = {"person": entry.person, **({"generator": entry.generator} if entry.generator else {})}
         given = {"key": entry.key, "group": entry.person, "stratum": entry.difficulty, "meta": meta, "_read": read}
         for name, value in given.items():
             object.__setattr__(self, name, value)
@@ -242,14 +245,14 @@ class TaskCase(Case):
 
 def case_set_of(tasks: TaskCorpus) -> CaseSet:
     """One case per task, in their order."""
-    count, left_out = len(tasks.entries), len(tasks.left_out)
+    count = len(tasks.entries)
     record = CorpusRecord(
         name=tasks.name,
         revision=tasks.revision,
-        rows=count + left_out,
+        rows=count + len(tasks.left_out),
         cases=count,
         ignored_fields=dict(tasks.ignored_fields),
-        left_out={_LEFT_OUT: left_out} if left_out else {},
+        left_out=dict(Counter(error.problem for error in tasks.left_out)),
     )
     read = lru_cache(maxsize=_CACHED_VIEWS)(lambda key: ProbeView.of(tasks.task(key)))
     return CaseSet(tuple(TaskCase(entry, read) for entry in tasks.entries), record, tasks.sha256)

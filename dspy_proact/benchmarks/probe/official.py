@@ -41,7 +41,6 @@ _DROPPED_OUTPUT = {
     "checklist.checklist_id",
     "checklist.description",
     "distractor_ids",
-    "metadata",
     *(f"{_STEP}.{name}" for name in ("checklist_idx", "description", "evidence_required", "previous_action_idx")),
     *(f"{_STEP}.success_criteria.{name}" for name in ("expected_sources", "required_items")),
     *(f"{_STEP}.success_criteria.{name}" for name in ("target_problem", "problem_description")),
@@ -53,8 +52,8 @@ _KIND_STEP = re.compile(r"(\[\d+\])\.(?:email|event|document)\b")
 _ITEM: TypeAdapter[Item] = TypeAdapter(Item)
 
 
-class UnsolvableError(CorpusError):
-    """A task whose right parameters are not those of its right action: nothing that an agent answers would be right."""
+class UngradableError(CorpusError):
+    """A task whose gold parameters or whose actions' parameters have a form that cannot be graded."""
 
 
 class JsonFile(Line):
@@ -89,12 +88,18 @@ def read_task(key: str, given: JsonFile, right: JsonFile, ignored: Counter[str])
     """Read a task from its two files, and count the fields that the format does not know in `ignored`.
 
     Raises:
-        UnsolvableError: The parameters are not those of the action. The official generator takes the action from one
-            step and the parameters from another, and does not compare them.
+        UngradableError: The right parameters, or those that an action requires, have no names.
         CorpusError: A field is missing or malformed, or the two files do not fit together.
     """
     source, output = _Input.of(given), _Output.of(right)
     world = source.world_model
+    for place, action in enumerate(world.available_actions):
+        if not all(isinstance(name, str) for name in action.params_schema.required):
+            field = f"world_model.available_actions[{place}].params_schema.required"
+            raise UngradableError("an action's parameters are no names", source=given.source, field=field)
+    if not isinstance(output.criteria.correct_parameters, dict):
+        field = f"{output.criteria_path}.correct_parameters"
+        raise UngradableError("the right parameters have no names", source=right.source, field=field)
     for name in _Person.model_fields:
         here, there = getattr(output.world_model, name), getattr(world, name)
         if here != there:
@@ -108,18 +113,13 @@ def read_task(key: str, given: JsonFile, right: JsonFile, ignored: Counter[str])
         items=tuple(_item(item) for item in source.data_points),
         actions=tuple(action.action() for action in world.available_actions),
         gold=output.gold(),
+        generator=output.metadata.model,
     )
     _require_known(task, output.criteria_path, right)
     unknown = ((source.unknown_fields(), _DROPPED_INPUT), (output.unknown_fields(), _DROPPED_OUTPUT))
     ignored.update(
         {name: count for counts, dropped in unknown for name, count in counts.items() if name not in dropped}
     )
-    (taken,) = [action for action in task.actions if action.id == task.gold.action]
-    for name in task.gold.parameters:
-        if name not in taken.required:
-            has = ", ".join(map(shown, taken.required)) or "none"
-            problem = f"the action {shown(taken.id)} has no parameter {shown(name)}; it has {has}"
-            raise UnsolvableError(problem, source=right.source, field=f"{output.criteria_path}.correct_parameters")
     return task
 
 
@@ -170,7 +170,7 @@ class _Organisation(RawPart):
 
 
 class _ParametersSchema(RawPart):
-    required: list[Name] = Field(default=[])
+    required: list[Name | dict[str, Any]] = Field(default=[])
 
 
 class _Action(RawPart):
@@ -282,7 +282,7 @@ class _Bottleneck(RawPart):
 
 class _Criteria(RawPart):
     correct_action: Id | None = None
-    correct_parameters: dict[str, Any] | None = None
+    correct_parameters: dict[str, Any] | list[Any] | None = None
     supported_by: dict[str, str] | None = None
 
 
@@ -301,7 +301,15 @@ class _Copy(_Person):
     model_config = ConfigDict(extra="ignore")
 
 
+class _Made(RawPart):
+    """How a task was made."""
+
+    model_config = ConfigDict(extra="ignore")
+    model: str | None = None
+
+
 class _Output(RawPart):
+    metadata: _Made = _Made()
     world_model: _Copy
     bottleneck: _Bottleneck
     checklist: _Checklist
@@ -320,15 +328,17 @@ class _Output(RawPart):
         if len(self._execution) != 1:
             yield _STEP, f"one step of type {_EXECUTION!r} is expected, not {len(self._execution)}"
             return
-        criteria = self.checklist.required_steps[self._execution[0]].success_criteria
-        for name in ("correct_action", "correct_parameters"):
-            if getattr(criteria, name) is None:
-                yield f"{self.criteria_path}.{name}", "the field is missing"
+        if self.criteria.correct_action is None:
+            yield f"{self.criteria_path}.correct_action", "the field is missing"
+
+    @property
+    def criteria(self) -> _Criteria:
+        return self.checklist.required_steps[self._execution[0]].success_criteria
 
     def gold(self) -> Gold:
-        criteria = self.checklist.required_steps[self._execution[0]].success_criteria
+        criteria = self.criteria
         assert criteria.correct_action is not None, "misfits says so"
-        assert criteria.correct_parameters is not None, "misfits says so"
+        assert isinstance(criteria.correct_parameters, dict), "the reader says so"
         return Gold(
             evidence=tuple(self.true_positive_ids),
             description=self.bottleneck.description,

@@ -17,6 +17,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean, median, stdev
 from typing import Any
 
 from dspy_proact.benchmarks.probe.corpus import DATA
@@ -83,6 +84,8 @@ class RecallBin:
     verdicts: int
     correct: int
     """Those whose judgment is CORRECT."""
+    identified: int
+    """Those whose judgment is CORRECT or PARTIALLY_CORRECT, which the paper counts."""
 
 
 @dataclass(frozen=True)
@@ -90,37 +93,107 @@ class Failures:
     """How often each mode shows."""
 
     descriptions: int
-    """Descriptions that fail."""
+    """Descriptions that fail, answers without one among them."""
     resolutions: int
     """Resolutions that fail."""
+    with_right_action: int
+    """Those of them whose action is right."""
     modes: Mapping[str, int] = field(hash=False)
     """Failures that show each mode."""
     by_recall: tuple[RecallBin, ...]
     """Whether finding more goes with identifying more; of all verdicts, where the paper has failures only."""
 
     def of(self, mode: str) -> int:
-        """The failures among which a mode is counted."""
-        return self.descriptions if mode in OF_DESCRIPTIONS else self.resolutions
+        """The failures among which the paper counts a mode."""
+        if mode in OF_DESCRIPTIONS:
+            return self.descriptions - (0 if mode == "nothing" else self.modes["nothing"])
+        return self.resolutions if mode == "wrong_action" else self.with_right_action
 
     def share(self, mode: str) -> float | None:
-        """Of the failures of its kind, in [0, 1]; None where there are none."""
+        """Of the failures among which the paper counts it, in [0, 1]; None where there are none."""
         return self.modes[mode] / self.of(mode) if self.of(mode) else None
+
+    def share_of_all(self, mode: str) -> float | None:
+        """Of all failures of its stage, in [0, 1]; None where there are none."""
+        failed = self.descriptions if mode in OF_DESCRIPTIONS else self.resolutions
+        return self.modes[mode] / failed if failed else None
 
 
 def failures(summary: Summary) -> Failures:
     """The failures of a run, over all of its verdicts."""
-    grades = [ProbeGrade.model_validate(verdict.detail) for verdict in summary.verdicts]
+    grades = _grades(summary)
     shown = [modes_of(grade) for grade in grades]
     count, bins = Counter(mode for modes in shown for mode in modes), list[RecallBin]()
     for name, within in _BINS.items():
         inside = [grade.identified for grade in grades if grade.oracle != "bottleneck" and within(grade.search.recall)]
-        correct = sum(identified is not None and identified.judgment == "CORRECT" for identified in inside)
-        bins.append(RecallBin(name, len(inside), correct))
+        said = Counter(identified.judgment for identified in inside if identified)
+        bins.append(RecallBin(name, len(inside), said["CORRECT"], said["CORRECT"] + said["PARTIALLY_CORRECT"]))
+    of_resolutions = [grade for grade, modes in zip(grades, shown, strict=True) if {*modes} - {*OF_DESCRIPTIONS}]
     return Failures(
         descriptions=sum(any(mode in OF_DESCRIPTIONS for mode in modes) for modes in shown),
-        resolutions=sum(any(mode not in OF_DESCRIPTIONS for mode in modes) for modes in shown),
+        resolutions=len(of_resolutions),
+        with_right_action=sum(grade.action_right for grade in of_resolutions),
         modes={mode: count[mode] for mode in MODES},
         by_recall=tuple(bins),
+    )
+
+
+def failures_document(summary: Summary) -> dict[str, Any]:
+    """The failures of a run, with the share of each mode as the paper counts it, and among all failures."""
+    counts = failures(summary)
+    return {
+        **document(counts),
+        "shares": {mode: counts.share(mode) for mode in MODES},
+        "shares_of_all": {mode: counts.share_of_all(mode) for mode in MODES},
+    }
+
+
+def _grades(summary: Summary) -> list[ProbeGrade]:
+    return [ProbeGrade.model_validate(verdict.detail) for verdict in summary.verdicts]
+
+
+def readable_scores(summary: Summary) -> dict[str, dict[str, float | int | None]]:
+    """Count, mean, median and standard deviation of each score, over answers that could be read, as published."""
+    found: dict[str, dict[str, float | int | None]] = {}
+    for name in ("f1", "identification", "task", "overall"):
+        values = [verdict.parts[f"read_{name}"] for verdict in summary.verdicts if f"read_{name}" in verdict.parts]
+        found[name] = {
+            "count": len(values),
+            "mean": fmean(values) if values else None,
+            "median": median(values) if values else None,
+            "sd": stdev(values) if len(values) > 1 else None,
+        }
+    return found
+
+
+def _report_document(summary: Summary) -> dict[str, Any]:
+    return {"failures": failures_document(summary), "readable": readable_scores(summary)}
+
+
+def _report_details(summary: Summary) -> Iterator[Table | str]:
+    """The paper's tables and figures, of a run."""
+    scores = readable_scores(summary)
+    rows = (
+        [name, str(of["count"]), *(share(of[key]) for key in ("mean", "median", "sd"))] for name, of in scores.items()
+    )
+    yield table(("readable answers, %", "n", "mean", "median", "sd"), rows)
+    counts = failures(summary)
+    shown = (
+        [
+            title,
+            f"{counts.modes[mode]}/{counts.of(mode)}",
+            share(counts.share(mode), 0),
+            share(counts.share_of_all(mode), 0),
+        ]
+        for mode, title in MODES.items()
+    )
+    yield table(("failure mode", "n", "as published, %", "of all, %"), shown)
+    bins = ([each.recall, str(each.verdicts), str(each.correct), str(each.identified)] for each in counts.by_recall)
+    yield table(("recall of evidence", "verdicts", "correct", "or partially"), bins)
+    yield (
+        "as published: root cause, person and deadline of the descriptions that fail, wrong action of the resolutions "
+        "that fail, missing and wrong parameters of those with the right action. of all: of all failures of the stage, "
+        "answers that describe nothing among them."
     )
 
 
@@ -216,12 +289,8 @@ def differences(summary: Summary) -> Iterator[str]:
 
 def leaderboard_document(runs: Sequence[Summary]) -> dict[str, Any]:
     """The published failure modes, and those of runs, by path, with the share of each mode."""
-    own: dict[str, Any] = {}
-    for run in runs:
-        counts = failures(run)
-        own[run.path] = {**document(counts), "shares": {mode: counts.share(mode) for mode in MODES}}
     published = [{"model": model, **shares} for model, shares in published_failures().items()]
-    return {"published_failures": published, "failures": own}
+    return {"published_failures": published, "failures": {run.path: failures_document(run) for run in runs}}
 
 
 def leaderboard_details(runs: Sequence[Summary]) -> Iterator[Table | str]:
@@ -353,6 +422,8 @@ PARTICULARS = Particulars(
         "is another than their facets make. unknown ids, malformed: per task; fewer is better.",
     ),
     breakdowns=("person",),
+    document=_report_document,
+    details=_report_details,
     alike=_alike,
     case_columns=(
         Column("right_action", "string", lambda outcome, _: outcome.view["gold"]["action"] if outcome.view else None),

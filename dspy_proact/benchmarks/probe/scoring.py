@@ -113,9 +113,10 @@ def is_described(solution: Solution, settings: ProbeSettings) -> bool:
     return settings.oracle != "bottleneck" and bool(solution.bottleneck.strip())
 
 
-def is_filled(solution: Solution, gold: Gold) -> bool:
-    """Whether there are parameters to judge: the action is right, and has some where it needs some."""
-    return solution.action == gold.action and bool(solution.parameters or not gold.parameters)
+def is_filled(solution: Solution, gold: Gold, settings: ProbeSettings) -> bool:
+    """Whether parameters are judged: the action is right, and by our rule has some where it needs some."""
+    some = bool(solution.parameters or not gold.parameters or settings.upstream_rule)
+    return solution.action == gold.action and some
 
 
 def graded(

@@ -179,6 +179,8 @@ class Task(ProbeView):
     person: str
     """Id of the person: tasks of one person are not independent."""
     difficulty: Difficulty
+    generator: str | None = Field(default=None, exclude=True)
+    """Model that wrote it, where the files say so; no program sees it."""
 
 
 class Solution(Frozen):

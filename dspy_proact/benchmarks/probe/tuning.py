@@ -119,7 +119,7 @@ class ProbeTuning(Tuning):
             if said and is_described(answer, settings):
                 alone = answer.model_copy(update={"action": "", "parameters": {}})
                 items.append(replace(item, answer=alone, grades=said))
-            if done and is_filled(answer, gold):
+            if done and is_filled(answer, gold, settings):
                 key = f"{item.key} (parameters)" if said else item.key
                 alone = answer.model_copy(update={"bottleneck": ""})
                 items.append(replace(item, key=key, answer=alone, grades=done))

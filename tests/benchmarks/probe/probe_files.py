@@ -24,7 +24,7 @@ def right(**changes: Any) -> dict[str, Any]:
         "checklist": {"checklist_id": CANARY, "description": CANARY, "required_steps": steps()},
         "true_positive_ids": ["email_1", "calendar_1"],
         "distractor_ids": [CANARY],
-        "metadata": {"model": CANARY},
+        "metadata": {"model": "writer-1", "difficulty": CANARY},
         **changes,
     }
 

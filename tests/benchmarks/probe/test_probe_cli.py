@@ -169,13 +169,15 @@ def test_a_stratum_is_named_in_any_case_of_letters(proact):
 
 
 def test_a_task_that_is_left_out_is_said_counted_and_in_no_score(proact):
-    strange = right(checklist={"required_steps": steps(correct_parameters={"whom": "Bo"})})
+    strange = right(checklist={"required_steps": steps(correct_parameters=["Bo"])})
     folder = in_folder(Path("tasks"), {**files(), **files(outputs=strange, key="strange")})
     status, out, err = proact("eval", "--benchmark", "probe", "--corpus", folder, "--out", "run")
-    assert (status, "1 of 2 rows is left out: the right parameters" in " ".join(err.split())) == (0, True)
-    told = "1 of 2 samples left out: the right parameters are not those of the right action."
+    assert (status, "1 of 2 rows is left out: the right parameters have no names" in " ".join(err.split())) == (0, True)
+    told = "1 of 2 samples left out: the right parameters have no names."
     assert told in " ".join(out.split())
     assert json.loads(proact("report", "run", "--json")[1])["run"]["corpus"]["left_out"]
+    strict = proact("eval", "--benchmark", "probe", "--corpus", folder, "--out", "strict", "--set", "strict=true")
+    assert (strict[0], "strange_output.json" in strict[2]) == (2, True)
 
 
 # Agreement with the sample's authors

@@ -25,7 +25,9 @@ from probe_files import (
 from support.probe_tasks import Size, write_synthetic
 
 from dspy_proact.benchmarks.probe import corpus as probe_corpus
-from dspy_proact.benchmarks.probe.corpus import LARGEST, load_tasks, sanitized
+from dspy_proact.benchmarks.probe.benchmark import Probe
+from dspy_proact.benchmarks.probe.corpus import LARGEST, case_set_of, load_tasks, sanitized
+from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import Document, Email, Event
 from dspy_proact.errors import CorpusError
 
@@ -202,12 +204,6 @@ BAD_OUTPUTS = [
     (right(true_positive_ids=["email_1", "email_1"]), "true_positive_ids[1]", f"'email_1' {TWICE}"),
     (executed(correct_action="pray"), f"{CRITERIA}.correct_action", "'pray' is none of the input's 2 actions"),
     (
-        executed(correct_parameters={"part": "seal", "whom": "Bo"}),
-        f"{CRITERIA}.correct_parameters",
-        "the action 'order' has no parameter 'whom'; it has 'part'",
-    ),
-    (executed(correct_parameters=None), f"{CRITERIA}.correct_parameters", "the field is missing"),
-    (
         right(checklist={"required_steps": steps()[:2]}),
         "checklist.required_steps",
         "one step of type 'task_execution' is expected, not 0",
@@ -241,13 +237,49 @@ def test_a_bad_file_is_refused_with_file_and_field(tmp_path: Path, side: str, co
     assert "\n" not in str(told)
 
 
-def test_a_task_whose_right_parameters_are_of_another_action_is_left_out(tmp_path: Path):
-    strange = files(outputs=executed(correct_parameters={"part": "seal", "whom": "Bo"}), key="strange")
-    tasks = load_tasks(in_folder(tmp_path, {**files(), **strange}))
+def objects_required():
+    """A world whose actions name their parameters as objects."""
+    actions = [{**action, "params_schema": {"required": [{"name": "part"}]}} for action in world()["available_actions"]]
+    return world(available_actions=actions)
+
+
+UNGRADABLE = {
+    "no parameters": ({"outputs": executed(correct_parameters=None)}, f"{CRITERIA}.correct_parameters"),
+    "a list of parameters": ({"outputs": executed(correct_parameters=["seal"])}, f"{CRITERIA}.correct_parameters"),
+    "parameters as objects": (
+        {"inputs": given(world_model=objects_required())},
+        "world_model.available_actions[0].params_schema.required",
+    ),
+}
+
+
+@pytest.mark.parametrize(("strange", "field"), UNGRADABLE.values(), ids=UNGRADABLE)
+def test_a_task_that_cannot_be_graded_is_left_out_and_counted_or_refuses_a_strict_corpus(tmp_path, strange, field):
+    folder = in_folder(tmp_path, {**files(), **files(**strange, key="strange")})
+    tasks = load_tasks(folder)
     (why,) = tasks.left_out
     assert [entry.key for entry in tasks.entries] == [KEY]
-    assert "strange_output.json" in why
-    assert why.endswith("the action 'order' has no parameter 'whom'; it has 'part'")
+    assert "strange_" in why.source
+    assert why.field == field
+    record = case_set_of(tasks).corpus
+    assert (record.rows, record.cases, record.left_out) == (2, 1, {why.problem: 1})
+    with pytest.raises(CorpusError, match=r"have no names|are no names"):
+        load_tasks(folder, strict=True)
+    with pytest.raises(CorpusError, match=r"have no names|are no names"):
+        Probe().read(folder, ProbeSettings(strict=True))
+
+
+def test_gold_parameters_that_the_action_does_not_require_are_gold_all_the_same(tmp_path: Path):
+    outputs = executed(correct_parameters={"part": "seal", "whom": "Bo"})
+    (task,) = load_tasks(in_folder(tmp_path, files(outputs=outputs)))
+    assert task.gold.parameters == {"part": "seal", "whom": "Bo"}
+
+
+def test_the_model_that_wrote_a_task_is_kept_for_breakdowns_and_shown_to_nobody(tmp_path: Path):
+    tasks = load_tasks(in_folder(tmp_path, files()))
+    (case,) = case_set_of(tasks).cases
+    assert case.meta["generator"] == "writer-1"
+    assert "writer-1" not in case.view.model_dump_json()
 
 
 DAMAGED = {

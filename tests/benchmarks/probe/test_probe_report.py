@@ -5,6 +5,7 @@ import json
 import re
 from dataclasses import replace
 from io import StringIO
+from statistics import fmean, median, stdev
 
 import pytest
 from browser import chromium, visit
@@ -25,7 +26,9 @@ from dspy_proact.report import (
     leaderboard,
     leaderboard_document,
     print_leaderboard,
+    print_summary,
     summarize,
+    summary_document,
 )
 from dspy_proact.report.page import page
 from dspy_proact.runs import RunFolder
@@ -119,17 +122,39 @@ def test_modes_are_counted_among_the_failures_of_their_kind(tmp_path):
     nothing = GOOD.model_copy(update={"bottleneck": ""})
     found = failures(summary_of(tmp_path, GOOD, WRONG, nothing, GOOD))
     assert (found.descriptions, found.resolutions) == (1, 1)
-    assert (found.share("nothing"), found.share("wrong_action"), found.share("root_cause")) == (1, 1, 0)
-    assert [(each.recall, each.verdicts, each.correct) for each in found.by_recall] == [
-        ("0", 1, 1),
-        ("up to .25", 0, 0),
-        ("between", 0, 0),
-        ("from .75", 3, 2),
+    # An answer that describes nothing is no failed description of the paper's.
+    assert (found.share("nothing"), found.share("wrong_action"), found.share("root_cause")) == (1, 1, None)
+    assert found.share_of_all("root_cause") == 0
+    assert [(each.recall, each.verdicts, each.correct, each.identified) for each in found.by_recall] == [
+        ("0", 1, 1, 1),
+        ("up to .25", 0, 0, 0),
+        ("between", 0, 0, 0),
+        ("from .75", 3, 2, 2),
     ]
     half = GOOD.model_copy(update={"parameters": PARAMETERS | {"due": "2026-01-01"}})
     found = failures(summary_of(tmp_path / "half", half))
     assert (found.resolutions, found.share("parameters_wrong"), found.share("parameters_missing")) == (4, 1, 0)
     assert found.share("person") is None  # no description fails
+
+
+def test_modes_of_parameters_are_shares_of_the_failures_with_the_right_action(tmp_path):
+    # Of three failed resolutions two have the right action; one of these lacks parameters, the other has a wrong one.
+    lacking = GOOD.model_copy(update={"parameters": {}})
+    wrong = GOOD.model_copy(update={"parameters": PARAMETERS | {"due": "2026-01-01"}})
+    summary = summary_of(tmp_path, WRONG, lacking, wrong, GOOD)
+    found = failures(summary)
+    assert (found.resolutions, found.with_right_action) == (3, 2)
+    shares = {mode: (found.share(mode), found.share_of_all(mode)) for mode in ("wrong_action", "parameters_wrong")}
+    assert shares == {"wrong_action": (1 / 3, 1 / 3), "parameters_wrong": (1 / 2, 1 / 3)}
+    document = summary_document(summary)
+    assert document["failures"]["shares"]["parameters_missing"] == 1 / 2
+    assert document["failures"]["shares_of_all"]["parameters_missing"] == 1 / 3
+    task = document["readable"]["task"]  # 0, 0, 0.5 and 1, or 0 for the wrong one, by the judge's word
+    values = [verdict.parts["read_task"] for verdict in summary.verdicts]
+    assert task == {"count": 4, "mean": fmean(values), "median": median(values), "sd": stdev(values)}
+    text = StringIO()
+    print_summary(summary, Console(file=text, width=100), explain=True)
+    assert "recall of evidence" in text.getvalue()
 
 
 def test_the_published_rows_are_those_of_the_tables():
