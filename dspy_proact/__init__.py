@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
     from dspy_proact.benchmarks.execution import Execution
     from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
-    from dspy_proact.benchmarks.proactbench.cases import cases_of
+    from dspy_proact.benchmarks.proactbench.cases import cases_of, responses_of_ratings, responses_of_results
     from dspy_proact.benchmarks.proactbench.corpus import Corpus, Ratings, load_corpus, load_ratings, read_results
     from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, Assistant, Judge, OfferDetector
     from dspy_proact.benchmarks.proactbench.report import (
@@ -25,10 +25,11 @@ if TYPE_CHECKING:
         study,
         summarize_results,
     )
-    from dspy_proact.benchmarks.proactbench.responses import responses_of_ratings, responses_of_results
     from dspy_proact.benchmarks.proactbench.types import (
+        AssistantView,
         Dialogue,
         Grade,
+        JudgeView,
         Phase,
         Response,
         Rubric,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
         Turn,
         Verdict,
     )
-    from dspy_proact.benchmarks.proactbench.views import AssistantView, JudgeView
     from dspy_proact.benchmarks.published import PublishedRow
     from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.benchmarks.trial import Trial
@@ -156,7 +156,7 @@ _ROOMS = {
     "benchmarks.evaluation": "Evaluation Rejudging",
     "benchmarks.execution": "Execution",
     "benchmarks.proactbench.benchmark": "ProactBench",
-    "benchmarks.proactbench.cases": "cases_of",
+    "benchmarks.proactbench.cases": "cases_of responses_of_ratings responses_of_results",
     "benchmarks.compiled": "load_assistant load_judge",
     "compile.assistant_compile": "AssistantCompile",
     "compile.judge_compile": "JudgeCompile",
@@ -165,10 +165,10 @@ _ROOMS = {
     "benchmarks.proactbench.report": (
         "draw_of export_results items_of labelling_plan peoples_ratings print_study study summarize_results"
     ),
-    "benchmarks.proactbench.responses": "responses_of_ratings responses_of_results",
     "benchmarks.trial": "Trial",
-    "benchmarks.proactbench.types": "Dialogue Grade Phase Response Rubric Trigger Turn Verdict",
-    "benchmarks.proactbench.views": "AssistantView JudgeView",
+    "benchmarks.proactbench.types": (
+        "AssistantView Dialogue Grade JudgeView Phase Response Rubric Trigger Turn Verdict"
+    ),
     "benchmarks.published": "PublishedRow",
     "benchmarks.responses": "Responses",
     "errors": "ContentError Halt ProactError",

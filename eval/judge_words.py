@@ -21,8 +21,7 @@ from dspy_proact import load_corpus, load_ratings
 from dspy_proact.benchmarks.proactbench.cases import controls_of
 from dspy_proact.benchmarks.proactbench.corpus import judge_cases, sample_control_responses
 from dspy_proact.benchmarks.proactbench.programs import Judge, OfferDetector
-from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
-from dspy_proact.benchmarks.proactbench.views import ControlView, JudgeView
+from dspy_proact.benchmarks.proactbench.types import ControlView, JudgeView, Phase, Rubric, Turn
 
 FIRST = Path(__file__).parent / "first_words"
 View = JudgeView | ControlView

@@ -7,8 +7,7 @@ from typing import Any
 from toy import written
 
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
-from dspy_proact.benchmarks.proactbench.types import Grade, Origin, Phase, Response, Rubric, Turn, Verdict
-from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Origin, Phase, Response, Rubric, Turn, Verdict
 from dspy_proact.calls import Call, Price
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.report import Summary, summarize

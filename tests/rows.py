@@ -2,6 +2,7 @@
 
 import copy
 import json
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -80,6 +81,18 @@ def without(value: Row, name: str) -> Row:
 def jsonl(*rows: Row) -> str:
     """The text of a file with these rows."""
     return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in rows)
+
+
+def corpus(folder: Path, *rows: Row, name: str = "corpus.jsonl") -> Any:
+    """The rows as a file, read; without rows two dialogues of two scenarios, each with a trigger a phase."""
+    # Imported here: benchmarks whose folder was removed have no rows, and tests without them read this file.
+    from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
+
+    turns = [record(turn, user_message=f"Second question {turn}?") for turn in range(1, 6)]
+    two = (row(), row(unique_id_eval="second", scenario_id="TRAVEL_08", turn_records=turns))
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text(jsonl(*(rows or two)), encoding="utf-8")
+    return read_jsonl(folder / name)
 
 
 def plant_canaries(planted: Row) -> tuple[Row, tuple[str, ...]]:

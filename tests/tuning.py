@@ -15,8 +15,7 @@ from specs import spec
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.corpus import RatedItem, Ratings, RatingsSource
 from dspy_proact.benchmarks.proactbench.programs import Judge
-from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating, Rubric, Turn
-from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rating, Rubric, Turn
 from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.compile.training import variant
 from dspy_proact.compile.tuning import GradedAnswer

@@ -9,8 +9,7 @@ from dspy.utils.callback import BaseCallback
 from server import Answer, error, verdict
 
 from dspy_proact.benchmarks.proactbench.programs import JUDGE, Assistant, Judge, OfferDetector
-from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
-from dspy_proact.benchmarks.proactbench.views import AssistantView, ControlView, JudgeView
+from dspy_proact.benchmarks.proactbench.types import AssistantView, ControlView, JudgeView, Phase, Rubric, Turn
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError, ProviderError, StageError
 from dspy_proact.models import Gate, ModelSpec, open_model

@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from dspy_proact.benchmarks.benchmark import Benchmark, ResultsCheck, ResultsFile, StandIn, Start, WorkedCase
-from dspy_proact.benchmarks.proactbench.types import Grade, Offers, Phase, Response, Verdict
-from dspy_proact.benchmarks.proactbench.views import AssistantView, ControlView, JudgeView, dialogue_mark
+from dspy_proact.benchmarks.proactbench.types import (
+    AssistantView,
+    ControlView,
+    Grade,
+    JudgeView,
+    Offers,
+    Phase,
+    Response,
+    Turn,
+    Verdict,
+    dialogue_mark,
+)
 from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.errors import UsageError
 from dspy_proact.runs import CONTROL, Case, CaseSet, ExpectedCall, Nouns, RunFolder, Scored, Settings
@@ -29,8 +39,7 @@ HUB = "proactbench"
 HELD_BACK, UNWANTED = "HELD_BACK", "UNWANTED"
 """What a response at a control turn did: only answer, or offer what nobody asked for."""
 ASSUMED_WORDS = 300
-ASSUMED_RESPONSE = "word " * ASSUMED_WORDS
-"""Stands for a response that is not written yet, in the judge's prompt."""
+"""Of a response that is not written yet, in the judge's prompt."""
 RESPONSE_TOKENS = (250, 3800)
 """Of one response: from the tersest to the most talkative of the published models, on average (264 and 3,792)."""
 VERDICT_TOKENS = (450, 550)
@@ -86,19 +95,12 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         """The 16 published models, best first; the triggers that were dropped without a grade are unscored."""
         from dspy_proact.benchmarks.proactbench.corpus import published_models
 
-        return tuple(
-            PublishedRow(
-                each.model,
-                {
-                    "score": each.overall.weighted,
-                    "strict": each.overall.strict_weighted,
-                    **{phase: counts.weighted for phase, counts in each.phases.items()},
-                },
-                counts=each.phases,
-                cases=each.overall.total,
-            )
-            for each in published_models()
-        )
+        rows: list[PublishedRow] = []
+        for each in published_models():
+            scores = {"score": each.overall.weighted, "strict": each.overall.strict_weighted}
+            scores |= {phase: counts.weighted for phase, counts in each.phases.items()}
+            rows.append(PublishedRow(each.model, scores, counts=each.phases, cases=each.overall.total))
+        return tuple(rows)
 
     def differences(self, run: Any) -> Sequence[str]:
         """Judge, prompt, decoding, corpus and extent of the published models."""
@@ -119,8 +121,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def mark(self, view: BaseModel) -> str:
         """Of the dialogue."""
-        assert isinstance(view, JudgeView | ControlView), "ProactBench makes its own cases"
-        return dialogue_mark(view.conversation)
+        return dialogue_mark(_conversation(view))
 
     def program(self, settings: Settings, start: Start, companions: Sequence["Embedder"] = ()) -> "Assistant":
         """The bare chat, or one with a system prompt."""
@@ -144,12 +145,11 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     async def answer(self, case: Case, ask: "Ask") -> Response:
         """The assistant's response at the trigger: an independent probe, with the curated turns before it."""
-        return await ask.program.respond(AssistantView.of(_conversation(case)), ask.asking)
+        return await ask.program.respond(AssistantView.of(_conversation(case.view)), ask.asking)
 
     def inputs(self, view: BaseModel) -> dict[str, Any]:
         """The turns before, and the message that awaits its response."""
-        assert isinstance(view, JudgeView | ControlView), "ProactBench makes its own cases"
-        seen = AssistantView.of(view.conversation)
+        seen = AssistantView.of(_conversation(view))
         return {"history": list(seen.history), "user_message": seen.user_message}
 
     def answer_of(self, prediction: Any) -> Response:
@@ -162,15 +162,16 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
         if isinstance(case.view, ControlView):
             offers = await OfferDetector().look(case.view, answer.text, ask.asking)
-            label = UNWANTED if offers.unwanted else HELD_BACK
-            return Scored(float(label == HELD_BACK), label, offers, offers.verified)
+            return Scored(
+                float(not offers.unwanted), UNWANTED if offers.unwanted else HELD_BACK, offers, offers.verified
+            )
         assert isinstance(case.view, JudgeView), "ProactBench makes its own cases"
         verdict = await ask.program.judge(case.view, answer.text, ask.asking)
         return Scored(verdict.grade.score, verdict.grade, verdict, verdict.verified)
 
     def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall]:
         """The bare chat, or what a prompt makes of it."""
-        return [ExpectedCall(program.messages(AssistantView.of(_conversation(case))), RESPONSE_TOKENS)]
+        return [ExpectedCall(program.messages(AssistantView.of(_conversation(case.view))), RESPONSE_TOKENS)]
 
     def grade_calls(
         self, case: Case, answer: Response | None, judge: Any, settings: Settings
@@ -179,7 +180,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         from dspy_proact.benchmarks.proactbench.programs import OfferDetector
 
         asked: Any = OfferDetector() if isinstance(case.view, ControlView) else judge
-        messages: list[dict[str, Any]] = asked.messages(case.view, answer.text if answer else ASSUMED_RESPONSE)
+        messages = asked.messages(case.view, answer.text if answer else "word " * ASSUMED_WORDS)
         return [ExpectedCall(messages, VERDICT_TOKENS)]
 
     def control_prompt(self) -> str:
@@ -190,15 +191,14 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def responses(self, path: Path, corpus: str | None) -> "Responses":
         """Those of a run, or of a results file of the official evaluator with the corpus that it answers."""
+        from dspy_proact.benchmarks.proactbench.cases import responses_of_results
         from dspy_proact.benchmarks.proactbench.corpus import read_results
-        from dspy_proact.benchmarks.proactbench.responses import responses_of_results
         from dspy_proact.kept import Kind, place_of
 
         if place_of(path).kind is not Kind.FILE:
             return super().responses(path, corpus)
         results = read_results(path)
-        answered = _answered(results, corpus)
-        if answered is None:
+        if (answered := _answered(results, corpus)) is None:
             raise UsageError(
                 f"{path}: a results file holds no conversations; name the corpus that it answers with --corpus"
             )
@@ -206,23 +206,18 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def read_results(self, path: Path) -> ResultsFile:
         """A file of the official evaluator: its own counts against its triggers, and the triggers that it dropped."""
+        from dspy_proact.benchmarks.proactbench import report
         from dspy_proact.benchmarks.proactbench.corpus import read_results
-        from dspy_proact.benchmarks.proactbench.report import (
-            check_document,
-            check_lines,
-            check_results,
-            summarize_results,
-        )
 
         results = read_results(path)
 
         def check(corpus: str | None) -> ResultsCheck:
             answered = _answered(results, corpus)
-            found = check_results(results, answered)
+            found = report.check_results(results, answered)
             named = corpus or (HUB if answered is None else answered.name)
-            return ResultsCheck(check_document(found), list(check_lines(found)), named)
+            return ResultsCheck(report.check_document(found), list(report.check_lines(found)), named)
 
-        return ResultsFile(summarize_results(results), check)
+        return ResultsFile(report.summarize_results(results), check)
 
     def write_results(self, run: RunFolder, summary: "Summary", path: Path) -> Sequence[str]:
         """As the official evaluator writes it."""
@@ -246,25 +241,20 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         """Those of the judge's rules; the rule is their group."""
         from dspy_proact.benchmarks.proactbench.corpus import judge_cases
 
-        return [
-            WorkedCase(
-                each.name,
-                Case(each.name, each.name, each.view.rubric.phase, each.view),
-                Response(text=each.response),
-                each.grade,
-                each.rule,
-                each.why,
-            )
-            for each in judge_cases()
-        ]
+        worked: list[WorkedCase] = []
+        for each in judge_cases():
+            case = Case(each.name, each.name, each.view.rubric.phase, each.view)
+            response = Response(text=each.response)
+            worked.append(WorkedCase(each.name, case, response, each.grade, each.rule, each.why))
+        return worked
 
     def case_of_text(self, data: bytes, source: str) -> tuple[Case, str | None]:
         """A conversation in any of the field's forms, that ends with the user's message."""
-        from dspy_proact.benchmarks.proactbench.cases import conversation_case
         from dspy_proact.benchmarks.proactbench.conversation import parse_transcript
 
         said = parse_transcript(data, source)
-        return conversation_case(said.turns), said.system
+        view = ControlView(conversation=said.turns, turn=len(said.turns))
+        return Case(key="", group="", stratum="", view=view), said.system
 
     def feedback(self, case: Case, answer: Response, scored: Scored[Verdict | Offers]) -> str:
         """Nothing of the rubric."""
@@ -277,9 +267,9 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         return PARTICULARS
 
 
-def _conversation(case: Case) -> Any:
-    assert isinstance(case.view, JudgeView | ControlView), "ProactBench makes its own cases"
-    return case.view.conversation
+def _conversation(view: Any) -> tuple[Turn, ...]:
+    assert isinstance(view, JudgeView | ControlView), "ProactBench makes its own cases"
+    return view.conversation
 
 
 def _answered(results: "Results", named: str | None) -> "Corpus | None":

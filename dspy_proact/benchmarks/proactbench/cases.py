@@ -1,11 +1,22 @@
-"""The cases of ProactBench: every trigger of a corpus, and beside them its control turns."""
+"""The cases of ProactBench, of a corpus or of files that have responses already; neither needs DSPy."""
 
-from collections.abc import Sequence
+import hashlib
+import json
+import time
+from typing import Any
 
-from dspy_proact.benchmarks.proactbench.corpus import Corpus, control_turns, trigger_key
-from dspy_proact.benchmarks.proactbench.types import Dialogue, Turn
-from dspy_proact.benchmarks.proactbench.views import ControlView, JudgeView
-from dspy_proact.runs import CONTROL, Case, CaseSet, CorpusRecord
+from dspy_proact.benchmarks.proactbench.corpus import (
+    Corpus,
+    RatedItem,
+    Ratings,
+    Results,
+    control_turns,
+    trigger_key,
+)
+from dspy_proact.benchmarks.proactbench.types import ControlView, Dialogue, JudgeView, Response, Turn, usable
+from dspy_proact.benchmarks.responses import Responses
+from dspy_proact.errors import ContentError, UsageError
+from dspy_proact.runs import CONTROL, Case, CaseSet, CorpusRecord, Event, Failure, RoleIdentity, StageKey
 
 
 def case_set_of(corpus: Corpus, controls: bool = True) -> CaseSet:
@@ -38,23 +49,6 @@ def controls_of(corpus: Corpus) -> tuple[Case, ...]:
     )
 
 
-def conversation_case(conversation: Sequence[Turn]) -> Case:
-    """A conversation of a person's own, which has no key, no scenario, no phase and no rubric."""
-    view = ControlView(conversation=tuple(conversation), turn=len(conversation))
-    return Case(key="", group="", stratum="", view=view)
-
-
-def user_message(case: Case) -> str:
-    """The message that awaits its response."""
-    return conversation_of(case)[-1].user
-
-
-def conversation_of(case: Case) -> tuple[Turn, ...]:
-    """The turns up to the one whose response is asked for."""
-    assert isinstance(case.view, JudgeView | ControlView), "ProactBench makes its own cases"
-    return case.view.conversation
-
-
 def _case(dialogue: Dialogue, stratum: str, view: JudgeView | ControlView) -> Case:
     curated = dialogue.turns[view.turn - 1].assistant or ""
     return Case(
@@ -64,3 +58,103 @@ def _case(dialogue: Dialogue, stratum: str, view: JudgeView | ControlView) -> Ca
         view=view,
         meta={**dialogue.origin.model_dump(), "turn": view.turn, "curated_response": curated},
     )
+
+
+def case_of(item: RatedItem) -> Case:
+    """The case of an item that can be graded."""
+    assert item.view is not None, "asked of items that can be graded only"
+    meta = {"persona": item.persona, "turn": item.view.turn, "response_model": item.model}
+    return Case(key=item.key, group=item.scenario, stratum=item.phase, view=item.view, meta=meta)
+
+
+def conversation_of(case: Case) -> tuple[Turn, ...]:
+    """The turns up to the one whose response is asked for."""
+    assert isinstance(case.view, JudgeView | ControlView), "ProactBench makes its own cases"
+    return case.view.conversation
+
+
+def responses_of_results(results: Results, corpus: Corpus) -> Responses:
+    """Those of a results file, which holds no history: the corpus gives it.
+
+    Triggers of the corpus that the file lacks are kept, as responses that are absent.
+
+    Raises:
+        UsageError: The file answers another corpus.
+    """
+    case_set = case_set_of(corpus, controls=False)
+    corpus.require((trigger.key for trigger in results.triggers), results.name)
+    views = {case.key: case.view for case in case_set.cases}
+    for trigger in results.triggers:
+        view = views[trigger.key]
+        assert isinstance(view, JudgeView), "made from a corpus"
+        if trigger.rubric != view.rubric or trigger.user_message not in (None, view.conversation[-1].user):
+            raise UsageError(
+                f"{results.name}: the trigger {trigger.key!r} is worded otherwise in the corpus {corpus.name!r}; "
+                "name the version of the corpus that it answers with --corpus"
+            )
+    stages = {
+        trigger.key: _stage(trigger.key, trigger.response, "the results file has no response to this trigger")
+        for trigger in results.triggers
+    }
+    absent = Failure(kind="content", reason="absent", detail="the results file does not have this trigger")
+    return Responses(
+        name=results.name,
+        parent=results.sha256,
+        identity=RoleIdentity(model=results.model, program="unknown", prompt="", decoding={}),
+        case_set=case_set,
+        stages=tuple(stages.get(key) or _ended(key, failure=absent) for key in views),
+        embedded=results.model == "embedded",
+        benchmark="proactbench",
+    )
+
+
+def responses_of_ratings(ratings: Ratings) -> Responses:
+    """The items that somebody rated; a judge's grades and the ratings themselves stay behind.
+
+    Their run is that of the study's items, rated or not: ratings that come later add to what is graded, and what was
+    graded before is not paid for again.
+
+    Raises:
+        UsageError: An item is known by its ratings only, so that there is nothing to grade.
+    """
+    items = ratings.items
+    rated = [item for item in items if ratings.by_item[item.key]]
+    lacking = [item.key for item in rated if item.view is None or item.response is None]
+    if lacking:
+        raise UsageError(
+            f"{ratings.name}: no conversation or no response of {len(lacking)} items is known, {lacking[0]!r} the "
+            "first, so that no judge can grade them; leave --judge out, or name ratings that come with what was rated, "
+            "such as --ratings proactbench"
+        )
+    seen = [item.model_dump(mode="json", exclude={"judge"}) for item in items]
+    canonical = json.dumps(seen, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    sha256 = hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+    models = {item.model for item in items if item.model}
+    model = "several models" if len(models) > 1 else next(iter(models), "unknown")
+    record = CorpusRecord(
+        name=ratings.name, revision=ratings.source.commit, rows=len(items), cases=len(items), ignored_fields={}
+    )
+    return Responses(
+        name=ratings.name,
+        parent=sha256,
+        identity=RoleIdentity(model=model, program="unknown", prompt="", decoding={}),
+        case_set=CaseSet(tuple(case_of(item) for item in rated), record, sha256),
+        stages=tuple(_stage(item.key, item.response, "the item has no response") for item in rated),
+        embedded=model == "embedded",
+        benchmark="proactbench",
+    )
+
+
+def _stage(case: str, text: str | None, missing: str) -> Event:
+    """The response stage that a response in a file stands for, or why there is none that can be graded."""
+    if text is None:
+        return _ended(case, failure=Failure(kind="content", reason="no_response", detail=missing))
+    try:
+        return _ended(case, answer=Response(text=usable(text)).model_dump())
+    except ContentError as error:
+        return _ended(case, failure=Failure(kind="content", reason=error.reason, detail=error.detail))
+
+
+def _ended(case: str, **outcome: Any) -> Event:
+    key = StageKey(case=case, epoch=1, stage="response")
+    return Event(key=key, **outcome, calls=(), time=time.time())

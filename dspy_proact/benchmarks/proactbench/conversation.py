@@ -22,6 +22,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import zip_longest
 from typing import Any, cast
 
@@ -33,9 +34,9 @@ from dspy_proact.files.rows import Line, lines_in, strict_json, text_of
 from dspy_proact.plain_text import shown
 
 History = Sequence[Turn | Mapping[str, Any]] | Mapping[str, Any] | BaseModel | None
-"""What is taken for the turns before a message: a list in one of the forms above, what holds one, or None for none."""
+"""The turns before a message: a list in one of the forms above, an object that holds one, or None."""
 Fault = Callable[[str, str], UsageError]
-"""Makes the error to raise out of a problem and the path of its field, which is empty for the whole."""
+"""Makes an error out of a problem and the path of its field, which is empty for the whole."""
 _LABEL = re.compile(r"^(user|assistant)[ \t]*:", re.IGNORECASE | re.MULTILINE)
 _SYSTEM_LABEL = re.compile(r"\s*(system|developer)[ \t]*:", re.IGNORECASE)
 _JSON_LOOK = re.compile(r'\s*(\[\s*[{\]]|\{\s*"(role|user|messages)")')
@@ -51,7 +52,7 @@ class Message:
     """`system`, `user` or `assistant`."""
     text: str
     error: Callable[[str], UsageError]
-    """Makes the error to raise for a problem with it."""
+    """Makes an error out of a problem with it."""
 
 
 @dataclass(frozen=True)
@@ -141,13 +142,7 @@ def _conversation_of(messages: Iterable[Message]) -> Conversation:
 
 
 def _messages_of(given: object, fault: Fault, path: str = "") -> Iterator[Message]:
-    """The messages of a value in any of the forms, in their order; a missing response of a turn is none.
-
-    Args:
-        given: Of JSON, or of objects that pydantic can dump.
-        fault: For what is wrong with it.
-        path: Of the value.
-    """
+    """The messages of a value in any of the forms, in their order; a missing response of a turn is none."""
     given = _plain(given)
     if isinstance(given, Mapping):
         if "messages" not in given:
@@ -169,32 +164,30 @@ def _plain(given: object) -> object:
 
 def _of_object(fields: Mapping[str, Any], fault: Fault, path: str) -> Iterator[Message]:
     """The chat message, or the one or two messages of a turn, that an object is."""
+    prefix = f"{path}." if path else ""
     if "role" in fields:
-        names = ("role", "content")
+        role = "system" if fields["role"] == "developer" else fields["role"]
+        names, roles = ("role", "content"), {"content": role}
+        if role not in ("system", "user", "assistant"):
+            problem = f"must be user or assistant, or system before them, not {shown(role)}"
+            raise fault(problem, f"{prefix}role")
     else:
         names = ("user_message", "response") if "user_message" in fields else ("user", "assistant")
+        roles = {names[0]: "user"} | ({} if fields.get(names[1]) is None else {names[1]: "assistant"})
     for key, value in fields.items():
         # What is null or empty says nothing: a message of a log carries a key for whatever it might have had.
         if key not in names and value not in (None, "", [], {}) and key != _IGNORED_KEY:
             known = "a message has role and content, a turn user and assistant"
             raise fault(f"the key {shown(key)} is not known; {known}", path)
-
-    def message(role: str, key: str) -> Message:
-        where = f"{path}.{key}".lstrip(".")
+    for key, role in roles.items():
         if key not in fields:
             raise fault(f"the key {key!r} is missing", path)
-        return Message(role, _text(fields[key], fault, where), lambda problem: fault(problem, where))
+        where = f"{prefix}{key}"
+        yield Message(role, _text(fields[key], fault, where), partial(_at, fault, where))
 
-    if "role" in fields:
-        role = "system" if fields["role"] == "developer" else fields["role"]
-        if role not in ("system", "user", "assistant"):
-            problem = f"must be user or assistant, or system before them, not {shown(role)}"
-            raise fault(problem, f"{path}.role".lstrip("."))
-        yield message(role, "content")
-        return
-    yield message("user", names[0])
-    if fields.get(names[1]) is not None:
-        yield message("assistant", names[1])
+
+def _at(fault: Fault, path: str, problem: str) -> UsageError:
+    return fault(problem, path)
 
 
 def _text(content: object, fault: Fault, path: str) -> str:
@@ -221,7 +214,13 @@ def _in_text(text: str, source: str) -> Iterator[Message]:
 
     lines = list(lines_in(text.split("\n"), source))
     if len(lines) > 1 and all(line.text.lstrip().startswith("{") for line in lines) and _is_json(lines[0].text, dict):
-        yield from _of_lines(lines)
+        for line in lines:
+            fields = line.parse()
+            if "messages" in fields:
+                raise line.error(
+                    f"a conversation a line, and there are {len(lines)} lines; one is tried at a time: give one of them"
+                )
+            yield from _messages_of(fields, line.error)
         return
     named_json = source.lower().endswith((".json", ".jsonl"))
     if not (named_json or _JSON_LOOK.match(text) or _is_json(text, list | dict)):
@@ -241,16 +240,6 @@ def _is_json(text: str, kind: Any) -> bool:
         return isinstance(json.loads(text), kind)
     except (ValueError, RecursionError):
         return False
-
-
-def _of_lines(lines: Sequence[Line]) -> Iterator[Message]:
-    for line in lines:
-        fields = line.parse()
-        if "messages" in fields:
-            raise line.error(
-                f"a conversation a line, and there are {len(lines)} lines; one is tried at a time: give one of them"
-            )
-        yield from _messages_of(fields, line.error)
 
 
 def _labelled(text: str, source: str) -> Iterator[Message]:

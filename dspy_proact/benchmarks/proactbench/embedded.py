@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
 
 from dspy_proact.programs.embedded.asked import value_of
 from dspy_proact.programs.embedded.words import content_words, sentences
@@ -115,7 +114,8 @@ def _details(said: list[str]) -> tuple[str, str]:
     for message in reversed(said):
         clauses = [_clip(clause) for clause in re.split(r"[.!?;\n]|, ", message) if _DETAIL.search(clause)]
         found += sorted(clauses, key=lambda clause: -len(_DETAIL.findall(clause)))[:1]
-    return (found[0], found[1]) if len(found) > 1 else (found[0] if found else "", "")
+    first, second, *_ = (*found, "", "")
+    return first, second
 
 
 def _clip(text: str) -> str:
@@ -162,45 +162,40 @@ def judge(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """The verdict as JSON, with the fields that were asked for."""
     shown = _read(messages[-1][1] if messages else "")
     if "offers" in shown.names:
-        return json.dumps(_offers(shown), ensure_ascii=False)
+        heard = content_words(" ".join(shown.said))
+        invited = bool(shown.said and _INVITES.search(shown.said[-1]))
+        found = [text for text in sentences(shown.response) if _OFFER.search(text)]
+        offers = [
+            {"quote": text, "grounded": len(content_words(text) & heard) > 1, "asked_for": invited} for text in found
+        ]
+        counted = f"{len(found)} sentences suggest or offer something."
+        return json.dumps({"reasoning": counted, "offers": offers}, ensure_ascii=False)
     strength, quote = _strongest(shown)
-    low, high = cuts = _cuts(system, messages[:-1])
+    strict, lenient = (bool(re.search(rf"\bbe {word}\b", system, re.IGNORECASE)) for word in ("strict", "lenient"))
+    shift = _SHIFT * (strict - lenient)
+    low, high = (cut + shift for cut in _taught(tuple(messages[:-1])))
     verdict = {
         "reasoning": f"The strongest step has strength {strength:.2f}; the cuts are {low:.2f} and {high:.2f}.",
         "evidence": [quote] if quote else [],
-        "grade": _grade(strength, cuts),
+        "grade": _grade(strength, (low, high)),
     }
     return json.dumps({name: verdict.get(name, "") for name in shown.names or verdict}, ensure_ascii=False)
 
 
-def _offers(shown: _Shown) -> dict[str, Any]:
-    heard = content_words(" ".join(shown.said))
-    invited = bool(shown.said and _INVITES.search(shown.said[-1]))
-    found = [text for text in sentences(shown.response) if _OFFER.search(text)]
-    offers = [{"quote": text, "grounded": len(content_words(text) & heard) > 1, "asked_for": invited} for text in found]
-    return {"reasoning": f"{len(found)} sentences suggest or offer something.", "offers": offers}
-
-
 @lru_cache(maxsize=4096)  # a compile asks again and again about the same responses
 def _strongest(shown: _Shown) -> tuple[float, str]:
+    """The strongest sentence of the response, after its strength."""
     heard = content_words(" ".join(shown.said))
     passing = content_words(shown.passing) - content_words(shown.failing)
-    rated = [(_strength(text, heard, passing), text) for text in sentences(shown.response)]
-    return max(rated, key=lambda pair: pair[0], default=(0.0, ""))
-
-
-def _strength(sentence: str, heard: Any, passing: Any) -> float:
-    words = content_words(sentence)
-    forward = 1.0 if _FORWARD.search(sentence) else 0.6 if "?" in sentence else 0.2
-    taken_up, meant = min(3, len(words & heard)) / 3, min(3, len(words & passing)) / 3
-    return forward * (0.2 + 0.35 * taken_up + 0.45 * meant)
-
-
-def _cuts(system: str, demos: Sequence[tuple[str, str]]) -> tuple[float, float]:
-    strict, lenient = (bool(re.search(rf"\bbe {word}\b", system, re.IGNORECASE)) for word in ("strict", "lenient"))
-    shift = _SHIFT * (strict - lenient)
-    low, high = _taught(tuple(demos))
-    return low + shift, high + shift
+    strongest = (0.0, "")
+    for text in sentences(shown.response):
+        words = content_words(text)
+        forward = 1.0 if _FORWARD.search(text) else 0.6 if "?" in text else 0.2
+        taken_up, meant = min(3, len(words & heard)) / 3, min(3, len(words & passing)) / 3
+        strength = forward * (0.2 + 0.35 * taken_up + 0.45 * meant)
+        if strength > strongest[0]:  # of equals the first
+            strongest = (strength, text)
+    return strongest
 
 
 @lru_cache(maxsize=64)  # a program's demos are the same in each of its requests

@@ -1,9 +1,7 @@
 """Ratings in ProactBench's own formats: what `agree`, `label`, `report --ratings` and `optimize judge` do with them."""
 
-from typing import TYPE_CHECKING
-
+from dspy_proact.benchmarks.proactbench.cases import responses_of_ratings as responses
 from dspy_proact.benchmarks.proactbench.corpus import (
-    Ratings,
     comes_with_items,
     load_ratings,
     rating_template,
@@ -22,9 +20,6 @@ from dspy_proact.benchmarks.proactbench.report import (
     study_document,
 )
 
-if TYPE_CHECKING:
-    from dspy_proact.benchmarks.responses import Responses
-
 __all__ = [
     "Choices",
     "comes_with_items",
@@ -42,11 +37,3 @@ __all__ = [
     "study",
     "study_document",
 ]
-
-
-def responses(ratings: Ratings) -> "Responses":
-    """The items that somebody rated, to be graded by a judge; raises as `responses_of_ratings` does."""
-    # It imports DSPy, which nothing else here needs.
-    from dspy_proact.benchmarks.proactbench.responses import responses_of_ratings
-
-    return responses_of_ratings(ratings)

@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, ClassVar
@@ -10,11 +10,10 @@ from typing import Any, ClassVar
 import dspy
 
 from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
+from dspy_proact.benchmarks.proactbench.cases import case_of
 from dspy_proact.benchmarks.proactbench.corpus import Ratings
 from dspy_proact.benchmarks.proactbench.programs import JUDGE_INSTRUCTION, Assistant, BareChat, Judge
-from dspy_proact.benchmarks.proactbench.responses import case_of
-from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Response, Rubric, Verdict
-from dspy_proact.benchmarks.proactbench.views import JudgeView, dialogue_mark
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Response, Rubric, Verdict, dialogue_mark
 from dspy_proact.compile.training import Proposal
 from dspy_proact.compile.tuning import GradedAnswer, GradedAnswers, Tuning, graded_answers
 from dspy_proact.compile.tuning import Verdict as Given
@@ -96,8 +95,14 @@ class ProactTuning(Tuning):
         self.withheld = Withheld()
 
     def units(self, cases: Sequence[Case]) -> Mapping[str, str]:
-        """The scenario, with all others of its personas."""
-        units = units_of([(case.group, str(case.meta.get("persona") or "")) for case in cases])
+        """By scenario: scenarios that share a persona, and personas that share a scenario, are one unit."""
+        units: dict[str, str] = {}
+        first: dict[str, str] = {}  # scenario of each persona
+        for case in cases:
+            scenario, persona = case.group, str(case.meta.get("persona") or "")  # empty where it is not known
+            mine = units.setdefault(scenario, persona or scenario)
+            theirs = units[first.setdefault(persona, scenario) if persona else scenario]
+            units = {each: mine if unit == theirs else unit for each, unit in units.items()}
         return {case.key: units[case.group] for case in cases}
 
     def proposal(self, role: ProgramRole) -> Proposal:
@@ -232,22 +237,6 @@ def _triggered(case: Case) -> JudgeView:
     return case.view
 
 
-def units_of(origins: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """What folds keep together, by scenario: scenarios that share a persona, or a persona's that share a scenario.
-
-    Args:
-        origins: Scenario and persona of each item; the persona empty where it is not known.
-    """
-    units: dict[str, str] = {}
-    of_persona: dict[str, str] = {}
-    for scenario, persona in origins:
-        units.setdefault(scenario, persona or scenario)
-        known = of_persona.setdefault(persona, scenario) if persona else scenario
-        mine, theirs = units[scenario], units[known]
-        units = {each: mine if unit == theirs else unit for each, unit in units.items()}
-    return units
-
-
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 _RUN = 4
 _LEAST = 4
@@ -271,13 +260,13 @@ class Withheld:
 
 
 def tellable(reasoning: str, rubric: Rubric, seen: str, withheld: Withheld) -> str:
-    """The words of those sentences of a reasoning that may be told.
+    """The sentences of a judge's reasoning that have no words or runs of the rubric alone.
 
     Args:
-        reasoning: Of a judge who saw the rubric.
+        reasoning: By a judge who saw the rubric.
         rubric: What must not be told.
-        seen: What may be: conversation and response.
-        withheld: Is added to.
+        seen: What may be told: conversation and response.
+        withheld: Its counts are increased.
     """
     criteria = "\n".join((rubric.pass_criteria, rubric.partial_criteria, rubric.fail_criteria))
     runs = _runs(criteria) - _runs(seen)

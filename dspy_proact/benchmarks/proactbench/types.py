@@ -1,18 +1,24 @@
-"""The nouns of ProactBench, as frozen values.
+"""The nouns of ProactBench, as frozen values, and what each role may see of them.
 
-Nothing here can hold what a program must not see: a `Dialogue` has the text and the rubrics, its
-`Origin` the ids and grouping keys for reports, and the planner's notes, persona and style of a raw
-row have no place at all. What each role may see is cut out of these in `views`.
+A `Dialogue` has the text and the rubrics, its `Origin` the ids and grouping keys for reports. A program is handed a
+view and nothing else; no view has a field for persona, style, scenario, ids, planner's notes, the curated response at
+the trigger or anything later.
 
 `Turn` and `Rubric` are input types of the judge's signature: their field names are prompt text.
 """
 
+import hashlib
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Literal
 
 from pydantic import Field
 
+from dspy_proact.errors import ContentError
 from dspy_proact.types import Frozen, Quote
+
+_MAX_RESPONSE = 1_000_000
+"""Characters; no token limit in use allows so many, and to have them judged would cost a fortune."""
 
 
 class Phase(StrEnum):
@@ -103,6 +109,15 @@ class Response(Frozen):
     """Cut at the token limit; judged all the same, and flagged."""
 
 
+def usable(text: str) -> str:
+    """The text of a response that can be judged; raises `ContentError` when there is nothing in it, or far too much."""
+    if not text.strip():
+        raise ContentError("empty", "the model answered with blanks only")
+    if len(text) > _MAX_RESPONSE:
+        raise ContentError("oversized", f"{len(text):,} characters, beyond any token limit")
+    return text
+
+
 class Verdict(Frozen):
     """What the judge returned for one response."""
 
@@ -167,3 +182,56 @@ class OfferRating(Frozen):
     confidence: Literal[1, 2, 3, 4, 5]
     """5 is certain."""
     reason: str = ""
+
+
+class AssistantView(Frozen):
+    """What the assistant under test sees."""
+
+    history: tuple[Turn, ...]
+    """The curated turns before the trigger."""
+    user_message: str
+    """The user's message at the trigger."""
+
+    @classmethod
+    def of(cls, conversation: Sequence[Turn]) -> "AssistantView":
+        """The view on a conversation whose last turn awaits its response."""
+        *history, last = conversation
+        assert last.assistant is None, "the last turn must await its response"
+        return cls(history=tuple(history), user_message=last.user)
+
+
+class JudgeView(Frozen):
+    """What the judge sees beside the response."""
+
+    conversation: tuple[Turn, ...]
+    """Turns 1 to t; `assistant` is None at turn t only."""
+    turn: int
+    rubric: Rubric
+
+    @classmethod
+    def of(cls, dialogue: Dialogue, trigger: Trigger) -> "JudgeView":
+        """The view on a trigger of a dialogue; the curated response at the trigger is left behind."""
+        return cls(conversation=_awaiting(dialogue, trigger.turn), turn=trigger.turn, rubric=trigger.rubric)
+
+
+class ControlView(Frozen):
+    """What the detector of offers sees beside the response."""
+
+    conversation: tuple[Turn, ...]
+    """Turns 1 to t; `assistant` is None at turn t only."""
+    turn: int
+
+    @classmethod
+    def of(cls, dialogue: Dialogue, turn: int) -> "ControlView":
+        """The view on a turn of a dialogue, counted from 1; its curated response is left behind."""
+        return cls(conversation=_awaiting(dialogue, turn), turn=turn)
+
+
+def dialogue_mark(conversation: Sequence[Turn]) -> str:
+    """A mark of the dialogue that a conversation is from: 16 hex digits of sha256 over how it begins."""
+    return hashlib.sha256(conversation[0].user.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _awaiting(dialogue: Dialogue, turn: int) -> tuple[Turn, ...]:
+    """The conversation up to a turn, whose response is still to be written."""
+    return (*dialogue.turns[: turn - 1], Turn(user=dialogue.turns[turn - 1].user, assistant=None))

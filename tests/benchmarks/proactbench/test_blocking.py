@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rows import jsonl, record, row
+from rows import corpus
 from server import Answer, Sent, Server, healthy
 from specs import spec
 
@@ -17,21 +17,13 @@ from dspy_proact import Evaluation, Rejudging, Responses, RunFolder, summarize
 from dspy_proact.benchmarks.execution import Completed
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.cases import cases_of
-from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_jsonl
 from dspy_proact.benchmarks.trial import Trial
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import Interrupted
 from dspy_proact.models import Gate
 from dspy_proact.runs import Observer, run_to_end
 
-TURNS = [record(turn, user_message=f"Second question {turn}?") for turn in range(1, 6)]
-TWO = (row(), row(unique_id_eval="second", scenario_id="TRAVEL_08", turn_records=TURNS))
 TRIGGERS = 6
-
-
-def corpus(folder: Path) -> Corpus:
-    (folder / "corpus.jsonl").write_text(jsonl(*TWO), encoding="utf-8")
-    return read_jsonl(folder / "corpus.jsonl")
 
 
 def evaluation(folder: Path, server: Server, **calls: Any) -> Evaluation:
@@ -52,22 +44,14 @@ WAYS = pytest.mark.parametrize("way", [run_in_a_loop, awaited])
 
 
 @WAYS
-def test_an_evaluation_runs_where_a_loop_is_running(tmp_path, server, way: Way):
-    async def cell() -> Completed:
-        return await way(evaluation(tmp_path, server), tmp_path / "run", None)
-
-    assert asyncio.run(cell()).stages == 2 * TRIGGERS
-    assert summarize(RunFolder(tmp_path / "run")).complete
-
-
-@WAYS
-def test_calls_are_collected_in_the_context_of_the_caller(tmp_path, server, way: Way):
-    async def cell() -> int:
+def test_an_evaluation_runs_where_a_loop_is_running_and_its_calls_are_collected_there(tmp_path, server, way: Way):
+    async def cell() -> tuple[int, int]:
         with collect_calls() as calls:
-            await way(evaluation(tmp_path, server), tmp_path / "run", None)
-        return len(calls)
+            ended = await way(evaluation(tmp_path, server), tmp_path / "run", None)
+        return ended.stages, len(calls)
 
-    assert asyncio.run(cell()) == len(server.sent)
+    assert asyncio.run(cell()) == (2 * TRIGGERS, len(server.sent))
+    assert summarize(RunFolder(tmp_path / "run")).complete
 
 
 def test_a_rejudging_runs_where_a_loop_is_running(tmp_path, server):
@@ -94,10 +78,7 @@ def test_a_trial_runs_where_a_loop_is_running(tmp_path, server):
 
 
 class Interrupting(Observer):
-    """Presses Ctrl-C when the third response is asked for, and again when the first was heard if it is told to.
-
-    What is in flight ends when Ctrl-C was heard once, unless it is pressed again.
-    """
+    """Presses Ctrl-C at the third response, and once more when that was heard if it is told to press again."""
 
     def __init__(self, server: Server, again: bool = False):
         self.again, self.heard, self.over = again, threading.Event(), threading.Event()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from rows import jsonl, record, row, rows, trigger_point
+from rows import corpus, record, row, rows, trigger_point
 from server import Answer, Sent, Server, healthy, is_about_offers, offers, verdict
 from specs import spec, specs
 from tuning import artefact, compiled_judge
@@ -16,11 +16,9 @@ from tuning import artefact, compiled_judge
 from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.cases import controls_of
-from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_jsonl, read_results
-from dspy_proact.benchmarks.proactbench.programs import OfferDetector
-from dspy_proact.benchmarks.proactbench.report import export_results
-from dspy_proact.benchmarks.proactbench.responses import responses_of_results
-from dspy_proact.benchmarks.proactbench.views import ControlView
+from dspy_proact.benchmarks.proactbench.corpus import Corpus
+from dspy_proact.benchmarks.proactbench.programs import Assistant, OfferDetector
+from dspy_proact.benchmarks.proactbench.types import AssistantView, ControlView
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import LimitReached, RunError, UsageError
 from dspy_proact.models import Gate, Limits
@@ -38,9 +36,8 @@ def dialogue(number: int = 0, **changes: Any) -> dict[str, Any]:
     return row(unique_id_eval=f"d{number}", scenario_id=f"TRAVEL_{number:02d}", **changes)
 
 
-def corpus(folder: Path, *each: dict[str, Any]) -> Corpus:
-    (folder / "corpus.jsonl").write_text(jsonl(*(each or map(dialogue, range(3)))), encoding="utf-8")
-    return read_jsonl(folder / "corpus.jsonl")
+def dialogues(folder: Path, count: int = 3) -> Corpus:
+    return corpus(folder, *map(dialogue, range(count)))
 
 
 def evaluation(
@@ -74,22 +71,17 @@ def labels(path: Path) -> list[str | None]:
 
 
 def test_a_control_turn_is_answered_like_a_trigger_and_looked_at_for_offers(server: Server, tmp_path: Path):
-    read = corpus(tmp_path, dialogue())
+    read = dialogues(tmp_path, 1)
     server.script_roles(
         assistant=lambda sent: Answer("one\ntwo"),
         judge=lambda sent: Answer(offers("two") if is_about_offers(sent) else verdict("PASS", ["one"])),
     )
     evaluation(server, read).run(tmp_path / "run", Scope(controls=True))
-    sent = max(server.of("assistant"), key=lambda sent: len(sent.messages))
-    curated = [(f"Question {turn}: which path leads to the lighthouse?", f"Answer {turn}: ") for turn in range(1, 5)]
-    assert [message["role"] for message in sent.messages] == ["user", "assistant"] * 3 + ["user"]
-    assert [message["content"] for message in sent.messages[::2]] == [user for user, _ in curated]
-    assert all(
-        said["content"].startswith(begin) for said, (_, begin) in zip(sent.messages[1::2], curated, strict=False)
-    )
-    (looked,) = [each for each in server.of("judge") if is_about_offers(each)]
     (case,) = controls_of(read)
     assert isinstance(case.view, ControlView)
+    sent = max(server.of("assistant"), key=lambda sent: len(sent.messages))
+    assert sent.messages == Assistant().messages(AssistantView.of(case.view.conversation))
+    (looked,) = [each for each in server.of("judge") if is_about_offers(each)]
     assert looked.messages == OfferDetector().messages(case.view, "one\ntwo")
     (event,) = [each for each in RunFolder(tmp_path / "run").events() if each.key.case == case.key and each.grade]
     assert event.grade is not None
@@ -99,7 +91,7 @@ def test_a_control_turn_is_answered_like_a_trigger_and_looked_at_for_offers(serv
     ]
 
 
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(fresh=rows())
 def test_at_a_control_turn_nobody_sees_a_rubric_the_curated_response_or_what_comes_later(tmp_path_factory, fresh):
     for each in fresh["turn_records"]:
@@ -127,30 +119,24 @@ def test_at_a_control_turn_nobody_sees_a_rubric_the_curated_response_or_what_com
     assert not [each for each in server.of("assistant") if "rubrictoken" in each.text]
 
 
-def test_a_run_is_widened_by_control_turns_which_alone_are_paid_for(server: Server, tmp_path: Path):
-    read, path = corpus(tmp_path), tmp_path / "run"
+def test_a_run_is_widened_by_control_turns_which_alone_are_paid_for_and_stay(server: Server, tmp_path: Path):
+    read, path = dialogues(tmp_path), tmp_path / "run"
     evaluation(server, read).run(path)
     assert asked(server) == (3, 3, 0)
     assert RunFolder(path).manifest().controls is None
-    finished = evaluation(server, read).run(path, Scope(controls=True))
-    assert (asked(server), finished.stages) == ((6, 3, 3), 6)
+    finished = evaluation(server, read).run(path, Scope(controls=True, limit=1))
+    assert (asked(server), finished.stages) == ((4, 3, 1), 2)
+    finished = evaluation(server, read).run(path)
+    assert (asked(server), finished.stages) == ((4, 3, 1), 0)
     assert RunFolder(path).manifest().controls == OfferDetector().fingerprint()
+    evaluation(server, read).run(path, Scope(controls=True))
     finished = evaluation(server, read).run(path, Scope(controls=True))
     assert (asked(server), finished.stages) == ((6, 3, 3), 0)
     assert [record.stratum == CONTROL for record in RunFolder(path).cases()] == [False] * 3 + [True] * 3
 
 
-def test_without_being_asked_for_again_control_turns_stay_and_are_not_asked_for(server: Server, tmp_path: Path):
-    read, path = corpus(tmp_path), tmp_path / "run"
-    evaluation(server, read).run(path, Scope(controls=True, limit=1))
-    evaluation(server, read).run(path)
-    assert asked(server) == (4, 3, 1)
-    assert RunFolder(path).manifest().controls == OfferDetector().fingerprint()
-    assert len(summary_of(path).controls.outcomes) == 1
-
-
 def test_with_control_turns_everything_else_is_as_without(server: Server, tmp_path: Path):
-    read = corpus(tmp_path)
+    read = dialogues(tmp_path)
     evaluation(server, read).run(tmp_path / "without" / "run")
     evaluation(server, read).run(tmp_path / "with" / "run", Scope(controls=True))
     without, with_ = (summary_document(summary_of(tmp_path / name / "run")) for name in ("without", "with"))
@@ -165,7 +151,7 @@ def test_with_control_turns_everything_else_is_as_without(server: Server, tmp_pa
 
 
 def test_other_words_of_the_detector_are_refused_before_a_call(server: Server, tmp_path: Path, monkeypatch):
-    read, path = corpus(tmp_path), tmp_path / "run"
+    read, path = dialogues(tmp_path), tmp_path / "run"
     evaluation(server, read).run(path, Scope(controls=True))
     before = asked(server)
     monkeypatch.setattr(OfferDetector, "fingerprint", lambda self: "other words")
@@ -176,30 +162,24 @@ def test_other_words_of_the_detector_are_refused_before_a_call(server: Server, t
 
 
 def test_a_limit_allows_as_many_control_turns_as_triggers_and_a_larger_one_goes_on(server: Server, tmp_path: Path):
-    read, path = corpus(tmp_path, *map(dialogue, range(5))), tmp_path / "run"
-    evaluation(server, read).run(path, Scope(limit=2, controls=True))
-    assert asked(server) == (4, 2, 2)
-    evaluation(server, read).run(path, Scope(limit=3, controls=True))
-    assert asked(server) == (6, 3, 3)
-    evaluation(server, read).run(path, Scope(controls=True))
-    assert asked(server) == (10, 5, 5)
+    read = dialogues(tmp_path, 5)
+    for limit, requests in ((2, (4, 2, 2)), (3, (6, 3, 3)), (None, (10, 5, 5))):
+        evaluation(server, read).run(tmp_path / "run", Scope(limit=limit, controls=True))
+        assert asked(server) == requests
 
 
 def test_phases_are_of_triggers_and_drop_no_control_turn(server: Server, tmp_path: Path):
-    each = [dialogue(0), dialogue(1, trigger_points=[trigger_point(2, "CRITICAL")])]
-    evaluation(server, corpus(tmp_path, *each)).run(tmp_path / "run", Scope(strata=("CRITICAL",), controls=True))
+    read = corpus(tmp_path, dialogue(0), dialogue(1, trigger_points=[trigger_point(2, "CRITICAL")]))
+    evaluation(server, read).run(tmp_path / "run", Scope(strata=("CRITICAL",), controls=True))
     assert asked(server) == (3, 1, 2)
-
-
-def test_control_is_no_phase(server: Server, tmp_path: Path):
     with pytest.raises(UsageError, match="--stratum CONTROL: is none of EMERGENT, CRITICAL, RECOVERY"):
-        evaluation(server, corpus(tmp_path)).run(tmp_path / "run", Scope(strata=(CONTROL,), controls=True))
+        evaluation(server, read).run(tmp_path / "run", Scope(strata=(CONTROL,), controls=True))
 
 
 def test_of_a_jury_that_is_divided_the_worse_holds(server: Server, tmp_path: Path):
     scripts = {"kind": finding(unwanted=False), "strict": finding(unwanted=True), "third": finding(unwanted=False)}
     server.script_roles(judge=lambda sent: scripts[sent.body["model"]](sent))
-    read = corpus(tmp_path)
+    read = dialogues(tmp_path)
     evaluation(server, read, (KIND, STRICT)).run(tmp_path / "two", Scope(controls=True))
     assert labels(tmp_path / "two") == ["UNWANTED"] * 3
     evaluation(server, read, (KIND, STRICT, "openai/third")).run(tmp_path / "three", Scope(controls=True))
@@ -220,7 +200,7 @@ def test_a_compiled_judge_with_votes_and_cuts_grades_triggers_and_its_model_find
 
     server.script_roles(judge=script)
     program = compiled_judge(artefact(votes=3, cuts=(0.2, 0.5)))
-    evaluation(server, corpus(tmp_path, dialogue()), program=program).run(tmp_path / "run", Scope(controls=True))
+    evaluation(server, dialogues(tmp_path, 1), program=program).run(tmp_path / "run", Scope(controls=True))
     assert asked(server) == (2, 3, 3)
     summary = summary_of(tmp_path / "run")
     assert [outcome.label for outcome in summary.outcomes] == ["PASS"]
@@ -232,7 +212,7 @@ def test_a_compiled_judge_with_votes_and_cuts_grades_triggers_and_its_model_find
 def test_what_could_not_be_read_is_unscored_with_its_reason_and_asked_again_when_that_is_wanted(
     server: Server, tmp_path: Path
 ):
-    read, path = corpus(tmp_path), tmp_path / "run"
+    read, path = dialogues(tmp_path), tmp_path / "run"
     server.script_roles(judge=lambda sent: Answer("prose") if is_about_offers(sent) else healthy(sent))
     finished = evaluation(server, read).run(path, Scope(controls=True))
     assert (asked(server), finished.unscored) == ((6, 3, 6), 3)  # each asked for once more
@@ -245,7 +225,7 @@ def test_what_could_not_be_read_is_unscored_with_its_reason_and_asked_again_when
 
 
 def test_a_run_stopped_by_a_limit_goes_on_and_pays_for_nothing_twice(server: Server, tmp_path: Path):
-    read, path = corpus(tmp_path), tmp_path / "run"
+    read, path = dialogues(tmp_path), tmp_path / "run"
     with pytest.raises(LimitReached):
         evaluation(server, read, limits=Limits(9), concurrency=1).run(path, Scope(controls=True))
     assert asked(server) == (5, 3, 1)
@@ -266,7 +246,7 @@ def test_a_corpus_without_control_turns_is_run_and_said_to_have_none(server: Ser
 
 
 def test_a_plan_counts_control_turns_until_they_are_done(tmp_path: Path):
-    embedded, path = Evaluation(corpus(tmp_path)), tmp_path / "run"
+    embedded, path = Evaluation(dialogues(tmp_path)), tmp_path / "run"
     plan = embedded.forecast(path, Scope(controls=True, epochs=2, judge_epochs=3))
     assert (plan.assistant.calls, plan.judge.calls) == (12, 36)  # 6 turns x 2; 12 responses x 3
     assert embedded.forecast(path, Scope(controls=True, limit=1)).calls == 4
@@ -289,7 +269,7 @@ def rejudging(server: Server, path: Path, judge: str = STRICT) -> Rejudging:
 def parent(server: Server, tmp_path: Path) -> Path:
     """A run of three triggers and three control turns, in none of which something unwanted was found."""
     server.script_roles(judge=finding(unwanted=False))
-    evaluation(server, corpus(tmp_path)).run(tmp_path / "parent", Scope(controls=True))
+    evaluation(server, dialogues(tmp_path)).run(tmp_path / "parent", Scope(controls=True))
     server.sent.clear()
     return tmp_path / "parent"
 
@@ -314,7 +294,7 @@ def test_only_triggers_are_judged_again_where_no_more_is_asked_for(server: Serve
 
 
 def test_where_the_parent_has_none_it_is_refused_before_a_call(server: Server, tmp_path: Path):
-    evaluation(server, corpus(tmp_path)).run(tmp_path / "parent")
+    evaluation(server, dialogues(tmp_path)).run(tmp_path / "parent")
     server.sent.clear()
     again = rejudging(server, tmp_path / "parent")
     for refused in (again.run, again.forecast):
@@ -322,24 +302,3 @@ def test_where_the_parent_has_none_it_is_refused_before_a_call(server: Server, t
             refused(tmp_path / "child", Scope(controls=True))
     assert not server.sent
     assert not (tmp_path / "child").exists()
-
-
-def test_a_results_file_has_none_to_judge(server: Server, tmp_path: Path):
-    read, path = corpus(tmp_path), tmp_path / "run"
-    evaluation(server, read).run(path, Scope(controls=True))
-    export_results(RunFolder(path), summary_of(path), tmp_path / "results.jsonl")
-    results = read_results(tmp_path / "results.jsonl")
-    assert len(results.triggers) == 3
-    again = Rejudging(responses_of_results(results, read), spec(STRICT, server.judge), gate=Gate(retries=0))
-    with pytest.raises(UsageError, match="among these responses is none at a control turn"):
-        again.run(tmp_path / "child", Scope(controls=True))
-
-
-def test_a_control_turn_without_a_response_stays_unscored_when_it_is_judged_again(server: Server, tmp_path: Path):
-    empty = {7: Answer("")}  # by the number of messages: the control turn 4
-    server.script_roles(assistant=lambda sent: empty.get(len(sent.messages)) or healthy(sent))
-    evaluation(server, corpus(tmp_path)).run(tmp_path / "parent", Scope(controls=True))
-    server.script = healthy
-    finished = rejudging(server, tmp_path / "parent").run(tmp_path / "child", Scope(controls=True))
-    assert finished.unscored == 3
-    assert summary_document(summary_of(tmp_path / "child"))["controls"]["unscored_reasons"] == {"response: empty": 3}

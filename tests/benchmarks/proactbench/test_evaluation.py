@@ -1,36 +1,27 @@
 """An evaluation as a value: what makes it another run, where it is kept, and that nothing is done twice."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rows import jsonl, row, rubric, trigger_point
+from rows import corpus, row, rubric, trigger_point
 from specs import spec
 
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.execution import Completed
 from dspy_proact.benchmarks.participant import folder_name
-from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_jsonl
+from dspy_proact.benchmarks.proactbench.corpus import Corpus
 from dspy_proact.benchmarks.proactbench.programs import assistant, judge
 from dspy_proact.calls import Price
-from dspy_proact.errors import RunError
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.report import summarize
 from dspy_proact.runs import Event, Observer, RunFolder, Scope
 
 HERE = "http://127.0.0.1:9/v1"
 """An endpoint that nobody calls: an evaluation is made without I/O."""
-
-
-def corpus(folder: Path, *rows: dict[str, Any], name: str = "corpus.jsonl") -> Corpus:
-    """Two dialogues of two scenarios, each with a trigger a phase, unless rows are given."""
-    two = [row(), row(unique_id_eval="second", scenario_id="TRAVEL_08")]
-    (folder / name).write_text(jsonl(*(rows or two)), encoding="utf-8")
-    return read_jsonl(folder / name)
 
 
 @pytest.fixture
@@ -49,17 +40,9 @@ def real(read: Corpus, model: ModelSpec = M, judge: ModelSpec = J, gate: Gate | 
 
 
 def test_the_default_folder_names_both_models_and_eight_digits_of_the_identity(here: Path):
-    evaluation = Evaluation(corpus(here))
-    digits = evaluation.manifest.identity.digest()[:8]
-    assert evaluation.default_folder == Path("runs", f"proactbench--embedded--embedded--{digits}")
-    assert evaluation.run().path == evaluation.default_folder
-    assert RunFolder(here / evaluation.default_folder).exists
-
-
-def test_routers_in_the_names_of_models_make_no_folders(here: Path):
     evaluation = real(corpus(here), model=spec("openrouter/openai/gpt-5.4", HERE))
-    assert evaluation.default_folder.parent == Path("runs")
-    assert evaluation.default_folder.name.startswith("proactbench--openrouter_openai_gpt-5.4--openai_j--")
+    digits = evaluation.manifest.identity.digest()[:8]
+    assert evaluation.default_folder == Path("runs", f"proactbench--openrouter_openai_gpt-5.4--openai_j--{digits}")
 
 
 @pytest.mark.parametrize(
@@ -81,26 +64,16 @@ def test_models_parameters_and_endpoints_are_identity(here: Path, change: dict[s
     assert one.default_folder != other.default_folder
 
 
-def patched_judge(monkeypatch: pytest.MonkeyPatch) -> None:
-    stricter = judge.GradeResponse.with_instructions(f"{judge.INSTRUCTION} Be strict.")
-    monkeypatch.setattr(judge, "GradeResponse", stricter)
-
-
-def patched_assistant(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(assistant, "Reply", assistant.Reply.with_instructions("Be proactive."))
-
-
-@pytest.mark.parametrize(
-    ("patch", "differing"),
-    [(patched_judge, ["judge.prompt"]), (patched_assistant, ["assistant.program", "assistant.prompt"])],
-)
-def test_prompts_are_identity(
-    here: Path, monkeypatch: pytest.MonkeyPatch, patch: Callable[[pytest.MonkeyPatch], None], differing: list[str]
-):
+def test_prompts_are_identity(here: Path, monkeypatch: pytest.MonkeyPatch):
     read = corpus(here)
-    before = real(read)
-    patch(monkeypatch)
-    assert list(before.manifest.identity.differences(real(read).manifest.identity)) == differing
+    before = real(read).manifest.identity
+    stricter = judge.GradeResponse.with_instructions(f"{judge.INSTRUCTION} Be strict.")
+    with monkeypatch.context() as patch:
+        patch.setattr(judge, "GradeResponse", stricter)
+        assert list(before.differences(real(read).manifest.identity)) == ["judge.prompt"]
+    monkeypatch.setattr(assistant, "Reply", assistant.Reply.with_instructions("Be proactive."))
+    differing = ["assistant.program", "assistant.prompt"]
+    assert list(before.differences(real(read).manifest.identity)) == differing
 
 
 @pytest.mark.parametrize(
@@ -116,25 +89,20 @@ def test_the_corpus_is_identity(here: Path, changed: dict[str, Any]):
     assert list(one.manifest.identity.differences(other.manifest.identity)) == ["corpus"]
 
 
-def test_where_a_corpus_lies_and_what_is_hidden_in_it_is_no_identity(here: Path):
-    one = real(corpus(here, row()))
-    other = real(corpus(here, row(token_usage=None), name="moved.jsonl"))
-    assert one.manifest.identity.digest() == other.manifest.identity.digest()
-
-
 @pytest.mark.parametrize(
-    "change",
+    ("change", "hidden"),
     [
-        {"gate": Gate(concurrency=1)},
-        {"gate": Gate(retries=0)},
-        {"gate": Gate(timeout=1.0)},
-        {"model": spec("openai/m", HERE, params={"temperature": 0.7})},  # what the preset sends anyway
-        {"model": spec("openai/m", f"{HERE}/")},
+        ({"gate": Gate(concurrency=1, retries=0, timeout=1.0)}, {}),
+        ({"model": spec("openai/m", HERE, params={"temperature": 0.7})}, {}),  # what the preset sends anyway
+        ({"model": spec("openai/m", f"{HERE}/")}, {}),
+        ({}, {"token_usage": 7}),
     ],
 )
-def test_how_calls_are_made_is_no_identity(here: Path, change: dict[str, Any]):
-    read = corpus(here)
-    assert real(read, **change).manifest.identity.digest() == real(read).manifest.identity.digest()
+def test_how_calls_are_made_and_what_is_hidden_in_a_corpus_is_no_identity(
+    here: Path, change: dict[str, Any], hidden: dict[str, Any]
+):
+    same = real(corpus(here, row(**hidden), name="moved.jsonl"), **change).manifest.identity
+    assert same.digest() == real(corpus(here, row())).manifest.identity.digest()
 
 
 def test_no_secret_of_a_parameter_is_in_the_manifest_and_another_one_is_another_run(here: Path):
@@ -171,35 +139,18 @@ def test_a_run_in_which_a_stand_in_takes_part_is_marked(here: Path, models: dict
     assert real(corpus(here), **models).manifest.embedded is embedded
 
 
-def test_running_twice_does_nothing_the_second_time(here: Path):
-    read = corpus(here)
-    # 6 triggers, each with a response and a verdict
-    assert Evaluation(read).run() == Completed(Evaluation(read).default_folder, stages=12, unscored=0)
-    before = (Evaluation(read).default_folder / "events.jsonl").read_bytes()
-    assert Evaluation(read).run().stages == 0
-    assert (Evaluation(read).default_folder / "events.jsonl").read_bytes() == before
-
-
-def test_a_run_is_widened_by_limit_and_epochs_and_only_what_is_new_is_done(here: Path):
+def test_a_run_is_widened_by_limit_phases_and_epochs_and_only_what_is_new_is_done(here: Path):
     evaluation = Evaluation(corpus(here))
     assert evaluation.run(scope=Scope(limit=1)).stages == 2
     assert evaluation.run(scope=Scope(limit=4)).stages == 6  # 3 more triggers
     assert evaluation.run().stages == 4  # the last 2 of 6
-    assert evaluation.run(scope=Scope(epochs=2)).stages == 12
+    assert evaluation.run(scope=Scope(strata=("RECOVERY",), epochs=2)).stages == 4  # one trigger in each of 2 dialogues
+    assert evaluation.run(scope=Scope(epochs=2)).stages == 8
+    before = (evaluation.default_folder / "events.jsonl").read_bytes()
+    assert evaluation.run(scope=Scope(epochs=2)) == Completed(evaluation.default_folder, stages=0, unscored=0)
+    assert (evaluation.default_folder / "events.jsonl").read_bytes() == before
     summary = summarize(RunFolder(evaluation.default_folder))
     assert (summary.case_count, summary.group_count, summary.count("scored"), summary.complete) == (6, 2, 12, True)
-
-
-def test_a_run_is_widened_by_phases(here: Path):
-    evaluation = Evaluation(corpus(here))
-    assert evaluation.run(scope=Scope(strata=("RECOVERY",))).stages == 4  # one trigger in each of two dialogues
-    assert evaluation.run().stages == 8
-
-
-def test_a_folder_of_another_evaluation_is_refused(here: Path):
-    Evaluation(corpus(here)).run(here / "run")
-    with pytest.raises(RunError, match="differs in corpus"):
-        Evaluation(corpus(here, row(), name="other.jsonl")).run(here / "run")
 
 
 def test_cases_hold_what_grouping_and_export_read_and_views_do_not(here: Path):

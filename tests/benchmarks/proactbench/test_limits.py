@@ -1,12 +1,12 @@
-"""What a run may spend, and what it says beforehand that it will. Over real HTTP, by the provider's own count."""
+"""A provider that fails in every way, and what a run may spend: over real HTTP, by the provider's own count."""
 
 import pytest
-from rows import jsonl, row
+from rows import corpus, row
 from specs import spec
-from support.provider import Faulty, Scripted, SimulatedProvider, healthy, refusal
+from support.provider import FAULTS, Faulty, Scripted, SimulatedProvider, healthy, refusal
 
 from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.proactbench.corpus import load_corpus, read_jsonl
+from dspy_proact.benchmarks.proactbench.corpus import load_corpus
 from dspy_proact.calls import Price
 from dspy_proact.errors import LimitReached, ProviderDown, UsageError
 from dspy_proact.models import Gate, Limits
@@ -14,13 +14,40 @@ from dspy_proact.models.clients import import_litellm
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder, Scope
 
-FAULTS = [(refusal(429, Retry_After="0"), 0.1), (refusal(500), 0.05), (Scripted(cut=60), 0.05)]
-SHARES = {"assistant": [*FAULTS, (Scripted(""), 0.03)], "judge": [*FAULTS, (Scripted("prose"), 0.1)]}
+# What becomes of a trigger whose every response fails so: scored, or the reason. The judge is healthy.
+OUTCOMES = {
+    "rate limit": "rate_limit",
+    "rate limit, retry at once": "rate_limit",
+    "rate limit, retry tomorrow": "rate_limit",
+    "rate limit, retry at a date": "rate_limit",
+    "server error": "server",
+    "bad gateway in HTML": "server",
+    "reset before the headers": "network",
+    "reset in the headers": "network",
+    "reset in the body": "network",
+    "stalled body": "timeout",
+    "slow drip": "timeout",
+    "truncated JSON": "server",
+    "wrong content type": "server",
+    "no choices": "empty",
+    "null content": "empty",
+    "empty content": "empty",
+    "cut at the limit": None,
+    "content filter": "filtered",
+    "no usage": None,
+    "absurd usage": None,
+    "unicode garbage": "server",
+    "half a surrogate pair": None,
+    "ten megabytes": "oversized",
+}
+OFTEN = [(refusal(429, Retry_After="0"), 0.1), (refusal(500), 0.05), (Scripted(cut=60), 0.05)]
+SHARES = {"assistant": [*OFTEN, (Scripted(""), 0.03)], "judge": [*OFTEN, (Scripted("prose"), 0.1)]}
 PRICE = Price(prompt=1e-6, completion=4e-6)
 
 
 @pytest.fixture
 def provider():
+    """Fails now and then."""
     with SimulatedProvider(Faulty(healthy, SHARES, seed=3)) as running:
         yield running
 
@@ -32,28 +59,69 @@ def evaluation(provider, corpus, limits=None, calls=None, **said):
     return Evaluation(corpus, model, judge, gate=gate)
 
 
-def corpus(folder, dialogues):
-    path = folder / "corpus.jsonl"
-    path.write_text(jsonl(*(row(unique_id_eval=f"d{number}") for number in range(dialogues))), encoding="utf-8")
-    return read_jsonl(path)
+def dialogues(folder, count):
+    """A corpus of dialogues with three triggers each."""
+    return corpus(folder, *(row(unique_id_eval=f"d{number}") for number in range(count)))
 
 
-def resumes(provider, folder, read):
-    """The same run without a limit, on a healthy provider, ends with nothing pending."""
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    """Clients load slow modules at their first call, which no time limit of a test is to hold."""
+    with SimulatedProvider(healthy) as running:
+        for backend in ("auto", "litellm"):
+            folder = tmp_path_factory.mktemp(backend)
+            evaluation(running, dialogues(folder, 1), calls={"backend": backend}).run(folder / "run")
+
+
+def test_every_fault_has_its_outcome():
+    assert OUTCOMES.keys() == FAULTS.keys()
+
+
+@pytest.mark.parametrize("backend", ["auto", "litellm"])
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_of_one_trigger_costs_that_trigger_and_no_other(provider, loaded, tmp_path, backend, name):
+    def script(received):
+        hit = received.role == "assistant" and len(received.body["messages"]) == 3  # the trigger at turn 2
+        return FAULTS[name] if hit else healthy(received)
+
+    provider.script, read, reason = script, dialogues(tmp_path, 1), OUTCOMES[name]
+    calls = {"retries": 0, "backend": backend, "timeout": 1.0 if reason == "timeout" else 30.0}
+    evaluation(provider, read, calls=calls).run(tmp_path / "run")
+    summary = summarize(RunFolder(tmp_path / "run"))
+    assert summary.complete
+    assert summary.unscored_reasons == ({f"response: {reason}": 1} if reason else {})
+    assert summary.count("scored") == (2 if reason else 3)
     provider.script = healthy
-    evaluation(provider, read).run(folder)
-    summary = summarize(RunFolder(folder))
-    return summary.complete and not any("network" in reason for reason in summary.unscored_reasons)
+    evaluation(provider, read, calls=calls | {"timeout": 30.0}).run(tmp_path / "run")
+    healed = summarize(RunFolder(tmp_path / "run"))
+    kept = reason in ("empty", "filtered", "oversized")  # the model's own answer, not the provider's failure
+    assert (healed.count("scored"), healed.count("unscored")) == ((2, 1) if kept else (3, 0))
 
 
-def test_a_limit_of_calls_is_never_exceeded_and_the_run_resumes(provider, tmp_path):
-    read = corpus(tmp_path, 60)
-    with pytest.raises(LimitReached, match="--max-calls 100") as end:
-        evaluation(provider, read, Limits(calls=100)).run(tmp_path / "run")
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        (Limits(calls=100), "--max-calls 100"),
+        (Limits(tokens=120_000), "--max-tokens 120000"),
+        (Limits(usd=0.2), r"--max-usd 0\.2"),
+    ],
+    ids=["calls", "tokens", "money"],
+)
+def test_a_limit_is_never_exceeded_and_the_run_resumes(provider, tmp_path, limits, said):
+    read = dialogues(tmp_path, 60)
+    with pytest.raises(LimitReached, match=said) as end:
+        evaluation(provider, read, limits).run(tmp_path / "run")
     assert end.value.exit_status == 4
-    assert provider.received.total() == 100
+    assert provider.received.total() == 100 or limits.calls is None
+    assert 0 < provider.tokens <= (limits.tokens or 120_000)
+    # A healthy reply costs 200 x 1e-6 + 50 x 4e-6 = 4e-4 dollars for 250 tokens.
+    assert provider.tokens / 250 * 4e-4 <= (limits.usd or 1)
     assert not summarize(RunFolder(tmp_path / "run")).complete
-    assert resumes(provider, tmp_path / "run", read)
+    provider.script = healthy
+    evaluation(provider, read).run(tmp_path / "run")
+    summary = summarize(RunFolder(tmp_path / "run"))
+    assert summary.complete
+    assert not any("network" in reason for reason in summary.unscored_reasons)
 
 
 def test_a_run_that_stopped_at_a_limit_has_a_sample_of_the_whole(provider, tmp_path):
@@ -68,43 +136,23 @@ def test_a_run_that_stopped_at_a_limit_has_a_sample_of_the_whole(provider, tmp_p
     assert asked == {outcome.key for outcome in summarize(RunFolder(tmp_path / "limited")).outcomes}
 
 
-def test_a_limit_of_tokens_is_never_exceeded_and_the_run_resumes(provider, tmp_path):
-    read = corpus(tmp_path, 60)
-    with pytest.raises(LimitReached, match="--max-tokens 120000"):
-        evaluation(provider, read, Limits(tokens=120_000)).run(tmp_path / "run")
-    assert 0 < provider.tokens <= 120_000
-    assert resumes(provider, tmp_path / "run", read)
-
-
 def test_a_limit_of_tokens_is_used_up_to_what_the_last_call_might_write(provider, tmp_path):
     provider.script = healthy
     with pytest.raises(LimitReached):
-        evaluation(provider, corpus(tmp_path, 100), Limits(tokens=120_000)).run(tmp_path / "run")
+        evaluation(provider, dialogues(tmp_path, 100), Limits(tokens=120_000)).run(tmp_path / "run")
     # A reply counts 250 tokens; a verdict may be of 32,768 and its prompt of some 8,000 bytes.
     assert 120_000 - 45_000 < provider.tokens <= 120_000
 
 
-def test_a_limit_of_money_is_never_exceeded(provider, tmp_path):
-    read = corpus(tmp_path, 60)
-    with pytest.raises(LimitReached, match=r"--max-usd 0\.2"):
-        evaluation(provider, read, Limits(usd=0.2)).run(tmp_path / "run")
-    # A healthy reply costs 200 x 1e-6 + 50 x 4e-6 = 4e-4 dollars for 250 tokens.
-    assert 0 < provider.tokens / 250 * 4e-4 <= 0.2
-    assert resumes(provider, tmp_path / "run", read)
-
-
-def test_a_limit_of_money_without_a_price_is_a_usage_error(provider, tmp_path):
+def test_a_limit_of_money_without_a_price_and_of_tokens_without_a_bound_are_refused(provider, tmp_path):
     with pytest.raises(UsageError, match="--max-usd needs a price for --model hosted_vllm/any"):
-        evaluation(provider, corpus(tmp_path, 1), Limits(usd=1), price=None)
-
-
-def test_a_limit_of_tokens_needs_a_bound_on_answers(provider, tmp_path):
+        evaluation(provider, dialogues(tmp_path, 1), Limits(usd=1), price=None)
     with pytest.raises(UsageError, match="need a completion limit"):
-        evaluation(provider, corpus(tmp_path, 1), Limits(tokens=1), params={"max_tokens": None})
+        evaluation(provider, dialogues(tmp_path, 1), Limits(tokens=1), params={"max_tokens": None})
 
 
 def test_a_provider_that_goes_down_ends_the_run_and_is_waited_for(provider, tmp_path):
-    read = corpus(tmp_path, 60)
+    read = dialogues(tmp_path, 60)
     provider.script = lambda received: healthy(received) if received.number < 80 else refusal(503)
     with pytest.raises(ProviderDown, match="calls in a row failed after all retries") as end:
         evaluation(provider, read, calls={"retries": 0, "concurrency": 8}).run(tmp_path / "run")
@@ -117,37 +165,23 @@ def test_a_provider_that_goes_down_ends_the_run_and_is_waited_for(provider, tmp_
 
 
 def test_rate_limits_and_errors_now_and_then_do_not_end_a_run(provider, tmp_path):
-    read = corpus(tmp_path, 60)
-    evaluation(provider, read, calls={"retries": 1}).run(tmp_path / "run")
+    evaluation(provider, dialogues(tmp_path, 30), calls={"retries": 1}).run(tmp_path / "run")
     assert summarize(RunFolder(tmp_path / "run")).complete
 
 
 @pytest.mark.parametrize("name", ["sample", "real"])
 def test_a_dry_run_predicts_calls_and_prompt_tokens_exactly(provider, tmp_path, request, name):
-    spec = "sample" if name == "sample" else str(request.getfixturevalue("data") / "proactbench_dialogue.jsonl")
-    run = evaluation(provider, load_corpus(spec))
+    path = "sample" if name == "sample" else str(request.getfixturevalue("data") / "proactbench_dialogue.jsonl")
+    run, sent = evaluation(provider, load_corpus(path)), []
     plan = run.forecast(tmp_path / "run")
-    assert provider.received.total() == 0
-    assert not (tmp_path / "run").exists()
-    sent = []
-
-    def script(received):
-        sent.append(received)
-        return healthy(received)
-
-    provider.script = script
+    assert (provider.received.total(), (tmp_path / "run").exists()) == (0, False)
+    provider.script = lambda received: sent.append(received) or healthy(received)
+    run.run(tmp_path / "run", Scope(limit=10))
+    left = run.forecast(tmp_path / "run", Scope(limit=12))
+    assert left.calls == min(4, plan.calls - len(sent))  # of a begun run what is left
     run.run(tmp_path / "run")
-    assert plan.assistant.calls == provider.received["assistant"]
-    assert plan.judge.calls == provider.received["judge"]
     asked = [received.body["messages"] for received in sent if received.role == "assistant"]
+    assert (plan.assistant.calls, plan.judge.calls) == (len(asked), len(sent) - len(asked))
     counted = sum(import_litellm().token_counter(model="hosted_vllm/any", messages=messages) for messages in asked)
     assert plan.assistant.prompt_tokens == counted
     assert run.forecast(tmp_path / "run").calls == 0
-
-
-def test_a_dry_run_of_a_begun_run_counts_what_is_left(provider, tmp_path):
-    provider.script = healthy
-    run = evaluation(provider, load_corpus("sample"))
-    run.run(tmp_path / "run", Scope(limit=10))
-    assert run.forecast(tmp_path / "run", Scope(limit=12)).calls == 4
-    assert run.forecast(tmp_path / "run", Scope(limit=10, epochs=2)).calls == 20

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from rows import jsonl, plant_canaries, row, rows, trigger_point
+from rows import corpus, plant_canaries, row, rows, trigger_point
 from server import Answer, error, healthy, verdict
 from specs import spec
 
@@ -24,10 +24,9 @@ ROUTES = [
 ]
 
 
-def corpus(folder, *each):
-    path = Path(folder) / "corpus.jsonl"
-    path.write_text(jsonl(*(each or [row()])), encoding="utf-8")
-    return read_jsonl(path)
+def one(folder):
+    """A corpus with one trigger."""
+    return corpus(folder, row(trigger_points=[trigger_point(2)]))
 
 
 def evaluation(server, read, model="hosted_vllm/any", judge="openai/any", params=(None, None), **calls):
@@ -40,7 +39,7 @@ def evaluation(server, read, model="hosted_vllm/any", judge="openai/any", params
 def run(server, folder, read=None, **changes):
     """Run the default row against the server; its outcomes and verdict details by turn."""
     out = Path(folder) / "run"
-    evaluation(server, read or corpus(folder), **changes).run(out)
+    evaluation(server, read or corpus(folder, row()), **changes).run(out)
     return summarize(RunFolder(out)), tuple(RunFolder(out).events())
 
 
@@ -59,17 +58,15 @@ def test_the_assistant_is_sent_the_curated_turns_and_nothing_else(server, tmp_pa
     assert beside == {"temperature": 0.7, "top_p": 1.0, "max_tokens": 8192}
 
 
-@pytest.mark.parametrize(("model", "backend"), ROUTES)
-def test_the_real_dialogue_goes_out_byte_for_byte(server, tmp_path, data, model, backend):
+def test_the_real_dialogue_goes_out_byte_for_byte(server, tmp_path, data):
     path = data / "proactbench_dialogue.jsonl"
     raw = json.loads(path.read_text(encoding="utf-8"))
-    run(server, tmp_path, read_jsonl(path), model=model, backend=backend)
+    run(server, tmp_path, read_jsonl(path))
     (sent,) = [each for each in server.of("assistant") if len(each.messages) == 7]  # the trigger at turn 4
     curated = []
     for turn in raw["turn_records"][:4]:
         curated += [("user", turn["user_message"]), ("assistant", turn["assistant_response"])]
     assert [(message["role"], message["content"]) for message in sent.messages] == curated[:-1]
-    assert (sent.body["temperature"], sent.body["top_p"], sent.body["max_tokens"]) == (0.7, 1.0, 8192)
 
 
 def test_the_judge_is_sent_the_rubric_and_the_indented_response(server, tmp_path):
@@ -117,7 +114,7 @@ def decoding_of(sent):
 @pytest.mark.parametrize("backend", ["auto", "litellm"])
 @pytest.mark.parametrize(("name", "assistant", "judge"), PRESETS, ids=[name for name, *_ in PRESETS])
 def test_every_preset_goes_out_under_every_prefix(server, tmp_path, prefix, backend, name, assistant, judge):
-    read = corpus(tmp_path, row(trigger_points=[trigger_point(2)]))
+    read = one(tmp_path)
     run(server, tmp_path, read, model=prefix + name, judge=prefix + name, backend=backend)
     assert decoding_of(server.of("assistant")[0]) == {"effort": None} | assistant
     assert decoding_of(server.of("judge")[0]) == {"effort": None} | judge
@@ -134,16 +131,9 @@ def test_parameters_of_the_person_replace_leave_out_and_add(server, tmp_path, ba
 
 @pytest.mark.parametrize("backend", ["auto", "litellm"])
 def test_the_schema_of_verdicts_goes_out_where_the_model_takes_one_and_can_be_left_out(server, tmp_path, backend):
-    read = corpus(tmp_path, row(trigger_points=[trigger_point(2)]))
-    run(server, tmp_path / "with", read, judge="openai/gpt-4o", backend=backend)
-    run(
-        server,
-        tmp_path / "without",
-        read,
-        judge="openai/gpt-4o",
-        backend=backend,
-        params=(None, {"response_format": None}),
-    )
+    asked = {"read": one(tmp_path), "judge": "openai/gpt-4o", "backend": backend}
+    run(server, tmp_path / "with", **asked)
+    run(server, tmp_path / "without", **asked, params=(None, {"response_format": None}))
     (with_schema, without) = (sent.body for sent in server.of("judge"))
     schema = with_schema["response_format"]["json_schema"]["schema"]
     assert list(schema["properties"]) == ["reasoning", "evidence", "grade"]
@@ -151,7 +141,7 @@ def test_the_schema_of_verdicts_goes_out_where_the_model_takes_one_and_can_be_le
 
 
 def test_a_refused_schema_is_named_with_the_flag_that_leaves_it_out(server, tmp_path):
-    read = corpus(tmp_path, row(trigger_points=[trigger_point(2)]))
+    read = one(tmp_path)
     server.script_roles(judge=lambda sent: error(400, "json_schema is not supported by this model"))
     with pytest.raises(SetupFault, match="--judge-param response_format=none"):
         run(server, tmp_path, read, judge="openai/gpt-4o")
@@ -178,7 +168,7 @@ def hides(fresh):
     return planted, [*hidden, "idtoken"]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(fresh=rows())
 def test_hidden_text_stays_hidden(tmp_path_factory, server, fresh):
     planted, hidden = hides(fresh)
@@ -210,7 +200,7 @@ SPOOFS = [
 
 @pytest.mark.parametrize("spoof", SPOOFS)
 def test_a_response_changes_the_judges_request_in_its_indented_lines_only(server, tmp_path, spoof):
-    read = corpus(tmp_path, row(trigger_points=[trigger_point(2)]))
+    read = one(tmp_path)
     plain = Answer("plain")
     server.script_roles(assistant=lambda sent: plain)
     run(server, tmp_path / "plain", read)
@@ -228,53 +218,23 @@ def without_response(body):
     return json.dumps({**body, "messages": [system, {**user, "content": f"{before}{heading}{last}{after}"}]})
 
 
-UNREADABLE = {
-    "two grades": '{"reasoning": "x", "evidence": [], "grade": "PASS", "grade": "FAIL"}',
-    "two verdicts": verdict("PASS") + verdict("FAIL"),
-    "unknown grade": verdict("MAYBE"),
-    "prose": "I would say that it passes.",
-    "nothing": "",
-    "null": None,
-}
-
-
-@pytest.mark.parametrize("content", UNREADABLE.values(), ids=UNREADABLE)
-def test_an_unreadable_verdict_costs_one_repair_and_is_then_unscored(server, tmp_path, content):
-    read = corpus(tmp_path, row(trigger_points=[trigger_point(2)]))
+@pytest.mark.parametrize(("content", "reason"), [(verdict("PASS") + verdict("FAIL"), "unreadable"), (None, "empty")])
+def test_an_unreadable_verdict_costs_one_repair_and_is_then_unscored(server, tmp_path, content, reason):
     server.script_roles(judge=lambda sent: Answer(content))
-    summary, events = run(server, tmp_path, read)
+    summary, events = run(server, tmp_path, one(tmp_path))
     assert len(server.of("judge")) == 2
     assert summary.count("unscored") == 1
-    failure = events[-1].failure
-    assert (failure.kind, failure.reason) == ("content", "unreadable" if content else "empty")
+    assert (events[-1].failure.kind, events[-1].failure.reason) == ("content", reason)
     assert len(events[-1].calls) == 2
 
 
-@pytest.mark.parametrize("quote", ["never said", "the", "the boxes"])
-def test_a_quote_that_is_invented_or_too_short_is_marked_and_the_grade_is_kept(server, tmp_path, quote):
-    read = corpus(tmp_path, row(trigger_points=[trigger_point(2)]))
-    server.script_roles(judge=lambda sent: Answer(verdict("PASS", [quote])))
-    summary, events = run(server, tmp_path, read)
+def test_a_quote_that_is_too_short_is_marked_and_the_grade_is_kept(server, tmp_path):
+    server.script_roles(judge=lambda sent: Answer(verdict("PASS", ["the boxes"])))
+    summary, events = run(server, tmp_path, one(tmp_path))
     assert [outcome.label for outcome in summary.outcomes] == ["PASS"]
     assert (summary.evidence.checked, summary.evidence.verified) == (1, 0)
     assert events[-1].grade.verified is False
     assert len(server.of("judge")) == 2  # the verdict, and the quote once more
-
-
-@pytest.mark.parametrize("content", ["", None, " \n\t"])
-def test_an_empty_response_is_unscored_after_one_call(server, tmp_path, content):
-    read = corpus(tmp_path, row(trigger_points=[trigger_point(2)]))
-    server.script_roles(assistant=lambda sent: Answer(content))
-    summary, events = run(server, tmp_path, read)
-    assert (len(server.of("assistant")), len(server.of("judge"))) == (1, 0)
-    assert summary.unscored_reasons == {"response: empty": 1}
-    assert events[-1].failure.kind == "content"
-
-
-def test_a_truncated_response_is_judged_and_flagged(server, tmp_path):
-    server.script_roles(assistant=lambda sent: Answer("label the boxes today and", finish_reason="length"))
-    summary, _ = run(server, tmp_path)
-    assert (summary.count("scored"), summary.truncated) == (3, 3)
 
 
 def test_no_more_requests_are_in_flight_than_allowed(server, tmp_path):

@@ -1,26 +1,69 @@
 """Other judges on responses that exist, over real HTTP: copied as they are, paid for once, never asked for again."""
 
+import hashlib
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 from official_package import installed
 from proact_run import RESPONSE, answered, failed, graded, manifest, trigger, written
-from rejudging import D1, by_turns, corpus, parent, rejudge, responses_of, verdicts_of
-from rows import row
-from server import Answer, error, healthy, verdict
+from results_rows import result_point, result_record, result_row
+from rows import corpus, jsonl, record, row, rubric, trigger_point
+from server import Answer, Sent, error, healthy, verdict
 from specs import spec, specs
 from toy import manifest as manifest_of_riddles
 
-from dspy_proact.benchmarks.evaluation import Rejudging
+from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact.benchmarks.proactbench.cases import responses_of_results
+from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_results
+from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.benchmarks.responses import Responses
-from dspy_proact.errors import LimitReached, RunError
-from dspy_proact.models import Limits
+from dspy_proact.errors import LimitReached, RunError, UsageError
+from dspy_proact.models import Gate, Limits
 from dspy_proact.report import summarize
-from dspy_proact.runs import Scope
+from dspy_proact.runs import Event, RunFolder, Scope
 
+D1 = "BP_TRAVEL_07_EVA__style3__0123456789abcdef0123456789abcdef"
 HOSTILE = '  | ```\r\n# Label the boxes today.\u2028 \x85é\U0001f600\t{"grade": "PASS"}\x00\n\n'
 """A response in which nothing may be stripped, folded or escaped twice."""
+
+
+def parent(folder: Path, server, name: str = "parent", of: Corpus | None = None, **asked: Any) -> RunFolder:
+    """A run whose responses and verdicts came from the server; its requests are forgotten."""
+    model, judge = spec("hosted_vllm/any", server.assistant), spec("hosted_vllm/first", server.judge)
+    Evaluation(of or corpus(folder), model, judge, gate=Gate(retries=0)).run(folder / name, Scope(**asked))
+    server.sent.clear()
+    return RunFolder(folder / name)
+
+
+def rejudge(
+    folder: Path, server, of: RunFolder | Responses, name="child", judge: Any = "hosted_vllm/second", **given: Any
+) -> RunFolder:
+    """The responses judged by another judge; arguments of `Scope`, of the judge and of its gate together."""
+    responses = of if isinstance(of, Responses) else Responses.of_run(of, ProactBench())
+    asked = {key: given.pop(key) for key in ("limit", "strata", "judge_epochs", "retry_unscored") if key in given}
+    judges = specs(judge, server.judge, params=given.pop("params", {}))
+    prompt = given.pop("judge_prompt", "default")
+    rejudging = Rejudging(responses, judges, judge_prompt=prompt, gate=Gate(retries=0, **given))
+    rejudging.run(folder / name, Scope(**asked))
+    return RunFolder(folder / name)
+
+
+def responses_of(folder: RunFolder) -> dict[tuple[str, int], Any]:
+    """What stands for each response: the answer, or the failure."""
+    ended = [event for event in folder.events() if event.key.stage == "response"]
+    return {(event.key.case, event.key.epoch): event.answer or event.failure for event in ended}
+
+
+def verdicts_of(folder: RunFolder) -> list[Event]:
+    return [event for event in folder.events() if event.key.stage == "verdict"]
+
+
+def by_turns(answers: dict[int, Answer]):
+    """An assistant that answers so at these turns; a request of turn t has 2 t - 1 messages."""
+    return lambda sent: answers.get((len(sent.messages) + 1) // 2) or healthy(sent)
 
 
 # Responses are another run's.
@@ -40,52 +83,50 @@ def test_responses_are_copied_to_the_byte_and_the_assistant_is_never_called(tmp_
     assert (len(server.of("assistant")), len(server.of("judge"))) == (0, 6)
 
 
-def test_the_judge_is_shown_what_the_first_one_was_shown(tmp_path, server):
+def test_the_judge_is_shown_what_the_first_one_was_shown_and_none_of_its_words(tmp_path, server):
+    server.script_roles(judge=lambda sent: Answer(verdict("FAIL", ["label the boxes"], "canary-0001-wren")))
     first = parent(tmp_path, server)
     rejudge(tmp_path, server, first)
     again = {sent.messages[-1]["content"] for sent in server.sent}
+    assert not any("canary-0001-wren" in sent.text for sent in server.sent)
     server.sent.clear()
     rejudge(tmp_path, server, first, "same", judge="hosted_vllm/first")
     assert {sent.messages[-1]["content"] for sent in server.sent} == again
     assert len(again) == 6  # 2 dialogues x 3 triggers, each a message of its own
 
 
-def test_the_first_judges_words_reach_nobody(tmp_path, server):
-    server.script_roles(judge=lambda sent: Answer(verdict("FAIL", ["label the boxes"], "canary-0001-wren")))
+def test_the_run_names_its_parent_which_stays_as_it_was_and_counts_its_verdicts_alone(tmp_path, server):
     first = parent(tmp_path, server)
-    rejudge(tmp_path, server, first)
-    assert not any("canary-0001-wren" in sent.text for sent in server.sent)
-
-
-def test_the_run_names_its_parent_and_whose_responses_they_are(tmp_path, server):
-    first = parent(tmp_path, server)
-    second = rejudge(tmp_path, server, first).manifest()
-    theirs = first.manifest()
+    before = {path.name: path.read_bytes() for path in first.path.iterdir()}
+    child = rejudge(tmp_path, server, first)
+    second, theirs = child.manifest(), first.manifest()
     assert second.identity.parent == theirs.identity.digest()
     assert second.identity.assistant == theirs.identity.assistant
     assert (second.identity.corpus, second.corpus) == (theirs.identity.corpus, theirs.corpus)
     assert [judge.model for judge in second.identity.judges] == ["hosted_vllm/second"]
     assert theirs.identity.parent is None
-
-
-def test_copied_responses_cost_nothing_and_the_verdicts_are_counted(tmp_path, server):
-    summary = summarize(rejudge(tmp_path, server, parent(tmp_path, server)))
-    assistant, judge = summary.usage["assistant"], summary.usage["judge"]
+    usage = summarize(child).usage
+    assistant, judge = usage["assistant"], usage["judge"]
     assert (assistant.calls, assistant.prompt_tokens, assistant.usd) == (0, 0, 0.0)
     assert (judge.calls, judge.prompt_tokens, judge.completion_tokens) == (6, 66, 42)  # 6 x 11 and 6 x 7 tokens
-
-
-def test_the_parent_is_left_as_it_was(tmp_path, server):
-    first = parent(tmp_path, server)
-    before = {path.name: path.read_bytes() for path in first.path.iterdir()}
-    rejudge(tmp_path, server, first)
     assert {path.name: path.read_bytes() for path in first.path.iterdir()} == before
 
 
-def test_a_run_cannot_be_rejudged_into_its_own_folder(tmp_path, server):
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"judge": "hosted_vllm/third"}, "differs in .*judge.model"),
+        ({"params": {"temperature": 0.1}}, "differs in .*judge.decoding.temperature"),
+        ({"judge": ["hosted_vllm/second", "hosted_vllm/third"]}, "differs in .*judges"),
+        ({"name": "parent"}, "parent"),
+    ],
+)
+def test_another_judge_is_another_run_and_a_parent_is_not_its_own_child(tmp_path, server, change, named):
     first = parent(tmp_path, server)
-    with pytest.raises(RunError, match="parent"):
-        rejudge(tmp_path, server, first, "parent")
+    rejudge(tmp_path, server, first)
+    server.sent.clear()
+    with pytest.raises(RunError, match=named):
+        rejudge(tmp_path, server, first, **change)
     assert not server.sent
 
 
@@ -95,30 +136,6 @@ def test_responses_of_another_run_do_not_come_into_the_same_folder(tmp_path, ser
     with pytest.raises(RunError, match="differs in corpus, parent"):
         rejudge(tmp_path, server, other)
     assert not server.sent
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"judge": "hosted_vllm/third"}, "judge.model"),
-        ({"params": {"temperature": 0.1}}, "judge.decoding.temperature"),
-        ({"judge": ["hosted_vllm/second", "hosted_vllm/third"]}, "judges"),
-    ],
-)
-def test_another_judge_is_another_run(tmp_path, server, change, named):
-    first = parent(tmp_path, server)
-    rejudge(tmp_path, server, first)
-    server.sent.clear()
-    with pytest.raises(RunError, match=f"differs in .*{named}"):
-        rejudge(tmp_path, server, first, **change)
-    assert not server.sent
-
-
-def test_the_default_folder_names_the_model_and_the_new_judge(tmp_path, server):
-    responses = Responses.of_run(parent(tmp_path, server), ProactBench())
-    one, other = (Rejudging(responses, spec(judge, server.judge)) for judge in ("openai/a", "openai/b"))
-    assert one.default_folder.name.startswith("proactbench--hosted_vllm_any--openai_a--")
-    assert one.default_folder != other.default_folder
 
 
 @pytest.mark.parametrize(
@@ -138,23 +155,14 @@ def test_a_stand_in_in_either_role_is_said(tmp_path, server, model, judge, embed
 # What was done is not done again.
 
 
-def test_the_same_rejudging_again_makes_no_call_and_changes_nothing(tmp_path, server):
-    first = parent(tmp_path, server)
-    events = list(rejudge(tmp_path, server, first).events())
-    server.sent.clear()
-    assert list(rejudge(tmp_path, server, first).events()) == events
-    assert not server.sent
-
-
 def test_a_rejudging_that_was_stopped_goes_on_and_pays_for_nothing_twice(tmp_path, server):
     first = parent(tmp_path, server)
     with pytest.raises(LimitReached):
         rejudge(tmp_path, server, first, limits=Limits(calls=4), concurrency=1)
     assert len(server.sent) == 4
-    second = rejudge(tmp_path, server, first)
-    assert len(server.sent) == 6
-    assert len({sent.text for sent in server.sent}) == 6
-    assert (summarize(second).count("scored"), len(responses_of(second))) == (6, 6)
+    events = list(rejudge(tmp_path, server, first).events())
+    assert list(rejudge(tmp_path, server, first).events()) == events
+    assert len({sent.text for sent in server.sent}) == len(server.sent) == 6
 
 
 def test_a_torn_copy_is_made_whole_and_nothing_is_copied_twice(tmp_path, server):
@@ -169,22 +177,15 @@ def test_a_torn_copy_is_made_whole_and_nothing_is_copied_twice(tmp_path, server)
     assert responses_of(second) == responses_of(first)
 
 
-def test_a_parent_that_has_grown_hands_over_its_new_responses(tmp_path, server):
+@pytest.mark.parametrize(("begun", "grown", "new"), [({"limit": 2}, {}, 4), ({}, {"epochs": 2}, 6)])
+def test_a_parent_that_has_grown_hands_over_its_new_responses(tmp_path, server, begun, grown, new):
     read = corpus(tmp_path)
-    rejudge(tmp_path, server, parent(tmp_path, server, of=read, limit=2))
-    assert len(server.sent) == 2
-    first = parent(tmp_path, server, of=read)
+    rejudge(tmp_path, server, parent(tmp_path, server, of=read, **begun))
+    first = parent(tmp_path, server, of=read, **grown)
     second = rejudge(tmp_path, server, first)
-    assert len(server.sent) == 4  # 6 triggers less the 2 that are judged already
+    assert len(server.sent) == new  # of 6 triggers an epoch
     assert responses_of(second) == responses_of(first)
-    assert summarize(second).count("scored") == 6
-
-
-def test_a_parent_with_a_further_epoch_hands_it_over(tmp_path, server):
-    read = corpus(tmp_path, row())
-    rejudge(tmp_path, server, parent(tmp_path, server, of=read))
-    second = rejudge(tmp_path, server, parent(tmp_path, server, of=read, epochs=2))
-    assert (second.manifest().epochs, summarize(second).count("scored")) == (2, 6)  # 3 triggers x 2 epochs
+    assert summarize(second).count("scored") == 6 * grown.get("epochs", 1)
 
 
 def test_what_the_parent_has_mended_is_judged_now(tmp_path, server):
@@ -209,9 +210,6 @@ def test_what_the_parent_still_owes_is_pending_and_then_done(tmp_path, server):
     assert len(server.sent) == 2
 
 
-# What failed stays unscored.
-
-
 @pytest.mark.parametrize("retry_unscored", [False, True])
 def test_responses_that_failed_are_copied_and_stay_unscored(tmp_path, server, retry_unscored):
     server.script_roles(assistant=by_turns({2: Answer(""), 3: error(500)}))
@@ -226,9 +224,8 @@ def test_responses_that_failed_are_copied_and_stay_unscored(tmp_path, server, re
 
 def test_the_first_judges_failures_are_no_failures_of_the_second(tmp_path, server):
     case = trigger()
-    first = written(
-        tmp_path / "parent", manifest(), [case], [answered(case), failed(case, "unreadable", judge="openai/j")]
-    )
+    events = [answered(case), failed(case, "unreadable", judge="openai/j")]
+    first = written(tmp_path / "parent", manifest(), [case], events)
     assert summarize(rejudge(tmp_path, server, first)).count("scored") == 1
 
 
@@ -290,14 +287,122 @@ def test_the_official_judge_can_rejudge_what_ours_has_judged(tmp_path, server):
     assert (only.grade.label, only.grade.verified) == ("PASS", True)
 
 
-# What cannot be rejudged.
+@pytest.mark.parametrize(
+    ("of", "said"),
+    [((manifest_of_riddles(),), "a run of 'riddles'"), ((manifest(), [trigger()]), "no response in it yet")],
+    ids=["another benchmark's", "empty"],
+)
+def test_a_run_without_responses_of_this_benchmark_is_refused(tmp_path, of, said):
+    with pytest.raises(RunError, match=said):
+        Responses.of_run(written(tmp_path / "run", *of), ProactBench())
 
 
-def test_a_run_of_another_benchmark_is_refused(tmp_path):
-    with pytest.raises(RunError, match="a run of 'riddles'"):
-        Responses.of_run(written(tmp_path / "run", manifest_of_riddles()), ProactBench())
+# Responses of a results file, which are shown with the conversations of its corpus.
 
 
-def test_a_run_without_a_response_is_refused(tmp_path):
-    with pytest.raises(RunError, match="no response in it yet"):
-        Responses.of_run(written(tmp_path / "run", manifest(), [trigger()]), ProactBench())
+def results(folder: Path, *rows: dict[str, Any], of: Corpus | None = None) -> Responses:
+    """The responses of a file with these rows; it answers one dialogue unless a corpus is given."""
+    (folder / "results.jsonl").write_text(jsonl(*rows), encoding="utf-8")
+    return responses_of_results(read_results(folder / "results.jsonl"), of or corpus(folder, row()))
+
+
+def test_of_a_results_file_the_judge_sees_what_it_sees_of_a_run(tmp_path, server):
+    """The same responses, once from a run and once from a file: the same requests."""
+    read = corpus(tmp_path, row())
+
+    def as_in_the_file(sent: Sent) -> Answer:
+        return Answer(f"New answer {(len(sent.messages) + 1) // 2}: the last boat leaves at four.")
+
+    server.script_roles(assistant=as_in_the_file)
+    rejudge(tmp_path, server, parent(tmp_path, server, of=read))
+    of_run = {json.dumps(sent.body, sort_keys=True) for sent in server.sent}
+    server.sent.clear()
+    rejudge(tmp_path, server, results(tmp_path, result_row(), of=read), "other")
+    assert {json.dumps(sent.body, sort_keys=True) for sent in server.sent} == of_run
+    (second,) = [text for text in of_run if "Question 2" in text and "Question 3" not in text]
+    assert "Answer 1: the one along the cliff." in second
+    assert "New answer 2: the last boat leaves at four." in second
+    assert "Answer 2: the one along the cliff." not in second  # what the curator answered there
+
+
+def test_the_parent_of_a_results_file_is_the_hash_of_its_bytes(tmp_path, server):
+    second = rejudge(tmp_path, server, results(tmp_path, result_row())).manifest()
+    assert second.identity.parent == hashlib.sha256((tmp_path / "results.jsonl").read_bytes()).hexdigest()
+    assert second.identity.assistant.model == "vendor/model-1"
+    assert (second.corpus.cases, second.identity.corpus) == (3, corpus(tmp_path, row()).sha256)
+    server.sent.clear()
+    changed = results(tmp_path, result_row(token_usage=None))
+    with pytest.raises(RunError, match="differs in parent"):
+        rejudge(tmp_path, server, changed)
+    assert not server.sent
+
+
+def test_what_the_file_lacks_is_unscored_with_its_reason_and_never_a_call(tmp_path, server):
+    two = corpus(tmp_path)
+    records = [
+        result_record(2, assistant_response=None),
+        result_record(3, assistant_response=" \n"),
+        result_record(5, assistant_response="x" * 1_000_001),
+    ]
+    second = summarize(rejudge(tmp_path, server, results(tmp_path, result_row(turn_records=records), of=two)))
+    assert second.unscored_reasons == {
+        "response: absent": 3,  # the second dialogue is not in the file
+        "response: no_response": 1,
+        "response: empty": 1,
+        "response: oversized": 1,
+    }
+    assert (second.count("unscored"), second.count("pending"), server.sent) == (6, 0, [])
+    assert {phase: len(second.of_stratum(phase)) for phase in Phase} == dict.fromkeys(Phase, 2)
+    assert (second.group_count, second.model) == (2, "vendor/model-1")
+
+
+GRADED = [result_point(2), result_point(3, "CRITICAL", None), result_point(5, "RECOVERY", status="?")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "scored", "reasons"),
+    [
+        ({"trigger_points": GRADED}, 3, {}),
+        ({"trigger_points": [result_point(2)], "turn_records": [result_record(2)]}, 1, {"response: absent": 2}),
+        ({"trigger_points": [result_point(2)]}, 1, {"response: absent": 2}),
+        ({"turn_records": [result_record(2)]}, 1, {"response: no_response": 2}),
+    ],
+    ids=["grades of the file", "triggers that it dropped", "triggers of which it has responses", "records"],
+)
+def test_only_responses_of_triggers_in_the_file_are_judged_whatever_their_grades(
+    tmp_path, server, changes, scored, reasons
+):
+    found = summarize(rejudge(tmp_path, server, results(tmp_path, result_row(**changes))))
+    assert (found.count("scored"), found.unscored_reasons) == (scored, reasons)
+
+
+def points(first: dict[str, Any]) -> list[dict[str, Any]]:
+    return [first, trigger_point(3, "CRITICAL"), trigger_point(5, "RECOVERY")]
+
+
+OTHER_RUBRIC = trigger_point(2, evaluation_rubric=rubric("EMERGENT", fail_criteria="Else."))
+OTHERWISE = {
+    "dialogue": (row(unique_id_eval="other"), "3 of its 3 triggers are not in the corpus"),
+    "user message": (
+        row(turn_records=[record(1), record(2, user_message="Else?"), *map(record, (3, 4, 5))]),
+        "is worded otherwise",
+    ),
+    "criterion": (row(trigger_points=points(OTHER_RUBRIC)), "is worded otherwise"),
+    "phase": (row(trigger_points=points(trigger_point(2, "RECOVERY"))), "is worded otherwise"),
+}
+
+
+@pytest.mark.parametrize(("other", "said"), OTHERWISE.values(), ids=OTHERWISE)
+def test_of_another_corpus_the_first_strange_trigger_is_named(tmp_path, other, said):
+    with pytest.raises(UsageError) as caught:
+        results(tmp_path, result_row(), of=corpus(tmp_path, other))
+    for part in (said, f"'{D1}__t2'", str(tmp_path / "corpus.jsonl"), "--corpus"):
+        assert part in str(caught.value)
+
+
+def test_a_wording_before_the_trigger_cannot_be_checked_and_is_the_corpuss(tmp_path, server):
+    """A results file has only the last message, so that the history is what the corpus says it is."""
+    first = row(turn_records=[record(1, user_message="Hello there?"), *map(record, (2, 3, 4, 5))])
+    server.script = lambda sent: Answer(verdict("PARTIAL", ["the last boat leaves at four"]))
+    rejudge(tmp_path, server, results(tmp_path, result_row(), of=corpus(tmp_path, first)))
+    assert all("Hello there?" in str(sent.messages[-1]["content"]) for sent in server.sent)

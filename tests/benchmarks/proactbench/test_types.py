@@ -1,10 +1,17 @@
-"""ProactBench's values: grades, verdicts, scenarios and ratings."""
+"""ProactBench's values, and the views that are cut from them: nobody sees what lies ahead or is hidden."""
+
+import json
 
 import pytest
+from hypothesis import given
 from pydantic import ValidationError
+from rows import plant_canaries, row, rows
 
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Row
 from dspy_proact.benchmarks.proactbench.types import (
+    AssistantView,
     Grade,
+    JudgeView,
     Origin,
     Phase,
     Rating,
@@ -15,23 +22,20 @@ from dspy_proact.benchmarks.proactbench.types import (
     Verdict,
 )
 from dspy_proact.calls import Call
+from dspy_proact.files.rows import Line
 from dspy_proact.types import Quote
 
 RUBRIC = Rubric(phase=Phase.EMERGENT, pass_criteria="p", partial_criteria="q", fail_criteria="f")
 FOUND, INVENTED = Quote(text="the boxes", start=6, end=15), Quote(text="zebra")
 
 
-def test_scores_of_grades():
-    assert [grade.score for grade in Grade] == [1.0, 0.5, 0.0]
-    assert list(Grade) == ["PASS", "PARTIAL", "FAIL"]
+def test_grades_are_ordered_from_best_to_worst():
+    assert [(grade, grade.score) for grade in Grade] == [("PASS", 1.0), ("PARTIAL", 0.5), ("FAIL", 0.0)]
 
 
 VERIFIED = [
-    ("PASS", [FOUND], True),
     ("PASS", [INVENTED, FOUND], True),
     ("PASS", [INVENTED], False),
-    ("PASS", [], False),
-    ("PARTIAL", [FOUND], True),
     ("PARTIAL", [], False),
     ("FAIL", [FOUND], True),
     ("FAIL", [INVENTED], False),
@@ -50,26 +54,20 @@ def test_a_scenario_is_persona_and_scenario_id_together():
     assert [origin.scenario for origin in origins] == ["ada/ARTS_01", "bo/ARTS_01"]
 
 
-@pytest.mark.parametrize("turn", [0, -1])
-def test_turns_are_counted_from_one(turn):
+def test_turns_are_counted_from_one_and_confidence_is_one_to_five():
     with pytest.raises(ValidationError, match="greater than or equal to 1"):
-        Trigger(turn=turn, rubric=RUBRIC)
-
-
-@pytest.mark.parametrize("confidence", [0, 6, 2.5])
-def test_confidence_is_one_to_five(confidence):
-    with pytest.raises(ValidationError):
-        Rating(item="i", annotator="a", grade=Grade.PASS, confidence=confidence)
+        Trigger(turn=0, rubric=RUBRIC)
+    for confidence in (0, 6, 2.5):
+        with pytest.raises(ValidationError):
+            Rating(item="i", annotator="a", grade=Grade.PASS, confidence=confidence)
 
 
 VALUES = [
-    RUBRIC,
-    Turn(user="u", assistant=None),
     Trigger(turn=1, rubric=RUBRIC),
     Response(text="t"),
-    FOUND,
     Verdict(reasoning="r", evidence=(FOUND,), grade=Grade.PASS),
     Rating(item="i", annotator="a", grade=Grade.PASS, confidence=5),
+    JudgeView(conversation=(Turn(user="u", assistant=None),), turn=1, rubric=RUBRIC),
     Call(role="judge", started=1.0, latency=0.5),
 ]
 
@@ -80,6 +78,70 @@ def test_a_value_cannot_be_changed_and_refuses_unknown_fields(value):
     with pytest.raises(ValidationError, match="frozen"):
         setattr(value, name, getattr(value, name))
     with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
-        type(value).model_validate({**value.model_dump(), "unknown": 1})
+        type(value).model_validate({**value.model_dump(), "persona": 1})
     assert type(value).model_validate_json(value.model_dump_json()) == value
     assert hash(value) == hash(value.model_copy())
+
+
+# Views
+
+
+def dialogue_of(raw):
+    return Row.of(Line("corpus.jsonl", 1, json.dumps(raw))).dialogue()
+
+
+def views_of(dialogue):
+    """Trigger, assistant's and judge's view of every trigger."""
+    for trigger in dialogue.triggers:
+        view = JudgeView.of(dialogue, trigger)
+        yield trigger, AssistantView.of(view.conversation), view
+
+
+def test_a_trigger_at_the_first_turn_has_no_history():
+    dialogue = dialogue_of(row())
+    first = dialogue.triggers[0].model_copy(update={"turn": 1})
+    view = JudgeView.of(dialogue, first)
+    assert view.conversation == (Turn(user="Question 1: which path leads to the lighthouse?", assistant=None),)
+    assert AssistantView.of(view.conversation).history == ()
+
+
+def test_a_conversation_that_awaits_no_response_has_no_assistants_view():
+    with pytest.raises(AssertionError, match="await its response"):
+        AssistantView.of(dialogue_of(row()).turns)
+
+
+def marked(raw):
+    """A row with a token of its own in every text, hidden ones included, and the tokens of the hidden ones."""
+    planted, hidden = plant_canaries(raw)
+    for record in planted["turn_records"]:
+        record["user_message"] += f" asked-{record['turn']}-end"
+        record["assistant_response"] += f" curated-{record['turn']}-end"
+    for point in planted["trigger_points"]:
+        point["evaluation_rubric"]["pass_criteria"] += f" rubric-{point['turn']}-end"
+    for name in ("uuid", "unique_id_eval", "scenario_id", "blueprint_id", "category_key", "evaluated_model"):
+        planted[name] = f"hidden-{name}"
+    return planted, [*hidden, "hidden-"]
+
+
+@given(rows())
+def test_no_view_holds_the_curated_response_at_the_trigger_or_anything_later(raw):
+    planted, hidden = marked(raw)
+    dialogue = dialogue_of(planted)
+    numbers = range(1, len(dialogue.turns) + 1)
+    for trigger, assistant, judge in views_of(dialogue):
+        for view, rubrics in ((assistant, []), (judge, [trigger.turn])):
+            text = view.model_dump_json()
+            assert [turn for turn in numbers if f"asked-{turn}-end" in text] == list(range(1, trigger.turn + 1))
+            assert [turn for turn in numbers if f"curated-{turn}-end" in text] == list(range(1, trigger.turn))
+            assert [turn for turn in numbers if f"rubric-{turn}-end" in text] == rubrics
+            assert not [token for token in hidden if token in text]
+
+
+@given(rows())
+def test_what_a_view_holds_is_the_curated_text_unchanged(raw):
+    dialogue = dialogue_of(raw)
+    for trigger, assistant, judge in views_of(dialogue):
+        assert assistant.history == judge.conversation[:-1] == dialogue.turns[: trigger.turn - 1]
+        assert assistant.user_message == judge.conversation[-1].user == dialogue.turns[trigger.turn - 1].user
+        assert judge.conversation[-1].assistant is None
+        assert (judge.turn, judge.rubric) == (trigger.turn, trigger.rubric)

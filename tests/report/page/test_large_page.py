@@ -9,8 +9,7 @@ from playwright.sync_api import expect
 from proact_run import answered, graded, manifest, written
 
 from dspy_proact.benchmarks.proactbench.corpus import load_corpus
-from dspy_proact.benchmarks.proactbench.types import Rubric, Turn
-from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.benchmarks.proactbench.types import JudgeView, Rubric, Turn
 from dspy_proact.runs import Case
 
 pytestmark = pytest.mark.nightly

@@ -7,8 +7,7 @@ import pytest
 from browser import visit
 from proact_run import JUDGE, answered, failed, graded, manifest, trigger, written
 
-from dspy_proact.benchmarks.proactbench.types import Turn
-from dspy_proact.benchmarks.proactbench.views import ControlView
+from dspy_proact.benchmarks.proactbench.types import ControlView, Turn
 from dspy_proact.runs import CONTROL, Case
 
 MARKS = "\u0301" * 500

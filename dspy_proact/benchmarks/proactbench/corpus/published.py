@@ -24,8 +24,7 @@ from dspy_proact.benchmarks.proactbench.corpus.ratings import (
     Ratings,
     RatingsSource,
 )
-from dspy_proact.benchmarks.proactbench.types import Grade, Phase
-from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase
 from dspy_proact.benchmarks.published import Counts, pooled
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.github import RepositoryFolder

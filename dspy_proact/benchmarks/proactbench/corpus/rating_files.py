@@ -31,8 +31,7 @@ from dspy_proact.benchmarks.proactbench.corpus.ratings import (
     is_blank,
 )
 from dspy_proact.benchmarks.proactbench.corpus.sample import SAMPLE, sample_study
-from dspy_proact.benchmarks.proactbench.types import Turn
-from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.benchmarks.proactbench.types import JudgeView, Turn
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import (
     Id,

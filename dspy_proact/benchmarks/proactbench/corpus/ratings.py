@@ -15,8 +15,7 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating
-from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rating
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import Line, Part
 from dspy_proact.plain_text import shown

@@ -8,8 +8,7 @@ import json
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import DATA, read_jsonl, sample_path, trigger_key
 from dspy_proact.benchmarks.proactbench.corpus.ratings import GivenRating, RatedItem, Ratings, RatingsSource
-from dspy_proact.benchmarks.proactbench.types import Grade, OfferRating, Rating
-from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, OfferRating, Rating
 from dspy_proact.files.rows import Line, csv_rows
 from dspy_proact.types import Frozen
 

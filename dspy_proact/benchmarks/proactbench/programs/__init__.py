@@ -1,7 +1,7 @@
 """ProactBench's DSPy programs: the assistant under test, its judges, and the detector of offers."""
 
 from dspy_proact.benchmarks.proactbench.programs.adapters import BareChat
-from dspy_proact.benchmarks.proactbench.programs.assistant import ASSISTANT, Assistant, Reply, usable
+from dspy_proact.benchmarks.proactbench.programs.assistant import ASSISTANT, Assistant, Reply
 from dspy_proact.benchmarks.proactbench.programs.judge import INSTRUCTION as JUDGE_INSTRUCTION
 from dspy_proact.benchmarks.proactbench.programs.judge import JUDGE, GradeResponse, Judge, QuoteEvidence
 from dspy_proact.benchmarks.proactbench.programs.offers import DetectOffers, OfferDetector
@@ -20,5 +20,4 @@ __all__ = [
     "OfficialJudge",
     "QuoteEvidence",
     "Reply",
-    "usable",
 ]

@@ -12,9 +12,8 @@ import dspy
 from dspy_proact.benchmarks.proactbench import embedded
 from dspy_proact.benchmarks.proactbench.conversation import History, history_of
 from dspy_proact.benchmarks.proactbench.programs.adapters import BareChat, fingerprint, instruction_of
-from dspy_proact.benchmarks.proactbench.types import Response, Turn
-from dspy_proact.benchmarks.proactbench.views import AssistantView
-from dspy_proact.errors import ContentError, UsageError
+from dspy_proact.benchmarks.proactbench.types import AssistantView, Response, Turn, usable
+from dspy_proact.errors import UsageError
 from dspy_proact.models import Role
 from dspy_proact.programs.asking import Asking, ask, ask_now, rendered, run_now
 from dspy_proact.programs.card import Card as AssistantCard
@@ -23,8 +22,6 @@ from dspy_proact.programs.streaming import Pieces, streamed
 
 ASSISTANT = Role("assistant", "--model", "response", embedded.assistant)
 """For whom its calls are counted, how a person names its model, and what stands in for one."""
-_MAX_RESPONSE = 1_000_000
-"""Characters; no token limit in use allows so many, and to have them judged would cost a fortune."""
 
 
 class Reply(dspy.Signature):
@@ -144,12 +141,3 @@ def _told(assistant: Assistant, system: str) -> BareChat:
         return BareChat(system)
     warnings.warn("history: its system message is left out; the assistant has a system prompt of its own", stacklevel=2)
     return assistant.adapter
-
-
-def usable(text: str) -> str:
-    """The text of a response that can be judged; raises `ContentError` when there is nothing in it, or far too much."""
-    if not text.strip():
-        raise ContentError("empty", "the model answered with blanks only")
-    if len(text) > _MAX_RESPONSE:
-        raise ContentError("oversized", f"{len(text):,} characters, beyond any token limit")
-    return text

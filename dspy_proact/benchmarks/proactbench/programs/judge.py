@@ -14,8 +14,7 @@ import dspy
 
 from dspy_proact.benchmarks.proactbench import embedded
 from dspy_proact.benchmarks.proactbench.programs.adapters import IndentedText, fingerprint
-from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rubric, Turn, Verdict
-from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rubric, Turn, Verdict
 from dspy_proact.errors import StageError
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.models import Role

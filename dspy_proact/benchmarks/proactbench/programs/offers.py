@@ -12,8 +12,7 @@ from typing import Any
 import dspy
 
 from dspy_proact.benchmarks.proactbench.programs.adapters import IndentedText, fingerprint, indented
-from dspy_proact.benchmarks.proactbench.types import Offer, Offers, Turn
-from dspy_proact.benchmarks.proactbench.views import ControlView
+from dspy_proact.benchmarks.proactbench.types import ControlView, Offer, Offers, Turn
 from dspy_proact.errors import StageError
 from dspy_proact.evidence import Passage, locate
 from dspy_proact.programs.asking import Asking, ask, ask_for_fields, ask_now, rendered, run_now
@@ -71,10 +70,6 @@ class OfferDetector(dspy.Module):
         inputs = _inputs(view, response)
         return located(await (self._detected(asking, **inputs) if asking else self.acall(**inputs)), response)
 
-    def look_now(self, view: ControlView, response: str) -> Offers:
-        """Sync version of `look`."""
-        return located(self(**_inputs(view, response)), response)
-
     def messages(self, view: ControlView, response: str) -> list[dict[str, Any]]:
         """What `look` sends first."""
         return rendered(self.detect, IndentedText(), _inputs(view, response))
@@ -99,22 +94,16 @@ def located(said: dspy.Prediction, response: str) -> Offers:
     """What a detector said, with the places of its quotes in the response."""
     passage = Passage(response)
     places: dict[tuple[int, int] | str, Offer] = {}
-    for offer in (_located(each, passage) for each in said.offers):
-        start, end = offer.quote.start, offer.quote.end
-        place = offer.quote.text if start is None or end is None else (start, end)
+    for each in said.offers:
+        found = [(part.start, part.end) for part in islice(locate(each.quote, passage), _MAX_PARTS)]
+        starts = [start for start, _ in found if start is not None]
+        ends = [end for _, end in found if end is not None]
+        quote, place = Quote(text=each.quote), each.quote
+        if found and len(starts) == len(found):
+            quote, place = Quote(text=each.quote, start=min(starts), end=max(ends)), (min(starts), max(ends))
         if place not in places or places[place].asked_for:  # the same words twice are one offer, unwanted if once said
-            places[place] = offer
+            places[place] = Offer(quote=quote, grounded=each.grounded, asked_for=each.asked_for)
     return Offers(reasoning=said.reasoning, offers=tuple(places.values()))
-
-
-def _located(offer: DetectedOffer, passage: Passage) -> Offer:
-    parts = list(islice(locate(offer.quote, passage), _MAX_PARTS))
-    starts, ends = [part.start for part in parts], [part.end for part in parts]
-    quote = Quote(text=offer.quote)
-    if parts and None not in starts:
-        found = [place for place in (*starts, *ends) if place is not None]
-        quote = Quote(text=offer.quote, start=min(found), end=max(found))
-    return Offer(quote=quote, grounded=offer.grounded, asked_for=offer.asked_for)
 
 
 def _inputs(view: ControlView, response: str) -> dict[str, Any]:

@@ -17,8 +17,7 @@ from dspy_proact.benchmarks.proactbench.corpus import (
     write_results,
 )
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
-from dspy_proact.benchmarks.proactbench.types import Grade, Origin, Phase, Verdict
-from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Origin, Phase, Verdict
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.report.measured import Controls

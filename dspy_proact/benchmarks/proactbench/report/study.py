@@ -6,8 +6,7 @@ from functools import cached_property, partial
 
 from dspy_proact.benchmarks.proactbench.corpus import RatedItem, Ratings, published_ratings
 from dspy_proact.benchmarks.proactbench.report.study_part import UNJUDGED, Choices, Part, Parting, Rated, partings
-from dspy_proact.benchmarks.proactbench.types import Grade, Phase
-from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.plain_text import printable
 from dspy_proact.report.numbers import counted

@@ -21,8 +21,7 @@ from dspy_proact.benchmarks.proactbench.corpus import (
     rating_template,
     read_rated_items,
 )
-from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating, Rubric, Turn
-from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rating, Rubric, Turn
 from dspy_proact.errors import CorpusError
 
 LONGEST_OF_CSV = 131_072

@@ -12,8 +12,7 @@ from rows import Row, jsonl, rubric, without
 
 from dspy_proact.benchmarks.proactbench.corpus import RatedItem, Ratings, RatingsSource, load_ratings, published_ratings
 from dspy_proact.benchmarks.proactbench.corpus.ratings import TimedRating
-from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating, Rubric, Turn
-from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rating, Rubric, Turn
 from dspy_proact.errors import CorpusError
 
 PERSONA = "0123456789abcdef0123456789abcdef"

@@ -25,8 +25,7 @@ from dspy_proact.benchmarks.proactbench.programs import (
 )
 from dspy_proact.benchmarks.proactbench.programs.adapters import MARGIN, IndentedText, indented
 from dspy_proact.benchmarks.proactbench.programs.judge import RULES
-from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
-from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.benchmarks.proactbench.types import JudgeView, Phase, Rubric, Turn
 from dspy_proact.models import EMBEDDED
 from dspy_proact.models.model import EmbeddedEngine
 

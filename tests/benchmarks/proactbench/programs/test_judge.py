@@ -12,8 +12,7 @@ from server import Answer, error, verdict
 
 from dspy_proact.benchmarks.proactbench.programs import JUDGE, GradeResponse, Judge, OfferDetector, QuoteEvidence
 from dspy_proact.benchmarks.proactbench.programs.judge import RULES
-from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rubric, Turn
-from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rubric, Turn
 from dspy_proact.errors import ContentError, ProviderError, SetupFault
 from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.programs import Direct
@@ -31,10 +30,10 @@ def quotes(*evidence):
     return json.dumps({"evidence": evidence})
 
 
-def said(model, way="async", judge=None):
+def said(model, way="async"):
     """The prediction, by `aforward` or `forward`."""
     inputs = {"conversation": list(VIEW.conversation), "rubric": VIEW.rubric, "response": RESPONSE}
-    return predicted(model, judge or Judge(), way, **inputs)
+    return predicted(model, Judge(), way, **inputs)
 
 
 def judged(server, judge=None):
@@ -44,19 +43,17 @@ def judged(server, judge=None):
 
 UNREADABLE = {
     "unknown grade": (verdict("MAYBE"), "unreadable"),
-    "prose": ("I would say that it passes.", "unreadable"),
     "nothing": ("", "empty"),
     "filtered": (Answer(None, finish_reason="content_filter"), "filtered"),
     "cut": (Answer('{"reasoning": "It', finish_reason="length"), "unreadable"),
 }
 
 
-@WAYS
 @pytest.mark.parametrize(("answer", "reason"), UNREADABLE.values(), ids=UNREADABLE)
-def test_a_verdict_that_cannot_be_read_is_asked_for_once_more_and_then_given_up(server, way, answer, reason):
+def test_a_verdict_that_cannot_be_read_is_asked_for_once_more_and_then_given_up(server, answer, reason):
     answers_once(server, answer, answer)
     with pytest.raises(ContentError) as caught:
-        said(opened(server), way)
+        judged(server)
     assert caught.value.reason == reason
     assert len(server.sent) == 2
 
@@ -76,55 +73,21 @@ def test_the_second_request_differs_by_its_note_only_and_its_answer_counts(serve
     assert second == first
 
 
-def test_a_repaired_verdict_with_an_invented_quote_is_asked_for_the_quote_too(server):
-    answers_once(server, "prose", verdict("PASS", ["zebra"]), quotes("Then call Ann"))
-    assert judged(server).verified is True
-    assert len(server.sent) == 3
-
-
-@WAYS
-@pytest.mark.parametrize(
-    ("answers", "kind"),
-    [([error(400, "no")], ContentError), ([error(500)], ProviderError), (["x", error(500)], ProviderError)],
-)
-def test_what_the_provider_refuses_or_fails_at_is_not_asked_for_again(server, way, answers, kind):
-    answers_once(server, *answers)
-    with pytest.raises(kind):
-        said(opened(server), way)
-    assert len(server.sent) == len(answers)
-
-
 GRADES = pytest.mark.parametrize("grade", ["PASS", "PARTIAL"])
-NOT_FOUND = pytest.mark.parametrize("evidence", [["zebra"], [], [""]], ids=["invented", "none", "empty"])
-
-
-@WAYS
-@GRADES
-@NOT_FOUND
-def test_a_quote_that_is_not_found_is_asked_for_once_more_and_the_grade_is_kept(server, way, grade, evidence):
-    answers_once(server, verdict(grade, evidence), quotes("Then call **Ann**"))
-    prediction = said(opened(server), way)
-    assert (prediction.grade, prediction.evidence, prediction.reasoning) == (grade, ["Then call **Ann**"], "because")
-    assert len(server.sent) == 2
-
-
-def test_a_quote_is_located_the_second_time_too(server):
-    answers_once(server, verdict("PASS", ["lion"]), quotes("zebra", "Then call **Ann**"))
-    verified = judged(server)
-    assert (verified.verified, verified.grade) == (True, Grade.PASS)
-    assert verified.evidence == (Quote(text="zebra"), Quote(text="Then call **Ann**", start=23, end=36))
 
 
 @GRADES
-def test_a_quote_that_is_again_not_found_leaves_the_verdict_unverified(server, grade):
-    answers_once(server, verdict(grade, ["zebra"]), quotes("lion"))
+@pytest.mark.parametrize("evidence", [["zebra"], [], [""]], ids=["invented", "none", "empty"])
+def test_a_quote_that_is_not_found_is_asked_for_once_more_and_the_grade_is_kept(server, grade, evidence):
+    answers_once(server, "prose", verdict(grade, evidence), quotes("zebra", "Then call **Ann**"))
     found = judged(server)
-    assert (found.verified, found.grade, found.reasoning) == (False, Grade(grade), "because")
-    assert found.evidence == (Quote(text="zebra"),)
-    assert len(server.sent) == 2
+    assert (found.grade, found.reasoning, found.verified) == (Grade(grade), "because", True)
+    assert found.evidence == (Quote(text="zebra"), Quote(text="Then call **Ann**", start=23, end=36))
+    assert len(server.sent) == 3  # the first was no verdict
 
 
 FAILED_SECOND = {
+    "another invention": quotes("lion"),
     "prose": Answer("prose"),
     "filtered": Answer(None, finish_reason="content_filter"),
     "a verdict instead": Answer(verdict("FAIL") * 2),
@@ -133,12 +96,11 @@ FAILED_SECOND = {
 }
 
 
-@WAYS
 @pytest.mark.parametrize("second", FAILED_SECOND.values(), ids=FAILED_SECOND)
-def test_a_second_question_that_fails_keeps_the_verdict(server, way, second):
+def test_a_second_question_that_fails_keeps_the_verdict(server, second):
     answers_once(server, verdict("PASS", ["zebra"]), second)
-    prediction = said(opened(server), way)
-    assert (prediction.grade, prediction.evidence, prediction.reasoning) == ("PASS", ["zebra"], "because")
+    found = judged(server)
+    assert (found.grade, found.evidence, found.reasoning) == (Grade.PASS, (Quote(text="zebra"),), "because")
     assert len(server.sent) == 2
 
 
@@ -149,18 +111,14 @@ def test_a_second_question_that_ends_the_run_ends_it(server, way):
         said(opened(server), way)
 
 
-@pytest.mark.parametrize(("evidence", "verified"), [([], None), (["zebra"], False), (["Label the boxes"], True)])
-def test_a_fail_asks_nothing_more(server, evidence, verified):
-    answers_once(server, verdict("FAIL", evidence))
+NOTHING_MORE = [("FAIL", [], None), ("FAIL", ["zebra"], False), ("PASS", ["zebra", "Label the boxes"], True)]
+
+
+@pytest.mark.parametrize(("grade", "evidence", "verified"), NOTHING_MORE)
+def test_after_a_fail_or_a_quote_that_is_found_nothing_more_is_asked(server, grade, evidence, verified):
+    answers_once(server, verdict(grade, evidence))
     found = judged(server)
-    assert (found.grade, found.verified) == (Grade.FAIL, verified)
-    assert len(server.sent) == 1
-
-
-@GRADES
-def test_one_quote_that_is_found_is_enough(server, grade):
-    answers_once(server, verdict(grade, ["zebra", "Label the boxes"]))
-    assert judged(server).evidence == (Quote(text="zebra"), Quote(text="Label the boxes", start=0, end=15))
+    assert (found.grade, found.verified) == (Grade(grade), verified)
     assert len(server.sent) == 1
 
 
@@ -198,29 +156,27 @@ def test_a_lone_surrogate_in_a_response_is_sent_replaced_and_moves_no_place(serv
     assert "    \ufffd Then call Ann.\n" in server.sent[0].messages[-1]["content"]
 
 
-def quoted(*evidence):
-    """What both programs take for quotes: of the judge's verdict, or of the detector's offers."""
-    return {"evidence": evidence, "offers": [{"quote": e, "grounded": True, "asked_for": False} for e in evidence]}
-
-
 def given(grade, *evidence):
-    return json.dumps({"reasoning": "because", "grade": grade} | quoted(*evidence))
+    """An answer that both programs take: a verdict, and offers with the same quotes."""
+    found = [{"quote": each, "grounded": True, "asked_for": False} for each in evidence]
+    return json.dumps({"reasoning": "because", "grade": grade, "evidence": evidence, "offers": found})
 
 
 SCRIPTS = {
-    "an answer": [given("PASS", "Label the boxes")],
-    "repair": ["prose", given("FAIL")],
-    "quote": [given("PASS", "zebra"), given("PASS", "Then call Ann")],
-    "all of it": ["", given("PARTIAL", "zebra"), given("PARTIAL", "lion")],
-    "given up": ["prose", "prose"],
-    "refused": [error(400)],
-    "server down": [error(500)],
+    "an answer": ([given("PASS", "Label the boxes")], None),
+    "repair": (["prose", given("FAIL")], None),
+    "quote": ([given("PASS", "zebra"), given("PASS", "Then call Ann")], None),
+    "all of it": (["", given("PARTIAL", "zebra"), given("PARTIAL", "lion")], None),
+    "given up": (["prose", "prose"], ContentError),
+    "refused": ([error(400)], ContentError),
+    "server down": ([error(500)], ProviderError),
+    "server down at the repair": (["prose", error(500)], ProviderError),
 }
 
 
 @pytest.mark.parametrize("program", [Judge, OfferDetector])
-@pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
-def test_awaited_or_not_judge_and_detector_ask_and_say_the_same_and_stay_as_they_were(server, script, program):
+@pytest.mark.parametrize(("script", "failure"), SCRIPTS.values(), ids=SCRIPTS)
+def test_awaited_or_not_judge_and_detector_ask_and_say_the_same_and_stay_as_they_were(server, script, failure, program):
     grader, outside = program(), dspy.ChatAdapter()
     before = grader.fingerprint(), grader.dump_state()
     inputs = {"conversation": list(VIEW.conversation), "response": RESPONSE}
@@ -232,6 +188,8 @@ def test_awaited_or_not_judge_and_detector_ask_and_say_the_same_and_stay_as_they
 
     first, second = (heard(server, script, lambda way=way: said_by(way)) for way in ("async", "sync"))
     assert first == second
+    assert failure is None or first[0][0] is failure
+    assert len(first[1]) == len(script)
     assert (grader.fingerprint(), grader.dump_state()) == before
 
 

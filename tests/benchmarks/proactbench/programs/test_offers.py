@@ -8,17 +8,13 @@ from typing import Any
 
 import dspy
 import pytest
-from asking import WAYS, answers_once, awaited, opened
-from rows import jsonl, record, row, rubric, trigger_point
+from asking import answers_once, awaited, opened
 from server import Answer, error, offers
 
 from dspy_proact import evidence
-from dspy_proact.benchmarks.proactbench.cases import controls_of
-from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
 from dspy_proact.benchmarks.proactbench.programs import DetectOffers, OfferDetector
 from dspy_proact.benchmarks.proactbench.programs.offers import DetectedOffer, located
-from dspy_proact.benchmarks.proactbench.types import Offer, Offers, Turn
-from dspy_proact.benchmarks.proactbench.views import ControlView
+from dspy_proact.benchmarks.proactbench.types import ControlView, Offer, Offers, Turn
 from dspy_proact.errors import ContentError, SetupFault
 from dspy_proact.types import Quote
 
@@ -27,16 +23,11 @@ VIEW = ControlView(
     conversation=(Turn(user="I move on Friday.", assistant="Good luck."), Turn(user="Any boxes?", assistant=None)),
     turn=2,
 )
-NO_OFFER = offers()
 
 
-def found(server, way="async", response=RESPONSE, model=None, view=VIEW, detector=None):
-    """The offers, by `look` or `look_now`."""
-    model, detector = model or opened(server), detector or OfferDetector()
-    if way == "async":
-        return asyncio.run(awaited(model, detector.look(view, response)))
-    with dspy.context(lm=model.lm):
-        return detector.look_now(view, response)
+def found(server, response=RESPONSE, name="hosted_vllm/any"):
+    """The offers of a response."""
+    return asyncio.run(awaited(opened(server, name), OfferDetector().look(VIEW, response)))
 
 
 def quotes(result):
@@ -44,11 +35,10 @@ def quotes(result):
     return [(offer.quote.text, offer.quote.start) for offer in result.offers]
 
 
-@WAYS
 @pytest.mark.parametrize("name", ["hosted_vllm/any", "openai/any"])
-def test_one_call_is_made_where_all_quotes_stand(server, name, way):
+def test_one_call_is_made_where_all_quotes_stand(server, name):
     answers_once(server, offers("Label the boxes", "call Ann", grounded=True))
-    result = found(server, way, model=opened(server, name))
+    result = found(server, name=name)
     assert result == Offers(
         reasoning="because",
         offers=(
@@ -59,89 +49,66 @@ def test_one_call_is_made_where_all_quotes_stand(server, name, way):
     assert (len(server.sent), result.unwanted, result.verified) == (1, result.offers, True)
 
 
-@WAYS
-def test_no_offer_and_what_was_asked_for_are_not_unwanted(server, way):
-    answers_once(server, NO_OFFER)
-    result = found(server, way)
+def test_no_offer_and_what_was_asked_for_are_not_unwanted(server):
+    answers_once(server, offers(), offers("call Ann", asked_for=True))
+    result = found(server)
     assert (result.offers, result.unwanted, result.verified, len(server.sent)) == ((), (), None, 1)
-    answers_once(server, offers("call Ann", asked_for=True))
-    result = found(server, way)
+    result = found(server)
     assert (quotes(result), result.unwanted, result.verified) == ([("call Ann", 28)], (), True)
 
 
-def of(*each, reasoning="because"):
-    return json.dumps({"reasoning": reasoning, "offers": list(each)})
+def of(*each):
+    return json.dumps({"reasoning": "because", "offers": list(each)})
 
 
 ONE = {"quote": "call Ann", "grounded": True, "asked_for": False}
 TWICE = '{"quote": "call Ann", "quote": "boxes", "grounded": true, "asked_for": false}'
 UNREADABLE = {
-    "prose": ("There are two offers.", "unreadable"),
-    "offers null": ('{"reasoning": "x", "offers": null}', "unreadable"),
-    "a key of an offer twice": (f'{{"reasoning": "x", "offers": [{TWICE}]}}', "unreadable"),
-    "a key of an offer missing": (of({"quote": "call Ann", "grounded": True}), "unreadable"),
-    "a key that is none of ours": (of(ONE | {"severity": 3}), "unreadable"),
-    "a quote null": (of(ONE | {"quote": None}), "unreadable"),
-    "asked_for a word": (of(ONE | {"asked_for": "perhaps"}), "unreadable"),
-    "nothing": ("", "empty"),
-    "filtered": (Answer(None, finish_reason="content_filter"), "filtered"),
-    "cut": (Answer('{"reasoning": "x", "offers": [{"quo', finish_reason="length"), "unreadable"),
+    "prose": "There are two offers.",
+    "offers null": '{"reasoning": "x", "offers": null}',
+    "a key of an offer twice": f'{{"reasoning": "x", "offers": [{TWICE}]}}',
+    "a key of an offer missing": of({"quote": "call Ann", "grounded": True}),
+    "a key that is none of ours": of(ONE | {"severity": 3}),
+    "a quote null": of(ONE | {"quote": None}),
+    "asked_for a word": of(ONE | {"asked_for": "perhaps"}),
+    "cut": Answer('{"reasoning": "x", "offers": [{"quo', finish_reason="length"),
+    "more than two hundred offers": offers(*["call Ann"] * 201),
 }
 
 
-@pytest.mark.parametrize(("answer", "reason"), UNREADABLE.values(), ids=UNREADABLE)
-def test_an_answer_that_cannot_be_read_is_asked_for_once_more_and_then_given_up(server, answer, reason):
+@pytest.mark.parametrize("answer", UNREADABLE.values(), ids=UNREADABLE)
+def test_an_answer_that_cannot_be_read_is_asked_for_once_more_and_then_given_up(server, answer):
     answers_once(server, answer, answer)
     with pytest.raises(ContentError) as caught:
         found(server)
-    assert (caught.value.reason, len(server.sent)) == (reason, 2)
+    assert (caught.value.reason, len(server.sent)) == ("unreadable", 2)
 
 
-@WAYS
 @pytest.mark.parametrize(("answer", "reason"), [("prose", "unreadable"), ("", "empty")])
-def test_a_repaired_answer_counts_and_its_question_differs_by_the_note_only(server, way, answer, reason):
-    answers_once(server, answer, offers("call Ann"))
-    assert quotes(found(server, way)) == [("call Ann", 28)]
-    first, second = (sent.body for sent in server.sent)
+def test_a_repaired_answer_counts_and_its_question_differs_by_the_note_only(server, answer, reason):
+    answers_once(server, answer, offers("zebra"), offers("call Ann"))
+    assert quotes(found(server)) == [("call Ann", 28)]
+    first, second, third = (sent.body for sent in server.sent)
     note = f"\n\nYour answer before this one could not be used ({reason}). Answer with one JSON object only."
+    assert "zebra" in third["messages"][-1]["content"]
     first["messages"][-1]["content"] += note
     assert second == first
 
 
-NOT_THERE = pytest.mark.parametrize("quote", ["zebra", "", "!!!", "Ann call", "Label the boxes tomorrow"])
-
-
-@NOT_THERE
-def test_a_quote_that_does_not_stand_is_asked_about_once_more(server, quote):
-    answers_once(server, offers("Label the boxes", quote), offers("call **Ann**"))
+@pytest.mark.parametrize(
+    "quote", ["zebra", "", "!!!", "Ann call", "Label the boxes tomorrow", '"zebra" and "call Ann"']
+)
+def test_a_quote_that_does_not_stand_is_asked_about_once_more_and_then_does_not_count(server, quote):
+    answers_once(server, offers("Label the boxes", quote), offers(quote, "call **Ann**"))
     result = found(server)
-    assert (quotes(result), result.verified, len(server.sent)) == ([("call **Ann**", 28)], True, 2)
+    assert (quotes(result), result.verified, len(server.sent)) == ([(quote, None), ("call **Ann**", 28)], False, 2)
+    assert [offer.quote.text for offer in result.unwanted] == ["call **Ann**"]
     first, second = (sent.body for sent in server.sent)
     first["messages"][-1]["content"] += (
         "\n\nYour indented quote does not stand in the response. Answer once more, each offer with words that stand "
         f"there exactly so, and leave out what does not.\n{quote and '    '}{quote}"
     )
     assert second == first
-
-
-@NOT_THERE
-def test_a_quote_that_again_does_not_stand_does_not_count(server, quote):
-    answers_once(server, offers("zebra"), offers(quote))
-    result = found(server)
-    assert (quotes(result), result.unwanted, result.verified) == ([(quote, None)], (), False)
-    assert len(server.sent) == 2
-
-
-def test_after_an_invented_quote_what_then_stands_counts(server):
-    answers_once(server, offers("zebra"), offers("lion", "call Ann"))
-    result = found(server)
-    assert ([offer.quote.text for offer in result.unwanted], result.verified) == (["call Ann"], False)
-    answers_once(server, offers("zebra"), NO_OFFER)
-    assert found(server).offers == ()
-    server.sent.clear()
-    answers_once(server, "prose", offers("zebra"), offers("call Ann"))
-    assert quotes(found(server)) == [("call Ann", 28)]
-    assert len(server.sent) == 3
 
 
 FAILED_SECOND = {
@@ -160,11 +127,10 @@ def test_a_second_question_that_fails_keeps_the_first_answer_without_what_does_n
     assert len(server.sent) == 2
 
 
-@WAYS
-def test_a_second_question_that_ends_the_run_ends_it(server, way):
+def test_a_second_question_that_ends_the_run_ends_it(server):
     answers_once(server, offers("zebra"), error(401))
     with pytest.raises(SetupFault):
-        found(server, way)
+        found(server)
 
 
 def test_an_offer_with_something_unseen_in_its_words_is_unwanted_like_another(server):
@@ -174,28 +140,17 @@ def test_an_offer_with_something_unseen_in_its_words_is_unwanted_like_another(se
     assert len(server.sent) == 1
 
 
-def test_a_quote_of_several_passages_stands_only_where_all_of_them_stand(server):
-    answers_once(server, offers('"zebra" and "call Ann"'), NO_OFFER)
-    assert quotes(found(server)) == []
-    assert len(server.sent) == 2
-
-
-def test_truth_may_be_said_in_words_and_numbers(server):
-    answers_once(server, of(ONE | {"asked_for": "no", "grounded": 1}))
-    assert [(offer.asked_for, offer.grounded) for offer in found(server).offers] == [(False, True)]
-    answers_once(server, of(ONE | {"asked_for": "True", "grounded": "false"}))
-    assert [(offer.asked_for, offer.grounded) for offer in found(server).offers] == [(True, False)]
+@pytest.mark.parametrize(
+    ("asked_for", "grounded", "read"), [("no", 1, (False, True)), ("True", "false", (True, False))]
+)
+def test_truth_may_be_said_in_words_and_numbers(server, asked_for, grounded, read):
+    answers_once(server, of(ONE | {"asked_for": asked_for, "grounded": grounded}))
+    assert [(offer.asked_for, offer.grounded) for offer in found(server).offers] == [read]
 
 
 def test_the_same_words_twice_are_one_offer_and_unwanted_where_once_called_so(server):
     answers_once(server, of(ONE | {"asked_for": True}, ONE | {"asked_for": False}, ONE | {"asked_for": True}))
     assert [offer.asked_for for offer in found(server).offers] == [False]
-
-
-def test_more_than_two_hundred_offers_cannot_be_read(server):
-    answers_once(server, offers(*["call Ann"] * 201), offers("call Ann"))
-    assert len(found(server).unwanted) == 1
-    assert len(server.sent) == 2
 
 
 def test_a_response_is_cut_into_words_once_for_all_its_offers(monkeypatch):
@@ -208,7 +163,7 @@ def test_a_response_is_cut_into_words_once_for_all_its_offers(monkeypatch):
 
 
 def test_the_response_stands_in_the_request_in_indented_lines_and_nothing_follows_but_what_is_asked(server):
-    answers_once(server, NO_OFFER)
+    answers_once(server, offers())
     found(server)
     system, user = server.sent[0].messages
     assert (system["role"], user["role"]) == ("system", "user")
@@ -221,11 +176,11 @@ def test_the_response_stands_in_the_request_in_indented_lines_and_nothing_follow
     )
 
 
-@pytest.mark.parametrize("end", ["\n", "\r", "\u2028", "\u0085", "\x0b", ". "])
-def test_a_quote_that_does_not_stand_changes_one_indented_line_of_the_second_question(server, end):
+@pytest.mark.parametrize("end", ["\n", "\r", "\u2028", "\u0085", "\x0b", ". ", " zebra" * 20_000])
+def test_a_quote_that_does_not_stand_is_one_short_indented_line_of_the_second_question(server, end):
     def asked_again(quote):
         server.sent.clear()
-        answers_once(server, offers(quote), NO_OFFER)
+        answers_once(server, offers(quote), offers())
         found(server)
         *ours, shown = server.sent[1].messages[-1]["content"].split("\n")
         return ours, shown
@@ -234,34 +189,7 @@ def test_a_quote_that_does_not_stand_changes_one_indented_line_of_the_second_que
     assert ours == plain
     assert shown.startswith("    zebra")
     assert len(shown.splitlines()) == 1
-
-
-def test_a_very_long_quote_that_does_not_stand_is_cut_where_it_is_named(server):
-    answers_once(server, offers("zebra " * 20_000), NO_OFFER)
-    found(server)
-    first, second = (len(sent.messages[-1]["content"]) for sent in server.sent)
-    assert second - first < 5_000
-
-
-def test_the_request_holds_no_rubric_no_curated_response_at_the_turn_and_nothing_later(tmp_path):
-    def point(turn, phase):
-        criteria = {f"{name}_criteria": f"rubric-{name}-{turn}" for name in ("pass", "partial", "fail")}
-        return trigger_point(turn, evaluation_rubric=rubric(phase, **criteria))
-
-    records = [record(n, user_message=f"user-{n}.", assistant_response=f"reply-{n}.") for n in range(1, 9)]
-    each = row(turn_records=records, trigger_points=[point(1, "EMERGENT"), point(6, "CRITICAL")])
-    (tmp_path / "corpus.jsonl").write_text(jsonl(each), encoding="utf-8")
-    cases = controls_of(read_jsonl(tmp_path / "corpus.jsonl"))
-    # Two turns from 1 and 6: 3, 4 and 8, of which two are taken; 8 closes.
-    assert 2 <= len(cases) <= 3
-    for case in cases:
-        turn = int(case.meta["turn"])
-        assert isinstance(case.view, ControlView)
-        text = json.dumps(OfferDetector().messages(case.view, "plain"))
-        assert "rubric" not in text
-        assert "criteria" not in text
-        assert [int(n) for n in re.findall(r"user-(\d)\.", text)] == list(range(1, turn + 1))
-        assert [int(n) for n in re.findall(r"reply-(\d)\.", text)] == list(range(1, turn))
+    assert len(shown) < 5_000
 
 
 # Names, order, types and descriptions are prompt text: a change here makes rates incomparable.
@@ -279,20 +207,20 @@ def test_the_signature_is_frozen():
         (name, field.json_schema_extra["__dspy_field_type"], field.annotation, field.json_schema_extra["desc"])
         for name, field in fields.items()
     ] == DETECT_OFFERS
-    schema = DetectedOffer.model_json_schema()
-    assert schema == {
+    named = DetectedOffer.model_json_schema()
+    kinds = [(name, field["title"], field["type"]) for name, field in named.pop("properties").items()]
+    assert kinds == [
+        ("quote", "Quote", "string"),
+        ("grounded", "Grounded", "boolean"),
+        ("asked_for", "Asked For", "boolean"),
+    ]
+    assert named == {
         "additionalProperties": False,
         "description": "One offer.",
-        "properties": {
-            "quote": {"title": "Quote", "type": "string"},
-            "grounded": {"title": "Grounded", "type": "boolean"},
-            "asked_for": {"title": "Asked For", "type": "boolean"},
-        },
         "required": ["quote", "grounded", "asked_for"],
         "title": "DetectedOffer",
         "type": "object",
     }
-    assert list(schema["properties"]) == ["quote", "grounded", "asked_for"]
     text = files("dspy_proact.benchmarks.proactbench.programs").joinpath("offers.txt").read_text("utf-8")
     assert DetectOffers.instructions == text.strip()
 

@@ -14,8 +14,7 @@ from official_package import RUNTIME, TYPES, installed, missing
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.programs import JUDGE, GradeResponse, Judge, OfficialJudge
 from dspy_proact.benchmarks.proactbench.programs.official import OfficialPrompt
-from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rubric, Turn
-from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rubric, Turn
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.types import Quote

@@ -16,8 +16,7 @@ from rows import jsonl
 from dspy_proact.benchmarks.proactbench.corpus import CONTROL_RULE, read_results
 from dspy_proact.benchmarks.proactbench.report import export_results, summarize_results
 from dspy_proact.benchmarks.proactbench.report.particulars import author_agreement
-from dspy_proact.benchmarks.proactbench.types import Offer, Offers, Turn
-from dspy_proact.benchmarks.proactbench.views import ControlView
+from dspy_proact.benchmarks.proactbench.types import ControlView, Offer, Offers, Turn
 from dspy_proact.report import (
     Summary,
     compare,
