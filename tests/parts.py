@@ -1,12 +1,14 @@
 """What each part of a compile sends, heard alone: without a record, so that all that is asked for it is sent."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-from server import Sent, Server
+from server import Answer, Sent, Server
 
-from dspy_proact.compile.compile import Compile
+from dspy_proact.compile.compile import Compile, Finished
 from dspy_proact.compile.folds import Fold
 from dspy_proact.compile.forecast import CompileObserver, Progress
 from dspy_proact.compile.optimizers import silenced
@@ -46,3 +48,34 @@ class Parts:
     def everything(self) -> list[Sent]:
         """All requests."""
         return [*self.before, *(sent for _, requests in self.folds for sent in requests), *self.whole]
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A whole compile, and what was sent for each part of it alone."""
+
+    finished: Finished
+    sent: Sequence[Sent]
+    parts: Parts
+
+    @classmethod
+    def of(cls, script: Callable[[Sent], Answer], made: Callable[[Server], Compile], folder: Path) -> "Heard":
+        """Compile at a server of its own, and then part by part."""
+        with Server(script) as server:
+            compiling = made(server)
+            finished = compiling.run(folder)
+            return cls(finished, list(server.sent), Parts.of(compiling, server))
+
+    @property
+    def optimizer(self) -> str:
+        """By which it was compiled."""
+        return self.finished.artefact.card.provenance.recipe.optimizer
+
+    @cached_property
+    def file(self) -> str:
+        """The artefact's text."""
+        return self.finished.path.read_text(encoding="utf-8")
+
+    def by(self, *roles: str) -> list[Sent]:
+        """Requests to some roles."""
+        return [sent for sent in self.sent if sent.role in roles]

@@ -85,52 +85,49 @@ def _labeled(training: Training, recipe: Recipe) -> list[Candidate]:
     return _candidates(training, [(shown, _mean_score(training, shown))])
 
 
+def _by_demos(training: Training, recipe: Recipe) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Settings and examples of DSPy's optimizers that bootstrap demos."""
+
+    def metric(example: dspy.Example, prediction: dspy.Prediction, trace: Any = None) -> float | bool:
+        if trace is not None:  # asked whether the answer is worth a demo
+            return training.is_worth_showing(example, prediction)
+        return training.score(example, prediction)
+
+    settings = {
+        "metric": metric,
+        "max_bootstrapped_demos": recipe.max_demos,
+        "max_labeled_demos": recipe.max_demos if training.labelled else 0,
+        "num_threads": training.width,
+        "max_errors": _NO_END,
+    }
+    trainset = list(training.labelled or training.learn)
+    return settings, {"teacher": training.teacher, "trainset": trainset, "valset": list(training.compare)}
+
+
 def _bootstrap(training: Training, recipe: Recipe) -> list[Candidate]:
-    random_search = dspy.BootstrapFewShotWithRandomSearch(
-        metric=_metric(training),
-        max_bootstrapped_demos=recipe.max_demos,
-        max_labeled_demos=recipe.max_demos if training.labelled else 0,
-        num_candidate_programs=recipe.trials,
-        num_threads=training.width,
-        max_errors=_NO_END,
-    )
-    best: Any = random_search.compile(
-        training.student,
-        teacher=training.teacher,
-        trainset=list(training.labelled or training.learn),
-        valset=list(training.compare),
-    )
-    return _candidates(training, _scored(best.candidate_programs))
+    settings, examples = _by_demos(training, recipe)
+    random_search = dspy.BootstrapFewShotWithRandomSearch(num_candidate_programs=recipe.trials, **settings)
+    best: Any = random_search.compile(training.student, **examples)
+    return _candidates(training, [(each["program"], each["score"] / 100) for each in best.candidate_programs])
 
 
 def _miprov2(training: Training, recipe: Recipe) -> list[Candidate]:
+    settings, examples = _by_demos(training, recipe)
     mipro = dspy.MIPROv2(
-        metric=_metric(training),
         prompt_model=training.proposer_lm,
         task_model=training.task_lm,
-        max_bootstrapped_demos=recipe.max_demos,
-        max_labeled_demos=recipe.max_demos if training.labelled else 0,
         auto=None,
         num_candidates=max(2, min(recipe.trials // 2, 8)),
-        num_threads=training.width,
-        max_errors=_NO_END,
         seed=recipe.seed,
+        **settings,
     )
-    # The data-aware proposer prints whole examples into its prompt, answers and keys included.
+    how = {"num_trials": recipe.trials, "minibatch": False, "seed": recipe.seed}
     try:
-        best: Any = mipro.compile(
-            training.student,
-            teacher=training.teacher,
-            trainset=list(training.labelled or training.learn),
-            valset=list(training.compare),
-            num_trials=recipe.trials,
-            minibatch=False,
-            data_aware_proposer=False,
-            seed=recipe.seed,
-        )
+        # The data-aware proposer prints whole examples into its prompt, answers and keys included.
+        best: Any = mipro.compile(training.student, data_aware_proposer=False, **how, **examples)
     except UNANSWERED:
         return _candidates(training, [])
-    return _candidates(training, _scored(best.candidate_programs))
+    return _candidates(training, [(each["program"], each["score"] / 100) for each in best.candidate_programs])
 
 
 class _Proposer(InstructionProposer):  # pyright: ignore[reportGeneralTypeIssues]  # gepa's protocol is behind it
@@ -186,22 +183,6 @@ _BY_NAME: Mapping[Optimizer, Callable[[Training, Recipe], list[Candidate]]] = {
     "miprov2": _miprov2,
     "gepa": _gepa,
 }
-
-
-def _metric(training: Training) -> Callable[..., float | bool]:
-    """As bootstrapping takes it: asked with a trace, it says whether the answer is worth a demo."""
-
-    def metric(example: dspy.Example, prediction: dspy.Prediction, trace: Any = None) -> float | bool:
-        if trace is not None:
-            return training.is_worth_showing(example, prediction)
-        return training.score(example, prediction)
-
-    return metric
-
-
-def _scored(found: Sequence[Mapping[str, Any]]) -> list[tuple[Any, float]]:
-    """What DSPy's optimizers leave behind; their scores are percentages."""
-    return [(each["program"], each["score"] / 100) for each in found]
 
 
 UNANSWERED = (AdapterParseError, LMError)

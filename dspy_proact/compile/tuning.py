@@ -207,7 +207,7 @@ class Tuning:
             UsageError: `grade` puts none to it.
         """
         try:
-            run_now(self.declared.grade(case, answer, _Listening(None, None, self.settings, ask_now)))
+            run_now(self.declared.grade(case, answer, _Answered(None, None, self.settings, ask_now)))
         except _Asked as asked:
             return asked.args[0]
         raise UsageError(f"{self.declared.name}: `grade` asks no judge about the answer to {case.key!r}")
@@ -282,19 +282,12 @@ class _Asked(Exception):  # noqa: N818 - no failure: its argument is what was as
 
 
 @dataclass(frozen=True)
-class _Listening(Ask):
-    """Raises what it is asked."""
-
-    async def __call__(self, **inputs: Any) -> dspy.Prediction:
-        raise _Asked(inputs)
-
-
-@dataclass(frozen=True)
 class _Answered(Ask):
-    """Answers with a prediction, which stands in place of the program."""
+    """Answers with a prediction, which stands in place of the program; without one it raises what it is asked."""
 
     async def __call__(self, **inputs: Any) -> dspy.Prediction:
-        del inputs
+        if self.program is None:
+            raise _Asked(inputs)
         return self.program
 
 

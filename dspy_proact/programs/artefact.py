@@ -1,7 +1,7 @@
 """A compiled program as one JSON file: what its predictors learned, how it is asked, and its card.
 
-DSPy's own state is positional and sets whatever it finds as attributes, so it is read only through this envelope: a
-strict model with exact keys, the hash of the declared signatures, and no model bound to it. No pickle is read.
+DSPy's own state is positional and sets what it finds as attributes. This envelope has exact keys, the hash of the
+declared signatures, and no model. No pickle is read.
 """
 
 import hashlib
@@ -221,7 +221,7 @@ def read_artefact(path: str | Path, role: ProgramRole | None = None) -> Artefact
 
 
 def read_judge(path: str | Path) -> Artefact:
-    """Read the file of a judge; raises `UsageError` as `read_artefact` does."""
+    """Read the file of a judge, as `read_artefact` does."""
     return read_artefact(path, "judge")
 
 

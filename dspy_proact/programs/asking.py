@@ -1,16 +1,15 @@
 """How a program asks a model, synchronously and asynchronously from one body.
 
-A program's body is one coroutine that is given a way to ask. `forward` gives it `ask_now`, whose calls are over
-when they return, and runs the body to its end with `run_now`; `aforward` gives it `ask` and awaits it. This is also
-the one place where DSPy's wrapping of failures is undone: a body sees errors of `errors` only.
+A body is a coroutine that takes a way to ask: `forward` runs it with `ask_now` and `run_now`, `aforward` awaits it with
+`ask`. DSPy's wrapping of failures is undone here alone: a body sees errors of `errors` only.
 """
 
 import hashlib
 import json
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import dspy
 from dspy import AdapterParseError, LMError
@@ -32,12 +31,8 @@ class Answer:
     """Whether the answer was cut at the token limit."""
 
 
-class Asking(Protocol):
-    """A way to ask: one question to a predictor, under an adapter of its own."""
-
-    async def __call__(self, predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answer:
-        """The answer; raises ours of `errors`."""
-        ...
+Asking = Callable[..., Awaitable[Answer]]
+"""A way to ask a predictor one question, with the parameters of `ask`; it raises errors of `errors`."""
 
 
 async def ask(predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answer:

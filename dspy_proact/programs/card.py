@@ -147,13 +147,6 @@ class Row(Frozen):
             return None
         return difference - 1 if self.unit == "times" else difference if self.unit == "rate" else -difference
 
-    @property
-    def cost(self) -> str:
-        """The change as the statement lists it."""
-        if self.unit != "times":
-            return f"{self.title} {self.difference.points} points"
-        return f"{self.title} x {self.difference}"
-
 
 class CandidateCard(Frozen):
     """A program that was tried, by the tuning judge on what candidates were compared on: chosen, not tested, there."""
@@ -307,14 +300,17 @@ class Card(Frozen):
         costs = [row for row in self.rows if row.margin is not None and row.count]
         if not costs or not self.target.count:
             return ""
-        beyond = [row.cost for row in costs if (row.worse or 0) > (row.margin or 0)]
+        beyond = [
+            f"{row.title} x {row.difference}" if row.unit == "times" else f"{row.title} {row.difference.points} points"
+            for row in costs
+            if (row.worse or 0) > (row.margin or 0)
+        ]
         unsure = [
             row.title
             for row in costs
             if (row.worse or 0) <= (row.margin or 0) and (row.worst is None or row.worst > (row.margin or 0))
+            if any(each.worse for each in costs)
         ]
-        if not any(row.worse for row in costs):
-            unsure = []
         clauses = [f"beyond the usual margins: {', '.join(beyond)}"] if beyond else []
         if unsure:
             more = "further costs" if beyond else "costs beyond the usual margins"

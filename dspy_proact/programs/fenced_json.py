@@ -83,9 +83,12 @@ class FencedJSON(dspy.JSONAdapter):
                 for name, field in outputs.items()
             }
         except (ValueError, RecursionError) as error:
-            declared: Any = signature  # annotated as an instance in DSPy, where a class is meant
+            said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
             raise AdapterParseError(
-                adapter_name=type(self).__name__, signature=declared, lm_response=completion, message=_said(error)
+                adapter_name=type(self).__name__,
+                signature=cast("Any", signature),  # annotated as an instance in DSPy, where a class is meant
+                lm_response=completion,
+                message=said or type(error).__name__,
             ) from error
 
     def answer(self, completion: str, names: set[str]) -> dict[str, Any]:
@@ -152,7 +155,9 @@ def only_object(completion: str, names: set[str]) -> dict[str, Any]:
     Where something that begins like an object is broken, or where words follow, which might take the verdict back,
     nothing is trusted: a `ValueError` says what is wrong.
     """
-    text = _thought_out(completion)
+    text = _THINKING.sub("", completion)
+    if text.lstrip().startswith("<think>"):
+        raise ValueError("the thoughts never end")
     decoder = json.JSONDecoder(object_pairs_hook=_unrepeated)
     found: list[dict[str, Any]] = []
     after, end = "", 0
@@ -167,14 +172,6 @@ def only_object(completion: str, names: set[str]) -> dict[str, Any]:
     if missing := sorted(names - found[0].keys()):
         raise ValueError(f"the field {missing[0]!r} is missing")
     return found[0]
-
-
-def _thought_out(completion: str) -> str:
-    """The answer after the thoughts that some models write before it."""
-    answer = _THINKING.sub("", completion)
-    if answer.lstrip().startswith("<think>"):
-        raise ValueError("the thoughts never end")
-    return answer
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -194,12 +191,6 @@ def _plain(name: str, answer: dict[str, Any]) -> Any:
     if isinstance(value, list) and len(value) > _LONGEST_LIST:
         raise ValueError(f"more than {_LONGEST_LIST} entries")
     return encodable_all(value)
-
-
-def _said(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        return error.errors()[0]["msg"]
-    return str(error) or type(error).__name__
 
 
 def ask_plainly(predictor: dspy.Predict, **inputs: Any) -> dspy.Prediction:

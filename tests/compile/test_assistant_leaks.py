@@ -3,9 +3,6 @@
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
 
 import pytest
 from assistants import (
@@ -27,16 +24,14 @@ from assistants import (
     token,
     told,
 )
-from parts import Parts
+from parts import Heard
 from rows import jsonl, plant_canaries
-from server import Answer, Sent, Server, is_about_offers, offers, verdict
+from server import Answer, Sent, is_about_offers, offers, verdict
 
 from dspy_proact.benchmarks.proactbench.corpus import Corpus
 from dspy_proact.benchmarks.proactbench.programs import Reply
 from dspy_proact.benchmarks.proactbench.tuning import HINT
 from dspy_proact.benchmarks.proactbench.types import Phase
-from dspy_proact.compile.compile import Finished
-from dspy_proact.programs import Optimizer
 
 PERSONAS = 6
 WORDS = tuple(token(persona) for persona in range(PERSONAS))
@@ -90,45 +85,19 @@ def gossip(sent: Sent) -> Answer:
     return Answer(echo(sent, "PASS" if pushes else "FAIL"))
 
 
-@dataclass(frozen=True)
-class Heard:
-    """A whole compile, and what was sent for each part of it alone."""
-
-    optimizer: str
-    finished: Finished
-    sent: Sequence[Sent]
-    parts: Parts
-
-    @cached_property
-    def file(self) -> str:
-        return self.finished.path.read_text(encoding="utf-8")
-
-    @cached_property
-    def folds(self) -> list[tuple[set[str], Sequence[Sent]]]:
-        """The folds' requests, each with the words of its test personas."""
-        return [
-            (words_in(" ".join(probe.case.view.conversation[0].user for probe in fold.test)), requests)
-            for fold, requests in self.parts.folds
-        ]
-
-    def of(self, *roles: str) -> list[Sent]:
-        return [sent for sent in self.sent if sent.role in roles]
-
-
-def listened(folder: Path, optimizer: Optimizer) -> Heard:
-    """Compile at a server of its own, all guards watching."""
-    with Server(gossip) as server:
-        guards = {"offers": 1.0, "length": 9.0, "phases": 1.0}
-        compiling = at(server, read(), recipe(optimizer), guards=guards)
-        finished = compiling.run(folder)
-        sent = list(server.sent)
-        return Heard(optimizer, finished, sent, Parts.of(compiling, server))
+def folds(heard: Heard) -> list[tuple[set[str], Sequence[Sent]]]:
+    """The folds' requests, each with the words of its test personas."""
+    return [
+        (words_in(" ".join(probe.case.view.conversation[0].user for probe in fold.test)), requests)
+        for fold, requests in heard.parts.folds
+    ]
 
 
 @pytest.fixture(scope="module", params=ASSISTANT_OPTIMIZERS)
 def heard(request, tmp_path_factory):
-    """A compile with each optimizer."""
-    return listened(tmp_path_factory.mktemp("leaks") / "out", request.param)
+    """A compile with each optimizer, all guards watching."""
+    how, guards = recipe(request.param), {"offers": 1.0, "length": 9.0, "phases": 1.0}
+    return Heard.of(gossip, lambda server: at(server, read(), how, guards=guards), tmp_path_factory.mktemp("out"))
 
 
 def spread(sent: Sent) -> tuple[str, str]:
@@ -145,9 +114,9 @@ def text_of(requests: Iterable[Sent]) -> str:
 
 
 def test_nothing_of_a_folds_test_personas_reaches_its_optimizer_or_its_program_but_in_testing(heard):
-    assert len(heard.folds) == 2
+    assert len(folds(heard)) == 2
     learned, tested = 0, 0
-    for hidden, requests in heard.folds:
+    for hidden, requests in folds(heard):
         assert len(hidden) == PERSONAS / 2
         testing = False
         for sent in requests:
@@ -169,7 +138,7 @@ def test_nothing_of_a_folds_test_personas_reaches_its_optimizer_or_its_program_b
     # Words of training personas are found where those of test personas are looked for: in programs, as demos or as
     # what the proposer made of what it was shown.
     assert learned
-    assert {bool([sent for sent in requests if sent.role == "proposer"]) for _, requests in heard.folds} == {
+    assert {bool([sent for sent in requests if sent.role == "proposer"]) for _, requests in folds(heard)} == {
         heard.optimizer in {"miprov2", "gepa", "search"}
     }
 
@@ -191,11 +160,11 @@ def test_the_whole_compile_sends_what_its_parts_send_alone(heard):
 
 
 def test_no_word_of_a_rubric_is_in_any_request_to_the_assistant_or_the_proposer_or_in_the_file(heard):
-    assert not SECRETS.search(text_of(heard.of("assistant", "proposer")))
+    assert not SECRETS.search(text_of(heard.by("assistant", "proposer")))
     assert not SECRETS.search(heard.file)
     # They are where they belong.
     probes = items_of(read())
-    both = text_of(heard.of("judge")), text_of(heard.of("report"))
+    both = text_of(heard.by("judge")), text_of(heard.by("report"))
     for persona in range(PERSONAS):
         for criterion in range(3):
             assert secret(persona, 6, criterion) in both[0]
@@ -211,7 +180,7 @@ def test_what_a_judge_repeats_of_a_rubric_is_counted_and_what_it_says_otherwise_
     # Of each echo only the first sentence may be told: 3 lines of the rubric and 4 others are kept.
     assert of > 0
     assert kept * 8 == of * 7
-    asked = text_of(heard.of("proposer"))
+    asked = text_of(heard.by("proposer"))
     assert "it is a kind answer." in asked
     assert "The judge graded this response FAIL" in asked
     assert "Its reasons are not told" not in asked
@@ -222,7 +191,7 @@ def test_what_a_judge_repeats_of_a_rubric_is_counted_and_what_it_says_otherwise_
 
 def test_no_curated_response_is_shown_to_who_is_to_write_it(heard):
     """Neither at the turn that is asked for, nor of any turn after it."""
-    for sent in heard.of("assistant", "judge", "report"):
+    for sent in heard.by("assistant", "judge", "report"):
         if sent.role != "assistant":
             conversation = str(sent.messages[-1]["content"])
             turn = int(re.findall(r"^Turn (\d), user:$", conversation, re.MULTILINE)[-1])
@@ -242,12 +211,12 @@ def test_no_key_scenario_persona_or_hidden_field_is_in_any_request(heard):
 
 
 def test_only_a_teacher_is_hinted_at_and_no_student_proposer_or_file(heard):
-    hinted = [sent for sent in heard.of("assistant") if HINT in told(sent)[0]]
+    hinted = [sent for sent in heard.by("assistant") if HINT in told(sent)[0]]
     assert bool(hinted) == (heard.optimizer in {"bootstrap", "miprov2", "search"})
-    assert not [sent for sent in heard.of("judge", "report", "proposer") if HINT in sent.text]
+    assert not [sent for sent in heard.by("judge", "report", "proposer") if HINT in sent.text]
     assert HINT not in heard.file
     assert HINT[:60] not in heard.file
-    for hidden, requests in heard.folds:
+    for hidden, requests in folds(heard):
         testing = [sent for sent in requests if sent.role == "assistant" and words_in(spread(sent)[1]) & hidden]
         assert testing
         assert not [sent for sent in testing if HINT in sent.text]

@@ -20,7 +20,7 @@ from support.provider import Faulty, Received, Scripted, SimulatedProvider, refu
 
 from dspy_proact.calls import Price
 from dspy_proact.compile.assistant_compile import AssistantCompile
-from dspy_proact.compile.compile import Compile
+from dspy_proact.compile.compile import Compile, Finished
 from dspy_proact.compile.forecast import CompileObserver
 from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.compile.search import journal_at
@@ -230,6 +230,68 @@ def test_ctrl_c_twice_drops_what_is_in_flight(tmp_path, server):
     assert lines(tmp_path / "out") < 20 <= len(server.sent)
     server.script = tuning.models
     compiling(server).run(tmp_path / "out")
+
+
+# Where an event loop is running already, as in a notebook, or awaited
+
+
+async def run_in_a_loop(compiling: Compile, *given) -> Finished:
+    return compiling.run(*given)
+
+
+async def awaited(compiling: Compile, *given) -> Finished:
+    return await compiling.arun(*given)
+
+
+WAYS = pytest.mark.parametrize("way", [run_in_a_loop, awaited])
+
+
+@WAYS
+def test_a_compile_in_a_loop_ends_in_the_same_program_after_ctrl_c_too(tmp_path, server, way):
+    observer, before = Impatient(1), signal.getsignal(signal.SIGINT)
+
+    def script(sent: Sent) -> Answer:
+        if len(server.sent) == 9:
+            os.kill(os.getpid(), signal.SIGINT)
+        return tuning.models(sent)
+
+    server.script = script
+    with pytest.raises(Interrupted):
+        asyncio.run(way(compiling(server), tmp_path / "cell", observer))
+    assert (observer.heard, signal.getsignal(signal.SIGINT)) == (1, before)
+    paid = len(server.sent)
+    finished = asyncio.run(way(compiling(server), tmp_path / "cell"))
+    assert finished.paid == len(server.sent) - paid
+    assert finished.artefact.digest == compiling(server).run(tmp_path / "plain").artefact.digest
+
+
+@WAYS
+def test_an_assistant_is_compiled_in_a_loop_too(tmp_path, server, way):
+    server.script = assistants.models
+    plain = assistants.at(server, assistants.few(), assistants.recipe()).run(tmp_path / "plain")
+    cell = asyncio.run(way(assistants.at(server, assistants.few(), assistants.recipe()), tmp_path / "cell"))
+    assert cell.artefact.digest == plain.artefact.digest
+
+
+def test_one_that_is_cancelled_drops_what_is_in_flight_and_has_ended_then(tmp_path, server):
+    async def cell() -> None:
+        loop, running = asyncio.get_running_loop(), asyncio.create_task(compiling(server).arun(tmp_path / "cell"))
+
+        async def script(sent: Sent) -> Answer:
+            if len(server.sent) == 9:
+                loop.call_soon_threadsafe(running.cancel)
+            if len(server.sent) >= 9:
+                await asyncio.Event().wait()
+            return tuning.models(sent)
+
+        server.script = script
+        await running
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cell())
+    server.script = tuning.models
+    assert not (tmp_path / "cell" / "judge.json").exists()
+    assert compiling(server).run(tmp_path / "cell").path.exists()  # nobody holds the folder
 
 
 # One for all

@@ -1,7 +1,6 @@
-"""What a judge is tuned to: labels, the metric, folds, worked examples, votes and cuts. Numbers are worked by hand."""
+"""What a judge is tuned to: labels, the metric, worked examples, votes and cuts. Numbers are worked by hand."""
 
 import random
-from collections import Counter
 from dataclasses import dataclass, replace
 
 import dspy
@@ -16,7 +15,6 @@ from dspy_proact.benchmarks.proactbench.cases import case_of
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Response
 from dspy_proact.compile.agreement import Agreement, Votes, fitted_cuts, level_of, plain_cuts, soft
-from dspy_proact.compile.folds import grouped_folds, split
 from dspy_proact.compile.tuning import GradedAnswer, Verdict
 from dspy_proact.errors import UsageError
 from dspy_proact.programs.artefact import Cuts
@@ -77,13 +75,6 @@ def test_items_that_nobody_rated_are_left_out_and_the_rest_keep_their_order():
 def test_the_judge_is_asked_for_the_inputs_of_its_signature_and_nothing_else():
     for each in graded(study()):
         assert set(TUNING.judge_inputs(each.case, each.answer)) == set(GradeResponse.input_fields)
-
-
-def test_what_is_kept_together_is_the_persona_or_else_the_scenario():
-    of = study()
-    without = replace(of, items=tuple(each.model_copy(update={"persona": ""}) for each in of.items))
-    assert [each.unit for each in graded(of)] == [each.persona for each in of.items]
-    assert [each.unit for each in graded(without)] == [each.scenario for each in of.items]
 
 
 # The metric
@@ -167,59 +158,6 @@ def test_parts_have_their_own_scale_and_an_item_scores_their_mean():
     # green: others differ by 1/2, own by 1: .25. small: others by 1/2, own by 1: .25.
     assert metric.score(items[0], {"colour": 1, "size": 0}) == pytest.approx(0.25)
     assert plain_cuts(TwoParts()) == {}
-
-
-# Folds
-
-
-@given(
-    sizes=st.lists(st.integers(1, 5), min_size=2, max_size=9),
-    count=st.integers(2, 5),
-    seed=st.integers(0, 5),
-    order=st.randoms(use_true_random=False),
-)
-def test_folds_partition_the_items_by_whole_units_in_any_order_of_them(sizes, count, seed, order: random.Random):
-    items = [
-        rated(10 * unit + number, P, unit=f"p{unit}", group=f"p{unit}/{number % 2}")
-        for unit, size in enumerate(sizes)
-        for number in range(size)
-    ]
-    count = min(count, len(sizes))
-    folds = grouped_folds(items, count, seed)
-    assert Counter(each.key for fold in folds for each in fold.test) == Counter(each.key for each in items)
-    for fold in folds:
-        assert fold.test
-        assert {each.key for each in fold.train} == {each.key for each in items} - {each.key for each in fold.test}
-        assert not {each.unit for each in fold.train} & {each.unit for each in fold.test}
-    # Dealt out largest first to the smallest: no two folds differ by more than the largest unit.
-    lengths = [len(fold.test) for fold in folds]
-    assert max(lengths) - min(lengths) <= max(sizes)
-    shuffled = order.sample(items, len(items))
-    assert [{e.key for e in f.test} for f in grouped_folds(shuffled, count, seed)] == [
-        {e.key for e in f.test} for f in folds
-    ]
-
-
-def test_a_scenario_that_several_personas_share_is_on_one_side():
-    of = study(8)
-    personas = sorted({each.persona for each in of.items})
-    shared = {persona: f"S{place // 2}" for place, persona in enumerate(personas)}
-    items = graded(
-        replace(of, items=tuple(each.model_copy(update={"scenario": shared[each.persona]}) for each in of.items))
-    )
-    assert len({each.unit for each in items}) == len(personas) / 2
-    for seed in range(5):
-        for fold in grouped_folds(items, 2, seed):
-            assert not {each.group for each in fold.train} & {each.group for each in fold.test}
-
-
-def test_candidates_are_compared_on_units_that_nothing_was_learned_from():
-    items = graded(study(6))
-    for seed in range(5):
-        learn, compare = split(items, seed)
-        assert len(learn) + len(compare) == len(items)
-        assert compare
-        assert not {each.unit for each in learn} & {each.unit for each in compare}
 
 
 # Worked examples and feedback

@@ -2,18 +2,15 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
-from parts import Parts
-from server import Answer, Sent, Server
-from tuning import KEY, RATER, at, proposal, recipe, study, taught, token
+from parts import Heard
+from server import Answer, Sent
+from tuning import KEY, RATER, at, models, proposal, recipe, study, taught, token
 
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse
-from dspy_proact.compile.compile import Finished
 from dspy_proact.errors import UsageError
-from dspy_proact.programs import OPTIMIZERS, Optimizer
+from dspy_proact.programs import OPTIMIZERS
 
 PERSONAS = 4
 WORDS = tuple(token(persona) for persona in range(PERSONAS))
@@ -32,30 +29,11 @@ def gossip(sent: Sent) -> Answer:
     return Answer(proposal(sent).replace("when in doubt", f"as in {shown}, when in doubt"))
 
 
-@dataclass(frozen=True)
-class Heard:
-    """A whole compile, and what was sent for each part of it alone."""
-
-    optimizer: str
-    finished: Finished
-    sent: Sequence[Sent]
-    parts: Parts
-
-
-def listened(folder: Path, optimizer: Optimizer, start: Path | None = None) -> Heard:
-    """Compile at a server of its own, and then part by part."""
-    with Server(gossip) as server:
-        compiling = at(server, study(PERSONAS), recipe(optimizer, trials=3), start=start)
-        finished = compiling.run(folder)
-        sent = list(server.sent)
-        server.sent.clear()
-        return Heard(optimizer, finished, sent, Parts.of(compiling, server))
-
-
 @pytest.fixture(scope="module", params=OPTIMIZERS)
 def heard(request, tmp_path_factory):
     """A compile with each optimizer."""
-    return listened(tmp_path_factory.mktemp("leaks") / "out", request.param)
+    how = recipe(request.param, trials=3)
+    return Heard.of(gossip, lambda server: at(server, study(PERSONAS), how), tmp_path_factory.mktemp("out"))
 
 
 def folds(heard: Heard) -> list[tuple[set[str], Sequence[Sent]]]:
@@ -93,13 +71,13 @@ def test_the_whole_compile_sends_what_its_parts_send_alone(heard):
 
 def test_no_key_and_no_rater_is_in_any_request_or_in_the_file(heard):
     texts = [sent.text for sent in heard.sent]
-    for text in [*texts, heard.finished.path.read_text(encoding="utf-8")]:
+    for text in [*texts, heard.file]:
         assert KEY not in text
         assert RATER not in text
 
 
 def test_the_file_holds_no_label_beyond_its_demos_signature_fields_and_no_model(heard):
-    content = json.loads(heard.finished.path.read_text(encoding="utf-8"))
+    content = json.loads(heard.file)
     state = content.pop("states")["grade"]
     demos = state.pop("demos")
     assert bool(demos) or heard.optimizer not in {"labeled", "bootstrap"}
@@ -110,7 +88,8 @@ def test_the_file_holds_no_label_beyond_its_demos_signature_fields_and_no_model(
     assert not words_in(json.dumps([content, state]))
 
 
-def test_a_start_that_has_seen_one_of_the_conversations_is_refused(tmp_path):
-    start = listened(tmp_path / "first", "labeled").finished.path
+def test_a_start_that_has_seen_one_of_the_conversations_is_refused(tmp_path, server):
+    server.script = models
+    start = at(server, study(PERSONAS), recipe("labeled")).run(tmp_path / "first").path
     with pytest.raises(UsageError, match=r"was compiled on \d+ of the dialogues of these grades"):
-        listened(tmp_path / "second", "gepa", start)
+        at(server, study(PERSONAS), recipe("gepa"), start=start)

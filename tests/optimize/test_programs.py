@@ -1,29 +1,69 @@
-"""The artefacts in optimize/programs/ are read by the code as it stands, and their recipes are short."""
+"""The recipes in optimize/, the artefacts that they made, and the hand-written prompts."""
 
-from pathlib import Path
+from itertools import combinations
 
 import pytest
+from script import ROOT, run
 from tuning import compiled_judge
 
+from dspy_proact.benchmarks.compiled import load_assistant
+from dspy_proact.benchmarks.proactbench.programs import Assistant
+from dspy_proact.programs import Recipe
 from dspy_proact.programs.artefact import read_artefact
 
-OPTIMIZE = Path(__file__).parents[2] / "optimize"
+OPTIMIZE = ROOT / "optimize"
+ARTEFACT = OPTIMIZE / "programs" / "assistant-embedded.json"
+PROMPTS = {path.name: path.read_text(encoding="utf-8") for path in sorted((OPTIMIZE / "prompts").glob("*.txt"))}
+GRADING = ("grade", "judge", "rubric", "score", "benchmark")
 
 
-@pytest.mark.parametrize("path", sorted((OPTIMIZE / "programs").glob("judge-*.json")), ids=lambda path: path.name)
-def test_an_artefact_is_read_and_makes_a_judge_of_its_own_words(path):
-    artefact = read_artefact(path)
-    judge = compiled_judge(artefact)
-    assert judge.instruction == artefact.states["grade"].signature.instructions
-    assert len(judge.grade.demos) == len(artefact.states["grade"].demos)
-    assert judge.name == f"compiled:{artefact.digest[:12]}"
-    assert "mprovement shown" in artefact.card.headline
+def test_the_artefact_of_each_judge_is_read_by_the_code_as_it_stands():
+    paths = sorted((OPTIMIZE / "programs").glob("judge-*.json"))
+    assert OPTIMIZE / "programs" / "judge-embedded.json" in paths
+    for path in paths:
+        artefact = read_artefact(path)
+        judge, state = compiled_judge(artefact), artefact.states["grade"]
+        assert (judge.instruction, len(judge.grade.demos)) == (state.signature.instructions, len(state.demos))
+        assert judge.name == f"compiled:{artefact.digest[:12]}"
+        assert "mprovement shown" in artefact.card.headline
 
 
-def test_there_is_an_artefact_for_the_recipe():
-    assert (OPTIMIZE / "programs" / "judge-embedded.json").is_file()
+def test_the_artefact_of_the_assistant_has_a_prompt_and_says_that_a_stand_in_was_tuned():
+    artefact, assistant = read_artefact(ARTEFACT), load_assistant(ARTEFACT)
+    assert assistant.name == f"compiled:{artefact.digest[:12]}"
+    assert assistant.instruction
+    assert assistant.system_prompt.startswith(assistant.instruction)
+    card = artefact.card
+    assert card.provenance.embedded
+    assert card.provenance.recipe == Recipe(optimizer="search", trials=12, max_demos=2, folds=5, seed=0)
+    assert card.guards == {"offers": 0.05}
+    assert card.provenance.data.name == "sample"
+    assert "No improvement could have been shown in RECOVERY" in card.headline
+
+
+def test_the_prompts_are_three_short_ones_each_in_its_own_words_of_no_grading():
+    table = (OPTIMIZE / "prompts" / "README.md").read_text(encoding="utf-8")
+    assert len(PROMPTS) == 3
+    for name, text in PROMPTS.items():
+        assert f"| `{name}` |" in table
+        assert 60 <= len(text.split()) <= 180
+        assert not [word for word in GRADING if word in text.lower()]
+        assert Assistant(text).instruction == text.strip()
+    for one, other in combinations([set(text.lower().split()) for text in PROMPTS.values()], 2):
+        # Half of the words of the shorter one: English alone makes about a third.
+        assert len(one & other) < min(len(one), len(other)) / 2
 
 
 @pytest.mark.parametrize("path", sorted(OPTIMIZE.glob("*.py")), ids=lambda path: path.name)
 def test_a_recipe_is_at_most_a_hundred_lines(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 100
+
+
+def test_the_recipe_of_the_assistant_says_what_it_takes_and_refuses_a_real_model_graded_by_the_stand_in(tmp_path):
+    done = run(OPTIMIZE / "assistant.py", "--help", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert all(option in done.stdout for option in ("--model", "--judge", "--report-judge", "--out", "--programs"))
+    real = ["--model", "openai/gpt-4o", "--judge", "openai/gpt-5.4"]
+    done = run(OPTIMIZE / "assistant.py", *real, folder=tmp_path)
+    assert done.returncode == 2
+    assert "--report-judge" in done.stderr.splitlines()[-1]

@@ -1,14 +1,16 @@
-"""A compiled judge as a file: what is written is read back as it was, and nothing else is loaded."""
+"""A compiled program as a file: what is written is read back as it was, and nothing else is loaded."""
 
+import json
 import os
 import pickle
+from typing import Any
 
 import assistants
 import dspy
 import pytest
 from tuning import artefact, card, compiled_judge, filed, graded, study, worked
 
-from dspy_proact.benchmarks.compiled import load_judge
+from dspy_proact.benchmarks.compiled import load_assistant, load_judge
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse, Judge
 from dspy_proact.calls import Call, Price
 from dspy_proact.compile.training import variant
@@ -33,31 +35,18 @@ def test_what_is_written_is_read_back(tmp_path):
 def test_a_judge_from_a_file_says_what_the_judge_said_that_was_written(tmp_path):
     judge = variant(Judge(ask_quote_again=False), "Grade by the moon.", ())
     judge.grade.demos = worked(study())[:3]
-    write_artefact(tmp_path / "judge.json", filed(judge, "judge", card()))
-    again = compiled_judge(read_artefact(tmp_path / "judge.json"), ask_quote_again=False)
+    made = filed(judge, "judge", card())
+    write_artefact(tmp_path / "judge.json", made)
+    again = load_judge(str(tmp_path / "judge.json"))
     for item in graded(study()):
         assert again.messages(item.case.view, item.answer.text) == judge.messages(item.case.view, item.answer.text)
-    assert again.fingerprint() == judge.fingerprint() != Judge(ask_quote_again=False).fingerprint()
-
-
-def test_a_judge_is_loaded_by_the_path_of_its_file(tmp_path):
-    made = artefact(demos=2)
-    write_artefact(tmp_path / "judge.json", made)
-    loaded = load_judge(str(tmp_path / "judge.json"))
-    assert loaded.fingerprint() == compiled_judge(made).fingerprint()
-    assert (loaded.name, loaded.demos) == (f"compiled:{made.digest[:12]}", 2)
-
-
-def test_an_assistant_is_not_loaded_as_a_judge(tmp_path):
-    write_artefact(tmp_path / "assistant.json", assistants.artefact())
-    with pytest.raises(UsageError, match="a compiled assistant, where a judge is asked for"):
-        load_judge(tmp_path / "assistant.json")
+    assert (again.name, again.demos) == (f"compiled:{made.digest[:12]}", 3)
+    alone = compiled_judge(made, ask_quote_again=False)
+    assert alone.fingerprint() == judge.fingerprint() != Judge(ask_quote_again=False).fingerprint()
 
 
 def test_a_compiled_judge_is_named_by_what_decides_its_verdicts_and_not_by_its_card():
-    plain = artefact()
-    named = compiled_judge(plain).name
-    assert named == f"compiled:{plain.digest[:12]}"
+    named = compiled_judge(artefact()).name
     assert compiled_judge(artefact(EMERGENT=0.1)).name == named
     others = (artefact(votes=2), artefact(cuts=(0.5, 1.25)), artefact(demos=2))
     assert len({named, *(compiled_judge(other).name for other in others)}) == 4
@@ -71,12 +60,6 @@ def test_a_demo_keeps_fields_of_the_signature_only():
     assert set(kept) == set(GradeResponse.fields)
 
 
-def test_the_signature_hash_is_frozen_and_leaves_the_instruction_out():
-    """It is part of the file format: where it changes on purpose, every compiled judge is refused."""
-    assert signature_hash(GradeResponse) == FROZEN_SIGNATURE
-    assert signature_hash(GradeResponse.with_instructions("Else.")) == FROZEN_SIGNATURE
-
-
 @pytest.mark.parametrize(
     "changed",
     [
@@ -88,17 +71,23 @@ def test_the_signature_hash_is_frozen_and_leaves_the_instruction_out():
     ],
     ids=["description", "type", "one more", "one less", "order"],
 )
-def test_another_signature_has_another_hash(changed):
-    assert signature_hash(changed) != signature_hash(GradeResponse)
-
-
-def test_what_cannot_be_written_is_a_sentence(tmp_path):
-    (tmp_path / "file").write_text("x", encoding="utf-8")
-    with pytest.raises(UsageError, match="cannot be written"):
-        write_artefact(tmp_path / "file" / "judge.json", artefact())
+def test_the_signature_hash_is_frozen_and_leaves_the_instruction_out(changed):
+    """It is part of the file format: where it changes on purpose, every compiled judge is refused."""
+    assert signature_hash(GradeResponse) == signature_hash(GradeResponse.with_instructions("Else.")) == FROZEN_SIGNATURE
+    assert signature_hash(changed) != FROZEN_SIGNATURE
 
 
 # What is refused
+
+
+@pytest.mark.parametrize("name", ["missing.json", "folder"])
+def test_a_file_that_cannot_be_read_or_written_is_refused(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_artefact(tmp_path / name)
+    with pytest.raises(UsageError, match="cannot be written"):
+        write_artefact(tmp_path / "file" / name, artefact())
 
 
 def test_a_pickle_is_not_loaded(tmp_path):
@@ -118,11 +107,141 @@ class Trap:
         return os.mkdir, (self.path,)
 
 
-@pytest.mark.parametrize("name", ["missing.json", "folder"])
-def test_a_file_that_is_not_there_is_refused(tmp_path, name):
-    (tmp_path / "folder").mkdir()
-    with pytest.raises(UsageError, match="cannot be read"):
-        read_artefact(tmp_path / name)
+MADE = {"judge": artefact(votes=3, cuts=(0.5, 1.5)), "assistant": assistants.artefact()}
+READ = {"judge": load_judge, "assistant": load_assistant}
+PREDICTORS = {"judge": "grade", "assistant": "reply"}
+BOTH = pytest.mark.parametrize("program", MADE)
+NOT_FINITE = pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+MISSING: Any = object()
+
+
+def refused(folder, program: str, contents: Any) -> str:
+    """The sentence with which a file of a program with these contents is refused."""
+    file = folder / f"{program}.json"
+    file.write_bytes(contents if isinstance(contents, bytes) else json.dumps(contents).encode())
+    with pytest.raises(UsageError) as caught:
+        READ[program](file)
+    said = str(caught.value)
+    assert said.startswith(f"{file}: ")
+    assert "\n" not in said
+    return said
+
+
+def content(program: str, path: str = "", value: Any = None) -> Any:
+    """The content of a file, with another value, or none, at a path; a star in it is the program's predictor."""
+    whole = here = json.loads(MADE[program].model_dump_json())
+    *above, name = (PREDICTORS[program] if part == "*" else part for part in path.split("."))
+    for part in above:
+        here = here[int(part)] if part.isdecimal() else here[part]
+    if value is MISSING:
+        del here[name]
+    elif name:
+        here[int(name) if isinstance(here, list) else name] = value
+    return whole
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "states.*.",
+        "states.*.signature.",
+        "states.*.signature.fields.0.",
+        "card.",
+        "card.rows.0.",
+        "card.target.before.",
+    ],
+)
+def test_a_key_that_we_do_not_know_is_refused_naming_it(tmp_path, program, path):
+    said = refused(tmp_path, program, content(program, f"{path}forward", "x"))
+    assert "not a compiled program of ours" in said
+    assert f"{path}forward".replace("*", PREDICTORS[program]) in said
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "path", ["states.*.demos", "states.*.signature", "signature", "card", "card.target", "program", "role"]
+)
+def test_a_key_that_is_missing_is_refused_naming_it(tmp_path, program, path):
+    assert path.replace("*", PREDICTORS[program]) in refused(tmp_path, program, content(program, path, MISSING))
+
+
+DEMO = "states.*.demos.0"
+LOWER = {"partial": 0.5, "full": 1.5}
+
+
+@pytest.mark.parametrize(
+    ("program", "path", "value", "told"),
+    [
+        *((program, "signature", "0" * 64, "compiled for other signatures") for program in MADE),
+        *((program, "format", 3, "format") for program in MADE),
+        *(
+            (program, "states.*.lm", lm, f"states.{PREDICTORS[program]}.lm")
+            for program in MADE
+            for lm in ({"model": "openai/other"}, "openai/other", {})
+        ),
+        *(("judge", f"states.grade.{name}", [{"x": 1}], f"states.grade.{name}") for name in ("traces", "train")),
+        *(
+            (program, f"{DEMO}.{name}", "x", f"a demo has a field that is not the program's: {name!r}")
+            for program, names in (
+                ("judge", ["label"]),
+                ("assistant", ["key", "rubric", "reasoning", "forward", "demos"]),
+            )
+            for name in names
+        ),
+        ("judge", "role", "assistant", "where a judge is asked for"),
+        ("judge", "program", "Else", "a compiled Else"),
+        ("judge", "benchmark", "probe", "probe"),
+        ("judge", "votes", 0, "votes"),
+        ("judge", "cuts.EMERGENT.forward", "x", "cuts.EMERGENT.forward"),
+        ("judge", "cuts.EMERGENT.full", 3, "cuts.EMERGENT.full"),
+        ("judge", "cuts.EMERGENT.partial", float("nan"), "cuts.EMERGENT.partial"),
+        ("judge", "cuts.EMERGENT", {"partial": 1.5, "full": 0.5}, "cuts.EMERGENT"),
+        ("judge", "cuts", {"LATER": LOWER}, "cuts.LATER"),
+        ("assistant", "role", "teacher", "role"),
+        ("assistant", "benchmark", "nobody's", "nobody's"),
+        ("assistant", "card", {}, "card"),
+        # A demo that no conversation can be made of, before it is used and not in the middle of a run.
+        ("assistant", f"{DEMO}.history", "no turns", "'history' of a demo: Input"),
+        ("assistant", f"{DEMO}.history", [{"user": "x"}], "'history' of a demo: field '0.assistant': Field"),
+        ("assistant", f"{DEMO}.history", None, "'history' of a demo: Input"),
+        *(
+            ("assistant", f"{DEMO}.{name}", MISSING, f"lacks the field {name!r}")
+            for name in ("history", "user_message")
+        ),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused_naming_it(tmp_path, program, path, value, told):
+    assert told in refused(tmp_path, program, content(program, path, value))
+
+
+@NOT_FINITE
+@pytest.mark.parametrize(
+    "path", ["usage_before.usd", "usage_after.usd", "fold_scores.0", "target.p", "target.low98", "rows.2.after.value"]
+)
+def test_a_number_that_is_not_finite_is_refused_naming_it(tmp_path, path, number):
+    said = refused(tmp_path, "judge", content("judge", f"card.{path}", number))
+    assert f"card.{path}': " in said
+    assert "finite" in said
+    assert "Value error" not in said
+
+
+@NOT_FINITE
+def test_a_parameter_that_is_not_finite_is_refused_saying_where_it_stands(tmp_path, number):
+    """Parameters have names of a provider's own, and no model of ours."""
+    spoilt = content("judge", "card.provenance.models.judge.decoding.temperature", number)
+    column = json.dumps(spoilt).index(json.dumps(number)) + 1
+    said = refused(tmp_path, "judge", spoilt)
+    assert "not a compiled program of ours: a number that is not finite: " in said
+    assert int(said.partition(" at line 1 column ")[2]) in {column, column + 1}  # of the second sign behind a minus
+
+
+@BOTH
+def test_a_file_that_is_none_of_ours_is_refused(tmp_path, program):
+    whole = json.dumps(content(program)).encode()
+    for contents in (b"", b"{}", b"[]", b"null", whole[:-20], b"\xff\xfe" + whole, pickle.dumps({"lm": None})):
+        assert "not a compiled program of ours" in refused(tmp_path, program, contents)
 
 
 # What an answer takes

@@ -55,11 +55,8 @@ def test_the_messages_are_a_system_message_and_the_fields_in_order():
         "then `grade` (must be formatted as a valid Python Literal['PASS', 'PARTIAL', 'FAIL'])."
     )
 
-
-def test_a_note_is_the_last_line():
-    plain, noted = messages(), messages(note="Answer with JSON.")
-    assert noted[-1]["content"] == f"{plain[-1]['content']}\n\nAnswer with JSON."
-    assert noted[:-1] == plain[:-1]
+    noted = messages("one\ntwo", note="Answer with JSON.")
+    assert noted == [system, {"role": "user", "content": f"{user['content']}\n\nAnswer with JSON."}]
 
 
 @NO_DEADLINE
@@ -73,11 +70,6 @@ def test_every_line_of_a_response_is_marked(text):
     _, fenced, _ = request(text)
     assert fenced.split("\n") == fenced.splitlines()
     assert all(line.startswith("|") for line in fenced.splitlines())
-
-
-@NO_DEADLINE
-@given(TEXTS)
-def test_what_stands_behind_the_marks_is_the_text_line_by_line(text):
     assert [line.removeprefix("| ") for line in fence(text).split("\n")] == (text.splitlines() or [""])
 
 
@@ -105,13 +97,9 @@ MARKER = (
 
 
 def test_markers_of_dspys_custom_types_are_text():
-    marked = {
-        **inputs(MARKER, [Turn(user=MARKER, assistant=None)]),
-        "reasoning": MARKER,
-        "evidence": [],
-        "grade": "FAIL",
-    }
-    for message in messages(MARKER, demos=[marked], turns=[Turn(user=MARKER, assistant=None)]):
+    turns = [Turn(user=MARKER, assistant=None)]
+    marked = {**inputs(MARKER, turns), "reasoning": MARKER, "evidence": [], "grade": "FAIL"}
+    for message in messages(MARKER, demos=[marked], turns=turns):
         assert isinstance(message["content"], str)
     assert f"| {MARKER}" in messages(MARKER)[-1]["content"]
 
@@ -122,12 +110,8 @@ def test_a_demo_is_an_exchange_before_the_question_fenced_alike():
     assert [message["role"] for message in (system, asked, answered)] == ["system", "user", "assistant"]
     assert asked["content"].endswith("[[ ## response ## ]]\n| one\n| two")
     assert json.loads(answered["content"]) == {"reasoning": "r", "evidence": ["one"], "grade": "PARTIAL"}
-
-
-def test_a_loaded_demo_says_what_a_fresh_one_says():
-    fresh = {**inputs("one\ntwo"), "reasoning": "r", "evidence": ["one"], "grade": "PARTIAL"}
-    loaded = {**fresh, "conversation": [turn.model_dump() for turn in TURNS], "rubric": RUBRIC.model_dump(mode="json")}
-    assert messages(demos=[loaded]) == messages(demos=[fresh])
+    loaded = {**shown, "conversation": [turn.model_dump() for turn in TURNS], "rubric": RUBRIC.model_dump(mode="json")}
+    assert messages(demos=[loaded]) == messages(demos=[shown])
 
 
 def test_every_field_that_is_named_is_fenced():
@@ -192,7 +176,6 @@ REFUSED = {
     "blanks": " \n",
     "prose": "I would say that it passes.",
     "a bare grade": "PASS",
-    "another type": "null",
     "a list": '["r", ["e"], "PASS"]',
     "fields of DSPy's chat format": "[[ ## reasoning ## ]]\nr\n\n[[ ## evidence ## ]]\n[]\n\n[[ ## grade ## ]]\nPASS",
     "cut": GOOD[:-3],
@@ -201,29 +184,21 @@ REFUSED = {
     "two verdicts in a list": f"[{GOOD}, {GOOD}]",
     "a part of a second verdict": f'{GOOD} {{"grade": "FAIL"}}',
     "the grade twice": '{"reasoning": "r", "evidence": [], "grade": "PASS", "grade": "FAIL"}',
-    "the same grade twice": '{"reasoning": "r", "evidence": [], "grade": "PASS", "grade": "PASS"}',
     "the reasoning twice": '{"reasoning": "r", "reasoning": "s", "evidence": [], "grade": "PASS"}',
     "a key twice further down": '{"reasoning": "r", "evidence": [], "grade": "PASS", "x": {"a": 1, "a": 2}}',
     "inside another object": f'{{"verdict": {GOOD}}}',
     "a second verdict after a thought": f"<think>so</think>{GOOD}<think>no</think>{written(grade='FAIL')}",
     "unknown grade": written(grade="MAYBE"),
     "grade with an ornament": written(grade="**PASS**"),
-    "two grades in one": written(grade="PASS or PARTIAL"),
     "no grade": written(grade=None),
-    "grade in a list": written(grade=["PASS"]),
     "grade as a number": written(grade=1),
     "grade missing": '{"reasoning": "r", "evidence": []}',
     "evidence missing": '{"reasoning": "r", "grade": "PASS"}',
     "reasoning missing": '{"evidence": [], "grade": "PASS"}',
     "names in another case": '{"Reasoning": "r", "Evidence": [], "Grade": "PASS"}',
     "no reasoning": written(reasoning=None),
-    "reasoning as a list": written(reasoning=["r"]),
     "evidence of numbers": written(evidence=[1]),
-    "evidence of null": written(evidence=[None]),
-    "evidence of lists": written(evidence=[["e"]]),
     "evidence as a number": written(evidence=5),
-    "evidence as zero": written(evidence=0),
-    "evidence as a truth value": written(evidence=True),
     "evidence as an object": written(evidence={"quote": "e"}),
     "deep nesting of objects": '{"a":' * 100_000,
     "deep nesting of lists": '{"reasoning": ' + "[" * 100_000,
@@ -245,23 +220,7 @@ def test_what_is_not_one_verdict_is_refused(completion):
     assert caught.value.lm_response == completion
 
 
-PIECES = [
-    "{",
-    "}",
-    "[",
-    "]",
-    ",",
-    ":",
-    '"',
-    '"grade"',
-    '"PASS"',
-    '"evidence"',
-    "null",
-    "5",
-    "<think>",
-    "</think>",
-    GOOD,
-]
+PIECES = [*'{}[],:"5', '"grade"', '"PASS"', '"evidence"', "null", "<think>", "</think>", GOOD]
 
 
 @NO_DEADLINE
@@ -271,16 +230,16 @@ def test_any_text_is_read_or_refused(text):
         assert set(read(text)) == {"reasoning", "evidence", "grade"}
 
 
-SAID = [
-    ("", "none found"),
-    (GOOD * 2, "2 found"),
-    ('{"reasoning": "r", "evidence": []}', "the field 'grade' is missing"),
-    ('{"grade": "PASS", "grade": "FAIL"}', "a field is given twice"),
-    (written(grade="MAYBE"), "'PASS', 'PARTIAL' or 'FAIL'"),
-]
-
-
-@pytest.mark.parametrize(("completion", "said"), SAID)
+@pytest.mark.parametrize(
+    ("completion", "said"),
+    [
+        ("", "none found"),
+        (GOOD * 2, "2 found"),
+        ('{"reasoning": "r", "evidence": []}', "the field 'grade' is missing"),
+        ('{"grade": "PASS", "grade": "FAIL"}', "a field is given twice"),
+        (written(grade="MAYBE"), "'PASS', 'PARTIAL' or 'FAIL'"),
+    ],
+)
 def test_a_refusal_says_why(completion, said):
     with pytest.raises(AdapterParseError, match=said):
         read(completion)

@@ -1,7 +1,6 @@
 """What a notebook shows of programs and of their cards."""
 
 import assistants
-import pytest
 import tuning
 from assistants import compiled_assistant
 from attack import ATTACK, VISIBLE, harmless
@@ -11,53 +10,37 @@ from tuning import compiled_judge
 from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge, OfficialJudge
 
 
-def test_the_repr_of_a_program_is_its_name_and_how_many_demos_it_has():
+def test_the_repr_of_a_program_or_card_is_a_line():
     assert repr(Assistant()) == "Assistant('bare', demos=0)"
     assert repr(Assistant("Notice things.")) == "Assistant('prompt', demos=0)"
     assert repr(Judge()) == "Judge('default', demos=0)"
-    artefact = assistants.artefact(demos=2)
+    artefact, judging = assistants.artefact(demos=2), tuning.artefact(demos=3)
     assert repr(compiled_assistant(artefact)) == f"Assistant('compiled:{artefact.digest[:12]}', demos=2)"
-    judging = tuning.artefact(demos=3)
     assert repr(compiled_judge(judging)) == f"Judge('compiled:{judging.digest[:12]}', demos=3)"
+    assert str(artefact.card) == repr(artefact.card) == f"Card({artefact.card.headline!r})"
+    assert str(artefact) == repr(artefact) == f"Artefact('{artefact.digest[:12]}')"
 
 
-def test_a_program_shows_what_it_tells_its_model():
+def test_a_program_shows_what_it_tells_its_model(tmp_path):
     assert "Notice things." in harmless(Assistant("Notice things.")._repr_html_())
     assert "none" in harmless(Assistant()._repr_html_())
     assert harmless(Judge()._repr_html_()).count("\n") > 3
-
-
-def test_the_official_judge_shows_the_official_words(tmp_path):
     with installed(tmp_path):
         judge = OfficialJudge()
         (system, _) = judge.messages(tuning.study().items[0].view, "Good.")
         assert judge.instruction == system["content"]
 
 
-@pytest.mark.parametrize(
-    ("artefact", "lines"),
-    [
-        (tuning.artefact(), [tuning.card().headline, "average", "EMERGENT", "CRITICAL", "RECOVERY"]),
-        (assistants.artefact(), [assistants.card().headline, "unwanted offers"]),
-    ],
-    ids=["judge", "assistant"],
-)
-def test_a_card_shows_what_it_claims_and_its_numbers(artefact, lines):
-    told = harmless(artefact.card._repr_html_()).splitlines()
-    assert [line for line in lines if line not in told] == []
-    assert "embedded stand-in" not in told
-
-
-def test_a_card_of_a_stand_in_says_so():
-    of = tuning.provenance()
-    card = tuning.card().model_copy(update={"provenance": of.model_copy(update={"embedded": True})})
-    assert "embedded stand-in" in harmless(card._repr_html_())
-
-
-def test_the_repr_of_a_card_and_of_its_file_is_a_line():
-    artefact = tuning.artefact()
-    assert str(artefact.card) == repr(artefact.card) == f"Card({artefact.card.headline!r})"
-    assert str(artefact) == repr(artefact) == f"Artefact('{artefact.digest[:12]}')"
+def test_a_card_shows_what_it_claims_and_its_numbers():
+    for card, lines in (
+        (tuning.card(), ["average", "EMERGENT", "CRITICAL", "RECOVERY"]),
+        (assistants.card(), ["unwanted offers"]),
+    ):
+        told = harmless(card._repr_html_()).splitlines()
+        assert {card.headline, *lines} <= {*told}
+        assert "embedded stand-in" not in told
+        of_stand_in = card.model_copy(update={"provenance": card.provenance.model_copy(update={"embedded": True})})
+        assert "embedded stand-in" in harmless(of_stand_in._repr_html_())
 
 
 def test_a_number_of_a_card_has_its_interval_where_it_has_one():

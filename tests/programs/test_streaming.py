@@ -21,9 +21,6 @@ ENGINES = pytest.mark.parametrize("engine", ["auto", "litellm"])
 ASKED = {"history": [], "user_message": "When does the ferry leave?"}
 WHOLE = " The last  boat\n\nleaves at five. \n"
 
-PATIENCE = 60.0
-"""Seconds after which a stream that hangs fails its test."""
-
 opened = partial(asking.opened, role=ASSISTANT)
 
 
@@ -94,77 +91,51 @@ def test_an_answer_of_no_use_is_a_content_error(server, name, backend, answer, r
     assert len(server.sent) == 1
 
 
+async def closed():
+    stream = streamed(Assistant(), **ASKED)
+    assert await anext(stream) == " "
+    await stream.aclose()
+
+
+async def closed_by_another_task():
+    stream = streamed(Assistant(), **ASKED)
+    await asyncio.create_task(anext(stream))
+    await asyncio.create_task(stream.aclose())
+
+
+async def cancelled():
+    async def read(started):
+        async for _ in streamed(Assistant(), **ASKED):
+            started.set()
+
+    reader = asyncio.create_task(read(started := asyncio.Event()))
+    await started.wait()
+    reader.cancel()
+    await asyncio.wait([reader])
+    assert reader.cancelled()
+
+
+async def dropped():
+    async for _ in streamed(Assistant(), **ASKED):
+        break
+    await asyncio.wait(others())  # the loop closes it
+
+
 @ROUTES
-def test_closing_early_hangs_up_and_leaves_nothing_behind(server, name, backend):
+@pytest.mark.parametrize("ended", [closed, closed_by_another_task, cancelled, dropped])
+def test_a_stream_that_ends_early_hangs_up_and_leaves_nothing_behind(server, name, backend, ended):
     server.script = lambda sent: Answer(WHOLE, broken="silent")
     model = opened(server, name, backend)
 
     async def run():
         with dspy.context(lm=model.lm):
-            stream = streamed(Assistant(), **ASKED)
-            assert await anext(stream) == " "
-            await stream.aclose()
+            await ended()
         left = others()
         await model.aclose()
         return left
 
     assert asyncio.run(run()) == []
     assert server.hung_up.wait(10)
-
-
-@ROUTES
-def test_a_reader_that_is_cancelled_leaves_nothing_behind(server, name, backend):
-    server.script = lambda sent: Answer("The last boat", broken="silent")
-    model = opened(server, name, backend)
-
-    async def read(begun):
-        with dspy.context(lm=model.lm):
-            async for _ in streamed(Assistant(), **ASKED):
-                begun.set()
-
-    async def run():
-        reader = asyncio.create_task(read(begun := asyncio.Event()))
-        await begun.wait()
-        reader.cancel()
-        await asyncio.wait([reader])
-        left = others()
-        await model.aclose()
-        return reader.cancelled(), left
-
-    assert asyncio.run(run()) == (True, [])
-    assert server.hung_up.wait(10)
-
-
-@ROUTES
-def test_a_stream_that_is_dropped_is_closed_by_the_loop(server, name, backend):
-    server.script = lambda sent: Answer("The last boat", broken="silent")
-    model = opened(server, name, backend)
-
-    async def run():
-        with dspy.context(lm=model.lm):
-            async for _ in streamed(Assistant(), **ASKED):
-                break
-        await asyncio.wait(others())
-        await model.aclose()
-
-    asyncio.run(run())
-    assert server.hung_up.wait(10)
-
-
-def test_a_stream_may_be_closed_by_another_task_than_its_reader(server):
-    server.script = lambda sent: Answer("The last boat", broken="silent")
-    model = opened(server)
-
-    async def run():
-        with dspy.context(lm=model.lm):
-            stream = streamed(Assistant(), **ASKED)
-            await asyncio.create_task(anext(stream))
-            await asyncio.create_task(stream.aclose())
-        left = others()
-        await model.aclose()
-        return left
-
-    assert asyncio.run(run()) == []
 
 
 def test_a_stream_that_nobody_reads_asks_nothing(server):
@@ -213,10 +184,17 @@ def test_a_program_whose_model_cannot_stream_gives_its_response_in_one_piece():
 # Without awaiting
 
 
+@pytest.fixture
+def model(server):
+    """Closed afterwards."""
+    opening = opened(server)
+    yield opening
+    wait_for(opening.aclose())
+
+
 @pytest.mark.parametrize("running", [False, True], ids=["no loop", "a loop is running"])
-def test_a_plain_for_reads_a_stream_piece_by_piece(server, running):
+def test_a_plain_for_reads_a_stream_piece_by_piece(server, model, running):
     server.script = lambda sent: Answer(WHOLE)
-    model = opened(server)
 
     def read():
         with dspy.context(lm=model.lm):
@@ -225,32 +203,21 @@ def test_a_plain_for_reads_a_stream_piece_by_piece(server, running):
     async def cell():
         return read()
 
-    try:
-        came = asyncio.run(cell()) if running else read()
-    finally:
-        wait_for(model.aclose())
+    came = asyncio.run(cell()) if running else read()
     assert len(came) > 1
     assert "".join(came) == WHOLE
 
 
-def test_a_plain_reader_that_is_closed_hangs_up(server):
+def test_a_plain_reader_that_is_closed_hangs_up(server, model):
     server.script = lambda sent: Answer(WHOLE, pieces=("Label the boxes",), broken="silent")
-    model = opened(server)
-    try:
-        with dspy.context(lm=model.lm):
-            reading = iter(Assistant().stream(**ASKED))
-            assert next(reading) == "Label the boxes"
-            reading.close()
-        assert server.hung_up.wait(PATIENCE)
-    finally:
-        wait_for(model.aclose())
+    with dspy.context(lm=model.lm):
+        reading = iter(Assistant().stream(**ASKED))
+        assert next(reading) == "Label the boxes"
+        reading.close()
+    assert server.hung_up.wait(60)
 
 
-def test_a_plain_for_raises_what_the_program_raises(server):
+def test_a_plain_for_raises_what_the_program_raises(server, model):
     server.script = lambda sent: Answer("")
-    model = opened(server)
-    try:
-        with dspy.context(lm=model.lm), pytest.raises(ContentError, match="empty"):
-            list(Assistant().stream(**ASKED))
-    finally:
-        wait_for(model.aclose())
+    with dspy.context(lm=model.lm), pytest.raises(ContentError, match="empty"):
+        list(Assistant().stream(**ASKED))

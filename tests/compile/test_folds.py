@@ -1,18 +1,20 @@
-"""How a corpus is dealt into folds for an assistant: by whole personas, balanced by the triggers that are tuned for."""
+"""How items are dealt into folds: by whole units, balanced by those that are tuned for."""
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
-from assistants import DECLARED, KEY, controls_among, corpus, dialogue, few, items_of, of_phases, recipe, token
+from assistants import DECLARED, KEY, corpus, dialogue, few, items_of, of_phases, recipe
 from hypothesis import given
 from hypothesis import strategies as st
 from rows import Row, jsonl
+from tuning import graded, study
 
 from dspy_proact.benchmarks.proactbench.corpus import Corpus
 from dspy_proact.benchmarks.proactbench.types import Phase
-from dspy_proact.compile.folds import balanced_folds
-from dspy_proact.compile.measured import Item
+from dspy_proact.compile.folds import balanced_folds, split
 from dspy_proact.errors import UsageError
 
 
@@ -30,10 +32,7 @@ def of_persona(persona: int, number: int, triggers: dict[int, Phase]) -> Row:
     return made | {"unique_id_eval": f"{KEY}{persona}-{number}", "scenario_id": f"SCENARIO_{number:02d}"}
 
 
-# Probes
-
-
-def test_probes_are_the_triggers_and_then_the_control_turns():
+def test_the_items_of_an_assistant_are_the_triggers_and_then_the_control_turns_by_persona():
     probes = items_of(corpus(2))
     assert [(probe.key, probe.case.stratum) for probe in probes] == [
         (f"{KEY}0__t2", Phase.EMERGENT),
@@ -43,24 +42,23 @@ def test_probes_are_the_triggers_and_then_the_control_turns():
         (f"{KEY}0__t4", "CONTROL"),
         (f"{KEY}1__t4", "CONTROL"),
     ]
-    assert [probe.key for probe in controls_among(probes)] == [f"{KEY}0__t4", f"{KEY}1__t4"]
-    assert [probe.key for probe in of_phases(probes, [Phase.RECOVERY])] == [f"{KEY}0__t6", f"{KEY}1__t6"]
-    assert len({DECLARED.mark(probe.case.view) for probe in probes}) == 2
-
-
-def test_what_is_kept_together_is_the_persona_with_all_its_scenarios():
     rows = [of_persona(persona, number, {2: Phase.RECOVERY}) for persona in range(2) for number in range(2)]
     probes = items_of(read(*rows))
     assert len({probe.group for probe in probes}) == 4
-    assert len({probe.unit for probe in probes}) == 2
-    by_unit = {
-        probe.unit: {token(persona) for persona in range(2) if token(persona) in probe.case.view.conversation[0].user}
-        for probe in probes
-    }
-    assert all(len(words) == 1 for words in by_unit.values())
+    words = {(probe.unit, probe.case.view.conversation[0].user.rpartition(" ")[2]) for probe in probes}
+    assert len({unit for unit, _ in words}) == len(words) == 2
 
 
-# Folds
+def test_the_unit_of_a_graded_answer_is_the_persona_with_what_it_shares_or_else_the_scenario():
+    of = study(8)
+    without = replace(of, items=tuple(each.model_copy(update={"persona": ""}) for each in of.items))
+    assert [each.unit for each in graded(of)] == [each.persona for each in of.items]
+    assert [each.unit for each in graded(without)] == [each.scenario for each in of.items]
+    personas = sorted({each.persona for each in of.items})
+    shared = {persona: f"S{place // 2}" for place, persona in enumerate(personas)}
+    items = (each.model_copy(update={"scenario": shared[each.persona]}) for each in of.items)
+    assert len({each.unit for each in graded(replace(of, items=tuple(items)))}) == len(personas) / 2
+
 
 RECOVERY = (Phase.RECOVERY,)
 TRIGGERS = st.dictionaries(st.integers(1, 7), st.sampled_from(Phase), max_size=4)
@@ -104,7 +102,7 @@ def test_folds_partition_every_turn_by_whole_personas_or_are_refused(drawn, fold
     assert [{probe.key for probe in fold.test} for fold in folds_of(shuffled, phases, how)] == tests
 
 
-def units_in(probes: Sequence[Item]) -> set[str]:
+def units_in(probes: Sequence[Any]) -> set[str]:
     return {probe.unit for probe in probes}
 
 
@@ -126,6 +124,15 @@ def test_personas_without_a_chosen_trigger_are_spread_over_the_folds():
     assert sorted(map(len, others)) == [1, 2]
 
 
+def test_candidates_are_compared_on_units_that_nothing_was_learned_from():
+    items = graded(study(6))
+    for seed in range(5):
+        learn, compare = split(items, seed)
+        assert len(learn) + len(compare) == len(items)
+        assert compare
+        assert not units_in(learn) & units_in(compare)
+
+
 def test_seeds_give_other_folds():
     probes = items_of(few(6))
     assert len({frozenset(units_in(folds_of(probes, RECOVERY, recipe(seed=seed))[0].test)) for seed in range(8)}) > 1
@@ -133,13 +140,8 @@ def test_seeds_give_other_folds():
 
 @pytest.mark.parametrize(("personas", "folds"), [(4, 5), (2, 2), (1, 2), (3, 2)])
 def test_too_few_personas_for_the_folds_are_refused_with_the_ways_out(personas, folds):
-    """Of three personas in two folds, one fold would leave a single one to learn from."""
-    with pytest.raises(UsageError) as caught:
+    """Of three personas in two folds, one fold would leave a single one to learn from; three folds they make."""
+    told = f"{personas} triggers of {personas} independent scenarios cannot make {folds} folds .* --folds"
+    with pytest.raises(UsageError, match=told):
         folds_of(items_of(few(personas)), RECOVERY, recipe(folds=folds))
-    said = str(caught.value)
-    assert f"{personas} triggers of {personas} independent scenarios cannot make {folds} folds" in said
-    assert "--folds" in said
-
-
-def test_three_personas_make_three_folds():
     assert len(folds_of(items_of(few(3)), RECOVERY, recipe(folds=3))) == 3
