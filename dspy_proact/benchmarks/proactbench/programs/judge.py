@@ -165,19 +165,6 @@ def _found(evidence: list[str], response: str) -> bool:
 
 
 _INSTALL = "pip install 'proactbench @ git+https://github.com/boson-ai/ProactBench'"
-_BREAKS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    ImportError,
-    LookupError,
-    OSError,
-    RuntimeError,
-    SyntaxError,
-    TypeError,
-    ValueError,
-)
-"""What somebody else's code may raise."""
 _RESULT = "evaluation_result"
 _FIELDS = {"reasoning": "rationale", "evidence": "evidence", "grade": "score"}
 """Our names of what stands in the official answer."""
@@ -203,8 +190,9 @@ class OfficialJudge(Judge):
         return self._prompt.system_message
 
     def fingerprint(self) -> str:
-        """Hash of what it says to its model, and of the answer schema, which is sent too."""
-        return hashlib.sha256(f"{super().fingerprint()}\n{self._prompt.schema}".encode()).hexdigest()
+        """Hash of what it says to its model, and of the answer schema, which models read too."""
+        schema = json.dumps(self._prompt.schema.model_json_schema())
+        return hashlib.sha256(f"{super().fingerprint()}\n{schema}".encode()).hexdigest()
 
     def _wording(self, note: str = "") -> FencedJSON:
         return self._prompt
@@ -217,16 +205,11 @@ class OfficialPrompt(FencedJSON):
         super().__init__()
         self.system_message = _official("prompts.runtime", "JUDGE_SYSTEM_TEMPLATE")
         self._worded = _official("prompts.runtime", "build_judge_eval_message")
-        self._point, self._schema = _official("types", "TriggerPoint"), _official("types", "JudgeOutput")
+        self._point, self.schema = _official("types", "TriggerPoint"), _official("types", "JudgeOutput")
         if not isinstance(self.system_message, str):
             raise _changed("its system message is no text")
-        if not (isinstance(self._schema, type) and issubclass(self._schema, BaseModel)):
+        if not (isinstance(self.schema, type) and issubclass(self.schema, BaseModel)):
             raise _changed("its answer schema is no pydantic model")
-
-    @property
-    def schema(self) -> str:
-        """The answer schema, as JSON: models read it too."""
-        return json.dumps(self._schema.model_json_schema())
 
     def format(self, signature: type[dspy.Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]) -> list[Any]:
         """The official system and user message."""
@@ -239,7 +222,7 @@ class OfficialPrompt(FencedJSON):
         try:
             point = self._point(turn=len(inputs["conversation"]), evaluation_rubric=criteria)
             message = self._worded(point, history)
-        except _BREAKS as error:
+        except Exception as error:  # of another package, whatever it is
             raise _changed(f"its judge message cannot be built ({type(error).__name__})") from error
         if not isinstance(message, str):
             raise _changed("its judge message is no text")
@@ -258,7 +241,7 @@ class OfficialPrompt(FencedJSON):
     def _prepare_response_format(self, lm: Any, lm_kwargs: dict[str, Any], signature: Any) -> None:
         super()._prepare_response_format(lm, lm_kwargs, signature)
         if isinstance(lm_kwargs.get("response_format"), type):
-            lm_kwargs["response_format"] = self._schema
+            lm_kwargs["response_format"] = self.schema
 
 
 def _official(module: str, name: str) -> Any:
@@ -270,7 +253,7 @@ def _official(module: str, name: str) -> Any:
             wanted = "--judge-prompt official takes its words from the official package, which is not installed"
             raise UsageError(f"{wanted}: {_INSTALL}") from None
         raise _changed(f"it needs {error.name!r}, or has moved it") from error
-    except _BREAKS as error:
+    except Exception as error:  # of another package, whatever it is
         raise _changed(str(error)) from error
 
 
