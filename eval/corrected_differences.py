@@ -49,7 +49,7 @@ def row(cell: Cell) -> str:
     for _ in range(cell.data_sets):
         a, b = simulate_rated_runs(rng, runs, study)
         found = stats.corrected_difference(a, b)
-        judge = stats.paired_difference(a.score, b.score, a.groups).difference
+        judge = stats.paired_difference(a.scores, b.scores, a.groups).difference
         own += (judge.low or 0) <= truth <= (judge.high or 0)
         marked += found.reason is not None
         if found.low is not None and found.high is not None:

@@ -20,6 +20,7 @@ from support.bands import COVERAGE, Banded, of_data_sets
 from support.rated import RatedStudy, RatedWorld, simulate_rated, unlabelled
 
 from dspy_proact import stats
+from dspy_proact.stats.plan import PLAN_SCATTER, plan_frame, planned_half_width, rating_components
 
 JUDGES = {"weak": 0.5, "good": 0.9}
 PHASES = {"0.13": [0.13], "0.33": [0.33], "all": [0.13, 0.33, 0.5]}
@@ -59,9 +60,9 @@ def row(cell: Cell) -> str:
         evenly = unlabelled(simulate_rated(rng, worlds, study, by_label=False))
         alone.append(told(stats.corrected_mean(evenly).corrected, truth)[:2])
         pilot = simulate_rated(rng, worlds, RatedStudy(25, 60 // len(means), 12, 2))
-        of = stats.rating_components(pilot)
-        frame = stats.plan_frame(list(zip(pilot.strata, pilot.labels, strict=True)), pilot.groups, of.means)
-        expected = stats.planned_half_width(frame, of, cell.rated * len(means), cell.raters, study.each)
+        of = rating_components(pilot)
+        frame = plan_frame(list(zip(pilot.strata, pilot.labels, strict=True)), pilot.groups, of.means)
+        expected = planned_half_width(frame, of, cell.rated * len(means), cell.raters, study.each)
         planned.append(2 * expected / corrected[-1][1])
     (covered, _, marked, judge), ratio = np.nanmean(corrected, axis=0), np.nanmedian(planned)
     planned_well = f"{100 * ratio:.1f}{'' if PLANNED[0] <= ratio <= PLANNED[1] else ' OUT'}"
@@ -71,7 +72,7 @@ def row(cell: Cell) -> str:
         f"{cell.judge} | {cell.mean} | {cell.rated} | {cell.raters} | {cell.leniency} | {100 * judge:.0f} | "
         f"{covering} | {100 * marked:.0f} | {100 * width:.1f} | "
         f"{100 * np.nanmean(alone, axis=0)[0]:.1f} | {100 * others:.1f} | {planned_well} | "
-        f"{100 * np.mean(np.abs(np.array(planned) - 1) <= stats.PLAN_SCATTER):.0f}"
+        f"{100 * np.mean(np.abs(np.array(planned) - 1) <= PLAN_SCATTER):.0f}"
     )
 
 

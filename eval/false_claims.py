@@ -28,7 +28,7 @@ from dspy_proact.compile.judge_compile import CutJudge, JudgeCompile
 from dspy_proact.compile.tuning import GradedAnswer
 from dspy_proact.programs import Recipe
 from dspy_proact.runs import Settings
-from dspy_proact.stats import Improvement, Panel, apply_cuts, improvement
+from dspy_proact.stats import Change, Panel, apply_cuts, improvement
 
 LEVELS = (Grade.FAIL, Grade.PARTIAL, Grade.PASS)
 TUNING = ProactBench().tuning(Settings())
@@ -70,7 +70,7 @@ def studied(seed: int, trials: int, count: int) -> Study:
     return Study(shown, rater_kappa(ratings), calls, new, graded(START, new), graded(program, new))
 
 
-def compared(before: Sequence[int], after: Sequence[int], items: Sequence[GradedAnswer]) -> Improvement:
+def compared(before: Sequence[int], after: Sequence[int], items: Sequence[GradedAnswer]) -> Change:
     panel = Panel.of([[each.grade for each in item.grades[""]] for item in items], LEVELS)
     phases, scenarios = [item.case.stratum for item in items], [item.group for item in items]
     return improvement(before, after, panel, phases, scenarios, order=list(Phase)).overall

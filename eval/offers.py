@@ -22,7 +22,7 @@ from dspy_proact.benchmarks.proactbench.types import ControlView
 from dspy_proact.errors import StageError
 from dspy_proact.models import Model
 from dspy_proact.report import coefficient
-from dspy_proact.stats import cluster_mean, human_reference, kappa_estimate, majority
+from dspy_proact.stats import Judged, Panel, cluster_mean, human_reference, kappa_estimate, majority
 
 NAMES = {False: "held back", True: "unwanted"}
 LABELS = list(NAMES)
@@ -71,7 +71,8 @@ def tables(responses: Sequence[SampleResponse], found: Sequence[bool]) -> list[s
     n, scenarios = len(responses), [TURNS[response.case].group for response in responses]
     given = [[RATINGS[response.item, rater] for rater in RATERS] for response in responses]
     most = [bool(majority(words, LABELS[::-1])) for words in given]
-    told = human_reference(given, found, LABELS, scenarios, "none", raters=[RATERS] * n)
+    panel = Panel.of(given, LABELS, [RATERS] * n)
+    told = human_reference(Judged.of(panel, found, LABELS, scenarios), "none")
     same = cluster_mean([float(a == b) for a, b in zip(most, found, strict=True)], scenarios)
     agreements = {
         "a rater, another": (told.one_human, told.exact_one_human),

@@ -32,11 +32,11 @@ def told(
     drawn: SimulatedPanel, groups: list[int], raters: list[list[int]] | None, card: bool
 ) -> Iterator[tuple[str, stats.Estimate]]:
     ratings, judge, worse = drawn.ratings, drawn.judges[0].tolist(), drawn.judges[1].tolist()
-    found = stats.human_reference(ratings, judge, LABELS, groups, raters=raters)
-    yield from [("person", found.one_human), ("judge", found.judge), ("judge - person", found.difference)]
-    yield "alpha", stats.alpha_estimate(ratings, LABELS, "ordinal", groups, raters)
     panel = stats.Panel.of(ratings, LABELS, raters)
     one, soft = (stats.Judged.of(panel, judge, LABELS, groups, ties) for ties in ((1, 2, 0), None))
+    found = stats.human_reference(one)
+    yield from [("person", found.one_human), ("judge", found.judge), ("judge - person", found.difference)]
+    yield "alpha", stats.alpha_estimate(panel, "ordinal", groups)
     yield from [("kappa", one.kappa("none")), ("quadratic", one.kappa("quadratic")), ("AC1", one.ac("none"))]
     yield from [("AC2", one.ac("quadratic")), ("exact", one.exact()), ("recall", one.recall(2))]
     yield from [("judge - people", one.bias([0, 0.5, 1])), ("soft", soft.kappa("quadratic"))]

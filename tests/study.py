@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
 
+from dspy_proact.stats import Estimate
+
 LABELS = ["FAIL", "PARTIAL", "PASS"]
 TIES = ["PARTIAL", "PASS", "FAIL"]
 PHASES = ["EMERGENT", "CRITICAL", "RECOVERY"]
@@ -62,3 +64,8 @@ def study(folder: Path) -> Study:
         ratings=[[row["score"].upper() for row in given[key]] for key in keys],
         raters=[[row["annotator_id"] for row in given[key]] for key in keys],
     )
+
+
+def numbers(estimate: Estimate) -> list[float | None]:
+    """Value and bounds."""
+    return [estimate.value, estimate.low, estimate.high]

@@ -70,16 +70,6 @@ class Participant:
         )
 
 
-@dataclass(frozen=True)
-class Rule(Participant):
-    """A rule in place of a model: it has no decoding parameters."""
-
-    @property
-    def overridden(self) -> tuple[str, ...]:
-        """Always empty."""
-        return ()
-
-
 def program_name(program: Any) -> str:
     """What a program is called in runs: its own name, else that of its class; `default` for a plain one of DSPy."""
     kind = type(program)

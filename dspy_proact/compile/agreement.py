@@ -130,11 +130,11 @@ def fitted_cuts(
             continue
         folds = grouped_folds(of, min(_FOLDS, units), seed)
         place = {item.key: number for number, fold in enumerate(folds) for item in fold.test}
-        kept = keep_cuts(
+        partial, full = keep_cuts(
             [level for _, level in read],
             [soft(item, part) for item in of],
             [item.group for item in of],
             [place[item.key] for item in of],
         )
-        cuts[stratum] = Cuts(partial=kept.cuts[0], full=kept.cuts[1])
+        cuts[stratum] = Cuts(partial=partial, full=full)
     return cuts

@@ -14,12 +14,10 @@ from dspy_proact.programs import CardNumber, CardUsage, Provenance
 from dspy_proact.programs.card import CandidateCard, Card, Row
 from dspy_proact.runs import Nouns
 from dspy_proact.stats import (
+    Change,
     Estimate,
-    Improvement,
     Judged,
-    LengthChange,
     Panel,
-    ScoreChange,
     holm,
     human_reference,
     improvement,
@@ -169,24 +167,22 @@ def _measured_rows(compiling: "AssistantCompile", compiled: Compiled, seed: int)
     return rows
 
 
-def _row(
-    nouns: Nouns, name: str, title: str, change: ScoreChange | Improvement | LengthChange, total: int, **further: Any
-) -> Row:
+def _row(nouns: Nouns, name: str, title: str, change: Change, total: int, **further: Any) -> Row:
     """A row of a change, of so many items that were tested."""
-    if not isinstance(change, LengthChange):
-        further["low98"] = change.low98
-        if change.unread:
-            further["low98_unread"] = change.low98_unread
-    if isinstance(change, ScoreChange) and change.unread:
-        further |= {"least": _number(change.least, nouns), "most": _number(change.most, nouns)}
+    if change.unread:
+        further["low98_unread"] = change.low98_unread
+        further |= {
+            name: each and _number(each, nouns) for name, each in (("least", change.least), ("most", change.most))
+        }
     return Row(
         name=name,
         title=title,
-        count=change.labels if isinstance(change, Improvement) else change.count,
+        count=change.count,
         total=total,
         before=_number(change.before, nouns),
         after=_number(change.after, nouns),
-        difference=_number(change.ratio if isinstance(change, LengthChange) else change.difference, nouns),
+        difference=_number(change.difference, nouns),
+        low98=change.low98,
         **further,
     )
 
@@ -214,7 +210,7 @@ def _shares(compiling: "JudgeCompile", compiled: Compiled, seed: int) -> tuple[b
     nouns, items = compiling.declared.nouns, compiling.items
     parts = {part.name: part for part in compiling.declared.graded_by_people}
 
-    def compared(items: Sequence[GradedAnswer], *part: str) -> ScoreChange:
+    def compared(items: Sequence[GradedAnswer], *part: str) -> Change:
         def agreed(item: GradedAnswer, levels: Any) -> float | None:
             names = part or tuple(item.grades)
             if not all(name in levels for name in names):
@@ -246,7 +242,7 @@ def _kappas(compiling: "JudgeCompile", compiled: Compiled, seed: int) -> tuple[b
     strata = [stratum for stratum in declared.strata if stratum in there]
     gains = improvement(
         *compiled.numbers(items, lambda graded: graded.levels.get(part.name)),
-        Panel.of(*_grades(items, part)),
+        _panel(items, part),
         [item.case.stratum for item in items],
         [item.group for item in items],
         order=strata,
@@ -257,7 +253,7 @@ def _kappas(compiling: "JudgeCompile", compiled: Compiled, seed: int) -> tuple[b
         of = [item for item in items if item.case.stratum == stratum]
         beside = _beside(of, compiled, part, declared.nouns)
         rows.append(
-            _row(declared.nouns, stratum.lower(), stratum, gain, len(of), unit="kappa", p=gain.adjusted, beside=beside)
+            _row(declared.nouns, stratum.lower(), stratum, gain, len(of), unit="kappa", p=gain.p, beside=beside)
         )
     overall = gains.overall
     target = _row(declared.nouns, "average", "average", overall, len(items), unit="kappa", p=overall.p)
@@ -270,10 +266,10 @@ def _beside(items: Sequence[GradedAnswer], compiled: Compiled, part: Part, nouns
     before, after = ([part.levels[level] for level in each] for each in levels)
     consensus, groups = [item.consensus(part) for item in read], [item.group for item in read]
     commonest = [max(part.levels, key=consensus.count)] * len(read)
-    grades, _, raters = _grades(read, part)
-    panel, ties = Panel.of(grades, part.levels, raters), (part.levels[1], part.levels[2], part.levels[0])
-    judges = (Judged.of(panel, judge, part.levels, groups, ties) for judge in (before, after, commonest))
-    first, second, constant = judges
+    panel, ties = _panel(read, part), (part.levels[1], part.levels[2], part.levels[0])
+    first, second, constant = (
+        Judged.of(panel, judge, part.levels, groups, ties) for judge in (before, after, commonest)
+    )
     scores = [0.0, 0.5, 1.0]
     beside = {
         "exact before": first.exact(),
@@ -285,16 +281,16 @@ def _beside(items: Sequence[GradedAnswer], compiled: Compiled, part: Part, nouns
     numbers = {name: _number(each, nouns) for name, each in beside.items()}
     if not read:
         return numbers | dict.fromkeys(("one human", "best attainable"), CardNumber(value=None, reason="no items"))
-    people = human_reference(grades, after, part.levels, groups, raters=raters)
+    people = human_reference(second)
     of_people = {"one human": people.one_human, "best attainable": people.best_attainable}
     return numbers | {name: CardNumber.of(estimate) for name, estimate in of_people.items()}
 
 
-def _grades(items: Sequence[GradedAnswer], part: Part) -> tuple[list[list[str]], Sequence[str], list[list[str]]]:
-    """The grades of each item, their levels, and who gave them."""
+def _panel(items: Sequence[GradedAnswer], part: Part) -> Panel:
+    """The grades of each item, and who gave them."""
     given = [item.grades[part.name] for item in items]
-    grades = [[each.grade for each in of_item] for of_item in given]
-    return grades, part.levels, [[each.rater for each in of_item] for of_item in given]
+    grades, raters = [[each.grade for each in of] for of in given], [[each.rater for each in of] for of in given]
+    return Panel.of(grades, part.levels, raters)
 
 
 def texts_in(value: Any) -> list[str]:

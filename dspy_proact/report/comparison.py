@@ -21,8 +21,6 @@ from dspy_proact.stats import (
     cluster_mean,
     discordant,
     holm,
-    macro_mean,
-    macro_paired_difference,
     paired_difference,
 )
 
@@ -122,7 +120,7 @@ class Differences:
     def macro(self) -> Difference:
         """Every stratum weighted equally."""
         strata = {"strata": [pair.stratum for pair in self.pairs], "order": self.strata}
-        return self.row(self.pairs, partial(macro_mean, **strata), partial(macro_paired_difference, **strata))
+        return self.row(self.pairs, partial(cluster_mean, **strata), partial(paired_difference, **strata))
 
     @cached_property
     def adjusted(self) -> dict[str, tuple[float | None, float | None]]:

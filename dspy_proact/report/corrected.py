@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 
 from dspy_proact.errors import UsageError
@@ -17,7 +18,8 @@ from dspy_proact.report.numbers import bounds, counted, percent, points_of, shar
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import Table, each_reason, front_html, show, table
 from dspy_proact.runs import Nouns, Outcome
-from dspy_proact.stats import CorrectedMean, Estimate, RatedCases, balanced_order, corrected_difference, corrected_mean
+from dspy_proact.stats import CorrectedMean, Estimate, RatedCases, corrected_difference, corrected_mean
+from dspy_proact.stats.plan import balanced_order
 
 GAPS = 0.05
 """Share of the drawn that may lack a rating, since nobody knows why they do."""
@@ -211,12 +213,12 @@ def rated_cases(outcomes: Iterable[Outcome], ratings: PeoplesRatings) -> RatedCa
     ]
     return RatedCases(
         labels=[outcome.label for outcome in told],
-        scores=[outcome.score for outcome in told],
+        scores=np.array([outcome.score for outcome in told], dtype=np.float64),
         groups=[outcome.group for outcome in told],
         strata=[outcome.stratum for outcome in told],
-        of=[place for place, _, _ in given],
+        of=np.array([place for place, _, _ in given], dtype=np.intp),
         raters=[rater for _, rater, _ in given],
-        ratings=[score for _, _, score in given],
+        ratings=np.array([score for _, _, score in given], dtype=np.float64),
     )
 
 

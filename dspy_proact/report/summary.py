@@ -14,7 +14,7 @@ from dspy_proact.report.numbers import counted, percent
 from dspy_proact.report.particulars import Particulars, particulars_of
 from dspy_proact.report.terminal import front_html
 from dspy_proact.runs import CONTROL, Manifest, Measure, Nouns, Outcome, Outcomes, RunFolder, read_run
-from dspy_proact.stats import Estimate, Repeats, cluster_mean, macro_mean, repeats
+from dspy_proact.stats import Estimate, Repeats, cluster_mean, repeats
 
 if TYPE_CHECKING:
     from dspy_proact.report.export import Backend
@@ -172,8 +172,8 @@ class Summary(Outcomes):
         scored = [outcome for outcome in tried if outcome.state == "scored"]
 
         def mean(of: Sequence[Outcome], score: Callable[[Outcome], float]) -> Estimate:
-            scores, groups, strata = [score(o) for o in of], [o.group for o in of], [o.stratum for o in of]
-            return macro_mean(scores, groups, strata, self.strata) if by_stratum else cluster_mean(scores, groups)
+            strata = ([o.stratum for o in of], self.strata) if by_stratum else ()
+            return cluster_mean([score(o) for o in of], [o.group for o in of], *strata)
 
         def passed(outcome: Outcome) -> float:
             return float(outcome.label == self.labels[0])

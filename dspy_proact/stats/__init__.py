@@ -7,12 +7,10 @@ from dspy_proact.stats.agreement import (
     alpha_estimate,
     coincidences,
     disagreements,
-    kappa,
     kappa_estimate,
 )
-from dspy_proact.stats.change import LengthChange, ScoreChange, length_change, score_change
 from dspy_proact.stats.classification import classification_difference, classification_estimate
-from dspy_proact.stats.cluster import SHARE_ITEMS, cluster_mean, macro_mean, part_mean
+from dspy_proact.stats.cluster import SHARE_ITEMS, cluster_mean, part_mean
 from dspy_proact.stats.corrected import (
     FEWEST_RATED,
     CorrectedMean,
@@ -23,36 +21,25 @@ from dspy_proact.stats.corrected import (
 )
 from dspy_proact.stats.cuts import START_CUTS, apply_cuts, keep_cuts
 from dspy_proact.stats.estimate import Estimate, Figure
-from dspy_proact.stats.human_reference import HumanReference, human_reference
-from dspy_proact.stats.improvement import CLAIM_GROUPS, CLAIM_LABELS, Improvement, improvement, smallest_gain
+from dspy_proact.stats.improvement import (
+    CLAIM_GROUPS,
+    CLAIM_LABELS,
+    Change,
+    improvement,
+    length_change,
+    score_change,
+    smallest_gain,
+)
 from dspy_proact.stats.paired import (
     ENOUGH_TO_TELL,
     Discordant,
     Paired,
     discordant,
     holm,
-    macro_paired_difference,
     paired_difference,
     whole_points,
 )
-from dspy_proact.stats.people import AltTest, Standing, alt_test, standings
-from dspy_proact.stats.plan import (
-    PILOT_CASES,
-    PLAN_MOST_EACH,
-    PLAN_RATERS,
-    PLAN_SCATTER,
-    Kind,
-    Plan,
-    PlanFrame,
-    RatingComponents,
-    balanced_counts,
-    balanced_order,
-    best_plan,
-    plan_frame,
-    planned_half_width,
-    plans,
-    rating_components,
-)
+from dspy_proact.stats.people import AltTest, HumanReference, Standing, alt_test, human_reference, standings
 from dspy_proact.stats.ranks import Counted, competition_ranks, rank_ranges
 from dspy_proact.stats.raters import ENOUGH_RATERS, Panel
 from dspy_proact.stats.repeats import Repeats, repeats
@@ -64,40 +51,27 @@ __all__ = [
     "ENOUGH_RATERS",
     "ENOUGH_TO_TELL",
     "FEWEST_RATED",
-    "PILOT_CASES",
-    "PLAN_MOST_EACH",
-    "PLAN_RATERS",
-    "PLAN_SCATTER",
     "SHARE_ITEMS",
     "START_CUTS",
     "AlphaMetric",
     "AltTest",
+    "Change",
     "CorrectedMean",
     "Counted",
     "Discordant",
     "Estimate",
     "Figure",
     "HumanReference",
-    "Improvement",
     "Judged",
-    "Kind",
-    "LengthChange",
     "Paired",
     "Panel",
-    "Plan",
-    "PlanFrame",
     "RatedCases",
-    "RatingComponents",
     "Repeats",
-    "ScoreChange",
     "Standing",
     "Weight",
     "alpha_estimate",
     "alt_test",
     "apply_cuts",
-    "balanced_counts",
-    "balanced_order",
-    "best_plan",
     "classification_difference",
     "classification_estimate",
     "cluster_mean",
@@ -112,20 +86,13 @@ __all__ = [
     "holm",
     "human_reference",
     "improvement",
-    "kappa",
     "kappa_estimate",
     "keep_cuts",
     "length_change",
-    "macro_mean",
-    "macro_paired_difference",
     "majority",
     "paired_difference",
     "part_mean",
-    "plan_frame",
-    "planned_half_width",
-    "plans",
     "rank_ranges",
-    "rating_components",
     "repeats",
     "score_change",
     "smallest_gain",

@@ -9,7 +9,7 @@
   ratings every ordered pair counts 1 / (m - 1), so that each rating counts once. The expected disagreement is that of
   the same ratings paired at random.
 
-1 is perfect agreement, 0 chance, below 0 worse than chance.
+1 is perfect agreement, 0 chance, below 0 worse than chance. Intervals are jackknives over groups.
 """
 
 import math
@@ -36,6 +36,7 @@ EQUAL = "all gradings equal"
 """Why there is no kappa."""
 BOTH = (-2.0, 2.0)
 """Where the difference of two kappas can be."""
+UNPAIRED = "no item with two ratings"
 
 
 def disagreement(labels: int, weight: Weight) -> NDArray[np.float64]:
@@ -44,29 +45,8 @@ def disagreement(labels: int, weight: Weight) -> NDArray[np.float64]:
     return {"none": np.ceil(steps), "linear": steps, "quadratic": steps**2}[weight]
 
 
-def kappa(table: ArrayLike, weight: Weight) -> float | None:
-    """Kappa of a square table of counts, in [-1, 1], higher is better.
-
-    Args:
-        table: Shape (k, k): how often the first gave the row's label and the second the column's, labels in
-            rising order. Counts are at least 0 and need not be whole.
-        weight: How disagreement grows with the distance of the labels.
-
-    Returns:
-        None where it is undefined (0 / 0): no counts, or all in one cell of the diagonal.
-
-    Raises:
-        ValueError: The table is not square, or a count is below 0 or not finite.
-    """
-    counts: NDArray[np.float64] = np.asarray(table, dtype=np.float64)
-    if counts.ndim != 2 or len(set(counts.shape)) != 1 or not np.all((counts >= 0) & np.isfinite(counts)):
-        raise ValueError(f"agreement is of a square table of counts, not of {counts.tolist()!r}")
-    value = float(kappas(counts, weight))
-    return None if math.isnan(value) else value
-
-
 def kappas(tables: NDArray[np.float64], weight: Weight) -> NDArray[np.float64]:
-    """Kappa of each of many tables, shape (..., k, k) to (...); nan where it is undefined."""
+    """Kappa of each of many tables of counts, shape (..., k, k) to (...); nan where it is undefined (0 / 0)."""
     distance = disagreement(tables.shape[-1], weight)
     rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)
     expected = np.sum(distance * rows[..., :, None] * columns[..., None, :], axis=(-1, -2))
@@ -83,9 +63,7 @@ def kappa_estimate(
     groups: Sequence[Hashable],
     weight: Weight = "quadratic",
 ) -> Estimate:
-    """Kappa of two gradings, with its jackknife interval, clipped to [-1, 1].
-
-    Silence and ties are decided as in `Jackknife.of`: all gradings of both equal (0 / 0) is undefined.
+    """Kappa of two gradings, with its interval, clipped to [-1, 1]; silence as in `Jackknife.of`.
 
     Args:
         first: The first grading's labels, one an item.
@@ -97,8 +75,6 @@ def kappa_estimate(
     Raises:
         ValueError: The lengths differ, `labels` repeats one, or a grading is not in `labels`.
     """
-    if not len(first) == len(second) == len(groups):
-        raise ValueError(f"one group and two gradings an item: {len(first)}, {len(second)}, {len(groups)} differ")
     return kappa_of_items(cross_tables(first, second, labels), groups, weight)
 
 
@@ -108,7 +84,7 @@ def kappa_of_items(
     weight: Weight = "quadratic",
     changes: Changes | None = None,
 ) -> Estimate:
-    """Kappa of the sum of one table an item, shape (n, k, k); silence and ties as in `kappa_estimate`."""
+    """Kappa of the sum of one table an item, shape (n, k, k)."""
     return Jackknife.of(tables, groups, partial(kappas, weight=weight), undefined=EQUAL, changes=changes).estimate()
 
 
@@ -130,61 +106,20 @@ def acs(tables: NDArray[np.float64], weight: Weight) -> NDArray[np.float64]:
     return beyond
 
 
-def ac_of_items(
-    tables: NDArray[np.float64], groups: Sequence[Hashable], weight: Weight, changes: Changes | None = None
-) -> Estimate:
-    """AC1 (weight "none") or AC2 of the sum of one table an item, shape (n, k, k), with its jackknife interval.
+def alpha_estimate(panel: Panel, metric: AlphaMetric, groups: Sequence[Hashable]) -> Estimate:
+    """Krippendorff's alpha of ratings, in [-1, 1], higher is better, with its interval.
 
-    The interval is that of -log(1 - AC), carried back: where AC is high it scatters less, so that on its own scale the
-    lower end lay too high (at 20 items AC2 was covered in 88 %). Silence and ties are decided as in `Jackknife.of`;
-    full agreement, of all or without one group: no bounds.
-    """
-    undefined, whole = "fewer than two labels", float(acs(tables.sum(axis=0), weight))
-    # nan where it is undefined.
-    if not whole <= 1 - ROUNDING:
-        return Jackknife.of(
-            tables, groups, partial(acs, weight=weight), undefined=undefined, changes=changes
-        ).estimate()
-
-    def logarithm(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        short = 1 - acs(sums, weight)
-        return -np.log(np.where(short > ROUNDING, short, np.nan))
-
-    logs = Jackknife.of(tables, groups, logarithm, changes=changes).estimate((-np.inf, np.inf))
-    low, high = (None if end is None else 1 - math.exp(-end) for end in (logs.low, logs.high))
-    return Estimate(whole, low, high, logs.reason)
-
-
-def alpha_estimate(
-    ratings: Sequence[Sequence[Hashable]],
-    labels: Sequence[Hashable],
-    metric: AlphaMetric,
-    groups: Sequence[Hashable],
-    raters: Sequence[Sequence[Hashable]] | None = None,
-) -> Estimate:
-    """Krippendorff's alpha of ratings, in [-1, 1], higher is better, with its jackknife interval.
-
-    Items with fewer than two ratings pair with nothing and are left out. Silence and ties are decided as in
-    `Jackknife.of`: all ratings that pair equal (0 / 0) is undefined. From four raters on the interval speaks of raters
-    like them, else of these, and says so.
-
-    Args:
-        ratings: The labels that each item was given, in any order.
-        labels: All labels in rising order, each once, whether they occur or not.
-        metric: How disagreement grows with the distance of the labels.
-        groups: Key of the group of each item.
-        raters: Who gave the ratings, aligned with them; None where that is not known.
+    Items with fewer than two ratings pair with nothing and are left out. Silence as in `Jackknife.of`: all ratings that
+    pair equal (0 / 0) is undefined. `groups` holds the key of the group of each item.
 
     Raises:
-        ValueError: The lengths differ, `labels` repeats one, a rating is not in `labels`, or a person rated an item
-            twice.
+        ValueError: The lengths differ.
     """
-    if len(ratings) != len(groups):
-        raise ValueError(f"one group an item: {len(ratings)} and {len(groups)} differ")
-    panel = Panel.of(ratings, labels, raters)
+    if len(panel.counts) != len(groups):
+        raise ValueError(f"one group an item: {len(panel.counts)} and {len(groups)} differ")
     pairing = panel.counts.sum(axis=1) >= 2
     if not pairing.any():
-        return Estimate(None, reason="no item with two ratings")
+        return Estimate(None, reason=UNPAIRED)
     keys = [key for key, pairs in zip(groups, pairing, strict=True) if pairs]
     tables, changes = panel.where(pairing).parts(lambda counts, _: coincidences(counts))
 
@@ -222,9 +157,8 @@ def disagreements(tables: NDArray[np.float64], metric: AlphaMetric) -> tuple[NDA
 class Judged:
     """A judge's labels beside people's, item by item.
 
-    Items share groups, and their ratings raters: intervals speak of other groups like these, and, from four raters
-    on, of other raters like these; with fewer they carry a warning. One group: no bounds; two to four: a warning.
-    A share of fewer than 30 items carries one, too: its interval was measured to cover up to 99 %.
+    Intervals speak of other groups like these, and, from four raters on, of other raters like these; with fewer they
+    carry a warning. So does a share of fewer than 30 items.
     """
 
     panel: Panel
@@ -262,14 +196,31 @@ class Judged:
         return cls(panel, tally([[label] for label in judge], labels), groups, order)
 
     def kappa(self, weight: Weight) -> Estimate:
-        """Cohen's kappa in [-1, 1]; silence and ties as in `kappa_estimate`."""
+        """Cohen's kappa in [-1, 1]; all gradings equal (0 / 0) is undefined."""
         tables, changes = self.panel.parts(self._tables)
         return kappa_of_items(tables, self.groups, weight, changes)
 
     def ac(self, weight: Weight) -> Estimate:
-        """Gwet's AC1 (weight "none") or AC2, at most 1; silence and ties as in `ac_of_items`."""
+        """Gwet's AC1 (weight "none") or AC2, at most 1; full agreement, of all or without one group, has no bounds.
+
+        The interval is that of -log(1 - AC), carried back: where AC is high it scatters less, so that on its own scale
+        the lower end lay too high (at 20 items AC2 was covered in 88 %).
+        """
         tables, changes = self.panel.parts(self._tables)
-        return ac_of_items(tables, self.groups, weight, changes)
+        whole = float(acs(tables.sum(axis=0), weight))
+        if not whole <= 1 - ROUNDING:  # or nan
+            found = Jackknife.of(
+                tables, self.groups, partial(acs, weight=weight), undefined="fewer than two labels", changes=changes
+            )
+            return found.estimate()
+
+        def logarithm(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+            short = 1 - acs(sums, weight)
+            return -np.log(np.where(short > ROUNDING, short, np.nan))
+
+        logs = Jackknife.of(tables, self.groups, logarithm, changes=changes).estimate((-np.inf, np.inf))
+        low, high = (None if end is None else 1 - math.exp(-end) for end in (logs.low, logs.high))
+        return Estimate(whole, low, high, logs.reason)
 
     def exact(self) -> Estimate:
         """Share of items, or of ratings where people's label is their shares, with the judge's label: in [0, 1]."""
@@ -294,8 +245,7 @@ class Judged:
     def bias(self, scores: ArrayLike) -> Estimate:
         """Mean score of the judge minus that of people, each item weighted equally: above 0 it is the more lenient.
 
-        Args:
-            scores: Of each label, in [0, 1]: shape (k,).
+        `scores` are those of the labels, in [0, 1]: shape (k,).
         """
         worth = np.asarray(scores, dtype=np.float64)
         found, changes = self.panel.parts(

@@ -1,7 +1,6 @@
 """How well what was said fits what is true, where both are yes or no: statistics of a set of cases.
 
-Each is a function of one table of counts, true by row and said by column. An interval leaves out one group at a time,
-for the cases of a group resemble each other.
+Each is a function of one table of counts, true by row and said by column. An interval leaves out one group at a time.
 """
 
 from collections.abc import Hashable, Sequence
@@ -31,12 +30,11 @@ Cases = Sequence[Sequence[tuple[float, float]]]
 def classification(tables: NDArray[np.float64], statistic: Classification) -> NDArray[np.float64]:
     """A statistic of each of many tables of counts, higher is better: kappa in [-1, 1], the others in [0, 1].
 
-    Precision is the share of true among those said to be, recall that of said among the true, F1 their harmonic mean;
-    balanced accuracy is the mean of the recalls of yes and of no, so that 0.5 is chance; kappa is unweighted.
+    F1 is the harmonic mean of precision and recall; balanced accuracy is the mean of the recalls of yes and of no, so
+    that 0.5 is chance; kappa is unweighted.
 
     From shape (..., 2, 2), what is true by row and what was said by column, no before yes, to (...). nan where it is
-    undefined (0 / 0): precision where yes was never said, recall where nothing is true, F1 where both is so, balanced
-    accuracy where yes or no is never true, kappa where all is one and the same.
+    undefined (0 / 0, see `UNDEFINED`).
     """
     right_no, false_yes = tables[..., 0, 0], tables[..., 0, 1]
     missed, right_yes = tables[..., 1, 0], tables[..., 1, 1]
@@ -65,7 +63,7 @@ def classification_estimate(cases: Cases, groups: Sequence[Hashable], statistic:
     """
     bounds = (-1.0 if statistic == "kappa" else 0.0, 1.0)
     of_tables = partial(classification, statistic=statistic)
-    return Jackknife.of(_tables(cases, groups), groups, of_tables, undefined=UNDEFINED[statistic]).estimate(bounds)
+    return Jackknife.of(_tables(cases), groups, of_tables, undefined=UNDEFINED[statistic]).estimate(bounds)
 
 
 def classification_difference(a: Cases, b: Cases, groups: Sequence[Hashable], statistic: Classification) -> Estimate:
@@ -73,17 +71,15 @@ def classification_difference(a: Cases, b: Cases, groups: Sequence[Hashable], st
 
     It is in [-1, 1], of kappa in [-2, 2]; above 0 where b is better. Errors are as in `classification_estimate`.
     """
-    both = np.stack([_tables(a, groups), _tables(b, groups)], axis=1)
+    both = np.stack([_tables(a), _tables(b)], axis=1)
     gained = gain(partial(classification, statistic=statistic))
     reach = 2.0 if statistic == "kappa" else 1.0
     undefined = f"{UNDEFINED[statistic]} in one of both"
     return Jackknife.of(both, groups, gained, undefined=undefined).estimate((-reach, reach))
 
 
-def _tables(cases: Cases, groups: Sequence[Hashable]) -> NDArray[np.float64]:
+def _tables(cases: Cases) -> NDArray[np.float64]:
     """One table a case, which sums to 1: shape (n, 2, 2)."""
-    if len(cases) != len(groups):
-        raise ValueError(f"one group a case: {len(cases)} and {len(groups)} differ")
     tables = np.zeros((len(cases), 2, 2))
     for table, pairs in zip(tables, cases, strict=True):
         if not pairs or not {number for pair in pairs for number in pair} <= {0, 1}:

@@ -1,9 +1,7 @@
 """Means of scores whose cases share groups, with intervals that allow for it.
 
-Cases of one group resemble each other: what was drawn is the group. The standard error and its degrees of freedom are
-those of `spread_of`; from them follows the interval, on the logit scale, where it cannot leave [0, 1].
-
-The estimand is the mean over a population of groups like these.
+The groups are what was drawn: the estimand is the mean over a population of groups like these. Intervals of scores are
+on the logit scale, where they cannot leave [0, 1].
 """
 
 import math
@@ -19,7 +17,7 @@ from dspy_proact.stats.raters import ONE_RATER, RaterVariance
 from dspy_proact.stats.tally import added_up, numbered
 
 ENOUGH_GROUPS = 5
-"""From here on an interval may carry a claim; with fewer it is marked."""
+"""Bounds on fewer groups are marked, and carry no claim."""
 SHARE_ITEMS = 30
 """With fewer rated items the interval of a share of them was measured to cover up to 99 %, and the lower end of that of
 the difference of two kappas is too high (eval/README.md)."""
@@ -32,11 +30,7 @@ Scores = Sequence[float] | NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Table:
-    """Values summed by group and stratum: what every clustered mean is made of.
-
-    The mean of a table is the mean of its strata's means, every stratum weighted equally; with one
-    stratum it is the mean over all cases.
-    """
+    """Values summed by group and stratum: what every clustered mean is made of."""
 
     sums: NDArray[np.float64]
     """Sum of the values of each group in each stratum: shape (G, P)."""
@@ -70,18 +64,18 @@ class Table:
         """How far each group's values in each stratum move the mean of the strata's means: shape (G, P)."""
         return (self.sums - self.counts * self.means) / self.totals / len(self.order)
 
-    @property
-    def empty(self) -> str | None:
-        """The strata without values, by name; None where there are none."""
-        return self._named(lambda held: held == 0)
+    def empty(self, what: str) -> str | None:
+        """That there are none of `what` in some strata, by name; None where there are."""
+        names = self._named(lambda held: held == 0)
+        return names and (f"no {what}" if self.order == ONE_STRATUM else f"no {what} in {names}")
 
     @property
     def lonely(self) -> str | None:
-        """Why no spread can be seen, "one group" and in which strata; None where it can."""
+        """Why no spread can be seen: "one group" and in which strata; None where it can."""
         if self.groups == 1:
             return "one group"
         names = self._named(lambda held: held == 1)
-        return f"one group in {names}" if names else None
+        return names and f"one group in {names}"
 
     @property
     def warning(self) -> str | None:
@@ -89,7 +83,7 @@ class Table:
         if self.groups < ENOUGH_GROUPS:
             return VERY_WIDE
         names = self._named(lambda held: held < ENOUGH_GROUPS)
-        return f"too few groups in {names}: too narrow" if names else None
+        return names and f"too few groups in {names}: too narrow"
 
     def _named(self, chosen: Callable[[int], bool]) -> str | None:
         """The strata of which the number of groups with values is as chosen."""
@@ -117,7 +111,7 @@ def checked_scores(
     strata: Sequence[Hashable] | None = None,
     order: Sequence[Hashable] = ONE_STRATUM,
 ) -> NDArray[np.float64]:
-    """The scores as an array of shape (n,), a group and a known stratum for each; raises as `macro_mean` does."""
+    """The scores as an array of shape (n,); raises as `cluster_mean` does."""
     values = np.asarray(scores, dtype=np.float64)
     strata = ONE_STRATUM * len(groups) if strata is None else strata
     if not values.shape == (len(groups),) == (len(strata),):
@@ -130,53 +124,46 @@ def checked_scores(
     return values
 
 
-def cluster_mean(scores: Scores, groups: Sequence[Hashable], drawn: RaterVariance | None = None) -> Estimate:
-    """Mean of the scores, every case weighted equally.
+def cluster_mean(
+    scores: Scores,
+    groups: Sequence[Hashable],
+    strata: Sequence[Hashable] | None = None,
+    order: Sequence[Hashable] = ONE_STRATUM,
+    *,
+    drawn: RaterVariance | None = None,
+) -> Estimate:
+    """Mean of the scores, every case weighted equally; with strata the mean of their means, each weighted equally.
 
-    Silence and ties are decided as follows. No scores: no value. One group: no bounds. Two to
-    four: bounds with a warning. All scores 0, or all 1: one group counts as one trial, and the
-    bound away from the value is the exact binomial one. Groups that do not differ at another mean:
-    no bounds, for their spread cannot be estimated.
+    No scores, or none in a stratum: no value. One group, in all or in a stratum: no bounds. Two to four: bounds with a
+    warning. All scores 0, or all 1: one group counts as one trial, and the bound away from the value is the exact
+    binomial one. Groups that do not differ at another mean: no bounds.
 
     Args:
         scores: Array of shape (n,), each in [0, 1], higher is better.
-        groups: Key of the group of each score; equal keys mean one group.
-        drawn: What raters add to the variance, where the scores rest on them; None where they do not.
-
-    Returns:
-        The mean in [0, 1], higher is better, with its 95 % interval.
+        groups: Key of the group of each score.
+        strata: Stratum of each score; a group may have scores in several.
+        order: The strata to average over, each once and at least one.
+        drawn: What raters add to the variance, where the scores rest on them.
 
     Raises:
-        ValueError: A score is outside [0, 1], or the lengths differ.
+        ValueError: A score is outside [0, 1], the lengths differ, or `order` does not name every stratum once.
     """
-    if len(scores) == len(groups) == 0:
-        return Estimate(None, reason="no scores")
-    return _mean(tabulate(checked_scores(scores, groups), groups), drawn)
+    table = tabulate(checked_scores(scores, groups, strata, order), groups, strata, order)
+    if empty := table.empty("scores"):
+        return Estimate(None, reason=empty)
+    theta = float(table.means.mean())
+    if table.lonely:
+        return Estimate(theta, reason=table.lonely)
+    if theta in {0, 1}:
+        warning = joined("all grades equal", table.warning, drawn and drawn.warning)
+        return Estimate(theta, *trial_bounds(theta, table.groups), warning)
+    return _bounded(theta, table, ROUNDING, drawn, partial(logit_bounds, theta))
 
 
 def share_of_items(hits: Scores, groups: Sequence[Hashable], drawn: RaterVariance | None) -> Estimate:
     """`cluster_mean` of the parts of items on which judge and people agree; of few items its bounds carry a warning."""
-    share = cluster_mean(hits, groups, drawn)
+    share = cluster_mean(hits, groups, drawn=drawn)
     return share if len(hits) >= SHARE_ITEMS else share.marked(f"fewer than {SHARE_ITEMS} items: very wide")
-
-
-def macro_mean(
-    scores: Scores, groups: Sequence[Hashable], strata: Sequence[Hashable], order: Sequence[Hashable]
-) -> Estimate:
-    """Mean of the strata's means, every stratum weighted equally.
-
-    Silence and ties are decided as in `cluster_mean`, and besides for each stratum, since the shares do
-    not show that one stratum rests on few groups. A stratum without scores: no value. With one
-    group: no bounds. With two to four: bounds with the warning that they are too narrow.
-
-    Arguments are as in `cluster_mean`, besides the stratum of each score (a group may have scores in several) and the
-    order of the strata to average over, each once and at least one.
-
-    Raises:
-        ValueError: A score is outside [0, 1], the lengths differ, a stratum is not in `order`, or
-            `order` is empty or repeats a stratum.
-    """
-    return _mean(tabulate(checked_scores(scores, groups, strata, order), groups, strata, order), None)
 
 
 def part_mean(
@@ -186,15 +173,10 @@ def part_mean(
     bounds: tuple[float, float] = (-math.inf, math.inf),
     drawn: RaterVariance | None = None,
 ) -> Estimate:
-    """Mean of numbers of any range, every case weighted equally; its interval is on the plain scale.
+    """Mean of finite numbers of any range, every case weighted equally; its interval is on the plain scale.
 
-    Silence is decided as in `cluster_mean`; equal numbers have no spread, and so no bounds.
-
-    Args:
-        values: Array of shape (n,), each finite, in a unit of their own.
-        groups: Key of the group of each number.
-        bounds: The least and the greatest value that the mean can have: the interval ends there.
-        drawn: What raters add to the variance, where the numbers rest on them; None where they do not.
+    The interval ends at `bounds`, the least and the greatest that the mean can be. Otherwise as `cluster_mean`, but
+    that equal numbers have no bounds.
 
     Raises:
         ValueError: A number is not finite, or the lengths differ.
@@ -202,26 +184,14 @@ def part_mean(
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.shape != (len(groups),) or not np.isfinite(numbers).all():
         raise ValueError(f"one finite number and group a case: {numbers.tolist()!r} for {len(groups)}")
-    if not len(numbers):
-        return Estimate(None, reason="no scores")
     table = tabulate(numbers, groups)
+    if empty := table.empty("scores"):
+        return Estimate(None, reason=empty)
     mean = float(table.means[0])
     if table.lonely:
         return Estimate(mean, reason=table.lonely)
     least = ROUNDING * max(1.0, float(np.abs(numbers).max()))
     return _bounded(mean, table, least, drawn, partial(plain_bounds, mean, bounds=bounds))
-
-
-def _mean(table: Table, drawn: RaterVariance | None) -> Estimate:
-    if table.empty:
-        return Estimate(None, reason=f"no scores in {table.empty}")
-    theta = float(table.means.mean())
-    if table.lonely:
-        return Estimate(theta, reason=table.lonely)
-    if theta in {0, 1}:
-        warning = joined("all grades equal", table.warning, drawn and drawn.warning)
-        return Estimate(theta, *trial_bounds(theta, table.groups), warning)
-    return _bounded(theta, table, ROUNDING, drawn, partial(logit_bounds, theta))
 
 
 def _bounded(

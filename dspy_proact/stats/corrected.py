@@ -27,7 +27,7 @@ from functools import cached_property
 from itertools import compress
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dspy_proact.stats.cluster import cluster_mean, degrees_of_freedom
 from dspy_proact.stats.estimate import ROUNDING, Estimate, Spread, joined, logit_bounds, plain_bounds, trial_bounds
@@ -49,63 +49,32 @@ _ONE_RATER = "one rater: no interval for other raters"
 
 @dataclass(frozen=True, eq=False)
 class RatedCases:
-    """Cases that a judge scored, with what people gave to a part of them.
-
-    Raises:
-        ValueError: The lengths differ, a score is outside [0, 1], or a rating is of a case that is not there.
-    """
+    """Cases that a judge scored, n of them, with the q ratings that people gave to a part of them."""
 
     labels: Sequence[Hashable]
     """The judge's label of each case: (n,)."""
-    scores: ArrayLike
+    scores: NDArray[np.float64]
     """Its score, in [0, 1], higher is better: shape (n,)."""
     groups: Sequence[Hashable]
     """Key of the group of each case: (n,)."""
     strata: Sequence[Hashable]
     """Stratum of each case: (n,)."""
-    of: ArrayLike
+    of: NDArray[np.intp]
     """Which case each rating is of, counted from 0: shape (q,)."""
     raters: Sequence[Hashable]
     """Who gave it: (q,); nobody rates a case twice."""
-    ratings: ArrayLike
+    ratings: NDArray[np.float64]
     """What was given, in [0, 1], higher is better: shape (q,)."""
-
-    def __post_init__(self):
-        cases, ratings = len(self.labels), len(self.raters)
-        if not np.shape(self.scores) == (len(self.groups),) == (len(self.strata),) == (cases,):
-            raise ValueError(f"one score, group and stratum a label, of which there are {cases}")
-        if not np.shape(self.of) == np.shape(self.ratings) == (ratings,):
-            raise ValueError(f"one case and rater a rating: {np.shape(self.of)}, {ratings}, {np.shape(self.ratings)}")
-        if ratings and not (self.place.min() >= 0 and self.place.max() < cases):
-            raise ValueError(f"ratings are of the {cases} cases, counted from 0")
-        given = np.concatenate([self.score, self.given])
-        if not ((given >= 0) & (given <= 1)).all():
-            raise ValueError("scores and ratings must be in [0, 1]")
-
-    @cached_property
-    def score(self) -> NDArray[np.float64]:
-        """The judge's scores as an array of shape (n,)."""
-        return np.asarray(self.scores, dtype=np.float64)
-
-    @cached_property
-    def place(self) -> NDArray[np.intp]:
-        """The case of each rating as an array of shape (q,)."""
-        return np.asarray(self.of, dtype=np.intp)
-
-    @cached_property
-    def given(self) -> NDArray[np.float64]:
-        """The ratings as an array of shape (q,)."""
-        return np.asarray(self.ratings, dtype=np.float64)
 
     @cached_property
     def times(self) -> NDArray[np.intp]:
         """How many ratings each case has: shape (n,)."""
-        return np.bincount(self.place, minlength=len(self.labels))
+        return np.bincount(self.of, minlength=len(self.labels))
 
     @cached_property
     def means(self) -> NDArray[np.float64]:
         """Mean rating of each case: shape (n,); 0 where it has none."""
-        return np.bincount(self.place, self.given, len(self.labels)) / np.maximum(1, self.times)
+        return np.bincount(self.of, self.ratings, len(self.labels)) / np.maximum(1, self.times)
 
     @property
     def rated(self) -> NDArray[np.bool_]:
@@ -135,15 +104,15 @@ class RatedCases:
     def of_stratum(self, stratum: Hashable) -> "RatedCases":
         """The cases of one stratum with their ratings."""
         kept = np.array([own == stratum for own in self.strata], dtype=np.bool_)
-        ratings, renumbered = kept[self.place], np.cumsum(kept) - 1
+        ratings, renumbered = kept[self.of], np.cumsum(kept) - 1
         return RatedCases(
             labels=list(compress(self.labels, kept)),
-            scores=self.score[kept],
+            scores=self.scores[kept],
             groups=list(compress(self.groups, kept)),
             strata=list(compress(self.strata, kept)),
-            of=renumbered[self.place[ratings]],
+            of=renumbered[self.of[ratings]],
             raters=list(compress(self.raters, ratings)),
-            ratings=self.given[ratings],
+            ratings=self.ratings[ratings],
         )
 
 
@@ -158,9 +127,7 @@ class CorrectedMean:
     groups: int
     """Groups of the rated cases."""
     ratings: int
-    """Of these cases."""
     raters: int
-    """People who gave them."""
     judge: Estimate
     """Mean of the judge's scores, in [0, 1], higher is better."""
     rated_mean: float | None
@@ -173,10 +140,9 @@ class CorrectedMean:
 def corrected_mean(cases: RatedCases) -> CorrectedMean:
     """Estimate what people would have given to all cases, every case weighted equally.
 
-    Silence is decided as follows. No value: fewer than 12 rated cases or 5 groups of them in a stratum, a label of more
-    than a tenth of a stratum with fewer than 2 of them, or 2 or 3 raters. A value without bounds: one rater, or groups
-    that do not differ. Bounds with a warning: fewer than 30 rated cases, or 8 raters. Only 0 or only 1
-    given: as in `cluster_mean`, by the groups of the rated cases.
+    No value where `corrected_refusals` says why. One rater, or groups that do not differ: no bounds. Fewer than 30
+    rated cases, or 8 raters: bounds with a warning. Only 0 or only 1 given: as in `cluster_mean`, by the groups of the
+    rated cases.
 
     Args:
         cases: Of one or several strata; the rated ones were drawn within each stratum by the judge's label alone.
@@ -188,7 +154,7 @@ def corrected_mean(cases: RatedCases) -> CorrectedMean:
         groups=cases.rated_groups,
         ratings=len(cases.raters),
         raters=cases.rater_count,
-        judge=cluster_mean(cases.score, cases.groups),
+        judge=cluster_mean(cases.scores, cases.groups),
         rated_mean=float(rated.mean()) if len(rated) else None,
         corrected=_corrected(cases),
     )
@@ -214,11 +180,8 @@ def _corrected(cases: RatedCases) -> Estimate:
 def corrected_difference(a: RatedCases, b: RatedCases) -> Estimate:
     """Mean that people would have given to b, less that of a: two judged runs on the same cases, each with ratings.
 
-    Groups and raters of one key are the same in both; its interval is on the plain scale. Silence is decided as in
-    `corrected_mean`, of each.
-
-    Returns:
-        In [-1, 1], with its 95 % interval, clipped to [-1, 1].
+    In [-1, 1], its interval on the plain scale. Groups and raters of one key are the same in both. Refused where either
+    is.
 
     Raises:
         ValueError: They are not of the same cases.
@@ -284,23 +247,17 @@ class Correction:
 
     @cached_property
     def spread(self) -> Spread:
-        """Variance and degrees of freedom over groups and raters; over groups alone where there is one rater.
+        """Variance and degrees of freedom over at least two groups and raters; over groups alone of one rater.
 
         The degrees of freedom are the fewer of those of groups and raters, which are few as a rule.
-
-        Raises:
-            ValueError: Cases of fewer than two groups are rated.
         """
-        if len(self.rated) < 2:
-            raise ValueError("the spread over groups takes rated cases in two of them")
         shifts = np.array(list(self.without.values())) - self.value
         counts = np.array(list(self.rated.values()), dtype=np.float64)
         of_groups = (len(shifts) - 1) / len(shifts) * float(np.sum(shifts**2))
         df, raters = degrees_of_freedom(counts / counts.sum()), len(set(self.raters))
         if raters < 2:
             return Spread(of_groups, df)
-        of_raters = rater_term(self.influence, self.raters, self.groups)
-        return Spread(of_groups + of_raters, min(df, raters - 1))
+        return Spread(of_groups + rater_term(self.influence, self.raters, self.groups), min(df, raters - 1))
 
     def minus(self, other: "Correction") -> "Correction":
         """This estimate less another one; groups and raters of one key are the same in both."""
@@ -319,16 +276,16 @@ def correction(cases: RatedCases) -> Correction:
     """Correct the judge's mean score by the ratings; raises as `cells_of` does."""
     cells, keys = cells_of(cases), list(dict.fromkeys(cases.groups))
     values = np.sum(cells.weights * cells.means, axis=1)
-    place = cases.cell[cases.place]
+    place = cases.cell[cases.of]
     count = cells.rated[0, place]
-    scale = cells.weights[0, place] * np.sqrt(1 + 1 / np.maximum(1, count - 1)) / (count * cases.times[cases.place])
+    scale = cells.weights[0, place] * np.sqrt(1 + 1 / np.maximum(1, count - 1)) / (count * cases.times[cases.of])
     held = np.bincount(numbered(cases.groups)[cases.rated], minlength=len(keys))
     return Correction(
         value=float(values[0]),
         without=dict(zip(keys, values[1:].tolist(), strict=True)),
-        influence=scale * (cases.given - cells.means[0, place]),
+        influence=scale * (cases.ratings - cells.means[0, place]),
         raters=tuple(cases.raters),
-        groups=tuple(cases.groups[case] for case in cases.place),
+        groups=tuple(cases.groups[case] for case in cases.of),
         rated={key: int(number) for key, number in zip(keys, held, strict=True) if number},
     )
 
@@ -346,13 +303,9 @@ class Cells:
 
 
 def cells_of(cases: RatedCases) -> Cells:
-    """The cells of judged cases.
-
-    Raises:
-        ValueError: In a stratum, cases of fewer than two groups are rated.
-    """
+    """The cells of judged cases; raises ValueError where the rated cases of a stratum are of fewer than two groups."""
     group, cell, stratum = numbered(cases.groups), cases.cell, numbered(cases.strata)
-    mask, y, f = cases.rated.astype(np.float64), cases.means, cases.score
+    mask, y, f = cases.rated.astype(np.float64), cases.means, cases.scores
     held = np.unique(np.stack([stratum[cases.rated], group[cases.rated]]), axis=1)[0]
     if np.any(np.bincount(held, minlength=len(cases.order)) < 2):
         raise ValueError("rated cases in two groups are needed, in each stratum")

@@ -17,11 +17,9 @@ ROUNDING = 1e-12
 class Estimate:
     """A number with its 95 % interval, or the reason why there is none.
 
-    Whatever is present is finite. The bounds are both there or both missing, and never without a
-    value; where anything is missing, the reason says why.
-
     Raises:
-        ValueError: One of these promises is broken.
+        ValueError: A number is not finite, one bound is there without the other or without a value, the bounds do not
+            enclose the value, or something is missing without a reason.
     """
 
     value: float | None
@@ -63,9 +61,7 @@ class Figure(Generic[Number]):
     """
 
     value: Number | None
-    """None where nothing could be estimated."""
     reason: str | None = None
-    """Why the value is missing; None where it is there."""
 
     def __post_init__(self):
         if (self.value is None) != bool(self.reason):
@@ -109,38 +105,31 @@ def logit_bounds(theta: float, spread: Spread) -> tuple[float, float]:
 def plain_bounds(
     value: float, spread: Spread, bounds: tuple[float, float], upper: float = UPPER
 ) -> tuple[float, float]:
-    """Value +- t SE, clipped to the least and the greatest that the value can be.
-
-    `upper` is the probability below the upper end, in (0.5, 1).
-    """
+    """Value +- t SE, clipped to `bounds`; `upper` is the probability below the upper end, in (0.5, 1)."""
     reach = t_quantile(upper, spread.df) * spread.error
     return max(bounds[0], value - reach), min(bounds[1], value + reach)
 
 
 def t_quantile(p: float, df: float) -> float:
-    """Quantile of Student's t distribution.
+    """Quantile of Student's t distribution at p, the probability below it.
 
-    Relative error below 1e-8 for p, the probability below it, from 1e-9 to 1 - 1e-9 and any degrees of freedom df
-    from 1 up, whole or not, inf giving the normal quantile; below df = 1 it grows without limit and the error with it.
+    The relative error is below 1e-8 for p from 1e-9 to 1 - 1e-9 and any df from 1 up, whole or not; df = inf gives the
+    normal quantile.
 
     Raises:
         ValueError: p or df is out of its range.
-        ArithmeticError: The quantile's square is too large for a float (df far below 1).
     """
     if not (0 < p < 1 and df > 0):
         raise ValueError(f"t_quantile needs 0 < p < 1 and df > 0, not p={p!r}, df={df!r}")
     tail = min(p, 1 - p)
     z = -NormalDist().inv_cdf(tail)
-    # At df = 1000 the expansion is good to 1e-12 at p = 0.975 and to 1e-8 at p = 1 - 1e-9.
-    return math.copysign(_expanded(z, df) if df > 1000 else _solved(z, tail, df), p - 0.5)
-
-
-def _expanded(z: float, df: float) -> float:
-    """Quantile from the normal quantile `z`, for large `df` (Abramowitz & Stegun 1964, 26.7.5)."""
+    if df <= 1000:
+        return math.copysign(_solved(z, tail, df), p - 0.5)
+    # Abramowitz & Stegun 1964, 26.7.5: at df = 1000 good to 1e-12 at p = 0.975 and to 1e-8 at p = 1 - 1e-9.
     first = (z**3 + z) / 4
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
     third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
-    return z + first / df + second / df**2 + third / df**3
+    return math.copysign(z + first / df + second / df**2 + third / df**3, p - 0.5)
 
 
 def _solved(start: float, tail: float, df: float) -> float:

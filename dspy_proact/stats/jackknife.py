@@ -46,17 +46,16 @@ class Jackknife:
     ) -> "Jackknife":
         """Leave out one group at a time: SE^2 = (n - 1) / n sum (left_out_i - value)^2 (Efron & Tibshirani 1993, 11).
 
-        Silence is decided as follows. No items, or a statistic that is undefined: no value. One group or rater, or a
-        statistic that is undefined without one of them: no bounds, for it rests on that one. The same without any
-        group: no bounds. Bounds that rest on two to four groups, or do not speak of other raters, carry a warning.
+        No items, or an undefined statistic: no value. One group or rater, or a statistic that is undefined without one
+        of them, or that no group changes: no bounds. Bounds that rest on two to four groups, or do not speak of other
+        raters, carry a warning.
 
         Args:
             parts: What each item adds to the sum: shape (n, ...).
-            groups: Key of the group of each item: items of one are not independent, however few groups there are.
+            groups: Key of the group of each item.
             statistic: The numbers of sums of the parts, of shape (B, ...).
             undefined: The reason where the statistic is undefined.
-            changes: What leaving out single ratings does to the sum; None where there are no raters, or they are not
-                known.
+            changes: What leaving out single ratings does to the sum; None where raters do not matter or are not known.
 
         Raises:
             ValueError: The lengths differ.
@@ -67,7 +66,12 @@ class Jackknife:
             return cls(math.nan, None, "no items")
         place = numbered(groups)
         sums = added_up(parts, place)
-        value, *left_out = statistic(np.concatenate([sums.sum(axis=0)[None], _others(sums)])).tolist()
+        # The sum over all groups but each one is added from both sides and not subtracted from the whole, so that what
+        # nobody else adds to is exactly 0.
+        none = np.zeros_like(sums[:1])
+        before = np.concatenate([none, np.cumsum(sums[:-1], axis=0)])
+        after = np.concatenate([np.cumsum(sums[:0:-1], axis=0)[::-1], none])
+        value, *left_out = statistic(np.concatenate([sums.sum(axis=0)[None], before + after])).tolist()
         if math.isnan(value):
             return cls(value, None, undefined)
         count = len(left_out)
@@ -133,14 +137,3 @@ def ratio(sums: NDArray[np.float64]) -> NDArray[np.float64]:
 def gain(statistic: Statistic) -> Statistic:
     """Of two sums at a time, the second's statistic minus the first's; nan where either is undefined."""
     return lambda sums: statistic(sums[:, 1]) - statistic(sums[:, 0])
-
-
-def _others(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum over all groups but each one: shape (groups, ...).
-
-    Added from both sides and not subtracted from the whole, so that what nobody else adds to is exactly 0.
-    """
-    none = np.zeros_like(sums[:1])
-    before = np.concatenate([none, np.cumsum(sums[:-1], axis=0)])
-    after = np.concatenate([np.cumsum(sums[:0:-1], axis=0)[::-1], none])
-    return before + after

@@ -1,10 +1,9 @@
 """Differences of two runs on the same cases, with the group as the unit of chance.
 
-A pair is one case that both runs have a score for. The interval is that of a clustered mean of the
-differences, on the plain scale. The p value is a permutation: were the runs alike, b - a could as well
-have been a - b in any group, so the sign of whole groups is flipped and the studentised mean
-recomputed (Canay, Romano & Shaikh 2017). Flipping single cases would claim a difference that is not
-there far too often, since cases of one group move together.
+The interval is that of a clustered mean of the differences, on the plain scale. The p value is a permutation: were the
+runs alike, b - a could as well have been a - b in any group, so the sign of whole groups is flipped and the studentised
+mean recomputed (Canay, Romano & Shaikh 2017). Flipping single cases would claim a difference that is not there far too
+often, since cases of one group move together.
 """
 
 import math
@@ -59,71 +58,56 @@ class Paired:
     """Likewise with 50 % power: seen as often as not."""
 
 
-def paired_difference(a: Scores, b: Scores, groups: Sequence[Hashable], *, tests: int = 1, seed: int = 0) -> Paired:
-    """Mean difference of two runs on the same cases, every case weighted equally.
+def paired_difference(
+    a: Scores,
+    b: Scores,
+    groups: Sequence[Hashable],
+    strata: Sequence[Hashable] | None = None,
+    order: Sequence[Hashable] = ONE_STRATUM,
+    *,
+    tests: int = 1,
+    seed: int = 0,
+) -> Paired:
+    """Mean difference of two runs on the same cases, or mean of the strata's, as in `cluster_mean`.
 
-    Silence and ties are decided as follows. No pairs: no value. One group: no bounds and no p. Two to
-    four: bounds with a warning. No pair differs, or all groups shift alike: no bounds and nothing detectable, for
-    their spread cannot be estimated; p stands, and is 1 where nothing shifts.
+    No pairs, in all or in a stratum: no value. One group: no bounds and no p, in one stratum alone no bounds. Two to
+    four: bounds with a warning. No pair differs, or all groups shift alike: no bounds and nothing detectable; p stands,
+    and is 1 where nothing shifts. A flip turns all of a group's pairs, in every stratum.
 
     Args:
         a: Scores of the first run, shape (n,), each in [0, 1], higher is better.
         b: Scores of the second run on the same cases, likewise.
         groups: Key of the group of each pair.
+        strata: Stratum of each pair; a group may have pairs in several.
+        order: The strata to average over, each once and at least one.
         tests: Over how many tests p will be adjusted (Holm), which bears on what can be detected and on nothing else.
         seed: Seed of the random flips. Same scores and seed give the same p, in whatever order the pairs come,
             whatever the groups are called, and with a and b exchanged.
 
     Raises:
-        ValueError: A score is outside [0, 1], or the lengths differ.
-    """
-    alone = ONE_STRATUM * len(groups)
-    paired = macro_paired_difference(a, b, groups, alone, ONE_STRATUM, tests=tests, seed=seed)
-    if paired.count:
-        return paired
-    return replace(paired, difference=Estimate(None, reason="no pairs"), reason="no pairs")
-
-
-def macro_paired_difference(
-    a: Scores,
-    b: Scores,
-    groups: Sequence[Hashable],
-    strata: Sequence[Hashable],
-    order: Sequence[Hashable],
-    *,
-    tests: int = 1,
-    seed: int = 0,
-) -> Paired:
-    """Mean of the strata's mean differences, every stratum weighted equally.
-
-    Silence and ties are decided as in `paired_difference`, and besides for each stratum. A stratum without
-    pairs: no value. With one group: no bounds. With two to four: bounds with the warning that they are
-    too narrow. A flip turns all of a group's pairs, in every stratum.
-
-    Arguments are as in `paired_difference`, besides the stratum of each pair (a group may have pairs in several) and
-    the order of the strata to average over, each once and at least one.
-
-    Raises:
-        ValueError: A score is outside [0, 1], the lengths differ, a stratum is not in `order`, or
-            `order` is empty or repeats a stratum.
+        ValueError: A score is outside [0, 1], the lengths differ, or `order` does not name every stratum once.
     """
     first, second = (checked_scores(scores, groups, strata, order) for scores in (a, b))
     table = tabulate(second - first, groups, strata, order)
     # What cancels within a group must cancel to 0, or the flips would take rounding for a shift.
     table = replace(table, sums=np.where(np.abs(table.sums) < ROUNDING, 0, table.sums))
-    if table.empty:
-        reason = f"no pairs in {table.empty}"
-        return Paired(len(first), table.groups, Estimate(None, reason=reason), None, reason, None, None)
-    difference = _difference(table, differ=bool(np.any(first != second)))
+    if empty := table.empty("pairs"):
+        return Paired(len(first), table.groups, Estimate(None, reason=empty), None, empty, None, None)
+    mean = float(table.means.mean())
     if table.groups == 1:
-        return Paired(len(first), 1, difference, None, "one group", None, None)
-    few = f"cannot be significant with {table.groups} groups" if table.groups < FEWEST else None
+        return Paired(len(first), 1, Estimate(mean, reason=table.lonely), None, "one group", None, None)
     detectable = None, None
-    if difference.low is not None and table.groups >= ENOUGH_TO_TELL:
-        # Of Holm's levels the strictest, by t.
-        spread = spread_of(table)
-        claimed = t_quantile(1 - LEVEL / (2 * tests), spread.df)
-        detectable = [(claimed + t_quantile(power, spread.df)) * spread.error for power in (POWER, 0.5)]
+    if table.lonely:
+        difference = Estimate(mean, reason=table.lonely)
+    elif (spread := spread_of(table)).error < ROUNDING:
+        difference = Estimate(mean, reason="all groups shift alike" if np.any(first != second) else "no pair differs")
+    else:
+        difference = Estimate(mean, *plain_bounds(mean, spread, (-1.0, 1.0)), table.warning)
+        if table.groups >= ENOUGH_TO_TELL:
+            # Of Holm's levels the strictest, by t.
+            claimed = t_quantile(1 - LEVEL / (2 * tests), spread.df)
+            detectable = [(claimed + t_quantile(power, spread.df)) * spread.error for power in (POWER, 0.5)]
+    few = f"cannot be significant with {table.groups} groups" if table.groups < FEWEST else None
     return Paired(len(first), table.groups, difference, _flip_p(table, seed), few, *detectable)
 
 
@@ -133,17 +117,6 @@ def whole_points(difference: float) -> int:
     It is not known better than that: from one data set to the next it scatters by 15 to 30 %.
     """
     return max(1, math.floor(100 * difference + 0.5))
-
-
-def _difference(table: Table, differ: bool) -> Estimate:
-    """The mean of the differences with its bounds."""
-    mean = float(table.means.mean())
-    if table.lonely:
-        return Estimate(mean, reason=table.lonely)
-    spread = spread_of(table)
-    if spread.error < ROUNDING:
-        return Estimate(mean, reason="all groups shift alike" if differ else "no pair differs")
-    return Estimate(mean, *plain_bounds(mean, spread, (-1.0, 1.0)), table.warning)
 
 
 def _flip_p(table: Table, seed: int) -> float:
@@ -198,20 +171,25 @@ def swap_p(
 ) -> float:
     """Two-sided p value of a statistic's difference, by exchanging before and after within whole groups.
 
+    It is the share of swaps, of all or of random ones and the data, whose difference is at least as far from 0. As in
+    `paired_difference`, it depends on numbers and seed alone.
+
     Args:
         before: What each item adds to the sum that the first statistic is of: shape (n, ...), n at least 1.
         after: Likewise for the second statistic, aligned with `before`.
         groups: Key of the group of each item.
         statistics: The statistic of each of B sums: shape (B, ...) to (B,).
-        seed: Seed of the random swaps. Same numbers and seed give the same p, in whatever order the items come,
-            whatever the groups are called, and with before and after exchanged.
-
-    Returns:
-        The share of swaps whose difference is at least as far from 0, in (0, 1]: of all, or of random ones and the
-        data.
+        seed: Seed of the random swaps.
     """
     sums = added_up(np.stack([before, after], axis=1), numbered(groups))
-    pairs, observed = _canonical(sums.reshape(len(sums), 2, -1))
+    pairs = sums.reshape(len(sums), 2, -1)
+    # Groups are turned so that the first number that differs is larger after than before, and sorted by their numbers:
+    # of the same data the random swaps then see the same, whatever the order and names of groups.
+    apart = (pairs[:, 1] - pairs[:, 0]).round(9)
+    turned = np.take_along_axis(apart, np.argmax(apart != 0, axis=1)[:, None], axis=1)[:, 0] < 0
+    pairs = np.where(turned[:, None, None], pairs[:, ::-1], pairs)
+    place = np.lexsort(pairs.reshape(len(pairs), -1).round(9).T)
+    pairs, observed = pairs[place], turned[place].astype(np.intp)
     shift = pairs[:, 1] - pairs[:, 0]
     # To swap what is equal changes nothing, so that only the other groups need to be gone through.
     moving = np.any(np.abs(shift) > ROUNDING, axis=1)
@@ -225,20 +203,6 @@ def swap_p(
 
     reached = differences(observed[moving][None])
     return permutation_p(differences(chosen) >= reached - TIE, exact)
-
-
-def _canonical(pairs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """The groups turned and sorted by their numbers alone, and which of them were turned: 1, else 0.
-
-    Turned is swapped so that the first number that differs is larger after than before. Of the same data the
-    random swaps then see the same, whatever the order and names of groups, and whichever comes first.
-    """
-    shift = (pairs[:, 1] - pairs[:, 0]).round(9)
-    first = np.take_along_axis(shift, np.argmax(shift != 0, axis=1)[:, None], axis=1)
-    turned = first[:, 0] < 0
-    oriented = np.where(turned[:, None, None], pairs[:, ::-1], pairs)
-    place = np.lexsort(oriented.reshape(len(pairs), -1).round(9).T)
-    return oriented[place], turned[place].astype(np.intp)
 
 
 def _swaps(groups: int, seed: int) -> tuple[NDArray[np.intp], bool]:
@@ -258,13 +222,8 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
     Of m tests the k-th smallest p is multiplied by m - k + 1, and none falls below a smaller one's. All
     that stay at most 0.05 may be claimed together, with at most 5 % chance of any false claim.
-
-    Raises:
-        ValueError: A p value is outside [0, 1].
     """
     tests = [(p, place) for place, p in enumerate(p_values) if p is not None]
-    if not all(0 <= p <= 1 for p, _ in tests):
-        raise ValueError(f"p values must be in [0, 1] or None, not {list(p_values)!r}")
     adjusted: list[float | None] = [None] * len(p_values)
     largest = 0.0
     for done, (p, place) in enumerate(sorted(tests)):
@@ -275,29 +234,19 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 @dataclass(frozen=True)
 class Discordant:
-    """McNemar's table of two runs on the same cases: how many each of them passed.
+    """McNemar's table of two runs on the same cases: how many both passed, either alone, and neither.
 
     A description only. McNemar's test takes cases for independent, which those of one group are
     not; `paired_difference` of the passes is the test.
     """
 
     both: int
-    """Cases that both runs passed."""
     only_a: int
-    """Cases that the first run passed and the second did not."""
     only_b: int
-    """Cases that the second run passed and the first did not."""
     neither: int
-    """Cases that no run passed."""
 
 
 def discordant(a_pass: Sequence[bool], b_pass: Sequence[bool]) -> Discordant:
-    """Count the cases by which of two runs passed them.
-
-    Raises:
-        ValueError: The lengths differ.
-    """
-    if len(a_pass) != len(b_pass):
-        raise ValueError(f"the runs are on the same cases: {len(a_pass)} and {len(b_pass)} differ")
+    """Count the cases by which of two runs passed them; raises ValueError where the lengths differ."""
     counts = Counter((bool(a), bool(b)) for a, b in zip(a_pass, b_pass, strict=True))
     return Discordant(counts[True, True], counts[True, False], counts[False, True], counts[False, False])

@@ -1,25 +1,40 @@
-"""Each person who rated, set against the others and against the judge: standings, and the alternative annotator test.
+"""A judge beside the single people who graded the same items, and these people beside each other.
 
-The test (Calderon, Reichart & Dror 2025) asks whether a judge may stand in for a person. Each person in turn is set
-against the judge: whose grade is nearer to the grades that the others gave the item, by root mean square distance? A
-tie counts for both. The judge wins over a person if the person's share of such items exceeds its own by less than
-epsilon, which is what it is worth not to ask one: by a t test at 5 % for all people together (Benjamini & Yekutieli
-2001). It passes if it wins over at least half of them. The test takes items for independent.
+Of each rating of an item with at least two, the reference is the distribution of the item's other ratings: it does not
+sharpen as ratings are added, as a majority does, so that the number of raters biases nothing.
+
+- The human reference counts that rating, and the judge's grade, against it, each with weight 1 / m. Of an item with c_a
+  ratings of label a, m in all, this comes to c_a (c_b - [a = b]) / (m (m - 1)) in the human table and to c_a / m in the
+  column of the judge's grade.
+- The alternative annotator test (Calderon, Reichart & Dror 2025) asks whether a judge may stand in for a person. Whose
+  grade, the judge's or the person's, is nearer to the others', by root mean square distance? A tie counts for both. The
+  judge wins over a person if the person's share of such items exceeds its own by less than epsilon, which is what it is
+  worth not to ask one: by a t test at 5 % for all people together (Benjamini & Yekutieli 2001). It passes if it wins
+  over at least half of them. The test takes items for independent.
 """
 
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.agreement import kappa_of_items
+from dspy_proact.stats.agreement import BOTH, EQUAL, UNPAIRED, Judged, Weight, coincidences, kappa_of_items, kappas
+from dspy_proact.stats.cluster import SHARE_ITEMS, share_of_items
 from dspy_proact.stats.estimate import ROUNDING, Estimate, Figure, t_quantile
-from dspy_proact.stats.jackknife import Jackknife, ratio
-from dspy_proact.stats.raters import Changes, Panel
-from dspy_proact.stats.tally import tally
+from dspy_proact.stats.jackknife import Jackknife, gain, rater_variance, ratio
+from dspy_proact.stats.raters import Changes
+from dspy_proact.stats.tally import shares
 
+_ITEMS = 100
+"""Levels of the population of `attainable_kappa`, at equal steps of probability: kappa is then good to .001."""
+_NORMAL = NormalDist()
+_LEVELS = np.array([_NORMAL.inv_cdf((place + 0.5) / _ITEMS) for place in range(_ITEMS)])
+_MOST = 0.999
+"""Likeness of two raters beyond which they are taken to agree on every item."""
 ENOUGH_ITEMS = 30
 """With fewer items that others rated too, a person is not tested."""
 TESTED_RATERS = 3
@@ -30,6 +45,149 @@ LEVEL = 0.05
 """Share of false wins among the wins, at most (the false discovery rate)."""
 PASSING = 0.5
 """Share of the people over whom the judge must win."""
+
+
+@dataclass(frozen=True)
+class HumanReference:
+    """A judge beside the people who graded the same items."""
+
+    items: int
+    """Items with at least two ratings; the others say nothing about one person against another."""
+    ratings: int
+    """Ratings of these items."""
+    raters: int | None
+    """Who gave them; None where that is not known."""
+    one_human: Estimate
+    """Kappa of one person against another, in [-1, 1]."""
+    judge: Estimate
+    """Kappa of the judge against one person, in [-1, 1]."""
+    difference: Estimate
+    """Judge minus one human: above 0 where the judge agrees with a person better than another person does."""
+    low98: float | None
+    """Lower end of the 98 % interval of the difference: "better" is claimed only where it is above 0. At 95 % a judge
+    that is exactly one more person was measured to lie above in 4 to 7 % of data sets, at 98 % in 1 to 3."""
+    high98: float | None
+    """Upper end; None where there is none."""
+    best_attainable: Estimate
+    """Kappa of the best judge with three grades against one person, as `attainable_kappa` has it, in [0, 1]; its
+    bounds are those of one human's kappa, carried over."""
+    exact_one_human: Estimate
+    """Share of exactly equal grades of one person and another, in [0, 1]."""
+    exact_judge: Estimate
+    """Share of exactly equal grades of the judge and one person, in [0, 1]."""
+
+
+def human_reference(judged: Judged, weight: Weight = "quadratic") -> HumanReference:
+    """Compare the judge with people by leave-one-out references.
+
+    Intervals of kappas are jackknives that leave out one group at a time; shares of equal grades are clustered means.
+    No item with two ratings: no value. The best attainable kappa is only known for quadratic weights and three labels,
+    and where people agree beyond chance.
+    """
+    shared = judged.panel.counts.sum(axis=1) >= 2
+    keys = [key for key, paired in zip(judged.groups, shared, strict=True) if paired]
+    if not keys:
+        nothing = Estimate(None, reason=UNPAIRED)
+        return HumanReference(0, 0, None, nothing, nothing, nothing, None, None, nothing, nothing, nothing)
+    panel, grades = judged.panel.where(shared), judged.grades[shared]
+
+    def of_items(counts: NDArray[np.float64], at: NDArray[np.intp]) -> NDArray[np.float64]:
+        """The human table and the judge's of each item, reference by row: shape (m, 2, k, k); 0 without two ratings."""
+        ratings = counts.sum(axis=1)[:, None, None]
+        human = coincidences(counts) / np.maximum(ratings, 1)
+        against = counts[:, :, None] * grades[at][:, None, :] / np.maximum(ratings, 1) * (ratings >= 2)
+        return np.stack([human, against], axis=1)
+
+    tables, changes = panel.parts(of_items)
+    of_table, jackknife = partial(kappas, weight=weight), partial(Jackknife.of, undefined=EQUAL, changes=changes)
+    one_human, against_judge = (
+        jackknife(tables, keys, lambda sums, which=which: of_table(sums[:, which])).estimate() for which in (0, 1)
+    )
+
+    def exact(which: int) -> Estimate:
+        def diagonal(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+            of_side = sums[:, which]
+            return ratio(np.stack([np.trace(of_side, axis1=-2, axis2=-1), of_side.sum(axis=(-1, -2))], axis=-1))
+
+        # Rounding must not lift a share of equal grades above 1.
+        equal = np.minimum(np.trace(tables[:, which], axis1=1, axis2=2), 1)
+        return share_of_items(equal, keys, changes and rater_variance(tables.sum(axis=0), diagonal, changes, keys))
+
+    apart = jackknife(tables, keys, gain(of_table))
+    difference, (low98, high98) = apart.estimate(BOTH), apart.claim_bounds(BOTH)
+    if len(keys) < SHARE_ITEMS:
+        difference = difference.marked(f"fewer than {SHARE_ITEMS} items: the interval's lower end is optimistic")
+    return HumanReference(
+        items=len(keys),
+        ratings=int(panel.counts.sum()),
+        raters=panel.people,
+        one_human=one_human,
+        judge=against_judge,
+        difference=difference,
+        low98=low98,
+        high98=high98,
+        best_attainable=_best_attainable(one_human, weight, panel.counts),
+        exact_one_human=exact(0),
+        exact_judge=exact(1),
+    )
+
+
+def _best_attainable(one_human: Estimate, weight: Weight, counts: NDArray[np.float64]) -> Estimate:
+    """What one human's kappa, and its bounds, let the best judge reach; 0 where a bound is not above 0."""
+    if weight != "quadratic" or counts.shape[1] != 3:
+        return Estimate(None, reason="known for quadratic weights and three labels only")
+    if one_human.value is None:
+        return Estimate(None, reason=one_human.reason)
+    if one_human.value <= 0:
+        return Estimate(None, reason="people agree no more than by chance")
+    given = counts.sum(axis=0)
+    low, middle, high = (float(count / given.sum()) for count in given)
+
+    def reached(kappa: float | None) -> float | None:
+        return None if kappa is None else attainable_kappa(kappa, (low, middle, high)) if kappa > 0 else 0.0
+
+    return Estimate(reached(one_human.value), reached(one_human.low), reached(one_human.high), one_human.reason)
+
+
+@lru_cache(maxsize=1024)
+def attainable_kappa(agreement: float, shares: tuple[float, float, float]) -> float:
+    """Quadratic kappa of the best judge against one person, in [agreement, 1].
+
+    A population of items is taken whose raters give each grade as often as these people did and agree as they did: each
+    item has a latent level, which a rater sees with an error of normal size, and cuts. The best judge knows the level,
+    and so each item's expected grade, but has to give one grade: it cuts the levels where its kappa is highest.
+
+    `agreement` is the quadratic kappa of one person against another, in (0, 1]; `shares` how often people give each
+    grade.
+    """
+
+    def agreed(likeness: float) -> float:
+        grades = _grades(likeness, shares)
+        return float(kappas(grades.T @ grades, "quadratic"))
+
+    low, high = 0.0, _MOST
+    if agreed(high) <= agreement:
+        return 1.0
+    for _ in range(16):
+        middle = (low + high) / 2
+        low, high = (middle, high) if agreed(middle) < agreement else (low, middle)
+    # The best of all pairs of cuts.
+    below = np.concatenate([np.zeros((1, 3)), np.cumsum(_grades(high, shares), axis=0)])
+    first, second = np.triu_indices(len(below))
+    columns = [below[first], below[second] - below[first], below[-1] - below[second]]
+    return max(agreement, float(np.nanmax(kappas(np.stack(columns, axis=-1), "quadratic"))))
+
+
+def _grades(likeness: float, shares: tuple[float, float, float]) -> NDArray[np.float64]:
+    """Probability of each grade at each level, where two raters' latent numbers correlate so far: shape (levels, 3)."""
+    tails = [
+        [_NORMAL.cdf((level * likeness**0.5 - cut) / (1 - likeness) ** 0.5) for level in _LEVELS]
+        for cut in (
+            _NORMAL.inv_cdf(1 - min(max(share, 1e-9), 1 - 1e-9)) for share in (shares[1] + shares[2], shares[2])
+        )
+    ]
+    above = np.array([np.ones(_ITEMS), *tails, np.zeros(_ITEMS)])
+    return (above[:-1] - above[1:]).T / _ITEMS
 
 
 @dataclass(frozen=True)
@@ -47,19 +205,26 @@ class Standing:
     """Quadratic kappa against the judge, in [-1, 1]."""
 
 
-@dataclass(frozen=True)
-class Advantage:
-    """The judge against one person."""
+def standings(judged: Judged) -> list[Standing]:
+    """Compare each person, in the order in which they first appear, with the others and with the judge.
 
-    rater: Hashable
-    items: int
-    """Items that the person and somebody else rated."""
-    advantage: float
-    """Share of them at which the judge is at least as near to the others as the person, in [0, 1]."""
-    ties: float
-    """Share of them at which both are equally near, in [0, 1]: these are part of the advantage."""
-    won: bool | None
-    """Whether the judge wins over the person; None where that was not tested."""
+    Intervals leave out one group at a time, and speak of each person among these others. The raters must be known.
+    """
+    panel, judge = judged.panel, judged.grades[judged.panel.items]
+
+    def kappa(reference: NDArray[np.float64], chosen: NDArray[np.bool_]) -> Estimate:
+        if not chosen.any():
+            return Estimate(None, reason="no item that others rated too")
+        tables = reference[chosen][:, :, None] * panel.own[chosen][:, None, :]
+        return kappa_of_items(tables, [judged.groups[place] for place in panel.items[chosen]])
+
+    found: list[Standing] = []
+    for number, rater in enumerate(panel.names):
+        mine = panel.raters == number
+        shared = mine & panel.others.any(axis=1)
+        against_others, against_judge = kappa(shares(panel.others), shared), kappa(judge, mine)
+        found.append(Standing(rater, int(mine.sum()), int(shared.sum()), against_others, against_judge))
+    return found
 
 
 @dataclass(frozen=True)
@@ -71,163 +236,74 @@ class AltTest:
     passed: bool | None
     """Whether the winning rate is at least 0.5; None where there is no test."""
     advantage: Estimate
-    """Mean advantage over people with at least 5 shared items, in [0, 1]. Ties count for the judge: one that is no
-    better than a person has far more than 0.5."""
+    """Share of items at which the judge is at least as near to the others as the person, in [0, 1]: mean over people
+    with at least 5 shared items. Ties count for the judge: one no better than a person has far more than 0.5."""
     ties: Estimate
     """The part of it that is ties, in [0, 1]."""
-    raters: tuple[Advantage, ...]
-    """Those people, in the order in which they first appear."""
 
 
-def standings(
-    ratings: Sequence[Sequence[Hashable]],
-    raters: Sequence[Sequence[Hashable]],
-    judge: Sequence[Hashable],
-    labels: Sequence[Hashable],
-    groups: Sequence[Hashable],
-) -> list[Standing]:
-    """Compare each person, in the order in which they first appear, with the others and with the judge.
-
-    Arguments and errors are as in `alt_test`. Intervals leave out one group at a time, and speak of each
-    person among these others. Silence and ties are decided as in `kappa_estimate`; no shared items: no value.
-    """
-    rated = _Rated.of(ratings, raters, judge, labels, groups)
-
-    def kappa(reference: NDArray[np.float64], chosen: NDArray[np.bool_]) -> Estimate:
-        if not chosen.any():
-            return Estimate(None, reason="no item that others rated too")
-        tables = reference[chosen][:, :, None] * rated.own[chosen][:, None, :]
-        return kappa_of_items(tables, [groups[place] for place in rated.items[chosen]])
-
-    others = rated.others / np.maximum(rated.others.sum(axis=1, keepdims=True), 1)
-    found: list[Standing] = []
-    for number, rater in enumerate(rated.people):
-        mine = rated.raters == number
-        shared = mine & rated.shared
-        against_others, against_judge = kappa(others, shared), kappa(rated.judge, mine)
-        found.append(Standing(rater, int(mine.sum()), int(shared.sum()), against_others, against_judge))
-    return found
-
-
-def alt_test(
-    ratings: Sequence[Sequence[Hashable]],
-    raters: Sequence[Sequence[Hashable]],
-    judge: Sequence[Hashable],
-    labels: Sequence[Hashable],
-    groups: Sequence[Hashable],
-    *,
-    epsilon: float,
-) -> AltTest:
-    """Test the judge against each person who shares at least 30 items with others.
+def alt_test(judged: Judged, *, epsilon: float) -> AltTest:
+    """Test the judge against each person who shares at least 30 items with others. The raters must be known.
 
     Fewer than three such people: no test, with the reason; the advantage is given all the same, with a jackknife
     interval that leaves out one group at a time, and speaks of other people like these from four on, else of these
     alone; whom a group or a person leaves without items is not in the mean. Nobody with five shared items: no
     advantage. Where a person's wins do not vary, the judge wins if they are below epsilon.
 
-    Args:
-        ratings: The labels that people gave each item.
-        raters: Who gave them, aligned with `ratings`.
-        judge: The judge's label, one an item.
-        labels: All labels in rising order, each once: distances are steps.
-        groups: Key of the group of each item.
-        epsilon: By how much a person may be better and yet lose, in [0, 1): 0.2 for experts, 0.15 for skilled
-            people, 0.1 for a crowd.
-
-    Raises:
-        ValueError: The lengths differ, a person rated an item twice, `labels` repeats one, a grading is not in
-            `labels`, or epsilon is outside [0, 1).
+    `epsilon` is by how much a person may be better and yet lose, in [0, 1): 0.2 for experts, 0.15 for skilled people,
+    0.1 for a crowd. Distances are steps between labels.
     """
-    if not 0 <= epsilon < 1:
-        raise ValueError(f"epsilon is in [0, 1), not {epsilon!r}")
-    rated = _Rated.of(ratings, raters, judge, labels, groups)
-    nearer = np.zeros((2, len(rated.items)), dtype=bool)
-    nearer[:, rated.shared] = _nearer(rated.judge[rated.shared], rated.own[rated.shared], rated.others[rated.shared])
+    panel, raters = judged.panel, judged.panel.raters
+    assert raters is not None, "raters are known"
+    shared, nearer = panel.others.any(axis=1), _nearer(judged.grades[panel.items], panel.own, panel.others)
     duels = {
-        number: nearer[:, rated.shared & (rated.raters == number)]
-        for number, count in enumerate(np.bincount(rated.raters[rated.shared], minlength=len(rated.people)))
+        number: nearer[:, shared & (raters == number)]
+        for number, count in enumerate(np.bincount(raters[shared]))
         if count >= FEW_ITEMS
     }
-    tested = {number: duel for number, duel in duels.items() if duel.shape[1] >= ENOUGH_ITEMS}
-    won = dict(zip(tested, _wins([*tested.values()], epsilon), strict=True)) if len(tested) >= TESTED_RATERS else {}
-    refusal = (
-        f"not enough ratings for the alt-test: {len(tested) or 'no'} raters with {ENOUGH_ITEMS} items that others "
-        f"rated too (at least {TESTED_RATERS} needed)"
-    )
-    rate = Figure(sum(won.values()) / len(won)) if won else Figure[float](None, refusal)
+    tested = [duel for duel in duels.values() if duel.shape[1] >= ENOUGH_ITEMS]
+    if len(tested) >= TESTED_RATERS:
+        rate = Figure(sum(_wins(tested, epsilon)) / len(tested))
+    else:
+        rate = Figure[float](
+            None,
+            f"not enough ratings for the alt-test: {len(tested) or 'no'} raters with {ENOUGH_ITEMS} items that others "
+            f"rated too (at least {TESTED_RATERS} needed)",
+        )
     advantage = ties = Estimate(None, reason=f"no rater with {FEW_ITEMS} items that others rated too")
     if duels:
-        advantage, ties = _mean_shares(rated, nearer, [*duels], groups)
-    people = (
-        Advantage(
-            rated.people[number], duel.shape[1], float(duel[0].mean()), float(duel.all(axis=0).mean()), won.get(number)
-        )
-        for number, duel in duels.items()
-    )
-    return AltTest(rate, None if rate.value is None else rate.value >= PASSING, advantage, ties, tuple(people))
-
-
-@dataclass(frozen=True)
-class _Rated:
-    """Ratings, q of them, beside the others' ratings and the judge's grade of the same item."""
-
-    people: list[Hashable]
-    """Who gave them, in the order in which they first appear."""
-    items: NDArray[np.intp]
-    """Place of the item of each: shape (q,)."""
-    raters: NDArray[np.intp]
-    """Place of its rater among the people: shape (q,)."""
-    own: NDArray[np.float64]
-    """1 at its label, else 0: shape (q, k)."""
-    others: NDArray[np.float64]
-    """How many of the item's other ratings gave each label: shape (q, k)."""
-    judge: NDArray[np.float64]
-    """1 at the judge's label of its item, else 0: shape (q, k)."""
-
-    @classmethod
-    def of(
-        cls,
-        ratings: Sequence[Sequence[Hashable]],
-        raters: Sequence[Sequence[Hashable]],
-        judge: Sequence[Hashable],
-        labels: Sequence[Hashable],
-        groups: Sequence[Hashable],
-    ) -> "_Rated":
-        if not len(ratings) == len(raters) == len(judge) == len(groups):
-            raise ValueError("raters, a judge's grade and a group for each item: the lengths differ")
-        panel, grades = Panel.of(ratings, labels, raters), tally([[label] for label in judge], labels)
-        assert panel.raters is not None, "raters are known"
-        people = list(dict.fromkeys(rater for item in raters for rater in item))
-        others = panel.counts[panel.items] - panel.own
-        return cls(people, panel.items, panel.raters, panel.own, others, grades[panel.items])
-
-    @property
-    def shared(self) -> NDArray[np.bool_]:
-        """Whether somebody else rated the item too: shape (q,)."""
-        return self.others.sum(axis=1) > 0
+        advantage, ties = _mean_shares(judged, raters, nearer, [*duels])
+    return AltTest(rate, None if rate.value is None else rate.value >= PASSING, advantage, ties)
 
 
 def _nearer(judge: NDArray[np.float64], own: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether the judge, and whether the person, is at least as near to the others as the other: shape (2, m)."""
-    levels = np.arange(others.shape[1], dtype=np.float64)
+    """Whether the judge, and whether the person, is at least as near to the others as the other: shape (2, m).
 
-    def distances(grades: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Mean square distance, in steps, of each grade from what others gave the item: shape (m,)."""
-        steps = levels - (grades @ levels)[:, None]
-        return np.sum(others * steps**2, axis=1) / others.sum(axis=1)
-
-    first, second = distances(judge), distances(own)
-    return np.stack([first <= second + ROUNDING, second <= first + ROUNDING])
+    False where there are no others. Distances are squared steps from each grade to what others gave, on average.
+    """
+    levels, given = np.arange(others.shape[1], dtype=np.float64), others.sum(axis=1)
+    first, second = (
+        np.sum(others * (levels - (grades @ levels)[:, None]) ** 2, axis=1) / np.maximum(given, 1)
+        for grades in (judge, own)
+    )
+    return np.stack([first <= second + ROUNDING, second <= first + ROUNDING]) & (given > 0)
 
 
 def _wins(duels: Sequence[NDArray[np.bool_]], epsilon: float) -> list[bool]:
     """Over whom the judge wins: the p values up to the largest k with p_(k) <= k / (m (1 + 1/2 + ... + 1/m)) 5 %.
 
-    A p value is at most a level where t is at most the quantile at that level.
+    A p value is at most a level where t, that of the person's lead over the judge less epsilon, is at most the quantile
+    at that level. It is infinite where the lead does not vary.
     """
-    count = len(duels)
+    count, statistics = len(duels), list[float]()
+    for judge, person in duels:
+        lead = person.astype(np.float64) - judge
+        above = float(lead.mean()) - epsilon
+        if np.all(lead == lead[0]):
+            statistics.append(math.copysign(math.inf, above) if above else math.inf)
+        else:
+            statistics.append(above / float(lead.std(ddof=1)) * math.sqrt(len(lead)))
     step = LEVEL / (count * sum(1 / k for k in range(1, count + 1)))
-    statistics = [_t(duel, epsilon) for duel in duels]
     for k in range(count, 0, -1):
         won = [t <= t_quantile(k * step, duel.shape[1] - 1) for t, duel in zip(statistics, duels, strict=True)]
         if sum(won) >= k:
@@ -235,26 +311,17 @@ def _wins(duels: Sequence[NDArray[np.bool_]], epsilon: float) -> list[bool]:
     return [False] * count
 
 
-def _t(duel: NDArray[np.bool_], epsilon: float) -> float:
-    """Student's t of the person's lead over the judge, less epsilon; infinite where the lead does not vary."""
-    judge, person = duel
-    lead = person.astype(np.float64) - judge
-    above = float(lead.mean()) - epsilon
-    if np.all(lead == lead[0]):
-        return math.copysign(math.inf, above) if above else math.inf
-    return above / float(lead.std(ddof=1)) * math.sqrt(len(lead))
-
-
 def _mean_shares(
-    rated: _Rated, nearer: NDArray[np.bool_], entered: Sequence[int], groups: Sequence[Hashable]
+    judged: Judged, raters: NDArray[np.intp], nearer: NDArray[np.bool_], entered: Sequence[int]
 ) -> tuple[Estimate, Estimate]:
     """Mean over some people of the share of their items that the judge has, and of those that are ties."""
-    columns = np.full(len(rated.people), -1)
+    panel, items = judged.panel, judged.panel.items
+    columns = np.full(len(panel.names), -1)
     columns[entered] = np.arange(len(entered))
-    column, items = columns[rated.raters], rated.items
-    chosen = rated.shared & (column >= 0)
-    used = np.bincount(items[chosen], minlength=len(groups)) > 0
-    keys = [key for key, use in zip(groups, used, strict=True) if use]
+    column = columns[raters]
+    chosen = panel.others.any(axis=1) & (column >= 0)
+    used = np.bincount(items[chosen], minlength=len(judged.groups)) > 0
+    keys = [key for key, use in zip(judged.groups, used, strict=True) if use]
     # Every two ratings of one item: what becomes of the first person's duel there without the second's rating.
     counts = np.bincount(items)[items]
     first = np.repeat(np.arange(len(counts)), counts)
@@ -262,20 +329,20 @@ def _mean_shares(
     second = np.searchsorted(items, items)[first] + turn
     pairs = (first != second) & (column[first] >= 0)
     first, second = first[pairs], second[pairs]
-    others = rated.others[first] - rated.own[second]
-    left = others.sum(axis=1) > 0
-    without = np.zeros((2, len(first)), dtype=bool)
-    without[:, left] = _nearer(rated.judge[first[left]], rated.own[first[left]], others[left])
+    others = panel.others[first] - panel.own[second]
+    left = others.any(axis=1)
+    without = _nearer(judged.grades[items[first]], panel.own[first], others)
+    kept = used[items]
     found: list[Estimate] = []
     for now, after in ((nearer[0], without[0]), (nearer[0] & nearer[1], without[0] & without[1])):
-        parts = np.zeros((len(groups), len(entered), 2))
+        parts = np.zeros((len(used), len(entered), 2))
         parts[items[chosen], column[chosen]] = np.stack([now[chosen], np.ones(int(chosen.sum()))], axis=1)
         change = np.zeros((len(items), *parts.shape[1:]))
         places = np.nonzero(column >= 0)[0]
         change[places, column[places]] = -parts[items[places], column[places]]
         gained = np.stack([after & left, left], axis=1) - parts[items[first], column[first]]
         np.add.at(change, (second, column[first]), gained)
-        changes = Changes(change, items, rated.raters).where(used)
+        changes = Changes(change[kept], (np.cumsum(used) - 1)[items[kept]], raters[kept])
         found.append(Jackknife.of(parts[used], keys, _mean_of_shares, changes=changes).estimate((0, 1)))
     return found[0], found[1]
 

@@ -40,7 +40,6 @@ PLAN_MOST_EACH = 3
 WORTH = 0.1
 """Share of the ratings that more raters must save."""
 
-
 Kind = tuple[Hashable, Hashable]
 """Stratum and label."""
 
@@ -102,15 +101,9 @@ class Plan:
 
 
 def rating_components(cases: RatedCases) -> RatingComponents:
-    """How ratings vary in a study, by moments, floored at 0.
-
-    Raises:
-        ValueError: There is one rater, or no case with two ratings, or as in `correction`.
-    """
+    """How ratings vary in a study of several raters that has cases with two ratings: by moments, floored at 0."""
     found, cells = correction(cases), cells_of(cases)
-    if not np.any(cases.times > 1):
-        raise ValueError("how ratings vary is told from cases with two of them")
-    weights, counts, cell, of_rating = cells.weights[0], cells.rated[0], cases.cell, cases.cell[cases.place]
+    weights, counts, cell, of_rating = cells.weights[0], cells.rated[0], cases.cell, cases.cell[cases.of]
 
     def pooled(squares: NDArray[Any], free: NDArray[Any]) -> float:
         """Mean variance of the cells, from their sums of squares, each weighing what it does in the corrected mean."""
@@ -118,13 +111,13 @@ def rating_components(cases: RatedCases) -> RatingComponents:
         return float(pull @ (squares / np.maximum(1, free)) / max(pull.sum(), np.finfo(float).tiny))
 
     size = len(counts)
-    squares = np.bincount(of_rating, (cases.given - cases.means[cases.place]) ** 2, size)
+    squares = np.bincount(of_rating, (cases.ratings - cases.means[cases.of]) ** 2, size)
     noise = pooled(squares, np.bincount(cell, np.maximum(0, cases.times - 1), size))
     centre = np.bincount(cell, cases.rated * cases.means) / np.maximum(1, counts)
     apart = (cases.means - centre[cell])[cases.rated] ** 2
     spread = pooled(np.bincount(cell[cases.rated], apart, size), np.maximum(0, counts - 1))
     # What raters add to the variance of the mean, by how unequally they carry it.
-    weight = weights[of_rating] / counts[of_rating] / cases.times[cases.place]
+    weight = weights[of_rating] / counts[of_rating] / cases.times[cases.of]
     carried = tabulate(weight, found.raters, found.groups, list(dict.fromkeys(found.groups))).sums
     shared = float(np.sum(carried.sum(axis=1) ** 2) - np.sum(carried**2))
     leniency = rater_term(found.influence, found.raters, found.groups) / shared if shared > 0 else 0.0

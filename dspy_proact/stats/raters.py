@@ -1,17 +1,16 @@
 """The raters of a study: their ratings, and what it adds to a variance that they, too, were drawn.
 
-An estimate is moved by each rating, by its influence u_ir, and the raters were drawn as the groups were. Ratings are
-alike within a group and within a rater, so that the variance is the groups' plus the raters' less what both count,
-that of a rater within a group: V = V_J + max(0, V_R - V_SR) (Cameron, Gelbach & Miller 2011), with
+Ratings are alike within a group and within a rater, so that the variance is the groups' plus the raters' less what
+both count, that of a rater within a group: V = V_J + max(0, V_R - V_SR) (Cameron, Gelbach & Miller 2011). V_R and V_SR
+are jackknives that leave out a rater, and a rater within a group (`rater_variance`), or, of the influence u_ir of each
+rating, with w_r a rater's share of the ratings,
 
-    V_R = sum_r (sum_i u_ir)^2 / (1 - w_r)        w_r the rater's share of the ratings
-    V_SR = sum_{g,r} (sum_{i in g} u_ir)^2
-
-or, where influences are not at hand, the jackknives that leave out a rater, and a rater within a group.
+    V_R = sum_r (sum_i u_ir)^2 / (1 - w_r)        V_SR = sum_{g,r} (sum_{i in g} u_ir)^2
 """
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,11 +38,6 @@ class Changes:
     raters: NDArray[np.intp]
     """Its rater, counted from 0: shape (q,)."""
 
-    def where(self, chosen: NDArray[np.bool_]) -> "Changes":
-        """Those of the chosen items, shape (n,), alone."""
-        kept = chosen[self.items]
-        return Changes(self.parts[kept], (np.cumsum(chosen) - 1)[self.items[kept]], self.raters[kept])
-
 
 @dataclass(frozen=True)
 class Panel:
@@ -56,8 +50,9 @@ class Panel:
     items: NDArray[np.intp]
     """Place of the item of each rating: shape (q,)."""
     raters: NDArray[np.intp] | None
-    """The rater of each rating, as a number: shape (q,); None where raters are not known, so that no interval can
-    speak of others."""
+    """The rater of each rating, as a number: shape (q,); None where raters are not known."""
+    names: tuple[Hashable, ...] = ()
+    """Who they are, by number, in the order in which they first appear."""
 
     @classmethod
     def of(
@@ -66,12 +61,12 @@ class Panel:
         labels: Sequence[Hashable],
         raters: Sequence[Sequence[Hashable]] | None = None,
     ) -> "Panel":
-        """The ratings of items: the labels that each was given, which may be none, and who gave them.
+        """The ratings of items, which may be none of an item.
 
         Args:
-            ratings: One list an item.
+            ratings: The labels that each item was given.
             labels: All labels in rising order, each once, whether they occur or not.
-            raters: Aligned with `ratings`; None where they are not known.
+            raters: Who gave them, aligned with `ratings`; None where that is not known.
 
         Raises:
             ValueError: `labels` repeats one, a rating is not in `labels`, there is not one rater a rating, or a
@@ -86,7 +81,13 @@ class Panel:
             raise ValueError("one rater a rating: the lengths differ")
         if any(len(set(people)) < len(people) for people in raters):
             raise ValueError("a person rates an item once: keep the last rating of each")
-        return cls(counts, own, items, numbered([person for people in raters for person in people]))
+        people = [person for of_item in raters for person in of_item]
+        return cls(counts, own, items, numbered(people), tuple(dict.fromkeys(people)))
+
+    @cached_property
+    def others(self) -> NDArray[np.float64]:
+        """How many other ratings of the item of each rating gave each label: shape (q, k)."""
+        return self.counts[self.items] - self.own
 
     @property
     def people(self) -> int | None:
@@ -95,17 +96,16 @@ class Panel:
 
     def where(self, chosen: NDArray[np.bool_]) -> "Panel":
         """The ratings of the chosen items, shape (n,), alone."""
-        kept = chosen[self.items]
-        place = np.cumsum(chosen) - 1
+        kept, place = chosen[self.items], np.cumsum(chosen) - 1
         raters = None if self.raters is None else self.raters[kept]
-        return Panel(self.counts[chosen], self.own[kept], place[self.items[kept]], raters)
+        return Panel(self.counts[chosen], self.own[kept], place[self.items[kept]], raters, self.names)
 
     def parts(self, of: PartsOf) -> tuple[NDArray[np.float64], Changes | None]:
         """What the items add to a sum, shape (n, ...), and how that changes; None where raters are not known."""
         whole = of(self.counts, np.arange(len(self.counts)))
         if self.raters is None:
             return whole, None
-        without = of(self.counts[self.items] - self.own, self.items)
+        without = of(self.others, self.items)
         return whole, Changes(without - whole[self.items], self.items, self.raters)
 
 
@@ -153,26 +153,15 @@ def with_rater_df(trusting: float, groups: float, raters: int) -> float:
 
 
 def rater_term(influence: ArrayLike, raters: Sequence[Hashable], groups: Sequence[Hashable]) -> float:
-    """Variance that the raters add to that of the groups: max(0, V_R - V_SR).
+    """Variance that at least two raters add to that of the groups: max(0, V_R - V_SR), in the estimate's unit squared.
 
     Args:
         influence: How far each rating moves the estimate, u_ir, in its unit: shape (q,); sums to 0.
-        raters: Who gave each rating; at least two of them.
+        raters: Who gave each rating.
         groups: Key of the group of the item of each rating.
-
-    Returns:
-        In the square of the estimate's unit, at least 0.
-
-    Raises:
-        ValueError: The lengths differ, or there are fewer than two raters.
     """
-    moved = np.asarray(influence, dtype=np.float64)
-    if not moved.shape == (len(raters),) == (len(groups),):
-        raise ValueError(f"one rater and group a rating: {moved.shape}, {len(raters)} and {len(groups)} differ")
-    place = numbered(raters)
+    moved, place = np.asarray(influence, dtype=np.float64), numbered(raters)
     carried = np.bincount(place) / max(1, len(place))
-    if len(carried) < 2:
-        raise ValueError(f"the variance of raters takes two of them, not {len(carried)}")
     cells = numbered(list(zip(groups, raters, strict=True)))
     of_raters = np.sum(added_up(moved, place) ** 2 / (1 - carried))
     return max(0.0, float(of_raters - np.sum(added_up(moved, cells) ** 2)))

@@ -20,8 +20,6 @@ from dspy_proact.stats.tally import numbered
 
 NOISE = 0.1
 """Share of a variance that noise may have before more repeats are worth their price."""
-NONE = Figure(0.0)
-"""No variance."""
 
 
 @dataclass(frozen=True)
@@ -29,21 +27,20 @@ class Repeats:
     """Variances of scores by their source, each at least 0, and the repeats that they call for."""
 
     case_variance: Figure[float]
-    """Variance between cases: of their expected scores."""
+    """Between cases: of their expected scores."""
     within_variance: Figure[float]
-    """Variance within a case of one verdict on one response: the next two together."""
+    """Within a case, of one verdict on one response: the next two together."""
     response_variance: Figure[float]
-    """Variance between responses to one case: of their expected verdicts."""
+    """Between responses to one case: of their expected verdicts."""
     judge_variance: Figure[float]
-    """Variance between verdicts on one response."""
+    """Between verdicts on one response."""
     design_effect: Figure[float]
     """Factor by which the cases' likeness within groups widens the variance of their mean; floored at 1."""
     epochs_worth: Figure[int]
     """Smallest K with within / K <= 0.1 (design effect * case + within / K): more epochs than that buy at
     most a tenth of the variance of the mean score."""
     judge_epochs_worth: Figure[int]
-    """Smallest J, at one epoch, with judge / J <= 0.1 (design effect * case + response + judge / J): more
-    verdicts on each response than that buy at most a tenth of the variance of the mean score."""
+    """Likewise the smallest J, at one epoch, with judge / J <= 0.1 (design effect * case + response + judge / J)."""
 
 
 def repeats(
@@ -51,28 +48,24 @@ def repeats(
 ) -> Repeats:
     """Divide the variance of the scores of verdicts over cases, responses and verdicts.
 
-    Silence is decided as follows. No case with two responses: only the judge's variance can be told, and
-    that needs a response with two verdicts. None with two verdicts: the responses' and the judge's variance
-    are told together, as the variance within. One case: no variance between. One group, or cases
-    that do not differ: no design effect. What rests on a missing figure is missing for the same reason.
+    No case with two responses: only the judge's variance can be told, from a response with two verdicts. None with two
+    verdicts: the responses' and the judge's variance are told together, as the variance within. One case: no variance
+    between. One group, or cases that do not differ: no design effect. What rests on a missing figure is missing for the
+    same reason.
 
     Args:
         scores: Array of shape (n,), one a verdict, each in [0, 1].
         cases: Key of the case of each verdict.
         responses: Key of the response (case and epoch) of each verdict; unique over all cases or within its own.
-        groups: Key of the group of each verdict.
+        groups: Key of the group of each verdict; a case is in one.
 
     Raises:
-        ValueError: A score is outside [0, 1], the lengths differ, or a case is in two groups.
+        ValueError: A score is outside [0, 1], or the lengths differ.
     """
     checked = checked_scores(scores, groups)
-    if not len(checked) == len(cases) == len(responses):
-        raise ValueError(f"one case and response a score: {len(checked)}, {len(cases)} and {len(responses)} differ")
-    group_of = dict(zip(cases, groups, strict=True))
-    if any(group_of[case] != group for case, group in zip(cases, groups, strict=True)):
-        raise ValueError("a case is in one group, and here one is in two")
     by_case, by_response = numbered(cases), numbered(list(zip(cases, responses, strict=True)))
     case, within, response, judge = _components(checked, by_case, by_response)
+    group_of = dict(zip(cases, groups, strict=True))
     effect = _design_effect(_means(checked, by_case), list(group_of.values()))
     epochs, verdicts = _repeats_worth(within, effect, case), _repeats_worth(judge, effect, case, response)
     return Repeats(case, within, response, judge, effect, epochs, verdicts)
@@ -126,11 +119,9 @@ def _floored(variance: float) -> float:
 
 def _design_effect(means: NDArray[np.float64], groups: Sequence[Hashable]) -> Figure[float]:
     """Clustered variance (CR2) of the mean of the cases' means over that of independent cases."""
-    if not len(means):
-        return Figure(None, "no scores")
     table = tabulate(means, groups)
-    if table.lonely:
-        return Figure(None, table.lonely)
+    if reason := table.empty("scores") or table.lonely:
+        return Figure(None, reason)
     alone = float(means.std(ddof=1)) / math.sqrt(len(means))
     if alone < ROUNDING:
         return Figure(None, "no variance between cases")
@@ -138,13 +129,13 @@ def _design_effect(means: NDArray[np.float64], groups: Sequence[Hashable]) -> Fi
 
 
 def _repeats_worth(
-    noise: Figure[float], effect: Figure[float], case: Figure[float], other: Figure[float] = NONE
+    noise: Figure[float], effect: Figure[float], case: Figure[float], other: Figure[float] | None = None
 ) -> Figure[int]:
     """Smallest K at which noise / K is at most 0.1 (effect * case + other + noise / K), the variance of a mean."""
-    for figure in (noise, case, effect, other):
+    for figure in filter(None, (noise, case, effect, other)):
         if figure.value is None:
             return Figure(None, figure.reason)
-    within, between, factor, rest = (figure.value or 0.0 for figure in (noise, case, effect, other))
+    within, between, factor, rest = ((figure and figure.value) or 0.0 for figure in (noise, case, effect, other))
     left = factor * between + rest
     if within and not left:
         return Figure(None, "no variance between cases")

@@ -14,7 +14,7 @@ def numbered(keys: Sequence[Hashable]) -> NDArray[np.intp]:
 
 
 def added_up(parts: NDArray[np.float64], place: NDArray[np.intp]) -> NDArray[np.float64]:
-    """The parts, shape (n, ...), added up where they have one place, as `numbered` gives it: shape (places, ...)."""
+    """The sum of the parts, shape (n, ...), at each place, as `numbered` gives it: shape (places, ...)."""
     sums = np.zeros((int(place.max(initial=-1)) + 1, *parts.shape[1:]))
     np.add.at(sums, place, parts)
     return sums
@@ -51,7 +51,7 @@ def cross_tables(
 
 
 def majority(ratings: Sequence[Hashable], ties: Sequence[Hashable]) -> Hashable | None:
-    """The label of the most ratings of one item, of several the one that comes first in `ties`; None without ratings.
+    """The commonest label of one item; ties go to the one that comes first in `ties`. None without ratings.
 
     Raises:
         ValueError: `ties` does not name every rating once.
@@ -63,9 +63,9 @@ def majority(ratings: Sequence[Hashable], ties: Sequence[Hashable]) -> Hashable 
 
 
 def commonest(counts: NDArray[np.float64], ties: Sequence[int]) -> NDArray[np.float64]:
-    """1 at the commonest label of each item, else 0: shape (m, k); all 0 where there are no ratings.
+    """1 at the commonest label of each item, else 0: shape (m, k); all 0 without ratings.
 
-    Of several labels that tie, the one whose place comes first in `ties`.
+    Ties go to the label whose place comes first in `ties`.
     """
     order = np.array(ties)
     chosen = np.eye(len(order))[order[np.argmax(counts[:, order], axis=1)]]

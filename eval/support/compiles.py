@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.improvement import Gain, Items, Levels, Strata, too_few
+from dspy_proact.stats.improvement import Gain, Items, Levels, Strata, enough_for_claim
 from dspy_proact.stats.raters import Panel
 from dspy_proact.stats.tally import shares
 from support.scores import NORMAL
@@ -125,8 +125,8 @@ def improvement_shown(
     items = Items.of(before, after, panel, strata, groups)
     read = items.where(~items.unread)
     ways = [read, items.at_worst()] if items.unread.any() else [read]
-    few = too_few(len(read.groups), len(set(read.groups)))
-    return not few and all((Gain.of(way, order).low98 or 0) > 0 for way in ways)
+    enough = enough_for_claim(len(read.groups), len(set(read.groups)))
+    return enough and all((Gain.of(way, order).low98 or 0) > 0 for way in ways)
 
 
 def _chosen(

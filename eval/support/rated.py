@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats import RatedCases, balanced_counts
+from dspy_proact.stats import RatedCases
+from dspy_proact.stats.plan import balanced_counts
 from support.scores import Thresholds
 
 SUBGROUPS, CHANCE = 10, 0.79

@@ -18,7 +18,7 @@ import numpy as np
 
 from dspy_proact.benchmarks.proactbench.corpus import RatedItem, Ratings, RatingsSource
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rating, Rubric, Turn
-from dspy_proact.stats import kappa
+from dspy_proact.stats.agreement import kappas
 
 LEVELS = (Grade.FAIL, Grade.PARTIAL, Grade.PASS)
 """Grades in rising order."""
@@ -139,8 +139,7 @@ def rater_kappa(ratings: Ratings) -> float:
     for given in ratings.by_item.values():
         for one, other in permutations(given, 2):
             table[LEVELS.index(one.grade), LEVELS.index(other.grade)] += 1
-    value = kappa(table, "quadratic")
-    return float("nan") if value is None else value
+    return float(kappas(table, "quadratic"))
 
 
 def permuted_within_phase(ratings: Ratings, seed: int) -> Ratings:

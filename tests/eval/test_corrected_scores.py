@@ -62,7 +62,7 @@ def test_a_difference_by_the_judge_alone_ends_in_failure(monkeypatch, tmp_path):
     with loaded(DIFFERENCES) as program:
 
         def naive(a, b):
-            return program.stats.paired_difference(a.score, b.score, a.groups).difference
+            return program.stats.paired_difference(a.scores, b.scores, a.groups).difference
 
         monkeypatch.setattr(program.stats, "corrected_difference", naive)
         done = ended(program.main, DIFFERENCES, "--quick", folder=tmp_path)

@@ -22,26 +22,25 @@ def cases(rated=(10, 10, 10), *, judged=(20, 20, 20), raters=8, groups=10, given
     of = [start + n for start, count in zip(starts, rated, strict=True) for n in range(count)]
     return RatedCases(
         labels=labels,
-        scores=[SCORES[label] for label in labels],
+        scores=np.array([SCORES[label] for label in labels]),
         groups=[f"S{(n + n // 20) % groups}" for n in range(len(labels))],
         strata=[stratum] * len(labels),
-        of=of,
+        of=np.array(of, dtype=np.intp),
         raters=[f"r{n % raters}" for n in range(len(of))],
-        ratings=[given[n % len(given)] for n in range(len(of))],
+        ratings=np.array([given[n % len(given)] for n in range(len(of))], dtype=float),
     )
 
 
 def joined(*parts):
     """The same of several strata."""
     starts = np.cumsum([0, *(len(part.labels) for part in parts)])
+    of = [start + part.of for start, part in zip(starts, parts, strict=False)]
+    columns = {name: [getattr(part, name) for part in parts] for name in ("labels", "groups", "strata", "raters")}
     return RatedCases(
-        *(
-            [each for part in parts for each in getattr(part, name)]
-            for name in ("labels", "scores", "groups", "strata")
-        ),
-        of=[start + place for start, part in zip(starts, parts, strict=False) for place in part.place],
-        raters=[rater for part in parts for rater in part.raters],
-        ratings=[rating for part in parts for rating in part.given],
+        **{name: [each for part in found for each in part] for name, found in columns.items()},
+        scores=np.concatenate([part.scores for part in parts]),
+        of=np.concatenate(of),
+        ratings=np.concatenate([part.ratings for part in parts]),
     )
 
 
@@ -50,12 +49,12 @@ def study_of(judged, given, stratum="s"):
     place = {key: number for number, key in enumerate(judged)}
     return RatedCases(
         labels=[grade for _, grade in judged.values()],
-        scores=[SCORES[grade] for _, grade in judged.values()],
+        scores=np.array([SCORES[grade] for _, grade in judged.values()]),
         groups=[scenario for scenario, _ in judged.values()],
         strata=[stratum] * len(judged),
-        of=[place[key] for key, _ in given],
+        of=np.array([place[key] for key, _ in given]),
         raters=[rater for _, rater in given],
-        ratings=list(given.values()),
+        ratings=np.array(list(given.values())),
     )
 
 
@@ -181,7 +180,7 @@ def test_judge_mean_of_the_rated_and_corrected_score_stand_beside_each_other():
     rated = cases()
     found = corrected_mean(rated)
     assert (found.cases, found.rated, found.groups, found.ratings, found.raters) == (60, 30, 10, 30, 8)
-    assert found.judge == cluster_mean(rated.score, rated.groups)
+    assert found.judge == cluster_mean(rated.scores, rated.groups)
     # 30 ratings of 1, .5, 0, 0 in turn: 7 whole turns of 1.5, then 1 and .5.
     assert found.rated_mean == pytest.approx((7 * 1.5 + 1.5) / 30)
     assert found.corrected.value == correction(rated).value
@@ -273,7 +272,7 @@ def test_raters_who_differ_in_leniency_widen_the_interval():
     apart = simulate_rated(np.random.default_rng(1), [RatedWorld(0.33, 0.5, leniency=2.0)], RatedStudy(25, 100, 6, 4))
     spread = correction(apart).spread
     everyone = RatedCases(
-        apart.labels, apart.scores, apart.groups, apart.strata, apart.of, [*map(str, apart.place)], apart.ratings
+        apart.labels, apart.scores, apart.groups, apart.strata, apart.of, [*map(str, apart.of)], apart.ratings
     )
     assert spread.variance > 2 * correction(everyone).spread.variance
 
@@ -292,8 +291,8 @@ def test_what_two_runs_share_cancels_in_their_difference():
     """The same raters, as lenient with both: no wider than with raters of its own each."""
     rng = np.random.default_rng(2)
     a = simulate_rated(rng, [RatedWorld(0.33, 0.5, leniency=2.0)], RatedStudy(25, 100, 6, 6))
-    others = RatedCases(a.labels, a.scores, a.groups, a.strata, a.of, [r + 6 for r in a.raters], 1 - a.given)
-    same = RatedCases(a.labels, a.scores, a.groups, a.strata, a.of, a.raters, np.minimum(1, a.given + 0.5))
+    others = RatedCases(a.labels, a.scores, a.groups, a.strata, a.of, [r + 6 for r in a.raters], 1 - a.ratings)
+    same = RatedCases(a.labels, a.scores, a.groups, a.strata, a.of, a.raters, np.minimum(1, a.ratings + 0.5))
     widths = [found.high - found.low for found in (corrected_difference(a, same), corrected_difference(a, others))]
     assert widths[0] < widths[1]
 

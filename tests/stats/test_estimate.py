@@ -1,7 +1,5 @@
 """Values with intervals, figures without, and the quantiles of Student's t."""
 
-import dataclasses
-import json
 import math
 
 import pytest
@@ -31,12 +29,6 @@ def test_json_has_the_three_numbers_always_and_the_reason_only_when_there_is_one
     assert Estimate(0.5, 0.25, 0.75).for_json() == {"value": 0.5, "low": 0.25, "high": 0.75}
     nothing = {"value": None, "low": None, "high": None, "reason": "no scores"}
     assert Estimate(None, reason="no scores").for_json() == nothing
-    assert json.loads(json.dumps(nothing, allow_nan=False)) == nothing
-
-
-def test_an_estimate_does_not_change():
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        Estimate(0.5, 0.25, 0.75).value = 0.6  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @pytest.mark.parametrize(
@@ -65,12 +57,10 @@ def test_a_mark_is_added_to_what_is_said_already_and_only_where_there_are_bounds
     assert Estimate(0.5, reason="one").marked("wide") == Estimate(0.5, reason="one")
 
 
-def test_a_figure_has_either_a_value_or_a_reason():
-    for value, reason in ((None, None), (None, ""), (1, "a reason")):
-        with pytest.raises(ValueError, match="either a value or a reason"):
-            Figure(value, reason)
-    assert Figure(0.0).value == 0
-    assert Figure[int](None, "no repeated responses").reason == "no repeated responses"
+@pytest.mark.parametrize(("value", "reason"), [(None, None), (None, ""), (1, "a reason")])
+def test_a_figure_has_either_a_value_or_a_reason(value: int | None, reason: str | None):
+    with pytest.raises(ValueError, match="either a value or a reason"):
+        Figure(value, reason)
 
 
 # Student's t.
@@ -101,14 +91,6 @@ def test_one_and_two_degrees_of_freedom_have_closed_forms(p: float):
     assert t_quantile(p, 2) == pytest.approx((2 * p - 1) / math.sqrt(2 * p * (1 - p)), rel=1e-9)
 
 
-@pytest.mark.parametrize("df", [1.1, 1.5, 1.8, 2.5, 2.9])
-@pytest.mark.parametrize("p", [0.8, 0.975, 0.99])
-def test_fractional_degrees_of_freedom_agree_with_integration(df: float, p: float):
-    t = t_quantile(p, df)
-    # One step of 1e-6 either side must enclose p: that is the promised accuracy.
-    assert share_below(t - 1e-6, df) < p < share_below(t + 1e-6, df)
-
-
 @pytest.mark.parametrize(
     ("df", "t"), [(1.5, -521946.9427), (2.5, -3489.583395), (24, -9.297284878), (120, -6.491938093)]
 )
@@ -125,11 +107,6 @@ def test_the_quantile_undoes_the_distribution_function(p: float, df: float):
 @pytest.mark.parametrize(("p", "error"), [(0.6, 1e-11), (0.975, 1e-11), (1 - 1e-9, 1e-8)])
 def test_the_methods_for_few_and_many_degrees_of_freedom_meet(p: float, error: float):
     assert t_quantile(p, 1000) == pytest.approx(t_quantile(p, math.nextafter(1000, math.inf)), rel=error)
-
-
-def test_a_quantile_too_large_for_a_float_is_an_error_and_not_infinite():
-    with pytest.raises(ArithmeticError):
-        t_quantile(0.975, 0.001)
 
 
 @law

@@ -58,22 +58,16 @@ def test_rounding_past_the_range_is_cut():
 
 
 @pytest.mark.parametrize(
-    ("values", "value", "reason"),
+    ("parts", "value", "reason"),
     [
-        ([], None, "no items"),
-        ([0.5], 0.5, "depends on one group"),
-        ([0.5] * 2, 0.5, "no variance between groups"),
+        (counted([]), None, "no items"),
+        (counted([0.5]), 0.5, "depends on one group"),
+        (counted([0.5] * 2), 0.5, "no variance between groups"),
+        (np.zeros((2, 2)), None, "undefined"),
+        # Without the first group 0 / 0.
+        (np.array([[1.0, 1.0], [0, 0]]), 1, "depends on one group"),
     ],
 )
-def test_silence_has_a_reason(values: list[float], value: float | None, reason: str):
-    silent = Jackknife.of(counted(values), range(len(values)), ratio)
+def test_silence_has_a_reason(parts: NDArray[np.float64], value: float | None, reason: str):
+    silent = Jackknife.of(parts, range(len(parts)), ratio)
     assert (silent.estimate(), silent.claim_bounds()) == (Estimate(value, reason=reason), (None, None))
-
-
-def test_what_is_undefined_or_rests_on_one_group_has_no_bounds():
-    nothing = Jackknife.of(np.zeros((2, 2)), [0, 1], ratio, undefined="nothing")
-    assert nothing.estimate() == Estimate(None, reason="nothing")
-    # Without the first group 0 / 0.
-    assert Jackknife.of(np.array([[1.0, 1.0], [0, 0]]), [0, 1], ratio).estimate().reason == "depends on one group"
-    with pytest.raises(ValueError, match="one group an item"):
-        Jackknife.of(counted([1]), [], ratio)

@@ -45,24 +45,22 @@ class Table:
 CLASSES: list[Classification] = ["f1", "precision", "recall", "balanced_accuracy", "kappa"]
 ONE: dict[str, Callable[[Table], Any]] = {
     "mean": lambda t: stats.cluster_mean(t.a, t.groups),
-    "macro mean": lambda t: stats.macro_mean(t.a, *t.both),
+    "macro mean": lambda t: stats.cluster_mean(t.a, *t.both),
     "mean of any range": lambda t: stats.part_mean([7 * a - 3 for a in t.a], t.groups),
     "kappa": lambda t: [stats.kappa_estimate(t.first, t.second, LEVELS, t.groups, w) for w in ("none", "linear")],
-    "alpha": lambda t: stats.alpha_estimate(t.ratings, LEVELS, "ordinal", t.groups, t.raters),
-    "human reference": lambda t: stats.human_reference(t.ratings, t.first, LEVELS, t.groups, raters=t.raters),
+    "alpha": lambda t: stats.alpha_estimate(t.panel, "ordinal", t.groups),
+    "human reference": lambda t: stats.human_reference(t.judged(None)),
     "judged": lambda t: [t.judged([1, 2, 0]).ac("none"), t.judged(None).exact(), t.judged(None).bias([0, 0.5, 1])],
     "lengths": lambda t: stats.length_change(t.first, t.second, t.groups),
     "classification": lambda t: [stats.classification_estimate(t.told(t.first), t.groups, one) for one in CLASSES],
     "repeats": lambda t: stats.repeats(t.a, t.groups, t.second, t.groups),
-    "standings": lambda t: sorted(
-        stats.standings(t.ratings, t.raters, t.first, LEVELS, t.groups), key=lambda one: str(one.rater)
-    ),
-    "alt-test": lambda t: stats.alt_test(t.ratings, t.raters, t.first, LEVELS, t.groups, epsilon=0.1).advantage,
+    "standings": lambda t: sorted(stats.standings(t.judged(None)), key=lambda one: str(one.rater)),
+    "alt-test": lambda t: stats.alt_test(t.judged(None), epsilon=0.1).advantage,
 }
 """Of one judge, or of a judge and people."""
 TWO: dict[str, Callable[[Table], Any]] = {
     "paired": lambda t: stats.paired_difference(t.a, t.b, t.groups),
-    "macro paired": lambda t: stats.macro_paired_difference(t.a, t.b, *t.both),
+    "macro paired": lambda t: stats.paired_difference(t.a, t.b, *t.both),
     "change": lambda t: stats.score_change(t.a, t.b, t.groups),
     "improvement": lambda t: stats.improvement(t.first, t.second, t.panel, t.strata, t.groups, order=STRATA).overall,
     "classes": lambda t: stats.classification_difference(t.told(t.first), t.told(t.second), t.groups, "f1"),

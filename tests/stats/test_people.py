@@ -1,23 +1,217 @@
-"""Each person beside the others: standings and the alternative annotator test."""
+"""One person beside the others and the judge: the human reference, standings, the alternative annotator test."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from study import LABELS, PHASES, study
+from study import LABELS, PHASES, Study, numbers, study
+from support.panels import PanelDesign, simulate_panel
 
-from dspy_proact.stats import AltTest, Estimate, Figure, Standing, alt_test, standings
-from dspy_proact.stats.people import Advantage
+from dspy_proact.stats import (
+    AltTest,
+    Estimate,
+    Figure,
+    HumanReference,
+    Judged,
+    Panel,
+    Standing,
+    Weight,
+    alt_test,
+    human_reference,
+    standings,
+)
+from dspy_proact.stats.agreement import kappas
+from dspy_proact.stats.people import attainable_kappa
 
 law = settings(deadline=None, max_examples=25)
-PEOPLE = ["A", "B", "C"]
+weights = st.sampled_from(["none", "linear", "quadratic"])
 grades = st.sampled_from(LABELS)
+FAIL, PARTIAL, PASS = LABELS
 # One row is (ratings by the first so many people, the judge's grade).
 Rows = Sequence[tuple[Sequence[str], str]]
-rows = st.lists(st.tuples(st.lists(grades, max_size=4), grades), max_size=30)
-FAIL, PARTIAL, PASS = LABELS
+THREE: Rows = [([FAIL, FAIL], FAIL), ([FAIL, PASS], PASS), ([PASS, PASS, PARTIAL], PASS)]
+SHARES = (0.45, 0.32, 0.23)
+UNPAIRED = Estimate(None, reason="no item with two ratings")
+
+
+def beside(table: Rows, groups: Sequence[int] | None = None, people: Sequence[Sequence[str]] | None = None) -> Judged:
+    ratings, judge = [list(ratings) for ratings, _ in table], [grade for _, grade in table]
+    return Judged.of(Panel.of(ratings, LABELS, people), judge, LABELS, groups or range(len(table)))
+
+
+def rated_by_all(table: Rows) -> Judged:
+    return beside(table, people=["ABCD"[: len(ratings)] for ratings, _ in table])
+
+
+def published(data: Path, stratum: str | None, *, known: bool = True, groups: str = "keys") -> Judged:
+    items: Study = study(data).of(stratum)
+    items = items.where([bool(given) for given in items.ratings])
+    panel = Panel.of(items.ratings, LABELS, items.raters if known else None)
+    return Judged.of(panel, items.judge, LABELS, getattr(items, groups))
+
+
+def estimates(one: HumanReference) -> list[Estimate]:
+    return [part for part in vars(one).values() if isinstance(part, Estimate)]
+
+
+# The human reference.
+
+
+def test_three_items_by_hand():
+    # FF: H_FF 1. FP: H_FP and H_PF 1/2. PP-Partial: H_PP, H_Pa,P and H_P,Pa 1/3. Rows and columns 3/2, 1/3, 7/6.
+    # Observed 3 (1 + 1/6) = 63/18 of 2 (7/4 + 1/8 + 7/72) = 71/18: kappa 8/71.
+    # J: J_FF 1; J_FP, J_PP 1/2; J_Pa,P 1/3, J_PP 2/3. Columns 1, 0, 2: 3 (1/2 + 1/12) = 21/12 of
+    # 3 + 1/12 + 1/6 + 7/6 = 53/12: kappa 32/53.
+    one = human_reference(beside(THREE))
+    assert (one.items, one.ratings) == (3, 7)
+    assert one.one_human.value == pytest.approx(8 / 71)
+    assert one.judge.value == pytest.approx(32 / 53)
+    assert one.best_attainable.value == attainable_kappa(8 / 71, (3 / 7, 1 / 7, 3 / 7))
+    assert one.exact_one_human.value == pytest.approx((1 + 0 + 1 / 3) / 3)
+    assert one.exact_judge.value == pytest.approx((1 + 1 / 2 + 2 / 3) / 3)
+    # Without FF: H 1 - (7/3) / (13/9) = -8/13, J 1 - (7/6) / (7/6) = 0: 8/13. Without FP: H 1 - (1/3) / (29/18) =
+    # 23/29, J 1 - (1/6) / (11/6) = 10/11: .115988. Without the third: H 1 - 2 / 1.5 = -1/3, J 1 - 1/2: 5/6.
+    # SE^2 = 2/3 ((.615385 - .491098)^2 + (.115988 - .491098)^2 + (.833333 - .491098)^2) = .182187; t(2) = 4.302653.
+    difference = 32 / 53 - 8 / 71
+    assert numbers(one.difference) == pytest.approx([difference, difference - 1.836524, 2], abs=2e-5)
+    assert one.one_human.low == -1
+    assert numbers(one.best_attainable)[1:] == [0, 1]
+    few = "too few groups: very wide; fewer than 30 items: the interval's lower end is optimistic"
+    assert one.difference.reason == few
+
+
+@pytest.mark.parametrize(
+    ("weight", "human", "judge"),
+    [
+        # H: observed 3 (1 + 2/3) = 5 of 2 (1/2 + 7/4 + 7/18) = 95/18. J: 3 (1/2 + 1/3) = 5/2 of 3 + 1/3 + 2/3 + 7/6.
+        ("none", 1 - 5 / (95 / 18), 1 - 2.5 / (31 / 6)),
+        # H: 3 (1 + 1/3) = 4 of 2 (1/4 + 7/4 + 7/36) = 79/18. J: 3 (1/2 + 1/6) = 2 of 3 + 1/6 + 1/3 + 7/6.
+        ("linear", 1 - 4 / (79 / 18), 1 - 2 / (14 / 3)),
+    ],
+)
+def test_other_weights_by_hand(weight: Weight, human: float, judge: float):
+    one = human_reference(beside(THREE), weight)
+    assert [one.one_human.value, one.judge.value] == pytest.approx([human, judge])
+    assert one.best_attainable == Estimate(None, reason="known for quadratic weights and three labels only")
+
+
+# Columns: items, one human, judge, difference with bounds, best attainable, exact.
+PUBLISHED = {
+    "EMERGENT": (17, 0.12, 0.32, (0.21, -0.12, 0.53), 0.31, (0.50, 0.58)),
+    "CRITICAL": (14, 0.18, 0.41, (0.23, 0.03, 0.43), 0.38, (0.56, 0.54)),
+    "RECOVERY": (19, 0.21, 0.57, (0.36, 0.17, 0.55), 0.42, (0.46, 0.56)),
+    None: (50, 0.31, 0.46, (0.15, -0.01, 0.31), 0.52, (0.50, 0.56)),
+}
+
+
+@pytest.mark.parametrize("stratum", [*PHASES, None])
+def test_the_published_study(stratum: str | None, data: Path):
+    one = human_reference(published(data, stratum, known=False))
+    count, human, judge, difference, best, exact = PUBLISHED[stratum]
+    assert one.items == count
+    values = [one.one_human.value, one.judge.value, one.best_attainable.value]
+    assert values == pytest.approx([human, judge, best], abs=0.005)
+    assert numbers(one.difference) == pytest.approx(difference, abs=0.005)
+    assert (one.exact_one_human.value, one.exact_judge.value) == pytest.approx(exact, abs=0.005)
+
+
+def test_other_raters_move_no_value_and_widen_the_published_intervals(data: Path):
+    these, others = (human_reference(published(data, "CRITICAL", known=known, groups="groups")) for known in (0, 1))
+    for one, other in zip(estimates(these), estimates(others), strict=True):
+        assert other.value == one.value
+        assert other.low is not None
+        assert one.low is not None
+        assert other.low <= one.low + 1e-12
+    assert others.judge.low is not None
+    assert others.judge.low < (these.judge.low or 0) - 0.01
+
+
+def test_the_best_judge_has_the_interval_that_peoples_kappa_lets_it_reach():
+    given = [[FAIL, FAIL], [PASS, PASS], [PARTIAL, PARTIAL], [FAIL, PARTIAL], [PASS, FAIL]]
+    table = [(given[place % 5], FAIL) for place in range(60)]
+    one = human_reference(beside(table, [place // 3 for place in range(60)]))
+    shares = (24 / 60, 18 / 60, 18 / 60)  # of 120 ratings, 2 + 1 + 1, 2 + 1 and 2 + 1 of every ten
+    ends = [end and attainable_kappa(end, shares) for end in numbers(one.one_human)]
+    assert numbers(one.best_attainable) == pytest.approx(ends)
+    assert None not in ends
+
+
+@pytest.mark.parametrize(
+    ("items", "reason"), [(29, "fewer than 30 items: the interval's lower end is optimistic"), (30, None)]
+)
+def test_of_few_items_the_difference_bears_a_mark(items: int, reason: str | None):
+    # Every other item divides its raters; the judge fails every third.
+    given = [[FAIL, PASS], [PASS, PASS], [FAIL, PASS], [FAIL, FAIL]]
+    table = [(given[place % 4], PASS if place % 3 else FAIL) for place in range(items)]
+    assert human_reference(beside(table)).difference.reason == reason
+
+
+@pytest.mark.parametrize(("raters", "told"), [("abcd", None), ("abc", "for these 3 raters only")])
+def test_from_four_raters_on_an_interval_speaks_of_others(raters: str, told: str | None):
+    ratings = [[FAIL, PASS], [PASS, PASS], [FAIL, FAIL]] * 10
+    people = [[raters[place % len(raters)], raters[(place + 1) % len(raters)]] for place in range(30)]
+    one = human_reference(beside(list(zip(ratings, [PASS, FAIL] * 15, strict=True)), people=people))
+    assert [one.one_human.reason, one.judge.reason, one.exact_judge.reason] == [told] * 3
+
+
+@pytest.mark.parametrize("table", [[], [([PASS], PASS)]])
+def test_nobody_beside_another_leaves_no_value(table: Rows):
+    one = human_reference(beside(table))
+    assert (one.items, one.ratings) == (0, 0)
+    assert estimates(one) == [UNPAIRED] * 6
+
+
+def test_equal_gradings_leave_no_kappa():
+    one = human_reference(beside([([PASS] * 3, PASS)] * 12))
+    silent = Estimate(None, reason="all gradings equal")
+    assert [one.one_human, one.judge, one.difference, one.best_attainable] == [silent] * 4
+    assert (one.exact_one_human.value, one.exact_judge.value) == (1, 1)
+
+
+@law
+@given(st.lists(st.tuples(grades, grades), min_size=1, max_size=20), weights)
+def test_a_judge_who_repeats_one_of_two_people_agrees_halfway_to_perfectly(pairs: list[tuple[str, str]], weight):
+    """Each pair twice, so that the judge repeats either: half of what J counts is agreement with oneself."""
+    one = human_reference(beside([([a, b], judge) for a, b in pairs for judge in (a, b)]), weight)
+    if one.one_human.value is not None:
+        assert one.judge.value == pytest.approx((1 + one.one_human.value) / 2)
+
+
+@pytest.mark.parametrize(("agreement", "best"), [(0.15, 0.36), (0.28, 0.49), (0.36, 0.55), (0.68, 0.80)])
+def test_the_best_judge_with_three_grades_of_the_facts(agreement: float, best: float):
+    # Below the root of the agreement: .39, .53, .60, .82.
+    assert attainable_kappa(agreement, SHARES) == pytest.approx(best, abs=0.02)
+    assert attainable_kappa(agreement, SHARES) < agreement**0.5
+
+
+def test_a_grade_that_nobody_gives_is_no_hindrance():
+    assert 0.3 < attainable_kappa(0.3, (0, 0.5, 0.5)) < 0.3**0.5
+
+
+def test_it_is_what_the_best_cuts_of_the_true_levels_reach():
+    drawn = simulate_panel(np.random.default_rng(3), PanelDesign(1, 10_000, 2, 0.5), fresh=True)
+    panel, groups = Panel.of(drawn.ratings, [0, 1, 2]), [place % 2 for place in range(10_000)]
+    person = human_reference(Judged.of(panel, [0] * 10_000, [0, 1, 2], groups)).one_human
+    ratings, cuts = np.array([given[0] for given in drawn.ratings]), np.linspace(-1.5, 1.5, 31)
+    bins = [[-0.5, 0.5, 1.5, 2.5]] * 2
+    tables = [
+        np.histogram2d(ratings, np.digitize(drawn.levels, [low, high]), bins=bins)[0]
+        for low in cuts
+        for high in cuts
+        if low < high
+    ]
+    reached = np.nanmax(kappas(np.array(tables), "quadratic"))
+    assert person.value is not None
+    shares = np.bincount(ratings) / len(ratings)
+    found = attainable_kappa(round(person.value, 3), (shares[0], shares[1], shares[2]))
+    assert found == pytest.approx(reached, abs=0.02)
+
+
+# The alternative annotator test.
+
 # All agree: a tie for everybody.
 SAME = ([FAIL, FAIL, FAIL], FAIL)
 # A is alone. For A the judge is nearer to the others: 0 < 4. B's others are 0 and 2 steps away, from B and the judge.
@@ -27,37 +221,24 @@ WRONG = ([PASS, PASS, PASS], PARTIAL)
 
 
 def judged(table: Rows, epsilon: float = 0.1) -> AltTest:
-    people = [["A", "B", "C", "D"][: len(ratings)] for ratings, _ in table]
-    ratings, judge = [ratings for ratings, _ in table], [grade for _, grade in table]
-    return alt_test(ratings, people, judge, LABELS, range(len(table)), epsilon=epsilon)
+    return alt_test(rated_by_all(table), epsilon=epsilon)
 
 
-def test_a_judge_like_everybody_wins_over_everybody():
-    one = judged([SAME] * 30)
+def test_a_judge_like_everybody_wins_over_everybody_and_one_alone_over_nobody():
+    one, other = judged([SAME] * 30), judged([WRONG] * 30)
     assert (one.winning_rate, one.passed) == (Figure(1.0), True)
     assert [one.advantage.value, one.ties.value] == [1, 1]
-    assert one.raters == tuple(Advantage(name, 30, 1, 1, True) for name in PEOPLE)
     # Without any worth in not asking a person, who is as good: no win.
     assert judged([SAME] * 30, epsilon=0).winning_rate == Figure(0.0)
-
-
-def test_a_judge_that_is_always_alone_wins_over_nobody():
-    one = judged([WRONG] * 30)
-    assert (one.winning_rate, one.passed) == (Figure(0.0), False)
-    assert [one.advantage.value, one.ties.value] == [0, 0]
+    assert (other.winning_rate, other.passed) == (Figure(0.0), False)
+    assert [other.advantage.value, other.ties.value] == [0, 0]
 
 
 def test_a_winning_rate_by_hand():
     # A: at 28 items the judge is nearer, at 4 A is: lead -24/32 = -.75, s^2 = (32 - 32 * .5625) / 31 = .451613,
     # t = -.85 / (.672022 / 5.656854) = -7.2. B and C: lead 4/32 = .125: above epsilon = .1.
     one = judged([ALONE] * 28 + [WRONG] * 4)
-    assert one.winning_rate == Figure(1 / 3)
-    assert one.passed is False
-    assert [(part.advantage, part.ties, part.won) for part in one.raters] == [
-        (28 / 32, 0, True),
-        (28 / 32, 28 / 32, False),
-        (28 / 32, 28 / 32, False),
-    ]
+    assert (one.winning_rate, one.passed) == (Figure(1 / 3), False)
     assert one.advantage.value == pytest.approx(28 / 32)
     assert one.ties.value == pytest.approx((0 + 28 / 32 + 28 / 32) / 3)
 
@@ -78,37 +259,18 @@ def test_people_with_fewer_than_thirty_items_are_not_tested():
     reason = "not enough ratings for the alt-test: no raters with 30 items that others rated too (at least 3 needed)"
     assert (refused.winning_rate, refused.passed) == (Figure(None, reason), None)
     assert [refused.advantage.value, refused.ties.value] == [1, 1]
-    assert [part.won for part in refused.raters] == [None] * 3
     # C rates 29 items only: two people are too few.
-    two = judged([SAME] * 29 + [([FAIL, FAIL], FAIL)])
-    assert two.winning_rate.value is None
-    assert " 2 raters" in str(two.winning_rate.reason)
-    # D rates 29 items: three are tested, D is told about.
-    four = judged([([FAIL] * 4, FAIL)] * 29 + [SAME])
-    assert four.winning_rate == Figure(1.0)
-    assert [part.won for part in four.raters] == [True, True, True, None]
+    assert " 2 raters" in str(judged([SAME] * 29 + [([FAIL, FAIL], FAIL)]).winning_rate.reason)
+    # D rates 29 items: three are tested.
+    assert judged([([FAIL] * 4, FAIL)] * 29 + [SAME]).winning_rate == Figure(1.0)
 
 
 @pytest.mark.parametrize("stratum", [*PHASES, None])
 def test_the_published_study_is_too_small(stratum: str | None, data: Path):
-    items = study(data).of(stratum)
-    one = alt_test(items.ratings, items.raters, items.judge, LABELS, items.keys, epsilon=0.1)
+    one = alt_test(published(data, stratum), epsilon=0.1)
     assert one.winning_rate.value is None
-    assert all(part.items <= 17 for part in one.raters)
     if stratum is None:
         assert (one.advantage.value, one.ties.value) == pytest.approx((0.834, 0.603), abs=5e-4)
-        assert (len(one.raters), min(part.items for part in one.raters)) == (16, 9)
-
-
-@law
-@given(rows)
-def test_ties_are_part_of_the_advantage_and_both_are_shares(table: Rows):
-    one = judged(table)
-    for part in one.raters:
-        assert 0 <= part.ties <= part.advantage <= 1
-    if one.advantage.value is not None:
-        mean = sum(part.advantage for part in one.raters) / len(one.raters)
-        assert one.advantage.value == pytest.approx(mean)
 
 
 # Standings.
@@ -117,13 +279,9 @@ def test_ties_are_part_of_the_advantage_and_both_are_shares(table: Rows):
 def test_one_person_by_hand():
     # Ann: F, F, P against (F), (F 1/2, P 1/2), (P): observed 3 * 1/2 of 1.5 * 1 + 1.5 * 2: 1 - 1.5 / 4.5 = 2/3.
     # Against the judge's F, P, P: table FF 1, FP 1, PP 1: 3 * 1 of 1 * 1 + 2 * 2 = 5: 2/5.
-    ann, bob, cleo = standings(
-        [[FAIL, FAIL], [FAIL, FAIL, PASS], [PASS, PASS], [PASS]],
-        [["ann", "bob"], ["ann", "bob", "cleo"], ["ann", "bob"], ["cleo"]],
-        [FAIL, PASS, PASS, FAIL],
-        LABELS,
-        [0, 1, 2, 3],
-    )
+    table = [([FAIL, FAIL], FAIL), ([FAIL, FAIL, PASS], PASS), ([PASS, PASS], PASS), ([PASS], FAIL)]
+    people = [["ann", "bob"], ["ann", "bob", "cleo"], ["ann", "bob"], ["cleo"]]
+    ann, bob, cleo = standings(beside(table, people=people))
     assert (ann.rater, ann.ratings, ann.shared) == ("ann", 3, 3)
     assert ann.against_others.value == pytest.approx(2 / 3)
     assert ann.against_judge.value == pytest.approx(2 / 5)
@@ -135,9 +293,7 @@ def test_one_person_by_hand():
 
 
 def test_a_person_alone_with_equal_gradings_has_no_kappa():
-    one = standings([[PASS]] * 6, [["ann"]] * 6, [PASS] * 6, LABELS, range(6))
     others = Estimate(None, reason="no item that others rated too")
     equal = Estimate(None, reason="all gradings equal")
-    assert one == [Standing("ann", 6, 0, others, equal)]
-    assert standings([], [], [], LABELS, []) == []
-    assert standings([[]], [[]], [PASS], LABELS, [0]) == []
+    assert standings(beside([([PASS], PASS)] * 6, people=[["ann"]] * 6)) == [Standing("ann", 6, 0, others, equal)]
+    assert standings(beside([], people=[])) == []

@@ -7,20 +7,21 @@ import numpy as np
 import pytest
 from support.rated import RatedStudy, RatedWorld, simulate_rated
 
-from dspy_proact.stats import (
+from dspy_proact.stats import RatedCases
+from dspy_proact.stats.estimate import t_quantile
+from dspy_proact.stats.plan import (
     Plan,
     PlanFrame,
-    RatedCases,
     RatingComponents,
+    balanced_counts,
     balanced_order,
     best_plan,
+    drawn_counts,
     plan_frame,
     planned_half_width,
     plans,
     rating_components,
 )
-from dspy_proact.stats.estimate import t_quantile
-from dspy_proact.stats.plan import balanced_counts, drawn_counts
 
 HIGH, LOW = ("s", "PASS"), ("s", "FAIL")
 OF = RatingComponents(between=0.04, within=0.06, leniency=0.01, means={HIGH: 0.8, LOW: 0.2})
@@ -89,7 +90,7 @@ def crossed(given):
     rows, columns = np.indices(np.shape(given))
     count = len(given)
     return RatedCases(
-        ["FAIL"] * count, [0.0] * count, range(count), ["s"] * count, rows.ravel(), columns.ravel(), np.ravel(given)
+        ["FAIL"] * count, np.zeros(count), range(count), ["s"] * count, rows.ravel(), columns.ravel(), np.ravel(given)
     )
 
 
@@ -112,11 +113,6 @@ def test_what_was_simulated_is_found_again():
     found = [rating_components(simulate_rated(rng, [world], RatedStudy(25, 150, 30, 2))).leniency for _ in range(30)]
     # Of an expected score: by how much the mean of cuts at a latent standard deviation of .5 moves, about .15 squared.
     assert np.mean(found) == pytest.approx(0.022, abs=0.004)
-
-
-def test_ratings_of_one_a_case_cannot_be_planned_by():
-    with pytest.raises(ValueError, match="cases with two"):
-        rating_components(crossed(np.ones((20, 1))))
 
 
 # What is drawn.

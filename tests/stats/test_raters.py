@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from study import numbers
 from support.panels import PanelDesign, simulate_panel
 
 from dspy_proact.stats import (
@@ -31,10 +32,6 @@ law = settings(deadline=None, max_examples=25)
 Row = tuple[int, int, int]
 rows = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS), st.integers(0, 13)), min_size=1)
 PANEL = Panel.of([["F", "+"], ["P"], []], ["F", "P", "+"], [["ann", "bob"], ["bob"], []])
-
-
-def numbers(one: Estimate) -> list[float | None]:
-    return [one.value, one.low, one.high]
 
 
 def width(one: Estimate) -> float:
@@ -188,14 +185,7 @@ def test_parts_and_what_each_rating_changes_in_them_by_hand():
 def test_some_items_keep_their_ratings():
     some = PANEL.where(np.array([False, True, True]))
     assert (some.counts.tolist(), some.items.tolist(), some.people) == ([[0, 1, 0], [0, 0, 0]], [0], 1)
-    assert PANEL.people == 2
-
-
-def test_without_raters_nothing_can_be_left_out():
-    unknown = Panel.of([["F", "+"]], ["F", "P", "+"])
-    assert unknown.people is None
-    assert unknown.parts(lambda counts, _: counts)[1] is None
-    assert unknown.where(np.array([True])).raters is None
+    assert (PANEL.people, Panel.of([["F", "+"]], ["F", "P", "+"]).people) == (2, None)
 
 
 def test_the_commonest_label_is_the_first_of_those_that_tie():

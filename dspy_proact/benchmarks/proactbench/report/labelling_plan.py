@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 
 from dspy_proact.benchmarks.proactbench.corpus import TRIGGERS_PER_PHASE, Ratings, published_models, published_ratings
@@ -19,7 +20,8 @@ from dspy_proact.report.leaderboard import DESIGN_EFFECT
 from dspy_proact.report.numbers import counted, share
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import Table, show, table
-from dspy_proact.stats import (
+from dspy_proact.stats import RatedCases, corrected_refusals
+from dspy_proact.stats.plan import (
     PILOT_CASES,
     PLAN_MOST_EACH,
     PLAN_RATERS,
@@ -27,10 +29,8 @@ from dspy_proact.stats import (
     Kind,
     Plan,
     PlanFrame,
-    RatedCases,
     RatingComponents,
     best_plan,
-    corrected_refusals,
     plan_frame,
     planned_half_width,
     plans,
@@ -118,7 +118,7 @@ def _pilot(cases: RatedCases, ratings: PeoplesRatings) -> RatingComponents:
             f"{ratings.name}: {counted(twice, 'trigger')} with two ratings or more, and a pilot has {PILOT_CASES}; "
             "leave --ratings out, and the plan says what it assumes"
         )
-    if len({*cases.given}) < 2:
+    if len({*cases.ratings}) < 2:
         raise UsageError(f"{ratings.name}: no pilot, for all ratings are equal")
     return rating_components(cases)
 
@@ -129,12 +129,12 @@ def _published(ratings: Ratings) -> RatingComponents:
     return rating_components(
         RatedCases(
             labels=[item.judge for item in ratings.items],
-            scores=[item.judge.score if item.judge else 0.0 for item in ratings.items],
+            scores=np.array([item.judge.score if item.judge else 0.0 for item in ratings.items]),
             groups=[item.scenario for item in ratings.items],
             strata=[item.phase for item in ratings.items],
-            of=[place[rating.item] for rating in ratings.ratings],
+            of=np.array([place[rating.item] for rating in ratings.ratings]),
             raters=[rating.annotator for rating in ratings.ratings],
-            ratings=[rating.grade.score for rating in ratings.ratings],
+            ratings=np.array([rating.grade.score for rating in ratings.ratings]),
         )
     )
 

@@ -18,7 +18,7 @@ from dspy_proact.report.measured import Controls
 from dspy_proact.report.numbers import coefficient, document, percent
 from dspy_proact.report.particulars import Column, Grounds, Particulars, Section, View
 from dspy_proact.runs import CONTROL, GivenVerdict, Nouns, Outcome
-from dspy_proact.stats import Estimate, alpha_estimate
+from dspy_proact.stats import Estimate, Panel, alpha_estimate
 from dspy_proact.types import Quote
 
 NOUNS = Nouns(
@@ -59,7 +59,7 @@ def author_agreement() -> Estimate:
     scenarios = [scenario_of[response.dialogue] for response in responses]
     items = [response.item for response in responses]
     ratings, people = [given[item] for item in items], [raters[item] for item in items]
-    return alpha_estimate(ratings, [False, True], "nominal", scenarios, people)
+    return alpha_estimate(Panel.of(ratings, [False, True], people), "nominal", scenarios)
 
 
 def grounded(controls: Controls) -> tuple[int, int]:

@@ -132,8 +132,7 @@ class Part:
 
     def alpha(self, metric: AlphaMetric) -> Estimate:
         """Krippendorff's alpha of people among themselves, over all ratings."""
-        grades, raters = [each.grades for each in self.rated], [each.raters for each in self.rated]
-        return alpha_estimate(grades, LABELS, metric, _scenarios(self.rated), raters)
+        return alpha_estimate(_panel(self.rated), metric, _scenarios(self.rated))
 
     def kappa(self, weight: Weight) -> Estimate:
         """Cohen's kappa of people and the judge."""
@@ -161,8 +160,7 @@ class Part:
         """
         # One person against another does not depend on what the judge says, so any grade stands for it.
         of, judge = (self.compared, self.judge) if self.compared else (self.enough, LABELS[:1] * len(self.enough))
-        grades, raters = [each.grades for each in of], [each.raters for each in of]
-        found = human_reference(grades, judge, LABELS, _scenarios(of), raters=raters)
+        found = human_reference(_judged(of, judge))
         if self.compared:
             return found
         missing = Estimate(None, reason=self.silence)
@@ -176,17 +174,13 @@ class Part:
     @cached_property
     def alt_test(self) -> AltTest | None:
         """The judge against each person in turn; None where nothing is compared."""
-        if not self.compared:
-            return None
-        grades, raters = [each.grades for each in self.compared], [each.raters for each in self.compared]
-        return alt_test(grades, raters, self.judge, LABELS, self._groups, epsilon=EPSILON)
+        return alt_test(self._beside, epsilon=EPSILON) if self.compared else None
 
     @cached_property
     def standings(self) -> list[Standing]:
         """Where each person stands among the others, on all items, and to the judge, on those that are compared."""
         # As above, nobody's standing among the others depends on the judge.
-        anything = LABELS[:1] * len(self.rated)
-        people = _standings(self.rated, anything)
+        people = standings(_judged(self.rated, LABELS[:1] * len(self.rated)))
         judged = {each.rater: each.against_judge for each in self._judged}
         missing = Estimate(None, reason=UNJUDGED)
         return [replace(each, against_judge=judged.get(each.rater, missing)) for each in people]
@@ -206,18 +200,12 @@ class Part:
     @cached_property
     def _judged(self) -> list[Standing]:
         """Where each person stands to the judge, on the items that are compared."""
-        return _standings(self.compared, self.judge)
-
-    @property
-    def _groups(self) -> list[str]:
-        return _scenarios(self.compared)
+        return standings(self._beside)
 
     @cached_property
     def _beside(self) -> Judged:
         """The judge beside people, on the items that are compared."""
-        panel = Panel.of([each.grades for each in self.compared], LABELS, [each.raters for each in self.compared])
-        ties = TIES if self.choices.consensus == "published" else None
-        return Judged.of(panel, self.judge, LABELS, self._groups, ties)
+        return _judged(self.compared, self.judge, TIES if self.choices.consensus == "published" else None)
 
     def _recall(self, grade: Grade) -> Estimate:
         return self._beside.recall(LABELS.index(grade))
@@ -234,9 +222,12 @@ def _scenarios(rated: Sequence[Rated]) -> list[str]:
     return [each.item.scenario for each in rated]
 
 
-def _standings(rated: Sequence[Rated], judge: Sequence[Grade]) -> list[Standing]:
-    grades, raters = [each.grades for each in rated], [each.raters for each in rated]
-    return standings(grades, raters, judge, LABELS, _scenarios(rated))
+def _panel(rated: Sequence[Rated]) -> Panel:
+    return Panel.of([each.grades for each in rated], LABELS, [each.raters for each in rated])
+
+
+def _judged(rated: Sequence[Rated], judge: Sequence[Grade], ties: Sequence[Grade] | None = None) -> Judged:
+    return Judged.of(_panel(rated), judge, LABELS, _scenarios(rated), ties)
 
 
 _TOLD = 10

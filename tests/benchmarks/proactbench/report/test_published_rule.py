@@ -3,10 +3,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from study import LABELS, PHASES, TIES, study
+from study import LABELS, PHASES, TIES, numbers, study
 
 from dspy_proact.benchmarks.proactbench.report.published_rule import excludes, published_rule
-from dspy_proact.stats import Estimate, alpha_estimate, kappa, standings
+from dspy_proact.stats import Estimate, Judged, Panel, Standing, alpha_estimate, cross_tables, majority, standings
+from dspy_proact.stats.agreement import kappa_of_items
 
 law = settings(deadline=None, max_examples=10)
 FAIL, PARTIAL, PASS = LABELS
@@ -20,8 +21,11 @@ PUBLISHED = {
 }
 
 
-def numbers(one: Estimate) -> list[float | None]:
-    return [one.value, one.low, one.high]
+def one_person(judge: list[str]) -> Standing:
+    """Who passes every item."""
+    panel = Panel.of([[PASS]] * len(judge), LABELS, [["ann"]] * len(judge))
+    (one,) = standings(Judged.of(panel, judge, LABELS, range(len(judge))))
+    return one
 
 
 @pytest.mark.parametrize("stratum", PHASES)
@@ -92,27 +96,30 @@ def test_what_does_not_align_is_refused():
 def test_values_are_those_of_the_plain_statistics(table: list[tuple[list[str], str]]):
     ratings, judge = [ratings for ratings, _ in table], [grade for _, grade in table]
     one = published_rule(ratings, judge, LABELS, TIES)
-    assert one.alpha.value == pytest.approx(alpha_estimate(ratings, LABELS, "ordinal", range(len(ratings))).value)
-    assert one.kappa.value == pytest.approx(kappa(one.confusion, "none"))
+    items = range(len(ratings))
+    assert one.alpha.value == pytest.approx(alpha_estimate(Panel.of(ratings, LABELS), "ordinal", items).value)
+    pairs = [(majority(given, TIES), grade) for given, grade in table if given]
+    tables = cross_tables([label for label, _ in pairs], [grade for _, grade in pairs], LABELS)
+    assert one.kappa.value == pytest.approx(kappa_of_items(tables, range(len(pairs)), "none").value)
     assert published_rule(ratings, judge, LABELS, TIES) == one
 
 
 @pytest.mark.parametrize(("count", "excluded"), [(5, True), (4, False)])
 def test_a_person_with_five_ratings_that_do_not_agree_with_the_judge_is_left_out(count: int, excluded: bool):
-    judge = ["FAIL", "PASS", "FAIL", "PASS", "FAIL"][:count]
-    (one,) = standings([["PASS"]] * count, [["ann"]] * count, judge, LABELS, range(count))
+    one = one_person([FAIL, PASS, FAIL, PASS, FAIL][:count])
     assert one.against_judge.value == pytest.approx(0)
     assert excludes(one) is excluded
 
 
 def test_a_person_without_a_kappa_is_kept():
-    (one,) = standings([["PASS"]] * 6, [["ann"]] * 6, ["PASS"] * 6, LABELS, range(6))
-    assert not excludes(one)
+    assert not excludes(one_person([PASS] * 6))
 
 
 def test_the_published_study_leaves_one_person_out(data: Path):
     items = study(data)
-    told = standings(items.ratings, items.raters, items.judge, LABELS, items.groups)
+    rated = items.where([bool(given) for given in items.ratings])
+    panel = Panel.of(rated.ratings, LABELS, rated.raters)
+    told = standings(Judged.of(panel, rated.judge, LABELS, rated.groups))
     assert len(told) == 18
     assert sorted(one.ratings for one in told) == [1, 2, *[17] * 16]
     out = [one for one in told if excludes(one)]
