@@ -111,12 +111,7 @@ def alpha_estimate(panel: Panel, metric: AlphaMetric, groups: Sequence[Hashable]
 
     Items with fewer than two ratings pair with nothing and are left out. Silence as in `Jackknife.of`: all ratings that
     pair equal (0 / 0) is undefined. `groups` holds the key of the group of each item.
-
-    Raises:
-        ValueError: The lengths differ.
     """
-    if len(panel.counts) != len(groups):
-        raise ValueError(f"one group an item: {len(panel.counts)} and {len(groups)} differ")
     pairing = panel.counts.sum(axis=1) >= 2
     if not pairing.any():
         return Estimate(None, reason=UNPAIRED)

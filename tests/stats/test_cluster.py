@@ -33,14 +33,6 @@ def covered(estimate: Estimate) -> bool:
 # Worked by hand.
 
 
-def test_equal_scenarios_by_hand():
-    # A: 1, .5; B: .5, .5; C: 0, .5. theta = 3/6 = .5; r = .5, 0, -.5; w = 1/3.
-    # SE = sqrt((.25 + 0 + .25) / (2/3)) / 6 = .144338; s = SE / .25 = .577350; df = 2, t = 4.302653.
-    # expit(.577350 * 4.302653) = expit(2.484138) = .923022.
-    estimate = cluster_mean([1, 0.5, 0.5, 0.5, 0, 0.5], list("AABBCC"))
-    assert numbers(estimate) == pytest.approx([0.5, 0.076978, 0.923022], abs=1e-6)
-
-
 def test_unequal_scenarios_by_hand():
     # A: 1, 1; B: 0; C: .5. theta = 2.5/4 = .625; r = .75, -.625, -.125; w = .5, .25, .25.
     # SE = sqrt(.5625/.5 + .390625/.75 + .015625/.75) / 4 = sqrt(5/3) / 4 = .322749.
@@ -51,13 +43,6 @@ def test_unequal_scenarios_by_hand():
     # s = .322749 / (.625 * .375) = 1.377061; logit .510826 -+ 6.602842: expit(-6.092016), expit(7.113668).
     estimate = cluster_mean([1, 1, 0, 0.5], list("AABC"))
     assert numbers(estimate) == pytest.approx([0.625, 0.002256, 0.999187], abs=1e-6)
-
-
-def test_macro_of_strata_in_other_scenarios_by_hand():
-    # Scores 1, 0 and 0, .5, .5: mean 5/12, SE .182647 and t 6.188116 as in test_paired.py, here on the logit scale:
-    # -.336472 -+ 6.188116 * .182647 / (5/12 * 7/12) = -4.986709 and 4.313765.
-    estimate = cluster_mean([1, 0, 0, 0.5, 0.5], list("ABABC"), list("XXYYY"), list("XY"))
-    assert numbers(estimate) == pytest.approx([5 / 12, 0.006782, 0.986797], abs=1e-5)
 
 
 def test_a_mean_of_any_range_by_hand():

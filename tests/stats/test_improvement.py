@@ -92,16 +92,6 @@ def test_bounds_keep_the_weights_of_all_labels():
     assert [one.low, one.high] == pytest.approx([0.64 - reach, min(1, 0.64 + reach)], abs=1e-6)
 
 
-def test_what_rests_on_one_item_or_is_the_same_without_any_has_no_bounds():
-    assert agreement([2], [[1, 0, 1]], "X", [0]) == Estimate(0, reason="depends on one group")
-    constant = agreement([1, 1, 1], THREE, "XXX", range(3))
-    assert constant == Estimate(0, reason="no variance between groups")
-    # Y, whose labels are alike, does not count.
-    assert agreement([0, 2, 0], [THREE[0], [0, 0, 1], THREE[0]], "XXY", range(3)) == Estimate(
-        1, reason="depends on one group"
-    )
-
-
 # The claim.
 
 
@@ -126,21 +116,6 @@ def test_a_large_improvement_is_shown_unless_labels_or_scenarios_are_few(labels:
     assert 0 < one.low98 < one.difference.low
     assert (one.after.value, one.shown) == (1, shown)
     assert one.p < 0.01
-
-
-def test_the_same_levels_show_nothing():
-    one = compare(study(72, 12, 5, 5))
-    for part in (one.overall, *one.strata):
-        assert part.difference == Estimate(0, reason="no variance between groups")
-        assert (part.p, part.low98, part.shown) == (1, None, False)
-
-
-def test_a_difference_without_an_interval_shows_nothing():
-    # Every scenario alike: one of its six items is mended. R alone improves, from 0 to 1, with a third of the labels.
-    table = [(0 if place % 6 == 5 else b, a, *rest) for place, (b, a, *rest) in enumerate(study(72, 12, 0))]
-    one = compare(table).overall  # pyright: ignore[reportArgumentType]
-    assert numbers(one.difference) == [pytest.approx(1 / 3), None, None]
-    assert not one.shown
 
 
 def test_random_swaps_do_not_see_the_order_of_items():
@@ -219,17 +194,6 @@ def test_p_is_the_share_of_all_swaps(table: list[Row]):
             differences.append(abs((kappas[1] or 0) - (kappas[0] or 0)))
     if one.p is not None:
         assert one.p == pytest.approx(np.mean(np.array(differences) >= differences[0] - 1e-9))
-
-
-@law
-@given(rows)
-def test_before_and_after_are_the_estimates_of_each(table: list[Row]):
-    one = compare(table).overall
-    for part, column in ((one.before, 0), (one.after, 1)):
-        alone = compare([(row[column], row[column], *row[2:]) for row in table])
-        assert part == alone.overall.before == alone.overall.after
-    if one.difference.value is not None:
-        assert one.difference.value == pytest.approx((one.after.value or 0) - (one.before.value or 0))
 
 
 @law
@@ -348,16 +312,6 @@ def rising(counts: Sequence[int], turns: int = 6) -> list[tuple[float, float, in
         for group, count in enumerate(counts)
         for turn in range(turns)
     ]
-
-
-def test_two_scenarios_by_hand():
-    one = change([(0, 1, 0), (1, 1, 0), (0, 1, 1), (0, 1, 1)])
-    assert (one.count, one.groups, one.before.value, one.after.value) == (4, 2, 0.25, 1)
-    # Scenarios shift by 1/2 and 1, the mean is 3/4. Each moves it by 1/8, so that the error is
-    # sqrt(2 (1/8)^2 / (1 - 1/2)) = 1/4; t with 1 degree of freedom is 12.7: beyond both ends.
-    assert numbers(one.difference) == [0.75, -1, 1]
-    # Of four flips, the data's own and its mirror are as far.
-    assert (one.p, one.low98, one.shown) == (2 / 4, -1, False)
 
 
 def test_ten_scenarios_by_hand():

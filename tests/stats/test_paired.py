@@ -45,17 +45,6 @@ def singles(differences: Sequence[float]) -> Paired:
 # Worked by hand.
 
 
-def test_three_scenarios_by_hand():
-    # D = 1, .5, .5: d = 2/3, z = (1/3, -1/6, -1/6) / 3, w = 1/3. SE^2 = (1/81 + 2/324) * 1.5 = 1/36.
-    # df = 2, t = 4.302653: 2/3 - 4.302653 / 6 = -.050442, and above 1 it is clipped.
-    # T = 4 for equal signs; turning a .5: d = 1/3, SE^2 = 7/36, T = .76; turning the 1: d = 0. So 2 of 8.
-    paired = singles([1, 0.5, 0.5])
-    assert numbers(paired)[:3] == pytest.approx([2 / 3, -0.050442, 1], abs=1e-6)
-    assert paired.difference.reason == "too few groups: very wide"
-    assert (paired.count, paired.groups, paired.p) == (3, 3, 0.25)
-    assert paired.reason == "cannot be significant with 3 groups"
-
-
 def test_unequal_scenarios_by_hand():
     # A: 1, 0; B: 1; C: .5. D = 1, 1, .5; n = 2, 1, 1: d = 2.5/4 = .625; r = -.25, .375, -.125; w = .5, .25, .25.
     # SE = sqrt(.0625/.5 + .140625/.75 + .015625/.75) / 4 = sqrt(1/3) / 4 = .144338.
@@ -116,6 +105,8 @@ def test_a_difference_that_is_told_to_be_seen_so_often_is_seen_so_often_after_ho
         ([1, 1, 1, 1, 1, -1], 14 / 64),
         # All shift alike: T is infinite, as it is for the mirror only: 2 of 64.
         ([0.5] * 6, 2 / 64),
+        # Only those that differ are flipped: 2 of 2^6, exactly, though 2^40 could not be taken.
+        ([1] * 6 + [0] * 34, 2 / 64),
         # Sum 0: every flip is at least as far.
         ([1, -1, 0.5, -0.5], 1),
     ],
@@ -123,11 +114,6 @@ def test_a_difference_that_is_told_to_be_seen_so_often_is_seen_so_often_after_ho
 def test_all_flips_of_few_scenarios_by_hand(differences: list[float], p: float):
     assert singles(differences).p == p
     assert singles([-difference for difference in differences]).p == p
-
-
-def test_only_scenarios_that_differ_are_flipped():
-    # 40 scenarios, 6 of which differ, alike: 2 of 2^6, exactly, though 2^40 could not be taken.
-    assert singles([1] * 6 + [0] * 34).p == 2 / 64
 
 
 def test_random_flips_agree_with_all_of_them():
