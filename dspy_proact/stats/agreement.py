@@ -63,14 +63,9 @@ def kappa_estimate(
     groups: Sequence[Hashable],
     weight: Weight = "quadratic",
 ) -> Estimate:
-    """Kappa of two gradings, with its interval, clipped to [-1, 1]; silence as in `Jackknife.of`.
+    """Kappa of two gradings of the same items, with its interval, clipped to [-1, 1]; silence as in `Jackknife.of`.
 
-    Args:
-        first: The first grading's labels, one an item.
-        second: The second grading's labels, aligned with `first`.
-        labels: All labels in rising order, each once, whether they occur or not.
-        groups: Key of the group of each item.
-        weight: How disagreement grows with the distance of the labels.
+    `labels` are all labels in rising order, each once, whether they occur or not.
 
     Raises:
         ValueError: The lengths differ, `labels` repeats one, or a grading is not in `labels`.
