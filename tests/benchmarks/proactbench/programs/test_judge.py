@@ -225,33 +225,28 @@ def test_the_signatures_are_frozen(signature, frozen):
 
 
 def test_the_fingerprint_changes_with_instruction_demos_the_second_question_and_rules(monkeypatch):
-    def fingerprint(*, declared=None, instruction=None, quoting=None, demos=(), again=True):
-        judge = Judge(ask_quote_again=again)
-        if declared or instruction:
-            judge.grade.signature = declared or GradeResponse.with_instructions(instruction)
-        if quoting:
-            judge.quote.signature = QuoteEvidence.with_instructions(quoting)
-        judge.grade.demos = list(demos)
+    def fingerprint(graded=GradeResponse, quoting=QuoteEvidence, grades=()):
+        judge = Judge()
+        judge.grade.signature, judge.quote.signature = graded, quoting
+        judge.grade.demos = [shown | {"grade": grade} for grade in grades]
         return judge.fingerprint()
 
     shown = {"conversation": [], "rubric": VIEW.rubric, "response": "a", "reasoning": "r", "evidence": []}
     prints = [
         fingerprint(),
-        fingerprint(instruction="Grade."),
-        fingerprint(instruction="Grade!"),
-        fingerprint(declared=GradeResponse.with_updated_fields("response", desc="Answer")),
-        fingerprint(quoting="Quote."),
-        fingerprint(again=False),
-        fingerprint(demos=[shown | {"grade": "PASS"}]),
-        fingerprint(demos=[shown | {"grade": "FAIL"}]),
-        fingerprint(demos=[shown | {"grade": "PASS"}] * 2),
+        fingerprint(GradeResponse.with_instructions("Grade.")),
+        fingerprint(GradeResponse.with_updated_fields("response", desc="Answer")),
+        fingerprint(quoting=QuoteEvidence.with_instructions("Quote.")),
+        Judge(ask_quote_again=False).fingerprint(),
+        *(fingerprint(grades=grades) for grades in (["PASS"], ["FAIL"], ["PASS", "PASS"])),
     ]
-    assert len(set(prints)) == len(prints)
-    assert fingerprint() == prints[0]
-    assert all(len(each) == 64 and int(each, 16) for each in prints)
     for phase in Phase:
         monkeypatch.setattr(Judge, "_rules", {**RULES, phase: "Another rule."})
-        assert fingerprint() not in prints
+        prints.append(fingerprint())
+    monkeypatch.undo()
+    assert len(set(prints)) == len(prints)
+    assert fingerprint() == prints[0] == Judge().fingerprint()
+    assert all(len(each) == 64 and int(each, 16) for each in prints)
 
 
 SCHEMAS = [
