@@ -101,10 +101,3 @@ def test_scale_and_shift_do_not_matter_and_a_mirror_turns_the_sign(
         mirrored = correlation(x, [-number for number in y])
         assert numbers(mirrored) == pytest.approx([value, high, low], abs=1e-9)
         assert mirrored.reason == moved.reason == one.reason
-
-
-@law
-@given(pairs)
-def test_ranks_see_only_the_order(table: list[tuple[int, int]]):
-    x, y = zip(*table, strict=True)
-    assert spearman([math.exp(number) for number in x], y) == spearman(x, y)

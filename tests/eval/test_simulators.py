@@ -5,8 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from support.bands import Band
 from support.panels import PanelDesign, simulate_panel
 from support.rated import RatedStudy, RatedWorld, simulate_rated, simulate_rated_runs
@@ -25,15 +23,6 @@ def test_cuts_have_the_wanted_mean_and_shares(mean: float):
     full = math.erfc(cuts.full / math.sqrt(2)) / 2
     some = math.erfc(cuts.half / math.sqrt(2)) / 2
     assert some - full == pytest.approx(4 / 3 * mean * (1 - mean))
-
-
-@given(st.floats(0.05, 0.95), st.floats(-0.9, 0.9))
-def test_raised_cuts_have_the_raised_mean(mean: float, difference: float):
-    cuts = Thresholds.of_mean(mean)
-    if 0.001 < mean + difference < 0.999:
-        raised = cuts.raised(difference)
-        assert raised.mean == pytest.approx(mean + difference)
-        assert raised.full - raised.half == pytest.approx(cuts.full - cuts.half)
 
 
 def test_runs_have_the_mean_that_they_are_said_to_have():

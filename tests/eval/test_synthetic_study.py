@@ -45,18 +45,6 @@ def one_of_each_step(items):
     return list({each.step: each for each in items}.values())
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_scenarios_are_of_unequal_size_and_none_is_empty(seed):
-    sizes = Counter(each.item.scenario for each in synthetic_items(seed)).values()
-    assert len(sizes) == 25
-    assert max(sizes) >= 5 * min(sizes)
-
-
-def test_two_raters_agree_as_people_do():
-    # The standard error at 3,000 items of three raters is about .01.
-    assert 0.62 < rater_kappa(synthetic_ratings(0, synthetic_items(0, 3000))) < 0.69
-
-
 def test_a_person_is_off_by_one_grade_at_most():
     items = synthetic_items(0)
     truth = {each.item.key: LEVELS.index(each.step.grade) for each in items}

@@ -242,16 +242,6 @@ def test_a_claim_must_hold_with_the_unread_against_it():
     assert sum(each.unread for each in many.strata) == 11
 
 
-@pytest.mark.parametrize("unread", [0.0, 0.2])
-def test_verdicts_that_are_unread_where_the_judge_errs_make_no_claim(unread: float):
-    """Ten candidates worth what the start is, 200 labels: of 60 compiles 20 % unread made 17 false claims before."""
-    drawn = [
-        simulate_compile(np.random.default_rng(seed), 200, 25, SimulatedJudges(0.8, 0.8), unread) for seed in range(60)
-    ]
-    assert sum(improvement_shown(x.before, x.after, x.panel, x.strata, x.groups, order="ABC") for x in drawn) <= 3
-    assert np.mean([np.isnan(x.after).mean() for x in drawn]) == pytest.approx(unread, abs=0.02)
-
-
 def test_whether_it_is_shown_is_what_the_whole_says():
     drawn = [
         simulate_compile(np.random.default_rng(seed), 120, 20, SimulatedJudges(0.8, 0.5, better), unread)
@@ -282,19 +272,6 @@ def test_the_smallest_gain_is_worked_from_labels_groups_and_raters_by_hand(
     labels: int, groups: int, raters: int, gain: float | None
 ):
     assert smallest_gain(labels, groups, raters) == gain
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(("raters", "leniency"), [(None, 0.0), (6, 0.5)])
-def test_a_gain_that_is_promised_is_shown_in_four_of_five(raters: int | None, leniency: float):
-    """120 labels, a judge that hardly agrees with people: .23 was promised before, and shown in about 60 of 100."""
-    promised = smallest_gain(120, 20, raters or 3)
-    judges = SimulatedJudges(rater=0.8, start=0.2, raters=raters, leniency=leniency).gaining(promised or 0)
-    assert judges is not None
-    assert judges.gain == pytest.approx(promised, abs=0.005)
-    drawn = [simulate_compile(np.random.default_rng(seed), 120, 20, judges) for seed in range(100)]
-    shown = [improvement_shown(x.before, x.after, x.panel, x.strata, x.groups, order="ABC") for x in drawn]
-    assert sum(shown) >= 76  # the standard error of 80 is 4
 
 
 # Scores and lengths.
