@@ -115,10 +115,6 @@ def test_another_benchmark_is_joined_by_model(tmp_path):
     ("text", "said"),
     [
         ("", "the first line must be 'model'"),
-        ("name,MMLU\n", "the first line must be 'model'"),
-        ("model\ngpt-4o\n", "the first line must be 'model'"),
-        ("model,MMLU,MMLU\n", "the first line must be 'model'"),
-        ("model,MMLU\ngpt-4o,1,2\n", "each model has one line"),
         ("model,MMLU\ngpt-4o,1\ngpt-4o,2\n", "each model has one line"),
         ("model,MMLU\ngpt-4o,high\n", "could not convert"),
         ("model,MMLU\ngpt-4o,nan\n", "a finite number"),

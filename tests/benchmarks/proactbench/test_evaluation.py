@@ -42,7 +42,7 @@ def real(read: Corpus, model: ModelSpec = M, judge: ModelSpec = J, gate: Gate | 
 def test_the_default_folder_names_both_models_and_eight_digits_of_the_identity(here: Path):
     evaluation = real(corpus(here), model=spec("openrouter/openai/gpt-5.4", HERE))
     digits = evaluation.manifest.identity.digest()[:8]
-    assert evaluation.default_folder == Path("runs", f"openrouter_openai_gpt-5.4--openai_j--{digits}")
+    assert evaluation.default_folder == Path("runs", f"proactbench--openrouter_openai_gpt-5.4--openai_j--{digits}")
 
 
 @pytest.mark.parametrize(

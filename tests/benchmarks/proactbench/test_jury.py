@@ -206,7 +206,7 @@ def test_a_jury_is_another_run_than_each_of_its_judges_in_whatever_order_they_ar
     assert len({each.manifest.identity.digest() for each in (jury, turned, *lone)}) == 3
     assert [judge.model for judge in jury.manifest.identity.judges] == list(JURY)
     assert jury.manifest.identity.judge_name == f"{KIND} + {STRICT}"
-    assert jury.default_folder.name.startswith("hosted_vllm_any--openai_kind+openai_strict--")
+    assert jury.default_folder.name.startswith("proactbench--hosted_vllm_any--openai_kind+openai_strict--")
     jury.run(tmp_path / "run")
     for each in lone:
         with pytest.raises(RunError, match=r"holds another run, which differs in judges\."):
