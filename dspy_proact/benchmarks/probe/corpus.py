@@ -40,10 +40,6 @@ _SIDES = re.compile(r"(inputs|outputs)(?!.*(?:inputs|outputs))")
 """The last place in a zip's name that says which of the two it is."""
 _WANTED = "a folder of *_input.json and *_output.json, either of the two official zips, or a folder that holds both"
 _INSTEAD = "download its two zips and give the path of their folder"
-_ID_DIGITS = 8
-"""Hexadecimal digits of a sanitized id: short enough to copy, too many to guess."""
-_CACHED_VIEWS = 64
-"""Tasks that stay in memory: an agent looks at each, and soon after the judges."""
 
 
 @dataclass(frozen=True)
@@ -110,11 +106,6 @@ class TaskCorpus:
             problem = "changed since the corpus was read; give the same command again"
             raise CorpusError(problem, source=entry.given.source)
         return task
-
-    @property
-    def persons(self) -> tuple[str, ...]:
-        """Ids of the people, in the order of their first tasks."""
-        return tuple(dict.fromkeys(entry.person for entry in self.entries))
 
     @cached_property
     def sha256(self) -> str:
@@ -202,8 +193,8 @@ def sanitized(task: Task, seed: int = 0) -> Task:
     ids: dict[str, str] = {}
     for item in items:
         digest = _digest(seed, task.key, "id", item.id)
-        # The prefix keeps a model from copying an id of digits alone as a number.
-        while (new := f"item_{digest[:_ID_DIGITS]}") in ids.values():
+        # Eight digits are few enough to copy; the prefix keeps a model from copying digits alone as a number.
+        while (new := f"item_{digest[:8]}") in ids.values():
             digest = _digest(digest)
         ids[item.id] = new
     gold, support = task.gold, task.gold.supported_by
@@ -254,7 +245,8 @@ def case_set_of(tasks: TaskCorpus) -> CaseSet:
         ignored_fields=dict(tasks.ignored_fields),
         left_out=dict(Counter(error.problem for error in tasks.left_out)),
     )
-    read = lru_cache(maxsize=_CACHED_VIEWS)(lambda key: ProbeView.of(tasks.task(key)))
+    # An agent looks at a task, and soon after the judges.
+    read = lru_cache(maxsize=64)(lambda key: ProbeView.of(tasks.task(key)))
     return CaseSet(tuple(TaskCase(entry, read) for entry in tasks.entries), record, tasks.sha256)
 
 

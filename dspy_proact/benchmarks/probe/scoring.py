@@ -126,15 +126,7 @@ def graded(
     identified: IdentificationVerdict | None,
     resolved: ParametersVerdict | None,
 ) -> ProbeGrade:
-    """Grade an answer.
-
-    Args:
-        view: The task.
-        solution: The answer; what is missing in it earns 0.
-        settings: Of the run.
-        identified: A judge's verdict, where something is described.
-        resolved: A judge's verdict, where parameters are given.
-    """
+    """Grade an answer, with the verdicts of the judges that were asked; what is missing in it earns 0."""
     gold, known = view.gold, {item.id for item in view.items}
     search, identification = search_scores(gold.evidence, solution.evidence), 0.0
     if settings.oracle == "bottleneck":
@@ -173,10 +165,8 @@ def label_of(grade: ProbeGrade) -> str:
 
 def parts_of(grade: ProbeGrade, solution: Solution) -> Mapping[str, float]:
     """The numbers that measures are made of; those that begin with `read_` only for answers that could be read."""
-    stages = {"f1": grade.search.f1, "identification": grade.identification, "task": grade.task}
-    scores = stages | {"overall": grade.overall}
-    unread = set(grade.faults) >= set(PARTS)
-    judged = grade.identified
+    scores = {"f1": grade.search.f1, **{name: getattr(grade, name) for name in ("identification", "task", "overall")}}
+    unread, judged = set(grade.faults) >= set(PARTS), grade.identified
     return {
         "precision": grade.search.precision,
         "recall": grade.search.recall,

@@ -65,7 +65,7 @@ def test_tasks_come_in_the_order_of_their_keys_without_fields_that_the_format_do
     corpus = load_tasks(in_folder(tmp_path, contents))
     one, other = corpus
     assert [one.key, other.key] == [entry.key for entry in corpus.entries] == ["a", "b"]
-    assert (len(corpus), corpus.persons, corpus.task("b").key) == (2, ("p-0",), "b")
+    assert (len(corpus), one.person, corpus.task("b").key) == (2, "p-0", "b")
     # What lies in two tasks of a person is evidence in neither: it has another id in each.
     assert not {item.id for item in one.items} & {item.id for item in other.items}
     assert corpus.ignored_fields == {"data_points.payload.author": 2, "difficulty_word": 1}
