@@ -134,29 +134,28 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         first = [row.name for row in rows if row.scores["task"] == most]
         return f"{100 * most:.0f} % task execution: {' and '.join(first)} (arXiv 2510.19771)"
 
-    def published(self) -> "Sequence[PublishedRow]":
-        """The paper's models, agents and people."""
-        from dspy_proact.benchmarks.probe.report import published_rows
+    @property
+    def _report(self) -> Any:
+        """The module of reports, which is slow to import."""
+        from dspy_proact.benchmarks.probe import report
 
-        return published_rows()
+        return report
+
+    def published(self) -> Sequence[PublishedRow]:
+        """The paper's models, agents and people."""
+        return self._report.published_rows()
 
     def differences(self, run: Any) -> Sequence[str]:
         """The paper names no judge, so that no run is ranked."""
-        from dspy_proact.benchmarks.probe.report import differences
+        return tuple(self._report.differences(run))
 
-        return tuple(differences(run))
-
-    def leaderboard_details(self, runs: Sequence[Any]) -> "Iterable[Any]":
+    def leaderboard_details(self, runs: Sequence[Any]) -> Iterable[Any]:
         """Failure modes."""
-        from dspy_proact.benchmarks.probe.report import leaderboard_details
-
-        return leaderboard_details(runs)
+        return self._report.leaderboard_details(runs)
 
     def leaderboard_document(self, runs: Sequence[Any]) -> dict[str, Any]:
         """Failure modes."""
-        from dspy_proact.benchmarks.probe.report import leaderboard_document
-
-        return leaderboard_document(runs)
+        return self._report.leaderboard_document(runs)
 
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         """Every task of a corpus: of `Tasks`, or as `load_tasks` reads it by the settings.
@@ -357,9 +356,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
 
     def particulars(self) -> "Particulars":
         """Worlds, documents, actions, and how an answer fails."""
-        from dspy_proact.benchmarks.probe.report import PARTICULARS
-
-        return PARTICULARS
+        return self._report.PARTICULARS
 
 
 def settings_of(settings: Settings) -> ProbeSettings:

@@ -184,10 +184,9 @@ def human_grades() -> list[HumanGrade]:
 def sanitized(task: Task, seed: int = 0) -> Task:
     """The task with nothing but its content to tell what is evidence.
 
-    In the files of the official generator the prefix of an id, the order of the items and their time of creation can
-    tell it. A sanitized task has ids of one form, items cut to id, kind and content, and a seeded order; gold has the
-    new ids. The same task and seed give the same result, whatever the order of the items was. An item has another id in
-    every task, so that ids do not tell which items a person's tasks share.
+    In the official files the prefix of an id, the order of the items and their time of creation can tell it. A
+    sanitized task has ids of one form, items cut to id, kind and content, and an order that depends on task and seed
+    alone. An item has another id in every task, so that ids do not tell which items a person's tasks share.
     """
     items = sorted(task.items, key=lambda item: _digest(seed, task.key, "order", item.id))
     ids: dict[str, str] = {}
@@ -264,15 +263,10 @@ def _sha256(task: Task) -> str:
 
 
 def _pairs_at(path: str) -> dict[str, tuple[Member, Member]]:
-    """Input and output of each task at a path, by key and in the order of the keys.
+    """Input and output of each task at a path (see `load_tasks`), by key and in the order of the keys.
 
-    Args:
-        path: A folder of the files, at any depth; one of the two zips, whose name differs from the other's by `inputs`
-            and `outputs`; or a folder that holds both.
-
-    Raises:
-        CorpusError: There is nothing of the kind, an archive is damaged or not to be trusted, a file has no partner, or
-            two have one name.
+    The names of the two zips differ by `inputs` and `outputs`. Raises a `CorpusError` where there is nothing of the
+    kind, an archive is damaged or not to be trusted, a file has no partner, or two have one name.
     """
     place = Path(path)
     try:

@@ -1,18 +1,13 @@
 """What the embedded model answers in PROBE: rules, so that a machine without a key has an agent and judges.
 
-The agent. Without more it takes the items that are loudest and speak of something open. An instruction that speaks of
-waiting, or a worked example whose evidence waits more than its other items, makes it take items in which something
-waits that is not on the person's list; one that asks to cross-check, those of the best that have most names in common,
-and what shares these; one that asks for few items halves their number. The bottleneck is a sentence of each item taken,
-the action the one whose words are nearest to them, a parameter the first date, person or title among them, by its name.
-With tools it searches by the person's list, or for what waits, reads what it found, and finishes; as its own judge it
-asks for one further trial.
+The agent takes the loudest items that speak of something open. An instruction or a worked example about waiting makes
+it prefer items in which something waits that is not on the person's list; `cross-check` the pair that has most names in
+common; `take few` half as many. The bottleneck is a sentence of each item, the action the one nearest in words, a
+parameter the first date, person or title. With tools it searches, reads what it found, and finishes.
 
-The judges. A facet is correct where enough of the words that carry its meaning stand in the description, incorrect
-where some do, missing where none does, and `n/a` where it is null; without facets the whole bottleneck stands for each
-of the essential ones, and the further ones do not apply. How many are enough an instruction moves that asks to be
-strict or lenient. Parameters are matched one by one: letter by letter, as days and hours, as sets of values, or by
-their words.
+The judges count words: a facet is correct where enough of its words stand in the description (more where the
+instruction asks to be strict, fewer where lenient), incorrect where some do, missing where none does, and `n/a` where
+it is null. Parameters are compared as texts, dates, sets of values, or by their words.
 """
 
 import json
