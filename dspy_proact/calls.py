@@ -87,14 +87,9 @@ class Price(Frozen):
     """Why it is not known, or where it is from."""
 
     def of(self, prompt: int, completion: int, cached: int = 0, written: int = 0, *, calls: int = 1) -> float | None:
-        """US dollars for so many tokens; None where it is not known.
+        """US dollars for so many tokens, cached and written ones among those of the prompt; None where it is not known.
 
-        Args:
-            prompt: Tokens of the prompt, cached and written ones among them.
-            completion: Tokens of the answer.
-            cached: Tokens that were read from the provider's cache.
-            written: Tokens that were written to it.
-            calls: How many calls the counts are those of; their prompts are of about one length.
+        Counts may be those of several `calls`, whose prompts are of about one length.
         """
         tier = self._tier(prompt / max(calls, 1))
         if tier.prompt is None or tier.completion is None:

@@ -79,13 +79,7 @@ def shortened(text: str) -> str:
 
 
 def html_table(headings: Sequence[str], *sections: Iterable[Sequence[str]], above: Iterable[str] = ()) -> str:
-    """A table in HTML for a notebook, with every text escaped; without styles, scripts and links.
-
-    Args:
-        headings: Of the columns; none for a table without them.
-        sections: Rows of a name and its cells, all of the same width.
-        above: Lines of text above the table.
-    """
+    """A table in HTML for a notebook, with every text escaped; without styles, scripts and links."""
     lines = "".join(f"<p>{_cell(line)}</p>" for line in above)
     head = f"<thead><tr>{''.join(f'<th>{_cell(text)}</th>' for text in headings)}</tr></thead>" if headings else ""
     bodies = ""

@@ -202,13 +202,8 @@ class Benchmark(Generic[Answer, Detail]):
     def program(self, settings: Settings, start: Start, companions: Sequence["Embedder"] = ()) -> Any:
         """The program under test, a `dspy.Module` whose inputs are fields of the cases' views.
 
-        Args:
-            settings: Of this benchmark.
-            start: Another prompt or a compiled program, where a person names one.
-            companions: As `companions` opened them.
-
-        Raises:
-            UsageError: The start cannot be used.
+        It begins with the prompt or compiled program that a person names, and gets what `companions` opened. Raises a
+        `UsageError` where the start cannot be used.
         """
         raise NotImplementedError(f"{self.name}: `program` is not declared")
 
@@ -276,15 +271,9 @@ class Benchmark(Generic[Answer, Detail]):
         return ()
 
     def case_of_text(self, data: bytes, source: str) -> tuple[Case, str | None]:
-        """A case of a person's own, without a grade, and the system prompt in it, if any.
+        """A case of a person's own from a file's bytes, without a grade, and the system prompt in it, if any.
 
-        Args:
-            data: Of the file.
-            source: What the file is called.
-
-        Raises:
-            CorpusError: The file cannot be read as one.
-            UsageError: Nobody's own text makes a case of this benchmark.
+        Raises a `CorpusError` that names the `source`, or a `UsageError` where nobody's own text makes a case.
         """
         raise UsageError(f"--conversation: {self.name} takes cases of a corpus only; leave it out")
 
@@ -351,14 +340,9 @@ class Benchmark(Generic[Answer, Detail]):
         return {}
 
     def responses(self, path: Path, corpus: str | None) -> "Responses":
-        """Answers that exist, to be judged again: those of the folder of a run.
+        """Answers that exist, to be judged again: those of the folder of a run, which knows its own corpus.
 
-        Args:
-            path: Of the run, or of a file in a format of the benchmark's own.
-            corpus: As `--corpus` takes it; None where none is named.
-
-        Raises:
-            UsageError: There is no run, or a corpus is named and the run knows its own.
+        Raises a `UsageError` where there is no run, or a corpus is named.
         """
         from dspy_proact.benchmarks.responses import Responses
         from dspy_proact.kept import Kind, place_of

@@ -1,7 +1,7 @@
 """`Evaluation` and `Rejudging` of any benchmark: what the commands `eval` and `rejudge` run."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from dspy_proact.benchmarks.benchmark import Benchmark, Start
 from dspy_proact.benchmarks.compiled import compiled_program
 from dspy_proact.benchmarks.execution import Bound, Execution
 from dspy_proact.benchmarks.own_file import located
-from dspy_proact.benchmarks.participant import Participant, Rule, fingerprint_of, program_name
+from dspy_proact.benchmarks.participant import Participant, fingerprint_of, program_name
 from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import UsageError
@@ -74,16 +74,9 @@ class Evaluation(Execution):
 
 
 class Rejudging(Execution):
-    """Judges for answers that exist, in a run of its own that names its parent.
+    """Judges for answers that exist, in a run of its own that names its parent; arguments are those of `Evaluation`.
 
-    Args:
-        responses: What is judged; a parent that has grown since hands over what is new.
-        judge: As for an `Evaluation`, and all that follows.
-        benchmark: Of which the responses are.
-        settings: Those of the responses where None.
-        judge_prompt: As for an `Evaluation`.
-        judge_program: As for an `Evaluation`.
-        gate: How calls are made.
+    A parent that has grown since hands over what is new. The settings are those of the responses where None.
 
     Raises:
         UsageError: The judges cannot be called as asked.
@@ -191,10 +184,8 @@ def _participant(
     role, said = role_of(declared, "assistant"), (program_name(program), fingerprint_of(program))
     if (rule := declared.unasked(settings)) is not None:
         role = replace(role, stand_in=role.stand_in or (lambda _, __: ""))
-        return Rule(replace(open_model(EMBEDDED, role, gate), name=rule), *said)
-    opened = open_model(model, role, gate)
-    if companions:
-        opened = accompanied(opened, companions)
+        return Participant(replace(open_model(EMBEDDED, role, gate), name=rule), *said)
+    opened = replace(open_model(model, role, gate), companions=tuple(companions))
     seen = frozenset[str](getattr(program, "learned_from", ()))
     return Participant(
         opened,
@@ -204,29 +195,6 @@ def _participant(
         learned_on=len(seen & {declared.mark(case.view) for case in cases.cases}) if seen else 0,
         further_prices=dict.fromkeys([EMBEDDER], companions[0].price) if companions else {},
     )
-
-
-def accompanied(model: Model, companions: Sequence[Embedder]) -> Model:
-    """A model whose program calls further ones."""
-    inherited = {each.name: getattr(model, each.name) for each in fields(model)}
-    return _Accompanied(**inherited, companions=tuple(companions))
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Accompanied(Model):
-    """A model whose program calls further ones: all need their keys, and are closed together."""
-
-    companions: tuple[Embedder, ...]
-
-    def require_key(self) -> None:
-        super().require_key()
-        for each in self.companions:
-            each.require_key()
-
-    async def aclose(self) -> None:
-        await super().aclose()
-        for each in self.companions:
-            await each.aclose()
 
 
 def _several(named: Named | None) -> Sequence[ModelSpec | str]:

@@ -60,21 +60,6 @@ class Bound:
     """The judge's program; None where answers are graded without a model."""
 
     @property
-    def name(self) -> str:
-        """Of the benchmark."""
-        return self.declared.name
-
-    @property
-    def labels(self) -> Sequence[str]:
-        """From best to worst."""
-        return self.declared.labels
-
-    @property
-    def control_labels(self) -> Sequence[str]:
-        """Of control cases, from best to worst."""
-        return self.declared.control_labels
-
-    @property
     def answer_type(self) -> type[BaseModel]:
         """As what answers are read from disk."""
         return self.declared.answer_type
@@ -100,15 +85,6 @@ class Bound:
         require_grade(self.declared, case, scored)
         return scored
 
-    def answer_calls(self, case: Case) -> Sequence[ExpectedCall] | None:
-        """The first calls of `answer`; None where they cannot be told."""
-        assert self.under_test is not None, "answers that exist are not asked for"
-        return self.declared.answer_calls(case, self.under_test.program, self.settings)
-
-    def grade_calls(self, case: Case, answer: Any) -> Sequence[ExpectedCall] | None:
-        """The first calls of `grade`; None where they cannot be told."""
-        return self.declared.grade_calls(case, answer, self.judge, self.settings)
-
 
 @dataclass(frozen=True)
 class Completed:
@@ -123,14 +99,7 @@ class Completed:
 
 
 class Execution:
-    """A benchmark with the models and programs that answer and grade.
-
-    Args:
-        benchmark: Bound to its cases and models.
-        answering: The model under test with its program, or responses that exist.
-        judges: One for each name in the benchmark's judges, in their order.
-        gate: Of all the models.
-    """
+    """A benchmark with the models and programs that answer and grade."""
 
     def __init__(
         self,
@@ -157,9 +126,10 @@ class Execution:
 
     @property
     def default_folder(self) -> Path:
-        """`runs/<model>--<judge>--<8 hex of the identity>`."""
-        identity = self.manifest.identity
-        named = run_name(identity.assistant.model, list(self._benchmark.judges))
+        """`runs/<benchmark>--<model>--<judge>--<8 hex of the identity>`."""
+        identity, answering = self.manifest.identity, self.manifest.identity.assistant
+        program = "" if answering.is_plain else answering.program
+        named = run_name(identity.benchmark, answering.model, list(self._benchmark.judges), program)
         return Path("runs", f"{named}--{identity.digest()[:8]}")
 
     def compiled(self) -> Iterator[tuple[str, str, Sequence[Participant]]]:
@@ -231,7 +201,12 @@ class Execution:
             # A response that is still to be written will be graded, so its verdicts count as open.
             if ledger.is_open(key) or (key.judge and ledger.is_open(ledger.stages(work)[0]))
         ]
-        answers = (self._benchmark.answer_calls(work.case) for work, key in stages if key.stage == "response")
+        bound, tested = self._benchmark, self._benchmark.under_test
+        answers = (
+            bound.declared.answer_calls(work.case, tested and tested.program, bound.settings)
+            for work, key in stages
+            if key.stage == "response"
+        )
         judges = [
             RoleCalls.of(
                 judge.model, (self._grade_calls(ledger, work) for work, key in stages if key.judge == judge.model.name)
@@ -256,8 +231,9 @@ class Execution:
 
     def _grade_calls(self, ledger: Ledger, work: Work) -> Sequence[ExpectedCall] | None:
         kept = ledger.answer(work)
-        answer = self._benchmark.answer_type.model_validate(kept) if kept else None
-        return self._benchmark.grade_calls(work.case, answer)
+        bound = self._benchmark
+        answer = bound.answer_type.model_validate(kept) if kept else None
+        return bound.declared.grade_calls(work.case, answer, bound.judge, bound.settings)
 
     def _begun(self, answering: Participant | Responses) -> Manifest:
         benchmark, judges = self._benchmark, self._judges
@@ -265,7 +241,7 @@ class Execution:
         cards = ("assistant", answering.card), ("judge", judges[0].card if judges else None)
         return Manifest(
             identity=Identity(
-                benchmark=benchmark.name,
+                benchmark=benchmark.declared.name,
                 assistant=answering.identity,
                 judges=tuple(judge.identity for judge in judges),
                 settings=benchmark.settings.model_dump(mode="json"),
@@ -273,8 +249,8 @@ class Execution:
                 parent=self._copied and self._copied.parent,
             ),
             strata=tuple(benchmark.strata),
-            labels=tuple(benchmark.labels),
-            control_labels=tuple(benchmark.control_labels),
+            labels=tuple(benchmark.declared.labels),
+            control_labels=tuple(benchmark.declared.control_labels),
             nouns=benchmark.declared.nouns,
             measures=tuple(benchmark.declared.measures),
             system_prompt=answering.system_prompt,
@@ -301,7 +277,7 @@ class Execution:
         begun = self.manifest
         judge_epochs = begun.judge_epochs if scope.judge_epochs is None else scope.judge_epochs
         if not self._judges and judge_epochs != begun.judge_epochs:
-            raise UsageError(f"{self._benchmark.name} is graded without a judge, and once; leave --votes out")
+            raise UsageError(f"{self._benchmark.declared.name} is graded without a judge, and once; leave --votes out")
         if any(judge.cuts for judge in begun.identity.judges) and judge_epochs != begun.judge_epochs:
             asked = f"{begun.judge_epochs} verdicts on each response"
             raise UsageError(f"the judge's program asks for {asked}; leave --votes out")
@@ -326,7 +302,7 @@ class Execution:
             return chosen
         nouns = benchmark.declared.nouns
         if benchmark.declared.control_prompt() is None:
-            raise UsageError(f"--controls: {benchmark.name} has no {nouns.controls}; leave it out")
+            raise UsageError(f"--controls: {benchmark.declared.name} has no {nouns.controls}; leave it out")
         controls = select_cases([case for case in cases if case.stratum == CONTROL], scope.limit)
         if self._copied and not controls:
             raise UsageError(
@@ -351,7 +327,7 @@ class Execution:
             try:
                 await runner.run(order, asked.epochs, self._gate.concurrency)
                 if silent := self._gate.silent():
-                    raise ProviderDown(silent)
+                    raise switch.halt or ProviderDown(silent)
             except Halt:
                 folder.leave_nothing_unanswered()
                 raise

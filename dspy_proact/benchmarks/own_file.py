@@ -105,15 +105,15 @@ def require_answer(declared: Declared, answer: Any) -> None:
 def require_grade(declared: Declared, case: Case, scored: Any) -> None:
     """Raise a `SetupFault` where a person's `grade` returned an undeclared label, or a score or part out of range."""
     if declared.file is not None:
-        for fault in _faults_of_grade(declared, case, scored):
+        labels = declared.control_labels if case.stratum == CONTROL else declared.labels
+        for fault in _faults_of_grade(labels, scored):
             raise SetupFault(f"{_line_of(declared, 'grade')}: `grade` returned {fault} (case {case.key!r})")
 
 
-def _faults_of_grade(declared: Declared, case: Case, scored: Any) -> Iterator[str]:
+def _faults_of_grade(labels: Sequence[str], scored: Any) -> Iterator[str]:
     if not isinstance(scored, Scored):
         yield f"{_typed(scored)} in place of Scored"
         return
-    labels = declared.control_labels if case.stratum == CONTROL else declared.labels
     if scored.label not in labels:
         yield f"the label {scored.label!r}, which is none of {', '.join(labels)}"
     if not (isinstance(scored.score, int | float) and 0 <= scored.score <= 1):

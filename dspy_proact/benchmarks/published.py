@@ -9,13 +9,10 @@ from typing import Self
 
 @dataclass(frozen=True)
 class Counts:
-    """How many cases earned each of three labels, of how many that were tried.
+    """How many cases earned each of three labels, of how many that were tried; a `ValueError` where they do not fit.
 
     Lenient figures are over scored cases, which is the published convention; strict ones are over all that were
     tried, unscored counting 0. All are in [0, 1], higher is better.
-
-    Raises:
-        ValueError: A count is negative, or more cases are graded than were tried.
     """
 
     total: int

@@ -44,11 +44,8 @@ def unusable_benchmarks() -> Mapping[str, str]:
 def benchmark_named(named: Declared | str | None) -> Declared:
     """Look up a benchmark by its name or file; a benchmark is returned as it is.
 
-    Args:
-        named: A name, `FILE.py`, `FILE.py:NAME` where the file declares several, a benchmark, or None for the first.
-
-    Raises:
-        UsageError: No benchmark has that name, or the file cannot be used; the message names file and line.
+    A name is that of a benchmark, `FILE.py`, or `FILE.py:NAME` where the file declares several; None is the first
+    benchmark. Raises a `UsageError`, with file and line, where there is none of that name or the file cannot be used.
     """
     if isinstance(named, Benchmark):
         return _given(named)

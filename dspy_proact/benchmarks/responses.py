@@ -52,9 +52,7 @@ class Responses:
     def of_run(cls, folder: RunFolder, benchmark: Benchmark[Any, Any] | str | None = None) -> Self:
         """The responses of a run; a benchmark of a person's own file must be named.
 
-        Raises:
-            UsageError: There is no such benchmark.
-            RunError: There is no run, it is damaged, or it is of another benchmark.
+        Raises a `UsageError` where there is no such benchmark, a `RunError` where the run is none of it, or damaged.
         """
         manifest = folder.manifest()
         identity = manifest.identity

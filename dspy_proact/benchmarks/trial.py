@@ -5,7 +5,7 @@ Nothing is kept on disk and no score is made of it; that is what `Evaluation` is
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from dspy_proact.benchmarks.ask import Ask
 from dspy_proact.benchmarks.benchmark import Benchmark, Start, WorkedCase
 from dspy_proact.benchmarks.compiled import compiled_program
-from dspy_proact.benchmarks.evaluation import accompanied, role_of
+from dspy_proact.benchmarks.evaluation import role_of
 from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import Halt
@@ -38,14 +38,11 @@ STOPPED = "stopped"
 
 
 @dataclass(frozen=True)
-class Side:
-    """One answer and its grade, as far as they came."""
+class Attempted:
+    """What every question has, whatever came of it."""
 
-    answer: BaseModel | None
-    scored: Scored[Any] | None
-    """None also where nobody grades."""
     error: str | None
-    """Why the answer or the grade is missing, beginning with a short word; None where nothing is."""
+    """Why something is missing, beginning with a short word; None where nothing is."""
     calls: tuple[Call, ...]
     """Every attempt, in the order in which they ended."""
 
@@ -53,6 +50,15 @@ class Side:
     def failed(self) -> bool:
         """Whether it was tried and something is missing; what a halt left out has not failed."""
         return self.error is not None and self.error != STOPPED
+
+
+@dataclass(frozen=True)
+class Side(Attempted):
+    """One answer and its grade, as far as they came."""
+
+    answer: BaseModel | None
+    scored: Scored[Any] | None
+    """None also where nobody grades."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +75,6 @@ class Pair:
     def sides(self) -> tuple[Side, ...]:
         """Those that were asked for."""
         return (self.bare,) if self.prompted is None else (self.prompted, self.bare)
-
-    @property
-    def calls(self) -> tuple[Call, ...]:
-        """Those of both sides."""
-        return tuple(call for side in self.sides for call in side.calls)
 
 
 @dataclass(frozen=True)
@@ -110,10 +111,6 @@ class Trial:
         system_prompt: On trial, in place of a program.
         gate: How calls are made.
 
-    Attributes:
-        program: On trial; None for the benchmark's own program alone.
-        models: The model under test, and the judge's where there is one.
-
     Raises:
         UsageError: Models, settings and programs do not fit together.
     """
@@ -142,8 +139,8 @@ class Trial:
             self.program = None
         else:
             self.program = compiled_program(declared, settings, start, "assistant", companions)
-        tested = open_model(model, role_of(declared, "assistant"), self._gate)
-        tested = accompanied(tested, companions) if companions else tested
+        opened = open_model(model, role_of(declared, "assistant"), self._gate)
+        tested = replace(opened, companions=tuple(companions))
         asked = None if declared.unasked(settings) else tested.lm
         bare = declared.program(settings, Start(), companions)
         self._asks = [Ask.in_run(each, asked, settings) for each in (self.program, bare) if each is not None]
@@ -159,18 +156,15 @@ class Trial:
         """Ask everything at once and wait for the end of it.
 
         A failure takes the place of what it left out. After a limit or a fault for good, what is in flight is awaited;
-        Ctrl-C drops it. What came until then is in the result.
-
-        Raises:
-            UsageError: A key is missing.
-            Interrupted: Ctrl-C came twice.
+        Ctrl-C drops it. What came until then is in the result. Raises a `UsageError` where a key is missing, and
+        `Interrupted` where Ctrl-C came twice.
         """
         return run_to_end(self.arun(cases))
 
     async def arun(self, cases: Sequence[Case]) -> Tried:
         """Async version of `run`."""
         work = [partial(self._side, ask, case) for case in cases for ask in self._asks]
-        found, halt = await at_once(work, self.models, self._gate)
+        found, halt = await _at_once(work, self.models, self._gate)
         sides = iter(found)
         pairs = [Pair(case, next(sides) if self.program is not None else None, next(sides)) for case in cases]
         return Tried(tuple(pairs), halt)
@@ -185,11 +179,11 @@ class Trial:
                         scored, error = _came(await attempted(self._declared.grade(case, answer, self._grading)))
             except (Halt, asyncio.CancelledError):  # the switch knows why; the task ends with what it has
                 error = STOPPED
-        return Side(answer, scored, error, tuple(calls))
+        return Side(error, tuple(calls), answer, scored)
 
 
 @dataclass(frozen=True)
-class JudgedCase:
+class JudgedCase(Attempted):
     """A worked case, and what the judge made of it."""
 
     case: WorkedCase
@@ -197,22 +191,13 @@ class JudgedCase:
     """Those that could be read; none where a halt left some out."""
     label: str | None
     """What they come to; None where there are none."""
-    error: str | None
-    """Why there is no label, beginning with a short word; None where there is one."""
     unread: tuple[str, ...]
-    """Why each of its other verdicts could not be read, likewise; none where a halt left some out."""
-    calls: tuple[Call, ...]
-    """Every attempt, in the order in which they ended."""
+    """Why each of its other verdicts could not be read; none where a halt left some out."""
 
     @property
     def right(self) -> bool | None:
         """Whether it has the label that follows from the rule; None without a label."""
         return None if self.label is None else self.label == self.case.label
-
-    @property
-    def failed(self) -> bool:
-        """Whether it was tried and has no label; what a halt left out has not failed."""
-        return self.error is not None and self.error != STOPPED
 
 
 @dataclass(frozen=True)
@@ -242,13 +227,6 @@ class Examination:
     """Puts the worked cases of its rules to a judge, as many times each as its program asks for verdicts.
 
     The cases have one plain answer each, so that a count of them is no measure of agreement with people.
-
-    Args:
-        declared: The benchmark, which has worked cases.
-        judge: Its judge, compiled or not.
-        model: Under the judge.
-        gate: Of the model.
-        settings: Of the benchmark.
     """
 
     declared: Benchmark[Any, Any]
@@ -263,18 +241,9 @@ class Examination:
         return getattr(self.judge, "votes", 1)
 
     def run(self) -> Examined:
-        """Ask everything at once and wait for the end of it.
-
-        Raises:
-            UsageError: A key is missing.
-            Interrupted: Ctrl-C came twice.
-        """
-        return run_to_end(self.arun())
-
-    async def arun(self) -> Examined:
-        """Async version of `run`."""
+        """Ask everything at once and wait for the end of it, as `Trial.run` does."""
         work = [partial(self._judged, case) for case in self.declared.worked_cases()]
-        judged, halt = await at_once(work, [self.model], self.gate)
+        judged, halt = run_to_end(_at_once(work, [self.model], self.gate))
         return Examined(tuple(judged), halt)
 
     async def _judged(self, worked: WorkedCase, room: asyncio.Semaphore) -> JudgedCase:
@@ -289,35 +258,22 @@ class Examination:
                         verdicts += [verdict] if verdict else []
                         unread += [why] if why else []
                 if verdicts:
-                    label = self._label(worked, [each.label for each in verdicts])
+                    cut = getattr(self.judge, "cuts", {}).get(worked.case.stratum)
+                    given, labels = [each.label for each in verdicts], tuple(map(str, self.declared.labels))
+                    label = cut_label(given, labels, cut) if cut else consensus(given, labels)
                 else:
                     error = unread[0]
             except (Halt, asyncio.CancelledError):  # the switch knows why; the task ends with what it has
                 verdicts, unread, error = [], [], STOPPED
-        return JudgedCase(worked, tuple(verdicts), label, error, tuple(unread), tuple(calls))
-
-    def _label(self, worked: WorkedCase, given: Sequence[str]) -> str:
-        """What a compiled judge makes of its verdicts, or else the commonest label; of several that tie, the worst."""
-        cut = getattr(self.judge, "cuts", {}).get(worked.case.stratum)
-        labels = tuple(map(str, self.declared.labels))
-        return cut_label(given, labels, cut) if cut else consensus(given, labels)
+        return JudgedCase(error, tuple(calls), worked, tuple(verdicts), label, tuple(unread))
 
 
-async def at_once(
+async def _at_once(
     work: Sequence[Callable[[asyncio.Semaphore], Awaitable[T]]], models: Sequence[Model], gate: Gate
 ) -> tuple[list[T], Halt | None]:
-    """What each piece of work comes to, in their order, and what stopped it; None where nothing did.
+    """What each piece of work comes to, in their order, and what stopped it, if anything did; closes the models.
 
-    After a limit or a fault for good, what is in flight is awaited; Ctrl-C drops it.
-
-    Args:
-        work: Waits for room before it asks, and ends with what it has when it is stopped or cancelled.
-        models: That it asks; they are closed.
-        gate: Of the models.
-
-    Raises:
-        UsageError: A key is missing.
-        Interrupted: Ctrl-C came twice.
+    A piece of work waits for room before it asks, and ends with what it has when it is stopped or cancelled.
     """
     for model in models:
         model.require_key()

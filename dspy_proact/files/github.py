@@ -80,9 +80,6 @@ class RepositoryFolder:
     def fetched(self, cache: Path) -> tuple[FetchRecord, dict[str, bytes]]:
         """The record and the contents of the files, by path in the folder and in its order.
 
-        Args:
-            cache: The folder where they are kept, and fetched to if it is not there.
-
         Raises:
             CorpusError: The files cannot be fetched or kept, or what was kept has changed.
         """

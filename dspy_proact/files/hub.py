@@ -21,11 +21,7 @@ _MAX_MESSAGE = 200
 
 
 def hub_commit(name: str, revision: str | None, instead: str) -> str:
-    """The commit that a revision of a dataset of the hub is at; None is its default branch.
-
-    Raises:
-        CorpusError: The hub, the dataset or the revision cannot be reached; the message says what to do `instead`.
-    """
+    """The commit of a dataset's revision, None for its default branch; `CorpusError` says what to do `instead`."""
     import huggingface_hub
 
     source = name if revision is None else f"{name}@{revision}"
@@ -37,16 +33,9 @@ def hub_commit(name: str, revision: str | None, instead: str) -> str:
 
 
 def hub_folder(name: str, commit: str, files: Sequence[str], instead: str) -> str:
-    """The folder in the hub's cache that holds files of a dataset at a commit; they are fetched once.
+    """The folder in the hub's cache that holds files of a dataset at a commit; raises as `hub_commit`.
 
-    Args:
-        name: Of the dataset.
-        commit: As `hub_commit` gives it.
-        files: Patterns of the names of files that are wanted.
-        instead: What to do where it cannot be reached, for the message.
-
-    Raises:
-        CorpusError: A file cannot be fetched.
+    Files whose names match the patterns are fetched once.
     """
     import huggingface_hub
 

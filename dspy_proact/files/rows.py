@@ -34,15 +34,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 @contextmanager
 def opened(source: str, wanted: str) -> Generator[BinaryIO]:
-    """A file to be read.
-
-    Args:
-        source: Its path.
-        wanted: What to give the path of, for the message.
-
-    Raises:
-        CorpusError: The file is missing, a folder or unreadable.
-    """
+    """A file to be read; raises `CorpusError` where the file is missing, a folder or unreadable."""
     try:
         with _open(source) as file:
             yield file
@@ -153,13 +145,7 @@ class Element(Line):
 def lines_in(texts: Iterable[str], source: str, holding: str | None = None) -> Iterator[Line]:
     """The lines of a file that are not blank, without a byte order mark.
 
-    Args:
-        texts: All lines of the file.
-        source: The file, for messages.
-        holding: What each line holds; if given, a line that does not begin as a JSON object is refused.
-
-    Raises:
-        CorpusError: A line does not begin as a JSON object.
+    Where it is said what each line is `holding`, one that does not begin as a JSON object raises a `CorpusError`.
     """
     for number, text in enumerate(texts, start=1):
         line = Line(source, number, text.removeprefix("\ufeff") if number == 1 else text)
@@ -171,11 +157,7 @@ def lines_in(texts: Iterable[str], source: str, holding: str | None = None) -> I
 
 
 def elements(text: str, source: str) -> Iterator[Element]:
-    """The objects of a JSON list.
-
-    Raises:
-        CorpusError: The text is no JSON list of objects, or holds what `strict_json` refuses.
-    """
+    """The objects of a JSON list; raises a `CorpusError` where it is none, or holds what `strict_json` refuses."""
     try:
         listed = strict_json(text, lambda problem, field: CorpusError(problem, source=source, field=field))
     except json.JSONDecodeError as error:
@@ -196,16 +178,7 @@ class _Flaw:
 
 
 def strict_json(text: str, fault: Callable[[str, str | None], CorpusError]) -> object:
-    """What a text holds as JSON.
-
-    Args:
-        text: To be read.
-        fault: Makes the error to raise out of a problem and the path of its field.
-
-    Raises:
-        CorpusError: It holds what the module's docstring refuses.
-        JSONDecodeError: It is no JSON.
-    """
+    """What a text holds as JSON; raises `JSONDecodeError`, or the `fault` of what the module's docstring refuses."""
     try:
         value = json.loads(
             text,
@@ -298,12 +271,7 @@ class Part(BaseModel):
 
     @classmethod
     def of(cls, line: Line) -> Self:
-        """What is on a line.
-
-        Raises:
-            CorpusError: The line is not JSON, a field is missing or of the wrong type, or its parts do not fit
-                together.
-        """
+        """What is on a line; raises `CorpusError` where it is not JSON or its fields do not fit."""
         try:
             part = cls.model_validate(line.parse())
         except ValidationError as error:

@@ -17,8 +17,16 @@ from dspy_proact.kept.claim import (
     refuse_overwrite,
     versions,
 )
-from dspy_proact.kept.log import Log, read_lines, read_log, read_placed
-from dspy_proact.kept.whole import first_fault, replacing, require_finite, write_whole
+from dspy_proact.kept.log import (
+    Log,
+    first_fault,
+    read_lines,
+    read_log,
+    read_placed,
+    replacing,
+    require_finite,
+    write_whole,
+)
 
 __all__ = [
     "COMPILE_CLAIM",

@@ -21,7 +21,7 @@ import filelock
 from pydantic import ValidationError
 
 from dspy_proact.errors import RunError, UsageError
-from dspy_proact.kept.whole import first_fault, require_finite, unwritable, write_whole
+from dspy_proact.kept.log import first_fault, require_finite, unwritable, write_whole
 from dspy_proact.types import Frozen
 
 RUN_CLAIM, COMPILE_CLAIM = "manifest.json", "compile.json"
@@ -91,14 +91,7 @@ class Claimed(Frozen, Generic[Whose]):
 
 
 class Claim(Generic[C]):
-    """A folder, and the file in it that claims it.
-
-    Args:
-        folder: Need not exist.
-        name: Name of the file.
-        form: Model of the file's content.
-        kind: What is done in the folder, such as `run`, for messages.
-    """
+    """A folder, and the file in it that claims it."""
 
     def __init__(self, folder: Path, name: str, form: type[C], kind: str):
         self.folder, self.file, self._form, self._kind = folder, folder / name, form, kind
@@ -133,11 +126,7 @@ class Claim(Generic[C]):
             raise RunError(f"{self.file}: {error}") from error
 
     def check(self, identity: Identified) -> C | None:
-        """The content of the file; None where the folder is free.
-
-        Raises:
-            RunError: The folder is claimed by another identity, or holds other files.
-        """
+        """The content of the file, None for a free folder; `RunError` where it is another's or holds other files."""
         if not self.exists:
             self._require_free()
             return None
@@ -153,11 +142,8 @@ class Claim(Generic[C]):
     def held(self, identity: Identified) -> Generator[C | None]:
         """Make the folder if it is missing, and lock it for this process; the lock does not survive the process.
 
-        Yields:
-            What `check` returns; where that is None, `write` claims the folder.
-
-        Raises:
-            RunError: As `check` does; also where another process holds it, or it cannot be written.
+        Yields what `check` returns; where that is None, `write` claims the folder. Raises as `check` does, and where
+        another process holds the folder or it cannot be written.
         """
         try:
             if not self.exists:
@@ -217,12 +203,7 @@ class Place:
     """The runs or compiles of a folder; the program of a finished compile; of a missing path, a similar name."""
 
     def problem(self, wanted: str, several: Kind | None = None) -> str:
-        """A message for a path of the wrong kind: what it is, and what to do.
-
-        Args:
-            wanted: What the command takes.
-            several: The kind of folder that holds several of these.
-        """
+        """A message for a path of the wrong kind: what it is, and what to do."""
         what, mend = str(self.kind), f"give {wanted}"
         match self.kind:
             case Kind.RUNS | Kind.COMPILES if self.kind is several:

@@ -1,10 +1,11 @@
-"""A file that grows by one line of JSON at a time and keeps every line that `append` has returned for.
+"""Files written whole or not at all, and a log that keeps every line that `append` has returned for.
 
 No kill of the process loses such a line, and it is on the disk within a second of the next one. A kill in the middle of
 a line leaves a torn last one, which readers skip and the next writer cuts off; a last line that only lacks its newline
 counts. A line that a full disk cuts short is taken back at once, so that two lines never run into one another.
 """
 
+import errno
 import fcntl
 import json
 import os
@@ -13,12 +14,12 @@ import time
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Generic, TypeVar
+from typing import Any, BinaryIO, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
 
-from dspy_proact.errors import RunError
-from dspy_proact.kept.whole import first_fault, unwritable
+from dspy_proact.errors import RunError, UsageError
 
 _SYNC_SECONDS = 1.0
 _BLOCK = 1 << 16
@@ -27,10 +28,6 @@ M = TypeVar("M", bound=BaseModel)
 
 class Log(Generic[M]):
     """The one writer of a log; use as a context manager. Threads may share it.
-
-    Args:
-        path: The file; made if it is missing, in a folder that exists.
-        form: Model of each line.
 
     Raises:
         RunError: Another process writes it, or it cannot be written.
@@ -71,12 +68,10 @@ class Log(Generic[M]):
         return read_log(self.path, self._form)
 
     def append(self, record: M) -> None:
-        """Keep one more record.
+        """Keep one more record; raises a `ValueError` where it holds a nan or an infinity.
 
-        Raises:
-            RunError: It could not be kept whole, and the file is as it was before; or somebody else removed or changed
-                the file, and nothing can be kept any more.
-            ValueError: It holds a nan or an infinity, which JSON does not have.
+        Raises a `RunError` where it could not be kept whole, and the file is as it was before; or where somebody else
+        removed or changed the file, and nothing can be kept any more.
         """
         text = json.dumps(record.model_dump(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         # A model may answer with half a surrogate pair, which is no Unicode: it is kept as a question mark.
@@ -136,13 +131,7 @@ def read_placed(path: Path, form: type[M]) -> Iterator[tuple[range, M]]:
 
 
 def read_lines(path: Path, form: type[M], places: Iterable[tuple[int, int]]) -> Iterator[tuple[int, M]]:
-    """Some records of a log with their line numbers; raises `RunError` as `read_log` does.
-
-    Args:
-        path: The file.
-        form: Model of each line.
-        places: Number of each line, counted from 1, and the position of its first byte.
-    """
+    """Some records of a log with their line numbers; raises `RunError` as `read_log` does."""
     try:
         with path.open("rb") as file:
             for number, start in places:
@@ -190,3 +179,73 @@ def _writing(path: Path) -> Generator[None]:
         raise RunError(f"{path}: another process is writing it; wait for it, or end it") from None
     except OSError as error:
         raise RunError(unwritable(path, error)) from error
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def write_whole(path: Path, content: bytes | str) -> None:
+    """Write a file, text as UTF-8; raises `UsageError` as `replacing` does."""
+    with replacing(path) as temporary:
+        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def replacing(path: Path) -> Generator[Path]:
+    """An empty file beside the path, to be written inside; it takes the path when it is whole on disk.
+
+    Where anything goes wrong inside, the path is as it was and nothing is left beside it. Raises a `UsageError` where
+    the path cannot be written.
+    """
+    temporary = _made_beside(path)
+    try:
+        yield temporary
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise UsageError(unwritable(path, error)) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _made_beside(path: Path) -> Path:
+    """A new file beside the path: it follows no link that stands at its name, and will replace no device."""
+    try:
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if path.exists() and not path.is_file():
+            raise OSError(errno.EINVAL, "not a regular file; name another")
+        temporary.unlink(missing_ok=True)
+        temporary.touch(exist_ok=False)
+    except OSError as error:
+        raise UsageError(unwritable(path, error)) from error
+    except ValueError as error:
+        raise UsageError(f"{path}: cannot be written: not a path: {error}") from error
+    return temporary
+
+
+def unwritable(path: Path, error: OSError) -> str:
+    """Why a file cannot be written, and how to mend it."""
+    problem = error.strerror or str(error)
+    if error.errno == errno.ENOENT:
+        problem = f"there is no folder {str(path.parent)!r}; create it first"
+    elif error.errno in _FULL:
+        problem = f"{problem}; free some disk space and repeat the command"
+    return f"{path}: cannot be written: {problem}"
+
+
+def require_finite(data: bytes) -> None:
+    """Raise a `ValueError` where JSON holds a NaN or an infinity, which fields of any type let pass."""
+    try:
+        _: Any = from_json(data, allow_inf_nan=False)
+    except ValueError as error:
+        raise ValueError(f"a number that is not finite: {error}") from error
+
+
+def first_fault(error: ValidationError) -> str:
+    """The first fault in a value, with the name of its field where it has one."""
+    fault = error.errors()[0]
+    field, message = ".".join(str(part) for part in fault["loc"]), fault["msg"].removeprefix("Value error, ")
+    return f"field {field!r}: {message}" if field else message

@@ -48,46 +48,26 @@ class WireError(Exception):
     """An answer was refused. The clients wrap it in errors of their own."""
 
 
-class OverlongError(WireError):
-    """A body is longer than any answer."""
-
-    def __init__(self) -> None:
-        super().__init__(f"the server sent more than {LONGEST // 2**20} MiB in one answer; the rest was not read")
-
-
 class RedirectError(WireError):
     """The server redirects."""
-
-    def __init__(self, status: int, location: str | None):
-        super().__init__(f"the endpoint redirects to {location!r} (HTTP {status}); redirects are not followed")
-
-
-class RepeatedError(WireError):
-    """A client would send a request once more, which no limit would count."""
-
-    def __init__(self) -> None:
-        super().__init__("litellm tried to send the request again after a failure; it was not sent")
-
-
-class EncodingError(WireError):
-    """A body cannot be unpacked."""
-
-    def __init__(self, encoding: str):
-        super().__init__(f"the server sent a body as {encoding!r}, which was not asked for and cannot be unpacked")
 
 
 def _refuse_redirect(status: int, location: str | None) -> None:
     if 300 <= status < 400:
-        raise RedirectError(status, location)
+        raise RedirectError(f"the endpoint redirects to {location!r} (HTTP {status}); redirects are not followed")
+
+
+def _not_unpacked(encoding: str) -> WireError:
+    return WireError(f"the server sent a body as {encoding!r}, which was not asked for and cannot be unpacked")
 
 
 async def _bounded(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
-    """The chunks of a body; raises `OverlongError` where they are more than `LONGEST`."""
+    """The chunks of a body; raises `WireError` where they are more than `LONGEST`."""
     size = 0
     async for chunk in chunks:
         size += len(chunk)
         if size > LONGEST:
-            raise OverlongError
+            raise WireError(f"the server sent more than {LONGEST // 2**20} MiB in one answer; the rest was not read")
         yield chunk
 
 
@@ -101,7 +81,7 @@ async def _unpacked(chunks: AsyncIterator[bytes], encoding: str) -> AsyncGenerat
                 yield unpack.decompress(unpack.unconsumed_tail, _PIECE)
         yield unpack.flush()
     except zlib.error as error:
-        raise EncodingError(encoding) from error
+        raise _not_unpacked(encoding) from error
 
 
 class LeanLM15(AsyncLM15Engine):
@@ -295,7 +275,7 @@ async def _once(request: httpx.Request) -> None:
     """Refuse a second request of an attempt to the same address."""
     if request.method == "POST" and (posted := _posted.get()) is not None:
         if str(request.url) in posted:
-            raise RepeatedError
+            raise WireError("litellm tried to send the request again after a failure; it was not sent")
         posted.add(str(request.url))
 
 
@@ -316,7 +296,7 @@ class _BoundedStream(httpx.AsyncByteStream):
     def __aiter__(self) -> AsyncIterator[bytes]:
         chunks = aiter(self._inner)
         if self._encoding not in ("identity", "gzip", "deflate"):
-            raise EncodingError(self._encoding)
+            raise _not_unpacked(self._encoding)
         return _bounded(chunks if self._encoding == "identity" else _unpacked(chunks, self._encoding))
 
     async def aclose(self) -> None:

@@ -23,14 +23,7 @@ Vectors = list[list[float]]
 
 
 class Embedder:
-    """Makes vectors of texts.
-
-    Args:
-        name: A litellm name.
-        gated: Its engine, whose request is one message a text.
-        price: Of its tokens.
-        route: Which way its calls go.
-    """
+    """Makes vectors of texts."""
 
     def __init__(self, name: str, gated: GatedEngine, price: Price, route: Route):
         self.name, self.price = name, price
@@ -70,16 +63,7 @@ def _vectors(response: Response) -> Vectors:
 
 
 def open_embedder(named: ModelSpec | str, gate: Gate, flag: str) -> Embedder:
-    """Make an embedder callable.
-
-    Args:
-        named: By its litellm name, or with its endpoint and price.
-        gate: Shared by all models of a run.
-        flag: The option that names it, for messages.
-
-    Raises:
-        UsageError: There is no such provider, it takes no parameters, or a limit in dollars lacks its price.
-    """
+    """Make an embedder callable; raises a `UsageError` where the name, parameters or price do not do."""
     spec = ModelSpec.of(named)
     if spec.name == EMBEDDED:
         raise UsageError(f"{flag} {EMBEDDED}: the stand-in makes no vectors; omit {flag} to search by words")

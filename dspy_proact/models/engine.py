@@ -27,15 +27,7 @@ T = TypeVar("T")
 
 
 class GatedEngine:
-    """An asynchronous engine behind the gate. Engines belong to an event loop, so one is made for each.
-
-    Args:
-        make: Makes the engine of the running loop.
-        gate: Shared by all models.
-        caller: Whose calls they are.
-        supports_response_schema: Whether an answer's JSON schema may be sent.
-        supported_params: Parameters that may be sent.
-    """
+    """An asynchronous engine behind the gate. Engines belong to an event loop, so one is made for each."""
 
     supports_function_calling = False
     supports_reasoning = True
@@ -65,7 +57,7 @@ class GatedEngine:
         request, number, inner = self._worded(request), 0, self._for_this_loop()
         most = self._most(request)
         while True:
-            await self.gate.admit(most)
+            await self.gate.budget.reserve(most, self.gate.switch)
             with _Attempt(self.gate, self.caller, most, number) as attempt:
                 async with asyncio.timeout(self.gate.timeout):
                     return attempt.answered(await inner.complete(request))
@@ -83,19 +75,18 @@ class GatedEngine:
         most = self._most(request)
         async with self.gate.slots:
             while True:
-                await self.gate.admit(most)
+                await self.gate.budget.reserve(most, self.gate.switch)
                 with _Attempt(self.gate, self.caller, most, number) as attempt:
                     async with aclosing(inner.stream(request)) as events:
-                        while event := await self._next(events):
+                        while True:
+                            async with asyncio.timeout(self.gate.timeout):
+                                event = await anext(events, None)
+                            if event is None:
+                                return
                             for passed in attempt.passed(event):
                                 yield passed
-                    return
                 await self.gate.switch.pause(attempt.wait)
                 number += 1
-
-    async def _next(self, events: AsyncGenerator[StreamEvent]) -> StreamEvent | None:
-        async with asyncio.timeout(self.gate.timeout):
-            return await anext(events, None)
 
     async def aclose(self) -> None:
         """Close the connections of the running loop."""
@@ -250,11 +241,7 @@ class BlockingEngine:
 
 
 def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in the shared loop and in the context of the caller, and return its result.
-
-    Raises:
-        Interrupted: It was cancelled.
-    """
+    """A coroutine's result, in the shared loop and the caller's context; `Interrupted` where it was cancelled."""
     future = asyncio.run_coroutine_threadsafe(coroutine, _shared_loop())
     try:
         while not wait([future], HEARTBEAT).done:
@@ -268,12 +255,7 @@ def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def one_by_one(values: AsyncGenerator[T]) -> Generator[T]:
-    """Iterate synchronously over an asynchronous generator, which yields no None; closing one closes the other.
-
-    Raises:
-        BaseException: What it raises.
-        Interrupted: It was cancelled.
-    """
+    """Iterate over an asynchronous generator, which yields no None; closing one closes the other."""
 
     async def following() -> T | None:
         return await anext(values, None)
@@ -287,6 +269,7 @@ def one_by_one(values: AsyncGenerator[T]) -> Generator[T]:
 
 _starting = threading.Lock()
 _loops: list[asyncio.AbstractEventLoop] = []
+_tasks = set[asyncio.Task[Any]]()
 
 
 def _shared_loop() -> asyncio.AbstractEventLoop:
@@ -294,25 +277,20 @@ def _shared_loop() -> asyncio.AbstractEventLoop:
     with _starting:
         if not _loops:
             loop = asyncio.new_event_loop()
-            loop.set_task_factory(_KeepingTasks())
+            loop.set_task_factory(_kept_task)
             threading.Thread(target=loop.run_forever, name="dspy-proact calls", daemon=True).start()
             _loops.append(loop)
         return _loops[0]
 
 
-class _KeepingTasks:
-    """A task factory that keeps tasks until they end: the loop itself forgets those that wait.
+def _kept_task(
+    loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, T] | Generator[Any, None, T], **named: Any
+) -> asyncio.Task[T]:
+    """A task that is kept until it ends: the loop itself forgets those that wait.
 
     litellm forgets a task of its own in this loop when another one calls it, and the collector would warn about it.
     """
-
-    def __init__(self) -> None:
-        self._tasks = set[asyncio.Task[Any]]()
-
-    def __call__(
-        self, loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, T] | Generator[Any, None, T], **named: Any
-    ) -> asyncio.Task[T]:
-        task = asyncio.Task(coroutine, loop=loop, **named)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+    task = asyncio.Task(coroutine, loop=loop, **named)
+    _tasks.add(task)
+    task.add_done_callback(_tasks.discard)
+    return task

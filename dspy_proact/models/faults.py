@@ -99,12 +99,7 @@ class Fault:
 
 
 def understand(error: Exception, caller: Caller) -> Fault:
-    """Classify a failure of an engine.
-
-    Args:
-        error: What the engine raised: one of DSPy's canonical errors, or the time-out of the gate.
-        caller: Whose call it was.
-    """
+    """Classify a failure of an engine."""
     on_the_way = next((cause for cause in chain(error) if isinstance(cause, WireError)), None)
     message = redacted(str(on_the_way or getattr(error, "message", "") or error), caller.secrets)
     excerpt = message.partition("\n\n")[0] or type(error).__name__
@@ -114,7 +109,10 @@ def understand(error: Exception, caller: Caller) -> Fault:
     if word := _passing(error, message):
         lost = word == "network" or (word == "timeout" and getattr(error, "status", None) is None)
         unreached = word == "network" and any(isinstance(cause, _UNREACHED) for cause in chain(error))
-        return Fault(word, ProviderError(word, excerpt), True, _retry_after(error), lost and not unreached, unreached)
+        after = getattr(error, "retry_after", None)
+        if after is None and (headers := getattr(error.__cause__, "litellm_response_headers", None)) is not None:
+            after = retry_after_seconds(headers.get("retry-after"))  # litellm keeps it where DSPy does not look
+        return Fault(word, ProviderError(word, excerpt), True, after, lost and not unreached, unreached)
     if isinstance(error, lm15.InvalidRequestError | lm15.CapabilityError | lm15.ConfigurationError):
         return _refusal(error, message, excerpt, caller)
     unreadable = ProviderError("server", f"not a readable answer: {excerpt}")
@@ -167,13 +165,6 @@ def _refusal(error: Exception, message: str, excerpt: str, caller: Caller) -> Fa
 
 def _setup(message: str) -> Fault:
     return Fault("setup", SetupFault(message), retry=False)
-
-
-def _retry_after(error: Exception) -> float | None:
-    """Seconds that the provider asks to wait; litellm keeps the header, and DSPy does not look there."""
-    seconds = getattr(error, "retry_after", None)
-    headers = getattr(error.__cause__, "litellm_response_headers", None)
-    return seconds if seconds is not None or headers is None else retry_after_seconds(headers.get("retry-after"))
 
 
 def spellings(secrets: Iterable[str]) -> tuple[str, ...]:

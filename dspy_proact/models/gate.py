@@ -51,13 +51,8 @@ class Cost:
 
 
 def most_of(request: Request, completion_limit: int | None, price: Price) -> Cost:
-    """The most that a call can cost: every byte of the request as a token, and the completion limit.
-
-    Args:
-        request: No tokenizer makes more tokens than bytes.
-        completion_limit: The most tokens of the answer, as sent.
-        price: An unknown price counts 0; a limit in dollars does not allow one.
-    """
+    """The most that a call can cost: every byte of the request as a token, and the completion limit."""
+    # No tokenizer makes more tokens than bytes. An unknown price counts 0: a limit in dollars allows none.
     sent = json.dumps(request_to_dict(request), ensure_ascii=False).encode("utf-8", "replace")
     prompt = len(sent) + _BYTES_A_MESSAGE * len(request.messages)
     completion = completion_limit or 0
@@ -77,15 +72,18 @@ class Budget:
         self.reserved = Cost()
         self._settled = Bell()
 
-    async def room(self, most: Cost) -> None:
-        """Wait while calls in flight may still turn out cheaper than their reservations, and so leave room."""
+    async def reserve(self, most: Cost, switch: Switch) -> None:
+        """Reserve the most that a call can cost; raises `LimitReached`, and pulls the switch, where it does not fit.
+
+        It waits while calls in flight may still turn out cheaper than their reservations, and so leave room.
+        """
+        switch.check()
         while self._exceeded(self.spent + self.reserved + most) and not self._exceeded(self.spent + most):
             await self._settled.wait()
-
-    def reserve(self, most: Cost) -> None:
-        """Reserve the most that a call can cost; raises `LimitReached` where it does not fit."""
+        switch.check()
         if option := self._exceeded(self.spent + self.reserved + most):
-            raise LimitReached(f"{option} is reached: the next call might exceed it")
+            switch.pull(LimitReached(f"{option} is reached: the next call might exceed it"))
+            switch.check()
         self.reserved += most
 
     def settle(self, most: Cost, actual: Cost) -> None:
@@ -107,11 +105,7 @@ class Budget:
 
 
 class Slots:
-    """Limits the calls in flight, over all models and roles; `async with slots:` holds one, waiting until one is free.
-
-    Args:
-        count: 1 or more, in each event loop that uses them.
-    """
+    """Limits the calls in flight in each event loop; `async with slots:` holds one, waiting until one is free."""
 
     def __init__(self, count: int):
         self._count = count
@@ -199,35 +193,13 @@ class Gate:
         floor = self.backoff * 2**attempt if retry_after is None else max(0.0, retry_after)
         return min(_LONGEST_WAIT, floor * self._jitter.uniform(1.0, 1.25))
 
-    async def admit(self, most: Cost) -> None:
-        """Reserve what a call may cost, waiting for calls in flight while they may still leave room.
-
-        Raises:
-            LimitReached: It does not fit; the switch is pulled.
-        """
-        self.switch.check()
-        await self.budget.room(most)
-        self.switch.check()
-        try:
-            self.budget.reserve(most)
-        except LimitReached as limit:
-            self.switch.pull(limit)
-            raise
-
     def succeeded(self, caller: Caller) -> None:
         """A call was answered: its provider is up."""
         standing = self._standing[_who(caller)]
         standing.answered, standing.failures = True, 0
 
     def failed(self, caller: Caller, fault: Fault, attempt: int, wait: float | None) -> None:
-        """An attempt, counted from 0, failed; pulls the switch where the failure ends the run.
-
-        Args:
-            caller: Whose attempt it was.
-            fault: How it failed.
-            attempt: Its number.
-            wait: Seconds before the next one; None where none is made.
-        """
+        """An attempt, counted from 0, failed; pulls the switch where the failure ends the run."""
         who = _who(caller)
         standing, error = self._standing[who], fault.error
         if isinstance(error, Halt):

@@ -22,6 +22,7 @@ from dspy.lm15 import (
 from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
 from dspy_proact.models.dspy_internals import StreamEvent, async_engine_of, capabilities
+from dspy_proact.models.embedder import Embedder
 from dspy_proact.models.engine import BlockingEngine, GatedEngine
 from dspy_proact.models.faults import Caller, spellings
 from dspy_proact.models.gate import Gate, Limits
@@ -63,11 +64,15 @@ class Model:
     price: Price
     route: Route | None = None
     """None for the stand-in, whose calls go nowhere."""
+    companions: tuple[Embedder, ...] = ()
+    """Further models that its program calls: all need their keys, and are closed together."""
 
     def require_key(self) -> None:
         """Raise a `UsageError` that names the variable, where a key is needed and missing."""
         if self.route:
             self.route.require_key(self.role.flag)
+        for each in self.companions:
+            each.require_key()
 
     @property
     def embedded(self) -> bool:
@@ -82,6 +87,8 @@ class Model:
     async def aclose(self) -> None:
         """Close its connections in the running loop."""
         await async_engine_of(self.lm).aclose()
+        for each in self.companions:
+            await each.aclose()
 
 
 def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record | None = None) -> Model:

@@ -138,14 +138,7 @@ class Record:
 
 
 class RecordedEngine:
-    """A gated engine whose answers are kept and given again.
-
-    Args:
-        gated: Calls the model.
-        record: Keeps the answers.
-        whose: Role, model and endpoint, which are part of a request's name.
-        rollout: Which of several answers to the same request this engine gives; None for the first.
-    """
+    """A gated engine whose answers are kept and given again."""
 
     def __init__(self, gated: GatedEngine, record: Record, whose: str, rollout: int | None = None):
         self.gated, self.record, self.whose, self.rollout = gated, record, whose, rollout
@@ -159,8 +152,7 @@ class RecordedEngine:
 
         Raises:
             ContentError: The provider refuses this request for good; a repeated one is refused from the record.
-            ProviderDown: It failed after all retries. An optimizer would count that as a wrong answer and take another
-                path.
+            ProviderDown: It failed after all retries; an optimizer would count any other error as a wrong answer.
             StorageFault: The answer cannot be kept.
         """
         return await self.answer(self.name(request), request)

@@ -64,12 +64,7 @@ class Route:
             )
 
     def engines(self, *, connections: int, timeout: float) -> Callable[[], Any]:
-        """A maker of asynchronous engines, each of which belongs to one event loop.
-
-        Args:
-            connections: The most that are open at once.
-            timeout: Seconds to wait for the next byte.
-        """
+        """A maker of asynchronous engines, each of which belongs to one event loop."""
         if not self.native:
             options = self.litellm_options(timeout)
             bound_clients_of_litellm()
@@ -94,11 +89,7 @@ class Route:
 
 
 def find_route(model: str, api_base: str | None = None, backend: Backend = "auto") -> Route:
-    """The route of a model name.
-
-    Raises:
-        UsageError: No provider has that name, or the endpoint is no URL that can be used.
-    """
+    """The route of a model name; raises a `UsageError` where there is no such provider, or a wrong endpoint."""
     prefix = model.partition("/")[0].upper().replace("-", "_")
     api_base = api_base or os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")
     secrets = [value for name, value in os.environ.items() if _SECRET.search(name) and len(value) >= _LONG_SECRET]
@@ -209,9 +200,7 @@ _COLUMNS = {
 def find_price(route: Route, sent: Mapping[str, Any] | None = None) -> Price:
     """The list price of a model in litellm's bundled map, by the size of the prompt where that has several.
 
-    Args:
-        route: Of the model.
-        sent: Its decoding parameters, of which `service_tier` has prices of its own.
+    Of the parameters that are sent, `service_tier` has prices of its own.
     """
     known, sent = _listed(route), sent or {}
     body = sent.get("extra_body")

@@ -205,12 +205,7 @@ _MARK = re.compile(r"\[hidden [0-9a-f]{8}\]")
 
 
 def require_parameters(flag: str, given: Mapping[str, Any]) -> None:
-    """Raise a `UsageError` that says what is allowed, where a parameter cannot be sent.
-
-    Args:
-        flag: The option that sets parameters.
-        given: By name; None omits one.
-    """
+    """Raise a `UsageError` that says what is allowed, where a parameter cannot be sent."""
     if given.get(SCHEMA) is not None:
         raise UsageError(f"{flag} {SCHEMA}: only {SCHEMA}=none is allowed; it omits the JSON schema of answers")
     for name, value in given.items():

@@ -1,6 +1,17 @@
 """Doing a benchmark: its protocol, the runner, and a run on disk. Knows no DSPy and no benchmark."""
 
-from dspy_proact.runs.benchmark import CONTROL, Case, CaseSet, ExpectedCall, Runnable, Scored, Settings
+from dspy_proact.runs.benchmark import (
+    CONTROL,
+    Case,
+    CaseSet,
+    ExpectedCall,
+    Runnable,
+    Scope,
+    Scored,
+    Settings,
+    seeded_order,
+    select_cases,
+)
 from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, controls_of
 from dspy_proact.runs.interrupt import orderly_interrupt, run_to_end
 from dspy_proact.runs.ledger import Event, Failure, GradeRecord, Grading, Ledger, StageKey, Work, latest
@@ -17,7 +28,6 @@ from dspy_proact.runs.outcome import (
     read_run,
 )
 from dspy_proact.runs.runner import Observer, Runner, attempted
-from dspy_proact.runs.selection import Scope, seeded_order, select_cases
 
 __all__ = [
     "CONTROL",

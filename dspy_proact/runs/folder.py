@@ -100,24 +100,15 @@ class RunFolder:
         return self._claim.read()
 
     def check(self, asked: Manifest) -> Manifest:
-        """The manifest by what is asked for now; nothing is written.
-
-        Raises:
-            RunError: The folder holds another run, one whose control cases were graded in other words, or something
-                else.
-        """
+        """The manifest by what is asked for now, unwritten; raises a `RunError` where the folder holds another run."""
         before = self._claim.check(asked.identity)
         return _widened(before, asked, self.path) if before else asked
 
     def cases(self, check_marks: bool = True) -> Iterator[CaseRecord]:
         """Every case that was ever asked for, in the order of asking; a long view stays on disk.
 
-        Args:
-            check_marks: Whether each line is compared with its mark. To read ten thousand without that takes a third
-                of the time; what is shown of one is checked by `require_unchanged`.
-
-        Raises:
-            RunError: There is no run, or a line is damaged, was changed after it was written, or has no stratum of it.
+        Without `check_marks`, lines are not compared with their marks, which takes a third of the time at ten thousand;
+        `require_unchanged` then checks what is shown of one. Raises a `RunError` where a line is damaged or changed.
         """
         manifest = self.manifest()
         strata, marked = {*manifest.strata, *controls_of(manifest)}, False
@@ -142,11 +133,9 @@ class RunFolder:
             raise RunError(f"{self._cases}, line {number}: {fault}")
 
     def cases_of(self, keys: Set[str], check_marks: bool = True) -> tuple[CaseRecord, ...]:
-        """Every case; raises `RunError` as `cases` does, and where one of those with these keys is missing.
+        """Every case, as `cases` gives them; raises a `RunError` where one with events, by these keys, is missing.
 
-        Args:
-            keys: Of cases of which there are events. Read the events first: a case is kept before its events.
-            check_marks: As in `cases`.
+        Read the events first: a case is kept before its events.
         """
         cases = tuple(self.cases(check_marks))
         if missing := keys - {case.key for case in cases}:
@@ -161,10 +150,6 @@ class RunFolder:
 
 class RunWriter(RunFolder):
     """The one writer of a run; use as a context manager.
-
-    Args:
-        path: The folder; made if it is not there.
-        manifest: Of the command that runs now.
 
     Raises:
         RunError: The folder holds another run, something else than a run, or is being written by another process.

@@ -28,16 +28,9 @@ _before: dict[asyncio.AbstractEventLoop | None, dict[int, Any]] = {}
 
 @contextmanager
 def orderly_interrupt(switch: Switch, on_first: Callable[[], None]) -> Generator[None]:
-    """Inside, the first SIGINT or SIGTERM pulls the switch and the second cancels the task that entered.
+    """Inside, the first SIGINT or SIGTERM pulls the switch and the second cancels the task that entered: `Interrupted`.
 
     Signals are left alone unless this is the main thread, or the main thread is in `signals_handled`.
-
-    Args:
-        switch: Of the run that is going on.
-        on_first: Called at the first signal, in the loop that entered, to tell the person.
-
-    Raises:
-        Interrupted: The second signal came.
     """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None, "entered from a coroutine"
@@ -75,10 +68,8 @@ def signals_handled(
 ) -> Generator[None]:
     """Inside, SIGINT and SIGTERM reach every `orderly_interrupt`; does nothing in another thread than the main one.
 
-    Args:
-        loop: Of the main thread, which may enter this several times at once; None where the main thread only waits.
-        otherwise: Called, between any two steps of the main thread where there is no loop, at a signal without a
-            listener.
+    The loop is that of the main thread, which may enter this several times at once; None where the main thread only
+    waits. Then a signal without a listener calls `otherwise`, between any two steps of the main thread.
     """
 
     def notify(*_: object) -> None:
@@ -114,11 +105,8 @@ def run_to_end(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in an event loop of its own and in the context of the caller, and return its result.
 
     Where a loop is running in this thread, as in a notebook, the coroutine runs in another thread and this one waits;
-    then Ctrl-C reaches the coroutine by `orderly_interrupt`, and cancels it while it is not in that.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C cancelled it.
-        BaseException: What the coroutine raises.
+    then Ctrl-C reaches the coroutine by `orderly_interrupt`. While it is not in that, Ctrl-C cancels it and raises a
+    `KeyboardInterrupt`.
     """
     try:
         asyncio.get_running_loop()

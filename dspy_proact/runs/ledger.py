@@ -114,13 +114,8 @@ class Ledger:
     """The stages that have ended, and the responses that are still to be graded; finished ones are on disk only.
 
     A stage with a result is never open again. One that failed because of the provider is open again in the next run;
-    one whose content could not be used only on request, since asking until an answer suits would bias the score.
-
-    Args:
-        events: Of the run so far.
-        grading: Who grades.
-        retry_content: Whether stages that failed because of their content are open too.
-        copied: Whether the responses are another run's: none is ever open.
+    one whose content could not be used only with `retry_content`, since asking until an answer suits would bias the
+    score. Where responses are `copied` from another run, none is ever open.
     """
 
     def __init__(self, events: Iterable[Event], grading: Grading, retry_content: bool = False, copied: bool = False):

@@ -95,13 +95,7 @@ class Outcome:
     """Of compiled judges, by judge."""
 
     def graded(self, verdicts: Sequence[GivenVerdict], labels: Sequence[str], cuts: Cuts = NO_CUTS) -> "Outcome":
-        """A copy with its verdicts, at least one.
-
-        Args:
-            verdicts: On the response.
-            labels: All there are, from best to worst.
-            cuts: Of compiled judges.
-        """
+        """A copy with its verdicts, at least one."""
         label, score = _joint_grade(verdicts, labels, cuts)
         return replace(self, state="scored", label=label, score=score, verdicts=tuple(verdicts), cuts=cuts)
 
@@ -216,9 +210,6 @@ class LastEvents:
 
     The events themselves are not kept: they would take several times the memory.
 
-    Args:
-        events: In the order of ending; read once.
-
     Attributes:
         responses: By case and epoch; None where the run was stopped in the middle.
         verdicts: By case, epoch, judge and its epoch; the reason of one that failed.
@@ -291,18 +282,11 @@ class RunRecord:
 def read_run(
     folder: RunFolder, detail: Callable[[str], type[BaseModel] | None] = lambda _: None, check_marks: bool = True
 ) -> RunRecord:
-    """Read a run, finished or not.
+    """Read a run, finished or not; raises a `RunError` where it is damaged.
 
     A case is pending until its response and a verdict of every judge were tried, and unscored when everything that was
-    asked for was tried and no verdict is there.
-
-    Args:
-        folder: The run.
-        detail: The model of a verdict's detail, by stratum, to check it; None where it is not checked.
-        check_marks: As in `RunFolder.cases`.
-
-    Raises:
-        RunError: The run is damaged, or a verdict has a label that the run does not know or a detail of another form.
+    asked for was tried and no verdict is there. Where `detail` gives a model for a stratum, details of its verdicts are
+    checked by it; `check_marks` is as in `RunFolder.cases`.
     """
     with rare_collections():
         manifest, events = folder.manifest(), LastEvents(folder.events())
@@ -318,8 +302,11 @@ def read_run(
                 where = f"{folder.path}: a verdict on {case!r}"
                 if verdict.label not in grading[strata[case]][0]:
                     raise RunError(f"{where} has the label {verdict.label!r}, which is none of it")
-                if form := detail(strata[case]):
-                    _require(form, verdict.detail, where)
+                try:
+                    if form := detail(strata[case]):
+                        form.model_validate(verdict.detail)
+                except ValidationError as error:
+                    raise RunError(f"{where} is damaged: {first_fault(error)}") from error
         keys = Grading([judge.model for judge in judges], manifest.judge_epochs).keys("", 1)
         stages = [(key.judge, key.judge_epoch) for key in keys]
         outcomes = (
@@ -328,13 +315,6 @@ def read_run(
             for case in cases
         )
         return RunRecord(manifest, events, cases, tuple(outcomes))
-
-
-def _require(form: type[BaseModel], detail: Mapping[str, Any], where: str) -> None:
-    try:
-        form.model_validate(detail)
-    except ValidationError as error:
-        raise RunError(f"{where} is damaged: {first_fault(error)}") from error
 
 
 def _outcome(

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from dspy_proact.calls import Call, CallObserver, collect_calls
 from dspy_proact.errors import Halt, StageError
-from dspy_proact.runs.benchmark import CONTROL, Case, Runnable
+from dspy_proact.runs.benchmark import Case, Runnable
 from dspy_proact.runs.folder import RunWriter
 from dspy_proact.runs.ledger import Event, Failure, GradeRecord, Ledger, StageKey, Work
 from dspy_proact.runs.outcome import rare_collections
@@ -40,13 +40,6 @@ class Observer(CallObserver):
 class Runner:
     """Runs a benchmark into a folder.
 
-    Args:
-        benchmark: What is asked and how it is graded.
-        folder: Of the run, open for writing.
-        ledger: The stages that have ended.
-        switch: Ends the run when it is pulled.
-        observer: Notified of what happens.
-
     Attributes:
         stages: Stages that ended in this process.
     """
@@ -58,12 +51,9 @@ class Runner:
         self._cut_short = False
 
     async def run(self, cases: Sequence[Case], epochs: int, concurrency: int) -> None:
-        """Do the open work, in the order of the cases.
+        """Do the open work, in the order of the cases; raises the `Halt` where something is left to do.
 
         What is in flight when the switch is pulled is waited for and kept. A cancellation from outside drops it.
-
-        Raises:
-            Halt: The switch was pulled, and something is left to do.
         """
         queue = deque(self.ledger.open_work(cases, epochs))
         self.observer.started(len(queue), len(cases) * epochs)
@@ -116,9 +106,6 @@ class Runner:
         assert kept is not None, "a verdict is open only after its response"
         answer = self.benchmark.answer_type.model_validate(kept)
         scored = await self.benchmark.grade(work.case, answer, judge)
-        labels = self.benchmark.control_labels if work.case.stratum == CONTROL else self.benchmark.labels
-        if scored.label not in labels:
-            raise ValueError(f"the label {scored.label!r} is none of {self.benchmark.name}")
         grade = GradeRecord(
             score=scored.score,
             label=scored.label,

@@ -68,14 +68,6 @@ def test_an_answer_of_two_calls_is_kept_with_both_and_graded_without_any(run: Pa
     }
 
 
-def test_its_run_says_what_it_is_called_measured_by_and_set_to(run: Path):
-    manifest = RunFolder(run).manifest()
-    assert (manifest.identity.benchmark, manifest.identity.judges) == ("contest", ())
-    assert manifest.identity.settings == Rules().model_dump(mode="json")
-    assert [measure.name for measure in manifest.measures] == ["length", "tricks", "insight"]
-    assert (manifest.nouns.cases, manifest.corpus.rows, manifest.judge_prices) == ("riddles", 10, {})
-
-
 def test_a_killed_run_goes_on_and_pays_only_for_the_answer_in_flight(guesser: Server, run: Path, tmp_path: Path):
     guesser.sent.clear()
     begun: queue.Queue[Child] = queue.Queue()

@@ -2,14 +2,11 @@
 
 import csv
 import json
-import signal
 from pathlib import Path
 
 import pytest
-from child import Child, code, command_line
-from contest import fields
+from child import Child, code
 from mine import TEXT, write_mine
-from toy import outcomes
 
 from dspy_proact import Evaluation, Rejudging, Responses, RunFolder, compare, leaderboard, summarize
 from dspy_proact.benchmarks import registry
@@ -40,33 +37,6 @@ def forgotten(run, monkeypatch):
 
 def test_it_is_one_file_of_at_most_120_lines():
     assert len(TEXT.splitlines()) <= 120
-
-
-def test_a_killed_run_goes_on_and_pays_for_nothing_twice(run, server):
-    def script(sent):
-        if len(server.sent) == 6:
-            begun[0].send_signal(signal.SIGKILL)
-        text = str(sent.messages[-1]["content"])
-        if sent.role == "judge":
-            return fields(reason="seen", next_step="tomorrow" in text)
-        return fields(reply="We call you tomorrow." if "?" in text else "Thank you.")
-
-    server.script = script
-    models = [f"--{role}" for role in ("model", "judge")]
-    command = ["eval", *NAMED, "--concurrency", "1"]
-    for flag, base in zip(models, (server.assistant, server.judge), strict=True):
-        command += [flag, "hosted_vllm/any", f"{flag}-api-base", base]
-    begun = [Child(command_line, *command, "--out", "killed")]
-    assert begun[0].ended().returncode == -signal.SIGKILL
-    assert len(list(RunFolder("killed").events())) == 5  # the sixth request was not kept
-    assert command_line_ended(*command, "--out", "killed") == 0
-    assert len(server.sent) == 2 * 8 + 1
-    assert command_line_ended(*command, "--out", "whole") == 0
-    assert outcomes(Path("whole")) == outcomes(Path("killed"))
-
-
-def command_line_ended(*command):
-    return Child(command_line, *command).ended().returncode
 
 
 def test_its_runs_are_reported_shown_compared_and_exported_without_the_file(forgotten, proact):

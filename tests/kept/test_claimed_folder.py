@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from dspy_proact.errors import RunError, UsageError
+from dspy_proact.errors import RunError
 from dspy_proact.kept import Claim, Claimed, Identified
 
 
@@ -106,13 +106,6 @@ def test_a_file_in_place_of_the_folder_or_above_it_is_named(tmp_path: Path, belo
     with pytest.raises(RunError) as caught, claim(path).held(PLAN.identity):
         pass
     assert str(caught.value).startswith(f"{path}: cannot be written: ")
-
-
-def test_a_folder_in_place_of_the_file_is_named_when_it_is_written(tmp_path: Path):
-    with claim(tmp_path).held(PLAN.identity):
-        (tmp_path / "plan.json").mkdir()
-        with pytest.raises(UsageError, match=r"plan\.json: cannot be written: Is a directory"):
-            claim(tmp_path).write(PLAN)
 
 
 @pytest.mark.parametrize(

@@ -57,13 +57,6 @@ def test_what_is_appended_is_read_in_its_order_a_line_a_record(path: Path):
     assert texts(kept(path, "b")) == ["a", AWKWARD, "", "b"]
 
 
-def test_a_record_can_be_read_as_soon_as_it_is_appended(path: Path):
-    with Log(path, Note) as log:
-        for count, note in enumerate(notes("a", "b", "c"), start=1):
-            log.append(note)
-            assert len(list(log)) == len(texts(path)) == count
-
-
 def test_half_a_surrogate_pair_is_kept_as_a_question_mark(path: Path):
     assert texts(kept(path, "a\ud83d")) == ["a?"]
 
@@ -107,15 +100,6 @@ def test_any_prefix_loses_no_more_than_its_partial_last_line(written: list[str],
         whole = written[: lines[: cut + 1].count(b"\n")]
         assert texts(path) == whole
         assert texts(kept(path, more)) == [*whole, more]
-
-
-def test_a_last_line_that_only_lacks_its_newline_counts_for_readers_and_for_the_writer(path: Path):
-    """An editor took it away: what the line holds was paid for."""
-    whole = kept(path, "a", "b").read_bytes()
-    path.write_bytes(whole.removesuffix(b"\n"))
-    assert texts(path) == ["a", "b"]
-    assert texts(kept(path, "c")) == ["a", "b", "c"]
-    assert path.read_bytes().startswith(whole)
 
 
 def test_a_link_in_the_place_of_a_log_is_refused_and_where_it_leads_is_left_as_it_is(path: Path):

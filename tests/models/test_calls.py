@@ -6,15 +6,16 @@ import json
 
 import dspy
 import pytest
-from asking import ROUTES, USAGE, WAYS, Chat, answers, ask, assistant, gate
+from asking import EVERY_WAY, QUIET, ROUTES, USAGE, WAYS, Chat, answers, ask, assistant, gate
 from server import Answer, error
 from support.provider import Scripted, SimulatedProvider
 
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ProviderError, SetupFault
-from dspy_proact.models import Limits
+from dspy_proact.models import Cost, Limits
 from dspy_proact.models.clients import LONGEST
 
+pytestmark = QUIET
 EVERY_CLIENT = pytest.mark.parametrize(
     ("name", "backend"),
     [
@@ -36,11 +37,13 @@ def key(monkeypatch):
 
 
 @ROUTES
-@WAYS
-@pytest.mark.parametrize("reason", ["stop", "length", "content_filter"])
+@EVERY_WAY
+@pytest.mark.parametrize("reason", ["stop", "length"])
 def test_a_call_is_recorded_with_its_usage_and_finish_reason(server, name, backend, way, reason):
+    through = gate(backend)
     answers(server, Answer("hello", finish_reason=reason, usage=USAGE))
-    (call,) = ask(assistant(server, name, gate(backend)), way).calls
+    (call,) = ask(assistant(server, name, through), way).calls
+    assert (through.budget.spent, through.budget.reserved) == (Cost(calls=1, tokens=137), Cost())
     assert (call.prompt_tokens, call.completion_tokens, call.cached_tokens) == (100, 37, 64)
     assert (call.role, call.finish_reason, call.error) == ("assistant", reason, None)
     assert call.started > 1.7e9
@@ -94,17 +97,10 @@ ANTHROPIC = {
     "content": [{"type": "text", "text": "hello"}],
     "stop_reason": "end_turn",
     "stop_sequence": None,
-    "usage": {
-        "input_tokens": 10,
-        "cache_read_input_tokens": 90,
-        "cache_creation_input_tokens": 5,
-        "output_tokens": 37,
-    },
+    "usage": {"input_tokens": 10, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 5, "output_tokens": 37},
 }
 GEMINI = {
-    "candidates": [
-        {"content": {"role": "model", "parts": [{"text": "hello"}]}, "finishReason": "STOP", "index": 0},
-    ],
+    "candidates": [{"content": {"role": "model", "parts": [{"text": "hello"}]}, "finishReason": "STOP", "index": 0}],
     "usageMetadata": {
         "promptTokenCount": 105,
         "cachedContentTokenCount": 90,
@@ -115,30 +111,29 @@ GEMINI = {
     "modelVersion": "m",
     "responseId": "x",
 }
+
+
 XAI = {
-    "id": "x",
-    "object": "chat.completion",
-    "created": 1,
-    "model": "m",
-    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "hello"}}],
-    "usage": {
-        "prompt_tokens": 105,
-        "completion_tokens": 7,
-        "total_tokens": 142,
-        "prompt_tokens_details": {"cached_tokens": 90},
-        "completion_tokens_details": {"reasoning_tokens": 30},
-    },
+    "prompt_tokens": 105,
+    "completion_tokens": 7,
+    "total_tokens": 142,
+    "prompt_tokens_details": {"cached_tokens": 90},
+    "completion_tokens_details": {"reasoning_tokens": 30},
 }
 
 
 @pytest.mark.parametrize("backend", ["auto", "litellm"])
 @pytest.mark.parametrize(
-    ("name", "body"),
-    [("anthropic/claude-sonnet-4-5", ANTHROPIC), ("gemini/gemini-2.5-flash", GEMINI), ("xai/grok-4", XAI)],
+    ("name", "answer"),
+    [
+        ("anthropic/claude-sonnet-4-5", Answer(raw=json.dumps(ANTHROPIC).encode())),
+        ("gemini/gemini-2.5-flash", Answer(raw=json.dumps(GEMINI).encode())),
+        ("xai/grok-4", Answer("hello", usage=XAI)),
+    ],
     ids=["anthropic", "gemini", "xai"],
 )
-def test_tokens_that_a_provider_counts_separately_are_added(server, name, body, backend):
-    answers(server, Answer(raw=json.dumps(body).encode()))
+def test_tokens_that_a_provider_counts_separately_are_added(server, name, answer, backend):
+    answers(server, answer)
     outcome = ask(assistant(server, name, gate(backend, retries=0)))
     assert outcome.text == "hello"
     (call,) = outcome.calls

@@ -5,7 +5,7 @@ import socket
 
 import dspy
 import pytest
-from asking import ASSISTANT, EVERY_WAY, JUDGE, QUIET, ROUTES, WAYS, Chat, answers, ask, assistant, gate
+from asking import ASSISTANT, EVERY_WAY, QUIET, ROUTES, WAYS, Chat, answers, ask, assistant, gate
 from server import Answer, error
 
 from dspy_proact.calls import CallObserver
@@ -167,31 +167,12 @@ def test_a_refusal_for_good_pulls_the_switch(server, name, backend, way, status)
 
 
 @ROUTES
-def test_a_refused_key_names_flag_and_variable(server, monkeypatch, name, backend):
-    variable = "OPENAI_API_KEY" if name == "openai/any" else "HOSTED_VLLM_API_KEY"
-    monkeypatch.setenv(variable, "sk-secret")
-    answers(server, error(401, "bad key"))
-    message = str(ask(open_model(ModelSpec(name=name, api_base=server.assistant), JUDGE, gate(backend))).error)
-    assert message.startswith(f"--judge {name}: the key was refused (HTTP 401). Check {variable}.")
-
-
-@ROUTES
 def test_an_endpoint_without_a_version_gets_a_hint(server, name, backend):
     base = server.assistant.removesuffix("/v1")
     server.script = lambda sent: error(404)
     outcome = ask(open_model(ModelSpec(name=name, api_base=base), ASSISTANT, gate(backend)))
     assert f"Did you mean --model-api-base {base}/v1?" in str(outcome.error)
     assert "Did you mean" not in str(ask(assistant(server, name, gate(backend))).error)
-
-
-@ROUTES
-@EVERY_WAY
-def test_a_refused_parameter_says_how_to_omit_it(server, name, backend, way):
-    answers(server, error(400, "Unsupported value: 'temperature' does not support 0.7 with this model."))
-    outcome = ask(assistant(server, name, gate(backend)), way)
-    assert isinstance(outcome.error, SetupFault)
-    assert "--model-param temperature=none" in str(outcome.error)
-    assert len(server.sent) == 1
 
 
 @ROUTES
@@ -226,31 +207,6 @@ def test_further_attempts_count_against_a_limit_of_calls(server, name, backend, 
     assert isinstance(outcome.error, LimitReached)
     assert through.switch.halt is outcome.error
     assert len(server.sent) == 2
-
-
-@ROUTES
-def test_a_pull_ends_the_wait_between_two_attempts(server, name, backend):
-    through = Gate(backend=backend, backoff=3600.0)
-
-    def refuse(sent):
-        through.switch.pull(Interrupted("stop"))
-        return error(500)
-
-    server.script = refuse
-    outcome = ask(assistant(server, name, through))
-    assert isinstance(outcome.error, Interrupted)
-    assert len(server.sent) == 1
-
-
-def test_the_embedded_model_goes_through_the_gate_too():
-    through = gate()
-    model = open_model("embedded", ASSISTANT, through)
-    for way in ("async", "sync"):
-        outcome = ask(model, way)
-        assert outcome.text
-        assert [call.finish_reason for call in outcome.calls] == ["stop"]
-    through.switch.pull(Interrupted("stop"))
-    assert isinstance(ask(model).error, Interrupted)
 
 
 # Providers that are down

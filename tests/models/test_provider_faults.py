@@ -54,13 +54,6 @@ def test_a_failure_that_may_heal_is_tried_again_and_is_then_the_providers_fault(
     assert message.partition("\n")[0] in understood.error.detail
 
 
-@pytest.mark.parametrize("error", [lm15.RateLimitError, lm15.ServerError])
-def test_the_wait_that_the_provider_asks_for_is_passed_on(error):
-    assert fault(error("wait", status=429, retry_after=7)).retry_after == 7.0
-    assert fault(error("wait", status=429)).retry_after is None
-    assert fault(TimeoutError()).retry_after is None
-
-
 FINAL = {
     "401": (lm15.AuthError("bad key", status=401), "(HTTP 401). Check VENDOR_KEY or OTHER_KEY."),
     "403": (lm15.AuthError("not yours", status=403), "HTTP 403"),

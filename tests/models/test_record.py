@@ -203,20 +203,6 @@ def test_what_is_in_the_record_does_not_count_against_a_limit(tmp_path, server, 
         assert len(answers) == len(server.sent) == sent
 
 
-def test_a_torn_last_line_is_cut_off_and_asked_again(tmp_path, server, engine):
-    path = tmp_path / "record.jsonl"
-    with Record(path) as record:
-        for text in "ab":
-            asked(engine(record), text)
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-5])
-    with Record(path) as record:
-        assert [asked(engine(record), text) for text in "ab"] == ["a 1", "b 3"]
-    assert path.read_bytes().count(b"\n") == 2
-    with Record(path) as record:
-        assert [asked(engine(record), text) for text in "ab"] == ["a 1", "b 3"]
-
-
 @pytest.mark.parametrize("line", [b"{}\n", b"nonsense\n", b'{"request": "a", "calls": [], "more": 1}\n', b"\xff\n"])
 def test_a_damaged_record_is_refused_and_left_as_it_is(tmp_path, line):
     path = tmp_path / "record.jsonl"

@@ -103,11 +103,6 @@ def test_a_key_in_a_name_or_in_an_endpoint_is_refused_and_not_repeated(monkeypat
     assert "canary" not in str(refused.value)
 
 
-def test_the_providers_own_endpoint_is_none(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "k")
-    assert open_model("openai/gpt-5.4", JUDGE, Gate()).endpoint is None
-
-
 # Keys
 
 

@@ -60,14 +60,6 @@ def test_what_was_tried_in_this_process_is_not_open_again_in_it(key: StageKey, h
     assert not of.is_open(key)
 
 
-def test_a_response_that_is_added_opens_its_verdicts():
-    of = ledger()
-    of.add(answered("a"))
-    assert open_stages(of) == [SPHINX, ORACLE]
-    assert of.answer(Work(case("a"), 1)) == answered("a").answer
-    assert of.answer(Work(case("a"), 2)) is None
-
-
 def test_a_response_is_left_to_the_disk_when_everybody_has_graded_it():
     of = ledger(answered("a"), ended(SPHINX, "result"))
     assert of.answer(Work(case("a"), 1)) == answered("a").answer

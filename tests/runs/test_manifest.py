@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from toy import identity, manifest, price
+from toy import identity
 
-from dspy_proact.runs import CorpusRecord, Identity, Manifest, Measure, RoleIdentity
+from dspy_proact.runs import Identity, Measure, RoleIdentity
 
 ROLE = {
     "model": "traveller",
@@ -105,22 +105,6 @@ def test_an_identity_is_the_same_after_it_was_on_disk(decoding: dict[str, Any]):
     there = Identity.model_validate_json(decoded(decoding).model_dump_json())
     assert not there.differences(decoded(decoding))
     assert there.digest() == decoded(decoding).digest()
-
-
-def test_a_manifest_is_read_as_it_was_written():
-    full = manifest(
-        corpus=CorpusRecord(
-            name="riddles", revision="0" * 40, rows=2, cases=4, ignored_fields={"colour": 2, "näme": 1}
-        ),
-        assistant_price=price(1e-6, 2.5e-06, 1e-7),
-        judge_prices={"sphinx": price(None, None, reason="not in the list")},
-        judge_epochs=3,
-        overrides={"judge": ("seed",)},
-        embedded=True,
-        epochs=7,
-    )
-    assert Manifest.model_validate_json(full.model_dump_json()) == full
-    assert Manifest.model_validate_json(full.model_dump_json(indent=2)) == full
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Which cases a limit takes: a prefix of one order, spread over groups and strata."""
 
 from collections import Counter
-from itertools import product
 
 import pytest
 from hypothesis import given
@@ -18,12 +17,6 @@ def benchmarks(draw: st.DrawFn) -> list[Case]:
     """Cases with any keys, in groups and strata of any size."""
     keys = draw(st.lists(st.text(max_size=6), max_size=24, unique=True))
     return [case(key, draw(st.sampled_from("uvwxyz")), draw(st.sampled_from(KINDS))) for key in keys]
-
-
-def crossed(groups: int, each: int) -> list[Case]:
-    """So many groups, each with so many cases of every stratum."""
-    names = product(range(groups), KINDS, range(each))
-    return [case(f"{group}/{kind}/{number}", f"g{group}", kind) for group, kind, number in names]
 
 
 def keys(selected: list[Case]) -> list[str]:
@@ -44,12 +37,6 @@ def test_a_limit_takes_that_many_cases_in_the_order_of_the_benchmark(cases: list
     taken = keys(select_cases(cases, limit))
     assert len(taken) == min(limit, len(cases))
     assert taken == [key for key in keys(cases) if key in taken]
-
-
-@given(cases=benchmarks(), more=st.integers(0, 3))
-def test_no_limit_and_one_that_is_not_reached_give_all_cases_in_their_order(cases: list[Case], more: int):
-    assert select_cases(cases) == cases
-    assert select_cases(cases, len(cases) + more) == cases
 
 
 @given(cases=benchmarks(), limits=st.tuples(st.integers(0, 30), st.integers(0, 30)))
@@ -79,18 +66,6 @@ def test_each_next_case_is_of_the_rarest_stratum_that_its_group_can_still_give(c
         counts = Counter(earlier.stratum for earlier in order[:place])
         possible = {later.stratum for later in order[place:] if later.group == new.group}
         assert counts[new.stratum] == min(counts[stratum] for stratum in possible)
-
-
-@given(groups=st.integers(1, 7), each=st.integers(1, 3), data=st.data())
-def test_strata_are_balanced_to_within_one_as_long_as_every_group_has_a_choice(
-    groups: int, each: int, data: st.DataObject
-):
-    # In the first `each` rounds no group has given more than `each` - 1 cases before its turn, so that it still has
-    # one of every stratum: the rarest can always be taken.
-    limit = data.draw(st.integers(0, groups * each))
-    taken = Counter(case.stratum for case in select_cases(crossed(groups, each), limit))
-    counts = [taken[kind] for kind in KINDS]
-    assert max(counts) - min(counts) <= 1
 
 
 def test_the_order_is_seeded_and_not_that_of_the_keys():

@@ -156,7 +156,7 @@ def print_tried(
     sheet = Sheet(Console())
     for pair in pairs:
         print_pair(declared, sheet, pair, prompted, whole)
-    for line in spending.lines(call for pair in pairs for call in pair.calls):
+    for line in spending.lines(call for pair in pairs for side in pair.sides for call in side.calls):
         click.echo(printable(line))
 
 
@@ -174,7 +174,7 @@ def pair_document(declared: Declared, pair: Pair, spending: Spending, whole: boo
         **({"sections": sections_document(sections)} if whole else {}),
         "with": None if pair.prompted is None else _side_document(declared, pair.case, pair.prompted),
         "without": _side_document(declared, pair.case, pair.bare),
-        "usage": spending.document(pair.calls),
+        "usage": spending.document([call for side in pair.sides for call in side.calls]),
     }
 
 
