@@ -125,9 +125,10 @@ class Execution:
 
     @property
     def default_folder(self) -> Path:
-        """`runs/<model>--<judge>--<8 hex of the identity>`."""
-        identity = self.manifest.identity
-        named = run_name(identity.assistant.model, list(self._benchmark.judges))
+        """`runs/<benchmark>--<model>--<judge>--<8 hex of the identity>`."""
+        identity, answering = self.manifest.identity, self.manifest.identity.assistant
+        program = "" if answering.is_plain else answering.program
+        named = run_name(identity.benchmark, answering.model, list(self._benchmark.judges), program)
         return Path("runs", f"{named}--{identity.digest()[:8]}")
 
     def compiled(self) -> Iterator[tuple[str, str, Sequence[Participant]]]:
@@ -325,7 +326,7 @@ class Execution:
             try:
                 await runner.run(order, asked.epochs, self._gate.concurrency)
                 if silent := self._gate.silent():
-                    raise ProviderDown(silent)
+                    raise switch.halt or ProviderDown(silent)
             except Halt:
                 folder.leave_nothing_unanswered()
                 raise

@@ -84,13 +84,22 @@ def fingerprint_of(program: Any) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()
 
 
+_LONGEST_PROGRAM = 20
 _LONGEST_NAME = 100
 """Characters of the name of a model, or of a jury, in a folder's name."""
 
 
-def run_name(model: str, judges: Sequence[str]) -> str:
-    """`<model>--<judges>`, several judges with a plus between them: the beginning of a run's folder's name."""
-    return "--".join(filter(None, [folder_name(model), "+".join(map(folder_name, judges))[:_LONGEST_NAME]]))
+def run_name(benchmark: str, model: str, judges: Sequence[str], program: str = "") -> str:
+    """`<benchmark>--<model>--<judges>`, the beginning of the name of a run's folder.
+
+    Args:
+        benchmark: Its name.
+        model: That answers.
+        judges: Joined by a plus; none where the benchmark grades by itself.
+        program: Through which the model answers; empty for the plain one.
+    """
+    answering = "-".join(filter(None, [folder_name(model), folder_name(program)[:_LONGEST_PROGRAM] if program else ""]))
+    return "--".join(filter(None, [benchmark, answering, "+".join(map(folder_name, judges))[:_LONGEST_NAME]]))
 
 
 def folder_name(model: str) -> str:

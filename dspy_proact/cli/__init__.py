@@ -18,6 +18,7 @@ from dspy_proact.cli.leaderboard import leaderboard
 from dspy_proact.cli.optimize import optimize
 from dspy_proact.cli.rejudge import rejudge
 from dspy_proact.cli.report import report
+from dspy_proact.cli.runs import runs
 from dspy_proact.cli.show import show
 from dspy_proact.cli.try_ import try_
 from dspy_proact.cli.views.message import SafeRecord, complain, say
@@ -34,7 +35,21 @@ def proact() -> None:
     """
 
 
-for verb in (evaluate, rejudge, report, show, compare, agree, label, leaderboard, benchmarks, export, optimize, try_):
+for verb in (
+    evaluate,
+    rejudge,
+    runs,
+    report,
+    show,
+    compare,
+    agree,
+    label,
+    leaderboard,
+    benchmarks,
+    export,
+    optimize,
+    try_,
+):
     proact.add_command(verb)
 
 

@@ -89,7 +89,7 @@ _OF_JUDGE = (
     Bundle("compared", (_COMPARED,), _Compared),
     GATE_IF_ASKED,
     Section(Heading.OUTPUT, (explain_option(),)),
-    output_options("the judge's grades. Default: runs/MODEL--JUDGE--ID", "the numbers"),
+    output_options("the judge's grades. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the numbers"),
     first="--ratings --run --items --judge --judge-program --benchmark --dry-run --out --explain --json",
     example="dspy-proact agree --ratings ratings.csv --items items.jsonl \\\n    --judge openai/gpt-5.4 --dry-run",
     files=FILES,
@@ -132,7 +132,8 @@ def agree(
         judges = judges_of(declared, judge, embedded=not judge.name)
         answers = Responses.of_human_grades(declared)
         rejudging = Rejudging(answers, judges, benchmark=declared, judge_program=judge_program, gate=gate())
-        return _graded_now(rejudging, scope, output, partial(_show_agreements, declared, output.as_json, explain))
+        show = partial(_show_agreements, declared, output.as_json, explain)
+        return _graded_now(declared, rejudging, scope, output, show)
     choices = own.Choices(compared.consensus, compared.min_ratings, compared.exclude is not None)
     if judge.name:
         from dspy_proact.benchmarks.evaluation import Rejudging
@@ -146,10 +147,10 @@ def agree(
             gate=gate(),
         )
 
-        def show(graded: "Summary", learned_on: int) -> None:
+        def show_study(graded: "Summary", learned_on: int) -> None:
             _show_study(own, own.study(ratings, choices, graded=graded, learned_on=learned_on), output.as_json, explain)
 
-        return _graded_now(rejudging, scope, output, show)
+        return _graded_now(declared, rejudging, scope, output, show_study)
     if flag := first_typed(_OF_JUDGE):
         raise UsageError(f"{flag}: has no effect without --judge")
     result = own.study(labels.load(own), choices, graded=labels.summary)
@@ -159,7 +160,13 @@ def agree(
     return 0
 
 
-def _graded_now(rejudging: "Rejudging", scope: "Scope", output: Output, show: "Callable[[Summary, int], None]") -> int:
+def _graded_now(
+    declared: "Benchmark[Any, Any]",
+    rejudging: "Rejudging",
+    scope: "Scope",
+    output: Output,
+    show: "Callable[[Summary, int], None]",
+) -> int:
     """Have judges grade what people rated, and show how they agree; the exit status."""
     from dspy_proact.cli.views.runs import rejudged, say_of_programs
     from dspy_proact.cli.views.summary import summary_of
@@ -171,7 +178,7 @@ def _graded_now(rejudging: "Rejudging", scope: "Scope", output: Output, show: "C
     for graded in map(summary_of, ending.begun):
         if graded.verdicts:
             show(graded, rejudging.learned_by_judge())
-    return ending.close()
+    return ending.close(declared)
 
 
 def _show_agreements(

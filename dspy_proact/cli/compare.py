@@ -77,5 +77,4 @@ def compare(runs: tuple[Path, ...], ratings: tuple[str, ...], chosen: Chosen, ex
         print_corrected_comparison(corrected, console, explain)
     if not explain:
         print_more()
-    again = [word for spec in ratings for word in ("--ratings", spec)]
-    say_next("compare", *chosen.words, *runs, *again, "--json")
+    say_next("show", *chosen.words, runs[0], "--beside", runs[1], "--disagree")

@@ -25,6 +25,12 @@ _MIN_KAPPA = number_option(
     "Refuse a --judge-program whose card promises a lower kappa, from -1 to 1, in any stratum.",
     "X",
 )
+_FAIL_UNDER = number_option(
+    "--fail-under",
+    click.FloatRange(0, 100),
+    "End with status 2 where the strict score of a run, which counts the unscored as 0, is lower; for CI.",
+    "SCORE",
+)
 
 
 @verb(
@@ -42,7 +48,8 @@ _MIN_KAPPA = number_option(
     CORPUS,
     SCOPE,
     GATE,
-    output_options("the run. Default: runs/MODEL--JUDGE--ID", "the report"),
+    Section(Heading.OUTPUT, (_FAIL_UNDER,)),
+    output_options("the run. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the report"),
     first="--model --system-prompt --judge --benchmark --corpus --limit --stratum --max-usd --out --dry-run --json",
     example="dspy-proact eval --model openai/gpt-4o --limit 50 --dry-run",
     brief="Score a model on a benchmark.",
@@ -59,6 +66,7 @@ def evaluate(
     corpus: str | None,
     scope: "Scope",
     gate: "Gate",
+    fail_under: float | None,
     output: Output,
 ) -> int:
     """Score a model on a benchmark: it answers every case, and the judge grades each answer.
@@ -67,6 +75,7 @@ def evaluate(
     embedded stand-in runs the bundled sample. Several --model make a run each, in folders under --out.
     """
     from dspy_proact.benchmarks.evaluation import Evaluation
+    from dspy_proact.cli.views.message import complain
     from dspy_proact.cli.views.runs import print_forecasts, run_all, say_of_corpus, say_of_programs
     from dspy_proact.cli.views.summary import print_summaries, summary_of
 
@@ -80,7 +89,7 @@ def evaluate(
         raise UsageError("--model: each model is named once; --epochs N has it answer every case N times")
     judges, named = judges_of(declared, judge, embedded), corpus_of(declared, corpus, embedded)
     published = named == declared.published_corpus
-    revision = _recorded_revision(named, models, judges, output.out) if published else None
+    revision = _recorded_revision(declared.name, named, models, output.out) if published else None
     cases = declared.read(named, settings, revision)
     say_of_corpus(named, cases.corpus)
     evaluations = [
@@ -105,8 +114,15 @@ def evaluate(
         print_forecasts(runs, scope, output.as_json)
         return 0
     ending = run_all(runs, scope)
-    print_summaries([summary_of(path) for path in ending.begun], output.as_json, alone)
-    return ending.close(ranks=bool(declared.published()))
+    summaries = [summary_of(path) for path in ending.begun]
+    print_summaries(summaries, output.as_json, alone)
+    status = ending.close(declared)
+    for summary in summaries:
+        score = 100 * (summary.micro.strict_weighted.value or 0.0)
+        if fail_under is not None and score < fail_under:
+            complain(f"{summary.path}: the strict score {score:.1f} is under --fail-under {fail_under:g}")
+            status = status or 2
+    return status
 
 
 def _require_kappa(program: Path | None, least: float) -> None:
@@ -140,9 +156,7 @@ def _path(execution: "Execution", out: Path | None, alone: bool) -> Path:
     return (out or default.parent) / default.name
 
 
-def _recorded_revision(
-    corpus: str, models: "Sequence[ModelSpec]", judges: "Sequence[ModelSpec]", out: Path | None
-) -> str | None:
+def _recorded_revision(benchmark: str, corpus: str, models: "Sequence[ModelSpec]", out: Path | None) -> str | None:
     """The revision that a run of these models has recorded of its corpus: resuming does not move on to a newer one."""
     from dspy_proact.benchmarks.participant import run_name
     from dspy_proact.errors import RunError
@@ -150,7 +164,7 @@ def _recorded_revision(
 
     paths = [out] if out else []
     for model in models:
-        paths += sorted((out or Path("runs")).glob(f"{run_name(model.name, [judge.name for judge in judges])}--*"))
+        paths += sorted((out or Path("runs")).glob(f"{run_name(benchmark, model.name, ())}-*"))
     recorded: list[Manifest] = []
     for folder in map(RunFolder, paths):
         with suppress(RunError):  # what cannot be read is no run to go on with; if it is asked for, it is refused later

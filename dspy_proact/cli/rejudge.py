@@ -33,7 +33,7 @@ _UNJUDGED = "None of these responses was graded before, so there are no two judg
     ANSWERED_CORPUS,
     GRADING_SCOPE,
     GATE,
-    output_options("the run. Default: runs/MODEL--JUDGE--ID", "the report"),
+    output_options("the run. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the report"),
     first="--judge --judge-program --corpus --limit --stratum --votes --max-usd --out --dry-run --json",
     example="dspy-proact rejudge runs/mine --judge anthropic/claude-opus-4-7",
     brief="Have other judges grade the responses of a run.",
@@ -76,7 +76,7 @@ def rejudge(
     if ending is None:
         return 0
     compared = [_show(run, summary_of(path), output.as_json) for path in ending.begun]
-    return ending.close(beside=run if any(compared) else None)
+    return ending.close(declared, beside=run if any(compared) else None)
 
 
 def _show(run: Path, child: "Summary", as_json: bool) -> bool:

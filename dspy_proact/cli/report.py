@@ -72,8 +72,7 @@ def report(
     --html writes one file that works without a network: the numbers, and every case to be read and filtered. Several
     RUNs stand side by side, each compared with the first.
     """
-    for path in runs:
-        chosen.require(path)
+    chosen.require(*runs)
     if html is not None:
         if flag := first_typed(("--json", "--explain", "--corpus", "--ratings")):
             raise UsageError(f"--html and {flag} are mutually exclusive")
@@ -104,8 +103,8 @@ def report(
     if not check and not summary.complete:
         say("The run is not complete; repeat the command that began it to go on.")
     elif not as_json:
-        of_run = ["report", *chosen.words, run, *(["--ratings", ratings] if ratings else []), "--json"]
-        say_next(*(["rejudge", run, "--corpus", check.corpus] if check else of_run))
+        page = ["report", *chosen.words, run, "--html", "page.html"]
+        say_next(*(["rejudge", run, "--corpus", check.corpus] if check else page))
 
 
 def _summary(path: Path, corpus: str | None) -> "tuple[Summary, ResultsCheck | None]":
@@ -137,4 +136,4 @@ def _write_page(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:
         raise UsageError(f"{html}: exists and is not a page; name another file")
     write_whole(html, page([summary_of(run) for run in runs], by))
     say(f"The page is in {html}; open it in a browser.")
-    say_next(*{1: ["report", *runs, "--json"], 2: ["compare", *runs]}.get(len(runs), ["leaderboard", *runs]))
+    say_next(*{1: ["show", *runs], 2: ["compare", *runs]}.get(len(runs), ["leaderboard", *runs]))

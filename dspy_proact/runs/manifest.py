@@ -36,7 +36,12 @@ class RoleIdentity(Frozen):
     def name(self) -> str:
         """The model, and the program wherever that is not the plain one."""
         words = {"official": "official prompt", "prompt": f"prompt {self.prompt[:8]}"}
-        return self.model if self.program in _PLAIN else f"{self.model} ({words.get(self.program, self.program)})"
+        return self.model if self.is_plain else f"{self.model} ({words.get(self.program, self.program)})"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the program is the one that speaks where a person names no other."""
+        return self.program in _PLAIN
 
 
 class Identity(Identified):

@@ -31,7 +31,7 @@ def test_a_run_compared_with_itself_differs_by_nothing_with_p_one(proact, two):
     status, out, err = proact("compare", "a", "a")
     assert status == 0
     assert out.startswith("b and a have the same score on each of 24 triggers scored in both.\n")
-    assert "Next: dspy-proact compare a a --json" in err
+    assert "Next: dspy-proact show a --beside a --disagree" in err
 
 
 @pytest.mark.parametrize(("order", "sign"), [(("a", "b"), 1), (("b", "a"), -1)])

@@ -102,7 +102,7 @@ def test_what_people_would_have_given_stands_beside_the_judge_and_the_mean_of_th
     assert "on the logit scale" not in out
     assert "on the logit scale" in said(proact("report", run, "--ratings", file, "--explain")[1])
     assert max(map(len, out.splitlines())) <= 80
-    assert f"Next: dspy-proact report {run} --ratings {file} --json" in err
+    assert f"Next: dspy-proact report {run} --html page.html" in err
     # The rest of the report is what it is without ratings.
     plain, whole = (json.loads(proact("report", run, *more, "--json")[1]) for more in ([], ["--ratings", file]))
     assert whole == plain | {"corrected": document}
@@ -329,7 +329,7 @@ def test_two_runs_with_ratings_of_their_own_are_compared_by_what_people_would_ha
     status, out, err = proact("compare", run, other, "--ratings", a, "--ratings", b)
     assert status == 0
     assert "People would score b higher than a over 60 triggers (+" in said(out)
-    assert f"--ratings {a} --ratings {b} --json" in err
+    assert f"Next: dspy-proact show {run} --beside {other} --disagree" in err
     told = json.loads(proact("compare", run, other, "--ratings", a, "--ratings", b, "--json")[1])["corrected"]
     whole = told["overall"]["micro"]
     assert (whole["pairs"], whole["a"]["rated"], whole["b"]["rated"]) == (60, 48, 48)

@@ -46,7 +46,7 @@ def test_a_run_prints_scores_marked_as_stand_in_and_the_next_step(proact, tmp_pa
     assert status == 0
     assert all(text in out for text in ("EMERGENT", "CRITICAL", "RECOVERY", "embedded stand-in", "6/6"))
     (folder,) = Path("runs").iterdir()
-    assert folder.name.startswith("embedded--embedded--")
+    assert folder.name.startswith("proactbench--embedded--embedded--")
     assert f"dspy-proact report {folder}" in err
     assert "ignored fields that the format does not know: 'novelty' (2)" in err
 

@@ -86,12 +86,13 @@ def answered_by(server, *names):
 def test_after_a_run_its_report_and_after_several_they_are_set_side_by_side(proact, server):
     size = [*judged_by(server), *corpus(), *CALLS]
     told = proact("eval", *answered_by(server, "ann"), *size, "--out", at("run"))
-    assert f"The run is in {at('run')}.\nNext: dspy-proact report {quoted('run')} --json\n" in told[2]
+    assert f"To read the worst: dspy-proact show {quoted('run')} --grade fail\nNext: " in told[2]
     exported = ["export", at("run"), "--format", "official", "--out", at("run.jsonl")]
     for done, words in (
-        (told, ["report", at("run"), "--json"]),
-        (proact("report", at("run")), ["report", at("run"), "--json"]),
-        (proact("compare", at("run"), at("run")), ["compare", at("run"), at("run"), "--json"]),
+        (told, ["report", at("run"), "--html", "page.html"]),
+        (proact("report", at("run")), ["report", at("run"), "--html", "page.html"]),
+        (proact("report", at("run"), "--html", at("page.html")), ["show", at("run")]),
+        (proact("compare", at("run"), at("run")), ["show", at("run"), "--beside", at("run"), "--disagree"]),
         (proact("leaderboard", at("run")), ["report", at("run")]),
         (proact(*exported), ["report", at("run.jsonl")]),
     ):
@@ -99,7 +100,7 @@ def test_after_a_run_its_report_and_after_several_they_are_set_side_by_side(proa
     names = ("ann", "ben", "cid")
     first, *runs = pasted(proact, proact("eval", *answered_by(server, *names), *size, "--limit", 1, "--out", at("all")))
     assert first == "leaderboard"
-    assert [Path(run).name.partition("--")[0] for run in runs] == [f"hosted_vllm_{name}" for name in names]
+    assert [Path(run).name.split("--")[1] for run in runs] == [f"hosted_vllm_{name}" for name in names]
     stopped = proact("eval", *answered_by(server, "ann"), *size, "--max-calls", 1, "--out", at("stopped"))
     assert (stopped[0], "Next:" in stopped[2], "Repeat the command to go on." in stopped[2]) == (4, False, True)
 
@@ -115,7 +116,8 @@ def test_after_a_rejudging_the_two_gradings_are_compared_if_there_are_two(proact
     Path(at("corpus.jsonl")).write_text(jsonl(row()), encoding="utf-8")
     named = [at("results.jsonl"), "--corpus", at("corpus.jsonl"), "--stratum", "RECOVERY"]
     told = proact("rejudge", *named, *judged_by(server), *CALLS, "--out", at("other"))
-    assert pasted(proact, told) == ["report", at("other"), "--json"]
+    # No response was graded: the judge's provider said nothing that can be read as a verdict.
+    assert pasted(proact, told)[-1] == "--retry-unscored"
 
 
 def test_after_the_report_of_a_results_file_another_judge_grades_what_it_answers(proact, monkeypatch):
@@ -197,12 +199,17 @@ def test_the_first_of_the_triggers_that_are_listed_can_be_tried(proact):
 
 def test_a_secret_among_parameters_is_asked_for_and_never_printed(proact, server):
     secret = {"api_key_2": "hunter2", "plain": 3}
-    params = ["--model-param", f"extra_body={json.dumps(secret)}", "--judge-param", "session_token=hunter3"]
+    params = [
+        "--model-param",
+        f"extra_body={json.dumps(secret)}",
+        "--judge-param",
+        'extra_body={"session_token": "hunter3"}',
+    ]
     told = proact("try", "Hm.", *answered_by(server, "ann"), *judged_by(server), *params, *corpus(4))
     assert (told[0], "hunter" in told[1] + told[2]) == (0, False)
     assert "Fill in what is [hidden] in it. Next: " in told[2]
     words = next_of(told)
-    (body,) = [word for word in words if word.startswith("extra_body=")]
+    body, _ = [word for word in words if word.startswith("extra_body=")]
     assert json.loads(body.partition("=")[2])["plain"] == 3
     assert "[hidden " in body
     assert {"seed=7", "top_p=none"} <= set(words)

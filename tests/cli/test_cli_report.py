@@ -38,7 +38,7 @@ def domains(tmp_path):
 def test_a_run_is_reported_with_what_to_type_next_and_an_unfinished_one_with_what_is_pending(proact, run):
     status, out, err = proact("report", run)
     assert (status, "3/3" in out) == (0, True)
-    assert f"Next: dspy-proact report {run} --json" in err
+    assert f"Next: dspy-proact report {run} --html page.html" in err
     events = (run / "events.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     (run / "events.jsonl").write_text("".join(events[:3]) + events[3][:40], encoding="utf-8")
     status, out, err = proact("report", run)
@@ -130,7 +130,7 @@ def pair(tmp_path):
     corpus_with(tmp_path, row(unique_id_eval="other"))
 
 
-@pytest.mark.parametrize(("runs", "following"), [(["a"], "report a --json"), (["a", "b"], "compare a b")])
+@pytest.mark.parametrize(("runs", "following"), [(["a"], "show a"), (["a", "b"], "compare a b")])
 def test_a_page_is_written_and_said_where(proact, pair, tmp_path, runs, following):
     status, out, err = proact("report", *runs, "--html", "page.html", "--by", "style")
     assert (status, out) == (0, "")

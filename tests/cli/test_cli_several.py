@@ -49,7 +49,7 @@ def asked(server, role="assistant"):
 
 def run_of(model, parent="both"):
     """The folder of a model's run; there is one."""
-    (path,) = Path(parent).glob(f"{model.replace('/', '_')}--*")
+    (path,) = Path(parent).glob(f"proactbench--{model.replace('/', '_')}--*")
     return path
 
 
@@ -229,7 +229,7 @@ def test_a_jury_over_epochs_and_votes_is_reported_on_80_columns_and_as_json(proa
     status, out, _ = proact(*command)
     assert (status, asked(server), asked(server, "judge")) == (0, {"ann": 6}, {"kind": 18, "strict": 18})
     (path,) = Path("runs").iterdir()
-    assert path.name.startswith("hosted_vllm_ann--openai_kind+openai_strict--")
+    assert path.name.startswith("proactbench--hosted_vllm_ann--openai_kind+openai_strict--")
     assert max(map(len, out.splitlines())) <= 80
     assert "…" not in out
     found = json.loads(proact(*command, "--json")[1])

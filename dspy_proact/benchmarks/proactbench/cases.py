@@ -13,7 +13,7 @@ from dspy_proact.benchmarks.proactbench.corpus import (
     control_turns,
     trigger_key,
 )
-from dspy_proact.benchmarks.proactbench.types import ControlView, Dialogue, JudgeView, Response, Turn, usable
+from dspy_proact.benchmarks.proactbench.types import ControlView, Dialogue, JudgeView, Response, usable
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.runs import CONTROL, Case, CaseSet, CorpusRecord, Event, Failure, RoleIdentity, StageKey
@@ -65,12 +65,6 @@ def case_of(item: RatedItem) -> Case:
     assert item.view is not None, "asked of items that can be graded only"
     meta = {"persona": item.persona, "turn": item.view.turn, "response_model": item.model}
     return Case(key=item.key, group=item.scenario, stratum=item.phase, view=item.view, meta=meta)
-
-
-def conversation_of(case: Case) -> tuple[Turn, ...]:
-    """The turns up to the one whose response is asked for."""
-    assert isinstance(case.view, JudgeView | ControlView), "ProactBench makes its own cases"
-    return case.view.conversation
 
 
 def responses_of_results(results: Results, corpus: Corpus) -> Responses:

@@ -63,9 +63,16 @@ class Chosen:
         return ["--benchmark", self.benchmark] if self.benchmark else []
 
     def require(self, *paths: Path) -> None:
-        """Raise a `UsageError` where one of these runs is of another benchmark than the one that is named."""
+        """Raise a `UsageError` where these runs are of several benchmarks, or of another one than is named."""
         if self.benchmark:
             self.known(*paths)
+        of: dict[str, Path] = {}
+        for path in paths:
+            if recorded := _recorded(path):
+                of.setdefault(recorded, path)
+        if len(of) > 1:
+            runs = " and ".join(f"{path} ({benchmark})" for benchmark, path in of.items())
+            raise UsageError(f"runs of several benchmarks are given: {runs}; name those of one")
 
     def known(self, *paths: Path) -> "Benchmark[Any, Any]":
         """The benchmark: the one that is named, or that of the runs, or else the default.

@@ -3,10 +3,15 @@
 `--help` shows what a first day needs, `--help-all` every option, the example and the forms of files.
 """
 
+import json
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 import click
@@ -97,8 +102,14 @@ class Verb(click.Command):
             callback=_print_all,
             help="Show all options and exit.",
         )
+        config = click.Option(
+            ["--config"],
+            metavar="FILE.toml",
+            expose_value=False,
+            help="Read options from a TOML file, each by its name without --; those that are typed come first.",
+        )
         super().__init__(
-            name, callback=callback, params=[*params, *options, everything], help=help, short_help=short_help
+            name, callback=callback, params=[*params, *options, config, everything], help=help, short_help=short_help
         )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -108,6 +119,10 @@ class Verb(click.Command):
             click.UsageError: An option that takes one value is given twice, of which click would take the last.
         """
         read, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        if path := read.pop("config", None):
+            typed_flags = {param.opts[0] for param in order if isinstance(param, click.Option)}
+            args = [*_configured(Path(path), self, typed_flags), *_without_config(args)]
+            read, _, order = self.make_parser(ctx).parse_args(args=list(args))
         times = Counter(param for param in order if isinstance(param, click.Option))
         for option, count in times.items():
             if count > 1 and not option.multiple and not option.is_flag and not ctx.resilient_parsing:
@@ -190,6 +205,58 @@ def first_typed(of: Collection[str] | None = None, but: Collection[str] = ()) ->
     """
     flags = typed(click.get_current_context())
     return next((flag for flag in flags if flag not in but and (of is None or flag in of)), None)
+
+
+def _configured(path: Path, of: Verb, typed_flags: Collection[str]) -> list[str]:
+    """The options of a TOML file as they would be typed, without those that are typed already.
+
+    A list repeats an option, a table gives NAME=VALUE of each of its values, and a path is relative to the file.
+
+    Raises:
+        click.UsageError: The file cannot be read, or names what is no option of the command.
+    """
+    try:
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise click.UsageError(f"--config {path}: {error}") from None
+    options = {
+        flag.removeprefix("--"): each for each in of.params if isinstance(each, click.Option) for flag in each.opts
+    }
+    words: list[str] = []
+    for name, value in given.items():
+        option = options.get(name)
+        if option is None or name in ("config", "help-all"):
+            near = get_close_matches(name, options, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"--config {path}: {name!r} is no option of {of.name}{hint}")
+        if option.opts[0] in typed_flags:
+            continue
+        if option.is_flag:
+            words += [option.opts[0]] if value else []
+            continue
+        pairs = [f"{key}={_as_typed(each)}" for key, each in value.items()] if isinstance(value, dict) else None
+        values = value if isinstance(value, list) else [value]
+        for each in values if pairs is None else pairs:
+            words += [option.opts[0], _placed(_as_typed(each), path.parent)]
+    return words
+
+
+def _as_typed(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _placed(text: str, folder: Path) -> str:
+    """A text; where it names a file beside the configuration, with that folder."""
+    at, name = ("@", text[1:]) if text.startswith("@") else ("", text)
+    with suppress(OSError, ValueError):
+        if (folder / name).exists() and name:
+            return f"{at}{folder / name}"
+    return text
+
+
+def _without_config(args: Sequence[str]) -> list[str]:
+    at = next(place for place, word in enumerate(args) if word == "--config" or word.startswith("--config="))
+    return [*args[:at], *args[at + 1 + (args[at] == "--config") :]]
 
 
 def _print_all(ctx: click.Context, _: click.Parameter, asked: bool) -> None:

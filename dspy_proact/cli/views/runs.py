@@ -6,14 +6,14 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dspy_proact.benchmarks.execution import Completed, Execution
 from dspy_proact.benchmarks.forecast import SECONDS, RoleCalls, RunForecast
 from dspy_proact.cli.options.kinds import Output
-from dspy_proact.cli.views.message import Typed, say, say_next, say_stopped
+from dspy_proact.cli.views.message import Typed, command, say, say_next, say_stopped
 from dspy_proact.cli.views.progress import RunProgress, duration
 from dspy_proact.errors import Halt
 from dspy_proact.models import Limits
@@ -21,6 +21,7 @@ from dspy_proact.plain_text import printable
 from dspy_proact.runs import CorpusRecord, RunFolder, Scope
 
 if TYPE_CHECKING:
+    from dspy_proact.benchmarks.benchmark import Benchmark
     from dspy_proact.programs import Card
 
 # Before
@@ -117,12 +118,12 @@ class Ending:
     halted: Path | None
     """Its folder."""
 
-    def close(self, beside: Path | None = None, ranks: bool = True) -> int:
+    def close(self, declared: "Benchmark[Any, Any]", beside: Path | None = None) -> int:
         """Say where the results are and what to type next; the exit status.
 
         Args:
+            declared: The benchmark.
             beside: The run with which the only one is compared next.
-            ranks: Whether the benchmark has a leaderboard, where more than two stand together.
         """
         if self.finished and not self.halt and not any(run.stages for run in self.finished):
             say("Nothing to do: all results are on disk; no calls were made.")
@@ -132,20 +133,34 @@ class Ending:
             say_stopped(self.halt, self.halted)
             return self.halt.exit_status
         paths = [*([beside] if beside else []), *(run.path for run in self.finished)]
-        named = Typed().options("--benchmark")
-        if len(paths) == 1:
-            say_next("report", *named, *paths, "--json")
-        elif len(paths) > 2 and ranks:
+        unscored, typed = any(run.unscored for run in self.finished), Typed()
+        named = typed.options("--benchmark")
+        if unscored and "--retry-unscored" not in typed.given:
+            verb = click.get_current_context()
+            say_next(verb.info_name or "", *_arguments(verb), *typed.options(), "--retry-unscored")
+        elif len(paths) == 1:
+            worst = command("show", *named, paths[0], "--grade", declared.labels[-1].lower())
+            say(f"To read the worst: {worst}")
+            say_next("report", *named, *paths, "--html", "page.html")
+        elif len(paths) > 2 and declared.published():
             say_next("leaderboard", *named, *paths)
         else:
             say_next("compare", *named, *paths[:2])
-        return 3 if any(run.unscored for run in self.finished) else 0
+        return 3 if unscored else 0
 
     @property
     def begun(self) -> list[Path]:
         """The folders of those that came to their end, and of the one that was stopped if something is in it."""
         stopped = [self.halted] if self.halted and RunFolder(self.halted).exists else []
         return [*(run.path for run in self.finished), *stopped]
+
+
+def _arguments(context: click.Context) -> list[str]:
+    """What was typed beside options."""
+    given = [
+        context.params[each.name] for each in context.command.params if isinstance(each, click.Argument) and each.name
+    ]
+    return [str(each) for each in given if each is not None]
 
 
 def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope) -> Ending:

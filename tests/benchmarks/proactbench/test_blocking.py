@@ -13,9 +13,8 @@ from rows import corpus
 from server import Answer, Sent, Server, healthy
 from specs import spec
 
-from dspy_proact import Evaluation, Rejudging, Responses, RunFolder, summarize
+from dspy_proact import Evaluation, RunFolder, summarize
 from dspy_proact.benchmarks.execution import Completed
-from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.cases import cases_of
 from dspy_proact.benchmarks.trial import Trial
 from dspy_proact.calls import collect_calls
@@ -52,17 +51,6 @@ def test_an_evaluation_runs_where_a_loop_is_running_and_its_calls_are_collected_
 
     assert asyncio.run(cell()) == (2 * TRIGGERS, len(server.sent))
     assert summarize(RunFolder(tmp_path / "run")).complete
-
-
-def test_a_rejudging_runs_where_a_loop_is_running(tmp_path, server):
-    evaluation(tmp_path, server).run(tmp_path / "parent")
-    responses = Responses.of_run(RunFolder(tmp_path / "parent"), ProactBench())
-
-    async def cell(number: int) -> list[Completed]:
-        rejudging = Rejudging(responses, spec(f"hosted_vllm/{number}", server.judge))
-        return [rejudging.run(tmp_path / f"{number}"), await rejudging.arun(tmp_path / f"{number} awaited")]
-
-    assert [ended.stages for ended in asyncio.run(cell(2))] == [TRIGGERS, TRIGGERS]
 
 
 def test_a_trial_runs_where_a_loop_is_running(tmp_path, server):

@@ -62,38 +62,35 @@ FORMS = {
 
 @pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)
 def test_each_form_gives_the_same_turns(text):
-    assert parsed(text) == TURNS
+    conversation = read(text)
+    assert (conversation.turns, conversation.system) == (TURNS, None)
 
 
 SYSTEM_MESSAGES = [{"role": "system", "content": "Be kind."}, {"role": "developer", "content": "Be brief."}]
+
+
 WITH_SYSTEM = {
-    "chat messages": json.dumps([*SYSTEM_MESSAGES, *MESSAGES]),
-    "log of an API": json.dumps({"messages": [*SYSTEM_MESSAGES, *MESSAGES]}),
-    "JSON lines": lines(*SYSTEM_MESSAGES, *MESSAGES),
-    "plain text": f"\nsystem: Be kind.\n\nBe brief.\n{FORMS['plain text']}",
+    "chat messages": (json.dumps([*SYSTEM_MESSAGES, *MESSAGES]), "Be kind.\n\nBe brief."),
+    "log of an API": (json.dumps({"messages": [*SYSTEM_MESSAGES, *MESSAGES]}), "Be kind.\n\nBe brief."),
+    "JSON lines": (lines(*SYSTEM_MESSAGES, *MESSAGES), "Be kind.\n\nBe brief."),
+    "plain text": (f"\nsystem: Be kind.\n\nBe brief.\n{FORMS['plain text']}", "Be kind.\n\nBe brief."),
+    "one that says nothing": (json.dumps([{"role": "system", "content": " "}, *MESSAGES]), None),
 }
 
 
-@pytest.mark.parametrize("text", WITH_SYSTEM.values(), ids=WITH_SYSTEM)
-def test_system_messages_before_the_others_are_kept_apart(text):
+@pytest.mark.parametrize(("text", "system"), WITH_SYSTEM.values(), ids=WITH_SYSTEM)
+def test_system_messages_before_the_others_are_kept_apart(text, system):
     conversation = read(text)
-    assert (conversation.turns, conversation.system) == (TURNS, "Be kind.\n\nBe brief.")
+    assert (conversation.turns, conversation.system) == (TURNS, system)
 
 
-def test_a_system_message_that_says_nothing_is_none():
-    assert read(json.dumps([{"role": "system", "content": " "}, *MESSAGES])).system is None
-    assert read(FORMS["chat messages"]).system is None
-
-
-def test_parts_of_a_message_stand_one_below_the_other():
-    parts = [{"type": "text", "text": text} for text in ("My cat", "is ill.")]
-    assert parsed(json.dumps([{"role": "user", "content": parts}])) == (Turn(user="My cat\nis ill.", assistant=None),)
-
-
-def test_a_separator_of_lines_inside_a_text_ends_no_line():
-    said = [message | {"content": "a\u2028b\x0cc\x85d"} for message in MESSAGES]
-    text = "\n".join(json.dumps(each, ensure_ascii=False) for each in said)
-    assert [turn.user for turn in parsed(text)] == ["a\u2028b\x0cc\x85d"] * 2
+SEVERAL = [
+    # Parts of a message stand one below the other.
+    (json.dumps([{"role": "user", "content": [{"text": text} for text in ("My cat", "is ill.")]}]), "My cat\nis ill."),
+    # A separator of lines inside a text ends no line.
+    (lines(*MESSAGES[:2]) + '{"role": "user", "content": "a\u2028b\x85d"}', "a\u2028b\x85d"),
+    ("User: a\nAssistant: b\nUser: one\n\n  two\nSystem: Linux\n", "one\n\n  two\nSystem: Linux"),
+]
 
 
 @pytest.mark.parametrize(
@@ -230,44 +227,30 @@ def test_no_history_is_none(server, history):
     assert asked(server, history) == [LAST]
 
 
-def test_each_way_to_ask_takes_them(server):
-    model = opened(server)
+def test_each_way_to_ask_takes_them_and_an_answer_is_history_of_the_next_question(server):
+    model, question = opened(server), "I travel on Friday."
 
     async def all_ways():
-        history = dspy.History(messages=CHAT)
         with dspy.context(lm=model.lm):
+            first = await Assistant().acall(history=None, user_message=question)
+            history = dspy.History(messages=[{"user_message": question, **first}])
             await Assistant().acall(history=history, user_message="Thanks!")
             assert [piece async for piece in Assistant().stream(history, "Thanks!")]
         await model.aclose()
 
     asyncio.run(all_ways())
-    assert [sent.messages for sent in server.sent] == [[*CHAT, LAST]] * 2
-
-
-def test_what_an_assistant_answered_is_history_of_the_next_question(server):
-    with dspy.context(lm=opened(server).lm):
-        assistant = Assistant()
-        first = assistant(history=None, user_message="I travel on Friday.")
-        history = dspy.History(messages=[{"user_message": "I travel on Friday.", **first}])
-        assistant(history=history, user_message="Thanks!")
-    said = ["I travel on Friday.", "Bon voyage.", "Thanks!"]
-    assert [message["content"] for message in server.sent[-1].messages] == said
-
-
-SYSTEM_TWICE = [{"role": "system", "content": "Be kind."}, {"role": "developer", "content": "Be brief."}]
+    said = [question, "Bon voyage.", "Thanks!"]
+    assert [[message["content"] for message in sent.messages] for sent in server.sent[1:]] == [said] * 2
 
 
 def test_a_system_message_is_the_prompt_of_an_assistant_without_one(server):
     bare = Assistant()
     told = {"role": "system", "content": "Be kind.\n\nBe brief."}
-    assert asked(server, [*SYSTEM_TWICE, *CHAT], bare) == [told, *CHAT, LAST]
-    assert asked(server, {"messages": SYSTEM_TWICE}, bare) == [told, LAST]
+    assert asked(server, [*SYSTEM_MESSAGES, *CHAT], bare) == [told, *CHAT, LAST]
+    assert asked(server, {"messages": SYSTEM_MESSAGES}, bare) == [told, LAST]
     assert asked(server, CHAT, bare) == [*CHAT, LAST], "it is of that call alone"
-
-
-def test_a_system_message_is_left_out_with_a_warning_where_there_is_a_prompt(server):
     with pytest.warns(UserWarning, match="its system message is left out"):
-        sent = asked(server, [*SYSTEM_TWICE, *CHAT], Assistant("Look ahead."))
+        sent = asked(server, [*SYSTEM_MESSAGES, *CHAT], Assistant("Look ahead."))
     assert sent == [{"role": "system", "content": "Look ahead."}, *CHAT, LAST]
 
 

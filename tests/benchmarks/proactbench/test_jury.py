@@ -206,7 +206,7 @@ def test_a_jury_is_another_run_than_each_of_its_judges_in_whatever_order_they_ar
     assert len({each.manifest.identity.digest() for each in (jury, turned, *lone)}) == 3
     assert [judge.model for judge in jury.manifest.identity.judges] == list(JURY)
     assert jury.manifest.identity.judge_name == f"{KIND} + {STRICT}"
-    assert jury.default_folder.name.startswith("hosted_vllm_any--openai_kind+openai_strict--")
+    assert jury.default_folder.name.startswith("proactbench--hosted_vllm_any--openai_kind+openai_strict--")
     jury.run(tmp_path / "run")
     for each in lone:
         with pytest.raises(RunError, match=r"holds another run, which differs in judges\."):
@@ -229,17 +229,6 @@ def test_a_fault_of_any_judge_is_found_when_the_jury_is_made(server: Server, tmp
     with pytest.raises(UsageError, match="--judge openai/strict: no key"):
         keyless.run(tmp_path / "run")
     assert server.sent == []
-
-
-def test_parameters_hold_for_every_judge_and_each_has_its_preset_besides(server: Server, tmp_path: Path):
-    jury = evaluation(server, dialogues(tmp_path), (KIND, "openai/gpt-5.4"), params={"seed": 7, "max_tokens": 20_000})
-    jury.run(tmp_path / "run", Scope(limit=1))
-    bodies = {sent.body["model"]: sent.body for sent in server.of("judge")}
-    assert [bodies[name]["seed"] for name in ("kind", "gpt-5.4")] == [7, 7]
-    assert [bodies[name]["temperature"] for name in ("kind", "gpt-5.4")] == [0.7, 1.0]
-    assert bodies["kind"]["max_tokens"] == bodies["gpt-5.4"]["max_completion_tokens"] == 20_000
-    assert [judge.decoding["seed"] for judge in jury.manifest.identity.judges] == [7, 7]
-    assert jury.manifest.overrides == {"assistant": (), "judge": ("max_tokens", "seed")}
 
 
 def test_the_use_of_each_judge_is_priced_and_adds_up(server: Server, tmp_path: Path):

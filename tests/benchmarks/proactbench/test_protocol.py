@@ -7,15 +7,16 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from rows import corpus, plant_canaries, row, rows, trigger_point
-from server import Answer, error, healthy, verdict
+from server import Answer, error, healthy, is_about_offers, verdict
 from specs import spec
 
 from dspy_proact.benchmarks.evaluation import Evaluation
+from dspy_proact.benchmarks.proactbench.cases import controls_of
 from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
 from dspy_proact.errors import SetupFault
 from dspy_proact.models import Gate
 from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder
+from dspy_proact.runs import RunFolder, Scope
 
 ROUTES = [
     ("hosted_vllm/any", "auto"),
@@ -129,17 +130,6 @@ def test_parameters_of_the_person_replace_leave_out_and_add(server, tmp_path, ba
     assert "top_p" not in body
 
 
-@pytest.mark.parametrize("backend", ["auto", "litellm"])
-def test_the_schema_of_verdicts_goes_out_where_the_model_takes_one_and_can_be_left_out(server, tmp_path, backend):
-    asked = {"read": one(tmp_path), "judge": "openai/gpt-4o", "backend": backend}
-    run(server, tmp_path / "with", **asked)
-    run(server, tmp_path / "without", **asked, params=(None, {"response_format": None}))
-    (with_schema, without) = (sent.body for sent in server.of("judge"))
-    schema = with_schema["response_format"]["json_schema"]["schema"]
-    assert list(schema["properties"]) == ["reasoning", "evidence", "grade"]
-    assert "response_format" not in without
-
-
 def test_a_refused_schema_is_named_with_the_flag_that_leaves_it_out(server, tmp_path):
     read = one(tmp_path)
     server.script_roles(judge=lambda sent: error(400, "json_schema is not supported by this model"))
@@ -170,12 +160,15 @@ def hides(fresh):
 
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(fresh=rows())
-def test_hidden_text_stays_hidden(tmp_path_factory, server, fresh):
+def test_hidden_text_stays_hidden_at_triggers_and_control_turns(tmp_path_factory, server, fresh):
     planted, hidden = hides(fresh)
     folder = tmp_path_factory.mktemp("hidden")
     server.sent.clear()
-    summary, _ = run(server, folder, corpus(folder, planted))
+    read = corpus(folder, planted)
+    evaluation(server, read).run(folder / "run", Scope(controls=True))
+    summary = summarize(RunFolder(folder / "run"))
     assert summary.count("scored") == len(planted["trigger_points"])
+    assert sum(map(is_about_offers, server.of("judge"))) == len(controls_of(read))
     for sent in server.sent:
         assert not [token for token in hidden if token in sent.text]
         seen = {int(turn) for turn in re.findall(r"usertoken-(\d+)-end", sent.text)}
@@ -184,7 +177,7 @@ def test_hidden_text_stays_hidden(tmp_path_factory, server, fresh):
         assert seen == set(range(1, turn + 1))
         assert answered == set(range(1, turn))
         rubrics = {int(number) for number in re.findall(r"rubrictoken-(\d+)-end", sent.text)}
-        assert rubrics == (set() if sent.role == "assistant" else {turn})
+        assert rubrics == (set() if sent.role == "assistant" or is_about_offers(sent) else {turn})
 
 
 SPOOFS = [
