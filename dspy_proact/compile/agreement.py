@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
@@ -19,17 +18,8 @@ _PLAIN = Cuts(partial=START_CUTS[0], full=START_CUTS[1])
 Declared = Benchmark[Any, Any]
 
 
-@dataclass(frozen=True)
-class Votes:
-    """The verdicts on one answer."""
-
-    verdicts: tuple[Verdict | None, ...]
-    """One a vote; None where it could not be read."""
-
-    @property
-    def read(self) -> list[Verdict]:
-        """Those that could be read."""
-        return [verdict for verdict in self.verdicts if verdict is not None]
+Votes = Sequence[Verdict]
+"""The verdicts on one answer that could be read."""
 
 
 def is_cut(declared: Declared) -> bool:
@@ -45,7 +35,7 @@ def plain_cuts(declared: Declared) -> dict[str, Cuts]:
 
 def levels_given(declared: Declared, votes: Votes, part: Part) -> list[int]:
     """The level of a part in each verdict that could be read and grades it."""
-    said = (declared.graded_parts(verdict.scored).get(part.name) for verdict in votes.read)
+    said = (declared.graded_parts(verdict.scored).get(part.name) for verdict in votes)
     return [part.levels.index(level) for level in said if level in part.levels]
 
 
@@ -62,6 +52,12 @@ def level_of(declared: Declared, votes: Votes, part: Part, cuts: Cuts | None = N
     bounds = (cuts.partial, cuts.full) if cuts else [level + 0.5 for level in range(len(part.levels) - 1)]
     label = cut_label([part.levels[level] for level in given], part.levels[::-1], bounds)
     return part.levels.index(label)
+
+
+def levels_of(declared: Declared, votes: Votes, cuts: Cuts | None = None) -> dict[str, int]:
+    """The level of each part that people grade; of one that no verdict grades there is none."""
+    levels = {part.name: level_of(declared, votes, part, cuts) for part in declared.graded_by_people}
+    return {name: level for name, level in levels.items() if level is not None}
 
 
 class Agreement:
@@ -102,8 +98,8 @@ class Agreement:
 
 def soft(item: GradedAnswer, part: Part) -> tuple[float, ...]:
     """Share of people's grades at each level of a part."""
-    counts = item.counts(part)
-    return tuple(count / sum(counts) for count in counts)
+    given = [each.grade for each in item.grades[part.name]]
+    return tuple(given.count(level) / len(given) for level in part.levels)
 
 
 def disagreement(part: Part, level: int, labels: Sequence[float]) -> float:

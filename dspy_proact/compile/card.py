@@ -86,7 +86,7 @@ def judge_card(compiling: "JudgeCompile", compiled: Compiled, made: Provenance) 
     shown, target, rows = (_kappas if is_cut(declared) else _shares)(compiling, compiled, made.recipe.seed)
     counts: dict[str, tuple[int, int]] = {}
     for when, tested in (("before", compiled.before), ("after", compiled.after)):
-        verdicts = [verdict.scored.verified for graded in tested.results.values() for verdict in graded.votes.read]
+        verdicts = [verdict.scored.verified for graded in tested.results.values() for verdict in graded.votes]
         if checks := [verified for verified in verdicts if verified is not None]:
             counts[f"evidence {when}"] = sum(checks), len(checks)
     if tuned.cases:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -15,7 +16,7 @@ from dspy_proact.benchmarks.compiled import compiled_program
 from dspy_proact.benchmarks.evaluation import role_of
 from dspy_proact.benchmarks.participant import fingerprint_of
 from dspy_proact.benchmarks.registry import benchmark_named
-from dspy_proact.compile.agreement import Agreement, Votes, fitted_cuts, is_cut, level_of, plain_cuts
+from dspy_proact.compile.agreement import Agreement, Votes, fitted_cuts, is_cut, level_of, levels_of, plain_cuts
 from dspy_proact.compile.card import judge_card
 from dspy_proact.compile.compile import Compile, require_unseen, suited
 from dspy_proact.compile.folds import balanced_folds, split
@@ -24,7 +25,7 @@ from dspy_proact.compile.training import Chosen, Compiled, Training, side_by_sid
 from dspy_proact.compile.tuning import GradedAnswer, Tuning, Verdict
 from dspy_proact.errors import ContentError, StageError, UsageError
 from dspy_proact.models import Gate, ModelSpec
-from dspy_proact.programs import DataSource, Provenance, Recipe
+from dspy_proact.programs import Provenance, Recipe
 from dspy_proact.programs.artefact import Artefact, Cuts, read_artefact
 from dspy_proact.programs.asking import ours
 from dspy_proact.runs import Case, Settings
@@ -47,7 +48,7 @@ class Graded:
 
     votes: Votes
     levels: Mapping[str, int]
-    """By part that people graded, by the cuts; empty where no verdict could be read."""
+    """By part, by the cuts; empty where no verdict could be read."""
 
 
 class JudgeCompile(Compile):
@@ -92,7 +93,7 @@ class JudgeCompile(Compile):
             raise UsageError(f"{declared.name} is graded without a judge; there is none to tune")
         self.tuning.require("judge")
         self.graded = self.tuning.graded(ratings)
-        self.items = self.graded.items
+        self.items, self.data = self.graded.items, self.graded.source
         if wrong := [guard for guard in guards if guard != "cases"]:
             raise UsageError(f"--guard {wrong[0]}: a judge is guarded by its worked cases alone: --guard cases")
         self.guarded = tuple(declared.worked_cases()) if guards else ()
@@ -100,57 +101,40 @@ class JudgeCompile(Compile):
             raise UsageError(f"--guard cases: {declared.name} declares no worked cases; leave it out")
         recipe = suited(recipe or Recipe(), self.tuning, self.items, "judge")
         self.folds = balanced_folds(self.items, self.items, recipe.folds, recipe.seed, declared.nouns)
-        cuts, self._digest = plain_cuts(declared), None
+        cuts, digest = plain_cuts(declared), None
         if start:
             artefact = read_artefact(start, "judge")
             require_unseen(start, artefact.card, self.data.rows, f"the {declared.nouns.rows} of these grades")
             if artefact.votes != votes:
                 asks = f"asks for {artefact.votes} verdicts an answer"
                 raise UsageError(f"{start}: {asks}; give --votes {artefact.votes}")
-            cuts, self._digest = cuts | artefact.cuts, artefact.digest
+            cuts, digest = cuts | artefact.cuts, artefact.digest
         program = self.tuning.student(compiled_program(declared, self.settings, Start(file=start), "judge"))
-        self.program = CutJudge(program, cuts)
+        self.program, self.start = CutJudge(program, cuts), digest or fingerprint_of(program)
+        told = "\n".join(f"{case.name} {case.answer.model_dump_json()} {case.label}" for case in self.guarded)
+        guard = {"guards": {"cases": hashlib.sha256(told.encode()).hexdigest()}} if guards else {}
+        self.identity_settings = {"votes": votes, **guard}
         spec = ModelSpec.of(judge)
         super().__init__({"judge": (spec, role_of(declared, "judge"))}, proposer or spec, recipe, gate)
-
-    @property
-    def data(self) -> DataSource:
-        """The grades."""
-        return self.graded.source
-
-    @property
-    def start(self) -> str:
-        """Hash of the artefact, or of the judge's requests."""
-        return self._digest or fingerprint_of(self.program.judge)
-
-    @property
-    def identity_settings(self) -> dict[str, Any]:
-        """Verdicts on each answer, and the guard where there is one."""
-        told = "\n".join(f"{case.name} {case.answer.model_dump_json()} {case.label}" for case in self.guarded)
-        guards = {"guards": {"cases": hashlib.sha256(told.encode()).hexdigest()}} if self.guarded else {}
-        return {"votes": self.votes, **guards}
 
     def inputs(self, item: GradedAnswer) -> Mapping[str, Any]:
         """Inputs of the judge on an answer."""
         return self.tuning.judge_inputs(item.case, item.answer)
 
     def vote(self, judge: Any, case: Case, answer: Any) -> Votes:
-        """A judge's verdicts on an answer, each under a rollout of its own."""
+        """A judge's verdicts on an answer, each under a rollout of its own; those that could be read."""
         lm = self.models["judge"].lm
         lms = lm, *(lm.copy(rollout_id=number) for number in range(1, self.votes))
-        return Votes(tuple(self._verdict(judge, case, answer, each) for each in lms))
+        verdicts: list[Verdict] = []
+        for each in lms:
+            with suppress(ContentError), dspy.context(lm=each, trace=None), ours():
+                prediction = judge(**self.tuning.judge_inputs(case, answer))
+                verdicts.append(Verdict(prediction, self.tuning.verdict(case, answer, prediction)))
+        return verdicts
 
     def vote_all(self, judge: Any, asked: Sequence[GradedAnswer | WorkedCase]) -> list[Votes]:
         """Those on several answers, in their order."""
         return side_by_side([partial(self.vote, judge, each.case, each.answer) for each in asked], self.width)
-
-    def _verdict(self, judge: Any, case: Case, answer: Any, lm: dspy.LM) -> Verdict | None:
-        try:
-            with dspy.context(lm=lm, trace=None), ours():
-                prediction = judge(**self.tuning.judge_inputs(case, answer))
-                return Verdict(prediction, self.tuning.verdict(case, answer, prediction))
-        except ContentError:
-            return None
 
     def training(self, train: Sequence[GradedAnswer], before: Mapping[str, Graded]) -> "JudgeTraining":
         """About a third of the units is compared on; demos rest on the start's verdicts on the others."""
@@ -177,10 +161,8 @@ class JudgeCompile(Compile):
 
     def test(self, tuned: CutJudge, item: GradedAnswer) -> Graded:
         """A judge's verdicts on an answer, and their levels by its cuts."""
-        votes, cuts = self.vote(tuned.judge, item.case, item.answer), tuned.cuts.get(item.case.stratum)
-        parts = [part for part in self.declared.graded_by_people if part.name in item.grades]
-        levels = {part.name: level_of(self.declared, votes, part, cuts) for part in parts}
-        return Graded(votes, {name: level for name, level in levels.items() if level is not None})
+        votes = self.vote(tuned.judge, item.case, item.answer)
+        return Graded(votes, levels_of(self.declared, votes, tuned.cuts.get(item.case.stratum)))
 
     def score(self, results: Mapping[str, Graded], items: Sequence[GradedAnswer]) -> float | None:
         """Mean metric by the labels of these items; what could not be read scores 0."""
@@ -225,7 +207,7 @@ class JudgeTraining(Training):
         learn, compare = split(train, compiling.recipe.seed)
         super().__init__(compiling, compiling.program.judge.deepcopy(), learn, compare)
         self.compiling, self.metric = compiling, Agreement(compiling.declared, [*learn, *compare])
-        firsts = [next(iter(before[item.key].votes.read), None) for item in learn]
+        firsts = [next(iter(before[item.key].votes), None) for item in learn]
         shown = zip(learn, firsts, strict=True)
         worked = [self.tuning.worked(item, compiling.example(item), first) for item, first in shown]
         self.labelled = [each for each in worked if each is not None]
@@ -261,12 +243,8 @@ class JudgeTraining(Training):
     def score(self, example: dspy.Example, prediction: dspy.Prediction) -> float:
         """Agreement with people beyond what a constant answer earns."""
         verdict = self._verdict(example, prediction)
-        if verdict is None:
-            return 0.0
-        declared, votes = self.compiling.declared, Votes((verdict,))
-        levels = {part.name: level_of(declared, votes, part) for part in declared.graded_by_people}
-        known = {name: level for name, level in levels.items() if level is not None}
-        return self.metric.score(self.items[example.key], known)
+        levels = levels_of(self.compiling.declared, [verdict]) if verdict else {}
+        return self.metric.score(self.items[example.key], levels)
 
     def is_worth_showing(self, example: dspy.Example, prediction: dspy.Prediction) -> bool:
         """Whether the verdict is nearer to its own label than to those of others."""

@@ -63,14 +63,9 @@ def kappa_estimate(
     groups: Sequence[Hashable],
     weight: Weight = "quadratic",
 ) -> Estimate:
-    """Kappa of two gradings, with its interval, clipped to [-1, 1]; silence as in `Jackknife.of`.
+    """Kappa of two gradings of the same items, with its interval, clipped to [-1, 1]; silence as in `Jackknife.of`.
 
-    Args:
-        first: The first grading's labels, one an item.
-        second: The second grading's labels, aligned with `first`.
-        labels: All labels in rising order, each once, whether they occur or not.
-        groups: Key of the group of each item.
-        weight: How disagreement grows with the distance of the labels.
+    `labels` are all labels in rising order, each once, whether they occur or not.
 
     Raises:
         ValueError: The lengths differ, `labels` repeats one, or a grading is not in `labels`.
@@ -111,12 +106,7 @@ def alpha_estimate(panel: Panel, metric: AlphaMetric, groups: Sequence[Hashable]
 
     Items with fewer than two ratings pair with nothing and are left out. Silence as in `Jackknife.of`: all ratings that
     pair equal (0 / 0) is undefined. `groups` holds the key of the group of each item.
-
-    Raises:
-        ValueError: The lengths differ.
     """
-    if len(panel.counts) != len(groups):
-        raise ValueError(f"one group an item: {len(panel.counts)} and {len(groups)} differ")
     pairing = panel.counts.sum(axis=1) >= 2
     if not pairing.any():
         return Estimate(None, reason=UNPAIRED)

@@ -44,7 +44,6 @@ THICK = 0.10
 """Share of a stratum's cases above which a label needs more than one rated case."""
 FEWEST_RATERS, UNMARKED_RATERS = 4, 8
 """Two or three give intervals 93 or 46 points wide, four to seven 33 to 28, which are marked."""
-_ONE_RATER = "one rater: no interval for other raters"
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,21 +130,15 @@ class CorrectedMean:
     judge: Estimate
     """Mean of the judge's scores, in [0, 1], higher is better."""
     rated_mean: float | None
-    """Mean rating of the rated cases, in [0, 1]: of these cases and no others, for they were not drawn evenly.
-    None without any."""
+    """Mean rating of the rated cases, in [0, 1], and of no others, for they were not drawn evenly; None without any."""
     corrected: Estimate
     """Mean that people would have given to all the cases, in [0, 1], higher is better."""
 
 
 def corrected_mean(cases: RatedCases) -> CorrectedMean:
-    """Estimate what people would have given to all cases, every case weighted equally.
+    """What people would have given to all cases, beside the judge's mean, every case weighted equally.
 
-    No value where `corrected_refusals` says why. One rater, or groups that do not differ: no bounds. Fewer than 30
-    rated cases, or 8 raters: bounds with a warning. Only 0 or only 1 given: as in `cluster_mean`, by the groups of the
-    rated cases.
-
-    Args:
-        cases: Of one or several strata; the rated ones were drawn within each stratum by the judge's label alone.
+    The rated cases were drawn within each stratum by the judge's label alone.
     """
     rated = cases.means[cases.rated]
     return CorrectedMean(
@@ -161,19 +154,18 @@ def corrected_mean(cases: RatedCases) -> CorrectedMean:
 
 
 def _corrected(cases: RatedCases) -> Estimate:
+    """No value where `corrected_refusals` says why; only 0 or only 1 given: as in `cluster_mean`, by rated groups."""
     if not len(cases.labels):
         return Estimate(None, reason="no scores")
     if refused := joined(*corrected_refusals(cases)):
         return Estimate(None, reason=refused)
     found = correction(cases)
     value, warning = found.value, joined(*_warnings(cases))
-    if cases.rater_count == 1:
-        return Estimate(value, reason=_ONE_RATER)
-    if min(value, 1 - value) < ROUNDING:
+    if cases.rater_count > 1 and min(value, 1 - value) < ROUNDING:
         value = float(round(value))
         return Estimate(value, *trial_bounds(value, len(found.rated)), joined("all ratings equal", warning))
-    if found.spread.error < ROUNDING:
-        return Estimate(value, reason="no variance between groups")
+    if unbounded := _unbounded(found, cases.rater_count):
+        return Estimate(value, reason=unbounded)
     return Estimate(value, *logit_bounds(value, found.spread), warning)
 
 
@@ -194,10 +186,8 @@ def corrected_difference(a: RatedCases, b: RatedCases) -> Estimate:
     if refused := joined(*(f"{name}: {why}" for name, side in sides for why in corrected_refusals(side))):
         return Estimate(None, reason=refused)
     found = correction(b).minus(correction(a))
-    if min(a.rater_count, b.rater_count) == 1:
-        return Estimate(found.value, reason=_ONE_RATER)
-    if found.spread.error < ROUNDING:
-        return Estimate(found.value, reason="no variance between groups")
+    if unbounded := _unbounded(found, min(a.rater_count, b.rater_count)):
+        return Estimate(found.value, reason=unbounded)
     warning = joined(*dict.fromkeys([*_warnings(a), *_warnings(b)]))
     return Estimate(found.value, *plain_bounds(found.value, found.spread, (-1.0, 1.0)), warning)
 
@@ -218,6 +208,13 @@ def corrected_refusals(cases: RatedCases) -> Iterator[str]:
                 yield f"{held[label]} of {count} cases with {label} rated{where} (at least 2 needed)"
     if 1 < cases.rater_count < FEWEST_RATERS:
         yield f"{cases.rater_count} raters are too few to generalise to others (at least {FEWEST_RATERS} needed)"
+
+
+def _unbounded(found: "Correction", raters: int) -> str | None:
+    """Why there are no bounds."""
+    if raters == 1:
+        return "one rater: no interval for other raters"
+    return "no variance between groups" if found.spread.error < ROUNDING else None
 
 
 def _warnings(cases: RatedCases) -> Iterator[str]:

@@ -27,9 +27,8 @@ def fit_cuts(means: NDArray[np.float64], soft: NDArray[np.float64]) -> tuple[flo
     Cuts lie midway between neighbouring mean levels, or at the start's. Of several that tie, the nearest to the
     start (sum of both distances), then the higher ones.
 
-    Args:
-        means: Mean level of each item's verdicts, in [0, 2]: shape (n,).
-        soft: Share of people's grades at each level: shape (n, 3), each row sums to 1.
+    `means` holds the mean level of each item's verdicts, in [0, 2]: shape (n,); `soft` the share of people's grades at
+    each level: shape (n, 3), each row sums to 1.
     """
     values = np.unique(means)
     places = np.unique([*((values[1:] + values[:-1]) / 2), *START_CUTS])

@@ -82,11 +82,7 @@ def score_change(
 ) -> Change:
     """Compare the scores, or rates, of two programs on the same cases; the 98 % interval is a jackknife over groups.
 
-    Args:
-        before: Scores of the first program in [0, 1], None where one could not be read: shape (n,).
-        after: Scores of the second on the same cases, aligned.
-        groups: Key of the group of each case.
-        seed: Of the random flips.
+    Scores are in [0, 1], None where one could not be read; `seed` is that of the random flips.
 
     Raises:
         ValueError: A score is outside [0, 1], or the lengths differ.
@@ -159,10 +155,9 @@ def improvement(
 ) -> Improvements:
     """Compare the agreement of two judges with people, on the same labels.
 
-    Intervals leave out one group at a time, and where it is known who gave the labels, speak of other raters like
-    them from four on, else of these alone. The p value swaps before and after in whole groups and takes both kappas
-    anew. No labels, or all of one grade: no value and no p. A stratum whose labels are all of one grade is not part of
-    the average. Both judges alike: difference 0 without bounds, p = 1.
+    Intervals are jackknives over groups, and over raters where they are known. The p value swaps before and after in
+    whole groups and takes both kappas anew. No labels, or all of one grade: no value and no p. A stratum whose labels
+    are all of one grade is not part of the average. Both judges alike: difference 0 without bounds, p = 1.
 
     Args:
         before: Level of each item as the first judge graded it, 0, 1 or 2, None where it is unread: shape (n,).
@@ -171,8 +166,7 @@ def improvement(
         strata: Stratum of each item.
         groups: Key of the group of each item.
         order: The strata to tell about, each once.
-        seed: Seed of the random swaps. Same levels and seed give the same p, in whatever order the items come,
-            whatever the groups are called, and with before and after exchanged.
+        seed: Seed of the random swaps; otherwise p depends on the levels alone, as in `paired_difference`.
 
     Raises:
         ValueError: `order` does not name every stratum once.

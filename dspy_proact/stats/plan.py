@@ -151,10 +151,9 @@ def planned_half_width(frame: PlanFrame, of: RatingComponents, rated: int, rater
 
 
 def plans(width: float, frame: PlanFrame, of: RatingComponents) -> Iterator[Plan]:
-    """For each number of raters the fewest ratings that are expected to give a half-width; none where none do.
+    """For each number of raters the fewest ratings expected to give a half-width, as a score; none where none do.
 
-    Cases are rated once, and more often only where there are not enough of them. `width` is half of the 95 % interval,
-    as a score.
+    Cases are rated once, and more often only where there are not enough of them.
     """
     least = min(FEWEST_RATED * len({stratum for stratum, _ in frame.sizes}), frame.cases)
     counts = range(least, frame.cases + 1)
@@ -179,8 +178,7 @@ def best_plan(found: Sequence[Plan]) -> Plan | None:
 def balanced_counts(sizes: Sequence[int], count: int) -> NDArray[np.intp]:
     """How many of each kind are drawn, so that they are as equal as the sizes allow: shape (kinds,).
 
-    Of one more than all kinds can share equally, the first kinds that have any left get it; all are drawn where `count`
-    is more.
+    A remainder goes to the first kinds that have any left; all are drawn where `count` is more.
     """
     left = np.asarray(sizes, dtype=np.intp)
     drawn = np.zeros_like(left)
@@ -208,10 +206,9 @@ def drawn_counts(sizes: Mapping[Kind, int], count: int) -> NDArray[np.intp]:
 def balanced_order(keys: Sequence[str], kinds: Sequence[Kind], seed: int = 0) -> list[int]:
     """The places of all cases in an order of which every first part is a draw.
 
-    In rounds each stratum gives one case, until it has none left; which, is decided by rounds too, in which each label
-    of the stratum gives one by chance. What is in a round is in an order by chance, which tells nobody what label a
-    case has. The first cases of a longer draw are the shorter one, and the order depends on keys, no two of which are
-    alike, kinds and seed alone.
+    In rounds each stratum gives one case, until it has none left; which one is decided by rounds too, in which each
+    label of the stratum gives one by chance. Within a round the order is by chance, so that it tells nobody what label
+    a case has. It depends on the keys, which are unique, kinds and seed alone.
     """
 
     def chance(*words: object) -> bytes:

@@ -155,10 +155,7 @@ def with_rater_df(trusting: float, groups: float, raters: int) -> float:
 def rater_term(influence: ArrayLike, raters: Sequence[Hashable], groups: Sequence[Hashable]) -> float:
     """Variance that at least two raters add to that of the groups: max(0, V_R - V_SR), in the estimate's unit squared.
 
-    Args:
-        influence: How far each rating moves the estimate, u_ir, in its unit: shape (q,); sums to 0.
-        raters: Who gave each rating.
-        groups: Key of the group of the item of each rating.
+    `influence` is how far each rating moves the estimate, u_ir: shape (q,); sums to 0. `groups` are those of the items.
     """
     moved, place = np.asarray(influence, dtype=np.float64), numbered(raters)
     carried = np.bincount(place) / max(1, len(place))

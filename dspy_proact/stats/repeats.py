@@ -53,11 +53,8 @@ def repeats(
     between. One group, or cases that do not differ: no design effect. What rests on a missing figure is missing for the
     same reason.
 
-    Args:
-        scores: Array of shape (n,), one a verdict, each in [0, 1].
-        cases: Key of the case of each verdict.
-        responses: Key of the response (case and epoch) of each verdict; unique over all cases or within its own.
-        groups: Key of the group of each verdict; a case is in one.
+    Scores and keys are one a verdict; the key of a response (case and epoch) is unique at least within its case, and a
+    case is in one group.
 
     Raises:
         ValueError: A score is outside [0, 1], or the lengths differ.

@@ -124,13 +124,7 @@ def test_prompts_that_say_the_same_are_one_and_blank_ones_none(server):
     server.script = lambda sent: Answer(proposed(sent, "  ")) if sent.role == "proposer" else blank(sent)
     (start,) = searched(server, PROBES)
     assert start.program.instruction == ""
-
-
-def test_without_control_turns_the_second_direction_is_not_known(server):
-    server.script = obedient(PUSHY)
-    tried = searched(server, items_of(without_controls()))
-    assert {each.harm for each in tried} == {None}
-    assert max(each.score for each in tried) == 1
+    assert {each.harm for each in searched(server, items_of(without_controls()))} == {None}
 
 
 def test_demos_are_what_the_hinted_teacher_passed_with_and_the_student_is_not_hinted_at(server):
@@ -186,14 +180,6 @@ def test_the_study_is_written_down_and_never_read(server, tmp_path):
     assert [(each.program.instruction, each.score) for each in again] == [
         (each.program.instruction, each.score) for each in first
     ]
-
-
-def test_seeds_try_in_another_order(server):
-    server.script = obedient(PUSHY, TIMELY, "Hold back.")
-    orders = {
-        tuple(each.program.instruction for each in searched(server, PROBES, seed=seed, trials=4)) for seed in range(4)
-    }
-    assert len(orders) > 1
 
 
 # The teacher

@@ -1,7 +1,7 @@
 """What a judge is tuned to: labels, the metric, worked examples, votes and cuts. Numbers are worked by hand."""
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import dspy
 import pytest
@@ -128,14 +128,6 @@ def test_only_labels_of_the_phase_count_and_what_could_not_be_read_is_worth_noth
     assert Agreement(DECLARED, FOUR).score(FOUR[0], {}) == 0
 
 
-@dataclass(frozen=True)
-class Coloured:
-    """What a judge of two parts says."""
-
-    colour: str
-    size: str
-
-
 class TwoParts(Benchmark):
     name = "two parts"
     strata = ("all",)
@@ -199,12 +191,12 @@ def test_feedback_has_peoples_grades_and_reasons_the_judges_and_no_word_of_the_r
 
 
 def test_cuts_turn_the_mean_level_of_votes_into_a_level():
-    votes = Votes((said(P), said(H), said(F)))
+    votes = [said(P), said(H), said(F)]
     # Mean level 1: PARTIAL by the plain cuts, PASS by others.
     assert level_of(DECLARED, votes, PART) == level_of(DECLARED, votes, PART, PLAIN["EMERGENT"]) == 1
     assert level_of(DECLARED, votes, PART, Cuts(partial=0.2, full=0.9)) == 2
-    assert level_of(DECLARED, Votes((None, said(P))), PART) == 2
-    assert level_of(DECLARED, Votes((None,)), PART) is None
+    assert level_of(DECLARED, [said(P)], PART) == 2
+    assert level_of(DECLARED, [], PART) is None
 
 
 def study_of_votes(scenarios: int, bias: int) -> tuple[list[GradedAnswer], list[Votes]]:
@@ -217,7 +209,7 @@ def study_of_votes(scenarios: int, bias: int) -> tuple[list[GradedAnswer], list[
         level = number % 3
         off = (F, H, P)[level if number in {5, 11} else min(2, max(0, level + bias))]
         items.append(rated(number, (F, H, P)[level], unit=f"p{number // 3}"))
-        votes.append(Votes(tuple(said(grade) for grade in ((F, H, P)[level], off, off))))
+        votes.append([said(grade) for grade in ((F, H, P)[level], off, off)])
     return items, votes
 
 
@@ -242,6 +234,6 @@ def test_cuts_stay_plain_on_noise():
     for seed in range(40):
         chance = random.Random(seed)
         items = [rated(n, chance.choice((F, H, P)), unit=f"p{n // 3}") for n in range(36)]
-        votes = [Votes((verdicts[chance.choice((F, H, P))],)) for _ in items]
+        votes = [[verdicts[chance.choice((F, H, P))]] for _ in items]
         kept += fitted_cuts(DECLARED, items, votes, seed) != PLAIN
     assert kept <= 4

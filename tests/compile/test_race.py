@@ -170,6 +170,8 @@ def test_who_was_dropped_for_another_is_raced_again_without_it():
     assert [each.share for each in race.candidates()] == [0.125, 1.0, 1.0]
     assert rank(race.candidates())[:2] == [2, 1]
     assert len(table.asked) == 4 + 32 + 32
+    equal = race_of(Table(dict.fromkeys(scores, [0.5] * 20), 5), [*scores])
+    assert equal.run(range(3)) == rank(equal.candidates()) == [0, 1, 2]
 
 
 def test_who_does_more_harm_drops_nobody_and_harm_is_looked_at_in_step():
@@ -184,10 +186,3 @@ def test_who_does_more_harm_drops_nobody_and_harm_is_looked_at_in_step():
     assert race.run(range(2)) == [1]
     # Dropped after 4 of 32 examples, with 1 of 8 that are watched.
     assert len([key for program, key in harmless.asked if program == "kind"]) == 4 + 1
-
-
-def test_of_equal_candidates_all_stay_and_the_first_is_chosen():
-    scores = {name: [0.5] * 20 for name in ("start", "one", "other")}
-    race = race_of(Table(scores, 5), [*scores])
-    assert race.run(range(3)) == [0, 1, 2]
-    assert rank(race.candidates()) == [0, 1, 2]

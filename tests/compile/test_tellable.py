@@ -60,6 +60,11 @@ def told(reasoning: str, passing: str, seen: str = SEEN) -> str:
         ("Names the café.", "It lacks a cafe\u0301."),
         ("Says it before 14.", "It comes after 14."),
         ("Leaves by gate 17b.", "It forgets 17b."),
+        # A word that only begins like one that was seen, or that the judge's instruction has, or a number of its rules.
+        ("Names the lanthanum.", "It forgets the lanthanum."),
+        ("Orders the conveyor.", "It forgets the conveyor."),
+        ("Names the species.", "It forgets the species."),
+        ("Says it before 9.", "It comes after 9."),
         # Four words in a row that stand nowhere else, each of them too short to mean anything or seen elsewhere.
         ("Go up to it.", "It says: go up to it."),
         ("Friday with luck, my lantern.", "It has no Friday with luck my lantern"),
@@ -73,6 +78,7 @@ def test_a_sentence_with_a_word_or_a_run_of_four_of_the_rubrics_alone_is_not_tol
     ("passing", "reasoning"),
     [
         ("Names the zebra.", "It is kind."),
+        ("Names the zebra.", "It iS KiNd."),
         # The user said it, or the judge is told so of every response.
         ("Packs the lantern by Friday.", "It forgets the lantern, and Friday."),
         ("Packs the lanterns.", "It forgets the lantern."),
@@ -109,10 +115,6 @@ def test_what_has_no_letter_says_nothing_alone_and_beside_words_that_may_be_told
         assert told(said, "Names the zebra.").replace(".", "") == "a kind answer"
 
 
-def test_capitals_say_nothing():
-    assert told("a KiNd aNsWEr", "Names the zebra.") == "a kind answer."
-
-
 def test_what_is_kept_back_is_counted_among_all_sentences():
     withheld = Withheld()
     reasoning = "A kind answer.\nNo zebra! And the zebras?  \n\n It is clear"
@@ -120,21 +122,6 @@ def test_what_is_kept_back_is_counted_among_all_sentences():
     assert (withheld.sentences, withheld.of) == (2, 4)
     assert tellable("No zebra.", rubric("A zebra."), SEEN, withheld) == ""
     assert (withheld.sentences, withheld.of) == (3, 5)
-
-
-@pytest.mark.parametrize(
-    ("passing", "reasoning", "seen"),
-    [
-        ("Names the transplant.", "It forgets the transplant.", "I wait for my transport."),
-        ("Minds the marinade.", "It forgets the marinade.", "I love the Marines."),
-        # The judge's instruction speaks of a conversation, of what is specific, and numbers its rules.
-        ("Orders the conveyor.", "It forgets the conveyor.", SEEN),
-        ("Names the species.", "It forgets the species.", SEEN),
-        ("Says it before 9.", "It comes after 9.", SEEN),
-    ],
-)
-def test_a_word_that_only_begins_like_one_that_was_seen_is_not_told(passing, reasoning, seen):
-    assert told(reasoning, passing, seen) == ""
 
 
 # The law
@@ -190,18 +177,17 @@ CASE = items_of(few())[0].case
 RESPONSE = "Good luck. Take the lantern."
 
 
-def feedback(grade: Grade, reasoning: str, *quotes: str) -> list[str]:
-    verdict = Verdict(reasoning=reasoning, evidence=locate_quotes(quotes, RESPONSE), grade=grade)
-    answer = Response(text=RESPONSE)
-    told = DECLARED.feedback(CASE, answer, Scored(grade.score, grade, verdict))
-    message = CASE.view.conversation[-1].user
-    shown = DECLARED.tuning(Settings()).shortfall(CASE, answer, told)
-    assert shown == f"User: {message}\nAssistant: {RESPONSE}\n{told}"
-    return told.splitlines()
-
-
 def test_feedback_is_the_grade_quotes_from_the_response_and_reasons_without_the_rubric():
     word = secret(0, 4, 0)
+
+    def feedback(grade: Grade, reasoning: str, *quotes: str) -> list[str]:
+        verdict = Verdict(reasoning=reasoning, evidence=locate_quotes(quotes, RESPONSE), grade=grade)
+        answer = Response(text=RESPONSE)
+        told = DECLARED.feedback(CASE, answer, Scored(grade.score, grade, verdict))
+        shown = DECLARED.tuning(Settings()).shortfall(CASE, answer, told)
+        assert shown == f"User: {CASE.view.conversation[-1].user}\nAssistant: {RESPONSE}\n{told}"
+        return told.splitlines()
+
     assert feedback(Grade.PARTIAL, f"It is kind. No {word}.", "Take the lantern", f"a {word}") == [
         "The judge graded this response PARTIAL.",
         "It quoted: Take the lantern",

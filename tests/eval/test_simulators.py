@@ -5,15 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from support.bands import Band, Banded, share_error
-from support.compiles import SimulatedJudges
+from support.bands import Band
 from support.panels import PanelDesign, simulate_panel
-from support.rated import RatedStudy, RatedWorld, simulate_rated, simulate_rated_runs, unlabelled
+from support.rated import RatedStudy, RatedWorld, simulate_rated, simulate_rated_runs
 from support.scores import Effects, Thresholds, simulate_pair, simulate_run
-
-from dspy_proact.stats import corrected_mean
 
 ALIKE = Effects(group=0.20, subgroup=0.10)
 WORLD = RatedWorld(0.33, 0.5)
@@ -30,20 +25,6 @@ def test_cuts_have_the_wanted_mean_and_shares(mean: float):
     assert some - full == pytest.approx(4 / 3 * mean * (1 - mean))
 
 
-@given(st.floats(0.05, 0.95), st.floats(-0.9, 0.9))
-def test_raised_cuts_have_the_raised_mean(mean: float, difference: float):
-    cuts = Thresholds.of_mean(mean)
-    if 0.001 < mean + difference < 0.999:
-        raised = cuts.raised(difference)
-        assert raised.mean == pytest.approx(mean + difference)
-        assert raised.full - raised.half == pytest.approx(cuts.full - cuts.half)
-
-
-def test_a_mean_cannot_be_raised_out_of_its_range():
-    with pytest.raises(ValueError, match="cannot be raised"):
-        Thresholds.of_mean(0.5).raised(0.5)
-
-
 def test_runs_have_the_mean_that_they_are_said_to_have():
     """300 runs of 25 scenarios: the standard error of their common mean is about .0025."""
     rng = np.random.default_rng(4)
@@ -53,12 +34,6 @@ def test_runs_have_the_mean_that_they_are_said_to_have():
     assert all(sorted(set(run.groups)) == list(range(25)) for run in runs)
     # 8 dialogues with 1.1 triggers each, in 25 scenarios.
     assert np.mean([len(run.scores) for run in runs]) == pytest.approx(220, abs=10)
-
-
-def test_scenarios_are_of_unequal_size():
-    rng = np.random.default_rng(4)
-    sizes = [np.bincount(simulate_run(rng, 8, Thresholds.of_mean(0.5), ALIKE).groups) for _ in range(300)]
-    assert 7 < np.median([size.max() / size.min() for size in sizes]) < 13
 
 
 @pytest.mark.parametrize("difference", [0, 0.1, -0.2])
@@ -108,11 +83,6 @@ def test_the_rated_are_drawn_in_equal_numbers_by_label_or_evenly():
     assert np.mean(evenly.scores[evenly.rated]) == pytest.approx(evenly.scores.mean(), abs=0.02)
 
 
-def test_without_labels_a_correction_is_the_mean_of_the_rated():
-    rated = simulate_rated(np.random.default_rng(4), [WORLD], RatedStudy(25, 60, 18, 3))
-    assert corrected_mean(unlabelled(rated)).corrected.value == pytest.approx(rated.means[rated.rated].mean())
-
-
 def test_strata_share_groups_and_raters():
     worlds = [replace(WORLD, likeness=0.9), replace(WORLD, likeness=0.9, mean=0.5)]
     rated = simulate_rated(np.random.default_rng(6), worlds, RatedStudy(40, 30, 12, 2))
@@ -140,16 +110,6 @@ def test_runs_are_judged_on_the_same_cases_and_move_together():
     assert set(a.raters) == set(b.raters) == set(range(18))
 
 
-def test_a_study_is_as_large_as_was_asked_for():
-    study = simulate_panel(np.random.default_rng(1), DESIGN)
-    assert set(study.groups) == set(range(12))
-    assert [len(given) for given in study.ratings] == [len(people) for people in study.raters]
-    assert all(len(set(people)) == len(people) <= 5 for people in study.raters)
-    assert {who for people in study.raters for who in people} == set(range(6))
-    assert study.judges.shape == (2, 60)
-    assert {level for given in study.ratings for level in given} | set(study.judges.ravel().tolist()) == {0, 1, 2}
-
-
 def test_leniency_sets_raters_apart():
     """With 400 ratings each the means of equal raters differ by about .04, of lenient and strict ones by far more."""
 
@@ -164,23 +124,11 @@ def test_leniency_sets_raters_apart():
     assert apart(0) < 0.1 < apart(0.5)
 
 
-def test_fresh_raters_give_one_rating_each():
-    study = simulate_panel(np.random.default_rng(1), DESIGN, fresh=True)
-    raters = [who for people in study.raters for who in people]
-    assert len(set(raters)) == len(raters)
-    assert len(set(study.groups)) == 60
-
-
 def test_a_share_may_be_out_by_two_standard_errors_of_the_edge():
     # Of 1,000 data sets 1.6 points at 93 %, and .9 at 98.
     band = Band(0.93, 0.98)
     assert [band.holds(share, 1000) for share in (0.913, 0.914, 0.988, 0.989)] == [False, True, True, False]
     assert not band.holds(0.914, 10_000)
-
-
-def test_a_wider_band_stays_a_share():
-    assert Band(0.25, 0.75).wider(0.25) == Band(0.0, 1.0)
-    assert Band(0.125, 0.875).wider(0.25) == Band(0.0, 1.0)
 
 
 def test_what_is_out_is_said_and_is_no_fault_where_intervals_are_marked():
@@ -189,34 +137,3 @@ def test_what_is_out_is_said_and_is_no_fault_where_intervals_are_marked():
     assert band.told(0.11, 1000) == "11.0 OUT"
     assert band.told(0.11, 1000, marked=True) == "11.0 marked"
     assert band.told(0.031, 1000, marked=True) == "3.1"
-
-
-def test_the_error_of_a_share():
-    assert share_error(0.8, 100) == 0.04
-
-
-def test_tables_are_told_with_how_many_are_out():
-    found = Banded("10 data sets", {"a | b": ["1 | 91.0 OUT", "2 | 90.0 OUT"], "c": ["3"]})
-    assert found.out == 2
-    assert str(found).splitlines() == [
-        "10 data sets",
-        "",
-        "| a | b |",
-        "| --- | --- |",
-        "| 1 | 91.0 OUT |",
-        "| 2 | 90.0 OUT |",
-        "",
-        "| c |",
-        "| --- |",
-        "| 3 |",
-        "",
-        "2 out of band",
-    ]
-
-
-def test_no_candidate_gains_more_than_raters_let_it():
-    assert SimulatedJudges(rater=0.35, start=0.1).gaining(0.6) is None
-
-
-def test_candidates_of_one_worth_gain_nothing():
-    assert SimulatedJudges(rater=0.8, start=0.5).gain == 0

@@ -45,37 +45,6 @@ def one_of_each_step(items):
     return list({each.step: each for each in items}.values())
 
 
-def test_the_same_seed_gives_the_same_study_and_another_seed_another():
-    assert synthetic_items(3) == synthetic_items(3)
-    assert synthetic_items(3) != synthetic_items(4)
-    items = synthetic_items(3)
-    assert synthetic_ratings(3, items) == synthetic_ratings(3, items)
-    assert synthetic_ratings(3, items).ratings != synthetic_ratings(4, items).ratings
-
-
-def test_phases_have_their_shares():
-    # .4, .35 and the rest of 200
-    counts = Counter(each.item.phase for each in synthetic_items(0))
-    assert counts == {Phase.EMERGENT: 80, Phase.CRITICAL: 70, Phase.RECOVERY: 50}
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_scenarios_are_of_unequal_size_and_none_is_empty(seed):
-    sizes = Counter(each.item.scenario for each in synthetic_items(seed)).values()
-    assert len(sizes) == 25
-    assert max(sizes) >= 5 * min(sizes)
-
-
-def test_fewer_items_than_scenarios_are_refused():
-    with pytest.raises(ValueError, match="24 items cannot be of 25 scenarios"):
-        synthetic_items(0, 24, 25)
-
-
-def test_two_raters_agree_as_people_do():
-    # The standard error at 3,000 items of three raters is about .01.
-    assert 0.62 < rater_kappa(synthetic_ratings(0, synthetic_items(0, 3000))) < 0.69
-
-
 def test_a_person_is_off_by_one_grade_at_most():
     items = synthetic_items(0)
     truth = {each.item.key: LEVELS.index(each.step.grade) for each in items}
@@ -83,12 +52,6 @@ def test_a_person_is_off_by_one_grade_at_most():
     assert set(off) == {0, 1}
     # One in five of 600, give or take three standard errors of 10.
     assert 90 < off[1] < 150
-
-
-def test_every_item_has_three_raters():
-    ratings = synthetic_ratings(0, synthetic_items(0))
-    assert {len({each.annotator for each in given}) for given in ratings.by_item.values()} == {3}
-    assert len(ratings.annotators) == 6
 
 
 def test_the_embedded_judge_measures_the_strength_that_the_rule_rests_on():

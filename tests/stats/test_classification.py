@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dspy_proact.stats import Estimate, classification_difference, classification_estimate, kappa_estimate
-from dspy_proact.stats.classification import Classification, classification
+from dspy_proact.stats.classification import UNDEFINED, Classification, classification
 from dspy_proact.stats.estimate import t_quantile
 
 law = settings(deadline=None, max_examples=40)
@@ -52,6 +52,13 @@ def test_nothing_over_nothing_is_no_number(table: list[list[int]], silent: set[s
     assert {one for one in STATISTICS if np.isnan(classification(np.array(table, dtype=float), one))} == silent
 
 
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_what_is_undefined_says_why(statistic: Classification):
+    assert classification_estimate(told(NO, NO), "AB", statistic) == Estimate(None, reason=UNDEFINED[statistic])
+    difference = classification_difference(told(NO), told(NO), "A", statistic)
+    assert difference.reason == f"{UNDEFINED[statistic]} in one of both"
+
+
 def test_the_interval_of_f1_is_a_jackknife_over_groups_by_hand():
     # F1 2 * 4 / (8 + 2) = .8 of five groups: one right each, but the fifth, which has a false yes and a missed one.
     # Without a right one: 6 / 8 = .75, four times; without the fifth: 8 / 8 = 1.
@@ -61,28 +68,6 @@ def test_the_interval_of_f1_is_a_jackknife_over_groups_by_hand():
     assert estimate.value == pytest.approx(0.8)
     assert estimate.low == pytest.approx(0.8 - 0.2 * t_quantile(0.975, df))
     assert (estimate.high, estimate.reason) == (1, None)
-
-
-def test_what_was_asked_several_times_counts_once_together():
-    # One case said right in two of three verdicts: 2/3 right, 1/3 missed. Beside a right one: 2 * 5/3 / (10/3 + 1/3).
-    estimate = classification_estimate([[YES, YES, MISSED], [YES]], "AB", "f1")
-    assert estimate.value == pytest.approx(10 / 11)
-
-
-@pytest.mark.parametrize(
-    ("statistic", "reason"),
-    [
-        ("f1", "nothing is true and nothing was said to be"),
-        ("precision", "nothing was said to be true"),
-        ("recall", "nothing is true"),
-        ("balanced_accuracy", "all true or all untrue"),
-        ("kappa", "all one and the same"),
-    ],
-)
-def test_what_is_undefined_says_why(statistic: Classification, reason: str):
-    assert classification_estimate(told(NO, NO), "AB", statistic) == Estimate(None, reason=reason)
-    assert classification_estimate([], "", statistic) == Estimate(None, reason="no items")
-    assert classification_difference(told(NO), told(NO), "A", statistic).reason == f"{reason} in one of both"
 
 
 def test_a_difference_by_hand():

@@ -1,17 +1,18 @@
-"""Means of clustered scores: by hand, silent where nothing can be said, and by their laws."""
+"""Means of clustered scores and jackknives: by hand, silent where nothing can be said, and by their laws."""
 
+import math
 from collections.abc import Sequence
-from statistics import fmean
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from study import numbers
-from support.scores import Effects, Thresholds, simulate_run
 
 from dspy_proact.stats import Estimate, cluster_mean, part_mean
 from dspy_proact.stats.cluster import degrees_of_freedom, spread_of, standard_error, tabulate
+from dspy_proact.stats.jackknife import Jackknife, ratio
 from dspy_proact.stats.tally import numbered
 
 law = settings(deadline=None)
@@ -26,19 +27,7 @@ def both_means(table: Sequence[tuple[float, object, object]], order: Sequence[ob
     return cluster_mean(scores, groups), cluster_mean(scores, groups, strata, order)
 
 
-def covered(estimate: Estimate) -> bool:
-    return (estimate.low or 0) <= 0.27 <= (estimate.high or 0)
-
-
 # Worked by hand.
-
-
-def test_equal_scenarios_by_hand():
-    # A: 1, .5; B: .5, .5; C: 0, .5. theta = 3/6 = .5; r = .5, 0, -.5; w = 1/3.
-    # SE = sqrt((.25 + 0 + .25) / (2/3)) / 6 = .144338; s = SE / .25 = .577350; df = 2, t = 4.302653.
-    # expit(.577350 * 4.302653) = expit(2.484138) = .923022.
-    estimate = cluster_mean([1, 0.5, 0.5, 0.5, 0, 0.5], list("AABBCC"))
-    assert numbers(estimate) == pytest.approx([0.5, 0.076978, 0.923022], abs=1e-6)
 
 
 def test_unequal_scenarios_by_hand():
@@ -51,13 +40,6 @@ def test_unequal_scenarios_by_hand():
     # s = .322749 / (.625 * .375) = 1.377061; logit .510826 -+ 6.602842: expit(-6.092016), expit(7.113668).
     estimate = cluster_mean([1, 1, 0, 0.5], list("AABC"))
     assert numbers(estimate) == pytest.approx([0.625, 0.002256, 0.999187], abs=1e-6)
-
-
-def test_macro_of_strata_in_other_scenarios_by_hand():
-    # Scores 1, 0 and 0, .5, .5: mean 5/12, SE .182647 and t 6.188116 as in test_paired.py, here on the logit scale:
-    # -.336472 -+ 6.188116 * .182647 / (5/12 * 7/12) = -4.986709 and 4.313765.
-    estimate = cluster_mean([1, 0, 0, 0.5, 0.5], list("ABABC"), list("XXYYY"), list("XY"))
-    assert numbers(estimate) == pytest.approx([5 / 12, 0.006782, 0.986797], abs=1e-5)
 
 
 def test_a_mean_of_any_range_by_hand():
@@ -137,14 +119,48 @@ def test_the_spread_of_a_macro_mean_is_cr2_by_matrices(table: list[tuple[float, 
     assert spread.df == pytest.approx(np.trace(moments) ** 2 / np.sum(moments**2))
 
 
-# Coverage.
+# Jackknives.
 
 
-def test_the_interval_covers_the_population_mean_as_often_as_it_says():
-    """Nominal 95 %, 25 unequal scenarios; the band is 3.5 standard errors of a share of 400 data sets (1.1 points)."""
-    rng, cuts = np.random.default_rng(20), Thresholds.of_mean(0.27)
-    runs = [simulate_run(rng, 25, cuts, Effects(group=0.3, subgroup=0.0)) for _ in range(400)]
-    clustered = [covered(cluster_mean(run.scores, run.groups)) for run in runs]
-    assert 0.912 <= fmean(clustered) <= 0.988
-    # The band can tell: with triggers for scenarios the same intervals fall well below it.
-    assert fmean(covered(cluster_mean(run.scores, range(len(run.scores)))) for run in runs) < 0.85
+def counted(values: list[float]) -> NDArray[np.float64]:
+    return np.array([[value, 1.0] for value in values]).reshape(-1, 2)
+
+
+def test_a_mean_has_its_textbook_intervals():
+    # .1, .2, .3: SE = .1 / sqrt(3); 95 %: t(2) = 4.302653; 98 %: 6.964557.
+    mean = Jackknife.of(counted([0.1, 0.2, 0.3]), [0, 1, 2], ratio)
+    one = mean.estimate()
+    assert [one.value, one.low, one.high] == pytest.approx([0.2, 0.2 - 0.248414, 0.2 + 0.248414], abs=1e-6)
+    reach = 6.964557 * 0.1 / math.sqrt(3)
+    assert mean.claim_bounds() == pytest.approx((0.2 - reach, 0.2 + reach), abs=1e-6)
+    assert mean.claim_bounds((0, 0.25)) == (0, 0.25)
+
+
+def test_unequal_groups_leave_fewer_degrees_of_freedom_by_hand():
+    # 10 groups, one of 2 items and 9 of 1: w = 2/11, 9 times 1/11. sum w^2 = 13/121 = .107438.
+    # q = (4/121) / (9/11) = .0404040 and 9 times (1/121) / (10/11) = .0090909: sum .1222222, squared .0149383;
+    # sum of squares .0016325 + .0007438 = .0023763. df = 1 / (.107438 + .0149383 - .0023763) = 1 / .1200000.
+    unequal = Jackknife.of(counted([place / 10 for place in range(11)]), [*range(10), 0], ratio)
+    assert unequal.spread is not None
+    assert unequal.spread.df == pytest.approx(8.33333, abs=1e-4)
+
+
+@pytest.mark.parametrize("groups", [2, 4, 9, 10])
+def test_whole_groups_are_left_out_however_few(groups: int):
+    # Groups of two equal items each: the same as one item each.
+    values = [place / 10 for place in range(groups)]
+    twice = Jackknife.of(counted(values * 2), [*range(groups), *range(groups)], ratio).estimate()
+    once = Jackknife.of(counted(values), range(groups), ratio).estimate()
+    assert [twice.value, twice.low, twice.high] == pytest.approx([once.value, once.low, once.high])
+    assert twice.reason == once.reason == ("too few groups: very wide" if groups < 5 else None)
+
+
+def test_what_nobody_else_adds_to_is_exactly_zero_without_it():
+    seen: list[NDArray[np.float64]] = []
+
+    def keep(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        seen.extend(sums)
+        return sums.sum(axis=1)
+
+    Jackknife.of(np.array([[0.1, 0, 0], [0, 1 / 3, 0], [0, 0, 0.7]]), range(3), keep)
+    assert [others[place] for place, others in enumerate(seen[1:])] == [0, 0, 0]

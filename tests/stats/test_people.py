@@ -17,7 +17,6 @@ from dspy_proact.stats import (
     HumanReference,
     Judged,
     Panel,
-    Standing,
     Weight,
     alt_test,
     human_reference,
@@ -118,27 +117,6 @@ def test_the_published_study(stratum: str | None, data: Path):
     assert (one.exact_one_human.value, one.exact_judge.value) == pytest.approx(exact, abs=0.005)
 
 
-def test_other_raters_move_no_value_and_widen_the_published_intervals(data: Path):
-    these, others = (human_reference(published(data, "CRITICAL", known=known, groups="groups")) for known in (0, 1))
-    for one, other in zip(estimates(these), estimates(others), strict=True):
-        assert other.value == one.value
-        assert other.low is not None
-        assert one.low is not None
-        assert other.low <= one.low + 1e-12
-    assert others.judge.low is not None
-    assert others.judge.low < (these.judge.low or 0) - 0.01
-
-
-def test_the_best_judge_has_the_interval_that_peoples_kappa_lets_it_reach():
-    given = [[FAIL, FAIL], [PASS, PASS], [PARTIAL, PARTIAL], [FAIL, PARTIAL], [PASS, FAIL]]
-    table = [(given[place % 5], FAIL) for place in range(60)]
-    one = human_reference(beside(table, [place // 3 for place in range(60)]))
-    shares = (24 / 60, 18 / 60, 18 / 60)  # of 120 ratings, 2 + 1 + 1, 2 + 1 and 2 + 1 of every ten
-    ends = [end and attainable_kappa(end, shares) for end in numbers(one.one_human)]
-    assert numbers(one.best_attainable) == pytest.approx(ends)
-    assert None not in ends
-
-
 @pytest.mark.parametrize(
     ("items", "reason"), [(29, "fewer than 30 items: the interval's lower end is optimistic"), (30, None)]
 )
@@ -149,26 +127,11 @@ def test_of_few_items_the_difference_bears_a_mark(items: int, reason: str | None
     assert human_reference(beside(table)).difference.reason == reason
 
 
-@pytest.mark.parametrize(("raters", "told"), [("abcd", None), ("abc", "for these 3 raters only")])
-def test_from_four_raters_on_an_interval_speaks_of_others(raters: str, told: str | None):
-    ratings = [[FAIL, PASS], [PASS, PASS], [FAIL, FAIL]] * 10
-    people = [[raters[place % len(raters)], raters[(place + 1) % len(raters)]] for place in range(30)]
-    one = human_reference(beside(list(zip(ratings, [PASS, FAIL] * 15, strict=True)), people=people))
-    assert [one.one_human.reason, one.judge.reason, one.exact_judge.reason] == [told] * 3
-
-
 @pytest.mark.parametrize("table", [[], [([PASS], PASS)]])
 def test_nobody_beside_another_leaves_no_value(table: Rows):
     one = human_reference(beside(table))
     assert (one.items, one.ratings) == (0, 0)
     assert estimates(one) == [UNPAIRED] * 6
-
-
-def test_equal_gradings_leave_no_kappa():
-    one = human_reference(beside([([PASS] * 3, PASS)] * 12))
-    silent = Estimate(None, reason="all gradings equal")
-    assert [one.one_human, one.judge, one.difference, one.best_attainable] == [silent] * 4
-    assert (one.exact_one_human.value, one.exact_judge.value) == (1, 1)
 
 
 @law
@@ -290,10 +253,3 @@ def test_one_person_by_hand():
     assert (cleo.ratings, cleo.shared) == (2, 1)
     assert cleo.against_others == Estimate(0, reason="depends on one group")
     assert cleo.against_judge.value == 0
-
-
-def test_a_person_alone_with_equal_gradings_has_no_kappa():
-    others = Estimate(None, reason="no item that others rated too")
-    equal = Estimate(None, reason="all gradings equal")
-    assert standings(beside([([PASS], PASS)] * 6, people=[["ann"]] * 6)) == [Standing("ann", 6, 0, others, equal)]
-    assert standings(beside([], people=[])) == []

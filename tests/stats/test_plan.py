@@ -5,7 +5,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from support.rated import RatedStudy, RatedWorld, simulate_rated
 
 from dspy_proact.stats import RatedCases
 from dspy_proact.stats.estimate import t_quantile
@@ -108,13 +107,6 @@ def test_cases_that_differ_alone_have_no_other_variance():
     assert (of.within, of.leniency) == (0, 0)
 
 
-def test_what_was_simulated_is_found_again():
-    rng, world = np.random.default_rng(5), RatedWorld(0.33, 0.5, leniency=0.5)
-    found = [rating_components(simulate_rated(rng, [world], RatedStudy(25, 150, 30, 2))).leniency for _ in range(30)]
-    # Of an expected score: by how much the mean of cuts at a latent standard deviation of .5 moves, about .15 squared.
-    assert np.mean(found) == pytest.approx(0.022, abs=0.004)
-
-
 # What is drawn.
 
 
@@ -155,10 +147,3 @@ def test_the_order_depends_on_keys_kinds_and_seed_alone():
     backwards = balanced_order(KEYS[::-1], KINDS[::-1])
     assert [KEYS[::-1][place] for place in backwards] == order
     assert [KEYS[place] for place in balanced_order(KEYS, KINDS, seed=1)] != order
-
-
-def test_a_case_of_a_kind_is_as_likely_as_any_other():
-    first = Counter(balanced_order(KEYS, [A] * 40, seed)[0] for seed in range(400))
-    # 400 draws of 40 cases: 10 each, standard deviation 3.1; five of these from it has a probability below 1 in 1,000.
-    assert max(first.values()) < 26
-    assert len(first) > 36

@@ -59,21 +59,6 @@ def test_the_order_of_the_models_does_not_matter(entries: list[Counted], random)
     assert rank_ranges([entries[place] for place in places]) == [ranges[place] for place in places]
 
 
-@given(models)
-def test_more_likeness_never_narrows_a_range(entries: list[Counted]):
-    for (best, worst), (wider_best, wider_worst) in zip(
-        rank_ranges(entries, 1.0), rank_ranges(entries, 2.0), strict=True
-    ):
-        assert wider_best <= best <= worst <= wider_worst
-
-
-@given(models)
-def test_mirrored_scores_mirror_the_ranges(entries: list[Counted]):
-    mirrored = [Counted(1 - entry.mean, entry.variance, entry.count) for entry in entries]
-    size = len(entries)
-    assert rank_ranges(mirrored) == [(size + 1 - worst, size + 1 - best) for best, worst in rank_ranges(entries)]
-
-
 def test_a_model_with_groups_is_tested_with_its_own_design_effect():
     # 20 groups of 5 alike: the cases of a group add nothing to the first, so that the effect is about 5.
     scores = [float(number % 5 < 3) for number in range(20) for _ in range(5)]

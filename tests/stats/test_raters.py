@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from study import numbers
 from support.panels import PanelDesign, simulate_panel
@@ -58,39 +58,7 @@ def jackknifed(of: Callable[[list[int]], float], groups: list[int]) -> list[floa
     return [value, value - reach, value + reach]
 
 
-def told(gradings: Sequence[Row]) -> Judged:
-    """A judge beside one person whom nobody knows."""
-    people, judge, groups = ([row[column] for row in gradings] for column in range(3))
-    return Judged.of(Panel.of([[label] for label in people], LABELS), judge, LABELS, groups)
-
-
 # A judge.
-
-
-def test_recall_is_of_the_items_that_people_gave_the_label():
-    # People say 2, 2, 2, 0, 0, 1, the judge 2, 0, 2, 0, 2, 2, in scenarios A, B and C in turn.
-    one = told(list(zip([2, 2, 2, 0, 0, 1], [2, 0, 2, 0, 2, 2], [1, 2, 3] * 2, strict=True)))
-    assert numbers(one.recall(2)) == numbers(cluster_mean([1, 0, 1], [1, 2, 3]))
-    assert [one.recall(2).value, one.recall(0).value] == [pytest.approx(2 / 3), 0.5]
-    assert one.recall(1) == Estimate(0, reason="one group")
-
-
-@law
-@given(rows)
-def test_recalls_weighted_by_what_people_gave_are_exact_agreement(table: list[Row]):
-    one, people = told(table), [row[0] for row in table]
-    found = sum((one.recall(label).value or 0) * people.count(label) for label in LABELS)
-    assert found == pytest.approx(len(table) * (one.exact().value or 0))
-
-
-@law
-@given(rows)
-def test_beside_one_person_it_is_cohens_kappa(table: list[Row]):
-    people, judge, groups = ([row[column] for row in table] for column in range(3))
-    expected = kappa_estimate(people, judge, LABELS, groups)
-    one = told(table).kappa("quadratic")
-    assert one.reason == expected.reason
-    assert numbers(one) == pytest.approx(numbers(expected))
 
 
 def test_without_raters_it_is_what_two_gradings_are():
@@ -200,11 +168,6 @@ def test_the_rater_term_by_hand():
     # Raters a and b, groups 1 and 2; a: 3 + 1 and 2, b: -2 and -4. Shares 3/5 and 2/5.
     # V_R = 6^2 / (2/5) + 6^2 / (3/5) = 90 + 60; V_SR = 4^2 + 2^2 + 2^2 + 4^2 = 40.
     assert rater_term([3, 1, 2, -2, -4], "aaabb", [1, 1, 2, 1, 2]) == pytest.approx(110)
-
-
-def test_raters_who_differ_no_more_than_their_ratings_add_nothing():
-    # Each rater's influences cancel over the groups: V_R = 0, V_SR = 4.
-    assert rater_term([1, -1, 1, -1], "aabb", [1, 2, 1, 2]) == 0
 
 
 def test_the_jackknife_of_a_mean_by_hand():

@@ -25,10 +25,6 @@ def figures(found: Repeats) -> dict[str, float | None]:
     return {name: figure.value for name, figure in vars(found).items()}
 
 
-def reasons(found: Repeats) -> dict[str, str | None]:
-    return {name: figure.reason for name, figure in vars(found).items()}
-
-
 # Worked by hand.
 
 
@@ -72,72 +68,6 @@ def test_likeness_within_scenarios_widens_the_mean():
     assert found.design_effect.value == pytest.approx(3)
 
 
-def test_unbalanced_components_are_found_again():
-    """3,000 triggers with standard deviations .10, .07 and .05, and one to three of each repeat."""
-    rng = np.random.default_rng(1)
-    table: list[tuple[float, int, object]] = []
-    for case in range(3000):
-        level = 0.5 + rng.normal(0, 0.10)
-        for epoch in range(rng.integers(1, 4)):
-            response = level + rng.normal(0, 0.07)
-            verdicts = response + rng.normal(0, 0.05, rng.integers(1, 4))
-            table += [(float(min(1, max(0, score))), case, epoch) for score in verdicts]
-    found = of(table)
-    # Standard errors of about .0004, .0002 and .00006.
-    assert found.case_variance.value == pytest.approx(0.0100, abs=0.0015)
-    assert found.response_variance.value == pytest.approx(0.0049, abs=0.0007)
-    assert found.judge_variance.value == pytest.approx(0.0025, abs=0.0002)
-    assert found.design_effect.value == pytest.approx(1, abs=0.1)
-    # 9 * .0074 / .01 = 6.7; 9 * .0025 / .0149 = 1.5.
-    assert (found.epochs_worth.value, found.judge_epochs_worth.value) == (7, 2)
-
-
-def test_one_epoch_and_one_verdict_tell_nothing_apart():
-    said = reasons(of([(1, 0, 0), (0, 1, 0), (0.5, 2, 0)]))
-    assert said.pop("design_effect") is None
-    assert said.pop("judge_variance") == said.pop("judge_epochs_worth") == "no repeated verdicts"
-    assert set(said.values()) == {"no repeated responses"}
-
-
-def test_epochs_without_repeated_verdicts_give_the_variance_within():
-    # Trigger 0: 1 and .5, trigger 1 (of the same scenario): 0 and .5, trigger 2: 0 and 0. Within: (.125 + .125) / 3.
-    found = of([(1, 0, 0), (0.5, 0, 1), (0, 1, 0), (0.5, 1, 1), (0, 2, 0), (0, 2, 1)])
-    assert found.within_variance.value == pytest.approx(0.25 / 3)
-    assert found.response_variance == found.judge_variance == Figure(None, "no repeated verdicts")
-    assert found.judge_epochs_worth == Figure(None, "no repeated verdicts")
-    assert found.epochs_worth.value is not None
-
-
-def test_verdicts_without_repeated_responses_give_the_judges_variance():
-    found = of([(1, 0, 0), (0.5, 0, 0), (0, 1, 0), (0, 1, 0), (0, 2, 0)])
-    assert found.judge_variance.value == pytest.approx(0.125 / 2)
-    for name in ("case_variance", "within_variance", "response_variance", "epochs_worth", "judge_epochs_worth"):
-        assert reasons(found)[name] == "no repeated responses", name
-
-
-def test_one_trigger_has_no_variance_between():
-    found = of([(1, 0, 0), (0, 0, 1)])
-    assert found.case_variance == found.epochs_worth == Figure(None, "one case")
-    assert found.within_variance == Figure(0.5)
-    assert found.design_effect == Figure(None, "one group")
-
-
-def test_triggers_that_do_not_differ_call_for_no_number_of_epochs():
-    # Each trigger 1 and 0: means alike, so that between them nothing is left after noise.
-    found = of([(1, 0, 0), (0, 0, 1), (0, 2, 0), (1, 2, 1)])
-    assert found.case_variance == Figure(0)
-    assert found.design_effect == found.epochs_worth == Figure(None, "no variance between cases")
-    # A design effect alone does not help: responses differ by more than triggers do.
-    noisy = of([(1, 0, 0), (0, 0, 1), (0, 2, 0), (1, 2, 1), (0.5, 4, 0), (0, 4, 1)])
-    assert noisy.design_effect.value is not None
-    assert noisy.epochs_worth == Figure(None, "no variance between cases")
-
-
-def test_without_noise_one_repeat_is_enough():
-    found = of([(score, case, epoch) for epoch in (0, 0, 1) for case, score in ((0, 1.0), (2, 0.0), (4, 0.5))])
-    assert (found.epochs_worth, found.judge_epochs_worth) == (Figure(1), Figure(1))
-
-
 @law
 @given(rows)
 def test_variances_are_at_least_zero_and_the_rules_hold(table: Rows):
@@ -164,3 +94,50 @@ def test_balanced_designs_give_the_textbook_mean_squares(cases: int, epochs: int
     assert found.response_variance.value == pytest.approx(reply, abs=1e-12)
     expected = max(0, (between - within - verdicts * reply) / (epochs * verdicts))
     assert found.case_variance.value == pytest.approx(expected, abs=1e-12)
+
+
+WITHIN = ["response_variance", "judge_variance", "judge_epochs_worth"]
+RESPONSES = ["case_variance", "within_variance", "response_variance", "epochs_worth"]
+
+
+@pytest.mark.parametrize(
+    ("table", "told", "reason", "untold"),
+    [
+        ([(1, 0, 0), (0, 1, 0), (0.5, 2, 0)], {}, "no repeated verdicts", ["judge_variance", "judge_epochs_worth"]),
+        ([(1, 0, 0), (0, 1, 0), (0.5, 2, 0)], {}, "no repeated responses", RESPONSES),
+        # Trigger 0: 1 and .5, trigger 1 (of the same scenario): 0 and .5, trigger 2: 0 and 0.
+        (
+            [(1, 0, 0), (0.5, 0, 1), (0, 1, 0), (0.5, 1, 1), (0, 2, 0), (0, 2, 1)],
+            {"within_variance": (0.125 + 0.125) / 3},
+            "no repeated verdicts",
+            WITHIN,
+        ),
+        (
+            [(1, 0, 0), (0.5, 0, 0), (0, 1, 0), (0, 1, 0), (0, 2, 0)],
+            {"judge_variance": 0.125 / 2},
+            "no repeated responses",
+            RESPONSES,
+        ),
+        ([(1, 0, 0), (0, 0, 1)], {"within_variance": 0.5}, "one case", ["case_variance", "epochs_worth"]),
+        ([(1, 0, 0), (0, 0, 1)], {}, "one group", ["design_effect"]),
+        # Each trigger 1 and 0: means alike, so that between them nothing is left after noise.
+        (
+            [(1, 0, 0), (0, 0, 1), (0, 2, 0), (1, 2, 1)],
+            {"case_variance": 0},
+            "no variance between cases",
+            ["design_effect", "epochs_worth"],
+        ),
+        # A design effect alone does not help: responses differ by more than triggers do.
+        (
+            [(1, 0, 0), (0, 0, 1), (0, 2, 0), (1, 2, 1), (0.5, 4, 0), (0, 4, 1)],
+            {},
+            "no variance between cases",
+            ["epochs_worth"],
+        ),
+        ([], {}, "no scores", ["design_effect", "case_variance"]),
+    ],
+)
+def test_what_cannot_be_told_says_why(table: Rows, told: dict[str, float], reason: str, untold: list[str]):
+    found = of(table)
+    assert {name: figures(found)[name] for name in told} == pytest.approx(told)
+    assert {name: vars(found)[name] for name in untold} == dict.fromkeys(untold, Figure(None, reason))

@@ -377,7 +377,7 @@ VALUES = st.recursive(
 NAMES = ("evidence", "bottleneck", "action", "parameters", "reasoning", "thought", "tool", "argument", "plan", "score")
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     st.sampled_from(AGENTS),
     st.lists(st.dictionaries(st.sampled_from(NAMES), VALUES).map(json.dumps) | st.text(), min_size=1, max_size=5),
