@@ -50,13 +50,10 @@ class FailedCall:
     who: str
     """Option and name of the model, such as `--judge openai/gpt-5.4`."""
     word: str
-    """What failed."""
     detail: str
-    """The same in a sentence."""
     number: int
     """Which attempt at this call it was, counted from 1."""
     attempts: int
-    """How many are made at most."""
     wait: float | None
     """Seconds until the next one; None where none is made."""
 
@@ -129,7 +126,6 @@ class Usage:
     usd: float | None
     """US dollars; None where it cannot be known."""
     reason: str | None
-    """Why `usd` is None."""
 
     @classmethod
     def of(cls, calls: Iterable[Call], price: Price) -> "Usage":

@@ -15,9 +15,7 @@ class Ask:
     """A program, and the model that it speaks through."""
 
     program: Any
-    """None where no model is asked."""
     lm: dspy.LM | None
-    """None for a program that asks no model."""
     settings: Settings
     asking: Asking | None
     """How a program of ours asks with an adapter of its own; None without a model."""

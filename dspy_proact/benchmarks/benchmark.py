@@ -57,11 +57,8 @@ class HumanGrade:
     """One person's grade of one part of one answer."""
 
     case: str
-    """Key of the case."""
     answer: BaseModel
-    """Of the benchmark's answer type."""
     grade: str
-    """One of the part's levels."""
     rater: str
     part: str = ""
     """Name of the part; empty for the grading as a whole."""
@@ -79,7 +76,6 @@ class WorkedCase:
     answer: BaseModel
     label: str
     rule: str = ""
-    """What it is about."""
     why: str = ""
     """Why it has this label, in sentences."""
 
@@ -101,7 +97,6 @@ class ResultsCheck:
     document: Mapping[str, Any]
     """As JSON."""
     lines: Sequence[str]
-    """For a person."""
     corpus: str
     """That it answers, as `--corpus` takes it."""
 

@@ -91,7 +91,6 @@ class Completed:
     """How a run ended that came to its end."""
 
     path: Path
-    """The folder of the run."""
     stages: int
     """Responses and verdicts that this command got or failed to get; 0 when all was on disk already."""
     unscored: int

@@ -71,7 +71,6 @@ class RunForecast:
     seconds: tuple[float, float]
     """From quick models to slow ones, at the given concurrency."""
     assumption: str | None
-    """What the counts rest on, as a sentence."""
 
     @classmethod
     def of(

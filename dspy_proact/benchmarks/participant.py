@@ -18,11 +18,9 @@ class Participant:
 
     model: Model
     program: str
-    """Its name."""
     prompt: str
     """sha256 of what it renders."""
     system_prompt: str | None = None
-    """None for none."""
     learned_on: int = 0
     """Rows of the corpus that the program was compiled on."""
     program_card: Any = None

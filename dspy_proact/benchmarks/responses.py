@@ -27,12 +27,10 @@ class Responses:
     parent: str
     """Digest of the run's identity, or sha256 of the file."""
     identity: RoleIdentity
-    """Whose responses they are."""
     case_set: CaseSet
     stages: tuple[Event, ...]
     """The response or failure of each case and epoch, without its calls, which were paid for by the first run."""
     embedded: bool
-    """Whether they are the stand-in's."""
     benchmark: str | None = None
     """Name of the benchmark; None for the default one."""
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -41,7 +39,6 @@ class Responses:
     overridden: tuple[str, ...] = ()
     """Decoding parameters that were not the preset's."""
     system_prompt: str | None = None
-    """None for none, or where it is not known."""
     card: str | None = None
     """What the card of its program says, where that was compiled."""
     learned_on: int = 0

@@ -58,7 +58,6 @@ class Side(Attempted):
 
     answer: BaseModel | None
     scored: Scored[Any] | None
-    """None also where nobody grades."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,6 @@ class Tried:
     """What came of a trial."""
 
     pairs: tuple[Pair, ...]
-    """One a case, in their order."""
     halt: Halt | None
     """What stopped it; None where it came to its end."""
 
@@ -205,7 +203,6 @@ class Examined:
     """What came of an examination."""
 
     cases: tuple[JudgedCase, ...]
-    """In their order."""
     halt: Halt | None
     """What stopped it; None where it came to its end."""
 

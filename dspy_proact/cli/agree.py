@@ -115,7 +115,7 @@ def agree(
     """
     declared = chosen.declared(*([labels.run] if labels.run else []))
     settings = chosen.settings(declared)
-    if labels.ratings == "published" and (labels.run or labels.items):
+    if labels.ratings == ("published",) and (labels.run or labels.items):
         flag = "--run" if labels.run else "--items"
         raise UsageError(f"{flag}: name ratings of it with --ratings FILE; `label sheet` writes a file to fill in")
     own = declared.own_study()
@@ -217,7 +217,7 @@ def _show_study(own: Any, result: Any, as_json: bool, explain: bool) -> None:
 def _say_next(result: Any, labels: Labels) -> None:
     from dspy_proact.cli.views.message import Typed, say, say_next
 
-    if labels.run is None and labels.items is None and labels.ratings == "published":
+    if labels.run is None and labels.items is None and labels.ratings == ("published",):
         say("To rate responses of your own: dspy-proact label sheet RUN")
     if result.pooled.compared:
         say_next("agree", *Typed().options(), "--json")

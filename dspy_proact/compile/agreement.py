@@ -98,8 +98,8 @@ class Agreement:
 
 def soft(item: GradedAnswer, part: Part) -> tuple[float, ...]:
     """Share of people's grades at each level of a part."""
-    counts = item.counts(part)
-    return tuple(count / sum(counts) for count in counts)
+    given = [each.grade for each in item.grades[part.name]]
+    return tuple(given.count(level) / len(given) for level in part.levels)
 
 
 def disagreement(part: Part, level: int, labels: Sequence[float]) -> float:

@@ -101,13 +101,22 @@ class AssistantCompile(Compile):
         if start is not None and system_prompt is not None:
             raise UsageError("--start has a prompt of its own; leave --system-prompt out")
         program = compiled_program(declared, self.settings, Start(system_prompt, start), "assistant")
+        corpus, rows = self.case_set.corpus, tuple(sorted({declared.mark(item.case.view) for item in self.items}))
         if start is not None:
-            require_unseen(start, program.card, self._marks, f"these {declared.nouns.rows}")
-        self.program, self._digest = self.tuning.student(program), read_artefact(start).digest if start else None
+            require_unseen(start, program.card, rows, f"these {declared.nouns.rows}")
+        self.data = DataSource(name=corpus.name, sha256=self.case_set.sha256, revision=corpus.revision, rows=rows)
+        self.program = self.tuning.student(program)
+        self.start = read_artefact(start).digest if start else fingerprint_of(self.program)
         spec, tested = ModelSpec.of(model), ModelSpec.of(judge)
         models = {"assistant": (spec, role_of(declared, "assistant"))}
         self.judges = {"report_judge": declared.judge(self.settings, Start())}
+        self.identity_settings = {
+            "strata": list(map(str, self.strata)),
+            "guards": {guard.name: margin for guard, margin in self.guards},
+            "judging": [declared.control_prompt()],
+        }
         if self.judges["report_judge"] is not None:
+            self.identity_settings["judging"].insert(0, fingerprint_of(self.judges["report_judge"]))
             self.judges["judge"] = self.tuning.student(declared.judge(self.settings, Start()))
             models["judge"] = tested, role_of(declared, "judge")
             models["report_judge"] = (
@@ -115,32 +124,6 @@ class AssistantCompile(Compile):
                 role_of(declared, "judge", "--report-judge"),
             )
         super().__init__(models, proposer or (tested if "judge" in models else spec), recipe, gate)
-
-    @cached_property
-    def _marks(self) -> frozenset[str]:
-        return frozenset(self.declared.mark(item.case.view) for item in self.items)
-
-    @property
-    def data(self) -> DataSource:
-        """The corpus."""
-        corpus = self.case_set.corpus
-        marks = tuple(sorted(self._marks))
-        return DataSource(name=corpus.name, sha256=self.case_set.sha256, revision=corpus.revision, rows=marks)
-
-    @property
-    def start(self) -> str:
-        """Hash of the artefact, or of the program's requests."""
-        return self._digest or fingerprint_of(self.program)
-
-    @property
-    def identity_settings(self) -> dict[str, Any]:
-        """What it is tuned for, its guards, and the prompts of the judges."""
-        judge = self.judges["report_judge"]
-        return {
-            "strata": list(map(str, self.strata)),
-            "guards": {guard.name: margin for guard, margin in self.guards},
-            "judging": [*([fingerprint_of(judge)] if judge is not None else []), self.declared.control_prompt()],
-        }
 
     def chosen(self, items: Sequence[Item]) -> list[Item]:
         """The items that it is tuned on."""

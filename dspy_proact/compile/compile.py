@@ -95,6 +95,12 @@ class Compile(ABC):
     """Each item is tested once; no unit is on both sides."""
     program: Any
     """Where tuning starts, and what is tested before; it is never changed."""
+    start: str
+    """Hash of the start."""
+    data: DataSource
+    """What is learned from."""
+    identity_settings: Mapping[str, Any]
+    """What else decides this compile, as JSON."""
 
     def __init__(
         self,
@@ -119,21 +125,6 @@ class Compile(ABC):
     def width(self) -> int:
         """Items at once."""
         return self._gate.concurrency
-
-    @property
-    @abstractmethod
-    def data(self) -> DataSource:
-        """What is learned from."""
-
-    @property
-    @abstractmethod
-    def start(self) -> str:
-        """Hash of where tuning starts."""
-
-    @property
-    @abstractmethod
-    def identity_settings(self) -> dict[str, Any]:
-        """What else decides this compile, as JSON."""
 
     @abstractmethod
     def forecast(self) -> Forecast:
@@ -190,7 +181,7 @@ class Compile(ABC):
             program=self.role,
             models={name: model.identity for name, model in self.models.items()},
             recipe=self.recipe,
-            settings=settings | self.identity_settings,
+            settings={**settings, **self.identity_settings},
             data=self.data.sha256,
             start=self.start,
         )

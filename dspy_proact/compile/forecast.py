@@ -87,11 +87,6 @@ class Forecast:
         return sum(role.prompt_tokens + role.completion_tokens for role in self.roles.values())
 
     @property
-    def priced(self) -> bool:
-        """Whether the price of every model is known."""
-        return all(role.price.of(0, 0) is not None for role in self.roles.values())
-
-    @property
     def usd(self) -> float | None:
         """US dollars; None where a price is not known."""
         known = [role.usd for role in self.roles.values() if role.usd is not None]
@@ -171,17 +166,12 @@ class CompileObserver(CallObserver):
 
 
 class Progress:
-    """Counts what happens, for an observer.
-
-    Args:
-        observer: Is told.
-        forecast: What the compile takes at most.
-        kept: Answers that stand in the record.
-    """
+    """Counts what happens, for an observer; `kept` is the number of answers in the record."""
 
     def __init__(self, observer: CompileObserver, forecast: Forecast, kept: int):
         self._observer = observer
-        self._stand = Stand(forecast.calls, kept=kept, usd=0.0 if forecast.priced else None)
+        priced = all(role.price.of(0, 0) is not None for role in forecast.roles.values())
+        self._stand = Stand(forecast.calls, kept=kept, usd=0.0 if priced else None)
         self._turn, self._begun = threading.Lock(), time.monotonic()
         observer.started(forecast, self._stand)
 

@@ -25,7 +25,7 @@ from dspy_proact.compile.training import Chosen, Compiled, Training, side_by_sid
 from dspy_proact.compile.tuning import GradedAnswer, Tuning, Verdict
 from dspy_proact.errors import ContentError, StageError, UsageError
 from dspy_proact.models import Gate, ModelSpec
-from dspy_proact.programs import DataSource, Provenance, Recipe
+from dspy_proact.programs import Provenance, Recipe
 from dspy_proact.programs.artefact import Artefact, Cuts, read_artefact
 from dspy_proact.programs.asking import ours
 from dspy_proact.runs import Case, Settings
@@ -93,7 +93,7 @@ class JudgeCompile(Compile):
             raise UsageError(f"{declared.name} is graded without a judge; there is none to tune")
         self.tuning.require("judge")
         self.graded = self.tuning.graded(ratings)
-        self.items = self.graded.items
+        self.items, self.data = self.graded.items, self.graded.source
         if wrong := [guard for guard in guards if guard != "cases"]:
             raise UsageError(f"--guard {wrong[0]}: a judge is guarded by its worked cases alone: --guard cases")
         self.guarded = tuple(declared.worked_cases()) if guards else ()
@@ -101,35 +101,21 @@ class JudgeCompile(Compile):
             raise UsageError(f"--guard cases: {declared.name} declares no worked cases; leave it out")
         recipe = suited(recipe or Recipe(), self.tuning, self.items, "judge")
         self.folds = balanced_folds(self.items, self.items, recipe.folds, recipe.seed, declared.nouns)
-        cuts, self._digest = plain_cuts(declared), None
+        cuts, digest = plain_cuts(declared), None
         if start:
             artefact = read_artefact(start, "judge")
             require_unseen(start, artefact.card, self.data.rows, f"the {declared.nouns.rows} of these grades")
             if artefact.votes != votes:
                 asks = f"asks for {artefact.votes} verdicts an answer"
                 raise UsageError(f"{start}: {asks}; give --votes {artefact.votes}")
-            cuts, self._digest = cuts | artefact.cuts, artefact.digest
+            cuts, digest = cuts | artefact.cuts, artefact.digest
         program = self.tuning.student(compiled_program(declared, self.settings, Start(file=start), "judge"))
-        self.program = CutJudge(program, cuts)
+        self.program, self.start = CutJudge(program, cuts), digest or fingerprint_of(program)
+        told = "\n".join(f"{case.name} {case.answer.model_dump_json()} {case.label}" for case in self.guarded)
+        guard = {"guards": {"cases": hashlib.sha256(told.encode()).hexdigest()}} if guards else {}
+        self.identity_settings = {"votes": votes, **guard}
         spec = ModelSpec.of(judge)
         super().__init__({"judge": (spec, role_of(declared, "judge"))}, proposer or spec, recipe, gate)
-
-    @property
-    def data(self) -> DataSource:
-        """The grades."""
-        return self.graded.source
-
-    @property
-    def start(self) -> str:
-        """Hash of the artefact, or of the judge's requests."""
-        return self._digest or fingerprint_of(self.program.judge)
-
-    @property
-    def identity_settings(self) -> dict[str, Any]:
-        """Verdicts on each answer, and the guard where there is one."""
-        told = "\n".join(f"{case.name} {case.answer.model_dump_json()} {case.label}" for case in self.guarded)
-        guards = {"guards": {"cases": hashlib.sha256(told.encode()).hexdigest()}} if self.guarded else {}
-        return {"votes": self.votes, **guards}
 
     def inputs(self, item: GradedAnswer) -> Mapping[str, Any]:
         """Inputs of the judge on an answer."""

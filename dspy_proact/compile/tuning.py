@@ -83,11 +83,6 @@ class GradedAnswer:
         """What items share that are not independent."""
         return self.case.group
 
-    def counts(self, part: Part) -> Sequence[int]:
-        """How many people gave each level of a part."""
-        given = [each.grade for each in self.grades[part.name]]
-        return [given.count(level) for level in part.levels]
-
     def consensus(self, part: Part) -> str:
         """The commonest grade; of several the middle one of three, then the best."""
         middle = part.levels[1:2] if len(part.levels) == 3 else ()

@@ -39,9 +39,7 @@ class FetchRecord(Frozen):
     repository: str
     commit: str
     url: str
-    """Folder of the files at the commit."""
     time: str
-    """When it was fetched, UTC."""
     files: dict[str, str]
     """sha256 of each file, by its path in the folder."""
 
@@ -71,7 +69,6 @@ class RepositoryFolder:
     repository: str
     """Owner and name, such as `stanfordnlp/dspy`."""
     path: str
-    """Of the folder in the repository."""
     wanted: tuple[str, ...]
     """Patterns of the paths of files in the folder; at least one file must match each."""
     commit: str | None = None

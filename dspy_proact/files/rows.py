@@ -106,12 +106,10 @@ class Line:
     """A line and where it stands."""
 
     source: str
-    """File or dataset."""
     number: int
     """Counted from 1; blank lines count."""
     text: str
     fields: dict[str, object] | None = None
-    """What it holds, where that was read before."""
 
     def error(self, problem: str, field: str | None = None) -> CorpusError:
         """The error to raise for a problem with this line."""

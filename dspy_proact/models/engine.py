@@ -146,7 +146,11 @@ class _Attempt:
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
         if error is None or self._settled:
             return False
-        if not isinstance(error, Exception) or _is_left(error):  # in flight: it may have been answered and billed
+        task = asyncio.current_task()
+        cancelled = task is not None and task.cancelling() > 0
+        # A client may also fail because it was cancelled, or closed by its reader.
+        left = cancelled or any(isinstance(cause, GeneratorExit) for cause in chain(error))
+        if not isinstance(error, Exception) or left:  # in flight: it may have been answered and billed
             self._settle(self.most)
             return False
         fault = understand(error, self.caller)
@@ -206,13 +210,6 @@ class _Attempt:
     def _record(self, **outcome: Any) -> None:
         latency = time.perf_counter() - self._tick
         record_call(Call(role=self.caller.role, started=self.started, latency=latency, **outcome))
-
-
-def _is_left(error: Exception) -> bool:
-    """Whether a client failed because it was cancelled, or closed by its reader."""
-    task = asyncio.current_task()
-    cancelled = task is not None and task.cancelling() > 0
-    return cancelled or any(isinstance(cause, GeneratorExit) for cause in chain(error))
 
 
 def _sum(tokens: int | None, more: int) -> int | None:

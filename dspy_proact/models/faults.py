@@ -58,15 +58,12 @@ class Caller:
     """A model in a role: what the gate and the reading of faults must know of it."""
 
     role: str
-    """Under which its calls are counted."""
     flag: str
     """The command line's name of the role, for messages."""
     model: str
     endpoint: str | None = None
-    """None for the provider's own."""
     key_variables: tuple[str, ...] = ()
     sent: tuple[str, ...] = ()
-    """Names of the decoding parameters."""
     extensions: dict[str, Any] = field(default_factory=dict)
     """Parameters that go into the body of the request as they are."""
     completion_limit: int | None = None
@@ -87,15 +84,12 @@ class Fault:
     word: str
     """For counting: `rate_limit`, `timeout`, `network`, `server`, `setup`, `too_long`, `filtered` or `refused`."""
     error: StageError | Halt
-    """Raised when no further attempt is made."""
     retry: bool
-    """Whether a further attempt may help."""
     retry_after: float | None = None
     """Seconds that the provider asks to wait."""
     may_be_billed: bool = False
     """Whether an answer may have been written that did not arrive."""
     unreached: bool = False
-    """Whether there was not even a connection."""
 
 
 def understand(error: Exception, caller: Caller) -> Fault:

@@ -139,7 +139,6 @@ class _Standing:
     failures: int = 0
     """Calls that failed after all retries since the last answer."""
     last: str = ""
-    """The last of these failures."""
 
 
 class Gate:

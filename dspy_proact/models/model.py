@@ -60,7 +60,6 @@ class Model:
     preset: Decoding
     """The parameters that are sent where a person sets none."""
     endpoint: str | None
-    """None for the provider's own."""
     price: Price
     route: Route | None = None
     """None for the stand-in, whose calls go nowhere."""

@@ -35,7 +35,6 @@ class Answered(Frozen):
     refused: tuple[str, str] | None = None
     """Reason and detail, where the provider refuses this request for good."""
     calls: tuple[Call, ...]
-    """Every attempt."""
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:

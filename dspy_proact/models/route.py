@@ -46,7 +46,6 @@ class Route:
     needs_key: bool
     """Whether the provider's own endpoint asks for one."""
     has_key: bool
-    """Whether the environment holds one."""
     api_base: str | None
     """Given by the person, or by the provider's variable in the environment."""
 

@@ -58,7 +58,6 @@ class ModelSpec(Frozen):
     """Decoding parameters that override the preset. None omits one; `response_format` None omits the JSON schema of
     verdicts."""
     price: Price | None = None
-    """Replaces the list price."""
 
     @classmethod
     def of(cls, named: "ModelSpec | str") -> "ModelSpec":
@@ -84,7 +83,6 @@ class ModelIdentity(Frozen):
     endpoint: str | None
     """None for the provider's own."""
     decoding: dict[str, Any]
-    """The parameters that are sent."""
 
 
 @dataclass(frozen=True)

@@ -37,21 +37,15 @@ class Pieces(AsyncGenerator[str]):
 
 
 def streamed(program: dspy.Module, **inputs: Any) -> Pieces:
-    """The response of a program in pieces, none of them empty, whose concatenation is the whole.
+    """The response of a program in pieces, none of them empty; together they are the whole.
 
-    The program runs in a task of its own, under the settings in force at the first piece, as fast as the model writes.
-    Closing the generator early cancels it and waits for its end.
-
-    Args:
-        program: It asks a model once, and the model's text is its prediction's `response`.
-        inputs: Of the program.
-
-    Yields:
-        Text as the model writes it; the whole response at once where nothing can be had earlier, as from a cache.
+    The program, which asks a model once for its `response`, runs in its own task, under the settings in force at the
+    first piece. The whole comes at once where nothing can be had earlier, as from a cache. Closing the generator early
+    cancels the task and awaits its end.
 
     Raises:
-        BaseException: What the program raises, as it raises it: after the last piece where it refuses the answer. Of
-            the pieces that came right before it some may be missing.
+        BaseException: What the program raises: after the last piece where it refuses the answer. Of the pieces right
+            before it some may be missing.
     """
     return Pieces(_written(program, inputs))
 

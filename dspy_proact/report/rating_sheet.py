@@ -1,11 +1,12 @@
 """A sheet for raters of the answers of a run, of any benchmark: written without the judge's grades, and read again."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
 from dspy_proact.benchmarks.responses import Responses
@@ -39,11 +40,14 @@ def rating_sheet(declared: Benchmark[Any, Any], run: Summary) -> str:
     return out.getvalue()
 
 
-def read_rating_sheet(path: str | Path, declared: Benchmark[Any, Any], rated: Responses) -> tuple[HumanGrade, ...]:
-    """The grades in a sheet that raters filled in for these answers; rows without a grade are left out.
+def read_rating_sheets(
+    paths: Sequence[str | Path], declared: Benchmark[Any, Any], rated: Responses
+) -> tuple[HumanGrade, ...]:
+    """The grades in sheets that raters filled in for these answers; rows without a grade are left out.
 
     Raises:
-        CorpusError: A column is missing, or a row names no answer of the run or no grade of its part.
+        CorpusError: A column is missing, a row names no answer of the run or no grade of its part, or a rater grades
+            one twice.
         UsageError: Nothing is graded.
     """
     answers = {
@@ -52,28 +56,33 @@ def read_rating_sheet(path: str | Path, declared: Benchmark[Any, Any], rated: Re
         if event.answer and event.key.epoch == 1
     }
     levels = {part.name: part.levels for part in declared.graded_by_people}
-    grades: list[HumanGrade] = []
-    for line, row in _rows(str(path)):
+    grades, first = list[HumanGrade](), dict[tuple[str, ...], str]()
+    for path, (line, row) in ((source, each) for source in map(str, paths) for each in _rows(source)):
         if not row["grade"]:
             continue
         key, name = row["item"], row.get("part", "")
         for field, known in (("item", answers), ("part", levels), ("grade", levels.get(name, ()))):
             if (value := row.get(field, "")) not in known:
                 problem = f"{value!r} is none of {', '.join(map(repr, list(known)[:5]))}"
-                raise CorpusError(problem, source=str(path), line=line, field=field)
+                raise CorpusError(problem, source=path, line=line, field=field)
         if not row["annotator"]:
-            raise CorpusError("a grade without its rater", source=str(path), line=line, field="annotator")
-        reason = row.get("reason", "")
-        grades.append(HumanGrade(key, answers[key], row["grade"], row["annotator"], part=name, reason=reason))
+            raise CorpusError("a grade without its rater", source=path, line=line, field="annotator")
+        rater, reason = normalize("NFC", row["annotator"]), row.get("reason", "")
+        here = f"line {line} of {path}"
+        if (before := first.setdefault((rater, key, name), here)) != here:
+            raise CorpusError(f"{rater} graded {key} on {before} already", source=path, line=line, field="item")
+        grades.append(HumanGrade(key, answers[key], row["grade"], rater, part=name, reason=reason))
     if not grades:
-        raise UsageError(f"{path}: no row has a grade; fill in annotator and grade")
+        raise UsageError(f"{', '.join(map(str, paths))}: no row has a grade; fill in annotator and grade")
     return tuple(grades)
 
 
-def rated_benchmark(path: str | Path, declared: Benchmark[Any, Any], folder: RunFolder) -> Benchmark[Any, Any]:
-    """The benchmark with the cases of a run, and the grades of a sheet as its human grades; raises likewise."""
+def rated_benchmark(
+    paths: Sequence[str | Path], declared: Benchmark[Any, Any], folder: RunFolder
+) -> Benchmark[Any, Any]:
+    """The benchmark with the cases of a run, and the grades of sheets as its human grades; raises likewise."""
     rated = Responses.of_run(folder, declared)
-    grades, found = read_rating_sheet(path, declared, rated), copy(declared)
+    grades, found = read_rating_sheets(paths, declared, rated), copy(declared)
 
     def read(corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         del corpus, settings, revision

@@ -42,7 +42,6 @@ class Case:
     stratum: str
     """What scores are reported by."""
     view: BaseModel
-    """What the programs may see of it."""
     meta: Mapping[str, str | int] = field(default_factory=dict[str, str | int])
     """What only grouping and export read."""
 
@@ -78,7 +77,6 @@ class Scored(Generic[Detail_co]):
     score: float
     """In [0, 1], higher is better."""
     label: str
-    """One of the benchmark's labels."""
     detail: Detail_co
     """The benchmark's own frozen model of the grading."""
     verified: bool | None = None
@@ -130,7 +128,6 @@ class Scope(Frozen):
     retry_unscored: bool = False
     """Also retry stages that failed because of their content; the report counts them."""
     controls: bool = False
-    """Ask for control cases too."""
 
 
 def select_cases(cases: Sequence[Case], limit: int | None = None, strata: Collection[str] = ()) -> list[Case]:

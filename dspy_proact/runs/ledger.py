@@ -34,7 +34,6 @@ class GradeRecord(Frozen):
     parts: dict[str, FiniteFloat] = Field(default_factory=dict[str, FiniteFloat])
     """Named numbers beside the score, from which a benchmark's measures are computed."""
     detail: dict[str, Any]
-    """The benchmark's own model, as JSON."""
 
 
 class StageKey(Frozen):

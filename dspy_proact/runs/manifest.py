@@ -26,7 +26,6 @@ class RoleIdentity(Frozen):
     prompt: str
     """sha256 of the program's rendered prompt."""
     decoding: dict[str, Any]
-    """The parameters that are sent."""
     endpoint: str | None = None
     """None for the provider's own."""
     cuts: dict[str, tuple[float, float]] = Field(default_factory=dict[str, tuple[float, float]])
@@ -102,7 +101,6 @@ class Measure(Frozen):
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     """Its key in JSON."""
     title: str
-    """For people."""
     statistic: Literal["mean", "f1", "precision", "recall", "balanced_accuracy", "kappa"] = "mean"
     """The mean's range is its part's, kappa's [-1, 1] and the others' [0, 1]."""
     parts: tuple[str, ...]
@@ -159,7 +157,6 @@ class Manifest(Claimed[Identity]):
     assistant_price: Price
     """As read at the start of the run, or given."""
     judge_prices: dict[str, Price]
-    """Likewise, by the judge's model."""
     further_prices: dict[str, Price] = Field(default_factory=dict[str, Price])
     """Likewise, of other models that the assistant's program calls, by role."""
     overrides: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
@@ -167,4 +164,3 @@ class Manifest(Claimed[Identity]):
     backend: str
     versions: dict[str, str]
     created: str
-    """When the run was begun, ISO 8601, UTC."""

@@ -50,7 +50,6 @@ class Evidence:
     """How well a grading quotes."""
 
     checked: int
-    """Verdicts that quote, or had to."""
     verified: int
     """Those of them with a quote that stands in the response."""
 
@@ -75,12 +74,9 @@ class Outcome:
     reason: str | None = None
     """Stage and reason of a failure; None unless unscored."""
     key: str = ""
-    """Of the case."""
     epoch: int = 1
     response: str | None = None
-    """None where there is none."""
     truncated: bool = False
-    """Whether it was cut at the token limit."""
     verdicts: tuple[GivenVerdict, ...] = ()
     """Every judge's first, then every judge's second, and so on."""
     unread: tuple[tuple[str | None, str], ...] = ()
@@ -123,7 +119,6 @@ class Outcomes:
     """Counts over several outcomes."""
 
     outcomes: tuple[Outcome, ...]
-    """One per case and epoch."""
 
     @cached_property
     def scored(self) -> list[Outcome]:
@@ -274,7 +269,6 @@ class RunRecord:
     manifest: Manifest
     events: LastEvents
     cases: tuple[CaseRecord, ...]
-    """In the order of `cases.jsonl`."""
     outcomes: tuple[Outcome, ...]
     """One per case and epoch, epoch by epoch; control cases too, by labels of their own."""
 

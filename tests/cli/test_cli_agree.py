@@ -91,6 +91,28 @@ def test_a_sheet_of_a_run_is_filled_in_and_read_back(proact, run, sheet, tmp_pat
     assert "embedded stand-in" in proact("agree", "--run", run, "--ratings", file)[1]
 
 
+def test_a_copy_of_the_sheet_from_each_rater_is_read_together(proact, run, sheet, tmp_path):
+    judge = [outcome.label for outcome in summarize(RunFolder(run)).outcomes]
+    one = filled(tmp_path / "one.csv", sheet, ("ann", judge.__getitem__), ("jos\u00e9", kind))
+    ann, jose = (
+        filled(tmp_path / f"{number}.csv", sheet, rater)
+        for number, rater in enumerate([("ann", judge.__getitem__), ("jose\u0301", kind)])
+    )
+    together = json.loads(proact("agree", "--run", run, "--ratings", one, "--json")[1])
+    status, out, _ = proact("agree", "--run", run, "--ratings", ann, "--ratings", jose, "--json")
+    assert status == 0
+    assert json.loads(out)["pooled"] == together["pooled"]
+    assert [rater["rater"] for rater in json.loads(out)["raters"]] == ["ann", "jos\u00e9"]
+    twice = proact("agree", "--run", run, "--ratings", one, "--ratings", jose)
+    assert (twice[0], "in " in twice[2], "already; keep one of the two" in " ".join(twice[2].split())) == (
+        2,
+        True,
+        True,
+    )
+    other = proact("agree", "--run", run, "--ratings", ann, "--ratings", "sample")
+    assert (other[0], "leave the run" in other[2] or "not those of" in other[2]) == (2, True)
+
+
 def test_the_judge_of_a_results_file_is_compared_too(proact, tmp_path):
     (tmp_path / "results.jsonl").write_text(jsonl(result_row()), encoding="utf-8")
     keys = [outcome.key for outcome in summarize_results(read_results(tmp_path / "results.jsonl")).outcomes]

@@ -124,9 +124,14 @@ def test_the_first_signal_lets_what_is_in_flight_end_and_then_the_run_is_interru
     assert sorted(again.begun) == [("response", "d"), ("verdict", "b"), ("verdict", "c"), ("verdict", "d")]
 
 
-@pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
-def test_the_second_signal_drops_what_is_in_flight_and_the_rest_is_kept(tmp_path: Path, second: signal.Signals):
-    with child(tmp_path) as talk:
+@pytest.mark.parametrize(
+    ("second", "flags"), [(signal.SIGINT, []), (signal.SIGTERM, []), (signal.SIGINT, ["faulty"])], ids=repr
+)
+def test_the_second_signal_drops_what_is_in_flight_and_the_rest_is_kept(
+    tmp_path: Path, second: signal.Signals, flags: list[str]
+):
+    """Also where a fault, which pulls the switch, has ended the run before."""
+    with child(tmp_path, *flags) as talk:
         talk.send(signal.SIGINT)
         talk.heard("stopping")
         talk.send(second)
@@ -136,15 +141,6 @@ def test_the_second_signal_drops_what_is_in_flight_and_the_rest_is_kept(tmp_path
     again = Riddles(cases("a", "b", "c", "d"))
     run(again, tmp_path)
     assert {key for _, key in again.begun} == {"b", "c", "d"}
-
-
-def test_the_second_signal_drops_what_is_in_flight_also_when_a_fault_has_ended_the_run_before(tmp_path: Path):
-    with child(tmp_path, "faulty") as talk:
-        talk.send(signal.SIGINT)
-        talk.heard("stopping")
-        talk.send(signal.SIGINT)
-        talk.heard("Interrupted: interrupted twice: what was in flight is dropped")
-        assert talk.ended() == 130
 
 
 @pytest.mark.parametrize("handler", [None, lambda *_: None], ids=["the usual ones", "others"])

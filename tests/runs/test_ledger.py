@@ -41,16 +41,6 @@ def open_stages(of: Ledger, *keys: str, epochs: int = 1) -> list[StageKey]:
     return [key for work in works for key in of.stages(work) if of.is_open(key)]
 
 
-def test_the_response_comes_first_then_every_judge_once_then_every_judge_again():
-    assert ledger(judge_epochs=2).stages(Work(case("a"), 1)) == [
-        RESPONSE,
-        SPHINX,
-        ORACLE,
-        SPHINX_AGAIN,
-        ORACLE_AGAIN,
-    ]
-
-
 @pytest.mark.parametrize("how", ["result", *KINDS, "halted"])
 @pytest.mark.parametrize("key", [RESPONSE, ORACLE], ids=["response", "verdict"])
 def test_what_was_tried_in_this_process_is_not_open_again_in_it(key: StageKey, how: str):

@@ -53,34 +53,11 @@ def test_a_single_worker_follows_the_order_of_the_cases_epoch_by_epoch(tmp_path:
     assert benchmark.begun == once * 2
 
 
-def test_a_finished_run_is_left_alone(tmp_path: Path):
-    run(Riddles(cases("a", "b")), tmp_path)
-    before = (tmp_path / "events.jsonl").read_bytes()
-    again = Riddles(cases("a", "b"))
-    assert run(again, tmp_path).stages == 0
-    assert again.begun == []
-    assert (tmp_path / "events.jsonl").read_bytes() == before
-
-
 def test_a_run_is_widened_by_cases_and_epochs_without_doing_anything_again(tmp_path: Path):
     run(Riddles(cases("a")), tmp_path)
     wider = Riddles(cases("a", "b"))
     assert run(wider, tmp_path, epochs=2).stages == 6  # a in epoch 2, b in both; 2 stages each
     assert Counter(key for _, key in wider.begun) == {"a": 2, "b": 4}
-
-
-def test_a_response_on_disk_is_graded_as_it_was(tmp_path: Path):
-    written(tmp_path, manifest(), cases("a"), [answered("a", words="kept")])
-    seen: list[Guess] = []
-
-    async def grade(case: Case, answer: Guess) -> Scored[Marking]:
-        seen.append(answer)
-        return marked("LOST")
-
-    benchmark = Riddles(cases("a"), grade=grade)
-    run(benchmark, tmp_path)
-    assert benchmark.begun == [("verdict", "a")]
-    assert seen == [Guess(words="kept")]
 
 
 def test_what_is_graded_is_what_is_kept_so_that_a_resumed_run_grades_the_same(tmp_path: Path):

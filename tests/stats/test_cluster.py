@@ -164,19 +164,3 @@ def test_what_nobody_else_adds_to_is_exactly_zero_without_it():
 
     Jackknife.of(np.array([[0.1, 0, 0], [0, 1 / 3, 0], [0, 0, 0.7]]), range(3), keep)
     assert [others[place] for place, others in enumerate(seen[1:])] == [0, 0, 0]
-
-
-@pytest.mark.parametrize(
-    ("parts", "value", "reason"),
-    [
-        (counted([]), None, "no items"),
-        (counted([0.5]), 0.5, "depends on one group"),
-        (counted([0.5] * 2), 0.5, "no variance between groups"),
-        (np.zeros((2, 2)), None, "undefined"),
-        # Without the first group 0 / 0.
-        (np.array([[1.0, 1.0], [0, 0]]), 1, "depends on one group"),
-    ],
-)
-def test_silence_has_a_reason(parts: NDArray[np.float64], value: float | None, reason: str):
-    silent = Jackknife.of(parts, range(len(parts)), ratio)
-    assert (silent.estimate(), silent.claim_bounds()) == (Estimate(value, reason=reason), (None, None))

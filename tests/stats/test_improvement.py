@@ -342,16 +342,3 @@ def test_lengths_by_hand():
     assert (one.count, one.before.value, one.after.value) == (2, 15, 20)
     # 40 / 30, and 20 / 20 and 20 / 10 without one: error sqrt(1/2 ((1/3)^2 + (2/3)^2)) = .527; t is 12.706.
     assert numbers(one.difference) == pytest.approx([4 / 3, 0, 4 / 3 + 12.706 * (5 / 18) ** 0.5], abs=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "times"),
-    [
-        ([], [], Estimate(None, reason="no items")),
-        ([2], [4], Estimate(2, reason="depends on one group")),
-        ([0, 5], [3, 5], Estimate(8 / 5, reason="depends on one group")),
-        ([0, 0], [3, 4], Estimate(None, reason="nothing to compare with")),
-    ],
-)
-def test_lengths_of_few_or_of_nothing_have_no_interval(before: list[float], after: list[float], times: Estimate):
-    assert length_change(before, after, range(len(before))).difference == times

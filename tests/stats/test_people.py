@@ -17,7 +17,6 @@ from dspy_proact.stats import (
     HumanReference,
     Judged,
     Panel,
-    Standing,
     Weight,
     alt_test,
     human_reference,
@@ -133,13 +132,6 @@ def test_nobody_beside_another_leaves_no_value(table: Rows):
     one = human_reference(beside(table))
     assert (one.items, one.ratings) == (0, 0)
     assert estimates(one) == [UNPAIRED] * 6
-
-
-def test_equal_gradings_leave_no_kappa():
-    one = human_reference(beside([([PASS] * 3, PASS)] * 12))
-    silent = Estimate(None, reason="all gradings equal")
-    assert [one.one_human, one.judge, one.difference, one.best_attainable] == [silent] * 4
-    assert (one.exact_one_human.value, one.exact_judge.value) == (1, 1)
 
 
 @law
@@ -261,10 +253,3 @@ def test_one_person_by_hand():
     assert (cleo.ratings, cleo.shared) == (2, 1)
     assert cleo.against_others == Estimate(0, reason="depends on one group")
     assert cleo.against_judge.value == 0
-
-
-def test_a_person_alone_with_equal_gradings_has_no_kappa():
-    others = Estimate(None, reason="no item that others rated too")
-    equal = Estimate(None, reason="all gradings equal")
-    assert standings(beside([([PASS], PASS)] * 6, people=[["ann"]] * 6)) == [Standing("ann", 6, 0, others, equal)]
-    assert standings(beside([], people=[])) == []

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from study import numbers
 from support.panels import PanelDesign, simulate_panel
@@ -58,23 +58,7 @@ def jackknifed(of: Callable[[list[int]], float], groups: list[int]) -> list[floa
     return [value, value - reach, value + reach]
 
 
-def told(gradings: Sequence[Row]) -> Judged:
-    """A judge beside one person whom nobody knows."""
-    people, judge, groups = ([row[column] for row in gradings] for column in range(3))
-    return Judged.of(Panel.of([[label] for label in people], LABELS), judge, LABELS, groups)
-
-
 # A judge.
-
-
-@law
-@given(rows)
-def test_beside_one_person_it_is_cohens_kappa(table: list[Row]):
-    people, judge, groups = ([row[column] for row in table] for column in range(3))
-    expected = kappa_estimate(people, judge, LABELS, groups)
-    one = told(table).kappa("quadratic")
-    assert one.reason == expected.reason
-    assert numbers(one) == pytest.approx(numbers(expected))
 
 
 def test_without_raters_it_is_what_two_gradings_are():

@@ -104,9 +104,9 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def differences(self, run: Any) -> Sequence[str]:
         """Judge, prompt, decoding, corpus and extent of the published models."""
-        from dspy_proact.benchmarks.proactbench.report.leaderboard import differences
+        from dspy_proact.benchmarks.proactbench.report import leaderboard
 
-        return differences(run)
+        return leaderboard.differences(run)
 
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         """Every trigger and control turn of a corpus: of a `Corpus`, or as `load_corpus` reads it."""

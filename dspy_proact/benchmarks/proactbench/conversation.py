@@ -66,11 +66,7 @@ class Conversation:
 
 
 def history_of(given: History) -> Conversation:
-    """The turns before a message.
-
-    Raises:
-        UsageError: It is in none of the forms, or ends with a message of the user.
-    """
+    """The turns before a message; raises `UsageError` for none of the forms, or where the last message is a user's."""
 
     def fault(problem: str, path: str) -> UsageError:
         return UsageError(f"history{path if path.startswith('[') else path and f'.{path}'}: {problem}")
@@ -90,11 +86,7 @@ def turns_of(texts: Sequence[str]) -> tuple[Turn, ...]:
 
 
 def parse_transcript(data: bytes, source: str) -> Conversation:
-    """A conversation, the last turn of which has no response yet.
-
-    Args:
-        data: In one of the forms of files.
-        source: Where it is from, for messages.
+    """A conversation in one of the forms of files, the last turn of which has no response yet.
 
     Raises:
         CorpusError: It is empty, not UTF-8 or not JSON, has other roles or keys, blank messages, two messages of one

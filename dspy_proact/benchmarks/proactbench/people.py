@@ -2,6 +2,7 @@
 
 from dspy_proact.benchmarks.proactbench.cases import responses_of_ratings as responses
 from dspy_proact.benchmarks.proactbench.corpus import (
+    Ratings,
     comes_with_items,
     load_ratings,
     rating_template,
@@ -20,6 +21,8 @@ from dspy_proact.benchmarks.proactbench.report import (
     study_document,
 )
 
+merged = Ratings.merged
+
 __all__ = [
     "Choices",
     "comes_with_items",
@@ -27,6 +30,7 @@ __all__ = [
     "items_of",
     "labelling_plan",
     "load_ratings",
+    "merged",
     "peoples_ratings",
     "plan_document",
     "print_plan",

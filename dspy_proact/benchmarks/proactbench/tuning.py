@@ -15,6 +15,7 @@ from dspy_proact.benchmarks.proactbench.corpus import Ratings
 from dspy_proact.benchmarks.proactbench.programs import JUDGE_INSTRUCTION, Assistant, BareChat, Judge
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Response, Rubric, Verdict, dialogue_mark
 from dspy_proact.compile.training import Proposal
+from dspy_proact.compile.tuning import PROPOSALS as DEFAULTS
 from dspy_proact.compile.tuning import GradedAnswer, GradedAnswers, Tuning, graded_answers
 from dspy_proact.compile.tuning import Verdict as Given
 from dspy_proact.errors import UsageError
@@ -63,14 +64,7 @@ PROPOSALS: Mapping[ProgramRole, Proposal] = {
             "Have it say when to hold back, and keep what it adds to one sentence.",
         ),
     ),
-    "judge": Proposal(
-        ProposeInstruction,
-        (
-            "Say what a judge should look for that it misses now.",
-            "Say what a judge should not be taken in by.",
-            "Draw the line between neighbouring grades more clearly.",
-        ),
-    ),
+    "judge": Proposal(ProposeInstruction, DEFAULTS["judge"].tips),
 }
 
 
@@ -142,7 +136,7 @@ class ProactTuning(Tuning):
 
     def notes(self, demos: int) -> Sequence[str]:
         """With what was kept from the proposer."""
-        kept, of = self.withheld.sentences, self.withheld.of
+        kept, of = self.counts()["withheld"]
         told = f"{kept} of {of} sentences of the tuning judge were withheld: they have words of the rubric alone"
         return [*super().notes(demos), *([told] if of else [])]
 

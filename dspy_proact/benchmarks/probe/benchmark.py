@@ -134,29 +134,28 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         first = [row.name for row in rows if row.scores["task"] == most]
         return f"{100 * most:.0f} % task execution: {' and '.join(first)} (arXiv 2510.19771)"
 
-    def published(self) -> "Sequence[PublishedRow]":
-        """The paper's models, agents and people."""
-        from dspy_proact.benchmarks.probe.report import published_rows
+    @property
+    def _report(self) -> Any:
+        """The module of reports, which is slow to import."""
+        from dspy_proact.benchmarks.probe import report
 
-        return published_rows()
+        return report
+
+    def published(self) -> Sequence[PublishedRow]:
+        """The paper's models, agents and people."""
+        return self._report.published_rows()
 
     def differences(self, run: Any) -> Sequence[str]:
         """The paper names no judge, so that no run is ranked."""
-        from dspy_proact.benchmarks.probe.report import differences
+        return tuple(self._report.differences(run))
 
-        return tuple(differences(run))
-
-    def leaderboard_details(self, runs: Sequence[Any]) -> "Iterable[Any]":
+    def leaderboard_details(self, runs: Sequence[Any]) -> Iterable[Any]:
         """Failure modes."""
-        from dspy_proact.benchmarks.probe.report import leaderboard_details
-
-        return leaderboard_details(runs)
+        return self._report.leaderboard_details(runs)
 
     def leaderboard_document(self, runs: Sequence[Any]) -> dict[str, Any]:
         """Failure modes."""
-        from dspy_proact.benchmarks.probe.report import leaderboard_document
-
-        return leaderboard_document(runs)
+        return self._report.leaderboard_document(runs)
 
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         """Every task of a corpus: of `Tasks`, or as `load_tasks` reads it by the settings.
@@ -166,7 +165,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         """
         from dspy_proact.benchmarks.probe.corpus import case_set_of, load_tasks
 
-        wanted = _of_probe(settings)
+        wanted = settings_of(settings)
         if isinstance(corpus, str):
             corpus = load_tasks(corpus, revision, sanitize=wanted.sanitize, seed=wanted.seed, strict=wanted.strict)
         if (corpus.sanitize, corpus.seed) != (wanted.sanitize, wanted.seed):
@@ -190,7 +189,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         from dspy_proact.calls import Price
         from dspy_proact.models import ModelSpec, open_embedder
 
-        wanted = _of_probe(settings)
+        wanted = settings_of(settings)
         if wanted.embedder is None:
             for name in ("embedder_api_base", "embedder_price"):
                 if getattr(wanted, name) is not None:
@@ -199,11 +198,10 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         if wanted.agent in _SHOWN_ALL:
             why = f"agent={wanted.agent} is shown every item and searches for none"
             raise UsageError(f"--set embedder={wanted.embedder}: {why}; leave it out, or name another agent")
-        price = wanted.embedder_price
-        given = (
-            None if price is None else Price(prompt=price / 1e6, completion=0.0, reason="given by --set embedder_price")
-        )
-        spec = ModelSpec(name=wanted.embedder, api_base=wanted.embedder_api_base, price=given)
+        price = None
+        if wanted.embedder_price is not None:
+            price = Price(prompt=wanted.embedder_price / 1e6, completion=0.0, reason="given by --set embedder_price")
+        spec = ModelSpec(name=wanted.embedder, api_base=wanted.embedder_api_base, price=price)
         return (open_embedder(spec, gate, "--set embedder"),)
 
     def settled(self, settings: Settings, companions: "Sequence[Embedder]") -> Settings:
@@ -214,11 +212,11 @@ class Probe(Benchmark[Solution, ProbeGrade]):
 
     def unasked(self, settings: Settings) -> str | None:
         """The name that stands for a baseline, which asks no model."""
-        return None if _of_probe(settings).baseline == "none" else BLIND
+        return None if settings_of(settings).baseline == "none" else BLIND
 
     def require(self, settings: Settings, models: Iterable[str], start: Start) -> None:
         """Raise a `UsageError` where a baseline is given what it does not ask."""
-        wanted = _of_probe(settings)
+        wanted = settings_of(settings)
         if wanted.baseline == "none":
             return
         named = f"--set baseline={wanted.baseline}"
@@ -234,7 +232,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         from dspy_proact.benchmarks.probe.agents import make_agent
         from dspy_proact.benchmarks.probe.baselines import Blind
 
-        wanted = _of_probe(settings)
+        wanted = settings_of(settings)
         if start.prompt is not None:
             raise UsageError("--system-prompt: an agent has questions of its own; leave it out")
         if wanted.baseline != "none":
@@ -257,7 +255,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
 
     async def answer(self, case: Case, ask: "Ask") -> Solution:
         """The agent's answer; one that is missing or malformed as a whole is an empty one, with all of its faults."""
-        view, oracle = _view(case), _of_probe(ask.settings).oracle
+        view, oracle = view_of(case), settings_of(ask.settings).oracle
         try:
             solution = await ask.program.solve(shown(oracle, view), ask.asking)
         except ContentError as error:
@@ -269,7 +267,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
     def inputs(self, view: BaseModel) -> dict[str, Any]:
         """The world, the items and the actions."""
         assert isinstance(view, ProbeView), "PROBE makes its own cases"
-        return {"world": view.task.world, "documents": list(view.task.items), "actions": list(view.task.actions)}
+        return {"world": view.world, "documents": list(view.items), "actions": list(view.actions)}
 
     def answer_of(self, prediction: Any) -> Solution:
         """What an agent predicts is a solution."""
@@ -277,7 +275,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
 
     async def grade(self, case: Case, answer: Solution, ask: "Ask") -> Scored[ProbeGrade]:
         """Ids counted, and what a judge says of the description and of the parameters, where there is any."""
-        view, settings = _view(case), _of_probe(ask.settings)
+        view, settings = view_of(case), settings_of(ask.settings)
         described, filled = is_described(answer, settings), is_filled(answer, view.gold, settings)
         identified = resolved = None
         judge = ask.program
@@ -290,12 +288,12 @@ class Probe(Benchmark[Solution, ProbeGrade]):
 
     def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall] | None:
         """The one call of `single`; none of a baseline; what else an agent asks depends on the answers."""
-        wanted = _of_probe(settings)
+        wanted = settings_of(settings)
         if wanted.baseline != "none":
             return []
         if wanted.agent != "single":
             return None
-        return [ExpectedCall(program.expected(shown(wanted.oracle, _view(case))), SOLUTION_TOKENS)]
+        return [ExpectedCall(program.expected(shown(wanted.oracle, view_of(case))), SOLUTION_TOKENS)]
 
     def grade_calls(
         self, case: Case, answer: Solution | None, judge: Any, settings: Settings
@@ -303,7 +301,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         """The first request to each judge that has something to judge."""
         from dspy_proact.benchmarks.probe.judging import description_inputs, parameters_inputs
 
-        view, wanted = _view(case), _of_probe(settings)
+        view, wanted = view_of(case), settings_of(settings)
         assumed = Solution(
             bottleneck="word " * _ASSUMED_WORDS, action=view.gold.action, parameters=view.gold.parameters
         )
@@ -322,10 +320,24 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         return ProbeTuning(self, settings)
 
     def feedback(self, case: Case, answer: Solution, scored: Scored[ProbeGrade]) -> str:
-        """How each stage did, without what is right."""
-        from dspy_proact.benchmarks.probe.tuning import feedback_of
-
-        return feedback_of(scored.detail)
+        """How each stage did, in numbers and in the words of facets; nothing of what is right."""
+        grade = scored.detail
+        search, facets = grade.search, grade.identified.facets.model_dump() if grade.identified else {}
+        wrong = [f"{name} {word}" for name, word in facets.items() if word not in {"correct", "n/a"}]
+        action = "right" if grade.action_right else "not the one that resolves it"
+        lines = [
+            f"Search: precision {search.precision:.2f}, recall {search.recall:.2f}; {len(grade.wrong)} of the items "
+            f"that it named are no evidence, {len(grade.missed)} are missing.",
+            f"Identification: {grade.identification:g}; "
+            f"{', '.join(wrong) or ('all right' if facets else 'nothing said')}.",
+            f"Resolution: {grade.task:g}; the action is {action}.",
+        ]
+        if grade.resolved:
+            faulty = {"missing": grade.resolved.missing, "wrong": grade.resolved.incorrect}
+            lines += [f"Parameters {name}: {', '.join(names)}." for name, names in faulty.items() if names]
+        if grade.faults:
+            lines.append(f"Faults of form: {', '.join(grade.faults)}.")
+        return "\n".join(lines)
 
     def graded_parts(self, scored: Scored[ProbeGrade]) -> dict[str, str]:
         """The judgment of each judge that was asked, each facet of a description, and what parameters would do."""
@@ -344,16 +356,16 @@ class Probe(Benchmark[Solution, ProbeGrade]):
 
     def particulars(self) -> "Particulars":
         """Worlds, documents, actions, and how an answer fails."""
-        from dspy_proact.benchmarks.probe.report import PARTICULARS
-
-        return PARTICULARS
+        return self._report.PARTICULARS
 
 
-def _of_probe(settings: Settings) -> ProbeSettings:
+def settings_of(settings: Settings) -> ProbeSettings:
+    """The settings as PROBE's own."""
     assert isinstance(settings, ProbeSettings), "settings are of the benchmark's own kind"
     return settings
 
 
-def _view(case: Case) -> ProbeView:
+def view_of(case: Case) -> ProbeView:
+    """The task of a case."""
     assert isinstance(case.view, ProbeView), "PROBE makes its own cases"
     return case.view

@@ -40,10 +40,6 @@ _SIDES = re.compile(r"(inputs|outputs)(?!.*(?:inputs|outputs))")
 """The last place in a zip's name that says which of the two it is."""
 _WANTED = "a folder of *_input.json and *_output.json, either of the two official zips, or a folder that holds both"
 _INSTEAD = "download its two zips and give the path of their folder"
-_ID_DIGITS = 8
-"""Hexadecimal digits of a sanitized id: short enough to copy, too many to guess."""
-_CACHED_VIEWS = 64
-"""Tasks that stay in memory: an agent looks at each, and soon after the judges."""
 
 
 @dataclass(frozen=True)
@@ -110,11 +106,6 @@ class TaskCorpus:
             problem = "changed since the corpus was read; give the same command again"
             raise CorpusError(problem, source=entry.given.source)
         return task
-
-    @property
-    def persons(self) -> tuple[str, ...]:
-        """Ids of the people, in the order of their first tasks."""
-        return tuple(dict.fromkeys(entry.person for entry in self.entries))
 
     @cached_property
     def sha256(self) -> str:
@@ -193,17 +184,16 @@ def human_grades() -> list[HumanGrade]:
 def sanitized(task: Task, seed: int = 0) -> Task:
     """The task with nothing but its content to tell what is evidence.
 
-    In the files of the official generator the prefix of an id, the order of the items and their time of creation can
-    tell it. A sanitized task has ids of one form, items cut to id, kind and content, and a seeded order; gold has the
-    new ids. The same task and seed give the same result, whatever the order of the items was. An item has another id in
-    every task, so that ids do not tell which items a person's tasks share.
+    In the official files the prefix of an id, the order of the items and their time of creation can tell it. A
+    sanitized task has ids of one form, items cut to id, kind and content, and an order that depends on task and seed
+    alone. An item has another id in every task, so that ids do not tell which items a person's tasks share.
     """
     items = sorted(task.items, key=lambda item: _digest(seed, task.key, "order", item.id))
     ids: dict[str, str] = {}
     for item in items:
         digest = _digest(seed, task.key, "id", item.id)
-        # The prefix keeps a model from copying an id of digits alone as a number.
-        while (new := f"item_{digest[:_ID_DIGITS]}") in ids.values():
+        # Eight digits are few enough to copy; the prefix keeps a model from copying digits alone as a number.
+        while (new := f"item_{digest[:8]}") in ids.values():
             digest = _digest(digest)
         ids[item.id] = new
     gold, support = task.gold, task.gold.supported_by
@@ -254,7 +244,8 @@ def case_set_of(tasks: TaskCorpus) -> CaseSet:
         ignored_fields=dict(tasks.ignored_fields),
         left_out=dict(Counter(error.problem for error in tasks.left_out)),
     )
-    read = lru_cache(maxsize=_CACHED_VIEWS)(lambda key: ProbeView.of(tasks.task(key)))
+    # An agent looks at a task, and soon after the judges.
+    read = lru_cache(maxsize=64)(lambda key: ProbeView.of(tasks.task(key)))
     return CaseSet(tuple(TaskCase(entry, read) for entry in tasks.entries), record, tasks.sha256)
 
 
@@ -272,15 +263,10 @@ def _sha256(task: Task) -> str:
 
 
 def _pairs_at(path: str) -> dict[str, tuple[Member, Member]]:
-    """Input and output of each task at a path, by key and in the order of the keys.
+    """Input and output of each task at a path (see `load_tasks`), by key and in the order of the keys.
 
-    Args:
-        path: A folder of the files, at any depth; one of the two zips, whose name differs from the other's by `inputs`
-            and `outputs`; or a folder that holds both.
-
-    Raises:
-        CorpusError: There is nothing of the kind, an archive is damaged or not to be trusted, a file has no partner, or
-            two have one name.
+    The names of the two zips differ by `inputs` and `outputs`. Raises a `CorpusError` where there is nothing of the
+    kind, an archive is damaged or not to be trusted, a file has no partner, or two have one name.
     """
     place = Path(path)
     try:

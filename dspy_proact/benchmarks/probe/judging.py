@@ -23,9 +23,7 @@ from dspy_proact.programs.asking import Asking, ask, ask_for_fields, ask_now, fi
 from dspy_proact.programs.fenced_json import FencedJSON
 from dspy_proact.types import Frozen
 
-
-def _instruction(name: str) -> str:
-    return files("dspy_proact.benchmarks.probe").joinpath(f"{name}.txt").read_text("utf-8").strip()
+_FOLDER = files("dspy_proact.benchmarks.probe")
 
 
 class Workplace(Frozen):
@@ -51,7 +49,7 @@ class Expected(Frozen):
 
 
 class JudgeIdentification(dspy.Signature):
-    __doc__ = _instruction("identification")
+    __doc__ = (_FOLDER / "identification.txt").read_text("utf-8").strip()
 
     workplace: Workplace = dspy.InputField(desc="whose documents they are")
     expected: Expected = dspy.InputField(desc="what is really the matter; a facet that is null does not apply")
@@ -69,7 +67,7 @@ class JudgeIdentification(dspy.Signature):
 
 
 class JudgeParameters(dspy.Signature):
-    __doc__ = _instruction("parameters")
+    __doc__ = (_FOLDER / "parameters.txt").read_text("utf-8").strip()
 
     workplace: Colleagues = dspy.InputField(desc="who acts, and with whom they work")
     bottleneck: Expected = dspy.InputField(desc="what is to be resolved")

@@ -1,8 +1,7 @@
 """The two official files of a task: `..._input.json` holds what is given, `..._output.json` what is right.
 
-Field names are the files'. What the files hold besides (the plan of the evidence, the ids of the other items, who
-generated what) is listed here so that it is not counted as unknown, and dropped unread. `facets` and `supported_by` are
-ours: the official files have neither.
+Field names are the files', but `facets` and `supported_by` are ours. Known fields that are dropped unread are listed,
+so that they are not counted as unknown.
 """
 
 import json
@@ -126,17 +125,15 @@ def read_task(key: str, given: JsonFile, right: JsonFile, ignored: Counter[str])
 def _require_known(task: Task, criteria: str, right: JsonFile) -> None:
     """Raise a `CorpusError` where gold names an item, an action or a parameter that does not exist."""
     gold, ids, actions = task.gold, {item.id for item in task.items}, {action.id for action in task.actions}
-    for index, id_ in enumerate(gold.evidence):
-        if id_ not in ids:
-            raise right.error(f"{shown(id_)} is none of the input's {len(ids)} items", f"true_positive_ids[{index}]")
-    if gold.action not in actions:
-        problem = f"{shown(gold.action)} is none of the input's {len(actions)} actions"
-        raise right.error(problem, f"{criteria}.correct_action")
-    for name, item in (gold.supported_by or {}).items():
-        if name not in gold.parameters:
-            raise right.error(f"{shown(name)} is none of the parameters", f"{criteria}.supported_by")
-        if item not in ids:
-            raise right.error(f"{shown(item)} is none of the input's {len(ids)} items", f"{criteria}.supported_by")
+    items, supported = f"the input's {len(ids)} items", (gold.supported_by or {}).items()
+    named = [(f"true_positive_ids[{index}]", id_, ids, items) for index, id_ in enumerate(gold.evidence)]
+    named.append((f"{criteria}.correct_action", gold.action, actions, f"the input's {len(actions)} actions"))
+    for name, item in supported:
+        named.append((f"{criteria}.supported_by", name, {*gold.parameters}, "the parameters"))
+        named.append((f"{criteria}.supported_by", item, ids, items))
+    for field, id_, known, those in named:
+        if id_ not in known:
+            raise right.error(f"{shown(id_)} is none of {those}", field)
 
 
 def _repeated(path: str, ids: list[str], field: str = ".id") -> Iterator[tuple[str, str]]:
@@ -315,25 +312,25 @@ class _Output(RawPart):
     checklist: _Checklist
     true_positive_ids: Annotated[list[Id], Field(min_length=1)]
 
-    @property
-    def _execution(self) -> list[int]:
-        return [at for at, step in enumerate(self.checklist.required_steps) if step.step_type == _EXECUTION]
-
-    @property
-    def criteria_path(self) -> str:
-        return f"{_STEP}[{self._execution[0]}].success_criteria"
-
     def misfits(self) -> Iterator[tuple[str, str]]:
         yield from _repeated("true_positive_ids", self.true_positive_ids, field="")
-        if len(self._execution) != 1:
-            yield _STEP, f"one step of type {_EXECUTION!r} is expected, not {len(self._execution)}"
-            return
-        if self.criteria.correct_action is None:
+        kinds = [step.step_type for step in self.checklist.required_steps]
+        if (count := kinds.count(_EXECUTION)) != 1:
+            yield _STEP, f"one step of type {_EXECUTION!r} is expected, not {count}"
+        elif self.criteria.correct_action is None:
             yield f"{self.criteria_path}.correct_action", "the field is missing"
 
     @property
+    def _execution(self) -> int:
+        return [step.step_type for step in self.checklist.required_steps].index(_EXECUTION)
+
+    @property
+    def criteria_path(self) -> str:
+        return f"{_STEP}[{self._execution}].success_criteria"
+
+    @property
     def criteria(self) -> _Criteria:
-        return self.checklist.required_steps[self._execution[0]].success_criteria
+        return self.checklist.required_steps[self._execution].success_criteria
 
     def gold(self) -> Gold:
         criteria = self.criteria

@@ -77,18 +77,6 @@ _ADDRESSED = ("sender", "to", "cc", "timestamp", "start_time", "end_time", "loca
 
 
 @dataclass(frozen=True)
-class RecallBin:
-    """Verdicts on answers that found about as much of the evidence."""
-
-    recall: str
-    verdicts: int
-    correct: int
-    """Those whose judgment is CORRECT."""
-    identified: int
-    """Those whose judgment is CORRECT or PARTIALLY_CORRECT, which the paper counts."""
-
-
-@dataclass(frozen=True)
 class Failures:
     """How often each mode shows."""
 
@@ -100,8 +88,9 @@ class Failures:
     """Those of them whose action is right."""
     modes: Mapping[str, int] = field(hash=False)
     """Failures that show each mode."""
-    by_recall: tuple[RecallBin, ...]
-    """Whether finding more goes with identifying more; of all verdicts, where the paper has failures only."""
+    by_recall: tuple[Mapping[str, Any], ...]
+    """By the recall of the search, the verdicts, those CORRECT, and those CORRECT or PARTIALLY_CORRECT (`identified`,
+    which the paper counts). Of all verdicts, where the paper has failures only."""
 
     def of(self, mode: str) -> int:
         """The failures among which the paper counts a mode."""
@@ -118,16 +107,22 @@ class Failures:
         failed = self.descriptions if mode in OF_DESCRIPTIONS else self.resolutions
         return self.modes[mode] / failed if failed else None
 
+    def document(self) -> dict[str, Any]:
+        """As JSON, with both shares of each mode."""
+        shares = {mode: self.share(mode) for mode in MODES}
+        return document(self) | {"shares": shares, "shares_of_all": {mode: self.share_of_all(mode) for mode in MODES}}
+
 
 def failures(summary: Summary) -> Failures:
     """The failures of a run, over all of its verdicts."""
-    grades = _grades(summary)
+    grades = [ProbeGrade.model_validate(verdict.detail) for verdict in summary.verdicts]
     shown = [modes_of(grade) for grade in grades]
-    count, bins = Counter(mode for modes in shown for mode in modes), list[RecallBin]()
+    count, bins = Counter(mode for modes in shown for mode in modes), list[Mapping[str, Any]]()
     for name, within in _BINS.items():
         inside = [grade.identified for grade in grades if grade.oracle != "bottleneck" and within(grade.search.recall)]
         said = Counter(identified.judgment for identified in inside if identified)
-        bins.append(RecallBin(name, len(inside), said["CORRECT"], said["CORRECT"] + said["PARTIALLY_CORRECT"]))
+        correct, partly = said["CORRECT"], said["PARTIALLY_CORRECT"]
+        bins.append({"recall": name, "verdicts": len(inside), "correct": correct, "identified": correct + partly})
     of_resolutions = [grade for grade, modes in zip(grades, shown, strict=True) if {*modes} - {*OF_DESCRIPTIONS}]
     return Failures(
         descriptions=sum(any(mode in OF_DESCRIPTIONS for mode in modes) for modes in shown),
@@ -136,20 +131,6 @@ def failures(summary: Summary) -> Failures:
         modes={mode: count[mode] for mode in MODES},
         by_recall=tuple(bins),
     )
-
-
-def failures_document(summary: Summary) -> dict[str, Any]:
-    """The failures of a run, with the share of each mode as the paper counts it, and among all failures."""
-    counts = failures(summary)
-    return {
-        **document(counts),
-        "shares": {mode: counts.share(mode) for mode in MODES},
-        "shares_of_all": {mode: counts.share_of_all(mode) for mode in MODES},
-    }
-
-
-def _grades(summary: Summary) -> list[ProbeGrade]:
-    return [ProbeGrade.model_validate(verdict.detail) for verdict in summary.verdicts]
 
 
 def readable_scores(summary: Summary) -> dict[str, dict[str, float | int | None]]:
@@ -164,10 +145,6 @@ def readable_scores(summary: Summary) -> dict[str, dict[str, float | int | None]
             "sd": stdev(values) if len(values) > 1 else None,
         }
     return found
-
-
-def _report_document(summary: Summary) -> dict[str, Any]:
-    return {"failures": failures_document(summary), "readable": readable_scores(summary)}
 
 
 def _report_details(summary: Summary) -> Iterator[Table | str]:
@@ -188,7 +165,7 @@ def _report_details(summary: Summary) -> Iterator[Table | str]:
         for mode, title in MODES.items()
     )
     yield table(("failure mode", "n", "as published, %", "of all, %"), shown)
-    bins = ([each.recall, str(each.verdicts), str(each.correct), str(each.identified)] for each in counts.by_recall)
+    bins = ([str(value) for value in each.values()] for each in counts.by_recall)
     yield table(("recall of evidence", "verdicts", "correct", "or partially"), bins)
     yield (
         "as published: root cause, person and deadline of the descriptions that fail, wrong action of the resolutions "
@@ -199,36 +176,28 @@ def _report_details(summary: Summary) -> Iterator[Table | str]:
 
 def modes_of(grade: ProbeGrade) -> tuple[str, ...]:
     """Every mode that an answer shows."""
-    return (*_description_modes(grade), *_resolution_modes(grade))
-
-
-def _description_modes(grade: ProbeGrade) -> tuple[str, ...]:
-    if grade.oracle == "bottleneck":
-        return ()
-    if grade.identified is None:
-        return ("nothing",)
-    if grade.identified.judgment == "CORRECT":
-        return ()
-    facets = grade.identified.facets
-    shows = {
-        "root_cause": facets.why_root_cause == "incorrect",
-        "person": "incorrect" in {facets.who_blocked, facets.who_blocker},
-        "deadline": facets.when_deadline in {"incorrect", "missing"},
-    }
-    return tuple(mode for mode in shows if shows[mode]) or ("general",)
-
-
-def _resolution_modes(grade: ProbeGrade) -> tuple[str, ...]:
-    judgment, verdict = grade.identified.judgment if grade.identified else "INCORRECT", grade.resolved
-    described = grade.oracle == "bottleneck" or judgment != "INCORRECT"
+    given, said, verdict = grade.oracle == "bottleneck", grade.identified, grade.resolved
+    modes: list[str] = []
+    if not given and said is None:
+        modes = ["nothing"]
+    elif not given and said and said.judgment != "CORRECT":
+        facets = said.facets
+        shows = {
+            "root_cause": facets.why_root_cause == "incorrect",
+            "person": "incorrect" in {facets.who_blocked, facets.who_blocker},
+            "deadline": facets.when_deadline in {"incorrect", "missing"},
+        }
+        modes = [mode for mode in shows if shows[mode]] or ["general"]
+    described = given or (said is not None and said.judgment != "INCORRECT")
     if not described or grade.task == 1:
-        return ()
+        return tuple(modes)
     if not grade.action_right:
-        return ("wrong_action",)
-    if verdict is None:
-        return ("parameters_missing",)
-    missing = ("parameters_missing",) if verdict.missing else ()
-    return (*missing, "parameters_wrong") if verdict.incorrect or not missing else missing
+        return (*modes, "wrong_action")
+    if verdict is None or verdict.missing:
+        modes.append("parameters_missing")
+    if verdict and (verdict.incorrect or not verdict.missing):
+        modes.append("parameters_wrong")
+    return tuple(modes)
 
 
 # The leaderboard
@@ -249,11 +218,8 @@ def published_rows() -> tuple[PublishedRow, ...]:
         cases = int(row["entries"]) if row["entries"] else None
         rows.append(PublishedRow(row["name"], scores, kind=row["kind"], cases=cases, notes=notes))
 
-    def place(row: PublishedRow) -> tuple[int, float]:
-        kind = ("model", "agent", "person").index(row.kind)
-        return kind, 0.0 if row.kind == "person" else -(row.scores["task"] or 0.0)
-
-    return tuple(sorted(rows, key=place))
+    rows.sort(key=lambda row: 0.0 if row.kind == "person" else -(row.scores["task"] or 0.0))
+    return tuple(sorted(rows, key=lambda row: ("model", "agent", "person").index(row.kind)))
 
 
 def published_failures() -> Mapping[str, Mapping[str, float]]:
@@ -290,7 +256,7 @@ def differences(summary: Summary) -> Iterator[str]:
 def leaderboard_document(runs: Sequence[Summary]) -> dict[str, Any]:
     """The published failure modes, and those of runs, by path, with the share of each mode."""
     published = [{"model": model, **shares} for model, shares in published_failures().items()]
-    return {"published_failures": published, "failures": {run.path: failures_document(run) for run in runs}}
+    return {"published_failures": published, "failures": {run.path: failures(run).document() for run in runs}}
 
 
 def leaderboard_details(runs: Sequence[Summary]) -> Iterator[Table | str]:
@@ -346,11 +312,8 @@ def _sections(view: View) -> Iterator[Section]:
 def _item(item: Mapping[str, Any], right: bool) -> tuple[str, str]:
     """Id and kind of an item, and its lines."""
     title, text = _CONTENT[item["kind"]]
-    addressed: dict[str, str | list[str]] = {name: item[name] for name in _ADDRESSED if item.get(name)}
-    lines = [
-        f"{name.replace('_', ' ')}: {value if isinstance(value, str) else ', '.join(value)}"
-        for name, value in addressed.items()
-    ]
+    given = {name.replace("_", " "): item[name] for name in _ADDRESSED if item.get(name)}
+    lines = [f"{name}: {value if isinstance(value, str) else ', '.join(value)}" for name, value in given.items()]
     named = f"{item['id']} ({item['kind']}{', evidence' if right else ''})"
     return named, "\n".join([item[title], *lines, item[text]])
 
@@ -363,12 +326,9 @@ def _answer(kept: str) -> str:
     """What an agent describes, does and names, a paragraph each."""
     solution = json.loads(kept)
     parameters = [f"{name}: {_text(value)}" for name, value in solution["parameters"].items()]
-    parts = (
-        solution["bottleneck"] or "(no bottleneck)",
-        "\n".join([solution["action"] or "(no action)", *parameters]),
-        f"evidence: {', '.join(solution['evidence']) or '(none)'}",
-    )
-    return "\n\n".join(parts)
+    done = "\n".join([solution["action"] or "(no action)", *parameters])
+    evidence = f"evidence: {', '.join(solution['evidence']) or '(none)'}"
+    return "\n\n".join((solution["bottleneck"] or "(no bottleneck)", done, evidence))
 
 
 def _grounds(verdict: GivenVerdict) -> Grounds:
@@ -422,7 +382,7 @@ PARTICULARS = Particulars(
         "is another than their facets make. unknown ids, malformed: per task; fewer is better.",
     ),
     breakdowns=("person",),
-    document=_report_document,
+    document=lambda summary: {"failures": failures(summary).document(), "readable": readable_scores(summary)},
     details=_report_details,
     alike=_alike,
     case_columns=(

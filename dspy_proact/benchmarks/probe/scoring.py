@@ -126,15 +126,7 @@ def graded(
     identified: IdentificationVerdict | None,
     resolved: ParametersVerdict | None,
 ) -> ProbeGrade:
-    """Grade an answer.
-
-    Args:
-        view: The task.
-        solution: The answer; what is missing in it earns 0.
-        settings: Of the run.
-        identified: A judge's verdict, where something is described.
-        resolved: A judge's verdict, where parameters are given.
-    """
+    """Grade an answer, with the verdicts of the judges that were asked; what is missing in it earns 0."""
     gold, known = view.gold, {item.id for item in view.items}
     search, identification = search_scores(gold.evidence, solution.evidence), 0.0
     if settings.oracle == "bottleneck":
@@ -173,10 +165,8 @@ def label_of(grade: ProbeGrade) -> str:
 
 def parts_of(grade: ProbeGrade, solution: Solution) -> Mapping[str, float]:
     """The numbers that measures are made of; those that begin with `read_` only for answers that could be read."""
-    stages = {"f1": grade.search.f1, "identification": grade.identification, "task": grade.task}
-    scores = stages | {"overall": grade.overall}
-    unread = set(grade.faults) >= set(PARTS)
-    judged = grade.identified
+    scores = {"f1": grade.search.f1, **{name: getattr(grade, name) for name in ("identification", "task", "overall")}}
+    unread, judged = set(grade.faults) >= set(PARTS), grade.identified
     return {
         "precision": grade.search.precision,
         "recall": grade.search.recall,
@@ -193,10 +183,7 @@ def parts_of(grade: ProbeGrade, solution: Solution) -> Mapping[str, float]:
 
 
 def search_scores(gold: Iterable[str], named: Iterable[str]) -> SearchGrade:
-    """Precision, recall and F1 of ids as sets; an id of no item counts as wrong.
-
-    Nothing named: precision 0. No right item: everything 0. Precision and recall 0: F1 0.
-    """
+    """Precision, recall and F1 of ids as sets; an id of no item is wrong, and what would divide by 0 is 0."""
     right, said = set(gold), set(named)
     hits = len(right & said)
     precision, recall = hits / len(said) if said else 0.0, hits / len(right) if right else 0.0
@@ -207,12 +194,8 @@ def search_scores(gold: Iterable[str], named: Iterable[str]) -> SearchGrade:
 def identification_score(facets: Mapping[str, str], inapplicable: Collection[str] | None = None) -> float:
     """The paper's two tiers: an essential facet that is not right 0; all eight right 1; else 0.5.
 
-    A facet is right that is `correct`, or `n/a` where it may be; one that is not there is missing.
-
-    Args:
-        facets: By name `correct`, `incorrect`, `missing` or `n/a`.
-        inapplicable: Facets that gold has none of: only these may be `n/a`. None for the published rule, by which
-            every further facet may and no essential one.
+    A facet is right that is `correct`, or `n/a` where it may be: where it is among `inapplicable`, the facets that gold
+    has none of. By the published rule (None) every further facet may be `n/a` and no essential one.
     """
     may_not_apply = FURTHER if inapplicable is None else inapplicable
     right = {name for name, word in facets.items() if word == "correct" or (word == "n/a" and name in may_not_apply)}

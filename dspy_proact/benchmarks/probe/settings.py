@@ -13,18 +13,12 @@ OracleName = Literal["none", "evidence", "bottleneck"]
 BaselineName = Literal["none", "first", "longest", "kind", "id", "urgent", "bm25", "everything"]
 _NUMBERED = ("first", "longest", "urgent", "bm25")
 """Baselines that name a number of items."""
-_OF_TRIALS: tuple[str, ...] = ("trials", "threshold")
-_OF_EMBEDDER: tuple[str, ...] = ("embedder_api_base", "embedder_price")
-_OF_TOOLS: tuple[str, ...] = ("turns", "observation", "hits", "rows", *_OF_TRIALS, "embedder", *_OF_EMBEDDER)
-_UNUSED: Mapping[AgentName, tuple[str, ...]] = {
-    "single": _OF_TOOLS,
-    "stages": _OF_TOOLS,
-    "react": _OF_TRIALS,
-    "reflexion": (),
-    "rewoo": _OF_TRIALS,
-}
+_OF_TRIALS = ("trials", "threshold")
+_OF_EMBEDDER = ("embedder_api_base", "embedder_price")
+_OF_TOOLS = ("turns", "observation", "hits", "rows", *_OF_TRIALS, "embedder", *_OF_EMBEDDER)
+_UNUSED = {"single": _OF_TOOLS, "stages": _OF_TOOLS, "react": _OF_TRIALS, "reflexion": (), "rewoo": _OF_TRIALS}
 """Settings that have no effect with an agent."""
-_BESIDE_EVIDENCE: tuple[str, ...] = (*_OF_TOOLS, "calls", "agent", "upstream_rule", "oracle")
+_BESIDE_EVIDENCE = (*_OF_TOOLS, "calls", "agent", "upstream_rule", "oracle")
 """Settings that have no effect with a baseline, which names evidence alone."""
 
 

@@ -1,18 +1,13 @@
 """What the embedded model answers in PROBE: rules, so that a machine without a key has an agent and judges.
 
-The agent. Without more it takes the items that are loudest and speak of something open. An instruction that speaks of
-waiting, or a worked example whose evidence waits more than its other items, makes it take items in which something
-waits that is not on the person's list; one that asks to cross-check, those of the best that have most names in common,
-and what shares these; one that asks for few items halves their number. The bottleneck is a sentence of each item taken,
-the action the one whose words are nearest to them, a parameter the first date, person or title among them, by its name.
-With tools it searches by the person's list, or for what waits, reads what it found, and finishes; as its own judge it
-asks for one further trial.
+The agent takes the loudest items that speak of something open. An instruction or a worked example about waiting makes
+it prefer items in which something waits that is not on the person's list; `cross-check` the pair that has most names in
+common; `take few` half as many. The bottleneck is a sentence of each item, the action the one nearest in words, a
+parameter the first date, person or title. With tools it searches, reads what it found, and finishes.
 
-The judges. A facet is correct where enough of the words that carry its meaning stand in the description, incorrect
-where some do, missing where none does, and `n/a` where it is null; without facets the whole bottleneck stands for each
-of the essential ones, and the further ones do not apply. How many are enough an instruction moves that asks to be
-strict or lenient. Parameters are matched one by one: letter by letter, as days and hours, as sets of values, or by
-their words.
+The judges count words: a facet is correct where enough of its words stand in the description (more where the
+instruction asks to be strict, fewer where lenient), incorrect where some do, missing where none does, and `n/a` where
+it is null. Parameters are compared as texts, dates, sets of values, or by their words.
 """
 
 import json
@@ -196,7 +191,14 @@ def _cares(world: Mapping[str, Any]) -> list[str]:
 
 def _items(shown: Mapping[str, str]) -> list[_Item]:
     """What was shown whole, and what tools returned; of an item that came twice the longer."""
-    items = [_of_document(item) for item in value_of(shown.get("documents"), []) if isinstance(item, dict)]
+    items: list[_Item] = []
+    for raw in value_of(shown.get("documents"), []):
+        if isinstance(raw, dict):
+            people = [raw.get("sender") or "", *raw.get("to", []), *raw.get("attendees", [])]
+            title, text = raw.get("subject") or raw.get("title"), raw.get("body") or raw.get("description")
+            listed = ", ".join(filter(None, map(str, people)))
+            texts = [str(part or "") for part in (raw.get("id"), title, listed, text or raw.get("content"))]
+            items.append(_Item(*texts))
     for step in value_of(shown.get("steps"), []):
         # As `Record.shown` writes them.
         parts = _RECORD.split(str(step.get("observation", "")))
@@ -206,15 +208,6 @@ def _items(shown: Mapping[str, str]) -> list[_Item]:
             items.append(_Item(id_, named.get("title", ""), named.get("people", ""), text))
     kept = {item.id: item for item in sorted(items, key=lambda item: len(item.text))}
     return [kept[id_] for id_ in dict.fromkeys(item.id for item in items)]
-
-
-def _of_document(item: Mapping[str, Any]) -> _Item:
-    def first(*names: str) -> str:
-        return next((str(item[name]) for name in names if item.get(name)), "")
-
-    people = [item.get("sender") or "", *item.get("to", []), *item.get("attendees", [])]
-    listed = ", ".join(filter(None, map(str, people)))
-    return _Item(first("id"), first("subject", "title"), listed, first("body", "description", "content"))
 
 
 # The judges
@@ -236,20 +229,19 @@ def _of_description(shown: Mapping[str, str], enough: float) -> dict[str, Any]:
     said = content_words(unfenced(shown.get("description", "")))
     whole: dict[str, Any] = dict.fromkeys(ESSENTIAL, expected.get("description"))
     facets = expected.get("facets") if isinstance(expected.get("facets"), dict) else whole
-    words = {name: _facet_word(facets.get(name), said, enough) for name in (*ESSENTIAL, *FURTHER)}
+    words: dict[str, str] = {}
+    for name in (*ESSENTIAL, *FURTHER):
+        if not isinstance(facet := facets.get(name), str):
+            words[name] = "n/a"
+            continue
+        meant = content_words(facet)
+        share = len(meant & said) / len(meant) if meant else 0.0
+        words[name] = "correct" if share >= enough else "incorrect" if share else "missing"
     wrong = [name for name, word in words.items() if word not in {"correct", "n/a"}]
     identified = not set(wrong) & set(ESSENTIAL)
     judgment = "INCORRECT" if not identified else "PARTIALLY_CORRECT" if wrong else "CORRECT"
     reasoning = f"Not there or otherwise: {', '.join(wrong)}." if wrong else "Every facet is there."
     return {"reasoning": reasoning, **words, "judgment": judgment}
-
-
-def _facet_word(facet: Any, said: Any, enough: float) -> str:
-    if not isinstance(facet, str):
-        return "n/a"
-    words = content_words(facet)
-    share = len(words & said) / len(words) if words else 0.0
-    return "correct" if share >= enough else "incorrect" if share else "missing"
 
 
 def _of_parameters(shown: Mapping[str, str], enough: float) -> dict[str, Any]:

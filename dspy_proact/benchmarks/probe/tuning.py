@@ -6,25 +6,20 @@ from typing import Any, ClassVar
 
 import dspy
 
-from dspy_proact.benchmarks.probe.benchmark import SOLUTION_TOKENS
+from dspy_proact.benchmarks.probe.benchmark import SOLUTION_TOKENS, settings_of, view_of
 from dspy_proact.benchmarks.probe.judging import description_inputs, identified, parameters_inputs, resolved
 from dspy_proact.benchmarks.probe.scoring import ProbeGrade, graded, is_described, is_filled, label_of
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution
+from dspy_proact.benchmarks.probe.task import PARTS, Solution
 from dspy_proact.compile.training import Proposal
 from dspy_proact.compile.tuning import GradedAnswer, GradedAnswers, ProposeJudge, ProposeProgram, Tuning, Verdict
 from dspy_proact.errors import UsageError
 from dspy_proact.programs.artefact import ProgramRole
 from dspy_proact.runs import Case, ExpectedCall, Scored
 
-TUNED = ("single", "stages")
-"""Agents whose calls are known beforehand."""
 _FIXED: Mapping[str, Any] = {
-    "oracle": "none",
-    "baseline": "none",
-    "embedder": None,
-    "embedder_api_base": None,
-    "embedder_price": None,
+    **dict.fromkeys(("oracle", "baseline"), "none"),
+    **dict.fromkeys(("embedder", "embedder_api_base", "embedder_price")),
 }
 
 
@@ -75,16 +70,15 @@ class ProbeTuning(Tuning):
 
     def require(self, role: ProgramRole) -> None:
         """Raise a `UsageError` where what is set cannot be tuned, or has no effect."""
-        settings = self.settings
-        assert isinstance(settings, ProbeSettings), "settings are of the benchmark's own kind"
+        settings = settings_of(self.settings)
         if role == "judge":
             if name := min(settings.model_fields_set, default=None):
                 why = "the answers that people graded are shown to judges alike, whatever is set"
                 raise UsageError(f"--set {name}: optimize judge reads no setting of probe; {why}. Leave it out")
             return
-        if settings.agent not in TUNED:
+        if settings.agent not in ("single", "stages"):
             why = "what it asks depends on answers"
-            raise UsageError(f"--set agent={settings.agent}: {why}; tune {' or '.join(TUNED)}")
+            raise UsageError(f"--set agent={settings.agent}: {why}; tune single or stages")
         for name, usual in _FIXED.items():
             if (value := getattr(settings, name)) != usual:
                 raise UsageError(f"--set {name}={value}: cannot be tuned; leave it out")
@@ -95,11 +89,11 @@ class ProbeTuning(Tuning):
 
     def calls(self, program: Any, case: Case) -> Sequence[ExpectedCall]:
         """The first question; each further one is counted as long."""
-        return [ExpectedCall(program.expected(_view(case).task), SOLUTION_TOKENS)]
+        return [ExpectedCall(program.expected(view_of(case).task), SOLUTION_TOKENS)]
 
     def shortfall(self, case: Case, answer: Solution, told: str) -> str:
         """What it answered, and how that did."""
-        items = _view(case).task.items
+        items = view_of(case).task.items
         titles = {item.id: getattr(item, "subject", None) or getattr(item, "title", "") for item in items}
         named = ", ".join(titles.get(id_, "an item that there is not") for id_ in answer.evidence)
         return (
@@ -112,7 +106,7 @@ class ProbeTuning(Tuning):
         people, items = super().graded(source), list[GradedAnswer]()
         settings = ProbeSettings()
         for item in people.items:
-            answer, gold = item.answer, _view(item.case).gold
+            answer, gold = item.answer, view_of(item.case).gold
             assert isinstance(answer, Solution), "people grade the benchmark's own answers"
             said = {part: grades for part, grades in item.grades.items() if part != "parameters"}
             done = {part: grades for part, grades in item.grades.items() if part == "parameters"}
@@ -128,48 +122,22 @@ class ProbeTuning(Tuning):
     def judge_inputs(self, case: Case, answer: Any) -> dict[str, Any]:
         """Of the judge of descriptions where there is one, else of that of parameters."""
         if answer.bottleneck:
-            return description_inputs(_view(case), answer.bottleneck)
-        return parameters_inputs(_view(case), answer.parameters)
+            return description_inputs(view_of(case), answer.bottleneck)
+        return parameters_inputs(view_of(case), answer.parameters)
 
     def verdict(self, case: Case, answer: Solution, prediction: dspy.Prediction) -> Scored[ProbeGrade]:
         """The grade with one of the verdicts in it."""
-        settings = self.settings
-        assert isinstance(settings, ProbeSettings), "settings are of the benchmark's own kind"
         said = (identified(prediction), None) if answer.bottleneck else (None, resolved(prediction))
-        grade = graded(_view(case), answer, settings, *said)
+        grade = graded(view_of(case), answer, settings_of(self.settings), *said)
         return Scored(grade.overall, label_of(grade), grade)
 
     def judge_shortfall(self, item: GradedAnswer, verdict: Verdict, told: str) -> str:
         """The answer, what was expected, and where judge and people differ."""
         inputs = self.judge_inputs(item.case, item.answer)
-        shown = (
-            inputs["description"] if "description" in inputs else f"{inputs['given']}, expected {inputs['expected']}"
-        )
+        shown = inputs.get("description") or f"{inputs['given']}, expected {inputs['expected']}"
         return f"Answer: {shown}\n{told}\nThe judge's reasons: {verdict.prediction.reasoning}"
 
     def notes(self, demos: int) -> Sequence[str]:
         """None of worked examples."""
         del demos
         return ["people are the sample's authors, who are language-model agents"]
-
-
-def feedback_of(grade: ProbeGrade) -> str:
-    """How each stage did, in numbers and in the words of facets; nothing of what is right."""
-    search, facets = grade.search, grade.identified.facets.model_dump() if grade.identified else {}
-    wrong = [f"{name} {word}" for name, word in facets.items() if word not in {"correct", "n/a"}]
-    action = "right" if grade.action_right else "not the one that resolves it"
-    lines = [
-        f"Search: precision {search.precision:.2f}, recall {search.recall:.2f}; {len(grade.wrong)} of the items that "
-        f"it named are no evidence, {len(grade.missed)} are missing.",
-        f"Identification: {grade.identification:g}; {', '.join(wrong) or ('all right' if facets else 'nothing said')}.",
-        f"Resolution: {grade.task:g}; the action is {action}.",
-    ]
-    if grade.resolved:
-        faulty = {"missing": grade.resolved.missing, "wrong": grade.resolved.incorrect}
-        lines += [f"Parameters {name}: {', '.join(names)}." for name, names in faulty.items() if names]
-    return "\n".join([*lines, *([f"Faults of form: {', '.join(grade.faults)}."] if grade.faults else [])])
-
-
-def _view(case: Case) -> ProbeView:
-    assert isinstance(case.view, ProbeView), "PROBE makes its own cases"
-    return case.view

@@ -87,7 +87,7 @@ def judge(
     judging = [*typed.model("--judge", EMBEDDED), *typed.calls(), "--judge-program"]
     if labels.run is not None:
         return compile_shown(compiling, recipe, output, ["rejudge", *named, labels.run, *judging])
-    corpus = labels.ratings if labels.ratings == declared.published_corpus else "sample"
+    corpus = declared.published_corpus if labels.ratings == (declared.published_corpus,) else "sample"
     note = "" if tuned.name == EMBEDDED else "Name a model of your own in place of the stand-in."
     use = ["eval", *named, "--model", EMBEDDED, "--corpus", corpus, *judging]
     return compile_shown(compiling, recipe, output, use, note)

@@ -58,7 +58,8 @@ RATINGS = "sample|NAME|PATH"
 class Labels:
     """People's ratings, and what they are of: a study's own items, those of a run, or those of a file."""
 
-    ratings: str
+    ratings: tuple[str, ...]
+    """One study, or several files of ratings of the same items."""
     run: Path | None
     items: Path | None
 
@@ -72,7 +73,8 @@ class Labels:
     def load(self, study: Any) -> Any:
         """The ratings, joined with what they are of, as the `own_study` of a benchmark reads them."""
         items = study.items_of(self.summary) if self.summary else None
-        return study.load_ratings(self.ratings, items, items_path=self.items, cache=_cache())
+        read = [study.load_ratings(each, items, items_path=self.items, cache=_cache()) for each in self.ratings]
+        return study.merged(read) if len(read) > 1 else read[0]
 
     def rated(self, declared: "Benchmark[Any, Any]") -> "Benchmark[Any, Any]":
         """A benchmark without a study of its own, with the grades of a sheet of --run where one is named.
@@ -87,14 +89,21 @@ class Labels:
         if self.run is not None:
             return rated_benchmark(self.ratings, declared, RunFolder(self.run))
         if first_typed(("--ratings",)):
-            raise UsageError(f"--ratings {self.ratings}: name the run that the sheet is of with --run")
+            raise UsageError(f"--ratings {self.ratings[0]}: name the run that the sheet is of with --run")
         return declared
 
 
 def label_options(default: str, named: str, text: str) -> Bundle:
     """The options of ratings, which come as one `Labels`; `named` is what may be named, `text` the help."""
     options = (
-        click.Option(["--ratings"], default=default, show_default=True, metavar=named, help=text),
+        click.Option(
+            ["--ratings"],
+            multiple=True,
+            default=[default],
+            show_default=default,
+            metavar=named,
+            help=f"{text} Repeat it for files of several raters.",
+        ),
         path_option("--run", "Run whose responses a file of ratings is of."),
         path_option("--items", "File of the items that a file of ratings is of; --help-all has its form."),
     )

@@ -169,18 +169,15 @@ def test_cases_hold_what_grouping_and_export_read_and_views_do_not(here: Path):
 
 
 def test_the_observer_is_told_of_every_event(here: Path):
-    class Count(Observer):
-        def __init__(self) -> None:
-            self.events: list[Event] = []
+    events: list[Event] = []
 
+    class Listing(Observer):
         def ended(self, event: Event, last: bool) -> None:
-            self.events.append(event)
+            events.append(event)
             assert last is (event.key.stage == "verdict")
 
-    observer = Count()
-    finished = Evaluation(corpus(here)).run(observer=observer)
-    assert tuple(observer.events) == tuple(RunFolder(finished.path).events())
-    assert len(observer.events) == finished.stages
+    finished = Evaluation(corpus(here)).run(observer=Listing())
+    assert events == list(RunFolder(finished.path).events())
 
 
 @pytest.mark.parametrize(

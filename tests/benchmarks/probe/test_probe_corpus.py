@@ -3,6 +3,7 @@
 import json
 import tracemalloc
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,10 @@ def test_a_task_is_read_from_its_two_files(tmp_path: Path):
     # What is known and hidden is neither kept nor counted.
     assert not [word for word in (CANARY, "solves_bottleneck") if word in task.model_dump_json()]
     assert corpus.ignored_fields == {}
+    # The model that wrote a task is kept for breakdowns and shown to nobody.
+    (case,) = case_set_of(corpus).cases
+    assert case.meta["generator"] == "writer-1"
+    assert "writer-1" not in case.view.model_dump_json()
 
 
 def test_tasks_come_in_the_order_of_their_keys_without_fields_that_the_format_does_not_know(tmp_path: Path):
@@ -65,7 +70,7 @@ def test_tasks_come_in_the_order_of_their_keys_without_fields_that_the_format_do
     corpus = load_tasks(in_folder(tmp_path, contents))
     one, other = corpus
     assert [one.key, other.key] == [entry.key for entry in corpus.entries] == ["a", "b"]
-    assert (len(corpus), corpus.persons, corpus.task("b").key) == (2, ("p-0",), "b")
+    assert (len(corpus), one.person, corpus.task("b").key) == (2, "p-0", "b")
     # What lies in two tasks of a person is evidence in neither: it has another id in each.
     assert not {item.id for item in one.items} & {item.id for item in other.items}
     assert corpus.ignored_fields == {"data_points.payload.author": 2, "difficulty_word": 1}
@@ -79,10 +84,8 @@ def test_folder_zips_and_one_zip_give_the_same_tasks(tmp_path: Path):
     folder, zips, deep = (tmp_path / name for name in ("folder", "zips", "deep"))
     zips.mkdir()
     nested = {f"{name[-11:-5]}/{name}": text for name, text in contents.items()}
-    with zipfile.ZipFile(tmp_path / "both.zip", "w") as archive:
-        for name, text in (contents | {"__MACOSX/._a_input.json": b"\0\5\x16\7"}).items():
-            archive.writestr(name, text)
-    places = [in_folder(folder, contents), in_zips(zips, contents), in_folder(deep, nested), tmp_path / "both.zip"]
+    both = zipped(tmp_path / "both.zip", contents | {"__MACOSX/._a_input.json": b"\0\5\x16\7"})
+    places = [in_folder(folder, contents), in_zips(zips, contents), in_folder(deep, nested), both]
     places += [zips / f"sept_1000_{side}s_2025.zip" for side in ("input", "output")]
     assert len({load_tasks(str(place)).sha256 for place in places}) == 1
 
@@ -184,16 +187,10 @@ BAD_INPUTS = [
         "its 'type' is 'memo', none of 'email', 'event', 'document'",
     ),
     (
-        given(data_points=[{**email(), "payload": without(email()["payload"], "body")}]),
-        "data_points[0].payload.body",
-        "the field is missing",
-    ),
-    (
         given(data_points=[event(attendees="Ada")]),
         "data_points[0].payload.attendees",
         "input should be a valid list, not 'Ada'",
     ),
-    (given(data_points=[]), "data_points", "the list should not be empty"),
 ]
 BAD_OUTPUTS = [
     (
@@ -219,11 +216,6 @@ BAD_OUTPUTS = [
         "'email_7' is none of the input's 3 items",
     ),
     (executed(supported_by={"whom": "email_1"}), f"{CRITERIA}.supported_by", "'whom' is none of the parameters"),
-    (
-        right(bottleneck={"description": "It waits.", "facets": {"who_blocked": "Ada"}}),
-        "bottleneck.facets.who_blocker",
-        "the field is missing",
-    ),
     ([], None, "an object is expected, not a list"),
 ]
 BAD = [*((side, *bad) for side, table in (("input", BAD_INPUTS), ("output", BAD_OUTPUTS)) for bad in table)]
@@ -269,19 +261,6 @@ def test_a_task_that_cannot_be_graded_is_left_out_and_counted_or_refuses_a_stric
         Probe().read(folder, ProbeSettings(strict=True))
 
 
-def test_gold_parameters_that_the_action_does_not_require_are_gold_all_the_same(tmp_path: Path):
-    outputs = executed(correct_parameters={"part": "seal", "whom": "Bo"})
-    (task,) = load_tasks(in_folder(tmp_path, files(outputs=outputs)))
-    assert task.gold.parameters == {"part": "seal", "whom": "Bo"}
-
-
-def test_the_model_that_wrote_a_task_is_kept_for_breakdowns_and_shown_to_nobody(tmp_path: Path):
-    tasks = load_tasks(in_folder(tmp_path, files()))
-    (case,) = case_set_of(tasks).cases
-    assert case.meta["generator"] == "writer-1"
-    assert "writer-1" not in case.view.model_dump_json()
-
-
 DAMAGED = {
     b'{"world_model": ': "not JSON: Expecting value, at column 17",
     b'{"a": "\xff"}': "not UTF-8: invalid start byte, at byte 8; save the file as UTF-8",
@@ -322,16 +301,15 @@ def test_a_place_without_tasks_is_refused(tmp_path: Path):
     assert "cannot be read: File name too long" in str(refusal("a" * 5000))
 
 
-def zipped(folder: Path, extra: dict[str, str | bytes] | None = None) -> Path:
-    path = folder / "tasks.zip"
+def zipped(path: Path, contents: Mapping[str, str | bytes]) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in {**files(), **(extra or {})}.items():
+        for name, text in contents.items():
             archive.writestr(name, text)
     return path
 
 
 def test_a_damaged_zip_is_refused(tmp_path: Path):
-    path = zipped(tmp_path)
+    path = zipped(tmp_path / "tasks.zip", files())
     whole = path.read_bytes()
     for size in (10, 500, -1):
         path.write_bytes(whole[:size])
@@ -343,13 +321,13 @@ def test_a_damaged_zip_is_refused(tmp_path: Path):
     assert "is encrypted; unpack it and give the folder" in str(refusal(path))
 
 
+LEADING_OUT = ("../a_input.json", "/etc/a_input.json", "x/../../a_input.json", "C:\\a_input.json")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("../a_input.json", b"", "leads out of the archive; do not trust it"),
-        ("/etc/a_input.json", b"", "leads out of the archive; do not trust it"),
-        ("x/../../a_input.json", b"", "leads out of the archive; do not trust it"),
-        ("C:\\a_input.json", b"", "leads out of the archive; do not trust it"),
+        *((name, b"", "leads out of the archive; do not trust it") for name in LEADING_OUT),
         ("b.json", b" " * (20 << 20), "'b.json' has 20,971,520 bytes; a file of a task has at most 16,777,216"),
         ("b.json", b"", "3 members; at most 2 are read"),
         ("b.json", b" " * (15 << 20), "bytes when unpacked; at most 10,000,000 are read"),
@@ -362,12 +340,12 @@ def test_an_archive_that_is_not_to_be_trusted_is_refused_before_it_is_unpacked(
         monkeypatch.setattr(probe_corpus, "MOST_MEMBERS", 2)
     if "when unpacked" in problem:
         monkeypatch.setattr(probe_corpus, "MOST_BYTES", 10_000_000)
-    assert problem in str(refusal(zipped(tmp_path, {name: content})))
+    assert problem in str(refusal(zipped(tmp_path / "tasks.zip", files() | {name: content})))
     assert [each.name for each in tmp_path.iterdir()] == ["tasks.zip"]
 
 
 def test_a_bomb_that_lies_about_its_size_is_not_unpacked(tmp_path: Path):
-    path = zipped(tmp_path, {"b_input.json": b" " * (15 << 20)})
+    path = zipped(tmp_path / "tasks.zip", files() | {"b_input.json": b" " * (15 << 20)})
     path.write_bytes(path.read_bytes().replace((15 << 20).to_bytes(4, "little"), (1000).to_bytes(4, "little")))
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("b_output.json", json.dumps(right()))

@@ -94,9 +94,8 @@ def test_task_is_the_worth_of_the_judgment_on_the_right_action(taken, word, scor
 
 
 def test_overall_is_the_papers_weighted_mean():
-    stages = {"f1": 0.65, "identification": 0.42, "task": 0.40}
-    assert overall_score(stages) == pytest.approx(0.49016)  # .2171 + .13986 + .1332
-    assert overall_score(dict.fromkeys(stages, 1)) == 1
+    # .334 x .65 + .333 x .42 + .333 x .4 = .2171 + .13986 + .1332
+    assert overall_score({"f1": 0.65, "identification": 0.42, "task": 0.40}) == pytest.approx(0.49016)
 
 
 def test_a_grade_says_what_was_missed_and_what_was_made_up():

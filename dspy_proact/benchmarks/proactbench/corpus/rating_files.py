@@ -13,6 +13,7 @@ from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Annotated
+from unicodedata import normalize
 
 from pydantic import ConfigDict, Field
 
@@ -247,7 +248,7 @@ def _read_sheet(data: bytes, source: str, items: Sequence[RatedItem]) -> tuple[l
         if item and row.response and row.response.strip() and _folded(row.response) != _folded(item.response or ""):
             problem = "not the response of this item, so the rating is of another; give the run that was rated"
             raise line.error(f"{problem}, or take the column out", "response")
-        keys = {"item": item.key if item else row.item, "annotator": row.annotator.strip()}
+        keys = {"item": item.key if item else row.item, "annotator": normalize("NFC", row.annotator.strip())}
         given.append(GivenRating.of(line, row.model_copy(update=keys)))
     return given, ungraded
 

@@ -229,6 +229,35 @@ class Ratings:
             draws=frozenset(each.draw for each in given if each.draw),
         )
 
+    @classmethod
+    def merged(cls, parts: Sequence["Ratings"]) -> "Ratings":
+        """The ratings of several files of the same items, such as a copy of a sheet from each rater.
+
+        Raises:
+            CorpusError: The items differ, or an annotator rates an item in two of the files.
+        """
+        first, where = parts[0], dict[tuple[str, str], str]()
+        for part in parts:
+            if part.items != first.items:
+                raise CorpusError(f"its items are not those of {first.name}; name files of one sheet", source=part.name)
+            for rating in part.ratings:
+                of = where.setdefault((rating.annotator, rating.item), part.name)
+                if of != part.name:
+                    twice = f"{shown(rating.annotator)} rated {shown(rating.item)} in {of} already"
+                    raise CorpusError(f"{twice}; keep one of the two, or give each rater a name", source=part.name)
+        files = {f"{part.name}: {name}": sha256 for part in parts for name, sha256 in part.source.files.items()}
+        ignored = sum((Counter(part.ignored_fields) for part in parts), Counter[str]())
+        return cls(
+            name=" + ".join(part.name for part in parts),
+            items=first.items,
+            ratings=tuple(rating for part in parts for rating in part.ratings),
+            source=first.source.model_copy(update={"files": files}),
+            ungraded=sum(part.ungraded for part in parts),
+            assumed=sum(part.assumed for part in parts),
+            ignored_fields=dict(sorted(ignored.items())),
+            draws=frozenset[Draw]().union(*(part.draws for part in parts)),
+        )
+
     @cached_property
     def by_item(self) -> Mapping[str, tuple[Rating, ...]]:
         """The ratings of every item, by key in item order; none for an item without a rating."""

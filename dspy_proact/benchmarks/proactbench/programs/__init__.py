@@ -3,9 +3,8 @@
 from dspy_proact.benchmarks.proactbench.programs.adapters import BareChat
 from dspy_proact.benchmarks.proactbench.programs.assistant import ASSISTANT, Assistant, Reply
 from dspy_proact.benchmarks.proactbench.programs.judge import INSTRUCTION as JUDGE_INSTRUCTION
-from dspy_proact.benchmarks.proactbench.programs.judge import JUDGE, GradeResponse, Judge, QuoteEvidence
+from dspy_proact.benchmarks.proactbench.programs.judge import JUDGE, GradeResponse, Judge, OfficialJudge, QuoteEvidence
 from dspy_proact.benchmarks.proactbench.programs.offers import DetectOffers, OfferDetector
-from dspy_proact.benchmarks.proactbench.programs.official import OfficialJudge
 
 __all__ = [
     "ASSISTANT",

@@ -10,10 +10,10 @@
     Turn 1, assistant:
         Good luck.
 
-Each line of a text stands behind four blanks, empty ones apart, and no line of ours does. So nothing that a text holds
-can end it or pass for a line of ours, whatever it is; a table or a list keeps its form. A field's description is its
-heading. The system message is the instruction alone, and the shape of the answer is said once: by a schema where the
-model takes one, by a last line where it does not, or where its answer could not be used.
+Each line of a text that is not empty has four blanks before it, and no line of ours has. So no text can end early or
+pass for a line of ours, and a table or a list keeps its form. A field's description is its heading. The system message
+is the instruction alone. The shape of the answer is said once: by a schema where the model takes one, else by a last
+line, or where its answer could not be used.
 """
 
 import hashlib
@@ -52,14 +52,11 @@ _STAND_INS: dict[str, Any] = {
 
 
 def fingerprint(*calls: tuple[dspy.Predict, dspy.Adapter], beside: Iterable[str] = ()) -> str:
-    """Hash what a program says to its model: any change of wording, fields, demos or adapter changes it.
+    """Hash what a program says to its model: sha256 of the messages that it sends for stand-in inputs.
 
     Args:
         calls: Predictors, each with its adapter.
         beside: What they send only with other inputs.
-
-    Returns:
-        sha256, in hexadecimal, of the messages that the predictors send for stand-in inputs.
     """
     messages = [*(rendered(predictor, adapter, _STAND_INS) for predictor, adapter in calls), *beside]
     return hashlib.sha256(json.dumps(messages, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
@@ -153,23 +150,20 @@ def indented(text: str) -> str:
 @lru_cache(maxsize=64)
 def _shape_line(signature: type[dspy.Signature]) -> str:
     """The line that says how to answer."""
-    fields = cast("Mapping[str, FieldInfo]", signature.output_fields)
-    return f"Answer with one JSON object: {_object(fields)}"
+    return f"Answer with one JSON object: {_shape(cast('Mapping[str, FieldInfo]', signature.output_fields))}"
 
 
-def _object(fields: Mapping[str, FieldInfo]) -> str:
-    return "{" + ", ".join(f'"{name}": {_shape(field.annotation)}' for name, field in fields.items()) + "}"
-
-
-def _shape(annotation: Any) -> str:
-    """A type as the line writes it."""
-    if get_origin(annotation) is Literal:
-        return " | ".join(json.dumps(value) for value in get_args(annotation))
-    if get_origin(annotation) is list:
-        return f"[{_shape(get_args(annotation)[0])}]"
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return _object(annotation.model_fields)
-    return _SHAPES[annotation]
+def _shape(form: Any) -> str:
+    """A type, or the fields of an object, as the line writes it."""
+    if isinstance(form, Mapping):
+        return "{" + ", ".join(f'"{name}": {_shape(field.annotation)}' for name, field in form.items()) + "}"
+    if get_origin(form) is Literal:
+        return " | ".join(json.dumps(value) for value in get_args(form))
+    if get_origin(form) is list:
+        return f"[{_shape(get_args(form)[0])}]"
+    if isinstance(form, type) and issubclass(form, BaseModel):
+        return _shape(form.model_fields)
+    return _SHAPES[form]
 
 
 def _sections(signature: type[dspy.Signature], inputs: Mapping[str, Any], rules: Mapping[Phase, str]) -> Iterator[str]:

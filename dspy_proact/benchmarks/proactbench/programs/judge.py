@@ -3,23 +3,30 @@
 Names, order and types of the fields, and the descriptions of inputs, which are their headings, are prompt text and a
 file format: they are part of a compiled program's hash, and a test freezes them. The instruction stands in `judge.txt`.
 What holds in one phase alone, in `judge_emergent.txt` and its like, stands with the rubric.
+
+The words of the official evaluator's judge, for comparison with published numbers, are not here: system message, user
+message and answer schema come from the user's own installation of the official package. Only the reading is ours.
 """
 
+import hashlib
+import importlib
+import json
 from collections.abc import Mapping
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, cast
 
 import dspy
+from pydantic import BaseModel
 
 from dspy_proact.benchmarks.proactbench import embedded
 from dspy_proact.benchmarks.proactbench.programs.adapters import IndentedText, fingerprint
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rubric, Turn, Verdict
-from dspy_proact.errors import StageError
+from dspy_proact.errors import StageError, UsageError
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.models import Role
 from dspy_proact.programs.asking import Asking, ask, ask_for_fields, ask_now, rendered, run_now
-from dspy_proact.programs.fenced_json import FencedJSON
+from dspy_proact.programs.fenced_json import FencedJSON, only_object
 from dspy_proact.programs.program_table import program_html, program_line
 
 JUDGE = Role("judge", "--judge", "verdict", embedded.judge)
@@ -155,3 +162,100 @@ def _located(said: dspy.Prediction, response: str) -> Verdict:
 
 def _found(evidence: list[str], response: str) -> bool:
     return any(quote.counts for quote in locate_quotes(evidence, response))
+
+
+_INSTALL = "pip install 'proactbench @ git+https://github.com/boson-ai/ProactBench'"
+_RESULT = "evaluation_result"
+_FIELDS = {"reasoning": "rationale", "evidence": "evidence", "grade": "score"}
+"""Our names of what stands in the official answer."""
+
+
+class OfficialJudge(Judge):
+    """Grades a response in the words of the official package.
+
+    Raises:
+        UsageError: The official package is not installed, or is not as it was when this was written.
+    """
+
+    name = "official"
+    _rules: ClassVar[Mapping[Phase, str]] = {}
+
+    def __init__(self) -> None:
+        super().__init__(ask_quote_again=False)
+        self._prompt = OfficialPrompt()
+
+    @property
+    def instruction(self) -> str:
+        """The official system message."""
+        return self._prompt.system_message
+
+    def fingerprint(self) -> str:
+        """Hash of what it says to its model, and of the answer schema, which models read too."""
+        schema = json.dumps(self._prompt.schema.model_json_schema())
+        return hashlib.sha256(f"{super().fingerprint()}\n{schema}".encode()).hexdigest()
+
+    def _wording(self, note: str = "") -> FencedJSON:
+        return self._prompt
+
+
+class OfficialPrompt(FencedJSON):
+    """The adapter under a question in official words; it takes no demos and no note."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.system_message = _official("prompts.runtime", "JUDGE_SYSTEM_TEMPLATE")
+        self._worded = _official("prompts.runtime", "build_judge_eval_message")
+        self._point, self.schema = _official("types", "TriggerPoint"), _official("types", "JudgeOutput")
+        if not isinstance(self.system_message, str):
+            raise _changed("its system message is no text")
+        if not (isinstance(self.schema, type) and issubclass(self.schema, BaseModel)):
+            raise _changed("its answer schema is no pydantic model")
+
+    def format(self, signature: type[dspy.Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]) -> list[Any]:
+        """The official system and user message."""
+        rubric: Rubric = inputs["rubric"]
+        criteria = {"type": str(rubric.phase), **rubric.model_dump(exclude={"phase"})}
+        history: list[dict[str, str]] = []
+        for turn in inputs["conversation"]:
+            answer = inputs["response"] if turn.assistant is None else turn.assistant
+            history += [{"role": "user", "content": turn.user}, {"role": "assistant", "content": answer}]
+        try:
+            point = self._point(turn=len(inputs["conversation"]), evaluation_rubric=criteria)
+            message = self._worded(point, history)
+        except Exception as error:  # of another package, whatever it is
+            raise _changed(f"its judge message cannot be built ({type(error).__name__})") from error
+        if not isinstance(message, str):
+            raise _changed("its judge message is no text")
+        return [{"role": "system", "content": self.system_message}, {"role": "user", "content": message}]
+
+    def answer(self, completion: str, names: set[str]) -> dict[str, Any]:
+        """What the official answer says, under our names; raises `ValueError` when it is not evaluated."""
+        result = only_object(completion, {_RESULT})[_RESULT]
+        result = json.loads(result) if isinstance(result, str) else result
+        if not isinstance(result, dict) or result.get("status") != "EVALUATED":
+            raise ValueError("the response was not evaluated")
+        if missing := sorted(theirs for ours, theirs in _FIELDS.items() if ours in names and theirs not in result):
+            raise ValueError(f"the field {missing[0]!r} is missing")
+        return {ours: result[theirs] for ours, theirs in _FIELDS.items()}
+
+    def _prepare_response_format(self, lm: Any, lm_kwargs: dict[str, Any], signature: Any) -> None:
+        super()._prepare_response_format(lm, lm_kwargs, signature)
+        if isinstance(lm_kwargs.get("response_format"), type):
+            lm_kwargs["response_format"] = self.schema
+
+
+def _official(module: str, name: str) -> Any:
+    """A part of the official package."""
+    try:
+        return getattr(importlib.import_module(f"proactbench.{module}"), name)
+    except ModuleNotFoundError as error:
+        if error.name == "proactbench":
+            wanted = "--judge-prompt official takes its words from the official package, which is not installed"
+            raise UsageError(f"{wanted}: {_INSTALL}") from None
+        raise _changed(f"it needs {error.name!r}, or has moved it") from error
+    except Exception as error:  # of another package, whatever it is
+        raise _changed(str(error)) from error
+
+
+def _changed(what: str) -> UsageError:
+    return UsageError(f"--judge-prompt official: the installed official package is not the one known here: {what}")

@@ -91,21 +91,6 @@ def test_two_views_at_once_do_not_mix(server):
     assert asyncio.run(awaited(model, run())) == [f"to {number}" for number in range(8)]
 
 
-# Names and order of the fields are a file format: a change here breaks compiled programs.
-FROZEN = [
-    ("history", "input", list[Turn]),
-    ("user_message", "input", str),
-    ("response", "output", str),
-]
-
-
-def test_the_signature_is_frozen():
-    fields = Reply.fields.items()
-    assert [(name, field.json_schema_extra["__dspy_field_type"], field.annotation) for name, field in fields] == FROZEN
-    assert [field.json_schema_extra["desc"] for _, field in fields] == ["${history}", "${user_message}", "${response}"]
-    assert Reply.instructions == ""
-
-
 # The bare chat
 
 HISTORY = list(VIEW.history)

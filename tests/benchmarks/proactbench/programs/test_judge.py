@@ -3,19 +3,26 @@
 import asyncio
 import json
 from importlib.resources import files
-from typing import Literal
 
 import dspy
 import pytest
 from asking import ROUTES, WAYS, answers_once, awaited, heard, opened, predicted
 from server import Answer, error, verdict
 
-from dspy_proact.benchmarks.proactbench.programs import JUDGE, GradeResponse, Judge, OfferDetector, QuoteEvidence
+from dspy_proact.benchmarks.proactbench.programs import (
+    JUDGE,
+    DetectOffers,
+    GradeResponse,
+    Judge,
+    OfferDetector,
+    QuoteEvidence,
+)
 from dspy_proact.benchmarks.proactbench.programs.judge import RULES
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rubric, Turn
 from dspy_proact.errors import ContentError, ProviderError, SetupFault
 from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.programs import Direct
+from dspy_proact.programs.artefact import signature_hash
 from dspy_proact.types import Quote
 
 RESPONSE = "Label the boxes today.\nThen call Ann."
@@ -195,33 +202,22 @@ def test_awaited_or_not_judge_and_detector_ask_and_say_the_same_and_stay_as_they
 
 # Names, order, types and descriptions are prompt text and a file format: a change here breaks compiled programs
 # and makes scores incomparable.
-GRADE_RESPONSE = [
-    ("conversation", "input", list[Turn], "Conversation"),
-    ("rubric", "input", Rubric, "Rubric"),
-    ("response", "input", str, "Response to grade"),
-    ("reasoning", "output", str, "${reasoning}"),
-    ("evidence", "output", list[str], "${evidence}"),
-    ("grade", "output", Literal["PASS", "PARTIAL", "FAIL"], "${grade}"),
-]
-QUOTE_EVIDENCE = [
-    ("rubric", "input", Rubric, "Rubric"),
-    ("response", "input", str, "Response that was graded"),
-    ("grade", "input", Literal["PASS", "PARTIAL", "FAIL"], "Grade"),
-    ("reasoning", "input", str, "Reason"),
-    ("evidence", "output", list[str], "${evidence}"),
+FROZEN = [
+    (GradeResponse, "4af625bbccbd603cec323a88743ebd9fe61fbee03549970d740d45dfc7d78286"),
+    (QuoteEvidence, "2498d36a17a5dd85ffd0add72df0dbd871cf04b3868e5e3aa819aad32128efd8"),
+    (DetectOffers, "518733aea5c1912755e0d78d599f1fb31225c363427c2a7bf6aaaa7e6239dee4"),
 ]
 
 
-@pytest.mark.parametrize(("signature", "frozen"), [(GradeResponse, GRADE_RESPONSE), (QuoteEvidence, QUOTE_EVIDENCE)])
+@pytest.mark.parametrize(("signature", "frozen"), FROZEN)
 def test_the_signatures_are_frozen(signature, frozen):
-    assert [
-        (name, field.json_schema_extra["__dspy_field_type"], field.annotation, field.json_schema_extra["desc"])
-        for name, field in signature.fields.items()
-    ] == frozen
-    assert list(Turn.model_fields) == ["user", "assistant"]
-    assert list(Rubric.model_fields) == ["phase", "pass_criteria", "partial_criteria", "fail_criteria"]
-    text = files("dspy_proact.benchmarks.proactbench.programs").joinpath("judge.txt").read_text("utf-8")
-    assert GradeResponse.instructions == text.strip()
+    assert signature_hash(signature) == frozen
+
+
+@pytest.mark.parametrize(("signature", "name"), [(GradeResponse, "judge.txt"), (DetectOffers, "offers.txt")])
+def test_the_instructions_stand_in_files(signature, name):
+    text = files("dspy_proact.benchmarks.proactbench.programs").joinpath(name).read_text("utf-8")
+    assert signature.instructions == text.strip()
 
 
 def test_the_fingerprint_changes_with_instruction_demos_the_second_question_and_rules(monkeypatch):

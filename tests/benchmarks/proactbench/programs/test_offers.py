@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-from importlib.resources import files
 from typing import Any
 
 import dspy
@@ -190,39 +189,6 @@ def test_a_quote_that_does_not_stand_is_one_short_indented_line_of_the_second_qu
     assert shown.startswith("    zebra")
     assert len(shown.splitlines()) == 1
     assert len(shown) < 5_000
-
-
-# Names, order, types and descriptions are prompt text: a change here makes rates incomparable.
-DETECT_OFFERS = [
-    ("conversation", "input", list[Turn], "Conversation"),
-    ("response", "input", str, "Response to look at"),
-    ("reasoning", "output", str, "${reasoning}"),
-    ("offers", "output", list[DetectedOffer], "${offers}"),
-]
-
-
-def test_the_signature_is_frozen():
-    fields: dict[str, Any] = DetectOffers.fields
-    assert [
-        (name, field.json_schema_extra["__dspy_field_type"], field.annotation, field.json_schema_extra["desc"])
-        for name, field in fields.items()
-    ] == DETECT_OFFERS
-    named = DetectedOffer.model_json_schema()
-    kinds = [(name, field["title"], field["type"]) for name, field in named.pop("properties").items()]
-    assert kinds == [
-        ("quote", "Quote", "string"),
-        ("grounded", "Grounded", "boolean"),
-        ("asked_for", "Asked For", "boolean"),
-    ]
-    assert named == {
-        "additionalProperties": False,
-        "description": "One offer.",
-        "required": ["quote", "grounded", "asked_for"],
-        "title": "DetectedOffer",
-        "type": "object",
-    }
-    text = files("dspy_proact.benchmarks.proactbench.programs").joinpath("offers.txt").read_text("utf-8")
-    assert DetectOffers.instructions == text.strip()
 
 
 def test_the_fingerprint_changes_with_the_wording(monkeypatch):
