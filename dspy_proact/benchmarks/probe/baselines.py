@@ -23,12 +23,7 @@ _PREFIXES = {"email": "email", "event": "calendar", "document": "document"}
 
 
 class Blind:
-    """An agent that is a rule.
-
-    Args:
-        rule: By its name.
-        take: How many items it names, if it names a number of them.
-    """
+    """An agent that is a rule; `take` is how many items it names, if the rule leaves that open."""
 
     def __init__(self, rule: BaselineName, take: int):
         self.name, self._take = rule, take

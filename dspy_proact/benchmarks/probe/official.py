@@ -1,8 +1,7 @@
 """The two official files of a task: `..._input.json` holds what is given, `..._output.json` what is right.
 
-Field names are the files'. What the files hold besides (the plan of the evidence, the ids of the other items, who
-generated what) is listed here so that it is not counted as unknown, and dropped unread. `facets` and `supported_by` are
-ours: the official files have neither.
+Field names are the files', but `facets` and `supported_by` are ours. Known fields that are dropped unread are listed,
+so that they are not counted as unknown.
 """
 
 import json

@@ -17,8 +17,6 @@ from dspy_proact.errors import UsageError
 from dspy_proact.programs.artefact import ProgramRole
 from dspy_proact.runs import Case, ExpectedCall, Scored
 
-TUNED = ("single", "stages")
-"""Agents whose calls are known beforehand."""
 _FIXED: Mapping[str, Any] = {
     **dict.fromkeys(("oracle", "baseline"), "none"),
     **dict.fromkeys(("embedder", "embedder_api_base", "embedder_price")),
@@ -78,9 +76,9 @@ class ProbeTuning(Tuning):
                 why = "the answers that people graded are shown to judges alike, whatever is set"
                 raise UsageError(f"--set {name}: optimize judge reads no setting of probe; {why}. Leave it out")
             return
-        if settings.agent not in TUNED:
+        if settings.agent not in ("single", "stages"):
             why = "what it asks depends on answers"
-            raise UsageError(f"--set agent={settings.agent}: {why}; tune {' or '.join(TUNED)}")
+            raise UsageError(f"--set agent={settings.agent}: {why}; tune single or stages")
         for name, usual in _FIXED.items():
             if (value := getattr(settings, name)) != usual:
                 raise UsageError(f"--set {name}={value}: cannot be tuned; leave it out")

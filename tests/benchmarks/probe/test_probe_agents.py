@@ -75,7 +75,7 @@ def test_every_instruction_decides_the_fingerprint(name):
         predictor.signature = before
 
 
-@AGENT
+@pytest.mark.parametrize("name", ["single", "rewoo"])
 @pytest.mark.parametrize(
     ("model", "backend"), [("openai/gpt-4o", "auto"), ("openai/gpt-4o", "litellm"), ("hosted_vllm/any", "litellm")]
 )

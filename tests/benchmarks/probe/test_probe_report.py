@@ -131,10 +131,6 @@ def test_modes_are_counted_among_the_failures_of_their_kind(tmp_path):
         ("between", 0, 0, 0),
         ("from .75", 3, 2, 2),
     ]
-    half = GOOD.model_copy(update={"parameters": PARAMETERS | {"due": "2026-01-01"}})
-    found = failures(summary_of(tmp_path / "half", half))
-    assert (found.resolutions, found.share("parameters_wrong"), found.share("parameters_missing")) == (4, 1, 0)
-    assert found.share("person") is None  # no description fails
 
 
 def test_modes_of_parameters_are_shares_of_the_failures_with_the_right_action(tmp_path):
