@@ -144,6 +144,36 @@ def disagreements(tables: NDArray[np.float64], metric: AlphaMetric) -> tuple[NDA
 
 
 @dataclass(frozen=True)
+class Strata:
+    """The strata in which labels differ, and what each weighs in an average.
+
+    A stratum whose labels are all one grade is not among them: there nobody can agree beyond chance, kappa being 0
+    for a judge that varies and 0 / 0 for one that does not. This is a matter of the labels alone, so that every
+    judge is averaged over the same strata with the same weights.
+    """
+
+    member: NDArray[np.float64]
+    """1 where an item is in a stratum, else 0: shape (n, P)."""
+    weights: NDArray[np.float64]
+    """Each stratum's share of the labels in them: shape (P,), sums to 1."""
+
+    @classmethod
+    def of(cls, soft: NDArray[np.float64], strata: Sequence[Hashable], order: Sequence[Hashable]) -> "Strata":
+        """Sort items with soft labels, of shape (n, 3), into their strata, each of which `order` names once."""
+        member = tally([[stratum] for stratum in strata], order)
+        differ = np.count_nonzero(member.T @ soft, axis=1) > 1
+        labels = member[:, differ].sum(axis=0)
+        return cls(member[:, differ], labels / max(1.0, labels.sum()))
+
+    def averages(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Mean of the strata's quadratic kappas by their weights, shape (B, P, 3, 3) to (B,); nan without strata."""
+        if not len(self.weights):
+            return np.full(len(tables), np.nan)
+        means = kappas(tables, "quadratic") @ self.weights
+        return np.where(np.abs(means) < ROUNDING, 0.0, means)
+
+
+@dataclass(frozen=True)
 class Judged:
     """A judge's labels beside people's, item by item.
 

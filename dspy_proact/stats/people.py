@@ -22,7 +22,17 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.agreement import BOTH, EQUAL, UNPAIRED, Judged, Weight, coincidences, kappa_of_items, kappas
+from dspy_proact.stats.agreement import (
+    BOTH,
+    EQUAL,
+    UNPAIRED,
+    Judged,
+    Strata,
+    Weight,
+    coincidences,
+    kappa_of_items,
+    kappas,
+)
 from dspy_proact.stats.cluster import SHARE_ITEMS, share_of_items
 from dspy_proact.stats.estimate import ROUNDING, Estimate, Figure, t_quantile
 from dspy_proact.stats.jackknife import Jackknife, gain, rater_variance, ratio
@@ -77,12 +87,17 @@ class HumanReference:
     """Share of exactly equal grades of the judge and one person, in [0, 1]."""
 
 
-def human_reference(judged: Judged, weight: Weight = "quadratic") -> HumanReference:
+def human_reference(
+    judged: Judged, weight: Weight = "quadratic", strata: Sequence[Hashable] | None = None
+) -> HumanReference:
     """Compare the judge with people by leave-one-out references.
 
     Intervals of kappas are jackknives that leave out one group at a time; shares of equal grades are clustered means.
     No item with two ratings: no value. The best attainable kappa is only known for quadratic weights and three labels,
     and where people agree beyond chance.
+
+    With the stratum of each item kappas are quadratic and within strata, averaged as in `Strata`: pooled, a judge that
+    only knows how strict each stratum is, and reads nothing, would seem to agree.
     """
     shared = judged.panel.counts.sum(axis=1) >= 2
     keys = [key for key, paired in zip(judged.groups, shared, strict=True) if paired]
@@ -90,21 +105,34 @@ def human_reference(judged: Judged, weight: Weight = "quadratic") -> HumanRefere
         nothing = Estimate(None, reason=UNPAIRED)
         return HumanReference(0, 0, None, nothing, nothing, nothing, None, None, nothing, nothing, nothing)
     panel, grades = judged.panel.where(shared), judged.grades[shared]
+    parted = None
+    if strata is not None:
+        of_items_ = [stratum for stratum, paired in zip(strata, shared, strict=True) if paired]
+        parted = Strata.of(shares(panel.counts), of_items_, list(dict.fromkeys(of_items_)))
 
     def of_items(counts: NDArray[np.float64], at: NDArray[np.intp]) -> NDArray[np.float64]:
         """The human table and the judge's of each item, reference by row: shape (m, 2, k, k); 0 without two ratings."""
         ratings = counts.sum(axis=1)[:, None, None]
         human = coincidences(counts) / np.maximum(ratings, 1)
         against = counts[:, :, None] * grades[at][:, None, :] / np.maximum(ratings, 1) * (ratings >= 2)
-        return np.stack([human, against], axis=1)
+        both = np.stack([human, against], axis=1)
+        return both if parted is None else parted.member[at][:, None, :, None, None] * both[:, :, None]
 
     tables, changes = panel.parts(of_items)
-    of_table, jackknife = partial(kappas, weight=weight), partial(Jackknife.of, undefined=EQUAL, changes=changes)
+    of_table = partial(kappas, weight=weight) if parted is None else parted.averages
+    jackknife = partial(Jackknife.of, undefined=EQUAL, changes=changes)
     one_human, against_judge = (
         jackknife(tables, keys, lambda sums, which=which: of_table(sums[:, which])).estimate() for which in (0, 1)
     )
 
+    best = Estimate(None, reason="known by stratum")
+    if parted is None:
+        best = _best_attainable(one_human, weight, panel.counts)
+
     def exact(which: int) -> Estimate:
+        if parted is not None:
+            return Estimate(None, reason="a share of items is the same pooled")
+
         def diagonal(sums: NDArray[np.float64]) -> NDArray[np.float64]:
             of_side = sums[:, which]
             return ratio(np.stack([np.trace(of_side, axis1=-2, axis2=-1), of_side.sum(axis=(-1, -2))], axis=-1))
@@ -126,7 +154,7 @@ def human_reference(judged: Judged, weight: Weight = "quadratic") -> HumanRefere
         difference=difference,
         low98=low98,
         high98=high98,
-        best_attainable=_best_attainable(one_human, weight, panel.counts),
+        best_attainable=best,
         exact_one_human=exact(0),
         exact_judge=exact(1),
     )

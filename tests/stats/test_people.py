@@ -1,5 +1,6 @@
 """One person beside the others and the judge: the human reference, standings, the alternative annotator test."""
 
+import random
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -253,3 +254,21 @@ def test_one_person_by_hand():
     assert (cleo.ratings, cleo.shared) == (2, 1)
     assert cleo.against_others == Estimate(0, reason="depends on one group")
     assert cleo.against_judge.value == 0
+
+
+def test_within_strata_a_judge_that_only_knows_each_stratums_level_agrees_with_nobody():
+    """Three strata, each graded mostly alike: pooled, a constant for each seems to agree better than people do."""
+    draw = random.Random(5)
+    strata = [stratum for stratum in range(3) for _ in range(60)]
+    usual = {0: 2, 1: 1, 2: 0}
+    ratings = [[usual[s] if draw.random() < 0.6 else draw.randrange(3) for _ in range(3)] for s in strata]
+    raters = [[f"r{(number + k) % 8}" for k in range(3)] for number in range(180)]
+    groups = [number // 6 for number in range(180)]
+    judged = Judged.of(Panel.of(ratings, [0, 1, 2], raters), [usual[s] for s in strata], [0, 1, 2], groups)
+    pooled, within = human_reference(judged), human_reference(judged, strata=strata)
+    assert pooled.judge.value > 0.5
+    assert pooled.low98 > 0  # a claim, of a judge that reads nothing
+    assert within.judge.value == pytest.approx(0, abs=1e-9)
+    assert within.low98 <= 0
+    one = human_reference(judged, strata=[0] * 180)
+    assert (one.one_human, one.judge, one.difference) == (pooled.one_human, pooled.judge, pooled.difference)

@@ -1,6 +1,6 @@
 """One phase of a study of raters and a judge, or all of it, with every number that is told of it."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -158,9 +158,26 @@ class Part:
 
         Where no judge is known, one person against another on all items with enough ratings.
         """
+        return self._reference(within=False)
+
+    @cached_property
+    def within(self) -> HumanReference:
+        """The same within phases, averaged over them, each by its items: what a phase's level adds is left out."""
+        return self._reference(within=True)
+
+    @cached_property
+    def constant(self) -> Estimate:
+        """Pooled kappa with one person of a judge that reads nothing and gives each phase its commonest grade."""
+        given = defaultdict[str, Counter[Grade]](Counter)
+        for each in self.compared:
+            given[each.item.phase].update(each.grades)
+        grades = [given[each.item.phase].most_common(1)[0][0] for each in self.compared]
+        return self._compared(lambda: human_reference(_judged(self.compared, grades)).judge)
+
+    def _reference(self, within: bool) -> HumanReference:
         # One person against another does not depend on what the judge says, so any grade stands for it.
         of, judge = (self.compared, self.judge) if self.compared else (self.enough, LABELS[:1] * len(self.enough))
-        found = human_reference(_judged(of, judge))
+        found = human_reference(_judged(of, judge), strata=[each.item.phase for each in of] if within else None)
         if self.compared:
             return found
         missing = Estimate(None, reason=self.silence)

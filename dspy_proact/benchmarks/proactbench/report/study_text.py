@@ -21,7 +21,7 @@ from dspy_proact.stats import CLAIM_GROUPS, ENOUGH_RATERS, SHARE_ITEMS, Estimate
 
 
 def study_headline(study: Study) -> str:
-    """Whether the judge agrees with a person more or less than another person does, on the items of all phases.
+    """Whether the judge agrees with a person more or less than another person does, within phases, averaged over them.
 
     It is said where the 98 % interval of the difference says so, of 30 items or more in ten scenarios or more, and of
     other raters like these where there are four or more, else of these alone. Where there is no judge, how far people
@@ -32,38 +32,42 @@ def study_headline(study: Study) -> str:
 
 
 def _told(study: Study) -> str:
-    found = study.pooled.reference
+    found = study.pooled.within
     person, items = _person(study), f"the {counted(found.items, 'item')} with two ratings or more"
     if not found.items:
         return f"Nothing can be said of a judge beside a {person}, for no item has the ratings of two"
-    people = f"one {person} agrees with another at kappa {_kappa(found.one_human, _carried(study))}"
+    # Of fewer raters nothing is claimed but of them.
+    few_raters = (found.raters or 0) < ENOUGH_RATERS
+    one = f"one of these {found.raters or 'few'} raters" if few_raters else f"a {person}"
+    another = "another of them" if few_raters else f"another {person}"
+    people = f"{one} agrees with {another} at kappa {_kappa(found.one_human, _carried(study))}, within phases"
     if not study.pooled.compared:
         return f"On {items} {people}; no judge is compared, for {study.pooled.silence}"
     judge, difference, few = study.judge or "the judge", found.difference, _too_few(study)
     if difference.value is None or difference.low is None or difference.high is None:
         why = f"their difference has no interval: {worded(difference, NOUNS).reason}"
-        return f"On {items} nothing can be said of {judge} beside a {person}, for {why}"
+        return f"On {items} nothing can be said of {judge} beside {one}, for {why}"
     span = bounds(worded(difference, NOUNS), lambda value: f"{value:+.2f}")
     kappas = (
-        f"kappa {plain(found.judge)} and {plain(found.one_human)}, difference {difference.value:+.2f}, "
+        f"kappa within phases {plain(found.judge)} and {plain(found.one_human)}, difference {difference.value:+.2f}, "
         f"{span}{_carried(study)}"
     )
     if few:
         kappas = f"{kappas}; {few} would be too few for a claim"
     elif (found.low98 or 0) > 0 or (found.high98 or 0) < 0:
         side = "better" if (found.low98 or 0) > 0 else "less well"
-        return f"On {items} {judge} agrees with a {person} {side} than another {person} does ({kappas})"
+        return f"On {items} {judge} agrees with {one} {side} than {another} does ({kappas})"
     elif found.low98 is not None and found.high98 is not None and (difference.low > 0 or difference.high < 0):
         kappas = f"{kappas}; by the 98 % interval, {found.low98:+.2f} to {found.high98:+.2f}, which decides"
     return (
-        f"On {items} it cannot be told whether {judge} agrees with a {person} better or less well than another "
-        f"{person} does ({kappas})"
+        f"On {items} it cannot be told whether {judge} agrees with {one} better or less well than {another} does "
+        f"({kappas})"
     )
 
 
 def _too_few(study: Study) -> str | None:
     """What there is too little of for a claim; None where there is enough."""
-    found = study.pooled.reference
+    found = study.pooled.within
     scenarios = len({each.item.scenario for each in study.pooled.compared if len(each.ratings) > 1})
     if scenarios < CLAIM_GROUPS:
         return counted(scenarios, "scenario")
@@ -121,7 +125,9 @@ def study_document(study: Study) -> dict[str, Any]:
         "consensus": study.choices.consensus,
         "min_ratings": study.choices.min_ratings,
         "phases": {name: _part(part) for name, part in parts.items()},
+        "within": _within(study.pooled),
         "pooled": _part(study.pooled),
+        "constant_by_phase": _estimate(study.pooled.constant),
         "published": {name: _published(part.published, part) for name, part in parts.items()},
         "raters": [_standing(each, study) | {"apart": each.rater in apart} for each in study.whole.standings],
         "partings": [parting_document(each) for each in study.partings],
@@ -163,6 +169,19 @@ def _part(part: Part) -> dict[str, Any]:
         "judge_minus_human_98": [reference.low98, reference.high98],
         "confusion": part.counts,
         **{name: _estimate(estimate) for name, estimate in estimates.items()},
+    }
+
+
+def _within(part: Part) -> dict[str, Any]:
+    """Kappas within phases, averaged over them, of which the headline speaks."""
+    found = part.within
+    kappas = {"human_reference": found.one_human, "judge_against_one_human": found.judge}
+    return {
+        "items": found.items,
+        "raters": found.raters,
+        **{name: _estimate(estimate) for name, estimate in kappas.items()},
+        "judge_minus_human": _estimate(found.difference),
+        "judge_minus_human_98": [found.low98, found.high98],
     }
 
 
@@ -243,7 +262,8 @@ def _parting(study: Study) -> list[str]:
 
 
 def _with_one(study: Study) -> Table:
-    found = {name: part.reference for name, part in study.parts.items()}
+    found = {str(phase): part.reference for phase, part in study.phases.items()}
+    found |= {"within": study.pooled.within, "pooled": study.pooled.reference}
     told = (
         [name, str(of.items), *map(coefficient, (of.one_human, of.judge, of.difference)), plain(of.best_attainable)]
         for name, of in found.items()
@@ -288,7 +308,9 @@ def _words(study: Study) -> Iterator[str]:
     )
     yield (
         f"person, judge: against one rater at a time, on items with {max(2, study.choices.min_ratings)} ratings or "
-        "more. pooled: lies higher where phases differ in level. ratings, by alpha: of those items."
+        "more. within: within phases, averaged over them. pooled: lies higher where phases differ in level; a judge "
+        f"that reads nothing and gives each phase its commonest grade has {plain(study.pooled.constant)} there. "
+        "ratings, by alpha: of those items."
     )
     reached = {name: part.reference.best_attainable for name, part in study.parts.items()}
     yield (
