@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from dspy_proact.benchmarks.benchmark import Part
-from dspy_proact.compile.agreement import disagreement, is_cut, soft
+from dspy_proact.benchmarks.participant import fingerprint_of
+from dspy_proact.compile.agreement import disagreement, is_cut, plain_cuts, soft
 from dspy_proact.compile.training import Compiled, instructions_of
 from dspy_proact.compile.tuning import GradedAnswer
 from dspy_proact.programs import CardNumber, CardUsage, Provenance
@@ -66,7 +67,7 @@ def assistant_card(compiling: "AssistantCompile", compiled: Compiled, made: Prov
         **card,
         aim=aim,
         case=declared.nouns.case,
-        shown=target.shown,
+        shown=target.shown and not card["unchanged"],
         target=_row(declared.nouns, "score", aim, target, len(chosen), p=target.p),
         rows=tuple(rows),
         items=sum(not item.is_control for item in items),
@@ -99,11 +100,14 @@ def judge_card(compiling: "JudgeCompile", compiled: Compiled, made: Provenance) 
         notes.insert(0, _advice(compiling))
     texts = [text for item in items for text in texts_in(compiling.inputs(item))]
     texts += [grade.reason for item in items for grades in item.grades.values() for grade in grades]
+    card = _card_of(compiling, compiled, made, compiling.votes * len(items))
+    plain = plain_cuts(declared)
+    card["unchanged"] &= all(cut == plain[stratum] for stratum, cut in tuned.cuts.items())
     return Card(
-        **_card_of(compiling, compiled, made, compiling.votes * len(items)),
+        **card,
         aim="agreement with people",
         case="graded answer",
-        shown=shown,
+        shown=shown and not card["unchanged"],
         target=target,
         rows=tuple(rows),
         items=len(items),
@@ -119,7 +123,9 @@ def judge_card(compiling: "JudgeCompile", compiled: Compiled, made: Provenance) 
 def _card_of(compiling: "Compile", compiled: Compiled, made: Provenance, answers: int) -> dict[str, Any]:
     """The fields that are the same of every program; the usage is of so many answers."""
     chosen, price = compiled.chosen, compiling.models[compiling.role].price
+    program = getattr(compiled.tuned, "judge", compiled.tuned)
     return {
+        "unchanged": fingerprint_of(program) == made.start,
         "group": compiling.declared.nouns.group,
         "groups": compiling.declared.nouns.groups,
         "group_count": len({item.group for item in compiling.items}),

@@ -214,7 +214,9 @@ class Card(Frozen):
     """What a group of items is called, which are not independent."""
     groups: str
     shown: bool
-    """Whether an improvement may be claimed."""
+    """Whether an improvement may be claimed of the program that was written."""
+    unchanged: bool = False
+    """Whether that is the start: no candidate of the last compile was better."""
     target: Row
     """Of what it was tuned for."""
     rows: tuple[Row, ...]
@@ -268,6 +270,8 @@ class Card(Frozen):
             few = kappa and self.raters < ENOUGH_RATERS
             claim = f": the judge agrees better with {whom if few else 'people'}" if kappa else ""
             said = f"Improvement shown{where}{f' with {whom}' if few else ''}{claim}{told}, on {cases} not seen before"
+        elif self.unchanged:
+            said = f"No improvement{where}: no candidate was better, so that the program is the start, unchanged"
         elif not target.count:
             said = f"No improvement could have been shown{where}: nothing could be graded"
         elif (target.low98 or 0) > 0 and target.low98_unread is not None and target.low98_unread <= 0:
@@ -281,7 +285,7 @@ class Card(Frozen):
         else:
             said = f"No improvement shown{where}{told}{self._detectable(cases)}"
         stand_in = "The embedded stand-in measures nothing about any model: " if self.provenance.embedded else ""
-        return f"{stand_in}{said}{self._costs}."
+        return f"{stand_in}{said}{'' if self.unchanged else self._costs}."
 
     def _detectable(self, cases: str) -> str:
         """The gain that would have been shown, as the end of a sentence."""

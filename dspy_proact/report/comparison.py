@@ -49,31 +49,17 @@ class CasePair:
     def of(
         cls, ours: Sequence[Outcome], theirs: Sequence[Outcome], top: str, states: Collection[State] = SCORED
     ) -> "CasePair | None":
-        """The pair of a case; None where either has no outcome in one of these states.
-
-        Args:
-            ours: Those of a, one an epoch, at least one.
-            theirs: Those of b.
-            top: The label of a full pass.
-            states: That count.
-        """
+        """The pair of a case from its outcomes, one an epoch; None where a or b has none in one of these states."""
         counted = [[outcome for outcome in side if outcome.state in states] for side in (ours, theirs)]
         if not all(counted):
             return None
         first = ours[0]
         a, b = (sum(outcome.score for outcome in side) / len(side) for side in counted)
         passed_a, passed_b = (sum(outcome.label == top for outcome in side) / len(side) for side in counted)
-        scored = [[outcome for outcome in side if outcome.state == "scored"] for side in counted]
-        return cls(
-            first.key,
-            first.stratum,
-            first.group,
-            first.meta,
-            (a, b),
-            (passed_a, passed_b),
-            (scored[0], scored[1]),
-            (len(counted[0]) - len(scored[0]), len(counted[1]) - len(scored[1])),
-        )
+        passed = (passed_a, passed_b)
+        mine, other = ([outcome for outcome in side if outcome.state == "scored"] for side in counted)
+        unscored = (len(counted[0]) - len(mine), len(counted[1]) - len(other))
+        return cls(first.key, first.stratum, first.group, first.meta, (a, b), passed, (mine, other), unscored)
 
 
 @dataclass(frozen=True)
@@ -202,11 +188,6 @@ class Comparison:
         return a, b
 
     @property
-    def by_stratum(self) -> dict[str, list[CasePair]]:
-        """The pairs of each stratum."""
-        return self.lenient.by_stratum
-
-    @property
     def rows(self) -> dict[str, Difference]:
         """By stratum."""
         return self.lenient.rows
@@ -220,11 +201,6 @@ class Comparison:
     def macro(self) -> Difference:
         """Every stratum weighted equally."""
         return self.lenient.macro
-
-    @property
-    def adjusted(self) -> dict[str, tuple[float | None, float | None]]:
-        """By stratum: p of the weighted and of the pass difference, Holm-adjusted over the strata."""
-        return self.lenient.adjusted
 
     @cached_property
     def controls(self) -> Difference | None:

@@ -1,4 +1,4 @@
-"""A comparison as a JSON document."""
+"""A comparison as a JSON document and on a terminal."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import unified_diff
@@ -13,7 +13,7 @@ from dspy_proact.report.numbers import coefficient, counted, document, points, p
 from dspy_proact.report.summary import SMALL, Summary
 from dspy_proact.report.terminal import Table, each_reason, show, table
 from dspy_proact.runs import Nouns
-from dspy_proact.stats import ENOUGH_TO_TELL, Discordant, Paired
+from dspy_proact.stats import ENOUGH_TO_TELL, Paired
 
 
 def comparison_document(comparison: Comparison) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
         name: _row(row, nouns)
         | _holm(lenient, name)
         | {"strict": _row(strict.rows[name], nouns) | _holm(strict, name)}
-        | _measures_document(comparison, comparison.by_stratum[name])
+        | _measures_document(comparison, lenient.by_stratum[name])
         for name, row in lenient.rows.items()
     }
     return {
@@ -47,8 +47,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
             "macro": _row(lenient.macro, nouns, describe=False) | {"strict": _row(strict.macro, nouns, describe=False)},
             **_measures_document(comparison, comparison.pairs),
         },
-        "controls": _controls(comparison.controls, nouns) if comparison.controls else None,
-        **({} if comparison.controls else {"controls_reason": f"no {nouns.control} was scored in both"}),
+        **_controls(comparison.controls, nouns),
         "grades": comparison.flips,
         "breakdowns": {
             key: {group: _row(row, nouns) for group, row in comparison.breakdown(key).items()}
@@ -67,13 +66,12 @@ def _holm(differences: Differences, name: str) -> dict[str, Any]:
     return {"p_holm": dict(zip(("weighted", "pass_rate"), differences.adjusted[name], strict=True))}
 
 
-def _controls(row: Difference, nouns: Nouns) -> dict[str, Any]:
+def _controls(row: Difference | None, nouns: Nouns) -> dict[str, Any]:
     """Shares of the worst label at the control cases of both."""
-    return {
-        "a": row.scores[0].for_json(),
-        "b": row.scores[1].for_json(),
-        "difference": paired_document(row.weighted, nouns),
-    }
+    if row is None:
+        return {"controls": None, "controls_reason": f"no {nouns.control} was scored in both"}
+    a, b = (rate.for_json() for rate in row.scores)
+    return {"controls": {"a": a, "b": b, "difference": paired_document(row.weighted, nouns)}}
 
 
 def _row(row: Difference, nouns: Nouns, describe: bool = True) -> dict[str, Any]:
@@ -95,21 +93,18 @@ def _measures_document(comparison: Comparison, pairs: Sequence[CasePair]) -> dic
 
 def _side(summary: Summary, comparison: Comparison) -> dict[str, Any]:
     manifest = summary.manifest
-    named = {"path": summary.path, "model": summary.model, "judge": summary.judge or None, "embedded": summary.embedded}
     judges = manifest.identity.judges if manifest else ()
-    programs = {
+    return {
+        "path": summary.path,
+        "model": summary.model,
+        "judge": summary.judge or None,
+        "embedded": summary.embedded,
         "program": manifest.identity.assistant.program if manifest else None,
         "judge_program": judges[0].program if judges else None,
         "system_prompt": manifest.system_prompt if manifest else None,
+        comparison.a.nouns.cases: summary.case_count,
+        "left_out": summary.case_count - len(comparison.pairs),
     }
-    return (
-        named
-        | programs
-        | {
-            comparison.a.nouns.cases: summary.case_count,
-            "left_out": summary.case_count - len(comparison.pairs),
-        }
-    )
 
 
 _SEEN = ("4 in 5", "half")
@@ -119,32 +114,26 @@ _MOST_LINES = 60
 
 
 def print_comparison(comparison: Comparison, console: Console, explain: bool = False) -> None:
-    """Print what it shows, differences with intervals and tests, lenient and strict, and which would have been seen.
+    """Print the headline and differences with intervals, tests and power, lenient and strict.
 
-    Args:
-        comparison: What is reported.
-        console: Where it is printed.
-        explain: Whether what the numbers rest on follows: who passes where, breakdowns, methods, system prompts.
+    With `explain`, print who passes where, breakdowns, methods and system prompts too.
     """
     measures = [_measures(comparison, explain)] if comparison.a.measures else []
     strict = [_weighted(comparison.strict, "strict")] if any(comparison.unscored) else []
     weighted = [_weighted(comparison.lenient, "score"), *strict]
-    show(console, comparison_headline(comparison), *_legend(comparison), *weighted, *measures)
+    sides = (("a", comparison.a), ("b", comparison.b))
+    legend = [f"{name}: {side.model_name}{side.graded_by} ({side.path})" for name, side in sides]
+    changes = "; ".join(f"{field}: {before} -> {after}" for field, before, after in comparison.changed)
+    changed = f"changed: {changes or 'nothing recorded'}"
+    show(console, comparison_headline(comparison), *legend, changed, *weighted, *measures)
     show(console, *_said(comparison))
     if not explain:
         return
     groups = {key: rows for key in comparison.breakdowns if len(rows := comparison.breakdown(key)) > 1}
     show(console, _passes(comparison), *(told for key, rows in groups.items() for told in _groups(key, rows)))
-    show(console, *_where(comparison), *_rules(comparison))
+    show(console, *_rules(comparison))
     if comparison.system_prompts:
         show(console, *_prompts(*comparison.system_prompts))
-
-
-def _legend(comparison: Comparison) -> Iterator[str]:
-    for name, side in (("a", comparison.a), ("b", comparison.b)):
-        yield f"{name}: {side.model_name}{side.graded_by} ({side.path})"
-    changes = "; ".join(f"{field}: {before} -> {after}" for field, before, after in comparison.changed)
-    yield f"changed: {changes or 'nothing recorded'}"
 
 
 def _prompts(a: str | None, b: str | None) -> Iterator[str]:
@@ -174,8 +163,12 @@ def _weighted(differences: Differences, title: str) -> Table:
 
 def _passes(comparison: Comparison) -> Table:
     rows = {**comparison.rows, "micro": comparison.micro}.items()
-    adjusted = {name: passes for name, (_, passes) in comparison.adjusted.items()}
-    told = ([name, *_passing(row.discordant), *_tested(row.passes, adjusted.get(name))] for name, row in rows)
+    adjusted = {name: passes for name, (_, passes) in comparison.lenient.adjusted.items()}
+    told = (
+        [name, str(found.only_a), str(found.only_b), str(found.both), *_tested(row.passes, adjusted.get(name))]
+        for name, row in rows
+        for found in [row.discordant]
+    )
     return table(("pass rate", "only a", "only b", "both", "b - a", "p", "Holm", *_SEEN), told)
 
 
@@ -192,7 +185,7 @@ def _measures(comparison: Comparison, explain: bool) -> Table:
     foremost = comparison.a.particulars.foremost
     told = (
         [measure.title, name, *map(coefficient, (found.a, found.b, found.difference))]
-        for name, pairs in {**comparison.by_stratum, "micro": comparison.pairs}.items()
+        for name, pairs in {**comparison.lenient.by_stratum, "micro": comparison.pairs}.items()
         for measure, found in zip(comparison.a.measures, comparison.measured(pairs).values(), strict=True)
         if explain or foremost is None or measure.name in foremost
     )
@@ -202,10 +195,6 @@ def _measures(comparison: Comparison, explain: bool) -> Table:
 def _means(row: Difference) -> list[str]:
     """Pairs, and the mean score of each."""
     return [str(row.pairs), *(share(mean.value) for mean in row.scores)]
-
-
-def _passing(found: Discordant) -> list[str]:
-    return [str(count) for count in (found.only_a, found.only_b, found.both)]
 
 
 def _tested(paired: Paired, adjusted: float | None) -> list[str]:
@@ -243,7 +232,13 @@ def _said(comparison: Comparison) -> Iterator[str]:
 
 
 def _rules(comparison: Comparison) -> Iterator[str]:
+    """What the numbers rest on, below breakdowns."""
     nouns = comparison.a.nouns
+    if any(row.pairs < SMALL for key in comparison.breakdowns for row in comparison.breakdown(key).values()):
+        yield f"* fewer than {SMALL} {nouns.cases}."
+    if comparison.farthest:
+        moved = ", ".join(f"{name} ({total:+.1f} over {pairs})" for name, pairs, total in comparison.farthest)
+        yield f"{nouns.groups} that contribute most to the difference, by sum of scores: {moved}."
     yield (
         f"Intervals are cluster-robust over {nouns.groups} and not adjusted; p flips whole {nouns.groups}; Holm "
         f"adjusts it over the {nouns.strata}. micro and macro are single tests, each fair only if it was chosen before "
@@ -253,11 +248,3 @@ def _rules(comparison: Comparison) -> Iterator[str]:
         f"Power is that of a test at 5 %: in one of the {nouns.strata} after Holm, if the others do not differ. "
         f"With fewer than {ENOUGH_TO_TELL} {nouns.groups} it is not estimated."
     )
-
-
-def _where(comparison: Comparison) -> Iterator[str]:
-    if any(row.pairs < SMALL for key in comparison.breakdowns for row in comparison.breakdown(key).values()):
-        yield f"* fewer than {SMALL} {comparison.a.nouns.cases}."
-    if comparison.farthest:
-        moved = ", ".join(f"{name} ({total:+.1f} over {pairs})" for name, pairs, total in comparison.farthest)
-        yield f"{comparison.a.nouns.groups} that contribute most to the difference, by sum of scores: {moved}."

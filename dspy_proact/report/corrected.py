@@ -16,7 +16,7 @@ from dspy_proact.report.comparison import Comparison
 from dspy_proact.report.measured import worded
 from dspy_proact.report.numbers import bounds, counted, percent, points_of, share, signed
 from dspy_proact.report.summary import Summary
-from dspy_proact.report.terminal import Table, each_reason, front_html, show, table
+from dspy_proact.report.terminal import each_reason, front_html, show, table
 from dspy_proact.runs import Nouns, Outcome
 from dspy_proact.stats import CorrectedMean, Estimate, RatedCases, corrected_difference, corrected_mean
 from dspy_proact.stats.plan import balanced_order
@@ -103,8 +103,6 @@ class Corrected:
         return f"Corrected({printable(f'{self.summary!r} by {self.ratings.name}')}: {told})"
 
     def _repr_html_(self) -> str:
-        from dspy_proact.report.corrected import print_corrected
-
         return front_html(partial(print_corrected, self))
 
     @property
@@ -118,17 +116,15 @@ class Corrected:
         cases = rated_cases(ratable(self.summary), self.ratings)
         found = {name: corrected_mean(cases.of_stratum(name)) for name in self.summary.strata}
         rows = {**found, WHOLE: corrected_mean(cases)}
-        return {name: worded(self._fair(name, row), self.nouns) for name, row in rows.items()}
+        for name, row in rows.items():
+            if unfair := refused_for(self.ratings, name):
+                rows[name] = replace(row, corrected=Estimate(None, reason=unfair))
+        return {name: worded(row, self.nouns) for name, row in rows.items()}
 
     @property
     def whole(self) -> CorrectedMean:
         """All strata together, every case weighted equally."""
         return self.rows[WHOLE]
-
-    def _fair(self, name: str, row: CorrectedMean) -> CorrectedMean:
-        """The row without a value where ratings do not stand for what it is about."""
-        unfair = refused_for(self.ratings, name)
-        return replace(row, corrected=Estimate(None, reason=unfair)) if unfair else row
 
 
 @dataclass(frozen=True)
@@ -181,15 +177,12 @@ def compare_corrected(comparison: Comparison, a: PeoplesRatings, b: PeoplesRatin
             f"{comparison.a.path} and {comparison.b.path} have the same responses, to which people would give the "
             "same: leave --ratings out"
         )
-    if _same(a.given, b.given):
+    # One run may have scored a case less, so ratings are the same where they are alike on most.
+    both = a.given.keys() & b.given.keys()
+    alike = all(a.given[key] == b.given[key] for key in both)
+    if alike and 2 * len(both) > min(len(a.given), len(b.given)):
         raise UsageError(f"{a.name} and {b.name}: {EACH_ITS_OWN}")
     return CorrectedComparison(comparison, (a, b))
-
-
-def _same(a: Mapping[str, Mapping[str, float]], b: Mapping[str, Mapping[str, float]]) -> bool:
-    """Whether what was given is alike wherever both have it, which is most: one run may have scored a case less."""
-    both = a.keys() & b.keys()
-    return 2 * len(both) > min(len(a), len(b)) and all(a[key] == b[key] for key in both)
 
 
 EACH_ITS_OWN = (
@@ -258,23 +251,35 @@ def corrected_document(corrected: Corrected) -> dict[str, Any]:
     """What `report --ratings --json` has under `corrected`."""
     nouns = corrected.nouns
     rows = {name: _row(row, nouns) for name, row in corrected.rows.items()}
+    whole = rows.pop(WHOLE)
+    ratings = {"name": corrected.ratings.name, "notes": list(corrected.ratings.notes)}
     return {
         "headline": corrected_headline(corrected),
-        "ratings": _ratings(corrected.ratings),
-        nouns.strata: {name: rows[name] for name in corrected.summary.strata},
-        "overall": {WHOLE: rows[WHOLE]},
+        "ratings": ratings,
+        nouns.strata: rows,
+        "overall": {WHOLE: whole},
     }
 
 
 def corrected_comparison_document(compared: CorrectedComparison) -> dict[str, Any]:
     """What `compare --ratings --json` has under `corrected`: differences are b minus a, and not adjusted."""
     nouns = compared.comparison.a.nouns
-    rows = {name: _difference(row, nouns) for name, row in compared.rows.items()}
+    rows = {
+        name: {
+            "pairs": row.pairs,
+            "a": _row(row.a, nouns),
+            "b": _row(row.b, nouns),
+            "difference": row.difference.for_json(),
+        }
+        for name, row in compared.rows.items()
+    }
+    whole = rows.pop(WHOLE)
+    ratings = zip("ab", compared.ratings, strict=True)
     return {
         "headline": difference_headline(compared),
-        "ratings": {name: _ratings(each) for name, each in zip("ab", compared.ratings, strict=True)},
-        nouns.strata: {name: rows[name] for name in compared.comparison.strata},
-        "overall": {WHOLE: rows[WHOLE]},
+        "ratings": {side: {"name": each.name, "notes": list(each.notes)} for side, each in ratings},
+        nouns.strata: rows,
+        "overall": {WHOLE: whole},
     }
 
 
@@ -292,79 +297,54 @@ def _row(row: CorrectedMean, nouns: Nouns) -> dict[str, Any]:
     }
 
 
-def _difference(row: CorrectedDifference, nouns: Nouns) -> dict[str, Any]:
-    return {
-        "pairs": row.pairs,
-        "a": _row(row.a, nouns),
-        "b": _row(row.b, nouns),
-        "difference": row.difference.for_json(),
-    }
-
-
-def _ratings(ratings: PeoplesRatings) -> dict[str, Any]:
-    return {"name": ratings.name, "notes": list(ratings.notes)}
-
-
 def print_corrected(corrected: Corrected, console: Console, explain: bool = False) -> None:
-    """Print corrected scores beside the judge's, with what they rest on where that is asked for."""
-    nouns, ratings = corrected.nouns, corrected.ratings
-    show(console, "", corrected_headline(corrected), _scores(corrected.rows, nouns))
+    """Print corrected scores beside the judge's; with `explain`, the method too."""
+    nouns = corrected.nouns
+    headings = (nouns.stratum, "rated", "raters", "judge", "mean of the rated", "corrected")
+    rows = (
+        [name, _rated(row), str(row.raters), percent(row.judge), share(row.rated_mean), percent(row.corrected)]
+        for name, row in corrected.rows.items()
+    )
+    show(console, "", corrected_headline(corrected), table(headings, rows))
     show(console, *_reasons({name: row.corrected.reason for name, row in corrected.rows.items()}))
-    show(console, *_said(nouns), *(f"{note}." for note in ratings.notes), *(_rests_on(nouns) if explain else ()))
+    legend = (
+        "judge, corrected: weighted scores of all that is scored, % with 95 % intervals. mean of the rated: of these "
+        f"{nouns.cases} alone, which may be a sample balanced by grade: not a score of the run."
+    )
+    show(console, legend, *(f"{note}." for note in corrected.ratings.notes), *([_rests_on(nouns)] if explain else []))
 
 
 def print_corrected_comparison(compared: CorrectedComparison, console: Console, explain: bool = False) -> None:
-    """Print corrected differences, with what they rest on where that is asked for."""
+    """Print corrected differences; with `explain`, the method too."""
     nouns = compared.comparison.a.nouns
-    show(console, "", difference_headline(compared), _differences(compared.rows, nouns))
-    show(console, *_reasons({name: row.difference.reason for name, row in compared.rows.items()}))
-    told = "a, b: corrected scores, %; b - a: points. 95 % intervals, not adjusted for multiple comparisons."
-    show(console, told, *_of_each(compared.ratings))
-    show(console, *(_rests_on(nouns) if explain else ()))
-
-
-def _scores(rows: Mapping[str, CorrectedMean], nouns: Nouns) -> Table:
-    told = ([name, *_rated(row), str(row.raters), *_scored(row)] for name, row in rows.items())
-    return table((nouns.stratum, "rated", "raters", "judge", "mean of the rated", "corrected"), told)
-
-
-def _scored(row: CorrectedMean) -> list[str]:
-    return [percent(row.judge), share(row.rated_mean), percent(row.corrected)]
-
-
-def _differences(rows: Mapping[str, CorrectedDifference], nouns: Nouns) -> Table:
-    told = (
-        [name, *_rated(row.a, row.b), percent(row.a.corrected), percent(row.b.corrected), points_of(row.difference)]
-        for name, row in rows.items()
+    rows = (
+        [name, *map(_rated, sides), *(percent(side.corrected) for side in sides), points_of(row.difference)]
+        for name, row in compared.rows.items()
+        for sides in [(row.a, row.b)]
     )
-    return table((nouns.stratum, "rated a", "rated b", "a", "b", "b - a"), told)
+    headings = (nouns.stratum, "rated a", "rated b", "a", "b", "b - a")
+    show(console, "", difference_headline(compared), table(headings, rows))
+    show(console, *_reasons({name: row.difference.reason for name, row in compared.rows.items()}))
+    show(console, "a, b: corrected scores, %; b - a: points. 95 % intervals, not adjusted for multiple comparisons.")
+    for side, each in zip("ab", compared.ratings, strict=True):
+        about = "; ".join([counted(len(each.given), "response"), *each.notes])
+        show(console, f"ratings of {side}: {each.name}, {about}.")
+    if explain:
+        show(console, _rests_on(nouns))
 
 
-def _rated(*rows: CorrectedMean) -> list[str]:
-    return [f"{row.rated}/{row.cases}" for row in rows]
+def _rated(row: CorrectedMean) -> str:
+    return f"{row.rated}/{row.cases}"
 
 
 def _reasons(reasons: Mapping[str, str | None]) -> Iterator[str]:
-    """Why a corrected score is missing, or what is wrong with its bounds, where it is not what is said of the whole."""
+    """Why a stratum has no corrected score or poor bounds, unless the headline says so already."""
     others = ((name, reason) for name, reason in reasons.items() if reason != reasons[WHOLE])
     yield from (f"corrected, {told}" for told in each_reason(others))
 
 
-def _said(nouns: Nouns) -> Iterator[str]:
-    yield (
-        "judge, corrected: weighted scores of all that is scored, % with 95 % intervals. mean of the rated: of these "
-        f"{nouns.cases} alone, which may be a sample balanced by grade: not a score of the run."
-    )
-
-
-def _of_each(ratings: tuple[PeoplesRatings, PeoplesRatings]) -> Iterator[str]:
-    for name, each in zip("ab", ratings, strict=True):
-        told = "".join(f"; {note}" for note in each.notes)
-        yield f"ratings of {name}: {each.name}, {counted(len(each.given), 'response')}{told}."
-
-
-def _rests_on(nouns: Nouns) -> Iterator[str]:
-    yield (
+def _rests_on(nouns: Nouns) -> str:
+    return (
         f"corrected: what people gave to the rated {nouns.cases} of a {nouns.stratum} and grade stands for all of it, "
         "each grade by its share of the run; where few are rated, the judge's grade is used too. Intervals "
         f"generalise to similar {nouns.groups} and similar raters, on the logit scale."

@@ -6,7 +6,7 @@ It is CSV that a spreadsheet cannot be made to run, or Parquet.
 import csv
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -92,30 +92,22 @@ def columns(summary: Summary) -> list[Column]:
         *particulars.verdict_columns,
         Column("verified", "bool", lambda _, verdict: verdict.verified if verdict else None),
     ]
-    own = {} if particulars.case_columns is not None else _of_keys(summary)
-    for prefix, more in (("case", own), ("part", _of_parts(summary))):
+    keys = sorted({key for outcome in summary.outcomes for key in outcome.meta})
+    own = [_of_key(key, summary) for key in keys] if particulars.case_columns is None else []
+    declared = [part for measure in summary.measures for part in measure.parts]
+    given = [part for verdict in summary.verdicts for part in verdict.parts]
+    parts = [_of_part(part) for part in dict.fromkeys([*declared, *given])]
+    for prefix, more in (("case", own), ("part", parts)):
         taken = {column.name for column in table}
-        table += [replace(each, name=f"{prefix}_{name}" if name in taken else name) for name, each in more.items()]
+        table += [replace(each, name=f"{prefix}_{each.name}") if each.name in taken else each for each in more]
     return table
 
 
-def _of_keys(summary: Summary) -> dict[str, Column]:
-    """A column for each key of the cases: whole numbers where all of its values are, else text."""
-    keys = sorted({key for outcome in summary.outcomes for key in outcome.meta})
-    return {key: _of_key(key, [o.meta[key] for o in summary.outcomes if key in o.meta]) for key in keys}
-
-
-def _of_key(key: str, values: Sequence[str | int]) -> Column:
-    if all(isinstance(value, int) for value in values):
+def _of_key(key: str, summary: Summary) -> Column:
+    """Whole numbers where all values of the key are, else text."""
+    if all(isinstance(outcome.meta.get(key, 0), int) for outcome in summary.outcomes):
         return Column(key, "int64", lambda outcome, _: outcome.meta.get(key))
     return Column(key, "string", lambda outcome, _: str(outcome.meta[key]) if key in outcome.meta else None)
-
-
-def _of_parts(summary: Summary) -> dict[str, Column]:
-    """A column for each part that a measure names or a verdict has."""
-    declared = [part for measure in summary.measures for part in measure.parts]
-    given = [part for verdict in summary.verdicts for part in verdict.parts]
-    return {part: _of_part(part) for part in dict.fromkeys([*declared, *given])}
 
 
 def _of_part(part: str) -> Column:

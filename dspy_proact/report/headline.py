@@ -34,16 +34,16 @@ def comparison_headline(comparison: Comparison, first: str = "a", second: str = 
 
     Where nothing was shown it says what would have been, and how often; where nothing could have been, why. "Better" is
     said only where both were judged alike and everything that both were asked is scored in both. Who left what out
-    follows, and what is shown with that counted 0 where it is something else.
-
-    Args:
-        comparison: What is told.
-        first: What a is called.
-        second: What b is called.
+    follows, and what is shown with that counted 0 where it is something else. `first` and `second` name a and b.
     """
     begin = MEASURES_NOTHING if comparison.a.embedded or comparison.b.embedded else ""
     names = _names(comparison, first, second)
-    told = _shown(comparison, *names) if _significant(comparison.lenient) else _not_shown(comparison, *names)
+    if shown := _significant(comparison.lenient):
+        whole = comparison.judged_alike and len(comparison.pairs) == comparison.shared
+        verbs = ("is better", "is worse") if whole else _HIGHER
+        told = "; ".join([_sides(shown, verbs, *names), *_others(comparison)])
+    else:
+        told = _not_shown(comparison, *names)
     return f"{begin}{'; '.join([told, *_reserved(comparison, first, second)])}."
 
 
@@ -79,12 +79,6 @@ def _significant(differences: Differences) -> Mapping[str, Difference]:
         for name, row in rows.items()
         if row.weighted.reason is None and (p := adjusted[name][0]) is not None and p <= _SIGNIFICANT
     }
-
-
-def _shown(comparison: Comparison, a: str, b: str) -> str:
-    whole = comparison.judged_alike and len(comparison.pairs) == comparison.shared
-    verbs = ("is better", "is worse") if whole else _HIGHER
-    return "; ".join([_sides(_significant(comparison.lenient), verbs, a, b), *_others(comparison)])
 
 
 def _sides(found: Mapping[str, Difference], verbs: tuple[str, str], a: str, b: str) -> str:

@@ -160,13 +160,7 @@ def human_agreement_document(agreement: HumanAgreement) -> dict[str, Any]:
 
 
 def print_human_agreement(agreement: HumanAgreement, console: Console, explain: bool = False) -> None:
-    """Print the headline, and each part.
-
-    Args:
-        agreement: What is reported.
-        console: Where it is printed.
-        explain: Whether notes on the numbers follow.
-    """
+    """Print the headline and each part; with `explain`, notes on the numbers."""
     with_people = any(row.people.value is not None for row in agreement.rows)
     sections, reasons = list[list[list[str]]](), list[tuple[str, str | None]]()
     for row in agreement.rows:
@@ -187,12 +181,11 @@ def print_human_agreement(agreement: HumanAgreement, console: Console, explain: 
             show(console, f"{row.part}: {left_out} of {row.asked} left out, because their verdict could not be read.")
     show(console, *each_reason(reasons), *filter(None, [agreement.about_raters]))
     if explain:
-        few = (
-            "" if agreement.raters > 3 else f" {counted(agreement.raters, 'rater')} cannot stand for people in general."
-        )
+        few = f" {counted(agreement.raters, 'rater')} cannot stand for people in general."
+        limits = f"not to other graders.{few if agreement.raters <= 3 else ''}"
         show(
             console,
             "share: of the answers whose verdict could be read, cluster-robust over groups.",
             "kappa: agreement beyond chance, with a jackknife over groups; quadratic weights on ordinal scales, none "
-            f"on nominal ones. Both generalise to other cases, not to other graders.{few}",
+            f"on nominal ones. Both generalise to other cases, {limits}",
         )

@@ -167,11 +167,15 @@ def _run(declared: Benchmark[Any, Any], run: Summary, columns: Mapping[str, str]
     stand_in = [STAND_IN] if run.embedded else []
     differences = declared.differences(run) if run.manifest else [UNKNOWN_ORIGIN]
     with_counts = any(row.counts for row in declared.published())
+    counts: dict[str, Counts] = {}
+    for stratum in declared.strata:
+        labels = [outcome.label for outcome in run.of_stratum(stratum) if outcome.state != "pending"]
+        counts[stratum] = Counts(len(labels), *map(labels.count, declared.labels))
     return Entry(
         run.model_name,
         "run",
         {name: known.get(name, Estimate(None, reason="not measured")) for name in columns},
-        {stratum: _counts(declared, run, stratum) for stratum in declared.strata} if with_counts else {},
+        counts if with_counts else {},
         pending=run.count("pending"),
         cases=run.case_count,
         groups=run.group_count,
@@ -193,11 +197,6 @@ def _missing(declared: Benchmark[Any, Any], run: Summary, with_counts: bool) -> 
         yield f"without {listed(empty)}"
 
 
-def _counts(declared: Benchmark[Any, Any], run: Summary, stratum: str) -> Counts:
-    outcomes = [outcome for outcome in run.of_stratum(stratum) if outcome.state != "pending"]
-    return Counts(len(outcomes), *(sum(outcome.label == label for outcome in outcomes) for label in declared.labels))
-
-
 # What it says
 
 
@@ -207,7 +206,12 @@ def leaderboard_headline(board: Leaderboard) -> str:
     It claims no more than the tests of the ranks carry: without counts nothing is told from chance.
     """
     begin = MEASURES_NOTHING if any(entry.embedded for entry in board.runs) else ""
-    said = [*_placed(board), *_unranked(board)] if board.runs else [_first(board)]
+    said = list(_placed(board)) if board.runs else [_first(board)]
+    if entries := [entry for entry in board.runs if entry.differences]:
+        names = [f"{_called(board, entry)} ({_score(board, entry)})" for entry in entries]
+        among = sum(entry.published for entry in board.entries)
+        unranked = f"{_shortened(names, 'run')} {'are' if len(names) > 1 else 'is'} not ranked among"
+        said.append(f"{unranked} the {among} published rows, not being measured as they were")
     return f"{begin}{'; '.join(said)}."
 
 
@@ -241,16 +245,6 @@ def _placed(board: Leaderboard) -> Iterator[str]:
         tried = entry.tried
         strict = f", {tried.scored} of {tried.total} scored; strict rank {entry.strict_rank})"
         yield f"{said}{strict}, {f'and ranks {low} to {high} are open' if low < high else 'and no other rank is open'}"
-
-
-def _unranked(board: Leaderboard) -> Iterator[str]:
-    entries = [entry for entry in board.runs if entry.differences]
-    if entries:
-        among = sum(entry.published for entry in board.entries)
-        names = [f"{_called(board, entry)} ({_score(board, entry)})" for entry in entries]
-        verb = "are" if len(names) > 1 else "is"
-        said = f"{_shortened(names, 'run')} {verb} not ranked among the {among} published rows"
-        yield f"{said}, not being measured as they were"
 
 
 def _called(board: Leaderboard, entry: Entry) -> str:
@@ -311,13 +305,7 @@ def _entry_document(board: Leaderboard, entry: Entry) -> dict[str, Any]:
 
 
 def print_leaderboard(board: Leaderboard, console: Console, explain: bool = False) -> None:
-    """Print the headline, the table, what each run is and how it differs; fits in 80 columns.
-
-    Args:
-        board: What is reported.
-        console: Where it is printed.
-        explain: Whether the details follow.
-    """
+    """Print the headline, the table, what each run is and how it differs; with `explain`, the details."""
     about = (line for number, entry in enumerate(board.runs, start=1) for line in _about(board, number, entry))
     show(console, leaderboard_headline(board), _table(board), *about, *_legend(board))
     show(console, *(_details(board) if explain else ()))
@@ -331,15 +319,14 @@ def _table(board: Leaderboard) -> Table:
     for entry in board.entries:
         placed = (entry.rank, entry.rank_range, entry.strict_rank) if with_ranges else (entry.rank,)
         name = f"{own_name(entry.name)}{marks.get(id(entry), '')}"
-        row = [*map(_rank, placed), name, *([_scored(entry)] if with_ranges else [])]
-        row += [_share(entry.scores[name].value) for name in board.columns]
+        row = [*map(_rank, placed), name]
+        if with_ranges:
+            row.append(f"{entry.tried.scored}/{entry.tried.total + entry.pending}")
+        # No room for a full 100.0, which would take a column's width from the names.
+        row += [share(entry.scores[column].value).replace("100.0", "100") for column in board.columns]
         blocks.setdefault("ranked" if entry.rank else entry.kind, []).append(row)
     scored = ("scored",) if with_ranges else ()
     return table((*leading, "model", *scored, *board.columns.values()), *blocks.values(), names=len(leading))
-
-
-def _scored(entry: Entry) -> str:
-    return f"{entry.tried.scored}/{entry.tried.total + entry.pending}"
 
 
 def _about(board: Leaderboard, number: int, entry: Entry) -> Iterator[str]:
@@ -385,11 +372,7 @@ def _details(board: Leaderboard) -> Iterator[Any]:
             f"{nouns.group} in published rows, and in a run its own. That two models cannot be told apart is not "
             "transitive, so there are no groups of equals."
         )
-    notes: dict[str, list[str]] = {}
-    for entry in board.entries:
-        for note in entry.notes:
-            notes.setdefault(note, []).append(entry.name)
-    yield from (f"{', '.join(names)}: {note}." for note, names in notes.items())
+    yield from each_reason((entry.name, note) for entry in board.entries for note in entry.notes)
     yield from board.declared.leaderboard_details(board.summaries)
 
 
@@ -397,11 +380,6 @@ def _rank(rank: int | tuple[int, int] | None) -> str:
     if isinstance(rank, tuple):
         return "–".join(map(str, sorted(set(rank))))
     return "-" if rank is None else str(rank)
-
-
-def _share(value: float | None) -> str:
-    # No room for a full 100.0, which would take a column's width from the names.
-    return share(value).replace("100.0", "100")
 
 
 # On a page

@@ -36,19 +36,14 @@ def rating_sheet(declared: Benchmark[Any, Any], run: Summary) -> str:
         shown = "\n\n".join(f"{name}: {text}" for section in reading.sections for name, text in section.items)
         for part in declared.graded_by_people:
             cells = ("", outcome.key, part.name, "", "", " | ".join(part.levels), shown, reading.answer or "")
-            writer.writerow(map(_guarded, cells))
+            writer.writerow(guarded(encodable(cell).replace("\0", "\ufffd")) for cell in cells)
     return out.getvalue()
 
 
 def read_rating_sheets(
     paths: Sequence[str | Path], declared: Benchmark[Any, Any], rated: Responses
 ) -> tuple[HumanGrade, ...]:
-    """The grades in sheets that raters filled in; rows without a grade are left out.
-
-    Args:
-        paths: Of the CSV files.
-        declared: The benchmark.
-        rated: The answers of the run that the sheet was written of.
+    """The grades in sheets that raters filled in for these answers; rows without a grade are left out.
 
     Raises:
         CorpusError: A column is missing, a row names no answer of the run or no grade of its part, or a rater grades
@@ -107,7 +102,3 @@ def _rows(source: str) -> Iterator[tuple[int, dict[str, str]]]:
             reader.line_num,
             {name: unguarded(cell.strip()) for name, cell in row.items() if name and isinstance(cell, str)},
         )
-
-
-def _guarded(text: str) -> str:
-    return guarded(encodable(text).replace("\0", "\ufffd"))

@@ -16,7 +16,7 @@ from dspy_proact.report.measured import Grader
 from dspy_proact.report.numbers import coefficient, counted, document, percent, share
 from dspy_proact.report.summary import SMALL, Scores, Summary, is_small
 from dspy_proact.report.terminal import Table, each_reason, show, table
-from dspy_proact.runs import Manifest, Measure, Nouns, Outcome
+from dspy_proact.runs import Measure, Nouns, Outcome
 from dspy_proact.stats import Figure, Repeats
 
 
@@ -68,7 +68,7 @@ def _run(summary: Summary) -> dict[str, Any]:
     manifest = summary.manifest
     if manifest is None:
         return named | counted
-    identity = manifest.identity
+    identity, corpus, nouns = manifest.identity, manifest.corpus, manifest.nouns
     return {
         **named,
         **counted,
@@ -85,21 +85,16 @@ def _run(summary: Summary) -> dict[str, Any]:
         "judge_epochs": manifest.judge_epochs,
         "tried_again": summary.tried_again,
         "seconds": summary.seconds,
-        "corpus": _corpus(manifest),
+        "corpus": {
+            "name": corpus.name,
+            "revision": corpus.revision,
+            nouns.rows: corpus.rows,
+            nouns.cases: corpus.cases,
+            "ignored_fields": corpus.ignored_fields,
+            "left_out": corpus.left_out,
+            "sha256": identity.corpus,
+        },
         "versions": manifest.versions,
-    }
-
-
-def _corpus(manifest: Manifest) -> dict[str, Any]:
-    read, nouns = manifest.corpus, manifest.nouns
-    return {
-        "name": read.name,
-        "revision": read.revision,
-        nouns.rows: read.rows,
-        nouns.cases: read.cases,
-        "ignored_fields": read.ignored_fields,
-        "left_out": read.left_out,
-        "sha256": manifest.identity.corpus,
     }
 
 
@@ -115,20 +110,20 @@ def _repeated(summary: Summary) -> dict[str, Any]:
     if summary.judged_severally:
         several, unanimous = summary.judged_again
         counts = {"responses": several, "unanimous": unanimous, "awaited": summary.awaited}
-        told["several_verdicts"] = counts | _jury(summary)
+        graders = {
+            grader.name: {name: each for name, each in document(grader).items() if name != "name" and each is not None}
+            for grader in summary.graders
+        }
+        agreements = (agree_within(summary, first, second) for first, second in combinations(summary.judges, 2))
+        told["several_verdicts"] = {
+            **counts,
+            "judges": graders,
+            "agreement": [agreement_document(agreement) for agreement in agreements],
+        }
     if summary.repeats:
         case = summary.nouns.case
         told["repeats"] = {name.replace("case", case): each for name, each in document(summary.repeats).items()}
     return told
-
-
-def _jury(summary: Summary) -> dict[str, Any]:
-    graders = {
-        grader.name: {name: each for name, each in document(grader).items() if name != "name" and each is not None}
-        for grader in summary.graders
-    }
-    agreements = (agree_within(summary, first, second) for first, second in combinations(summary.judges, 2))
-    return {"judges": graders, "agreement": [agreement_document(agreement) for agreement in agreements]}
 
 
 def _breakdowns(summary: Summary, by: Sequence[str]) -> dict[str, Any]:
@@ -142,36 +137,30 @@ def _breakdowns(summary: Summary, by: Sequence[str]) -> dict[str, Any]:
 
 
 def print_summary(summary: Summary, console: Console, by: Sequence[str] = (), explain: bool = False) -> None:
-    """Print what it shows, scores with denominators and intervals, breakdowns, what is unscored, verified and used.
+    """Print scores with denominators and intervals, breakdowns, what is unscored, verified and used.
 
-    Args:
-        summary: What is reported.
-        console: Where it is printed.
-        by: Keys of the cases to break down by.
-        explain: Whether what the numbers rest on follows.
+    With `explain`, print what the numbers rest on too.
 
     Raises:
         UsageError: The cases have no such key to break down by.
     """
-    told = [_measures(summary, explain)] if _told(summary, explain) else []
-    tables = [_table(summary), *told]
-    breakdowns = (told for key in by for told in _breakdown(summary, key))
-    show(console, headline(summary), *_learned(summary), *tables, *breakdowns, *_notes(summary, bool(by), explain))
-    show(console, *((*summary.particulars.details(summary), *_rests_on(summary)) if explain else ()))
-
-
-def _learned(summary: Summary) -> Iterator[str]:
-    manifest = summary.manifest
+    nouns, manifest = summary.nouns, summary.manifest
+    breakdowns = [told for key in by for told in _breakdown(summary, key)]
+    show(console, headline(summary))
     if manifest and manifest.learned_on:
-        rows = counted(manifest.corpus.rows, summary.nouns.row, summary.nouns.rows)
+        rows = counted(manifest.corpus.rows, nouns.row, nouns.rows)
         never = "their scores are not a fair test; its card has out-of-fold scores"
-        yield f"compiled on {manifest.learned_on} of these {rows}: {never}"
-
-
-def _table(summary: Summary) -> Table:
+        show(console, f"compiled on {manifest.learned_on} of these {rows}: {never}")
     strata = (_row(summary, stratum, summary.of_stratum(stratum)) for stratum in summary.strata)
     macro = ["macro", *[""] * (1 + len(summary.labels)), *_numbers(summary, summary.macro)]
-    return table(_headings(summary, summary.nouns.stratum), strata, [_row(summary, "micro", summary.outcomes), macro])
+    show(console, table(_headings(summary, nouns.stratum), strata, [_row(summary, "micro", summary.outcomes), macro]))
+    if measures := _told(summary, explain):
+        measured = {name: summary.measured(outcomes) for name, outcomes in _named(summary).items()}
+        told = ([name, *(coefficient(of[each.name]) for each in measures)] for name, of in measured.items())
+        show(console, table((nouns.stratum, *(measure.title for measure in measures)), told))
+    show(console, *breakdowns, *_notes(summary, bool(by), explain))
+    if explain:
+        show(console, *summary.particulars.details(summary), *_rests_on(summary))
 
 
 def _breakdown(summary: Summary, key: str) -> list[Table | str]:
@@ -192,13 +181,6 @@ def _told(summary: Summary, explain: bool) -> list[Measure]:
     """The measures that are shown."""
     foremost = summary.particulars.foremost
     return [each for each in summary.measures if explain or foremost is None or each.name in foremost]
-
-
-def _measures(summary: Summary, explain: bool) -> Table:
-    told = _told(summary, explain)
-    measured = {name: summary.measured(outcomes) for name, outcomes in _named(summary).items()}
-    headings = (summary.nouns.stratum, *(measure.title for measure in told))
-    return table(headings, ([name, *(coefficient(of[each.name]) for each in told)] for name, of in measured.items()))
 
 
 def _row(summary: Summary, name: str, outcomes: Sequence[Outcome]) -> list[str]:
@@ -267,7 +249,6 @@ def _rests_on(summary: Summary) -> Iterator[str]:
 
 
 def _controls(summary: Summary) -> Iterable[str]:
-    """What happened at control cases; nothing where they were not asked for."""
     if not summary.controls.reason:
         return summary.particulars.control_lines(summary.controls)
     return [f"{summary.particulars.control_rate}: {summary.controls.reason}."] if summary.controls.asked else []

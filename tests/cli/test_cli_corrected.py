@@ -6,7 +6,7 @@ from dataclasses import replace
 from io import StringIO
 
 import pytest
-from proact_run import PHASES, answered, graded, manifest, run_of, trigger, written
+from proact_run import PHASES, answered, graded, manifest, trigger, written
 from results_rows import result_row
 from rows import jsonl
 from sheets import GRADES, filled, said
@@ -19,7 +19,7 @@ from dspy_proact.benchmarks.proactbench.types import Grade, Rating
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.files.rows import Line
-from dspy_proact.report import Corrected, PeoplesRatings, summarize
+from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
 CASES = [
@@ -108,22 +108,6 @@ def test_what_people_would_have_given_stands_beside_the_judge_and_the_mean_of_th
     assert whole == plain | {"corrected": document}
 
 
-def test_the_corrected_score_is_that_of_the_formulas(run, sheet, corrected, tmp_path):
-    """Raters who give 0.5 more than the judge gives everywhere, as far as there is more to give."""
-    grades = {each.key: each.label for each in summarize(RunFolder(run)).outcomes}
-    kinder = {"PASS": "PASS", "PARTIAL": "PASS", "FAIL": "PARTIAL"}
-    given = [kinder[grades[row["item"]]] for row in sheet for _ in range(2)]
-    # `filled` asks for the grade of a number of the row and the time; each row is rated twice alike.
-    file = filled(tmp_path / "ratings.csv", [row for row in sheet for _ in range(2)], times=1, grade=given.__getitem__)
-    # People on a line of judge's 1, .5 and 0: 1, 1 and .5. Of a phase ybar = (5 + 5 + 3) / 16, Fbar = 7.5 / 16,
-    # cov = (5 + 2.5) / 16 - 13 x 7.5 / 256, var = (5 + 1.25) / 16 - 7.5^2 / 256.
-    y, f = 13 / 16, 7.5 / 16
-    slope = (7.5 / 16 - y * f) / (6.25 / 16 - f**2)
-    means = [(5 + min(1, y + slope * (1 - f))) / 6, (5 + y + slope * (0.5 - f)) / 6, (3 + y - slope * f) / 7]
-    expected = (5 * means[0] + 5 * means[1] + 10 * means[2]) / 20
-    assert corrected(file)["phases"]["EMERGENT"]["corrected"]["value"] == pytest.approx(expected)
-
-
 def test_ratings_of_all_of_a_widened_draw_or_in_files_of_one_folder_are_taken(proact, run, sheet, corrected, tmp_path):
     (tmp_path / "folder").mkdir()
     for number in range(4):
@@ -182,46 +166,6 @@ def test_gaps_in_the_draw_are_refused(sheet, corrected, tmp_path):
     kept = [row for number, row in enumerate(sheet) if number // 3 % 5]
     told = reasons(corrected(filled(tmp_path / "ratings.csv", kept)))
     assert all(reason.endswith("drawn triggers have no rating, and nobody knows why") for reason in told)
-
-
-@pytest.mark.parametrize(
-    ("rows", "raters", "why"),
-    [
-        (9, 8, "3 of 20 triggers rated (at least 12 needed)"),
-        (48, 3, "3 raters are too few to generalise to others (at least 4 needed)"),
-        (48, 2, "2 raters are too few to generalise to others (at least 4 needed)"),
-    ],
-)
-def test_too_little_is_refused(sheet, corrected, tmp_path, rows, raters, why):
-    found = corrected(filled(tmp_path / "ratings.csv", sheet[:rows], raters))
-    assert found["phases"]["EMERGENT"]["corrected"] == {"value": None, "low": None, "high": None, "reason": why}
-    assert found["overall"]["micro"]["corrected"]["value"] is None
-
-
-def test_one_rater_has_no_interval(sheet, corrected, tmp_path):
-    found = corrected(filled(tmp_path / "ratings.csv", sheet, raters=1, times=1))
-    told = found["overall"]["micro"]["corrected"]
-    assert told["value"] is not None
-    assert (told["low"], told["reason"][:9]) == (None, "one rater")
-    assert "no interval: one rater" in found["headline"]
-
-
-def test_few_scenarios_and_grades_without_ratings_are_refused(tmp_path, proact):
-    cases = [(trigger(f"d{n}", "EMERGENT", scenario=f"S{n % 4}"), GRADES[n % 4]) for n in range(20)]
-    few = run_of(tmp_path / "few", cases).path
-    rows = rows_of(proact, few)
-    file = filled(tmp_path / "ratings.csv", rows)
-    told = json.loads(proact("report", few, "--ratings", file, "--json")[1])["corrected"]
-    assert told["phases"]["EMERGENT"]["corrected"]["reason"] == "rated triggers of 4 scenarios (at least 5 needed)"
-    assert told["phases"]["RECOVERY"]["corrected"]["reason"] == "no scores"
-
-
-def test_a_grade_of_which_too_little_is_rated_is_refused(run):
-    summary = summarize(RunFolder(run))
-    rated = [outcome.key for outcome in summary.outcomes if outcome.label != "PASS"]
-    found = Corrected(summary, PeoplesRatings("x", {key: {f"r{n % 8}": 1.0} for n, key in enumerate(rated)}))
-    why = "0 of 5 triggers with PASS rated in EMERGENT (at least 2 needed); "
-    assert (found.whole.corrected.reason or "").startswith(why)
 
 
 def test_the_sample_s_author_ratings_are_too_few_raters_and_no_people(proact):

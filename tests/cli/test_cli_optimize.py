@@ -70,7 +70,7 @@ def test_with_no_model_the_embedded_judge_is_tuned_to_the_sample(proact, tmp_pat
     assert status == 0
     assert "judge of proactbench on embedded, tuned on sample: labeled, 20 trials, at most 1 demos, 2 folds" in text
     assert "embedded stand-in" in text
-    assert "No improvement shown (" in text
+    assert "No improvement: no candidate was better" in text
     (folder,) = (tmp_path / "compiles").iterdir()
     assert folder.name.startswith("judge--")
     file = f"compiles/{folder.name}/judge.json"

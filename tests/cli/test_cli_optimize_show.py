@@ -12,11 +12,10 @@ from assistants import PUSHY, artefact, on_disk
 from server import healthy
 
 from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge
-from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.cli.views.card import draw_front
 from dspy_proact.errors import UsageError
 from dspy_proact.programs import CardNumber
-from dspy_proact.programs.artefact import Cuts, read_artefact, write_artefact
+from dspy_proact.programs.artefact import read_artefact, write_artefact
 from dspy_proact.programs.card import CandidateCard
 from dspy_proact.report import MEASURES_NOTHING
 
@@ -185,20 +184,6 @@ def test_what_does_not_go_together_is_refused(refused, tmp_path, options, told):
 def test_a_judge_has_no_system_prompt(diff):
     status, _, err = diff(tuning.artefact(), "--system-prompt", "x")
     assert (status, "a judge has none" in err) == (2, True)
-
-
-@pytest.mark.parametrize(
-    ("text", "cut", "told"), [(None, 1.5, True), (None, 1.2, False), ("Grade by the moon.", 1.5, False)]
-)
-def test_a_card_says_where_nothing_better_was_found(proact, tmp_path, text, cut, told):
-    judge, artefact = Judge(ask_quote_again=False), tuning.artefact(demos=0)
-    signature = artefact.states["grade"].signature.model_copy(update={"instructions": text or judge.instruction})
-    plain = {phase: Cuts(partial=0.5, full=cut) for phase in Phase}
-    state = artefact.states["grade"].model_copy(update={"signature": signature})
-    updated = {"states": {"grade": state}, "cuts": plain}
-    write_artefact(tmp_path / "program.json", begun_with(artefact.model_copy(update=updated), judge.fingerprint()))
-    _, out, _ = proact("optimize", "show", "program.json")
-    assert ("Nothing better was found: the file is the program that the compile began with." in out) is told
 
 
 RISE = CardNumber(value=0.2, low=0.05, high=0.35)

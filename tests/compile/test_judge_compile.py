@@ -9,6 +9,7 @@ from server import GRADES, Answer, verdict
 from tuning import QUOTE, at, lasting, models, recipe, study, taught
 
 from dspy_proact.benchmarks.proactbench.corpus import judge_cases
+from dspy_proact.benchmarks.proactbench.programs import Judge
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.compile import judge_compile as judging
 from dspy_proact.compile.training import Candidate, Chosen
@@ -71,6 +72,22 @@ def test_a_card_of_two_raters_speaks_of_these_alone(tmp_path, server):
 # The guard
 
 CASES = judge_cases()
+
+
+@pytest.mark.parametrize("learns", [False, True])
+def test_an_improvement_is_claimed_of_the_file_that_is_written_and_never_of_the_start(tmp_path, server, learns):
+    """A judge that grades by chance may rise out of fold, while nothing better is found on everything."""
+    read = tuning.study(personas=8, each=4)
+    server.script = tuning.taught(read) if learns else tuning.models
+    finished = tuning.at(server, read, tuning.recipe("labeled" if learns else "search")).run(tmp_path / "out")
+    card = finished.artefact.card
+    start = Judge()
+    same = finished.artefact.put_into(Judge(), "file").fingerprint() == start.fingerprint()
+    assert card.unchanged is (same and not learns)
+    raised = card.model_copy(update={"shown": False, "unchanged": True, "target": card.target})
+    assert raised.headline.startswith("No improvement: no candidate was better, so that the program is the start")
+    assert "+" not in raised.headline
+    assert not (card.unchanged and card.shown)
 
 
 def case_of(sent):

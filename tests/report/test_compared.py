@@ -16,7 +16,7 @@ from rows import jsonl
 
 from dspy_proact.benchmarks.proactbench.corpus import read_results
 from dspy_proact.benchmarks.proactbench.report import summarize_results
-from dspy_proact.report import MEASURES_NOTHING, Comparison, Outcome, Summary, compare, comparison_document, summarize
+from dspy_proact.report import Comparison, Outcome, Summary, compare, comparison_document, summarize
 from dspy_proact.runs import Case
 
 
@@ -201,7 +201,7 @@ def test_what_is_compared_the_other_way_round_differs_in_sign_only(both: tuple[S
             mirrored.discordant.only_b,
             mirrored.discordant.only_a,
         )
-    assert there.adjusted == back.adjusted
+    assert there.lenient.adjusted == back.lenient.adjusted
     assert all(there.flips[a][b] == back.flips[b][a] for a in GRADES for b in GRADES)
     assert there.farthest == [(name, pairs, -total) for name, pairs, total in back.farthest]
 
@@ -258,14 +258,6 @@ def _null_without_reason(phases: dict[str, Any]) -> Iterable[str]:
 
 
 HOSTILE = ["[red]x[/red]", "[/red]", "\x1b[31m", "\x1b]0;title\x07", "\u202eoof", ":smile:"]
-
-
-def test_a_stand_in_on_either_side_is_said(tmp_path):
-    case = trigger()
-    first = summary_of(tmp_path / "a", [(case, "PASS")])
-    second = summary_of(tmp_path / "b", [(case, "PASS")], model="embedded", embedded=True)
-    assert told(compare(first, second)).startswith(MEASURES_NOTHING)
-    assert comparison_document(compare(first, second))["b"]["embedded"] is True
 
 
 @pytest.mark.parametrize("text", HOSTILE)

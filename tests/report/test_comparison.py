@@ -43,8 +43,8 @@ def test_a_run_that_is_worse_in_one_phase_is_shown_down_in_it_alone(tmp_path):
     comparison = compared(tmp_path, cases, a, b)
     recovery = comparison.rows["RECOVERY"].weighted
     assert (recovery.difference.value, recovery.p) == (-0.5, 2 / 256)
-    assert comparison.adjusted["RECOVERY"][0] == 6 / 256  # the smallest of three, times 3
-    assert comparison.adjusted["EMERGENT"][0] == 1.0
+    assert comparison.lenient.adjusted["RECOVERY"][0] == 6 / 256  # the smallest of three, times 3
+    assert comparison.lenient.adjusted["EMERGENT"][0] == 1.0
     assert comparison.micro.weighted.difference.value == pytest.approx(-1 / 6)  # 8 x -0.5 / 24
     assert told(comparison).startswith("b is worse than a on RECOVERY (-50.0 points, ")
     assert "; no difference was detected on EMERGENT and CRITICAL." in told(comparison)
@@ -126,6 +126,7 @@ def test_with_five_scenarios_or_fewer_no_difference_is_ever_shown(tmp_path, scen
     row = comparison_document(comparison)["phases"]["EMERGENT"]["weighted"]
     assert row["p"] == 2 / 2**scenarios
     assert row["p_reason"] == f"cannot be significant with {scenarios} scenarios"
+    assert row["detectable_points"] is None
     text = told(comparison)
     few = f"{scenarios} scenarios are too few in 3 phases"
     assert text.startswith(f"A test of b against a cannot become significant: {few}.")
@@ -136,14 +137,6 @@ def test_at_four_scenarios_an_interval_bears_its_mark(tmp_path):
     text = told(compared(tmp_path, spread(4), ["FAIL"] * 12, ["PASS", "FAIL", "PARTIAL", "FAIL"] * 3))
     assert "EMERGENT, CRITICAL, RECOVERY, micro, macro: cannot be significant with 4 scenarios." in text
     assert "EMERGENT, CRITICAL, RECOVERY, micro, macro: too few scenarios: very wide." in text
-
-
-@pytest.mark.parametrize("scenarios", [2, 3, 4, 5])
-def test_where_nothing_can_be_significant_no_difference_is_said_to_be_seen(tmp_path, scenarios):
-    gains = ["PASS", "FAIL", "PARTIAL", "FAIL", "PASS"][:scenarios] * 3
-    comparison = compared(tmp_path, spread(scenarios), ["FAIL"] * 3 * scenarios, gains)
-    assert comparison_document(comparison)["phases"]["EMERGENT"]["weighted"]["detectable_points"] is None
-    assert "in four of five" not in told(comparison)
 
 
 def test_one_scenario_has_a_difference_and_no_p(tmp_path):
@@ -272,11 +265,6 @@ def test_what_is_recorded_and_changed_is_named_with_its_values(tmp_path):
         ("parent", "none", f"{'e' * 12}..."),
     ]
     assert "assistant.model: openai/m -> openai/n" in told(compare(first, second))
-
-
-def test_where_nothing_is_recorded_as_changed_that_is_said(tmp_path):
-    same = summary_of(tmp_path / "a", [(trigger(), "PASS")])
-    assert "changed: nothing recorded" in told(compare(same, same))
 
 
 def test_scenarios_that_move_the_difference_most_come_first(tmp_path):

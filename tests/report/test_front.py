@@ -249,10 +249,6 @@ def test_nothing_is_drawn_but_in_the_colours_that_are_given():
     assert set(re.findall(r'(?:fill|stroke)="([^"]+)"', text)) == {"none", *(f"var(--{name})" for name in names)}
 
 
-def test_no_points_are_a_picture_too():
-    assert centres(drawn()) == []
-
-
 def test_nothing_in_a_name_becomes_markup_or_is_hidden():
     nasty = point(NASTY), ScatterPoint(NASTY, Estimate(None, reason=NASTY), sure(0.5))
     root = drawn(*nasty, title=NASTY, x=NASTY, y=NASTY, note=NASTY)

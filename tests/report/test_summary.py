@@ -151,26 +151,6 @@ def test_a_run_is_complete_when_nothing_is_pending_though_something_is_unscored(
     assert summarized(tmp_path, events, cases("a", "b")).complete
 
 
-def test_more_epochs_make_what_was_not_tried_in_them_pending(tmp_path: Path):
-    events = [answered("a"), graded("a", "LOST")]
-    summary = summarized(tmp_path, events, cases("a"), manifest(epochs=3))
-    assert (len(summary.outcomes), summary.count("pending"), summary.complete) == (3, 2, False)
-
-
-def test_a_run_that_has_tried_nothing_has_no_scores_and_says_so(tmp_path: Path):
-    summary = summarized(tmp_path, [], CASES)
-    for scores in (summary.scores("RHYME"), summary.micro):
-        assert values(scores) == [None] * 4
-        assert scores.weighted.reason == "no scores"
-    assert summary.macro.weighted.reason == "no scores in RHYME, NUMBER"
-
-
-def test_a_run_of_one_stratum_has_no_macro(tmp_path: Path):
-    summary = summarized(tmp_path, [answered("r1"), graded("r1", "SOLVED")], CASES[:1])
-    assert summary.micro.weighted.value == 1.0
-    assert (summary.macro.weighted.value, summary.macro.weighted.reason) == (None, "no scores in NUMBER")
-
-
 def test_only_unscored_triggers_have_a_strict_score_of_zero_and_no_other(tmp_path: Path):
     summary = summarized(tmp_path, [failed("a", "response", "content", "empty")], cases("a"))
     assert values(summary.micro) == [None, None, 0.0, 0.0]

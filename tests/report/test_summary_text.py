@@ -205,20 +205,3 @@ def test_a_run_without_cases_is_printed(tmp_path: Path):
 def test_the_human_reference_stands_beside_proactbench_only(proactbench: object, tmp_path: Path):
     assert "human reference" not in printed(summarized(tmp_path, cases("a")))
     assert "human reference" in printed(large({"PASS": 71, "PARTIAL": 71, "FAIL": 71}))
-
-
-@pytest.mark.parametrize(
-    "share",
-    [
-        {"PASS": 71, "PARTIAL": 71, "FAIL": 71},
-        {"PASS": 205, "PARTIAL": 4, "FAIL": 4},
-        {"PASS": 213, "PARTIAL": 0, "FAIL": 0},
-        {"PASS": 0, "PARTIAL": 0, "FAIL": 213},
-    ],
-)
-def test_the_table_fits_on_80_columns_with_counts_of_three_digits(share: dict[str, int]):
-    wide, narrow = (printed(large(share), width=width) for width in (300, 80))
-    assert "…" not in narrow
-    assert all(len(line) <= 80 for line in narrow.splitlines())
-    for name in (*PHASES, "micro", "macro"):
-        assert row_of(narrow, name) == row_of(wide, name)

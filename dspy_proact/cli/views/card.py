@@ -17,7 +17,6 @@ from dspy_proact.benchmarks.participant import fingerprint_of
 from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.cli.options.models import text_of
 from dspy_proact.cli.views.message import say
-from dspy_proact.compile.agreement import plain_cuts
 from dspy_proact.compile.tuning import Tuning
 from dspy_proact.errors import UsageError
 from dspy_proact.kept import write_whole
@@ -282,18 +281,6 @@ def print_diff(artefact: Artefact, start: Path | None, system_prompt: str | None
         lines = list(changed) or ["No change."]
     for line in lines:
         click.secho(printable(line.expandtabs(4)), fg=_COLOURS.get(line[:1]) if known else None)
-
-
-def unchanged(artefact: Artefact, declared: Benchmark[Any, Any] | None = None) -> bool:
-    """Whether it is known to be the uncompiled program that the compile began with: nothing better was found."""
-    try:
-        declared = declared or benchmark_named(artefact.benchmark)
-        before, known = _before(artefact, None, None, declared)
-    except UsageError:  # of a person's own file, which a program does not name
-        return False
-    plain = plain_cuts(declared)
-    uncut = all(cut == plain[stratum] for stratum, cut in artefact.cuts.items())
-    return uncut and known == artefact.card.provenance.start and lines_of(before) == lines_of(artefact.states)
 
 
 def lines_of(states: States, demos: bool = True) -> list[str]:

@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
-from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.benchmarks.forecast import SECONDS
 from dspy_proact.cli.options.kinds import Output
-from dspy_proact.cli.views.card import draw_front, print_card_text, unchanged
+from dspy_proact.cli.views.card import draw_front, print_card_text
 from dspy_proact.cli.views.message import print_more, say, say_next, say_stopped
 from dspy_proact.cli.views.progress import ProgressOnStderr, duration
 from dspy_proact.compile.compile import Compile
@@ -20,7 +18,6 @@ from dspy_proact.compile.forecast import PROPOSALS, CompileObserver, Forecast, S
 from dspy_proact.errors import Halt
 from dspy_proact.programs import Optimizer, Recipe
 from dspy_proact.programs.artefact import Artefact
-from dspy_proact.report import show
 from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS
 
 _SECONDS = 60.0
@@ -151,7 +148,7 @@ def compile_shown(compiling: Compile, recipe: Recipe, output: Output, use: Seque
         say_stopped(halt, folder)
         return halt.exit_status
     artefact = finished.artefact
-    print_card(artefact, output.as_json, declared=compiling.declared)
+    print_card(artefact, output.as_json)
     progress.say_unworded(artefact.card.provenance.recipe.optimizer)
     if finished.paid == 0:
         say("Nothing to do: every answer is in the record; no calls were made.")
@@ -161,23 +158,17 @@ def compile_shown(compiling: Compile, recipe: Recipe, output: Output, use: Seque
     return 3 if artefact.card.unscored else 0
 
 
-def print_card(
-    artefact: Artefact, as_json: bool, explain: bool | None = None, declared: Benchmark[Any, Any] | None = None
-) -> None:
+def print_card(artefact: Artefact, as_json: bool, explain: bool | None = None) -> None:
     """Print the card of a compiled program on standard output.
 
     Args:
         artefact: The program.
         as_json: Instead of text.
         explain: Whether the details are printed; None where the command has no option for it.
-        declared: The benchmark, where it is a person's own file.
     """
     if as_json:
         click.echo(json.dumps(artefact.card.document(), indent=2, allow_nan=False))
         return
     print_card_text(artefact, bool(explain))
-    if unchanged(artefact, declared):
-        begun = "Nothing better was found: the file is the program that the compile began with."
-        show(Console(soft_wrap=False), begun)
     if not explain:
         print_more("dspy-proact optimize show FILE " if explain is None else "")

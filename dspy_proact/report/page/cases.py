@@ -149,11 +149,7 @@ def longest_text(summaries: Sequence[Summary]) -> int | None:
 
 
 def block(summaries: Sequence[Summary], longest: int | None = None) -> Iterator[str]:
-    """The lines of a page's block of data.
-
-    Args:
-        summaries: At least one.
-        longest: As `longest_text` says it.
+    """The lines of a page's block of data; `longest` is that of `longest_text`.
 
     Raises:
         RunError: A view or a verdict is not what the benchmark writes.
@@ -170,7 +166,11 @@ def block(summaries: Sequence[Summary], longest: int | None = None) -> Iterator[
         item = _item(readings, summaries, held, longest)
         place = held.add(item)
         marks = [_label(side, labels) for side in sides]
-        flags = _flags(sides) | (DIFFERENT if key[0] in differing else 0)
+        flags = DIFFERENT if key[0] in differing else 0
+        if any(verdict.verified is False for side in sides if side for verdict in side.verdicts):
+            flags |= UNVERIFIED
+        if any(side.state == "unscored" for side in sides if side):
+            flags |= UNSCORED
         rows.append([*key, strata.index(there.stratum), marks, flags, _excerpt(readings), *place])
     head = {
         "runs": [summary.model_name for summary in summaries],
@@ -188,16 +188,15 @@ def block(summaries: Sequence[Summary], longest: int | None = None) -> Iterator[
 
 def _runs(summaries: Sequence[Summary]) -> list[dict[Key, Outcome]]:
     """The outcomes of each run."""
-    return [{(each.key, each.epoch): each for each in _outcomes(summary)} for summary in summaries]
+    return [
+        {(each.key, each.epoch): each for each in (*summary.outcomes, *summary.controls.outcomes)}
+        for summary in summaries
+    ]
 
 
 def _keys(runs: Sequence[Mapping[Key, Outcome]]) -> dict[Key, None]:
     """Those of all runs, each once."""
     return dict.fromkeys(key for run in runs for key in run)
-
-
-def _outcomes(summary: Summary) -> tuple[Outcome, ...]:
-    return (*summary.outcomes, *summary.controls.outcomes)
 
 
 def _control_labels(summary: Summary) -> tuple[str, ...]:
@@ -228,13 +227,6 @@ def _label(side: Outcome | None, labels: Sequence[str]) -> int:
     if side is None:
         return _ABSENT
     return labels.index(side.label) if side.label else _STATES[side.state]
-
-
-def _flags(sides: Sequence[Outcome | None]) -> int:
-    there = [side for side in sides if side]
-    unverified = any(verdict.verified is False for side in there for verdict in side.verdicts)
-    unscored = any(side.state == "unscored" for side in there)
-    return UNVERIFIED * unverified | UNSCORED * unscored
 
 
 def _excerpt(readings: Sequence[Reading | None]) -> str:

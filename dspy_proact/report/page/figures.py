@@ -78,19 +78,15 @@ class Cited:
 
     def cell(self, kind: Literal["count", "range", "score"], path: Path) -> Markup:
         """A number of a ranking; a dash where there is none."""
-        found = self._found(path)
+        try:
+            found = self.at(path)
+        except KeyError:
+            return _NONE
         if found is None:
             return _NONE
         if kind == "score":
             return self.estimate(path) if isinstance(found, Mapping) else self.share(path)
         return self.count(path) if kind == "count" else self.range(path)
-
-    def _found(self, path: Path) -> Any:
-        """What stands there; None where nothing does."""
-        try:
-            return self.at(path)
-        except KeyError:
-            return None
 
     def _with_interval(self, path: tuple[Place | Path, ...], shown: Callable[[float], str], to: str) -> Markup:
         value = self._number((*path, "value"), shown)
@@ -144,20 +140,18 @@ class Group:
 def bars(
     cited: Cited, groups: Sequence[Group], runs: Sequence[str], title: str, *, strict: bool, stand_in: bool
 ) -> Markup:
-    """Grouped bars of scores in [0, 1], one or two a run, with their 95 % intervals.
-
-    Args:
-        cited: Where the numbers are from.
-        groups: In any number, with a row for each of the runs.
-        runs: Their names.
-        title: What is shown.
-        strict: Whether each score has the strict one beside it.
-        stand_in: Whether a stand-in took part that measures nothing.
-    """
+    """Grouped bars of scores in [0, 1] with their 95 % intervals, for each run one, or two with `strict`."""
     shape = "many" if len(groups) * len(runs) > 12 else "several" if len(runs) > 1 else "one"
     kinds = KINDS if strict else {"weighted": KINDS["weighted"]}
     what = "; ".join(_told(cited, group, runs, kinds) for group in groups)
     drawn = Markup("").join(_group(cited, group, place, len(groups), kinds) for place, group in enumerate(groups))
+    axis = Markup("").join(
+        Markup(
+            '<line class="grid" x1="0" x2="100%" y1="{0:g}" y2="{0:g}"/>'
+            '<text class="tick" x="-8" y="{1:g}">{2:.0f}</text>'
+        ).format(_up(value), _up(value) + 4, 100 * value)
+        for value in (0.0, 0.25, 0.5, 0.75, 1.0)
+    )
     stamp = Markup('<text class="stand-in" x="50%" y="14">embedded stand-in</text>')
     above = _STAMP if stand_in else 0
     return Markup(
@@ -172,7 +166,7 @@ def bars(
         _patterns(len(runs)),
         stamp if stand_in else "",
         above,
-        Markup("").join(_axis()),
+        axis,
         drawn,
     )
 
@@ -188,13 +182,6 @@ def _patterns(runs: int) -> Markup:
 
 COLOURS = 6
 """Of runs; a seventh run has the first's, and its letter."""
-
-
-def _axis() -> Iterator[Markup]:
-    for value in (0.0, 0.25, 0.5, 0.75, 1.0):
-        line = Markup('<line class="grid" x1="0" x2="100%" y1="{0:g}" y2="{0:g}"/>')
-        yield line.format(_up(value))
-        yield Markup('<text class="tick" x="-8" y="{:g}">{:.0f}</text>').format(_up(value) + 4, 100 * value)
 
 
 def _group(cited: Cited, group: Group, place: int, groups: int, kinds: Mapping[str, str]) -> Markup:

@@ -1,7 +1,6 @@
 """How a run was made, in sentences for a paper."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from dspy_proact.report.numbers import counted
 from dspy_proact.report.summary import Summary
@@ -12,32 +11,27 @@ _PACKAGES = {"dspy-proact": "dspy-proact", "dspy": "DSPy", "litellm": "litellm",
 
 def method(summary: Summary) -> str:
     """What was asked of whom, how it was graded and counted, and with what."""
-    return " ".join(_sentences(summary))
-
-
-def _sentences(summary: Summary) -> Iterator[str]:
     nouns, manifest = summary.nouns, summary.manifest
     asked = counted(summary.case_count, nouns.case, nouns.cases)
     groups = counted(summary.group_count, nouns.group, nouns.groups)
     if manifest is None:
-        yield (
+        told = [
             f"The responses of {summary.model} to {asked} in {groups} of {summary.benchmark} and their grades are "
             "those of a results file, which does not record decoding and prompts."
-        )
+        ]
     else:
-        yield from _of_run(summary, manifest, f"{asked} in {groups}")
+        told = list(_of_run(summary, manifest, f"{asked} in {groups}"))
     if summary.embedded:
-        yield "An embedded stand-in took part, so the scores say nothing about any real model."
-    yield (
+        told.append("An embedded stand-in took part, so the scores say nothing about any real model.")
+    told.append(
         f"Lenient scores are over the graded {nouns.cases}; strict scores are over all that were tried; an ungraded "
         f"one counts 0. Intervals are at 95 %, cluster-robust over {nouns.groups} (CR2 with Bell-McCaffrey degrees "
         "of freedom, on the logit scale)."
     )
     if manifest:
-        told = ", ".join(
-            f"{name} {manifest.versions[key]}" for key, name in _PACKAGES.items() if key in manifest.versions
-        )
-        yield f"Made with {told}; started {manifest.created}."
+        used = [f"{name} {manifest.versions[key]}" for key, name in _PACKAGES.items() if key in manifest.versions]
+        told.append(f"Made with {', '.join(used)}; started {manifest.created}.")
+    return " ".join(told)
 
 
 def _of_run(summary: Summary, manifest: Manifest, asked: str) -> Iterator[str]:
@@ -70,10 +64,7 @@ def _of_run(summary: Summary, manifest: Manifest, asked: str) -> Iterator[str]:
 
 def _spoken(role: RoleIdentity) -> str:
     """A model with its program and what it was sent."""
-    told = [f"program {role.program}", *(f"{name} {value}" for name, value in _plain(role.decoding).items())]
+    decoding = [f"{name} {value}" for name, value in role.decoding.items() if value is not None]
+    told = [f"program {role.program}", *decoding]
     endpoint = [f"at {role.endpoint}"] if role.endpoint else []
     return f"{role.model} ({', '.join([*told, *endpoint])})"
-
-
-def _plain(decoding: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in decoding.items() if value is not None}

@@ -292,7 +292,13 @@ _LONGEST_NAME = 120
 def filled(name: str, **shown: Any) -> str:
     """A template with what it is to show, `short` among it, and the page's style, script and policy."""
     style, script = (_file(name) for name in ("page.css", "page.js"))
-    own = {"short": short, "style": Markup(style), "script": Markup(script), "policy": _policy(style, script)}
+    digests = (base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in (style, script))
+    # The page's own style and script are allowed, and nothing else.
+    policy = (
+        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    ).format(*digests)
+    own = {"short": short, "style": Markup(style), "script": Markup(script), "policy": policy}
     return _templates().get_template(name).render(**own, **shown)
 
 
@@ -301,15 +307,6 @@ def short(text: str) -> str:
     line = " ".join(printable(encodable(text)).split())
     half = _LONGEST_NAME // 2
     return line if len(line) <= _LONGEST_NAME else f"{line[:half]}…{line[-half:]}"
-
-
-def _policy(*inline: str) -> str:
-    """A Content-Security-Policy that lets the page's own style and script be, and nothing else."""
-    style, script = (f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in inline)
-    return (
-        f"default-src 'none'; style-src {style}; script-src {script}; img-src data:; base-uri 'none'; "
-        "form-action 'none'"
-    )
 
 
 @cache

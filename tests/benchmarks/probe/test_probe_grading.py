@@ -9,6 +9,7 @@ from asking import answers, gate
 from probe_task import DESCRIPTION, GOOD, PARAMETERS, identified, resolved, view
 from server import Answer
 
+from dspy_proact.benchmarks.probe.benchmark import Probe
 from dspy_proact.benchmarks.probe.judging import ProbeJudge, description_inputs
 from dspy_proact.benchmarks.probe.scoring import (
     ESSENTIAL,
@@ -28,6 +29,7 @@ from dspy_proact.benchmarks.probe.task import PARTS, Solution
 from dspy_proact.errors import ContentError
 from dspy_proact.models import ModelSpec, Role, open_model
 from dspy_proact.programs import Direct
+from dspy_proact.runs import Case, Scored
 
 JUDGE = Role("judge", "--judge", "verdict", judge_answer)
 OURS, PUBLISHED = ProbeSettings(), ProbeSettings(upstream_rule=True)
@@ -133,7 +135,10 @@ def test_parts_say_where_a_judgment_and_its_facets_differ_and_what_could_not_be_
     judged = (identified(judgment, when_deadline="missing") for judgment in ("CORRECT", "PARTIALLY_CORRECT"))
     assert [parts_of(graded(view(), GOOD, OURS, each, resolved()), GOOD)["label_mismatch"] for each in judged] == [1, 0]
     unread = Solution(faults=PARTS)
-    parts = parts_of(graded(view(), unread, OURS, None, None), unread)
+    grade = graded(view(), unread, OURS, None, None)
+    told = Probe().feedback(Case("t1", "p1", "easy", view()), unread, Scored(grade.overall, "FAILED", grade))
+    assert told.endswith("Faults of form: evidence, bottleneck, action, parameters.")
+    parts = parts_of(grade, unread)
     assert (parts["overall"], parts["task"], parts["faulty"]) == (0, 0, 1)
     assert not [name for name in parts if name.startswith("read_") or name == "label_mismatch"]
     half = Solution(action="request_key", parameters=PARAMETERS, faults=("evidence", "bottleneck"))
