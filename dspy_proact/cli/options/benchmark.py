@@ -128,10 +128,8 @@ class Chosen:
         """
         from dspy_proact.cli.options.settings import plain, read_settings, require_effect
 
-        settings, usual = (
-            read_settings(declared.settings_type, self.given, declared.name, before),
-            declared.settings_type(),
-        )
+        settings = read_settings(declared.settings_type, self.given, declared.name, before)
+        usual = declared.settings_type()
         for name, _ in self.given:
             if name not in declared.of_grading and plain(settings, name) != before.get(name, plain(usual, name)):
                 free = f"; only {', '.join(sorted(declared.of_grading))} may be set" if declared.of_grading else ""

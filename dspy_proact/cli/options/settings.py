@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError, create_model
+from pydantic import ValidationError, create_model
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
@@ -103,8 +104,10 @@ def _read(kind: type[Settings], name: str, text: str) -> Any:
     field = kind.model_fields[name]
     declared: dict[str, Any] = {name: (field.annotation, field)}
     alone = create_model(name, __base__=Frozen, **declared)  # checks over several settings are for all of them
-    if text.strip().lower() == "none" and _may_be_none(alone, name):
-        return None
+    if text.strip().lower() == "none":
+        with suppress(ValidationError):
+            alone.model_validate({name: None})
+            return None
     try:
         return getattr(alone.model_validate_strings({name: text.strip()}), name)
     except ValidationError as error:
@@ -115,14 +118,6 @@ def _read(kind: type[Settings], name: str, text: str) -> Any:
             taken = f"{name} takes {setting.wants}, by default {_typed(setting.default)}: {setting.description}"
             own = _own(error)
             raise UsageError(f"--set {name}={text}: {f'{own}. {taken}' if own else taken}") from error
-
-
-def _may_be_none(alone: type[BaseModel], name: str) -> bool:
-    try:
-        alone.model_validate({name: None})
-    except ValidationError:
-        return False
-    return True
 
 
 def _own(error: ValidationError) -> str:
