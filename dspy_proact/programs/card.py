@@ -270,8 +270,6 @@ class Card(Frozen):
             few = kappa and self.raters < ENOUGH_RATERS
             claim = f": the judge agrees better with {whom if few else 'people'}" if kappa else ""
             said = f"Improvement shown{where}{f' with {whom}' if few else ''}{claim}{told}, on {cases} not seen before"
-        elif self.unchanged:
-            said = f"No improvement{where}: no candidate was better, so that the program is the start, unchanged"
         elif not target.count:
             said = f"No improvement could have been shown{where}: nothing could be graded"
         elif (target.low98 or 0) > 0 and target.low98_unread is not None and target.low98_unread <= 0:
@@ -280,6 +278,8 @@ class Card(Frozen):
         elif target.count < CLAIM_LABELS or self.group_count < CLAIM_GROUPS:
             few = f"{cases} in {self.group_count} {self.groups} are too few"
             said = f"No improvement could have been shown{where}: {few}; a claim takes {CLAIM_LABELS} in {CLAIM_GROUPS}"
+        elif self.unchanged:
+            said = f"No improvement{where}: no candidate was better, so that the program is the start, unchanged"
         elif change.value is None:
             said = f"No improvement could have been shown{where}: {change.reason}"
         else:

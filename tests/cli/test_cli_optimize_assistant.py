@@ -121,7 +121,8 @@ def test_what_pushiness_bought_and_what_it_costs_is_said(optimize, proact, serve
     guards = ["--guard", "offers", "--guard", "length=9"]
     status, out, _ = optimize(*command_at(server), "--trials", 4, *guards, out="kept")
     assert status == 0
-    assert "; no cost beyond the usual margins." in said(out)
+    assert "No improvement" in said(out)
+    assert "+100 points" not in said(out)
     _, out, _ = proact("optimize", "show", "kept/assistant.json", "--explain")
     assert "guards, against the start on the training folds: offers 0.05, length 9." in said(out)
     assert "100.0 100 100 breaks offers" in said(out)
