@@ -1,5 +1,7 @@
 """The optimizers, each as one function from a training set to the candidates that it tried, the student first.
 
+`choose` takes the best of them that keeps every `--guard`.
+
 DSPy's own evaluate their examples in as many threads as the training set's width; what they bootstrap, they do one
 after another, for each demo that is found ends the search for it.
 """

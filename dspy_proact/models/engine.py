@@ -1,4 +1,4 @@
-"""Engines behind the gate, which answer whole or in pieces, and their synchronous face.
+"""Engines behind the gate, which try again, answer whole or in pieces, and their synchronous face.
 
 Retries, limits and the number of calls in flight are written once, for asynchronous code. Synchronous callers share one
 event loop, in a thread of its own, so that these hold over all threads.

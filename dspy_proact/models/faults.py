@@ -1,7 +1,7 @@
 """What a failed attempt means: try again, give this stage up, or end the run.
 
 what the provider said                              what follows
-429, 5xx, time-out, lost connection, broken body    the gate tries again; then ProviderError
+429, 5xx, time-out, lost connection, broken body    `engine` tries again; then ProviderError
 3xx                                                 SetupFault: redirects are not followed
 401, 403, 402, 404, unknown model                   SetupFault: no call can succeed
 400 that names a parameter which we sent            SetupFault, with the flag that leaves it out

@@ -1,7 +1,8 @@
 """The gate: the one object of a run or compile through which every call to a model goes.
 
-It wraps the engine of every model, on both routes, so that concurrency, retries with back-off, the time limit and the
-limits of calls, tokens and money are written once. DSPy's own retries are off. Nothing here reads a message.
+It holds what calls share: how many are in flight, the limits of calls, tokens and money, how long to wait between two
+attempts, and when a provider counts as down. The loop that tries again is `GatedEngine` in `engine`. DSPy's own retries
+are off. Nothing here reads a message.
 """
 
 import asyncio

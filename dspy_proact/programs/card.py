@@ -1,4 +1,4 @@
-"""The card of a compiled program: what was shown, what it cost, and with what it was made."""
+"""The card of a compiled program: its headline, what was shown, what it cost, and with what it was made."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, get_args

@@ -6,6 +6,7 @@ from dspy_proact.report.comparison import Comparison, Difference, Differences
 from dspy_proact.report.numbers import MEASURES_NOTHING, bounds, counted, listed, seen_from, share, signed
 from dspy_proact.report.summary import Summary
 from dspy_proact.stats import Estimate
+from dspy_proact.stats.paired import excludes_zero
 
 _SIGNIFICANT = 0.05
 _HIGHER = ("scores higher", "scores lower")
@@ -78,6 +79,7 @@ def _significant(differences: Differences) -> Mapping[str, Difference]:
         name: row
         for name, row in rows.items()
         if row.weighted.reason is None and (p := adjusted[name][0]) is not None and p <= _SIGNIFICANT
+        if row.weighted.difference.low is None or excludes_zero(row.weighted.difference)
     }
 
 

@@ -164,7 +164,6 @@ def _run(declared: Benchmark[Any, Any], run: Summary, columns: Mapping[str, str]
     own = {SCORE: run.micro.weighted, STRICT: run.micro.strict_weighted}
     strata = {stratum: run.scores(stratum).weighted for stratum in declared.strata if stratum in columns}
     known = {**measured, **strata, **own}
-    stand_in = [STAND_IN] if run.embedded else []
     differences = declared.differences(run) if run.manifest else [UNKNOWN_ORIGIN]
     with_counts = any(row.counts for row in declared.published())
     counts: dict[str, Counts] = {}
@@ -181,7 +180,7 @@ def _run(declared: Benchmark[Any, Any], run: Summary, columns: Mapping[str, str]
         groups=run.group_count,
         path=run.path,
         embedded=run.embedded,
-        differences=(*stand_in, *differences, *_missing(declared, run, with_counts)),
+        differences=(*([STAND_IN] if run.embedded else ()), *differences, *_missing(declared, run, with_counts)),
         grouped=tuple((outcome.score, outcome.group) for outcome in run.scored),
     )
 

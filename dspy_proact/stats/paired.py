@@ -36,6 +36,9 @@ TIE = 1e-9
 """Statistics within this of each other are equal but for rounding."""
 
 
+UNDECIDED = "the test and the interval disagree, so that nothing is claimed"
+
+
 @dataclass(frozen=True)
 class Paired:
     """The difference of two runs, b - a: above 0 where b scores higher."""
@@ -47,7 +50,9 @@ class Paired:
     difference: Estimate
     """Mean of b - a in [-1, 1], with its 95 % interval, clipped to [-1, 1]."""
     p: float | None
-    """Two-sided p value of the flips of whole groups, in (0, 1]; None without pairs or with one group."""
+    """Two-sided p value of the flips of whole groups, in (0, 1]; None without pairs or with one group. A difference is
+    claimed where it is at most .05 and the interval, if there is one, excludes 0; where only one of both holds, the
+    interval says so."""
     reason: str | None
     """Why p is missing, or that it cannot be significant; None where p can carry a claim."""
     detectable: float | None
@@ -108,7 +113,15 @@ def paired_difference(
             claimed = t_quantile(1 - LEVEL / (2 * tests), spread.df)
             detectable = [(claimed + t_quantile(power, spread.df)) * spread.error for power in (POWER, 0.5)]
     few = f"cannot be significant with {table.groups} groups" if table.groups < FEWEST else None
-    return Paired(len(first), table.groups, difference, _flip_p(table, seed), few, *detectable)
+    p = _flip_p(table, seed)
+    if few is None and (p <= LEVEL) != excludes_zero(difference):
+        difference = difference.marked(UNDECIDED)
+    return Paired(len(first), table.groups, difference, p, few, *detectable)
+
+
+def excludes_zero(difference: Estimate) -> bool:
+    """Whether the whole interval lies on one side of 0."""
+    return (difference.low or 0) > 0 or (difference.high or 0) < 0
 
 
 def whole_points(difference: float) -> int:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from mine import write_mine
 
 
 def config(text, folder="there"):
@@ -64,12 +65,12 @@ def test_a_score_under_the_required_one_ends_with_two(proact, least, status):
 
 def test_runs_are_listed_the_latest_first_and_a_damaged_one_says_so(proact):
     proact("eval", "--limit", 3)
-    proact("eval", "--benchmark", "probe", "--set", "baseline=first")
+    proact("eval", "--benchmark", write_mine(Path()))
     broken = Path("runs", "broken")
     broken.mkdir()
     (broken / "manifest.json").write_text("{", encoding="utf-8")
     listed = json.loads(proact("runs", "--json")[1])
-    assert sorted(row["benchmark"] or "" for row in listed) == ["", "proactbench", "probe"]
+    assert sorted(row["benchmark"] or "" for row in listed) == ["", "next-step", "proactbench"]
     assert listed[-1]["state"].startswith("cannot be read")
     (mine,) = [row for row in listed if row["benchmark"] == "proactbench"]
     assert (mine["state"], Path(mine["path"]).name.partition("--")[0]) == ("complete", "proactbench")
@@ -77,7 +78,7 @@ def test_runs_are_listed_the_latest_first_and_a_damaged_one_says_so(proact):
         100 * json.loads(proact("report", mine["path"], "--json")[1])["overall"]["micro"]["weighted"]["value"], 1
     )
     text = proact("runs")[1]
-    assert all(word in text for word in ("proactbench", "probe", "complete"))
+    assert all(word in text for word in ("proactbench", "next-step", "complete"))
     assert proact("runs", "nowhere")[0] == 2
 
 
@@ -86,9 +87,9 @@ def test_runs_are_listed_the_latest_first_and_a_damaged_one_says_so(proact):
 )
 def test_runs_of_two_benchmarks_are_refused_by_name(proact, verb):
     proact("eval", "--limit", 1, "--out", "one")
-    proact("eval", "--benchmark", "probe", "--set", "baseline=first", "--out", "two")
+    proact("eval", "--benchmark", write_mine(Path()), "--out", "two")
     first, *rest = verb
     given = ["one", *rest, "two"] if first == "show" else ["one", "two", *rest]
     status, _, err = proact(first, *given)
     told = " ".join(err.split())
-    assert (status, "two" in told, "probe" in told) == (2, True, True)
+    assert (status, "two" in told, "next-step" in told) == (2, True, True)

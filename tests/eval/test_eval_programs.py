@@ -102,6 +102,12 @@ def test_throughput_tells_a_run_beside_httpx(tmp_path):
     assert re.fullmatch(shape, printed("throughput.py", "--quick", folder=tmp_path))
 
 
+def test_width_tells_a_run_beside_aiohttp(tmp_path):
+    (row,) = table_rows(printed("width.py", "--quick", folder=tmp_path))[2:]
+    assert row[:3] == ["8", "20", "0.02"]
+    assert all(0 < float(share) < 2 for share in row[3:])
+
+
 def test_footprint_tells_the_memory_of_a_whole_run(tmp_path):
     text = printed("footprint.py", "--triggers", "60", folder=tmp_path)
     triggers, verdicts = map(int, re.findall(r"(\d+) triggers, (\d+) verdicts: at most [\d,]+ MiB\n", text)[0])

@@ -1,6 +1,7 @@
 """The gate over real HTTP, on both routes, with the asynchronous and the synchronous engine."""
 
 import asyncio
+import gc
 import socket
 
 import dspy
@@ -111,6 +112,7 @@ def test_the_wait_doubles_or_is_what_the_provider_asks_with_jitter_and_at_most_a
 def test_a_slow_answer_is_a_time_out(server, name, backend, way):
     server.script = lambda sent: Answer("never", delay=3600.0)
     outcome = ask(assistant(server, name, gate(backend, retries=1, timeout=0.1)), way)
+    gc.collect()  # so that Python warns here, and not in another test
     assert isinstance(outcome.error, ProviderError)
     assert outcome.words == ["timeout", "timeout"]
     assert all(call.latency >= 0.1 for call in outcome.calls)

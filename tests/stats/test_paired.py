@@ -1,6 +1,7 @@
 """Differences of two runs: by hand, by flips of whole groups, and by their laws; swaps, Holm and discordant cases."""
 
 import math
+import random
 from collections.abc import Sequence
 from itertools import product
 
@@ -18,7 +19,7 @@ from dspy_proact.stats import (
     paired_difference,
     whole_points,
 )
-from dspy_proact.stats.paired import swap_p
+from dspy_proact.stats.paired import UNDECIDED, excludes_zero, swap_p
 
 law = settings(deadline=None, max_examples=25)
 STRATA = ["E", "C", "R"]
@@ -242,3 +243,20 @@ def test_adjusting_keeps_the_order_and_lies_between_p_and_bonferroni(p_values: l
 def test_pairs_are_counted_by_who_passed():
     a, b = [True, True, True, False, False, False], [True, True, False, True, False, False]
     assert discordant(a, b) == Discordant(both=2, only_a=1, only_b=1, neither=2)
+
+
+def test_where_test_and_interval_disagree_the_interval_says_that_nothing_is_claimed():
+    """Seven scenarios of which a few decide: flips and t then differ now and then, in both directions."""
+    apart = set[bool]()
+    for seed in range(150):
+        draw = random.Random(seed)
+        groups = [number // 4 for number in range(28)]
+        shift = [draw.choice([0.0, 0.0, 0.25, 0.5]) for _ in range(7)]
+        a = [draw.choice([0.0, 0.5]) for _ in groups]
+        b = [score + shift[group] for score, group in zip(a, groups, strict=True)]
+        found = paired_difference(a, b, groups)
+        if found.p is not None and found.difference.low is not None:
+            significant, outside = found.p <= 0.05, excludes_zero(found.difference)
+            assert (UNDECIDED in (found.difference.reason or "")) is (significant is not outside)
+            apart |= {significant} if significant is not outside else set()
+    assert apart
