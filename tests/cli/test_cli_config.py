@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from mine import write_mine
 
+pytestmark = pytest.mark.usefixtures("proactbench")
+
 
 def config(text, folder="there"):
     path = Path(folder, "run.toml")

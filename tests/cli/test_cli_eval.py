@@ -14,6 +14,8 @@ from typed import last
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
+pytestmark = pytest.mark.usefixtures("proactbench")
+
 OFFER = "label the boxes today"
 PROMPT = "Hold back. Only what was asked: naïve, “quoted” and 漢字."
 
