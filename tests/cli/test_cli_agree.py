@@ -109,6 +109,7 @@ def test_a_copy_of_the_sheet_from_each_rater_is_read_together(proact, run, sheet
         True,
         True,
     )
+    assert "is named twice" in proact("agree", "--ratings", "published", "--ratings", "published")[2]
     other = proact("agree", "--run", run, "--ratings", ann, "--ratings", "sample")
     assert (other[0], "leave the run" in other[2] or "not those of" in other[2]) == (2, True)
 

@@ -237,6 +237,11 @@ class Ratings:
             CorpusError: The items differ, or an annotator rates an item in two of the files.
         """
         first, where = parts[0], dict[tuple[str, str], str]()
+        if again := next(
+            (part.name for place, part in enumerate(parts) if part.name in [other.name for other in parts[:place]]),
+            None,
+        ):
+            raise CorpusError("is named twice; name each file once", source=again)
         for part in parts:
             if part.items != first.items:
                 raise CorpusError(f"its items are not those of {first.name}; name files of one sheet", source=part.name)
