@@ -24,7 +24,18 @@ from dspy_proact.compile.tuning import Tuning, tamed
 from dspy_proact.errors import Halt, Interrupted, UsageError
 from dspy_proact.kept import COMPILE_CLAIM as CLAIM
 from dspy_proact.kept import Claim, Claimed, Identified, now, versions
-from dspy_proact.models import Answered, Gate, Model, ModelIdentity, ModelSpec, Record, Role, open_model, wait_for
+from dspy_proact.models import (
+    Answered,
+    Gate,
+    Limits,
+    Model,
+    ModelIdentity,
+    ModelSpec,
+    Record,
+    Role,
+    open_model,
+    wait_for,
+)
 from dspy_proact.programs import OPTIMIZERS, Card, DataSource, Provenance, Recipe
 from dspy_proact.programs.artefact import Artefact, ProgramRole, signature_of, states_of, write_artefact
 from dspy_proact.programs.embedded import proposer
@@ -125,6 +136,11 @@ class Compile(ABC):
     def width(self) -> int:
         """Items at once."""
         return self._gate.concurrency
+
+    @property
+    def limits(self) -> Limits:
+        """The most that it may spend."""
+        return self._gate.limits
 
     @abstractmethod
     def forecast(self) -> Forecast:

@@ -187,7 +187,7 @@ def test_a_dry_run_prices_the_rated_items_and_makes_no_call(proact, server, own,
     assert (status, server.sent) == (0, [])
     assert "3 calls" in out
     assert "price unknown" not in out
-    assert "--max-calls 2 may stop it before the end: it could take 3" in out
+    assert "--max-calls 2 may stop it after 67%: it could take 3" in out
     assert not (tmp_path / "runs").exists()
     assert json.loads(proact(*own, "--dry-run", "--json")[1])["judge"]["calls"] == 3
 

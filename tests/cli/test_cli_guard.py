@@ -126,7 +126,7 @@ def test_a_dry_run_makes_no_call_and_writes_nothing(provider, tmp_path, run):
     assert done.returncode == 0
     assert "60 calls, without repairs and retries" in done.stdout  # 10 dialogues x 3 triggers x 2 roles
     assert "price unknown" in done.stdout
-    assert "--max-calls 5 may stop it before the end" in done.stdout
+    assert "--max-calls 5 may stop it after " in done.stdout
     assert provider.received.total() == 0
     assert not (tmp_path / "run").exists()
     plan = json.loads(run(command(tmp_path, bases(provider), "--dry-run", "--json")).stdout)

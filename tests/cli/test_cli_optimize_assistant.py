@@ -95,7 +95,7 @@ def test_with_no_option_the_embedded_assistant_is_tuned_on_the_sample_and_the_pa
     for phase, name in (("RECOVERY", "RECOVERY*"), ("EMERGENT", "EMERGENT")):
         change = row_of(card, phase.lower())
         value, low, high = (100 * change["difference"][number] for number in ("value", "low", "high"))
-        (line,) = [said(line) for line in out.splitlines() if line.startswith(name)]
+        (line,) = [said(line) for line in out.splitlines() if line.startswith(name) and "–" in line]
         assert f"{value:+.1f} [{low:+.1f}, {high:+.1f}]" in line
         for number in (change["before"], change["after"]):
             assert "{:.1f} [{:.1f}–{:.1f}]".format(*(100 * number[of] for of in ("value", "low", "high"))) in line
@@ -107,9 +107,9 @@ def test_json_is_the_card_and_nothing_else_and_progress_is_told(optimize):
     assert json.loads(out) == printed(card_of())
     told = err.splitlines()
     assert told[0].startswith("One model tunes and reports; the card warns of it.")
-    assert told[1].startswith("At most ")
-    assert told[2].startswith("Time: ")
-    assert told[3] == "4 items in 4 scenarios are too few for any claim, which takes 60 in 10."
+    assert told[1] == "4 items in 4 scenarios are too few for any claim, which takes 60 in 10."
+    assert told[2].startswith("At most ")
+    assert told[3].startswith("Time: ")
     assert told[-1].startswith("The program is in out/assistant.json.")
 
 
@@ -255,8 +255,7 @@ def test_a_dry_run_makes_no_call_and_its_figures_bound_the_real_ones(optimize, s
     assert at_most.keys() == heard.keys()
     status, out, _ = optimize(*command_at(server), *guards, "--dry-run")
     assert status == 0
-    assert out.startswith(f"At most {told['calls']:,} calls (assistant {at_most['assistant']:,}, ")
-    assert "" in out
+    assert f"\nAt most {told['calls']:,} calls (assistant {at_most['assistant']:,}, " in out
     assert "price unknown" in out
     assert "4 items in 4 scenarios are too few for any claim, which takes 60 in 10." in out
 

@@ -209,7 +209,7 @@ def test_a_dry_run_of_several_models_says_what_each_takes_and_what_the_limit_sto
     assert lines.index(f"{ANN}:") < lines.index(f"{BEN}:")
     assert out.count("6 calls, without repairs and retries.") == 2
     # 12 calls of both together: neither alone would exceed 11.
-    assert lines[-2:] == ["--max-calls 11 may stop it before the end: it could take 12", "Dry run: no calls were made."]
+    assert lines[-2:] == ["--max-calls 11 may stop it after 92%: it could take 12", "Dry run: no calls were made."]
     assert "may stop" not in proact(*two(server, "--dry-run", "--max-calls", 12))[1]
     plans = json.loads(proact(*two(server, "--dry-run", "--json"))[1])
     assert [(plan["calls"], plan["assistant"]["calls"], plan["judge"]["calls"]) for plan in plans] == [(6, 3, 3)] * 2

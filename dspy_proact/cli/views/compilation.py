@@ -13,9 +13,11 @@ from dspy_proact.cli.options.kinds import Output
 from dspy_proact.cli.views.card import draw_front, print_card_text
 from dspy_proact.cli.views.message import print_more, say, say_next, say_stopped
 from dspy_proact.cli.views.progress import ProgressOnStderr, duration
+from dspy_proact.cli.views.runs import exceeded
 from dspy_proact.compile.compile import Compile
 from dspy_proact.compile.forecast import PROPOSALS, CompileObserver, Forecast, Stand
 from dspy_proact.errors import Halt
+from dspy_proact.models import Limits
 from dspy_proact.programs import Optimizer, Recipe
 from dspy_proact.programs.artefact import Artefact
 from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS
@@ -36,7 +38,7 @@ class CompileProgress(ProgressOnStderr, CompileObserver):
 
     def started(self, forecast: Forecast, stand: Stand) -> None:
         """Say what it will take."""
-        for line in forecast_text(forecast):
+        for line in forecast_text(forecast, Limits()):
             self._say(line)
         self._last = stand
         if stand.kept:
@@ -92,17 +94,18 @@ def forecast_document(forecast: Forecast) -> dict[str, Any]:
     }
 
 
-def forecast_text(forecast: Forecast) -> list[str]:
-    """Calls, tokens, price, time, and what the items can show."""
+def forecast_text(forecast: Forecast, limits: Limits) -> list[str]:
+    """What the items can show, calls, tokens, price, time, and which limit may stop it."""
     low, high = (duration(seconds) for seconds in forecast.seconds)
     price = "price unknown" if forecast.usd is None else f"at most USD {forecast.usd:.2f}"
     roles = ", ".join(f"{name.replace('_', ' ')} {role.calls:,}" for name, role in forecast.roles.items())
     return [
+        _shown(forecast),
         f"At most {forecast.calls:,} calls ({roles}), {forecast.tokens:,} tokens, {price}; "
         "repairs and retries not counted.",
         f"Time: {low} to {high} at most, {forecast.concurrency} calls in flight, if a call takes {SECONDS[0]:g} to "
         f"{SECONDS[1]:g} seconds.",
-        _shown(forecast),
+        *exceeded(limits, forecast.calls, forecast.tokens, forecast.usd or 0.0),
     ]
 
 
@@ -136,7 +139,7 @@ def compile_shown(compiling: Compile, recipe: Recipe, output: Output, use: Seque
         if output.as_json:
             click.echo(json.dumps(forecast_document(forecast), indent=2))
         else:
-            click.echo("\n".join([*forecast_text(forecast), "Dry run: no calls were made."]))
+            click.echo("\n".join([*forecast_text(forecast, compiling.limits), "Dry run: no calls were made."]))
         return 0
     folder = output.out or compiling.default_folder
     progress = CompileProgress()

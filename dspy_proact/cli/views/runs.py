@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dspy_proact.benchmarks.execution import Completed, Execution
-from dspy_proact.benchmarks.forecast import SECONDS, RoleCalls, RunForecast
+from dspy_proact.benchmarks.forecast import SECONDS, RoleCalls
 from dspy_proact.cli.options.kinds import Output
 from dspy_proact.cli.views.message import Typed, command, say, say_next, say_stopped
 from dspy_proact.cli.views.progress import RunProgress, duration
@@ -76,7 +76,10 @@ def print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_jso
             click.echo(forecast.assumption)
         assumed = f"if a call takes {SECONDS[0]:g} to {SECONDS[1]:g} seconds and none has to wait"
         click.echo(f"Time: {low} to {high}, {assumed}.")
-    for line in _exceeded(list(forecasts.values()), runs[0][0].limits):
+    whole = list(forecasts.values())
+    usd = sum(role.usd[1] for forecast in whole for role in (forecast.assistant, forecast.judge) if role.usd)
+    calls, tokens = (sum(getattr(forecast, name) for forecast in whole) for name in ("calls", "most_tokens"))
+    for line in exceeded(runs[0][0].limits, calls, tokens, usd):
         click.echo(line)
     click.echo("Dry run: no calls were made.")
 
@@ -89,16 +92,15 @@ def _role(role: RoleCalls) -> str:
     return f"{calls}, {role.prompt_tokens:,} tokens in{counted}, {few:,} to {many:,} out, {price}"
 
 
-def _exceeded(forecasts: Sequence[RunForecast], limits: Limits) -> list[str]:
-    """Warnings for limits, which hold for all runs together, that the forecasts exceed."""
-    usd = [role.usd[1] for forecast in forecasts for role in (forecast.assistant, forecast.judge) if role.usd]
+def exceeded(limits: Limits, calls: int, tokens: int, usd: float) -> list[str]:
+    """A warning for each limit that a forecast exceeds, with where it stops."""
     compared = [
-        ("--max-calls", limits.calls, sum(forecast.calls for forecast in forecasts)),
-        ("--max-tokens", limits.tokens, sum(forecast.most_tokens for forecast in forecasts)),
-        ("--max-usd", limits.usd, sum(usd)),
+        ("--max-calls", limits.calls, calls),
+        ("--max-tokens", limits.tokens, tokens),
+        ("--max-usd", limits.usd, usd),
     ]
     return [
-        f"{flag} {limit:g} may stop it before the end: it could take {need:,.2f}".removesuffix(".00")
+        f"{flag} {limit:g} may stop it after {limit / need:.0%}: it could take {need:,.2f}".removesuffix(".00")
         for flag, limit, need in compared
         if limit is not None and need > limit
     ]
