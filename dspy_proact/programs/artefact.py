@@ -77,11 +77,17 @@ class Artefact(Frozen):
     """Of the benchmark, by which the program is built."""
     states: dict[str, PredictorState]
     """By predictor."""
-    votes: int = Field(default=1, ge=1)
-    """Verdicts to ask of a judge on each answer."""
+    votes: int = Field(default=1, ge=1, le=1000)
+    """Verdicts to ask of a judge on each answer; no run takes more."""
     cuts: dict[str, Cuts] = Field(default_factory=dict[str, Cuts])
     """Of a judge, by stratum; where there are none, the commonest label holds."""
     card: Card
+
+    @model_validator(mode="after")
+    def _names_its_model(self) -> Self:
+        if self.role not in self.card.provenance.models:
+            raise ValueError(f"card.provenance.models names no model of the {self.role}")
+        return self
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.digest[:12]!r})"

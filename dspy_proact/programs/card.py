@@ -165,9 +165,9 @@ class CandidateCard(Frozen):
 class CardUsage(Frozen):
     """What 1,000 answers of a program take."""
 
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    usd: float | None
+    prompt_tokens: int | None = Field(ge=0)
+    completion_tokens: int | None = Field(ge=0)
+    usd: float | None = Field(ge=0)
 
     @classmethod
     def of(cls, calls: Sequence[Call], answers: int, price: Price) -> Self:

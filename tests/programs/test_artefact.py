@@ -181,6 +181,9 @@ LOWER = {"partial": 0.5, "full": 1.5}
             for program in MADE
             for lm in ({"model": "openai/other"}, "openai/other", {})
         ),
+        ("judge", "votes", 1001, "votes"),
+        ("judge", "card.provenance.models", {}, "names no model of the judge"),
+        *(("judge", f"card.usage_after.{name}", -1, f"card.usage_after.{name}") for name in ("usd", "prompt_tokens")),
         *(("judge", f"states.grade.{name}", [{"x": 1}], f"states.grade.{name}") for name in ("traces", "train")),
         *(
             (program, f"{DEMO}.{name}", "x", f"a demo has a field that is not the program's: {name!r}")
@@ -190,7 +193,7 @@ LOWER = {"partial": 0.5, "full": 1.5}
             )
             for name in names
         ),
-        ("judge", "role", "assistant", "where a judge is asked for"),
+        ("judge", "role", "assistant", "names no model of the assistant"),
         ("judge", "program", "Else", "a compiled Else"),
         ("judge", "benchmark", "probe", "probe"),
         ("judge", "votes", 0, "votes"),
