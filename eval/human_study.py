@@ -44,8 +44,8 @@ def reproduced(found: Study) -> list[str]:
 def beside(found: Study) -> list[str]:
     rows = [line("phase", "alpha", "kappa", "kappa, quadratic", "exact", "judge - people"), line(*["---"] * 6)]
     for name, part in {**found.phases, "pooled": found.pooled}.items():
-        kappas = (part.kappa("none"), part.kappa("quadratic"))
-        rows.append(line(name, *map(shortly, (part.alpha("ordinal"), *kappas, part.exact, part.bias))))
+        names = ("alpha_ordinal", "kappa", "kappa_quadratic", "exact", "bias")
+        rows.append(line(name, *(shortly(part.estimates[each]) for each in names)))
     return rows
 
 

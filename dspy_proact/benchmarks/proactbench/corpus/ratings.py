@@ -263,6 +263,11 @@ class Ratings:
             draws=frozenset[Draw]().union(*(part.draws for part in parts)),
         )
 
+    @property
+    def published(self) -> bool:
+        """Whether it is the published study, whose judge is GPT-5.4."""
+        return self.name in {"published", "proactbench"}
+
     @cached_property
     def by_item(self) -> Mapping[str, tuple[Rating, ...]]:
         """The ratings of every item, by key in item order; none for an item without a rating."""
@@ -294,7 +299,7 @@ class Ratings:
         ignored = ", ".join(f"{name!r} ({count})" for name, count in self.ignored_fields.items())
         notes = (
             (counts.count(0), f"items without a rating: {counts.count(0)} of {len(counts)}"),
-            (counts.count(1), f"items with one rating, which say nothing of how raters agree: {counts.count(1)}"),
+            (counts.count(1), f"items with one rating (not usable for agreement): {counts.count(1)}"),
             (len(silent), f"phases without a rating: {', '.join(silent)}"),
             (self.ungraded, f"lines without a grade, left out: {self.ungraded}"),
             (self.assumed, f"ratings without a confidence, taken as {_ASSUMED_CONFIDENCE}: {self.assumed}"),

@@ -8,7 +8,7 @@ from dspy_proact.benchmarks.proactbench.report.labelling_plan import (
     print_plan,
 )
 from dspy_proact.benchmarks.proactbench.report.particulars import sections
-from dspy_proact.benchmarks.proactbench.report.peoples_ratings import draw_of, peoples_ratings
+from dspy_proact.benchmarks.proactbench.report.peoples_ratings import draw_of, items_of, peoples_ratings
 from dspy_proact.benchmarks.proactbench.report.results import (
     Check,
     check_document,
@@ -17,8 +17,7 @@ from dspy_proact.benchmarks.proactbench.report.results import (
     export_results,
     summarize_results,
 )
-from dspy_proact.benchmarks.proactbench.report.study import Study, items_of, study
-from dspy_proact.benchmarks.proactbench.report.study_part import Choices
+from dspy_proact.benchmarks.proactbench.report.study import Choices, Study, study
 from dspy_proact.benchmarks.proactbench.report.study_text import print_study, study_document, study_headline
 
 __all__ = [

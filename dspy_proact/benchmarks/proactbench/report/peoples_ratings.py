@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from dspy_proact.benchmarks.proactbench.corpus import SAMPLE, Draw, RatedItem, Ratings
-from dspy_proact.benchmarks.proactbench.report.study import items_of
-from dspy_proact.errors import UsageError
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase
+from dspy_proact.errors import RunError, UsageError
 from dspy_proact.report.corrected import PeoplesRatings, drawn_keys, grades_mark, ratable, unfair
 from dspy_proact.report.numbers import counted
 from dspy_proact.report.summary import Summary
@@ -76,6 +76,38 @@ def _require_response(ratings: Ratings, rated: RatedItem, own: RatedItem, summar
             f"{ratings.name}: {rated.key!r} has another response in {summary.path} than was rated; name ratings of the "
             "responses of this run"
         )
+
+
+def items_of(summary: Summary) -> tuple[RatedItem, ...]:
+    """The cases of a run as items to rate, with the judge's grade and the response of the first epoch, if any.
+
+    Of a results file without a view: it does not hold the conversations.
+
+    Raises:
+        UsageError: The run is of another benchmark.
+        RunError: A case has another form than those of this one.
+    """
+    if summary.benchmark != "proactbench":
+        raise UsageError(f"{summary.path}: no run of proactbench, whose phases and rubrics ratings are by")
+    items: list[RatedItem] = []
+    for outcome in summary.outcomes:
+        if outcome.epoch > 1:
+            continue
+        try:
+            item = RatedItem(
+                key=outcome.key,
+                phase=Phase(outcome.stratum),
+                scenario=outcome.group,
+                persona=str(outcome.meta.get("persona", "")),
+                judge=Grade(outcome.label) if outcome.label else None,
+                view=JudgeView.model_validate(outcome.view) if summary.manifest else None,
+                response=outcome.response,
+                model=summary.model,
+            )
+        except ValueError as error:
+            raise RunError(f"{summary.path}: {outcome.key!r} cannot be read") from error
+        items.append(item)
+    return tuple(items)
 
 
 def _notes(

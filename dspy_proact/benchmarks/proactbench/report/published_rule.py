@@ -6,6 +6,7 @@ over items are about 15 % narrower than ours. Ours stand beside it: `human_refer
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,25 +64,16 @@ def published_rule(
     """Apply the published rules to the items of one phase.
 
     Intervals are percentiles of 10,000 resamples of the rated items; resamples in which a statistic is undefined are
-    left out. Silence and ties are decided as follows. No items, or all gradings equal (0 / 0): no value. One item,
-    or resamples that do not enclose the value: no bounds.
+    left out. No items, or all gradings equal (0 / 0): no value. One item, or resamples that do not enclose the value:
+    no bounds.
 
     Args:
         ratings: The labels that people gave each item, in any order; an item may have none.
         judge: The judge's label, one an item.
-        labels: All labels in rising order, each once.
-        ties: All labels, each once: of several that tie for the consensus, the one that comes first here. The study
-            has Partial, Pass, Fail.
-        min_ratings: An item with fewer ratings has no consensus; at least 1. It counts for alpha all the same.
-
-    Raises:
-        ValueError: The lengths differ, `labels` or `ties` does not name every grading once, or `min_ratings` is
-            below 1.
+        labels: All labels in rising order.
+        ties: All labels: of several that tie for the consensus, the one that comes first here.
+        min_ratings: An item with fewer ratings, at least 1, has no consensus. It counts for alpha all the same.
     """
-    if len(ratings) != len(judge):
-        raise ValueError(f"one grade an item: {len(ratings)} and {len(judge)} differ")
-    if min_ratings < 1:
-        raise ValueError(f"a consensus takes a rating at least, not {min_ratings!r}")
     counts = tally(ratings, labels)
     pairs = [
         (majority(item, ties), grade) for item, grade in zip(ratings, judge, strict=True) if len(item) >= min_ratings
@@ -94,49 +86,37 @@ def published_rule(
         confusion=tuple(tuple(int(count) for count in row) for row in confusion),
         exact=int(np.trace(confusion)),
         kappa=_percentiles(tables, _kappa_disagreements, KAPPA_SEED),
-        alpha=_percentiles(coincidences(counts[counts.any(axis=1)]), _alpha_disagreements, ALPHA_SEED),
+        alpha=_percentiles(
+            coincidences(counts[counts.any(axis=1)]), partial(disagreements, metric="ordinal"), ALPHA_SEED
+        ),
     )
 
 
 def _kappa_disagreements(tables: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Observed and expected disagreement of tables of counts, shape (..., k, k), unweighted: each of shape (...)."""
     apart = 1 - np.eye(tables.shape[-1])
     rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)
     observed = rows.sum(axis=-1) * np.sum(apart * tables, axis=(-1, -2))
     return observed, np.sum(apart * rows[..., :, None] * columns[..., None, :], axis=(-1, -2))
 
 
-def _alpha_disagreements(tables: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    return disagreements(tables, "ordinal")
-
-
 def _percentiles(tables: NDArray[np.float64], disagreements_of: Disagreements, seed: int) -> Estimate:
-    """One minus the ratio of the disagreements, with percentiles over resampled items.
-
-    Args:
-        tables: One an item: shape (n, k, k).
-        disagreements_of: The disagreements of tables.
-        seed: Seed of the resamples; their order is that of the items.
-    """
+    """One minus the ratio of the disagreements of tables, one an item, with percentiles over resampled items."""
     if not len(tables):
         return Estimate(None, reason="no items")
     observed, expected = disagreements_of(tables.sum(axis=0))
     if not expected > 0:
         return Estimate(None, reason="all gradings equal")
     value = float(1 - observed / expected)
-    if len(tables) == 1:
+    items = len(tables)
+    if items == 1:
         return Estimate(value, reason="rests on one item")
-    drawn = _draws(len(tables), seed)
+    # How often each item is in each resample: shape (RESAMPLES, items).
+    places = np.random.default_rng(seed).integers(0, items, size=(RESAMPLES, items))
+    places += items * np.arange(RESAMPLES)[:, None]
+    drawn = np.bincount(places.ravel(), minlength=RESAMPLES * items).reshape(RESAMPLES, items).astype(np.float64)
     observed, expected = disagreements_of(np.tensordot(drawn, tables, axes=1))
     defined = expected > 0
     low, high = (float(end) for end in np.percentile(1 - observed[defined] / expected[defined], [2.5, 97.5]))
     if not low <= value <= high:
         return Estimate(value, reason="the resamples do not enclose it")
     return Estimate(value, low, high)
-
-
-def _draws(items: int, seed: int) -> NDArray[np.float64]:
-    """How often each item is in each resample: shape (RESAMPLES, items)."""
-    drawn = np.random.default_rng(seed).integers(0, items, size=(RESAMPLES, items))
-    places = drawn + items * np.arange(RESAMPLES)[:, None]
-    return np.bincount(places.ravel(), minlength=RESAMPLES * items).reshape(RESAMPLES, items).astype(np.float64)

@@ -37,7 +37,7 @@ def test_the_published_study_has_its_items_and_ratings():
     assert counts == {0: 1, 1: 9, 2: 5, 3: 8, 4: 37}
     assert study.notes == (
         "items without a rating: 1 of 60",
-        "items with one rating, which say nothing of how raters agree: 9",
+        "items with one rating (not usable for agreement): 9",
     )
     # Each phase has 20 items, 7 PASS, 7 PARTIAL and 6 FAIL by the judge; 83, 83 and 109 ratings; each model 12 items.
     for phase, ratings in zip(Phase, (83, 83, 109), strict=True):
@@ -76,7 +76,7 @@ def test_what_weakens_a_study_is_noted():
     ratings = (Rating(item="a", annotator="x", grade=Grade.PASS, confidence=5),)
     assert Ratings("s", items, ratings, RatingsSource(origin="s", files={})).notes == (
         "items without a rating: 1 of 2",
-        "items with one rating, which say nothing of how raters agree: 1",
+        "items with one rating (not usable for agreement): 1",
         "phases without a rating: CRITICAL",
         "items without a scenario, so that nobody knows which belong together: 1",
     )

@@ -84,13 +84,6 @@ def test_one_item_has_no_bounds():
     assert [one.kappa, one.alpha] == [Estimate(0, reason="rests on one item")] * 2
 
 
-def test_what_does_not_align_is_refused():
-    with pytest.raises(ValueError, match="one grade an item"):
-        published_rule([[PASS]], [], LABELS, TIES)
-    with pytest.raises(ValueError, match="a rating at least"):
-        published_rule([[PASS]], [PASS], LABELS, TIES, min_ratings=0)
-
-
 @law
 @given(rows)
 def test_values_are_those_of_the_plain_statistics(table: list[tuple[list[str], str]]):

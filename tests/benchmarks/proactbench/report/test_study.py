@@ -296,7 +296,7 @@ def test_items_with_one_rating_are_compared_with_the_judge_and_say_nothing_of_pe
     part = sound(study_document(found))["phases"]["EMERGENT"]
     assert part["exact"]["value"] == 0.5
     assert part["human_reference"]["reason"] == "no item with two ratings"
-    assert "items with one rating, which say nothing of how raters agree: 2" in flat(found)
+    assert "items with one rating (not usable for agreement): 2" in flat(found)
 
 
 def test_items_without_a_scenario_count_as_one():
