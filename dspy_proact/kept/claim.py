@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from enum import StrEnum
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
@@ -71,8 +72,11 @@ def _canonical(value: Any) -> str:
 
 def versions(*names: str) -> dict[str, str]:
     """Versions of dspy-proact, DSPy, litellm, Python and further packages."""
-    packages = {name: version(name) for name in ("dspy-proact", "dspy", "litellm", *names)}
+    packages = {name: _version(name) for name in ("dspy-proact", "dspy", "litellm", *names)}
     return packages | {"python": platform.python_version()}
+
+
+_version = cache(version)
 
 
 def now() -> str:

@@ -161,7 +161,8 @@ def _setup(message: str) -> Fault:
     return Fault("setup", SetupFault(message), retry=False)
 
 
-def spellings(secrets: Iterable[str]) -> tuple[str, ...]:
+@cache
+def spellings(secrets: tuple[str, ...]) -> tuple[str, ...]:
     """Every form of each secret that no message may repeat, coded once or twice: programs encode what they quote."""
     once = {form for secret in secrets if len(secret) >= _SHORTEST_SECRET for form in _forms(secret)}
     return tuple(sorted(once | {twice for form in once for twice in _forms(form)}))

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import dspy
@@ -135,7 +136,7 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
         adds_reasoning_tokens=route.native and route.provider in ("gemini", "vertex", "vertex-express", "xai"),
     )
     try:
-        known = capabilities(dspy.LM(name, engine="auto" if route.native else "litellm"))
+        known = _capabilities(name, route.native)
         make = route.engines(connections=gate.concurrency, timeout=gate.timeout)
         supported = known.params - ({SCHEMA} if without_schema else set())
         gated = GatedEngine(make, gate, caller, known.response_schema, supported)
@@ -144,6 +145,12 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
         raise UsageError(f"{flag} {name}: {error}") from error
     written = without_secrets({**sent, SCHEMA: None} if without_schema else sent)
     return Model(name, role, lm, written, preset, route.api_base, price, route)
+
+
+@cache
+def _capabilities(name: str, native: bool) -> Any:
+    """What DSPy knows of a model."""
+    return capabilities(dspy.LM(name, engine="auto" if native else "litellm"))
 
 
 def _extensions(route: Route, sent: Decoding) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -174,7 +175,7 @@ def _litellm_route(model: str, api_base: str | None) -> Route:
 
 def find_capacity(route: Route) -> Capacity:
     """What litellm knows of a model."""
-    litellm, known = import_litellm(), _listed(route)
+    litellm, known = import_litellm(), _listed(route.model, route.provider)
     tokens = known.get("max_output_tokens") or known.get("max_tokens")
     try:
         name, provider, _, _ = litellm.get_llm_provider(route.model, api_base=route.api_base)
@@ -201,7 +202,7 @@ def find_price(route: Route, sent: Mapping[str, Any] | None = None) -> Price:
 
     Of the parameters that are sent, `service_tier` has prices of its own.
     """
-    known, sent = _listed(route), sent or {}
+    known, sent = _listed(route.model, route.provider), sent or {}
     body = sent.get("extra_body")
     tier = (body if isinstance(body, Mapping) and "service_tier" in body else sent).get("service_tier")
     suffix = "" if tier in _UNTIERED else f"_{tier}"
@@ -225,10 +226,10 @@ def _price(row: Mapping[str, Any], suffix: str = "") -> Price:
     return Price.model_validate({name: row.get(column + suffix) for name, column in _COLUMNS.items()})
 
 
-def _listed(route: Route) -> Mapping[str, Any]:
-    """The row of litellm's bundled map; empty without one."""
-    name = route.model.partition("/")[2] or route.model
-    return import_litellm().model_cost.get(route.model) or model_info(route.provider, name)
+@cache
+def _listed(model: str, provider: str) -> Mapping[str, Any]:
+    """The row of litellm's bundled map; empty without one. Cached, since a name without a row is sought in all."""
+    return import_litellm().model_cost.get(model) or model_info(provider, model.partition("/")[2] or model)
 
 
 def count_tokens(model: str, messages: Sequence[Mapping[str, Any]]) -> int:

@@ -158,7 +158,7 @@ REPEATED = {
 
 @pytest.mark.parametrize("repeated", REPEATED.values(), ids=REPEATED)
 def test_a_secret_that_the_provider_repeats_is_hidden_however_it_is_coded(repeated):
-    secrets = spellings([KEY])
+    secrets = spellings((KEY,))
     for error in (lm15.ServerError(f"failed for {repeated} of you", status=500), lm15.AuthError(repeated, status=401)):
         message = str(fault(error, secrets=secrets).error)
         assert "key]" in message or "repeats a key" in message
@@ -169,4 +169,4 @@ def test_a_secret_that_the_provider_repeats_is_hidden_however_it_is_coded(repeat
 
 def test_a_message_without_a_secret_is_shown_as_it_is():
     said = "max_tokens is too large: 99999. This model takes 16384 at most, see https://host/docs%20here"
-    assert said in str(fault(lm15.ServerError(said, status=500), secrets=spellings([KEY])).error)
+    assert said in str(fault(lm15.ServerError(said, status=500), secrets=spellings((KEY,))).error)
