@@ -185,13 +185,21 @@ def sanitized(task: Task, seed: int = 0) -> Task:
     """The task with nothing but its content to tell what is evidence.
 
     In the official files the prefix of an id, the order of the items and their time of creation can tell it. A
-    sanitized task has ids of one form, items cut to id, kind and content, and an order that depends on task and seed
-    alone. An item has another id in every task, so that ids do not tell which items a person's tasks share.
+    sanitized task has ids of one form and items cut to id, kind and content.
+
+    A person's tasks share the items that are no evidence. Half of these come first, with the same ids and in the same
+    order in each task, so that a provider's cache holds that much of a prompt. The others are shuffled, task by task,
+    with the evidence: were all of them first, the place of an item would tell what it is.
     """
-    items = sorted(task.items, key=lambda item: _digest(seed, task.key, "order", item.id))
+    others = [item for item in task.items if item.id not in task.gold.evidence]
+    others.sort(key=lambda item: _digest(seed, task.person, "order", item.id))
+    shared = others[: len(others) // 2]
+    shuffled = [item for item in task.items if item not in shared]
+    shuffled.sort(key=lambda item: _digest(seed, task.key, "order", item.id))
+    items = [*shared, *shuffled]
     ids: dict[str, str] = {}
     for item in items:
-        digest = _digest(seed, task.key, "id", item.id)
+        digest = _digest(seed, task.person, "id", item.id)
         # Eight digits are few enough to copy; the prefix keeps a model from copying digits alone as a number.
         while (new := f"item_{digest[:8]}") in ids.values():
             digest = _digest(digest)

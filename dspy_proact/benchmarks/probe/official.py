@@ -7,7 +7,9 @@ so that they are not counted as unknown.
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import date
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, TypeAdapter
@@ -15,6 +17,7 @@ from pydantic import ConfigDict, Field, TypeAdapter
 from dspy_proact.benchmarks.probe.task import (
     Action,
     Difficulty,
+    Email,
     Facets,
     Gold,
     Item,
@@ -104,12 +107,13 @@ def read_task(key: str, given: JsonFile, right: JsonFile, ignored: Counter[str])
         if here != there:
             problem = f"{shown(here)}, while the input is of {shown(there)}; the two are no pair"
             raise right.error(problem, f"world_model.{name}")
+    items = tuple(_item(item) for item in source.data_points)
     task = Task(
         key=key,
         person=world.persona_id,
         difficulty=world.context_difficulty,
-        world=world.world(),
-        items=tuple(_item(item) for item in source.data_points),
+        world=world.world().model_copy(update={"today": _newest(items)}),
+        items=items,
         actions=tuple(action.action() for action in world.available_actions),
         gold=output.gold(),
         generator=output.metadata.model,
@@ -120,6 +124,16 @@ def read_task(key: str, given: JsonFile, right: JsonFile, ignored: Counter[str])
         {name: count for counts, dropped in unknown for name, count in counts.items() if name not in dropped}
     )
     return task
+
+
+def _newest(items: Iterable[Item]) -> str:
+    """Day and weekday of the newest e-mail, which no file gives otherwise; empty where no e-mail has a date."""
+    days = list[date]()
+    for item in items:
+        if isinstance(item, Email):
+            with suppress(ValueError):  # the format of a time is free
+                days.append(date.fromisoformat(item.timestamp[:10]))
+    return f"{max(days):%A %Y-%m-%d}" if days else ""
 
 
 def _require_known(task: Task, criteria: str, right: JsonFile) -> None:

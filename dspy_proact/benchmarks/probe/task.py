@@ -55,6 +55,8 @@ class World(Frozen):
     current_priorities: tuple[str, ...] = ()
     pain_points: tuple[str, ...] = ()
     organisation: Organisation
+    today: str = ""
+    """Day and weekday of the newest e-mail; empty without one."""
 
 
 class Action(Frozen):

@@ -66,8 +66,8 @@ def test_the_leaderboard_says_first_what_it_carries_and_what_to_type_next(proact
 
 
 def test_a_run_is_read_task_by_task_with_its_own_labels(proact, run):
-    listed = proact("show", run, "--grade", "failed", "--stratum", "Hard", "--json")[1]
-    assert [(each["grade"], each["difficulty"]) for each in json.loads(listed)] == [("FAILED", "hard")]
+    listed = proact("show", run, "--grade", "failed", "--stratum", "Easy", "--json")[1]
+    assert [(each["grade"], each["difficulty"]) for each in json.loads(listed)] == [("FAILED", "easy")]
     for option, word, problem in (
         ("--phase", "hard", "--phase: run has no phases; use --stratum, which names its difficulties"),
         ("--grade", "pass", "none of SOLVED, PARTIAL, FAILED"),

@@ -83,12 +83,18 @@ def test_only_the_text_of_evidence_differs_from_that_of_other_items():
     assert evidence / others == pytest.approx(1, abs=0.1)
 
 
+def last(task, take):
+    return [item.id for item in task.items[-take:]]
+
+
 @pytest.mark.parametrize("tasks", [CLEAN, TASKS], ids=["sanitized", "as they are"])
-@pytest.mark.parametrize("rule", get_args(BaselineName)[1:])
+@pytest.mark.parametrize("rule", [*get_args(BaselineName)[1:], last])
 def test_no_blind_rule_finds_half_of_it(rule, tasks):
+    def named(task, take):
+        return last(task, take) if rule is last else asyncio.run(Blind(rule, take).solve(task)).evidence
+
     for take in range(1, 20):
-        named = [(task.gold.evidence, asyncio.run(Blind(rule, take).solve(task)).evidence) for task in tasks]
-        assert mean(search_scores(*each).f1 for each in named) < 0.5, take
+        assert mean(search_scores(task.gold.evidence, named(task, take)).f1 for task in tasks) < 0.5, take
 
 
 # The answers that are graded by hand

@@ -1,7 +1,8 @@
 """What agents are asked: typed signatures.
 
 Instructions, names, order, types and descriptions of the fields are prompt text, those of `Step` and `PlanStep`
-included; what repeats over the tasks of a person comes first.
+included. An output that the instruction describes has no description of its own. What repeats over the tasks of a
+person comes first.
 """
 
 from typing import Any, Literal
@@ -24,11 +25,14 @@ _EVIDENCE = """\
 Evidence: the ids of the items without which the bottleneck cannot be seen, exactly as they stand, and no others."""
 _BOTTLENECK = """\
 Bottleneck: in one to four sentences who is held up, by whom or by what, in which task, and why; and, where the items \
-tell, by when it is needed, where and how it comes about, and what it affects. Call people and things by the names \
-that the items use, and add nothing that they do not tell."""
+tell, by when it must be resolved, where and how it comes about, and what it affects. Where people wait for each other \
+in a chain, the last of them is held up, whose work cannot go on, by the one to whom you must turn to set the chain \
+going. Where two plans clash, the one that cannot be moved is held up by the other. Call people and things by the \
+names that the items use, and add nothing that they do not tell."""
 _RESOLUTION = """\
 Action: the id of the one action that resolves the bottleneck. Parameters: a value for each name that the action \
-requires, as definite as the items allow: who, what and when. Dates are ISO 8601."""
+requires, as definite as the items allow: who, what and when. Dates are ISO 8601. The date by which something is due \
+is the last day on which it still helps, which may be before the event that it is needed for."""
 _TOOLS = f"""\
 Tools.
 - search: the argument is a few words; returns the items that answer them best, each with its beginning.
@@ -59,16 +63,26 @@ class PlanStep(Frozen):
     argument: str
 
 
-class _Solution(dspy.Signature):
-    """The inputs and outputs that `SolveTask` and `ConcludeTask` share."""
+class _OfPerson(dspy.Signature):
+    """The input with which each question begins."""
 
-    world: World = dspy.InputField(desc="who the person is and what matters to them")
+    world: World = dspy.InputField(desc="who the person is, what matters to them, and today's date")
+
+
+class _OfActions(_OfPerson):
+    """The inputs with which most questions begin."""
+
     actions: list[Action] = dspy.InputField(desc="all that can be done")
+
+
+class _Solution(_OfActions):
+    """The outputs that `SolveTask` and `ConcludeTask` share."""
+
     reasoning: str = dspy.OutputField(desc="what holds up what, and how the items show it")
-    evidence: list[str] = dspy.OutputField(desc="ids of items")
+    evidence: list[str] = dspy.OutputField()
     bottleneck: str = dspy.OutputField()
-    action: str = dspy.OutputField(desc="id of an action")
-    parameters: dict[str, Any] = dspy.OutputField(desc="by name of the action's required parameters")
+    action: str = dspy.OutputField()
+    parameters: dict[str, Any] = dspy.OutputField()
 
 
 class SolveTask(_Solution):
@@ -77,35 +91,31 @@ class SolveTask(_Solution):
     documents: list[Email | Event | Document] = dspy.InputField(desc="everything in mailbox, calendar and folders")
 
 
-class SearchDocuments(dspy.Signature):
+class SearchDocuments(_OfPerson):
     __doc__ = _joined("Find the items that show the bottleneck.", _AIM, _EVIDENCE, _DATA)
 
-    world: World = dspy.InputField(desc="who the person is and what matters to them")
     documents: list[Email | Event | Document] = dspy.InputField(desc="everything in mailbox, calendar and folders")
     reasoning: str = dspy.OutputField(desc="what holds up what, and how the items show it")
-    evidence: list[str] = dspy.OutputField(desc="ids of items")
+    evidence: list[str] = dspy.OutputField()
 
 
-class IdentifyBottleneck(dspy.Signature):
+class IdentifyBottleneck(_OfPerson):
     __doc__ = _joined("Say what the bottleneck is.", _AIM, _BOTTLENECK, _DATA)
 
-    world: World = dspy.InputField(desc="who the person is and what matters to them")
     documents: list[Email | Event | Document] = dspy.InputField(desc="the items that were found to show it")
     bottleneck: str = dspy.OutputField()
 
 
-class ResolveBottleneck(dspy.Signature):
+class ResolveBottleneck(_OfActions):
     __doc__ = _joined("Resolve the bottleneck with one action.", _RESOLUTION, _DATA)
 
-    world: World = dspy.InputField(desc="who the person is and what matters to them")
-    actions: list[Action] = dspy.InputField(desc="all that can be done")
     documents: list[Email | Event | Document] = dspy.InputField(desc="the items that were found to show it")
     bottleneck: str = dspy.InputField(desc="each of its lines begins with |")
-    action: str = dspy.OutputField(desc="id of an action")
-    parameters: dict[str, Any] = dspy.OutputField(desc="by name of the action's required parameters")
+    action: str = dspy.OutputField()
+    parameters: dict[str, Any] = dspy.OutputField()
 
 
-class ChooseStep(dspy.Signature):
+class ChooseStep(_OfActions):
     __doc__ = _joined(
         "Look for the bottleneck with tools, one use at a time.",
         _AIM,
@@ -115,8 +125,6 @@ class ChooseStep(dspy.Signature):
         _DATA,
     )
 
-    world: World = dspy.InputField(desc="who the person is and what matters to them")
-    actions: list[Action] = dspy.InputField(desc="all that can be done")
     steps: list[Step] = dspy.InputField(desc="what you did so far, and what it returned")
     left: int = dspy.InputField(desc="steps that are left, this one included")
     thought: str = dspy.OutputField(desc="what is known, and what is to be found out next")
@@ -124,7 +132,7 @@ class ChooseStep(dspy.Signature):
     argument: str = dspy.OutputField()
 
 
-class PlanWork(dspy.Signature):
+class PlanWork(_OfActions):
     __doc__ = _joined(
         "Plan how to find the bottleneck: all uses of tools beforehand, before any result is seen.",
         _AIM,
@@ -135,8 +143,6 @@ class PlanWork(dspy.Signature):
         _DATA,
     )
 
-    world: World = dspy.InputField(desc="who the person is and what matters to them")
-    actions: list[Action] = dspy.InputField(desc="all that can be done")
     most: int = dspy.InputField(desc="steps that the plan may have")
     reasoning: str = dspy.OutputField(desc="what could be held up, and where it would show")
     plan: list[PlanStep] = dspy.OutputField(desc="in the order in which they are done")
@@ -155,7 +161,7 @@ class ConcludeTask(_Solution):
     steps: list[Step] = dspy.InputField(desc="what was done, and what it returned")
 
 
-class CriticiseAttempt(dspy.Signature):
+class CriticiseAttempt(_OfActions):
     __doc__ = _joined(
         "Judge an attempt to find one bottleneck and to resolve it, by what its steps returned.",
         _AIM,
@@ -167,12 +173,10 @@ class CriticiseAttempt(dspy.Signature):
         _DATA,
     )
 
-    world: World = dspy.InputField(desc="who the person is and what matters to them")
-    actions: list[Action] = dspy.InputField(desc="all that can be done")
     steps: list[Step] = dspy.InputField(desc="what was done, and what it returned")
-    evidence: list[str] = dspy.InputField(desc="ids of items")
+    evidence: list[str] = dspy.InputField()
     bottleneck: str = dspy.InputField(desc="each of its lines begins with |")
-    action: str = dspy.InputField(desc="id of an action, after a |")
+    action: str = dspy.InputField(desc="after a |")
     parameters: dict[str, Any] = dspy.InputField()
     lacking: str = dspy.OutputField()
-    score: float = dspy.OutputField(desc="a number from 0 to 1")
+    score: float = dspy.OutputField()
