@@ -73,9 +73,9 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     options = frozenset({"*"})
     judge_name = "openai/gpt-5.4"
     published_corpus = HUB
-    assumption = f"Prompts of the judge are counted with responses of {ASSUMED_WORDS} words where there are none yet."
+    assumption = f"Judge prompts assume responses of {ASSUMED_WORDS} words where none exist yet."
     as_published = ("--judge-prompt", "official")
-    published_beside = "A run that is made as they were is ranked among them: leaderboard RUN."
+    published_beside = "To be ranked, a run must use the published judge, prompt and corpus: leaderboard RUN."
 
     leaderboard_columns = MappingProxyType(
         {"score": "score", "strict": "strict"} | {str(phase): phase[0] for phase in Phase}

@@ -63,17 +63,17 @@ def author_agreement() -> Estimate:
 
 
 def grounded(controls: Controls) -> tuple[int, int]:
-    """Unwanted offers that hang on a detail of the conversation, and all of them, over all verdicts."""
+    """Unwanted offers that refer to a detail of the conversation, and all of them, over all verdicts."""
     told = [offer for verdict in controls.verdicts for offer in Offers.model_validate(verdict.detail).unwanted]
     return sum(offer.grounded for offer in told), len(told)
 
 
 def control_document(controls: Controls) -> dict[str, Any]:
     """Control turns as JSON: how often something was offered that nobody asked for."""
-    hang, unwanted = grounded(controls)
+    tied, unwanted = grounded(controls)
     return controls.counts() | {
         "unwanted_offers": controls.rate.for_json(),
-        "offers": {"unwanted": unwanted, "grounded": hang},
+        "offers": {"unwanted": unwanted, "grounded": tied},
         "evidence": document(controls.evidence),
         "rule": CONTROL_RULE,
     }
@@ -81,29 +81,15 @@ def control_document(controls: Controls) -> dict[str, Any]:
 
 def control_lines(controls: Controls) -> Iterator[str]:
     """The rate of unwanted offers."""
-    evidence, rate, (hang, unwanted) = controls.evidence, controls.rate, grounded(controls)
+    evidence, rate, (tied, unwanted) = controls.evidence, controls.rate, grounded(controls)
     told = f" ({rate.reason})" if rate.reason else ""
     yield (
         f"unwanted offers: {percent(rate)} % of {controls.count('scored')}/{len(controls.outcomes)} control turns"
-        f"{told}; every quote of {evidence.verified} of {evidence.checked} verdicts with an offer stands. Not "
-        "included in the scores."
+        f"{told}. {evidence.verified} of {evidence.checked} verdicts that name an offer, asked for or not, quote words "
+        "found in the response. Not included in the scores."
     )
     if unwanted:
-        yield _hanging(hang, unwanted)
-
-
-def _hanging(hang: int, unwanted: int) -> str:
-    """How many of the unwanted offers, one at least, hang on a detail of the conversation."""
-    if hang in (0, unwanted):
-        offers = "The one unwanted offer" if unwanted == 1 else f"All {unwanted:,} unwanted offers"
-        return f"{offers} {_verb('hang', unwanted) + ' on the conversation' if hang else 'would fit anybody'}."
-    others = "the other" if unwanted - hang == 1 else "the others"
-    some = f"{hang:,} of {unwanted:,} unwanted offers {_verb('hang', hang)}"
-    return f"{some} on the conversation, {others} would fit anybody."
-
-
-def _verb(verb: str, count: int) -> str:
-    return f"{verb}s" if count == 1 else verb
+        yield f"{tied:,} of {unwanted:,} unwanted offers refer to the conversation; the others would fit anybody."
 
 
 def control_notes() -> Iterator[str]:
@@ -168,7 +154,7 @@ def grounds(verdict: GivenVerdict) -> Grounds:
 
 def _offer(offer: Offer) -> str:
     asked = "asked for" if offer.asked_for else "not asked for"
-    return f"{asked}, {'hangs on the conversation' if offer.grounded else 'would fit anybody'}"
+    return f"{asked}, {'refers to the conversation' if offer.grounded else 'would fit anybody'}"
 
 
 PARTICULARS = Particulars(
