@@ -396,8 +396,8 @@ def test_the_terminal_says_rate_interval_denominator_rule_and_the_reference_of_t
     ]
     text = shown(summarized(tmp_path, controls, events))
     assert (
-        "unwanted offers: 40.0 [3.8–91.9] % of 5/6 control turns; every quote of 2 of 2 verdicts with an offer stands. "
-        "Not included in the scores.\n"
+        "unwanted offers: 40.0 [3.8–91.9] % of 5/6 control turns; 2 of 2 verdicts that name an offer, wanted or not, "
+        "quote only words found in the response. Not included in the scores.\n"
     ) in text
     assert f"{RULE}.\n" in text
     assert (
@@ -416,12 +416,12 @@ def test_the_terminal_says_why_an_interval_is_missing_or_too_narrow(tmp_path: Pa
 @pytest.mark.parametrize(
     ("hang", "unwanted", "told"),
     [
-        (1, 1, "The one unwanted offer hangs on the conversation."),
+        (1, 1, "The one unwanted offer refers to something the user said."),
         (0, 1, "The one unwanted offer would fit anybody."),
-        (15, 15, "All 15 unwanted offers hang on the conversation."),
+        (15, 15, "All 15 unwanted offers refer to something the user said."),
         (0, 15, "All 15 unwanted offers would fit anybody."),
-        (1, 3, "1 of 3 unwanted offers hangs on the conversation, the others would fit anybody."),
-        (2, 3, "2 of 3 unwanted offers hang on the conversation, the other would fit anybody."),
+        (1, 3, "1 of 3 unwanted offers refers to something the user said, the others would fit anybody."),
+        (2, 3, "2 of 3 unwanted offers refer to something the user said, the other would fit anybody."),
     ],
 )
 def test_how_many_offers_hang_on_the_conversation_is_said_of_what_there_is(
@@ -436,7 +436,7 @@ def test_of_several_judges_each_verdict_with_an_offer_counts(tmp_path: Path):
     case = control(1)
     events = [answered(case), looked(case, True), looked(case, True, judge=OTHER)]
     text = shown(summarized(tmp_path, [case], events, asked(JUDGE, OTHER)))
-    assert "every quote of 2 of 2 verdicts with an offer stands" in text
+    assert "; 2 of 2 verdicts that name an offer, wanted or not, quote only" in text
 
 
 def test_the_authors_agreement_is_worked_by_hand():
