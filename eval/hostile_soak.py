@@ -46,7 +46,7 @@ def read_hostile(path: Path, count: int, rows: list[dict[str, Any]], draw: rando
     for _ in range(count):
         path.write_text(json.dumps(spoiled(draw.choice(rows), draw)) + "\n", encoding="utf-8")
         try:
-            said += load_corpus(str(path)).ignored_note
+            said += repr(load_corpus(str(path)).ignored_fields)
         except ProactError as error:
             refused += 1
             said += str(error)

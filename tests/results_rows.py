@@ -103,7 +103,6 @@ def result_trigger(turn: int = 2, **changes: Any) -> ResultTrigger:
     )
     criteria = {name: text for name, text in rubric("EMERGENT").items() if name != "type"}
     fields = {
-        "key": f"{dialogue}__t{turn}",
         "origin": origin,
         "turn": turn,
         "rubric": Rubric(phase=changes.pop("phase", "EMERGENT"), **criteria),

@@ -73,7 +73,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     options = frozenset({"*"})
     judge_name = "openai/gpt-5.4"
     published_corpus = HUB
-    assumption = f"Judge prompts assume responses of {ASSUMED_WORDS} words where none exist yet."
+    assumption = f"Judge prompts assume {ASSUMED_WORDS}-word responses where none exist yet."
     as_published = ("--judge-prompt", "official")
     published_beside = "To be ranked, a run must use the published judge, prompt and corpus: leaderboard RUN."
 
@@ -92,7 +92,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         return f"score {100 * (first.scores['score'] or 0):.1f} of 100: {first.name} (arXiv 2605.09228)"
 
     def published(self) -> Sequence[PublishedRow]:
-        """The 16 published models, best first; the triggers that were dropped without a grade are unscored."""
+        """The 16 published models, best first; the triggers without a published grade are unscored."""
         from dspy_proact.benchmarks.proactbench.corpus import published_models
 
         rows: list[PublishedRow] = []
@@ -104,9 +104,9 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def differences(self, run: Any) -> Sequence[str]:
         """Judge, prompt, decoding, corpus and extent of the published models."""
-        from dspy_proact.benchmarks.proactbench.report import leaderboard
+        from dspy_proact.benchmarks.proactbench.report.particulars import differences
 
-        return leaderboard.differences(run)
+        return differences(run)
 
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         """Every trigger and control turn of a corpus: of a `Corpus`, or as `load_corpus` reads it."""

@@ -30,7 +30,6 @@ from dspy_proact.benchmarks.proactbench.corpus.ratings import Draw, RatedItem, R
 from dspy_proact.benchmarks.proactbench.corpus.results import (
     Results,
     ResultTrigger,
-    TokenUsage,
     read_results,
     write_results,
 )
@@ -57,7 +56,6 @@ __all__ = [
     "ResultTrigger",
     "Results",
     "SampleResponse",
-    "TokenUsage",
     "comes_with_items",
     "control_turns",
     "judge_cases",

@@ -1,14 +1,15 @@
 """What is ProactBench's own in reports: leaderboard, results files of the official evaluator, human study, offers."""
 
-from dspy_proact.benchmarks.proactbench.report.labelling_plan import (
+from dspy_proact.benchmarks.proactbench.report.labelling import (
     LabellingPlan,
+    draw_of,
+    items_of,
     labelling_plan,
+    peoples_ratings,
     plan_document,
-    plan_headline,
     print_plan,
 )
 from dspy_proact.benchmarks.proactbench.report.particulars import sections
-from dspy_proact.benchmarks.proactbench.report.peoples_ratings import draw_of, items_of, peoples_ratings
 from dspy_proact.benchmarks.proactbench.report.results import (
     Check,
     check_document,
@@ -34,7 +35,6 @@ __all__ = [
     "labelling_plan",
     "peoples_ratings",
     "plan_document",
-    "plan_headline",
     "print_plan",
     "print_study",
     "sections",

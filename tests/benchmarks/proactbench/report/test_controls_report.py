@@ -396,8 +396,8 @@ def test_the_terminal_says_rate_interval_denominator_rule_and_the_reference_of_t
     ]
     text = shown(summarized(tmp_path, controls, events))
     assert (
-        "unwanted offers: 40.0 [3.8–91.9] % of 5/6 control turns. 2 of 2 verdicts that name an offer, asked for or "
-        "not, quote words found in the response. Not included in the scores.\n"
+        "unwanted offers: 40.0 [3.8–91.9] % of 5/6 control turns; 2 of 2 verdicts that name an offer, wanted or not, "
+        "quote only words found in the response. Not included in the scores.\n"
     ) in text
     assert f"{RULE}.\n" in text
     assert (
@@ -415,7 +415,7 @@ def test_the_terminal_says_why_an_interval_is_missing_or_too_narrow(tmp_path: Pa
 
 @pytest.mark.parametrize(("hang", "unwanted"), [(0, 1), (2, 3)])
 def test_how_many_offers_refer_to_the_conversation_is_said(tmp_path: Path, hang: int, unwanted: int):
-    told = f"{hang} of {unwanted} unwanted offers refer to the conversation; the others would fit anybody."
+    told = f"{hang} of {unwanted} unwanted offers refer to what the user said; others would fit anybody."
     controls = [control(number) for number in range(unwanted)]
     events = [e for n, case in enumerate(controls) for e in (answered(case), looked(case, True, grounded=n < hang))]
     assert f"{told}\n" in shown(summarized(tmp_path, controls, events))
@@ -425,7 +425,7 @@ def test_of_several_judges_each_verdict_with_an_offer_counts(tmp_path: Path):
     case = control(1)
     events = [answered(case), looked(case, True), looked(case, True, judge=OTHER)]
     text = shown(summarized(tmp_path, [case], events, asked(JUDGE, OTHER)))
-    assert "2 of 2 verdicts that name an offer, asked for or not, quote words" in text
+    assert "; 2 of 2 verdicts that name an offer, wanted or not, quote only" in text
 
 
 def test_the_authors_agreement_is_worked_by_hand():
