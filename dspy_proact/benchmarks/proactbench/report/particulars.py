@@ -116,14 +116,9 @@ def control_lines(controls: Controls) -> Iterator[str]:
         f"{told}; {evidence.verified} of {evidence.checked} verdicts that name an offer, wanted or not, quote "
         "only words found in the response. Not included in the scores."
     )
-    count, fitting = len(unwanted), sum(offer.grounded for offer in unwanted)
-    refer = "refers" if (fitting or count) == 1 else "refer"
-    what = f"{refer} to something the user said" if fitting else "would fit anybody"
-    if fitting not in (0, count):
-        others = "the other" if count - fitting == 1 else "the others"
-        yield f"{fitting:,} of {count:,} unwanted offers {what}, {others} would fit anybody."
-    elif count:
-        yield f"{'The one unwanted offer' if count == 1 else f'All {count:,} unwanted offers'} {what}."
+    if unwanted:
+        fitting = sum(offer.grounded for offer in unwanted)
+        yield f"{fitting:,} of {len(unwanted):,} unwanted offers refer to what the user said; others would fit anybody."
 
 
 def control_notes() -> Iterator[str]:

@@ -414,20 +414,9 @@ def test_the_terminal_says_why_an_interval_is_missing_or_too_narrow(tmp_path: Pa
     assert reason in shown(summary).partition("unwanted offers: ")[2].partition("human reference")[0]
 
 
-@pytest.mark.parametrize(
-    ("hang", "unwanted", "told"),
-    [
-        (1, 1, "The one unwanted offer refers to something the user said."),
-        (0, 1, "The one unwanted offer would fit anybody."),
-        (15, 15, "All 15 unwanted offers refer to something the user said."),
-        (0, 15, "All 15 unwanted offers would fit anybody."),
-        (1, 3, "1 of 3 unwanted offers refers to something the user said, the others would fit anybody."),
-        (2, 3, "2 of 3 unwanted offers refer to something the user said, the other would fit anybody."),
-    ],
-)
-def test_how_many_offers_hang_on_the_conversation_is_said_of_what_there_is(
-    tmp_path: Path, hang: int, unwanted: int, told: str
-):
+@pytest.mark.parametrize(("hang", "unwanted"), [(0, 1), (2, 3)])
+def test_how_many_offers_refer_to_the_conversation_is_said(tmp_path: Path, hang: int, unwanted: int):
+    told = f"{hang} of {unwanted} unwanted offers refer to what the user said; others would fit anybody."
     controls = [control(number) for number in range(unwanted)]
     events = [e for n, case in enumerate(controls) for e in (answered(case), looked(case, True, grounded=n < hang))]
     assert f"{told}\n" in shown(summarized(tmp_path, controls, events))
