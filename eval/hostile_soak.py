@@ -19,7 +19,7 @@ from rich.console import Console
 from support.provider import Received, Scripted, SimulatedProvider, hostile
 
 from dspy_proact import Evaluation, Gate, ModelSpec, ProactError, load_corpus, print_summary, summarize
-from dspy_proact.benchmarks.proactbench.corpus import sample_path
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
 from dspy_proact.plain_text import printable
 from dspy_proact.runs import RunFolder, Scope
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 from rows import PHASES, Row, jsonl, rubric
 
-from dspy_proact.benchmarks.proactbench.corpus import Results, ResultTrigger, read_results
+from dspy_proact.benchmarks.proactbench.corpus.results import Results, ResultTrigger, read_results
 from dspy_proact.benchmarks.proactbench.types import Grade, Origin, Rubric
 from dspy_proact.errors import CorpusError
 

@@ -12,7 +12,7 @@ import pytest
 from script import ROOT, ended
 from tuning import artefact
 
-from dspy_proact.benchmarks.proactbench.corpus import read_jsonl, sample_path
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl, sample_path
 from dspy_proact.benchmarks.registry import benchmarks
 from dspy_proact.programs.artefact import write_artefact
 from dspy_proact.report import leaderboard

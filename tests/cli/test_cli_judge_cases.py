@@ -7,7 +7,7 @@ import pytest
 from server import Answer, error, verdict
 from tuning import artefact
 
-from dspy_proact.benchmarks.proactbench.corpus import judge_cases
+from dspy_proact.benchmarks.proactbench.corpus.bundled import judge_cases
 
 CASES = judge_cases()
 

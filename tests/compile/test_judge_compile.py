@@ -8,7 +8,7 @@ import tuning
 from server import GRADES, Answer, verdict
 from tuning import QUOTE, at, lasting, models, recipe, study, taught
 
-from dspy_proact.benchmarks.proactbench.corpus import judge_cases
+from dspy_proact.benchmarks.proactbench.corpus.bundled import judge_cases
 from dspy_proact.benchmarks.proactbench.programs import Judge
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.compile import judge_compile as judging

@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from dspy_proact.benchmarks.proactbench.corpus import (
+from dspy_proact.benchmarks.proactbench.corpus.bundled import (
     SAMPLE,
     TRIGGERS_PER_PHASE,
-    Draw,
-    RatedItem,
-    Ratings,
     published_models,
     published_ratings,
 )
+from dspy_proact.benchmarks.proactbench.corpus.ratings import Draw, RatedItem, Ratings
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase
 from dspy_proact.benchmarks.published import pooled

@@ -7,14 +7,13 @@ from functools import cache
 from typing import Any
 
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
-from dspy_proact.benchmarks.proactbench.corpus import (
-    CONTROL_RULE,
+from dspy_proact.benchmarks.proactbench.corpus.bundled import (
     HUMAN_ALPHA,
     TRIGGERS_PER_PHASE,
-    load_corpus,
     sample_control_responses,
     sample_offer_ratings,
 )
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import CONTROL_RULE, load_corpus
 from dspy_proact.benchmarks.proactbench.types import Grade, Offer, Offers, Verdict
 from dspy_proact.report.leaderboard import own_name
 from dspy_proact.report.measured import Controls

@@ -8,14 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.benchmarks.proactbench.corpus import (
-    TRIGGERS_PER_PHASE,
-    Corpus,
-    Results,
-    ResultTrigger,
-    trigger_key,
-    write_results,
-)
+from dspy_proact.benchmarks.proactbench.corpus.bundled import TRIGGERS_PER_PHASE
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, trigger_key
+from dspy_proact.benchmarks.proactbench.corpus.results import Results, ResultTrigger, write_results
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Origin, Phase, Verdict
 from dspy_proact.errors import RunError, UsageError

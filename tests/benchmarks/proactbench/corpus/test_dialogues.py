@@ -15,8 +15,7 @@ from hub import COMMIT, Hub, hub_of, printed
 from hypothesis import given
 from rows import HIDDEN_FIELDS, jsonl, plant_canaries, record, row, rows, rubric, trigger_point, without
 
-from dspy_proact.benchmarks.proactbench.corpus import load_corpus, read_jsonl, sample_path
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import Row
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Row, load_corpus, read_jsonl, sample_path
 from dspy_proact.benchmarks.proactbench.types import Dialogue, Origin, Phase, Rubric, Turn
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import Line
@@ -297,7 +296,7 @@ def test_a_row_is_never_followed_as_a_path(tmp_path: Path):
 
 def test_importing_the_corpus_imports_no_slow_library():
     slow = {"datasets", "dspy", "httpx", "huggingface_hub", "litellm", "pandas", "pyarrow"}
-    code = f"import sys, dspy_proact.benchmarks.proactbench.corpus; print({slow} & set(sys.modules))"
+    code = f"import sys, dspy_proact.benchmarks.proactbench.corpus.rating_files; print({slow} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 
@@ -313,7 +312,7 @@ def hub() -> Iterator[Hub]:
 
 LOAD = """
 import sys
-from dspy_proact.benchmarks.proactbench.corpus import load_corpus
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
 from dspy_proact.errors import CorpusError
 for argument in sys.argv[1:]:
     spec, _, revision = argument.partition(" ")

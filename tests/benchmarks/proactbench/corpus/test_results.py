@@ -31,13 +31,14 @@ from results_rows import (
 )
 from rows import jsonl, row, rubric, without
 
-from dspy_proact.benchmarks.proactbench.corpus import (
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
+from dspy_proact.benchmarks.proactbench.corpus.results import (
     ResultTrigger,
+    evidence_text,
+    quotes,
     read_results,
-    sample_path,
     write_results,
 )
-from dspy_proact.benchmarks.proactbench.corpus.results import evidence_text, quotes
 from dspy_proact.benchmarks.proactbench.types import Grade
 from dspy_proact.errors import UsageError
 

@@ -13,9 +13,10 @@ from results_rows import result_row
 from rich.console import Console
 from rows import jsonl
 
-from dspy_proact.benchmarks.proactbench.corpus import CONTROL_RULE, read_results
-from dspy_proact.benchmarks.proactbench.report import export_results, summarize_results
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import CONTROL_RULE
+from dspy_proact.benchmarks.proactbench.corpus.results import read_results
 from dspy_proact.benchmarks.proactbench.report.particulars import author_agreement
+from dspy_proact.benchmarks.proactbench.report.results import export_results, summarize_results
 from dspy_proact.benchmarks.proactbench.types import ControlView, Offer, Offers, Turn
 from dspy_proact.report import (
     Summary,

@@ -14,8 +14,8 @@ from toy import graded as marked
 from toy import manifest as manifest_of_riddles
 from toy import written as riddles
 
-from dspy_proact.benchmarks.proactbench.corpus import ResultTrigger, read_results
-from dspy_proact.benchmarks.proactbench.report import export_results, summarize_results
+from dspy_proact.benchmarks.proactbench.corpus.results import ResultTrigger, read_results
+from dspy_proact.benchmarks.proactbench.report.results import export_results, summarize_results
 from dspy_proact.calls import Call
 from dspy_proact.errors import UsageError
 from dspy_proact.report import compare, summarize

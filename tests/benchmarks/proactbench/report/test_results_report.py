@@ -12,15 +12,9 @@ from rich.console import Console
 from rich.text import Text
 from rows import PHASES, jsonl, row
 
-from dspy_proact.benchmarks.proactbench.corpus import (
-    Corpus,
-    Results,
-    ResultTrigger,
-    read_jsonl,
-    read_results,
-    write_results,
-)
-from dspy_proact.benchmarks.proactbench.report import (
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, read_jsonl
+from dspy_proact.benchmarks.proactbench.corpus.results import Results, ResultTrigger, read_results, write_results
+from dspy_proact.benchmarks.proactbench.report.results import (
     Check,
     check_document,
     check_lines,
