@@ -13,18 +13,15 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.execution import Execution
     from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
     from dspy_proact.benchmarks.proactbench.cases import cases_of, responses_of_ratings, responses_of_results
-    from dspy_proact.benchmarks.proactbench.corpus import Corpus, Ratings, load_corpus, load_ratings, read_results
+    from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, load_corpus
+    from dspy_proact.benchmarks.proactbench.corpus.rating_files import load_ratings
+    from dspy_proact.benchmarks.proactbench.corpus.ratings import Ratings
+    from dspy_proact.benchmarks.proactbench.corpus.results import read_results
     from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, Assistant, Judge, OfferDetector
-    from dspy_proact.benchmarks.proactbench.report import (
-        draw_of,
-        export_results,
-        items_of,
-        labelling_plan,
-        peoples_ratings,
-        print_study,
-        study,
-        summarize_results,
-    )
+    from dspy_proact.benchmarks.proactbench.report.labelling import draw_of, items_of, labelling_plan, peoples_ratings
+    from dspy_proact.benchmarks.proactbench.report.results import export_results, summarize_results
+    from dspy_proact.benchmarks.proactbench.report.study import study
+    from dspy_proact.benchmarks.proactbench.report.study_text import print_study
     from dspy_proact.benchmarks.proactbench.types import (
         AssistantView,
         Dialogue,
@@ -160,11 +157,13 @@ _ROOMS = {
     "benchmarks.compiled": "load_assistant load_judge",
     "compile.assistant_compile": "AssistantCompile",
     "compile.judge_compile": "JudgeCompile",
-    "benchmarks.proactbench.corpus": "Corpus Ratings load_corpus load_ratings read_results",
+    "benchmarks.proactbench.corpus.dialogues": "Corpus load_corpus",
+    "benchmarks.proactbench.corpus.rating_files": "load_ratings",
+    "benchmarks.proactbench.corpus.ratings": "Ratings",
+    "benchmarks.proactbench.corpus.results": "read_results",
     "benchmarks.proactbench.programs": "ASSISTANT Assistant JUDGE Judge OfferDetector",
-    "benchmarks.proactbench.report": (
-        "draw_of export_results items_of labelling_plan peoples_ratings print_study study summarize_results"
-    ),
+    "benchmarks.proactbench.people": "draw_of items_of labelling_plan peoples_ratings print_study study",
+    "benchmarks.proactbench.report.results": "export_results summarize_results",
     "benchmarks.trial": "Trial",
     "benchmarks.proactbench.types": (
         "AssistantView Dialogue Grade JudgeView Phase Response Rubric Trigger Turn Verdict"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from support.correlation import correlation_p, pearson, spearman
 
-from dspy_proact.benchmarks.proactbench.corpus.published import published_models
+from dspy_proact.benchmarks.proactbench.corpus.bundled import published_models
 from dspy_proact.plain_text import printable
 from dspy_proact.stats import Estimate
 

@@ -20,7 +20,7 @@ from rich.console import Console
 from support.provider import Faulty, Scripted, SimulatedProvider, healthy, refusal
 
 from dspy_proact import Evaluation, Gate, ModelSpec, RunFolder, Scope, Summary, load_corpus, print_summary, summarize
-from dspy_proact.benchmarks.proactbench.corpus import sample_path
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
 
 KEY = "sk-planted-0123456789abcdef"
 FAILING = [

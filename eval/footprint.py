@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from dspy_proact import Evaluation, RunFolder, load_corpus
-from dspy_proact.benchmarks.proactbench.corpus import sample_path
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
 
 
 def write_corpus(path: Path, triggers: int) -> None:

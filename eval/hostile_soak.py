@@ -19,7 +19,7 @@ from rich.console import Console
 from support.provider import Received, Scripted, SimulatedProvider, hostile
 
 from dspy_proact import Evaluation, Gate, ModelSpec, ProactError, load_corpus, print_summary, summarize
-from dspy_proact.benchmarks.proactbench.corpus import sample_path
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
 from dspy_proact.plain_text import printable
 from dspy_proact.runs import RunFolder, Scope
 
@@ -46,7 +46,7 @@ def read_hostile(path: Path, count: int, rows: list[dict[str, Any]], draw: rando
     for _ in range(count):
         path.write_text(json.dumps(spoiled(draw.choice(rows), draw)) + "\n", encoding="utf-8")
         try:
-            said += load_corpus(str(path)).ignored_note
+            said += repr(load_corpus(str(path)).ignored_fields)
         except ProactError as error:
             refused += 1
             said += str(error)

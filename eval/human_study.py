@@ -11,7 +11,7 @@ The third is what we report: the judge and another person, both against one pers
 import argparse
 
 from dspy_proact import Estimate, load_ratings, study
-from dspy_proact.benchmarks.proactbench.report import Study
+from dspy_proact.benchmarks.proactbench.report.study import Study
 
 PUBLISHED = {
     "EMERGENT": {"alpha": Estimate(0.1703, -0.0521, 0.3391), "kappa": Estimate(0.5455, 0.2565, 0.8347)},

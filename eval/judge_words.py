@@ -19,7 +19,7 @@ from support.tokens import o200k_tokens
 
 from dspy_proact import load_corpus, load_ratings
 from dspy_proact.benchmarks.proactbench.cases import controls_of
-from dspy_proact.benchmarks.proactbench.corpus import judge_cases, sample_control_responses
+from dspy_proact.benchmarks.proactbench.corpus.bundled import judge_cases, sample_control_responses
 from dspy_proact.benchmarks.proactbench.programs import Judge, OfferDetector
 from dspy_proact.benchmarks.proactbench.types import ControlView, JudgeView, Phase, Rubric, Turn
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from support.provider import SimulatedProvider, healthy, slow
 
-from dspy_proact.benchmarks.proactbench.corpus import sample_path
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
 from dspy_proact.runs import RunFolder
 
 IN_FLIGHT = 4

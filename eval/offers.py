@@ -16,7 +16,11 @@ import dspy
 
 from dspy_proact import JUDGE, Gate, Halt, ModelSpec, ProactError, load_corpus, open_model
 from dspy_proact.benchmarks.proactbench.cases import controls_of
-from dspy_proact.benchmarks.proactbench.corpus import SampleResponse, sample_control_responses, sample_offer_ratings
+from dspy_proact.benchmarks.proactbench.corpus.bundled import (
+    SampleResponse,
+    sample_control_responses,
+    sample_offer_ratings,
+)
 from dspy_proact.benchmarks.proactbench.programs import OfferDetector
 from dspy_proact.benchmarks.proactbench.types import ControlView
 from dspy_proact.errors import StageError

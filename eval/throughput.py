@@ -22,7 +22,7 @@ from typing import Any
 import httpx
 
 from dspy_proact import Assistant, AssistantView, Corpus, Evaluation, Gate, Judge, JudgeView, ModelSpec, load_corpus
-from dspy_proact.benchmarks.proactbench.corpus import sample_path
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
 
 WIDTH, CONTEXT = 32, httpx.create_ssl_context(verify=False)
 RESPONSE = "You could label the boxes today, and ask your sister for the key before she leaves. " * 12

@@ -21,7 +21,7 @@ import aiohttp
 from throughput import RESPONSE, VERDICT, requests_of
 
 from dspy_proact import Corpus, Evaluation, Gate, ModelSpec, load_corpus
-from dspy_proact.benchmarks.proactbench.corpus import sample_path
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
 
 CASES = ((128, 624, (1.0, 1.0)), (128, 624, (0.5, 1.5)), (512, 10_000, (1.0, 1.0)))
 """Requests in flight, triggers, and the least and greatest latency in seconds."""

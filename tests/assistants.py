@@ -10,7 +10,7 @@ from server import Answer, Sent, Server, is_about_offers, offers, verdict
 from tuning import filed, provenance
 
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
-from dspy_proact.benchmarks.proactbench.corpus import Corpus
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.embedded import assistant, judge
 from dspy_proact.benchmarks.proactbench.programs import Assistant
 from dspy_proact.benchmarks.proactbench.tuning import HINT, PROPOSALS

@@ -26,7 +26,7 @@ _FORKS.set_forkserver_preload(
         *(
             "dspy_proact.benchmarks",
             "dspy_proact.compile",
-            "dspy_proact.benchmarks.proactbench.report",
+            "dspy_proact.benchmarks.proactbench.people",
             "dspy_proact.cli.eval",
         ),
         *(f"dspy_proact.cli.views.{name}" for name in ("compilation", "runs", "summary", "trial")),

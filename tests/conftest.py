@@ -102,6 +102,11 @@ def no_keys(monkeypatch):
             monkeypatch.delenv(name)
 
 
+def pytest_xdist_auto_num_workers():
+    """One worker more than there are processors: a third of the time, tests wait for servers, timers and a browser."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_finish():
     """What has been imported is not looked through for garbage again, at the end least of all."""
     gc.freeze()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 from rows import PHASES, Row, jsonl, rubric
 
-from dspy_proact.benchmarks.proactbench.corpus import Results, ResultTrigger, read_results
+from dspy_proact.benchmarks.proactbench.corpus.results import Results, ResultTrigger, read_results
 from dspy_proact.benchmarks.proactbench.types import Grade, Origin, Rubric
 from dspy_proact.errors import CorpusError
 
@@ -103,7 +103,6 @@ def result_trigger(turn: int = 2, **changes: Any) -> ResultTrigger:
     )
     criteria = {name: text for name, text in rubric("EMERGENT").items() if name != "type"}
     fields = {
-        "key": f"{dialogue}__t{turn}",
         "origin": origin,
         "turn": turn,
         "rubric": Rubric(phase=changes.pop("phase", "EMERGENT"), **criteria),

@@ -86,7 +86,7 @@ def jsonl(*rows: Row) -> str:
 def corpus(folder: Path, *rows: Row, name: str = "corpus.jsonl") -> Any:
     """The rows as a file, read; without rows two dialogues of two scenarios, each with a trigger a phase."""
     # Imported here: benchmarks whose folder was removed have no rows, and tests without them read this file.
-    from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
+    from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
 
     turns = [record(turn, user_message=f"Second question {turn}?") for turn in range(1, 6)]
     two = (row(), row(unique_id_eval="second", scenario_id="TRAVEL_08", turn_records=turns))

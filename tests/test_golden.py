@@ -281,7 +281,13 @@ def play(scene: str) -> dict[str, Any]:
         return json.loads(json.dumps(SCENES[scene](server)))
 
 
-@pytest.mark.parametrize("scene", SCENES)
+NIGHTLY = ("assistant_demos", "judge_compiled", "judge_demos", "judge_voting")
+"""Scenes whose requests are of kinds that the others send too; with -m nightly."""
+
+
+@pytest.mark.parametrize(
+    "scene", [pytest.param(scene, marks=[pytest.mark.nightly] if scene in NIGHTLY else []) for scene in SCENES]
+)
 def test_what_was_recorded_is_still_so(scene, request):
     if not scene.startswith("probe"):
         request.getfixturevalue("proactbench")

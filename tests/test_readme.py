@@ -12,7 +12,7 @@ import pytest
 from script import ROOT, ended
 from tuning import artefact
 
-from dspy_proact.benchmarks.proactbench.corpus import read_jsonl, sample_path
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl, sample_path
 from dspy_proact.benchmarks.registry import benchmarks
 from dspy_proact.programs.artefact import write_artefact
 from dspy_proact.report import leaderboard
@@ -147,7 +147,9 @@ def test_the_published_result_is_the_leaderboards():
     for entry in leaderboard().entries[:5]:
         low, high = entry.rank_range
         score, recovery = (f"{100 * entry.scores[name].value:.1f}" for name in ("score", "RECOVERY"))
-        assert f"| {entry.rank} | {low}–{high} | {entry.name} | {score} | {recovery} |\n" in README
+        tried = f"{entry.tried.scored}/{entry.cases}"
+        row = (entry.rank, f"{low}–{high}", entry.strict_rank, entry.name, tried, score, recovery)
+        assert f"| {' | '.join(map(str, row))} |\n" in README
 
 
 def test_links_lead_somewhere():

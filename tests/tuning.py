@@ -13,7 +13,7 @@ from server import GRADES, Answer, Sent, verdict
 from specs import spec
 
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
-from dspy_proact.benchmarks.proactbench.corpus import RatedItem, Ratings, RatingsSource
+from dspy_proact.benchmarks.proactbench.corpus.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.benchmarks.proactbench.programs import Judge
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rating, Rubric, Turn
 from dspy_proact.compile.judge_compile import JudgeCompile

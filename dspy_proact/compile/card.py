@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dspy_proact.compile.judge_compile import JudgeCompile
 
 SAME_JUDGE = (
-    "one model tunes and reports: what was learned may be this judge's taste; have another report with --report-judge"
+    "one model tunes and reports, so that the gain may only reflect its preferences; report by another: --report-judge"
 )
 UNCOUNTED = "the provider counted no tokens, so that --guard tokens had no effect"
 _ENOUGH = 200

@@ -271,20 +271,20 @@ class Card(Frozen):
             claim = f": the judge agrees better with {whom if few else 'people'}" if kappa else ""
             said = f"Improvement shown{where}{f' with {whom}' if few else ''}{claim}{told}, on {cases} not seen before"
         elif not target.count:
-            said = f"No improvement could have been shown{where}: nothing could be graded"
+            said = f"No improvement is claimed{where}: nothing could be graded"
         elif (target.low98 or 0) > 0 and target.low98_unread is not None and target.low98_unread <= 0:
             unread = target.total - target.count
             said = f"No improvement shown{where}{told}: not counting the {unread} unreadable against it"
         elif target.count < CLAIM_LABELS or self.group_count < CLAIM_GROUPS:
             few = f"{cases} in {self.group_count} {self.groups} are too few"
-            said = f"No improvement could have been shown{where}: {few}; a claim takes {CLAIM_LABELS} in {CLAIM_GROUPS}"
+            said = f"No improvement is claimed{where}{told}: {few}; a claim takes {CLAIM_LABELS} in {CLAIM_GROUPS}"
         elif self.unchanged:
-            said = f"No improvement{where}: no candidate was better, so that the program is the start, unchanged"
+            said = f"No improvement{where}: no candidate beat the starting program, which is kept unchanged"
         elif change.value is None:
-            said = f"No improvement could have been shown{where}: {change.reason}"
+            said = f"No improvement is claimed{where}: {change.reason}"
         else:
             said = f"No improvement shown{where}{told}{self._detectable(cases)}"
-        stand_in = "The embedded stand-in measures nothing about any model: " if self.provenance.embedded else ""
+        stand_in = "Demonstration with the embedded stand-in, no real model: " if self.provenance.embedded else ""
         return f"{stand_in}{said}{'' if self.unchanged else self._costs}."
 
     def _detectable(self, cases: str) -> str:

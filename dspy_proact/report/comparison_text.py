@@ -107,7 +107,7 @@ def _side(summary: Summary, comparison: Comparison) -> dict[str, Any]:
     }
 
 
-_SEEN = ("4 in 5", "half")
+_SEEN = ("80 %", "50 %")
 """How often a true difference of so many points is seen."""
 _MOST_LINES = 60
 """Of a system prompt, or of how two differ."""
@@ -223,7 +223,7 @@ def _said(comparison: Comparison) -> Iterator[str]:
     if any(comparison.unscored):
         a, b = comparison.unscored
         yield f"strict: over what both tried; unscored ones count 0 ({a} of a, {b} of b)."
-    yield "In points of 100; above 0, b is better. 4 in 5, half: true differences detected with 80 % and 50 % power."
+    yield "In points of 100; above 0, b is better. 80 %, 50 %: true differences that are detected with this power."
     rows = {**comparison.rows, "micro": comparison.micro, "macro": comparison.macro}.items()
     told = ((name, why) for name, row in rows for why in (row.weighted.reason, row.weighted.difference.reason))
     yield from each_reason(told)
@@ -240,9 +240,9 @@ def _rules(comparison: Comparison) -> Iterator[str]:
         moved = ", ".join(f"{name} ({total:+.1f} over {pairs})" for name, pairs, total in comparison.farthest)
         yield f"{nouns.groups} that contribute most to the difference, by sum of scores: {moved}."
     yield (
-        f"Intervals are cluster-robust over {nouns.groups} and not adjusted; p flips whole {nouns.groups}; Holm "
-        f"adjusts it over the {nouns.strata}. micro and macro are single tests, each fair only if it was chosen before "
-        "looking. only a, only b: counts without a test."
+        f"Intervals are cluster-robust over {nouns.groups} and not adjusted; p is of a permutation test that flips "
+        f"whole {nouns.groups}; Holm adjusts it over the {nouns.strata}. micro and macro are single tests, each fair "
+        "only if it was chosen before looking. only a, only b: counts without a test."
     )
     yield (
         f"Power is that of a test at 5 %: in one of the {nouns.strata} after Holm, if the others do not differ. "

@@ -347,7 +347,7 @@ def _legend(board: Leaderboard) -> Iterator[str]:
         nouns = board.declared.nouns
         yield (
             f"strict: over all that were tried, the unscored counting 0; of the published models' {nouns.cases} "
-            f"{dropped} were dropped without a trace. range: the ranks that the tests leave open."
+            f"{dropped} have no published grade. range: the ranks that the data cannot rule out."
         )
     yield from board.declared.leaderboard_notes
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 STAND_IN = "embedded stand-in: shows how this works, measures no real model"
-MEASURES_NOTHING = "The embedded stand-in measures nothing about any model: "
+MEASURES_NOTHING = "Demonstration with the embedded stand-in, no real model: "
 """How a sentence about its numbers begins."""
 
 

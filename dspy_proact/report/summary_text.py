@@ -204,7 +204,8 @@ def _notes(summary: Summary, broken_down: bool, explain: bool) -> Iterator[str]:
     controls = f" and {counted(control_count, nouns.control, nouns.controls)}{again}" if control_count else ""
     yield (
         f"{counted(summary.case_count, nouns.case, nouns.cases)}{again} in "
-        f"{counted(summary.group_count, nouns.group, nouns.groups)}{controls}; % with 95 % intervals."
+        f"{counted(summary.group_count, nouns.group, nouns.groups)}{controls}; % with 95 % intervals. "
+        f"micro: the mean over {nouns.cases}; macro: of the {nouns.strata}."
     )
     if broken_down:
         yield (
@@ -220,7 +221,7 @@ def _notes(summary: Summary, broken_down: bool, explain: bool) -> Iterator[str]:
     if summary.truncated:
         yield f"{summary.truncated} responses were truncated at the token limit and judged as they are."
     if evidence.checked:
-        yield f"evidence: {evidence.verified} of {evidence.checked} verdicts quote the response."
+        yield f"evidence: {evidence.verified} of {evidence.checked} verdicts quote words found in the response."
     yield from (f"{each}." for each in summary.left_out)
     yield from (*_warnings(summary, explain), *_controls(summary), *_several(summary))
     yield from (f"{role}: {_usage(usage)}" for role, usage in summary.usage.items())

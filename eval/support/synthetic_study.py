@@ -16,7 +16,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from dspy_proact.benchmarks.proactbench.corpus import RatedItem, Ratings, RatingsSource
+from dspy_proact.benchmarks.proactbench.corpus.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rating, Rubric, Turn
 from dspy_proact.stats.agreement import kappas
 

@@ -11,8 +11,9 @@ from script import ROOT
 from server import Answer, error, verdict
 
 from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.proactbench.corpus import load_corpus, read_results
-from dspy_proact.benchmarks.proactbench.report import summarize_results
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
+from dspy_proact.benchmarks.proactbench.corpus.results import read_results
+from dspy_proact.benchmarks.proactbench.report.results import summarize_results
 from dspy_proact.cli.options.labels import FILES
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder

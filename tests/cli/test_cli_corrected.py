@@ -12,9 +12,10 @@ from rows import jsonl
 from sheets import GRADES, filled, said
 
 from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.proactbench.corpus import Ratings, RatingsSource, read_results
-from dspy_proact.benchmarks.proactbench.corpus.ratings import GivenRating
-from dspy_proact.benchmarks.proactbench.report import draw_of, items_of, peoples_ratings, summarize_results
+from dspy_proact.benchmarks.proactbench.corpus.ratings import GivenRating, Ratings, RatingsSource
+from dspy_proact.benchmarks.proactbench.corpus.results import read_results
+from dspy_proact.benchmarks.proactbench.report.labelling import draw_of, items_of, peoples_ratings
+from dspy_proact.benchmarks.proactbench.report.results import summarize_results
 from dspy_proact.benchmarks.proactbench.types import Grade, Rating
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.errors import RunError, UsageError

@@ -250,7 +250,7 @@ def test_a_clock_that_jumps_changes_nothing(tmp_path, provider, monkeypatch, run
     import time
 
     from dspy_proact import Evaluation, Gate, ModelSpec
-    from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
+    from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
 
     times = itertools.cycle([0.0, 4e9, -5.0, 1e9])
     monkeypatch.setattr(time, "time", lambda: next(times))

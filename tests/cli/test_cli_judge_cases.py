@@ -7,7 +7,7 @@ import pytest
 from server import Answer, error, verdict
 from tuning import artefact
 
-from dspy_proact.benchmarks.proactbench.corpus import judge_cases
+from dspy_proact.benchmarks.proactbench.corpus.bundled import judge_cases
 
 CASES = judge_cases()
 
@@ -38,7 +38,7 @@ def test_the_stand_in_is_tried_with_no_model_and_said_to_measure_nothing(proact)
     status, out, err = proact("try", "--judge-cases")
     text = " ".join(out.split())
     assert status == 0
-    assert text.startswith("The embedded stand-in measures nothing about any model: embedded gives the grade")
+    assert text.startswith("Demonstration with the embedded stand-in, no real model: embedded gives the grade")
     assert all(case.name in out for case in CASES)
     assert "Next: dspy-proact agree --judge embedded" in err
 

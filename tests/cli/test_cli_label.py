@@ -13,7 +13,7 @@ from rows import jsonl, row
 from sheets import GRADES, filled, rows_of, said
 
 from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
 from dspy_proact.cli.options.labels import FILES
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder

@@ -55,7 +55,7 @@ def card_in(out):
     """The card that was printed as JSON, without what stands before it: a headline, and what one verdict costs."""
     document = json.loads(out)
     assert list(document)[:2] == ["headline", "cost_per_answer"]
-    assert document.pop("headline").startswith("The embedded stand-in measures nothing about any model: ")
+    assert document.pop("headline").startswith("Demonstration with the embedded stand-in, no real model: ")
     usage, cost = document["usage_after"], document.pop("cost_per_answer")["after"]
     assert cost == {name: number / 1000 for name, number in usage.items()}
     return document
@@ -70,7 +70,7 @@ def test_with_no_model_the_embedded_judge_is_tuned_to_the_sample(proact, tmp_pat
     assert status == 0
     assert "judge of proactbench on embedded, tuned on sample: labeled, 20 trials, at most 1 demos, 2 folds" in text
     assert "embedded stand-in" in text
-    assert "No improvement: no candidate was better" in text
+    assert "No improvement: no candidate beat the starting program" in text
     (folder,) = (tmp_path / "compiles").iterdir()
     assert folder.name.startswith("judge--")
     file = f"compiles/{folder.name}/judge.json"

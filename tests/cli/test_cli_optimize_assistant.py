@@ -73,7 +73,7 @@ def test_a_compile_prints_gains_and_regressions_out_of_fold(optimize, proact):
     length = row_of(card, "length")
     means = "{:.0f} {:.0f} x {:.2f}".format(*(length[part]["value"] for part in ("before", "after", "difference")))
     assert lines["words"].startswith(f"words 8 {means}")
-    assert "No improvement could have been shown in RECOVERY: 4 triggers in 4 scenarios are too few" in text
+    assert "No improvement is claimed in RECOVERY (+100 points): 4 triggers in 4 scenarios are too few" in text
     explained = said(proact("optimize", "show", "out/assistant.json", "--explain")[1])
     assert "8 triggers and 4 controls of 4 scenarios, 2 folds" in explained
     assert (
@@ -146,7 +146,7 @@ def test_one_judge_for_both_is_warned_of_on_stderr_and_on_the_card(optimize, ser
     status, out, err = optimize(*command_at(server, **same))
     assert status == 0
     assert "One model tunes and reports; the card warns of it. Name another one with --report-judge." in err
-    assert "warning: one model tunes and reports: what was learned may be this judge's taste" in said(out)
+    assert "warning: one model tunes and reports, so that the gain may only reflect its preferences" in said(out)
     assert server.of("report") == []
 
 
@@ -293,7 +293,7 @@ def test_unreadable_answers_of_the_reporting_judge_leave_its_numbers_out(optimiz
     status, out, _ = optimize(*command_at(server))
     assert status == 3  # as of an evaluation with turns that were not scored
     assert "12 triggers left out because a verdict on them could not be read." in said(out)
-    assert "No improvement could have been shown in RECOVERY: nothing could be graded." in said(out)
+    assert "No improvement is claimed in RECOVERY: nothing could be graded." in said(out)
     assert card_of()["target"]["difference"]["value"] is None
     assert set(bases(server)) == {f"{name}_api_base" for name in NAMES}
 

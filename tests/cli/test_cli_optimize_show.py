@@ -252,7 +252,7 @@ def test_a_gain_that_does_not_bear_the_unread_is_said_to(first, made):
 @pytest.mark.parametrize(("count", "groups"), [(59, 10), (60, 9)])
 def test_on_few_cases_nothing_could_have_been_shown(first, made, count, groups):
     said = first(made(), shown=False, group_count=groups, **target(made, count))
-    assert said.startswith("No improvement could have been shown")
+    assert said.startswith("No improvement is claimed")
     assert f"in {groups} scenarios are too few; a claim takes 60 in 10" in said
 
 
@@ -260,7 +260,7 @@ def test_without_a_grade_nothing_could_be_graded_and_there_is_no_cost(first):
     nothing = CardNumber(value=None, reason="no scores")
     changes = target(assistants.artefact, 0, difference=nothing, low98=None)
     said = first(assistants.artefact(), shown=False, **changes)
-    assert said == "No improvement could have been shown in RECOVERY: nothing could be graded"
+    assert said == "No improvement is claimed in RECOVERY: nothing could be graded"
 
 
 def row(name, value, low, high, **changes):

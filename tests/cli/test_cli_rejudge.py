@@ -11,7 +11,7 @@ from rows import jsonl, row
 from server import Answer, error, verdict
 from typed import last
 
-from dspy_proact.benchmarks.proactbench.corpus import sample_path
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
 from dspy_proact.runs import RunFolder
 
 

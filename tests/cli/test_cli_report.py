@@ -10,7 +10,7 @@ from rows import jsonl, row, trigger_point
 from toy import as_format_one
 
 from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
 
 
 def evaluated(folder, *rows):

@@ -14,7 +14,7 @@ from proact_run import JUDGE, RESPONSE, answered, failed, graded, manifest, trig
 from rich.console import Console
 
 from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.proactbench.corpus import load_corpus
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
 from dspy_proact.benchmarks.proactbench.types import Grade, Offer, Offers
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.report import Reading, print_reading, summarize

@@ -12,7 +12,7 @@ from rows import jsonl, row
 from script import ROOT
 
 from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
 
 SLOW = {"dspy", "litellm", "datasets", "optuna", "huggingface_hub"}
 CODE = """

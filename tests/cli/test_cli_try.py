@@ -13,7 +13,7 @@ from rows import row
 from server import Answer, error, healthy, verdict
 from trying import PROMPT, QUOTE, STAND_IN, against, corpus, is_prompted, models, talk
 
-from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
 from dspy_proact.benchmarks.proactbench.programs import assistant
 
 ONE = ("--case", "d0__t5")

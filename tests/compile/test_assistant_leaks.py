@@ -28,7 +28,7 @@ from parts import Heard
 from rows import jsonl, plant_canaries
 from server import Answer, Sent, is_about_offers, offers, verdict
 
-from dspy_proact.benchmarks.proactbench.corpus import Corpus
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.programs import Reply
 from dspy_proact.benchmarks.proactbench.tuning import HINT
 from dspy_proact.benchmarks.proactbench.types import Phase

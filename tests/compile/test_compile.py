@@ -17,7 +17,8 @@ from specs import spec
 from tuning import lasting, study, taught
 
 from dspy_proact.benchmarks.compiled import load_assistant
-from dspy_proact.benchmarks.proactbench.corpus import Corpus, load_ratings
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
+from dspy_proact.benchmarks.proactbench.corpus.rating_files import load_ratings
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.calls import Price
 from dspy_proact.compile.assistant_compile import AssistantCompile

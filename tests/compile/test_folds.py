@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rows import Row, jsonl
 from tuning import graded, study
 
-from dspy_proact.benchmarks.proactbench.corpus import Corpus
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.compile.folds import balanced_folds, split
 from dspy_proact.errors import UsageError

@@ -8,7 +8,7 @@ import tuning
 from server import GRADES, Answer, verdict
 from tuning import QUOTE, at, lasting, models, recipe, study, taught
 
-from dspy_proact.benchmarks.proactbench.corpus import judge_cases
+from dspy_proact.benchmarks.proactbench.corpus.bundled import judge_cases
 from dspy_proact.benchmarks.proactbench.programs import Judge
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.compile import judge_compile as judging
@@ -86,7 +86,7 @@ def test_an_improvement_is_claimed_of_the_file_that_is_written_and_never_of_the_
     assert card.unchanged is (same and not learns)
     enough = {"target": card.target.model_copy(update={"count": 60}), "group_count": 10}
     raised = card.model_copy(update={"shown": False, "unchanged": True, **enough})
-    assert raised.headline.startswith("No improvement: no candidate was better, so that the program is the start")
+    assert raised.headline.startswith("No improvement: no candidate beat the starting program")
     assert "+" not in raised.headline
     assert not (card.unchanged and card.shown)
 

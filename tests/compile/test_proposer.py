@@ -11,7 +11,7 @@ from server import Answer, Sent, verdict
 from server import healthy as played
 from tuning import at, models, proposal, recipe, study
 
-from dspy_proact.benchmarks.proactbench.corpus import Ratings
+from dspy_proact.benchmarks.proactbench.corpus.ratings import Ratings
 from dspy_proact.compile.proposer import CUT, Excerpts
 
 BLOCKS = {

@@ -141,6 +141,6 @@ def test_both_versions_of_the_judges_words_are_counted_on_the_whole_sample(proac
         assert (n, texts) == (m, same)
         assert texts < second < first
         assert ours <= 700
-    from dspy_proact.benchmarks.proactbench.corpus import judge_cases
+    from dspy_proact.benchmarks.proactbench.corpus.bundled import judge_cases
 
     assert cases == [[case.rule, case.name, case.grade, case.why] for case in judge_cases()]

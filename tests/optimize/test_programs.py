@@ -38,7 +38,7 @@ def test_the_artefact_of_the_assistant_has_a_prompt_and_says_that_a_stand_in_was
     assert card.provenance.recipe == Recipe(optimizer="search", trials=12, max_demos=2, folds=5, seed=0)
     assert card.guards == {"offers": 0.05}
     assert card.provenance.data.name == "sample"
-    assert "No improvement could have been shown in RECOVERY" in card.headline
+    assert "No improvement is claimed in RECOVERY" in card.headline
 
 
 def test_the_prompts_are_three_short_ones_each_in_its_own_words_of_no_grading():

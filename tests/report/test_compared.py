@@ -14,8 +14,8 @@ from proact_run import JUDGE, PHASES, answered, failed, graded, manifest, run_of
 from results_rows import result_point, result_record, result_row
 from rows import jsonl
 
-from dspy_proact.benchmarks.proactbench.corpus import read_results
-from dspy_proact.benchmarks.proactbench.report import summarize_results
+from dspy_proact.benchmarks.proactbench.corpus.results import read_results
+from dspy_proact.benchmarks.proactbench.report.results import summarize_results
 from dspy_proact.report import Comparison, Outcome, Summary, compare, comparison_document, summarize
 from dspy_proact.runs import Case
 

@@ -15,8 +15,8 @@ from toy import graded as marked
 from toy import manifest as manifest_of_riddles
 from toy import written as riddles
 
-from dspy_proact.benchmarks.proactbench.corpus import read_results
-from dspy_proact.benchmarks.proactbench.report import export_results
+from dspy_proact.benchmarks.proactbench.corpus.results import read_results
+from dspy_proact.benchmarks.proactbench.report.results import export_results
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.report import Summary, export_csv, export_parquet, summarize
 from dspy_proact.report.export import columns, rows

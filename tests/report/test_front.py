@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from proact_run import answered, failed, graded, manifest, run_of, summary_of, trigger, written
 from rich.console import Console
 
-from dspy_proact.benchmarks.proactbench.corpus import load_ratings
-from dspy_proact.benchmarks.proactbench.report import Study, print_study, study
+from dspy_proact.benchmarks.proactbench.corpus.rating_files import load_ratings
+from dspy_proact.benchmarks.proactbench.report.study import Study, study
+from dspy_proact.benchmarks.proactbench.report.study_text import print_study
 from dspy_proact.errors import UsageError
 from dspy_proact.report import (
     MEASURES_NOTHING,

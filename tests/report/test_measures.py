@@ -139,7 +139,7 @@ def test_the_terminal_shows_measures_who_graded_and_the_benchmarks_words(tmp_pat
     assert heads.index("kind") < heads.index("words a guess") < heads.index("tricks, F1")
     (rhyme,) = [line.split() for line in text.splitlines() if line.startswith("RHYME") and "2.50" in line]
     assert rhyme[1] == "2.50"
-    assert "6 riddles in 6 caves; % with 95 % intervals.\n" in text
+    assert "6 riddles in 6 caves; % with 95 % intervals. micro: the mean over riddles" in text
     assert "Intervals are cluster-robust over caves." in text
     assert "words a guess of NUMBER" in text
     assert "judge" not in text.replace("judged", "")

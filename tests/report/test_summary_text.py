@@ -170,7 +170,7 @@ def test_the_notes_give_triggers_epochs_and_what_is_unscored_pending_checked_and
     assert "3 cases x 2 epochs in 2 groups" in text
     assert "unscored 1: response: empty 1." in text
     assert "pending 3: the run is not complete; it reached 2 of 2 groups." in text
-    assert "evidence: 1 of 2 verdicts quote the response." in text
+    assert "evidence: 1 of 2 verdicts quote words found in the response." in text
     # 1200 x 1e-3 + 34 x 1e-2 = 1.2 + 0.34
     assert "assistant: 1 calls, 1,200 tokens in (1,000 cached), 34 out, USD 1.5400" in text
     assert "judge: 1 calls, 10 tokens in (0 cached), 5 out, cost unknown (not in the list)" in text

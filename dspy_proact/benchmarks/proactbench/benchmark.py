@@ -26,7 +26,8 @@ from dspy_proact.runs import CONTROL, Case, CaseSet, ExpectedCall, Nouns, RunFol
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
-    from dspy_proact.benchmarks.proactbench.corpus import Corpus, Results
+    from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
+    from dspy_proact.benchmarks.proactbench.corpus.results import Results
     from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge
     from dspy_proact.benchmarks.proactbench.tuning import ProactTuning
     from dspy_proact.benchmarks.responses import Responses
@@ -73,9 +74,9 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     options = frozenset({"*"})
     judge_name = "openai/gpt-5.4"
     published_corpus = HUB
-    assumption = f"Prompts of the judge are counted with responses of {ASSUMED_WORDS} words where there are none yet."
+    assumption = f"Judge prompts assume {ASSUMED_WORDS}-word responses where none exist yet."
     as_published = ("--judge-prompt", "official")
-    published_beside = "A run that is made as they were is ranked among them: leaderboard RUN."
+    published_beside = "To be ranked, a run must use the published judge, prompt and corpus: leaderboard RUN."
 
     leaderboard_columns = MappingProxyType(
         {"score": "score", "strict": "strict"} | {str(phase): phase[0] for phase in Phase}
@@ -92,8 +93,8 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         return f"score {100 * (first.scores['score'] or 0):.1f} of 100: {first.name} (arXiv 2605.09228)"
 
     def published(self) -> Sequence[PublishedRow]:
-        """The 16 published models, best first; the triggers that were dropped without a grade are unscored."""
-        from dspy_proact.benchmarks.proactbench.corpus import published_models
+        """The 16 published models, best first; the triggers without a published grade are unscored."""
+        from dspy_proact.benchmarks.proactbench.corpus.bundled import published_models
 
         rows: list[PublishedRow] = []
         for each in published_models():
@@ -104,14 +105,14 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def differences(self, run: Any) -> Sequence[str]:
         """Judge, prompt, decoding, corpus and extent of the published models."""
-        from dspy_proact.benchmarks.proactbench.report import leaderboard
+        from dspy_proact.benchmarks.proactbench.report.particulars import differences
 
-        return leaderboard.differences(run)
+        return differences(run)
 
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         """Every trigger and control turn of a corpus: of a `Corpus`, or as `load_corpus` reads it."""
         from dspy_proact.benchmarks.proactbench.cases import case_set_of
-        from dspy_proact.benchmarks.proactbench.corpus import load_corpus
+        from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
 
         return case_set_of(load_corpus(corpus, revision) if isinstance(corpus, str) else corpus)
 
@@ -192,7 +193,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     def responses(self, path: Path, corpus: str | None) -> "Responses":
         """Those of a run, or of a results file of the official evaluator with the corpus that it answers."""
         from dspy_proact.benchmarks.proactbench.cases import responses_of_results
-        from dspy_proact.benchmarks.proactbench.corpus import read_results
+        from dspy_proact.benchmarks.proactbench.corpus.results import read_results
         from dspy_proact.kept import Kind, place_of
 
         if place_of(path).kind is not Kind.FILE:
@@ -206,22 +207,22 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def read_results(self, path: Path) -> ResultsFile:
         """A file of the official evaluator: its own counts against its triggers, and the triggers that it dropped."""
-        from dspy_proact.benchmarks.proactbench import report
-        from dspy_proact.benchmarks.proactbench.corpus import read_results
+        from dspy_proact.benchmarks.proactbench.corpus.results import read_results
+        from dspy_proact.benchmarks.proactbench.report import results as official
 
         results = read_results(path)
 
         def check(corpus: str | None) -> ResultsCheck:
             answered = _answered(results, corpus)
-            found = report.check_results(results, answered)
+            found = official.check_results(results, answered)
             named = corpus or (HUB if answered is None else answered.name)
-            return ResultsCheck(report.check_document(found), list(report.check_lines(found)), named)
+            return ResultsCheck(official.check_document(found), official.check_lines(found), named)
 
-        return ResultsFile(report.summarize_results(results), check)
+        return ResultsFile(official.summarize_results(results), check)
 
     def write_results(self, run: RunFolder, summary: "Summary", path: Path) -> Sequence[str]:
         """As the official evaluator writes it."""
-        from dspy_proact.benchmarks.proactbench.report import export_results
+        from dspy_proact.benchmarks.proactbench.report.results import export_results
 
         return export_results(run, summary, path)
 
@@ -239,7 +240,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def worked_cases(self) -> Sequence[WorkedCase]:
         """Those of the judge's rules; the rule is their group."""
-        from dspy_proact.benchmarks.proactbench.corpus import judge_cases
+        from dspy_proact.benchmarks.proactbench.corpus.bundled import judge_cases
 
         worked: list[WorkedCase] = []
         for each in judge_cases():
@@ -274,7 +275,7 @@ def _conversation(view: Any) -> tuple[Turn, ...]:
 
 def _answered(results: "Results", named: str | None) -> "Corpus | None":
     """The corpus that a results file answers: the one that is named, or the sample where it has every trigger."""
-    from dspy_proact.benchmarks.proactbench.corpus import load_corpus
+    from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
 
     if named is not None:
         return load_corpus(named)

@@ -5,14 +5,9 @@ import json
 import time
 from typing import Any
 
-from dspy_proact.benchmarks.proactbench.corpus import (
-    Corpus,
-    RatedItem,
-    Ratings,
-    Results,
-    control_turns,
-    trigger_key,
-)
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, control_turns, trigger_key
+from dspy_proact.benchmarks.proactbench.corpus.ratings import RatedItem, Ratings
+from dspy_proact.benchmarks.proactbench.corpus.results import Results
 from dspy_proact.benchmarks.proactbench.types import ControlView, Dialogue, JudgeView, Response, usable
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import ContentError, UsageError

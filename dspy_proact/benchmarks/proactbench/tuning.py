@@ -11,7 +11,7 @@ import dspy
 
 from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
 from dspy_proact.benchmarks.proactbench.cases import case_of
-from dspy_proact.benchmarks.proactbench.corpus import Ratings
+from dspy_proact.benchmarks.proactbench.corpus.ratings import Ratings
 from dspy_proact.benchmarks.proactbench.programs import JUDGE_INSTRUCTION, Assistant, BareChat, Judge
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Response, Rubric, Verdict, dialogue_mark
 from dspy_proact.compile.training import Proposal

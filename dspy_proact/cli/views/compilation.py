@@ -116,7 +116,9 @@ def _shown(forecast: Forecast) -> str:
     if forecast.smallest_gain is None:
         return f"{count}; a claim takes at least {CLAIM_LABELS} in {CLAIM_GROUPS}."
     gain = f"{forecast.smallest_gain:.2f}"
-    return f"{count}: 80 % power to detect a gain of {gain} in kappa."
+    return (
+        f"With {count}, a true gain of {gain} in kappa would be shown 4 times in 5; smaller ones will often be missed."
+    )
 
 
 def compile_shown(compiling: Compile, recipe: Recipe, output: Output, use: Sequence[str | Path], note: str = "") -> int:

@@ -14,7 +14,7 @@ from tuning import artefact, compiled_judge
 from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.cases import controls_of
-from dspy_proact.benchmarks.proactbench.corpus import Corpus
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.programs import Assistant, OfferDetector
 from dspy_proact.benchmarks.proactbench.types import AssistantView, ControlView
 from dspy_proact.benchmarks.responses import Responses

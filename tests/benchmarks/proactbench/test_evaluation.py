@@ -13,7 +13,7 @@ from specs import spec
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.execution import Completed
 from dspy_proact.benchmarks.participant import folder_name
-from dspy_proact.benchmarks.proactbench.corpus import Corpus
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.programs import assistant, judge
 from dspy_proact.calls import Price
 from dspy_proact.models import Gate, ModelSpec

@@ -15,7 +15,7 @@ from server import Answer, Sent, Server, error, healthy, verdict
 from specs import spec, specs
 
 from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.proactbench.corpus import Corpus
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.calls import Price
 from dspy_proact.errors import LimitReached, ProviderDown, RunError, UsageError
 from dspy_proact.models import Gate, Limits

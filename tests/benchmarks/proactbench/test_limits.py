@@ -6,7 +6,7 @@ from specs import spec
 from support.provider import FAULTS, Faulty, Scripted, SimulatedProvider, healthy, refusal
 
 from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.proactbench.corpus import load_corpus
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
 from dspy_proact.calls import Price
 from dspy_proact.errors import LimitReached, ProviderDown, UsageError
 from dspy_proact.models import Gate, Limits

@@ -12,7 +12,7 @@ from specs import spec
 
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.cases import controls_of
-from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
 from dspy_proact.errors import SetupFault
 from dspy_proact.models import Gate
 from dspy_proact.report import summarize

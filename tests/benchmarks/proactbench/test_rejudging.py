@@ -17,7 +17,8 @@ from toy import manifest as manifest_of_riddles
 from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.cases import responses_of_results
-from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_results
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
+from dspy_proact.benchmarks.proactbench.corpus.results import read_results
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import LimitReached, RunError, UsageError

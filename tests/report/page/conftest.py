@@ -4,7 +4,7 @@ import pytest
 from browser import chromium
 
 from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.proactbench.corpus import load_corpus
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
 from dspy_proact.benchmarks.proactbench.programs import Assistant
 from dspy_proact.report import summarize
 from dspy_proact.report.page import page

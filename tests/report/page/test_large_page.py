@@ -8,7 +8,7 @@ from browser import visit
 from playwright.sync_api import expect
 from proact_run import answered, graded, manifest, written
 
-from dspy_proact.benchmarks.proactbench.corpus import load_corpus
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
 from dspy_proact.benchmarks.proactbench.types import JudgeView, Rubric, Turn
 from dspy_proact.runs import Case
 

@@ -61,27 +61,28 @@ def test_a_case_is_a_chat_a_rubric_and_both_responses_with_their_reasons(browser
         assert sides.nth(0).locator("mark:visible").all_inner_texts() == ["Label the boxes today"]
 
 
-@pytest.mark.parametrize(
-    ("filters", "passing"),
-    [
-        ("stratum=RECOVERY", ["d2__t2", "d3__t2"]),
-        ("label=FAIL", ["d1__t2"]),
-        ("label=unscored", ["d2__t2"]),
-        ("unverified=1", ["d3__t2"]),
-        ("unscored=1", ["d2__t2"]),
-        ("disagree=1", ["d1__t2", "d3__t2"]),
-        ("text=question+2", ["d2__t2"]),
-        ("text=ZEBRA&stratum=CRITICAL", ["d1__t2"]),
-        ("stratum=RECOVERY&disagree=1&label=PARTIAL", ["d3__t2"]),
-    ],
-)
-def test_each_filter_leaves_what_it_names_and_filters_combine(browser, mixed, filters, passing):
-    with visit(browser, mixed, f"#{filters}") as page:
-        settled(page, len(passing))
-        links = page.locator("#rows a")
-        keys = [re.search(r"case=([^&]+)", link.get_attribute("href")).group(1) for link in links.all()]
-        assert keys == passing
-        assert key(page) == passing[0]
+PASSING = {
+    "stratum=RECOVERY": ["d2__t2", "d3__t2"],
+    "label=FAIL": ["d1__t2"],
+    "label=unscored": ["d2__t2"],
+    "unverified=1": ["d3__t2"],
+    "unscored=1": ["d2__t2"],
+    "disagree=1": ["d1__t2", "d3__t2"],
+    "text=question+2": ["d2__t2"],
+    "text=ZEBRA&stratum=CRITICAL": ["d1__t2"],
+    "stratum=RECOVERY&disagree=1&label=PARTIAL": ["d3__t2"],
+}
+
+
+def test_each_filter_leaves_what_it_names_and_filters_combine(browser, mixed):
+    with visit(browser, mixed) as page:
+        for filters, passing in PASSING.items():
+            page.evaluate("filters => location.hash = filters", filters)
+            page.wait_for_timeout(100)
+            settled(page, len(passing))
+            links = page.locator("#rows a")
+            keys = [re.search(r"case=([^&]+)", link.get_attribute("href")).group(1) for link in links.all()]
+            assert (keys, key(page)) == (passing, passing[0]), filters
 
 
 def test_what_is_chosen_in_the_form_is_in_the_address_and_comes_back_from_it(browser, mixed):

@@ -27,8 +27,6 @@ DATA = files("dspy_proact.benchmarks.proactbench") / "data"
 _DATASET = "bosonai/proactbench"
 """The official dataset on the Hugging Face hub."""
 _FILE = "final_dialogues.jsonl"
-_MAX_IGNORED = 5
-"""Ignored fields that the note names."""
 CONTROL_RULE = (
     "control turns: without a trigger and at least 2 turns from any, at most as many as the dialogue has triggers, and "
     "the last turn of a dialogue without a RECOVERY trigger"
@@ -191,29 +189,16 @@ class Corpus:
 
     @property
     def trigger_count(self) -> int:
-        """Number of triggers in all dialogues, at least 1."""
+        """Of all dialogues, at least 1."""
         return sum(len(dialogue.triggers) for dialogue in self.dialogues)
 
     @cached_property
     def sha256(self) -> str:
         """64 hex digits over the dialogues and their order; the file's formatting and hidden fields do not matter."""
-        whole = hashlib.sha256(b"[")
-        for number, dialogue in enumerate(self.dialogues):
-            row = dialogue.model_dump(mode="json")
-            canonical = json.dumps(row, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-            whole.update(f"{',' if number else ''}{canonical}".encode())
-        whole.update(b"]")
-        return whole.hexdigest()
-
-    @property
-    def ignored_note(self) -> str:
-        """One line for the person about the ignored fields, the commonest named; empty when there are none."""
-        if not self.ignored_fields:
-            return ""
-        ranked = sorted(self.ignored_fields.items(), key=lambda entry: (-entry[1], entry[0]))
-        named = ", ".join(f"{name!r} ({count})" for name, count in ranked[:_MAX_IGNORED])
-        rest = f" and {len(ranked) - _MAX_IGNORED} more" if len(ranked) > _MAX_IGNORED else ""
-        return f"ignored fields that the format does not know: {named}{rest}"
+        rows = [dialogue.model_dump(mode="json") for dialogue in self.dialogues]
+        return hashlib.sha256(
+            json.dumps(rows, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+        ).hexdigest()
 
 
 def load_corpus(spec: str, revision: str | None = None) -> Corpus:

@@ -1,10 +1,8 @@
 """Files of ratings of ours, files of the items that they are of, and the ratings that a person asks for by name.
 
-A sheet is CSV or JSONL, a rating a line, with the key of the item that it is of. A template is a sheet with the grades
-left empty. Beside what is to be filled in it holds what a rater reads; of that the response alone is checked in
-reading, because a rating is of one response and of no other.
-
-A file of items is JSONL, a rated response a line, for ratings of what no run and no study holds.
+A sheet is CSV or JSONL, a rating a line, with the key of the item that it is of; a template is one with the grades left
+empty, and with what a rater reads. Of that the response alone is checked in reading, because a rating is of one
+response and of no other. A file of items is JSONL, a rated response a line, for what no run and no study holds.
 """
 
 import csv
@@ -17,8 +15,15 @@ from unicodedata import normalize
 
 from pydantic import ConfigDict, Field
 
+from dspy_proact.benchmarks.proactbench.corpus.bundled import (
+    ITEMS,
+    SAMPLE,
+    fetched_study,
+    published_ratings,
+    read_folder,
+    sample_study,
+)
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import rubric_of
-from dspy_proact.benchmarks.proactbench.corpus.published import ITEMS, fetched_study, published_ratings, read_folder
 from dspy_proact.benchmarks.proactbench.corpus.ratings import (
     ConfidenceWord,
     Draw,
@@ -31,7 +36,6 @@ from dspy_proact.benchmarks.proactbench.corpus.ratings import (
     RatingsSource,
     is_blank,
 )
-from dspy_proact.benchmarks.proactbench.corpus.sample import SAMPLE, sample_study
 from dspy_proact.benchmarks.proactbench.types import JudgeView, Turn
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import (
@@ -61,9 +65,6 @@ _READ = ("conversation", "pass_criteria", "partial_criteria", "fail_criteria", "
 """What a rater reads; empty in a template whose items are known by their labels only."""
 _DRAW = "draw"
 """How the items of the sheet were chosen, the same in every line; only where they were drawn."""
-_DELIMITERS = ",;\t"
-"""Spreadsheets write a semicolon or a tab where a comma divides the digits of a number."""
-_MAX_CELL = 2**31 - 1
 
 
 def load_ratings(
@@ -87,34 +88,18 @@ def load_ratings(
     Raises:
         CorpusError: There are no such ratings, they are not valid, or they do not fit the items.
     """
-    if not comes_with_items(spec):
-        return _of_sheets(spec, items, items_path)
-    if items is not None or items_path is not None:
-        raise CorpusError("these ratings come with what was rated; leave the run or the items out", source=spec)
-    if spec == "published":
-        return published_ratings()
-    if spec == SAMPLE:
-        return sample_study()
-    if spec != "proactbench":
-        return read_folder(Path(spec))
-    if cache is None:
-        raise CorpusError("needs a folder to keep what is fetched; give one as cache", source=spec)
-    return fetched_study(cache)
-
-
-def comes_with_items(spec: str) -> bool:
-    """Whether these ratings come with what they are of, which those of flat files do not."""
-    return spec in {"published", SAMPLE, "proactbench"} or (Path(spec).is_dir() and not _sheets(Path(spec)))
-
-
-def _sheets(folder: Path) -> list[Path]:
-    """The flat files of a folder that is not in the official layout."""
-    if (folder / ITEMS).is_file():
-        return []
-    return sorted(path for path in folder.glob("*") if path.suffix.lower() in {".csv", ".jsonl"} and path.is_file())
-
-
-def _of_sheets(spec: str, items: Sequence[RatedItem] | None, items_path: str | Path | None) -> Ratings:
+    if comes_with_items(spec):
+        if items is not None or items_path is not None:
+            raise CorpusError("these ratings come with what was rated; leave the run or the items out", source=spec)
+        if spec == "published":
+            return published_ratings()
+        if spec == SAMPLE:
+            return sample_study()
+        if spec != "proactbench":
+            return read_folder(Path(spec))
+        if cache is None:
+            raise CorpusError("needs a folder to keep what is fetched; give one as cache", source=spec)
+        return fetched_study(cache)
     sheets = [str(path) for path in _sheets(Path(spec))] if Path(spec).is_dir() else [spec]
     contents = {sheet: read_bytes(sheet, _WANTED) for sheet in sheets}
     if items is not None and items_path is not None:
@@ -130,6 +115,18 @@ def _of_sheets(spec: str, items: Sequence[RatedItem] | None, items_path: str | P
     given = [rating for ratings, _ in read for rating in ratings]
     ungraded = sum(count for _, count in read)
     return Ratings.of(spec, items, given, RatingsSource.of(spec, contents), ungraded=ungraded)
+
+
+def comes_with_items(spec: str) -> bool:
+    """Whether these ratings come with what they are of, which those of flat files do not."""
+    return spec in {"published", SAMPLE, "proactbench"} or (Path(spec).is_dir() and not _sheets(Path(spec)))
+
+
+def _sheets(folder: Path) -> list[Path]:
+    """The flat files of a folder that is not in the official layout."""
+    if (folder / ITEMS).is_file():
+        return []
+    return sorted(path for path in folder.glob("*") if path.suffix.lower() in {".csv", ".jsonl"} and path.is_file())
 
 
 class ItemRubric(Part):
@@ -176,11 +173,8 @@ class ItemRow(Part):
 
     def rated_item(self) -> RatedItem:
         """The item."""
-        view = JudgeView(
-            conversation=tuple(Turn(user=turn.user, assistant=turn.assistant) for turn in self.conversation),
-            turn=len(self.conversation),
-            rubric=rubric_of(self.rubric.phase, self.rubric),
-        )
+        turns = tuple(Turn(user=turn.user, assistant=turn.assistant) for turn in self.conversation)
+        view = JudgeView(conversation=turns, turn=len(turns), rubric=rubric_of(self.rubric.phase, self.rubric))
         given = self.model_dump(include={"scenario", "persona", "judge", "response", "model"})
         return RatedItem(key=self.item, phase=view.rubric.phase, view=view, turn=view.turn, **given)
 
@@ -226,9 +220,6 @@ def _read_sheet(data: bytes, source: str, items: Sequence[RatedItem]) -> tuple[l
 
     JSONL where the file begins with a brace, else CSV, with commas, semicolons or tabs. Outer blanks of the short
     columns do not count.
-
-    Raises:
-        CorpusError: The file is not UTF-8 or not of this form, or a response is not that of its item.
     """
     text = text_of(data, source)
     if text.lstrip()[:1] == "[":
@@ -263,8 +254,23 @@ def _json_lines(text: str, source: str) -> Iterator[Line]:
 def _csv_lines(text: str, source: str) -> Iterator[Line]:
     """Lines of a CSV by column; a cell that is not there is an empty one, and lines of empty cells are passed over."""
     first = text.lstrip("\n").partition("\n")[0]
+    # Spreadsheets write a semicolon or a tab where a comma divides the digits of a number.
+    reader = csv.reader(StringIO(text), delimiter=max(",;\t", key=first.count), strict=True)
+    line, rows = Line(source, 1, ""), list[tuple[Line, list[str]]]()
+    # The csv module refuses cells over 128 KiB, and a long response has more.
+    limit = csv.field_size_limit(2**31 - 1)
+    try:
+        for cells in reader:
+            rows += [(line, cells)] if cells else []
+            line = Line(source, reader.line_num + 1, "")
+    except csv.Error as error:
+        raise line.error(f"not CSV: {error}") from None
+    finally:
+        csv.field_size_limit(limit)
     header: list[str] | None = None
-    for line, cells in _cells(text, source, max(_DELIMITERS, key=first.count)):
+    for line, cells in rows:
+        if any("\0" in cell for cell in cells):
+            raise line.error("holds a NUL character; take it out")
         if header is None:
             header = [cell.strip().lower() for cell in cells]
             while header and not header[-1]:  # spreadsheets may write nameless columns after the last
@@ -276,27 +282,6 @@ def _csv_lines(text: str, source: str) -> Iterator[Line]:
             yield replace(line, fields=dict(zip(header, map(unguarded, cells), strict=False)))
     if header is None:
         raise CorpusError(f"empty: the first line must name the columns {', '.join(_FILLED)}", source=source)
-
-
-def _cells(text: str, source: str, delimiter: str) -> list[tuple[Line, list[str]]]:
-    """The cells of each line that has any, with the number of its first line."""
-    rows: list[tuple[Line, list[str]]] = []
-    reader = csv.reader(StringIO(text), delimiter=delimiter, strict=True)
-    line = Line(source, 1, "")
-    # The csv module refuses cells over 128 KiB, and a long response has more.
-    limit = csv.field_size_limit(_MAX_CELL)
-    try:
-        for cells in reader:
-            if any("\0" in cell for cell in cells):
-                raise line.error("holds a NUL character; take it out")
-            if cells:
-                rows.append((line, cells))
-            line = Line(source, reader.line_num + 1, "")
-    except csv.Error as error:
-        raise line.error(f"not CSV: {error}") from None
-    finally:
-        csv.field_size_limit(limit)
-    return rows
 
 
 def _require_columns(line: Line, columns: Iterable[str]) -> None:
@@ -323,30 +308,24 @@ def rating_template(items: Iterable[RatedItem], annotator: str = "", draw: Draw 
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow((*_FILLED, *_READ, *([_DRAW] if draw else [])))
+    drawn = [str(draw)] if draw else []
     for item in filter(_ratable, items):
-        reading = ("", "", "", "")
+        reading = ["", "", "", ""]
         if item.view:
-            turns, rubric = item.view.conversation, item.view.rubric
-            reading = (_as_text(turns), rubric.pass_criteria, rubric.partial_criteria, rubric.fail_criteria)
-        drawn = [str(draw)] if draw else []
-        writer.writerow(map(_guarded, (item.key, annotator, "", "", "", *reading, item.response or "", *drawn)))
+            rubric = item.view.rubric
+            messages = (
+                f"User: {turn.user}" + (f"\n\nAssistant: {turn.assistant}" if turn.assistant else "")
+                for turn in item.view.conversation
+            )
+            reading = ["\n\n".join(messages), rubric.pass_criteria, rubric.partial_criteria, rubric.fail_criteria]
+        cells = (item.key, annotator, "", "", "", *reading, item.response or "", *drawn)
+        writer.writerow(guarded(_folded(cell)) for cell in cells)
     return out.getvalue()
 
 
 def _ratable(item: RatedItem) -> bool:
     """Whether there is a response, or may be one where only labels are known."""
     return item.view is None or item.response is not None
-
-
-def _as_text(conversation: Iterable[Turn]) -> str:
-    messages = (
-        f"User: {turn.user}" + (f"\n\nAssistant: {turn.assistant}" if turn.assistant else "") for turn in conversation
-    )
-    return "\n\n".join(messages)
-
-
-def _guarded(text: str) -> str:
-    return guarded(_folded(text))
 
 
 def _folded(text: str) -> str:

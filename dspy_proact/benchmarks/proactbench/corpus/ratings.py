@@ -8,8 +8,8 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -23,7 +23,6 @@ from dspy_proact.types import Frozen
 
 _ASSUMED_CONFIDENCE = 3
 """The confidence of a rating that gives none: the middle. How often it was assumed is counted."""
-_DRAW = re.compile(r"(\d{1,9})-(\d{1,9})-([0-9a-f]{8})")
 
 
 class Draw(Frozen):
@@ -47,25 +46,14 @@ def is_blank(value: object) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def _phase(value: object) -> Phase:
+def _word(value: object, kind: type[Phase] | type[Grade], problem: str) -> Phase | Grade:
     word = value.strip().upper() if isinstance(value, str) else value
-    if word not in tuple(Phase):
-        raise PydanticCustomError("phase", "A phase is EMERGENT, CRITICAL or RECOVERY")
-    return Phase(word)
+    if word not in tuple(kind):
+        raise PydanticCustomError("word", problem)  # pyright: ignore[reportArgumentType] - a literal of ours
+    return kind(word)
 
 
-def _grade(value: object) -> Grade | None:
-    if is_blank(value):
-        return None
-    word = value.strip().upper() if isinstance(value, str) else value
-    if word not in tuple(Grade):
-        raise PydanticCustomError("grade", "A grade is PASS, PARTIAL or FAIL")
-    return Grade(word)
-
-
-def _confidence(value: Any) -> int | None:
-    if is_blank(value):
-        return None
+def _confidence(value: Any) -> int:
     try:
         number = None if isinstance(value, bool) else float(value)
     except (TypeError, ValueError):
@@ -75,22 +63,23 @@ def _confidence(value: Any) -> int | None:
     return int(number)
 
 
-def _draw(value: object) -> Draw | None:
-    if is_blank(value):
-        return None
-    match = _DRAW.fullmatch(value.strip()) if isinstance(value, str) else None
+def _draw(value: object) -> Draw:
+    match = re.fullmatch(r"(\d{1,9})-(\d{1,9})-([0-9a-f]{8})", value.strip()) if isinstance(value, str) else None
     if match is None or not int(match[1]):
         raise PydanticCustomError("draw", "A draw is what the sheet was printed with, such as 60-0-1a2b3c4d")
     return Draw(count=int(match[1]), seed=int(match[2]), of=match[3])
 
 
-PhaseWord = Annotated[Phase, BeforeValidator(_phase)]
+_Blank = BeforeValidator(lambda value: None if is_blank(value) else value)
+_Phase = BeforeValidator(partial(_word, kind=Phase, problem="A phase is EMERGENT, CRITICAL or RECOVERY"))
+_Grade = BeforeValidator(partial(_word, kind=Grade, problem="A grade is PASS, PARTIAL or FAIL"))
+PhaseWord = Annotated[Phase, _Phase]
 """A phase in any case."""
-GradeWord = Annotated[Grade | None, BeforeValidator(_grade)]
+GradeWord = Annotated[Annotated[Grade, _Grade] | None, _Blank]
 """PASS, PARTIAL or FAIL in any case; null and blanks are None."""
-ConfidenceWord = Annotated[int | None, BeforeValidator(_confidence)]
+ConfidenceWord = Annotated[Annotated[int, BeforeValidator(_confidence)] | None, _Blank]
 """1 to 5, a number or its text; null and blanks are None."""
-DrawWord = Annotated[Draw | None, BeforeValidator(_draw)]
+DrawWord = Annotated[Annotated[Draw, BeforeValidator(_draw)] | None, _Blank]
 """How an item was chosen, as a sheet has it; null and blanks are None."""
 
 
@@ -217,7 +206,18 @@ class Ratings:
         if not given:
             left = f": the grade is empty on {ungraded} lines; fill it in" if ungraded else ""
             raise CorpusError(f"there is no rating in it{left}", source=name)
-        _require_fitting(given, counts)
+        if unknown := [each for each in given if each.rating.item not in counts]:
+            others = f", and {len(unknown) - 1} more ratings are of items that are not" if len(unknown) > 1 else ""
+            problem = f"{shown(unknown[0].rating.item)} is none of the {len(counts)} items{others}"
+            mend = "give the run or the items that these ratings were made for"
+            raise unknown[0].line.error(f"{problem}; {mend}", "item")
+        lines: dict[tuple[str, str], Line] = {}
+        for each in given:
+            first = lines.setdefault((each.rating.annotator, each.rating.item), each.line)
+            if first is not each.line:
+                where = f"line {first.number}" + (f" of {first.source}" if first.source != each.line.source else "")
+                problem = f"{shown(each.rating.annotator)} rated {shown(each.rating.item)} on {where} already"
+                raise each.line.error(f"{problem}; keep one of the two", "item")
         return cls(
             name=name,
             items=tuple(items),
@@ -234,17 +234,14 @@ class Ratings:
         """The ratings of several files of the same items, such as a copy of a sheet from each rater.
 
         Raises:
-            CorpusError: The items differ, or an annotator rates an item in two of the files.
+            CorpusError: A file is named twice, the items differ, or an annotator rates an item in two of the files.
         """
-        first, where = parts[0], dict[tuple[str, str], str]()
-        if again := next(
-            (part.name for place, part in enumerate(parts) if part.name in [other.name for other in parts[:place]]),
-            None,
-        ):
-            raise CorpusError("is named twice; name each file once", source=again)
-        for part in parts:
-            if part.items != first.items:
-                raise CorpusError(f"its items are not those of {first.name}; name files of one sheet", source=part.name)
+        names, where = [part.name for part in parts], dict[tuple[str, str], str]()
+        for place, part in enumerate(parts):
+            if part.name in names[:place]:
+                raise CorpusError("is named twice; name each file once", source=part.name)
+            if part.items != parts[0].items:
+                raise CorpusError(f"its items are not those of {names[0]}; name files of one sheet", source=part.name)
             for rating in part.ratings:
                 of = where.setdefault((rating.annotator, rating.item), part.name)
                 if of != part.name:
@@ -252,11 +249,11 @@ class Ratings:
                     raise CorpusError(f"{twice}; keep one of the two, or give each rater a name", source=part.name)
         files = {f"{part.name}: {name}": sha256 for part in parts for name, sha256 in part.source.files.items()}
         ignored = sum((Counter(part.ignored_fields) for part in parts), Counter[str]())
-        return cls(
-            name=" + ".join(part.name for part in parts),
-            items=first.items,
+        return replace(
+            parts[0],
+            name=" + ".join(names),
             ratings=tuple(rating for part in parts for rating in part.ratings),
-            source=first.source.model_copy(update={"files": files}),
+            source=parts[0].source.model_copy(update={"files": files}),
             ungraded=sum(part.ungraded for part in parts),
             assumed=sum(part.assumed for part in parts),
             ignored_fields=dict(sorted(ignored.items())),
@@ -292,9 +289,8 @@ class Ratings:
     def notes(self) -> tuple[str, ...]:
         """What a person should know before believing a figure, a sentence each; nothing where all is well."""
         counts = [len(given) for given in self.by_item.values()]
-        phases = {item.phase for item in self.items}
         rated = {item.phase for item in self.items if self.by_item[item.key]}
-        silent = [phase for phase in Phase if phase in phases - rated]
+        silent = [phase for phase in Phase if phase in {item.phase for item in self.items} - rated]
         unknown = sum(not item.scenario for item in self.items)
         ignored = ", ".join(f"{name!r} ({count})" for name, count in self.ignored_fields.items())
         notes = (
@@ -307,18 +303,3 @@ class Ratings:
             (len(self.ignored_fields), f"ignored fields that the format does not know: {ignored}"),
         )
         return tuple(note for count, note in notes if count)
-
-
-def _require_fitting(given: Sequence[GivenRating], items: Mapping[str, int]) -> None:
-    """Raise where a rating is of an unknown item, or an annotator rates an item twice."""
-    if unknown := [each for each in given if each.rating.item not in items]:
-        others = f", and {len(unknown) - 1} more ratings are of items that are not" if len(unknown) > 1 else ""
-        problem = f"{shown(unknown[0].rating.item)} is none of the {len(items)} items{others}"
-        raise unknown[0].line.error(f"{problem}; give the run or the items that these ratings were made for", "item")
-    lines: dict[tuple[str, str], Line] = {}
-    for each in given:
-        first = lines.setdefault((each.rating.annotator, each.rating.item), each.line)
-        if first is not each.line:
-            where = f"line {first.number}" + (f" of {first.source}" if first.source != each.line.source else "")
-            problem = f"{shown(each.rating.annotator)} rated {shown(each.rating.item)} on {where} already"
-            raise each.line.error(f"{problem}; keep one of the two", "item")

@@ -15,7 +15,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import DialogueRow, RowRubric, rubric_of, trigger_key
@@ -29,30 +29,16 @@ from dspy_proact.types import Frozen
 _EVALUATED, _SKIPPED = "EVALUATED", "SKIPPED"
 """The format's words for the status of a verdict."""
 _TEXTS = TypeAdapter(tuple[str, ...])
+_USAGE = ("prompt_tokens", "completion_tokens", "calls")
 Count = Annotated[int, Field(ge=0)]
 TurnNumber = Annotated[int, Field(ge=1)]
-
-
-class TokenUsage(Frozen):
-    """What a role used, as a results file states it; 0 where it was not recorded."""
-
-    prompt_tokens: Count = 0
-    completion_tokens: Count = 0
-    calls: Count = 0
-
-    def __add__(self, other: "TokenUsage") -> "TokenUsage":
-        return TokenUsage(**{name: used + getattr(other, name) for name, used in self})
+Used = Mapping[str, Mapping[str, int]]
+"""Tokens and calls, by role and then by the format's name for them."""
 
 
 class ResultTrigger(Frozen):
-    """One trigger of a results file, scored or not.
+    """One trigger of a results file, scored or not."""
 
-    Raises:
-        ValidationError: The key is not that of the dialogue and turn, or there is a response without a user message.
-    """
-
-    key: str
-    """`<unique_id_eval>__t<turn>`; a row without `unique_id_eval` gets the one that the corpus has."""
     origin: Origin
     """`source_model` is `source_evaluated_model`, who wrote the curated responses."""
     turn: TurnNumber
@@ -73,13 +59,10 @@ class ResultTrigger(Frozen):
     evidence: tuple[str, ...] = ()
     """What the judge quotes, not yet looked up in the response."""
 
-    @model_validator(mode="after")
-    def _fits(self) -> Self:
-        if self.key != (key := trigger_key(self.origin.dialogue, self.turn)):
-            raise ValueError(f"the key must be {key!r}, not {self.key!r}")
-        if self.user_message is None and (self.response is not None or self.curated_response is not None):
-            raise ValueError("a response needs the user message that it answers")
-        return self
+    @property
+    def key(self) -> str:
+        """`<unique_id_eval>__t<turn>`; a row without `unique_id_eval` gets the one that the corpus has."""
+        return trigger_key(self.origin.dialogue, self.turn)
 
     @property
     def grade(self) -> Grade | None:
@@ -94,13 +77,10 @@ class ResultTrigger(Frozen):
 
     @property
     def stray(self) -> bool:
-        """Whether a verdict is not in the format's own words, exactly: the official evaluator loses it.
-
-        It has a grade all the same where it can be read.
-        """
+        """Whether a verdict is not in the format's own words, exactly: the official evaluator loses it."""
         if self.status == _EVALUATED:
             return self.label is not None and self.label not in tuple(Grade)
-        return self._given and self.status != _SKIPPED
+        return self.status != _SKIPPED and (self.status is not None or self.label is not None)
 
     @property
     def unscored_reason(self) -> str | None:
@@ -109,16 +89,11 @@ class ResultTrigger(Frozen):
             return None
         if self.response is None:
             return "no_response"
-        if self._given and not self._evaluated:
+        if not self._evaluated and (self.status is not None or self.label is not None):
             return "not_evaluated"
         if self.label is not None:
             return "stray_label"
         return "no_verdict" if self.response.strip() else "empty_response"
-
-    @property
-    def _given(self) -> bool:
-        """Whether the file says anything of a verdict."""
-        return self.status is not None or self.label is not None
 
     @property
     def _evaluated(self) -> bool:
@@ -214,13 +189,13 @@ class ResultRow(DialogueRow):
         try:
             return super().of(line)
         except CorpusError:
-            raw = line.parse()
-            signs = (("turn_records", "original_assistant_response"), ("trigger_points", "evaluation_result"))
-            for name, missing in signs if not {"source_evaluated_model", "num_trigger_points"} & raw.keys() else ():
-                parts = raw.get(name)
-                if isinstance(parts, list) and parts and all(isinstance(p, dict) and missing not in p for p in parts):
-                    problem = "missing, as in a corpus: this is no results file; give the file that the evaluator wrote"
-                    raise line.error(problem, f"{name}[0].{missing}") from None
+            names = line.parse().keys()
+            if {"turn_records", "trigger_points"} <= names and not {
+                "source_evaluated_model",
+                "num_trigger_points",
+            } & names:
+                problem = "missing, as in a corpus: this is no results file; give the file that the evaluator wrote"
+                raise line.error(problem, "source_evaluated_model") from None
             raise
 
     @property
@@ -236,7 +211,6 @@ class ResultRow(DialogueRow):
             record = records.get(point.turn)
             verdict = point.evaluation_result or RowVerdict(status=None, score=None)
             yield ResultTrigger(
-                key=trigger_key(self.dialogue, point.turn),
                 origin=origin,
                 turn=point.turn,
                 rubric=rubric_of(point.evaluation_rubric.type, point.evaluation_rubric),
@@ -285,8 +259,6 @@ class Results:
     """Keys of turn records without a trigger."""
     ignored_fields: Mapping[str, int] = field(hash=False)
     """How often each field occurred that the format does not know, by dotted name."""
-    usage: Mapping[str, TokenUsage] = field(hash=False)
-    """`token_usage` summed over the rows that give it, by role."""
 
 
 def read_results(path: str | Path) -> Results:
@@ -302,12 +274,9 @@ def read_results(path: str | Path) -> Results:
     if not rows:
         raise CorpusError("empty: there is no dialogue in it", source=source)
     stated: dict[str, Counter[str]] = {}
-    usage: dict[str, TokenUsage] = {}
     for row in rows:
         for phase, counts in row.trigger_stats.items():
             stated.setdefault(phase, Counter()).update(counts)
-        for role, used in (row.token_usage or {}).items():
-            usage[role] = usage.get(role, TokenUsage()) + TokenUsage(**used.known())
     return Results(
         name=source,
         sha256=hashlib.sha256(data).hexdigest(),
@@ -318,19 +287,18 @@ def read_results(path: str | Path) -> Results:
         stated_triggers=sum(row.num_trigger_points for row in rows),
         orphans=tuple(key for row in rows for key in row.orphans()),
         ignored_fields=dict(sorted(sum((row.unknown_fields() for row in rows), Counter[str]()).items())),
-        usage=usage,
     )
 
 
 def _rows(lines: Iterable[str], source: str) -> Iterator[ResultRow]:
     """The rows of the lines, of which each dialogue has one and all are of one model."""
     first_lines: dict[str, int] = {}
-    first: ResultRow | None = None
+    model: str | None = None
     for line in lines_in(lines, source):
         row = ResultRow.of(line)
-        first = first or row
-        if row.evaluated_model != first.evaluated_model:
-            problem = f"{shown(row.evaluated_model)} here and {shown(first.evaluated_model)} before: one model a file"
+        model = model or row.evaluated_model
+        if row.evaluated_model != model:
+            problem = f"{shown(row.evaluated_model)} here and {shown(model)} before: one model a file"
             raise line.error(problem, "evaluated_model")
         if (before := first_lines.setdefault(row.dialogue, line.number)) != line.number:
             raise line.error(f"the same dialogue stands on line {before}; keep one of the two rows", "unique_id_eval")
@@ -338,10 +306,7 @@ def _rows(lines: Iterable[str], source: str) -> Iterator[ResultRow]:
 
 
 def write_results(
-    path: str | Path,
-    model: str,
-    triggers: Sequence[ResultTrigger],
-    usage: Mapping[str, Mapping[str, TokenUsage]] | None = None,
+    path: str | Path, model: str, triggers: Sequence[ResultTrigger], used: Mapping[str, Used] | None = None
 ) -> int:
     """Write a results file as the official evaluator does, and replace the file only when all of it is written.
 
@@ -352,7 +317,7 @@ def write_results(
         path: The file; its folder must be there.
         model: The model under test.
         triggers: At least one, each turn of a dialogue at most once.
-        usage: What each role used, by dialogue and role; zeros where it does not say.
+        used: What each role used, by dialogue; zeros where it does not say.
 
     Returns:
         How many characters had to be replaced by U+FFFD: NUL characters and lone surrogates of responses and verdicts.
@@ -368,12 +333,12 @@ def write_results(
     replaced = 0
     for trigger in triggers:
         # Ids stay as they are.
-        texts = trigger.model_dump(exclude={"key", "origin"})
+        texts = trigger.model_dump(exclude={"origin"})
         safe = _safe(texts)
         before, after = (json.dumps(each, ensure_ascii=False).count("\ufffd") for each in (texts, safe))
         replaced += after - before
-        groups.setdefault(trigger.origin, []).append(ResultTrigger(key=trigger.key, origin=trigger.origin, **safe))
-    rows = (_row(model, origin, group, (usage or {}).get(origin.dialogue, {})) for origin, group in groups.items())
+        groups.setdefault(trigger.origin, []).append(ResultTrigger(origin=trigger.origin, **safe))
+    rows = (_row(model, origin, group, (used or {}).get(origin.dialogue, {})) for origin, group in groups.items())
     text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
     list(_rows(StringIO(text), source))  # raises for what could not be read back
     write_whole(Path(path), text)
@@ -389,15 +354,23 @@ def _safe(value: Any) -> Any:
     return tuple(map(_safe, value)) if isinstance(value, tuple) else value
 
 
-def _row(
-    model: str, origin: Origin, triggers: Sequence[ResultTrigger], usage: Mapping[str, TokenUsage]
-) -> dict[str, Any]:
+def _row(model: str, origin: Origin, triggers: Sequence[ResultTrigger], used: Used) -> dict[str, Any]:
     """A dialogue's triggers as a row of a results file."""
-    unused = {"assistant": TokenUsage(), "judge": TokenUsage()}
     stats: dict[str, dict[str, int]] = {}
+    points: list[dict[str, object]] = []
     for trigger in triggers:
-        counts = stats.setdefault(trigger.rubric.phase.value, dict.fromkeys((*Grade, _SKIPPED), 0))
+        rubric, verdict = trigger.rubric, None
+        counts = stats.setdefault(rubric.phase.value, dict.fromkeys((*Grade, _SKIPPED), 0))
         counts[trigger.grade or _SKIPPED] += 1
+        if trigger.grade is not None:
+            verdict = {
+                "status": _EVALUATED,
+                "score": trigger.grade,
+                "rationale": trigger.reasoning,
+                "evidence": evidence_text(trigger.evidence),
+            }
+        criteria = {"type": rubric.phase, **rubric.model_dump(mode="json", exclude={"phase"})}
+        points.append({"turn": trigger.turn, "evaluation_rubric": criteria, "evaluation_result": verdict})
     return {
         "blueprint_id": origin.blueprint,
         "scenario_id": origin.scenario_id,
@@ -408,7 +381,7 @@ def _row(
         "source_evaluated_model": origin.source_model,
         "num_trigger_points": len(triggers),
         "trigger_stats": stats,
-        "trigger_points": [_point(trigger) for trigger in triggers],
+        "trigger_points": points,
         "turn_records": [
             {
                 "turn": trigger.turn,
@@ -419,15 +392,9 @@ def _row(
             for trigger in triggers
             if trigger.user_message is not None
         ],
-        "token_usage": {role: used.model_dump() for role, used in (unused | dict(usage)).items()},
+        "token_usage": {
+            role: {name: used.get(role, {}).get(name, 0) for name in _USAGE}
+            for role in dict.fromkeys(("assistant", "judge", *used))
+        },
         "unique_id_eval": origin.dialogue,
     }
-
-
-def _point(trigger: ResultTrigger) -> dict[str, object]:
-    rubric, verdict = trigger.rubric, None
-    if trigger.grade is not None:
-        evidence = evidence_text(trigger.evidence)
-        verdict = {"status": _EVALUATED, "score": trigger.grade, "rationale": trigger.reasoning, "evidence": evidence}
-    criteria = rubric.model_dump(mode="json", exclude={"phase"})
-    return {"turn": trigger.turn, "evaluation_rubric": {"type": rubric.phase, **criteria}, "evaluation_result": verdict}

@@ -6,35 +6,30 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from dspy_proact.benchmarks.proactbench.corpus import (
-    CONTROL_RULE,
+from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact.benchmarks.proactbench.corpus.bundled import (
     HUMAN_ALPHA,
-    load_corpus,
+    TRIGGERS_PER_PHASE,
     sample_control_responses,
     sample_offer_ratings,
 )
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import CONTROL_RULE, load_corpus
 from dspy_proact.benchmarks.proactbench.types import Grade, Offer, Offers, Verdict
+from dspy_proact.report.leaderboard import own_name
 from dspy_proact.report.measured import Controls
 from dspy_proact.report.numbers import coefficient, document, percent
 from dspy_proact.report.particulars import Column, Grounds, Particulars, Section, View
-from dspy_proact.runs import CONTROL, GivenVerdict, Nouns, Outcome
+from dspy_proact.report.summary import Summary
+from dspy_proact.runs import CONTROL, GivenVerdict, Outcome
 from dspy_proact.stats import Estimate, Panel, alpha_estimate
 from dspy_proact.types import Quote
 
-NOUNS = Nouns(
-    case="trigger",
-    cases="triggers",
-    stratum="phase",
-    strata="phases",
-    group="scenario",
-    groups="scenarios",
-    control="control turn",
-    controls="control turns",
-    row="dialogue",
-    rows="dialogues",
-)
+NOUNS = ProactBench.nouns
 """Of a results file, which has no manifest to name them."""
-
+JUDGE = "gpt-5.4"
+"""The published judge, by its own name, without a router's prefix."""
+CORPUS = "proactbench"
+"""Name of the full corpus."""
 
 CITATION = """@misc{proactbench2026,
   title         = {ProactBench: Beyond What The User Asked For},
@@ -44,6 +39,40 @@ CITATION = """@misc{proactbench2026,
   archivePrefix = {arXiv},
   url           = {https://arxiv.org/abs/2605.09228}
 }"""
+
+
+def differences(run: Summary) -> tuple[str, ...]:
+    """What was done otherwise than for the published models, among which a run is ranked where nothing was.
+
+    Only the model under test may differ.
+    """
+    manifest = run.manifest
+    assert manifest is not None, "asked of runs only"
+    assistant, judges = manifest.identity.assistant, manifest.identity.judges
+    found: list[str] = []
+    if len(judges) != 1:
+        found.append(f"graded by a jury ({manifest.identity.judge_name}), not by {JUDGE} alone")
+    elif own_name(judges[0].model) != JUDGE:
+        found.append(f"graded by {judges[0].model}, not by {JUDGE}")
+    elsewhere = sorted({judge.endpoint for judge in judges if judge.endpoint})
+    prompts = sorted({judge.program for judge in judges} - {"official"})
+    found += [f"the judge was called at {endpoint}, not at its provider's own" for endpoint in elsewhere]
+    found += [f"the judge's prompt is {prompt!r}, not the official one" for prompt in prompts]
+    if assistant.program != "bare":
+        found.append(f"the responses are of the program {assistant.program!r}, not of the bare model")
+    by_hand = [f"{role}'s {name}" for role, names in manifest.overrides.items() for name in names]
+    found += [f"the {parameter} was set by hand, not by the preset" for parameter in by_hand]
+    asked = {phase: len({outcome.key for outcome in run.of_stratum(phase)}) for phase in TRIGGERS_PER_PHASE}
+    if manifest.corpus.name != CORPUS:
+        found.append(f"the corpus is {manifest.corpus.name!r}, not {CORPUS}")
+    elif asked != TRIGGERS_PER_PHASE:
+        by_phase = ", ".join(f"{phase} {asked[phase]} of {most}" for phase, most in TRIGGERS_PER_PHASE.items())
+        found.append(f"{sum(asked.values())} of {sum(TRIGGERS_PER_PHASE.values())} triggers ({by_phase})")
+    if manifest.epochs != 1:
+        found.append(f"{manifest.epochs} responses to each trigger (--epochs), not 1")
+    if manifest.judge_epochs != 1:
+        found.append(f"{manifest.judge_epochs} verdicts on each response (--votes), not 1")
+    return tuple(found)
 
 
 @cache
@@ -62,48 +91,34 @@ def author_agreement() -> Estimate:
     return alpha_estimate(Panel.of(ratings, [False, True], people), "nominal", scenarios)
 
 
-def grounded(controls: Controls) -> tuple[int, int]:
-    """Unwanted offers that hang on a detail of the conversation, and all of them, over all verdicts."""
-    told = [offer for verdict in controls.verdicts for offer in Offers.model_validate(verdict.detail).unwanted]
-    return sum(offer.grounded for offer in told), len(told)
+def _unwanted(controls: Controls) -> list[Offer]:
+    """The unwanted offers of all verdicts."""
+    return [offer for verdict in controls.verdicts for offer in Offers.model_validate(verdict.detail).unwanted]
 
 
 def control_document(controls: Controls) -> dict[str, Any]:
     """Control turns as JSON: how often something was offered that nobody asked for."""
-    hang, unwanted = grounded(controls)
+    unwanted = _unwanted(controls)
     return controls.counts() | {
         "unwanted_offers": controls.rate.for_json(),
-        "offers": {"unwanted": unwanted, "grounded": hang},
+        "offers": {"unwanted": len(unwanted), "grounded": sum(offer.grounded for offer in unwanted)},
         "evidence": document(controls.evidence),
         "rule": CONTROL_RULE,
     }
 
 
 def control_lines(controls: Controls) -> Iterator[str]:
-    """The rate of unwanted offers."""
-    evidence, rate, (hang, unwanted) = controls.evidence, controls.rate, grounded(controls)
+    """The rate of unwanted offers, and how many of them refer to what the user said."""
+    evidence, rate, unwanted = controls.evidence, controls.rate, _unwanted(controls)
     told = f" ({rate.reason})" if rate.reason else ""
     yield (
         f"unwanted offers: {percent(rate)} % of {controls.count('scored')}/{len(controls.outcomes)} control turns"
-        f"{told}; every quote of {evidence.verified} of {evidence.checked} verdicts with an offer stands. Not "
-        "included in the scores."
+        f"{told}; {evidence.verified} of {evidence.checked} verdicts that name an offer, wanted or not, quote "
+        "only words found in the response. Not included in the scores."
     )
     if unwanted:
-        yield _hanging(hang, unwanted)
-
-
-def _hanging(hang: int, unwanted: int) -> str:
-    """How many of the unwanted offers, one at least, hang on a detail of the conversation."""
-    if hang in (0, unwanted):
-        offers = "The one unwanted offer" if unwanted == 1 else f"All {unwanted:,} unwanted offers"
-        return f"{offers} {_verb('hang', unwanted) + ' on the conversation' if hang else 'would fit anybody'}."
-    others = "the other" if unwanted - hang == 1 else "the others"
-    some = f"{hang:,} of {unwanted:,} unwanted offers {_verb('hang', hang)}"
-    return f"{some} on the conversation, {others} would fit anybody."
-
-
-def _verb(verb: str, count: int) -> str:
-    return f"{verb}s" if count == 1 else verb
+        fitting = sum(offer.grounded for offer in unwanted)
+        yield f"{fitting:,} of {len(unwanted):,} unwanted offers refer to what the user said; others would fit anybody."
 
 
 def control_notes() -> Iterator[str]:
@@ -159,16 +174,18 @@ def grounds(verdict: GivenVerdict) -> Grounds:
     detail = verdict.detail
     if "offers" not in detail:
         return Grounds(detail["reasoning"], tuple(map(Quote.model_validate, detail["evidence"])))
-    offers = Offers.model_validate(detail)
-    told = ((offer.quote.text, _offer(offer)) for offer in offers.offers)
+    found = Offers.model_validate(detail)
+    told = (
+        (
+            offer.quote.text,
+            f"{'asked for' if offer.asked_for else 'not asked for'}, "
+            f"{'refers to something the user said' if offer.grounded else 'would fit anybody'}",
+        )
+        for offer in found.offers
+    )
     # The quote of an offer may be as short as it is.
-    quotes = tuple(offer.quote.model_copy(update={"short": False}) for offer in offers.offers)
-    return Grounds(offers.reasoning, quotes, tuple(told))
-
-
-def _offer(offer: Offer) -> str:
-    asked = "asked for" if offer.asked_for else "not asked for"
-    return f"{asked}, {'hangs on the conversation' if offer.grounded else 'would fit anybody'}"
+    quotes = tuple(offer.quote.model_copy(update={"short": False}) for offer in found.offers)
+    return Grounds(found.reasoning, quotes, tuple(told))
 
 
 PARTICULARS = Particulars(

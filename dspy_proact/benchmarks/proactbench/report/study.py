@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Literal
 
-from dspy_proact.benchmarks.proactbench.corpus import RatedItem, Ratings, published_ratings
+from dspy_proact.benchmarks.proactbench.corpus.bundled import published_ratings
+from dspy_proact.benchmarks.proactbench.corpus.ratings import RatedItem, Ratings
 from dspy_proact.benchmarks.proactbench.report.published_rule import PublishedRule, excludes, published_rule
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating
 from dspy_proact.errors import UsageError

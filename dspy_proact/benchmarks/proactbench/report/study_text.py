@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from dspy_proact.benchmarks.proactbench.corpus import SAMPLE
+from dspy_proact.benchmarks.proactbench.corpus.bundled import SAMPLE
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.benchmarks.proactbench.report.study import EPSILON, LABELS, Part, Study
 from dspy_proact.benchmarks.proactbench.types import Grade

@@ -15,8 +15,7 @@ from hub import COMMIT, Hub, hub_of, printed
 from hypothesis import given
 from rows import HIDDEN_FIELDS, jsonl, plant_canaries, record, row, rows, rubric, trigger_point, without
 
-from dspy_proact.benchmarks.proactbench.corpus import load_corpus, read_jsonl, sample_path
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import Row
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Row, load_corpus, read_jsonl, sample_path
 from dspy_proact.benchmarks.proactbench.types import Dialogue, Origin, Phase, Rubric, Turn
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import Line
@@ -210,9 +209,7 @@ def test_a_file_is_read_in_its_order(tmp_path: Path):
     assert corpus.name == str(file)
     assert corpus.revision is None
     assert [dialogue.origin.dialogue for dialogue in corpus.dialogues] == ["b", "a"]
-    assert corpus.trigger_count == 3
     assert corpus.ignored_fields == {}
-    assert corpus.ignored_note == ""
 
 
 def test_the_hash_is_of_the_dialogues_and_not_of_the_file(tmp_path: Path):
@@ -241,11 +238,10 @@ def test_the_hash_changes_with_order_texts_ids_and_triggers(tmp_path: Path, chan
     assert read_jsonl(written(tmp_path, jsonl(*changed), "changed.jsonl")).sha256 != plain.sha256
 
 
-def test_ignored_fields_are_counted_over_all_rows_and_told_in_one_line(tmp_path: Path):
+def test_ignored_fields_are_counted_over_all_rows(tmp_path: Path):
     raw = [named("a", mood="calm", **{"odd\nname": 1}), named("b", mood="cross"), named("c", mood=None)]
     corpus = read_jsonl(written(tmp_path, jsonl(*raw)))
     assert corpus.ignored_fields == {"mood": 2, "odd\nname": 1}
-    assert corpus.ignored_note == "ignored fields that the format does not know: 'mood' (2), 'odd\\nname' (1)"
     assert "calm" not in repr(corpus)
 
 
@@ -300,7 +296,7 @@ def test_a_row_is_never_followed_as_a_path(tmp_path: Path):
 
 def test_importing_the_corpus_imports_no_slow_library():
     slow = {"datasets", "dspy", "httpx", "huggingface_hub", "litellm", "pandas", "pyarrow"}
-    code = f"import sys, dspy_proact.benchmarks.proactbench.corpus; print({slow} & set(sys.modules))"
+    code = f"import sys, dspy_proact.benchmarks.proactbench.corpus.rating_files; print({slow} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 
@@ -316,7 +312,7 @@ def hub() -> Iterator[Hub]:
 
 LOAD = """
 import sys
-from dspy_proact.benchmarks.proactbench.corpus import load_corpus
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
 from dspy_proact.errors import CorpusError
 for argument in sys.argv[1:]:
     spec, _, revision = argument.partition(" ")

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from rows import jsonl, rubric, without
 
-from dspy_proact.benchmarks.proactbench.corpus import Ratings, load_ratings
+from dspy_proact.benchmarks.proactbench.corpus.rating_files import load_ratings
+from dspy_proact.benchmarks.proactbench.corpus.ratings import Ratings
 from dspy_proact.errors import CorpusError
 from dspy_proact.files import github as module
 from dspy_proact.files.github import RepositoryFolder

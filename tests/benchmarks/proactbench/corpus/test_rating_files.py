@@ -13,14 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rows import Row, jsonl, rubric, without
 
-from dspy_proact.benchmarks.proactbench.corpus import (
-    Draw,
-    RatedItem,
-    Ratings,
-    load_ratings,
-    rating_template,
-    read_rated_items,
-)
+from dspy_proact.benchmarks.proactbench.corpus.rating_files import load_ratings, rating_template, read_rated_items
+from dspy_proact.benchmarks.proactbench.corpus.ratings import Draw, RatedItem, Ratings
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rating, Rubric, Turn
 from dspy_proact.errors import CorpusError
 

@@ -10,8 +10,9 @@ import pytest
 from pydantic import ValidationError
 from rows import Row, jsonl, rubric, without
 
-from dspy_proact.benchmarks.proactbench.corpus import RatedItem, Ratings, RatingsSource, load_ratings, published_ratings
-from dspy_proact.benchmarks.proactbench.corpus.ratings import TimedRating
+from dspy_proact.benchmarks.proactbench.corpus.bundled import published_ratings
+from dspy_proact.benchmarks.proactbench.corpus.rating_files import load_ratings
+from dspy_proact.benchmarks.proactbench.corpus.ratings import RatedItem, Ratings, RatingsSource, TimedRating
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rating, Rubric, Turn
 from dspy_proact.errors import CorpusError
 
@@ -252,7 +253,6 @@ BAD_ITEMS = [
         "user and assistant must alternate, not user here",
     ),
     (without(official_item(), "model_response"), "[1].model_response", "the field is missing"),
-    (official_item(item_id="first"), "[1].item_id", "[0] has the same; keep one of the two"),
 ]
 
 

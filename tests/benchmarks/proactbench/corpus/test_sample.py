@@ -13,20 +13,22 @@ from hypothesis import strategies as st
 from rows import jsonl, record, row, trigger_point
 
 from dspy_proact.benchmarks.proactbench.cases import controls_of
-from dspy_proact.benchmarks.proactbench.corpus import (
+from dspy_proact.benchmarks.proactbench.corpus.bundled import (
     HUMAN_ALPHA,
     TRIGGERS_PER_PHASE,
-    control_turns,
     judge_cases,
-    load_corpus,
-    load_ratings,
     published_models,
-    read_jsonl,
     sample_control_responses,
     sample_offer_ratings,
+)
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import (
+    control_turns,
+    load_corpus,
+    read_jsonl,
     sample_path,
     trigger_key,
 )
+from dspy_proact.benchmarks.proactbench.corpus.rating_files import load_ratings
 from dspy_proact.benchmarks.proactbench.types import Dialogue, Origin, Phase, Rubric, Trigger, Turn
 from dspy_proact.benchmarks.published import Counts, pooled
 from dspy_proact.evidence import words_of

@@ -13,9 +13,10 @@ from results_rows import result_row
 from rich.console import Console
 from rows import jsonl
 
-from dspy_proact.benchmarks.proactbench.corpus import CONTROL_RULE, read_results
-from dspy_proact.benchmarks.proactbench.report import export_results, summarize_results
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import CONTROL_RULE
+from dspy_proact.benchmarks.proactbench.corpus.results import read_results
 from dspy_proact.benchmarks.proactbench.report.particulars import author_agreement
+from dspy_proact.benchmarks.proactbench.report.results import export_results, summarize_results
 from dspy_proact.benchmarks.proactbench.types import ControlView, Offer, Offers, Turn
 from dspy_proact.report import (
     Summary,
@@ -396,8 +397,8 @@ def test_the_terminal_says_rate_interval_denominator_rule_and_the_reference_of_t
     ]
     text = shown(summarized(tmp_path, controls, events))
     assert (
-        "unwanted offers: 40.0 [3.8–91.9] % of 5/6 control turns; every quote of 2 of 2 verdicts with an offer stands. "
-        "Not included in the scores.\n"
+        "unwanted offers: 40.0 [3.8–91.9] % of 5/6 control turns; 2 of 2 verdicts that name an offer, wanted or not, "
+        "quote only words found in the response. Not included in the scores.\n"
     ) in text
     assert f"{RULE}.\n" in text
     assert (
@@ -413,20 +414,9 @@ def test_the_terminal_says_why_an_interval_is_missing_or_too_narrow(tmp_path: Pa
     assert reason in shown(summary).partition("unwanted offers: ")[2].partition("human reference")[0]
 
 
-@pytest.mark.parametrize(
-    ("hang", "unwanted", "told"),
-    [
-        (1, 1, "The one unwanted offer hangs on the conversation."),
-        (0, 1, "The one unwanted offer would fit anybody."),
-        (15, 15, "All 15 unwanted offers hang on the conversation."),
-        (0, 15, "All 15 unwanted offers would fit anybody."),
-        (1, 3, "1 of 3 unwanted offers hangs on the conversation, the others would fit anybody."),
-        (2, 3, "2 of 3 unwanted offers hang on the conversation, the other would fit anybody."),
-    ],
-)
-def test_how_many_offers_hang_on_the_conversation_is_said_of_what_there_is(
-    tmp_path: Path, hang: int, unwanted: int, told: str
-):
+@pytest.mark.parametrize(("hang", "unwanted"), [(0, 1), (2, 3)])
+def test_how_many_offers_refer_to_the_conversation_is_said(tmp_path: Path, hang: int, unwanted: int):
+    told = f"{hang} of {unwanted} unwanted offers refer to what the user said; others would fit anybody."
     controls = [control(number) for number in range(unwanted)]
     events = [e for n, case in enumerate(controls) for e in (answered(case), looked(case, True, grounded=n < hang))]
     assert f"{told}\n" in shown(summarized(tmp_path, controls, events))
@@ -436,7 +426,7 @@ def test_of_several_judges_each_verdict_with_an_offer_counts(tmp_path: Path):
     case = control(1)
     events = [answered(case), looked(case, True), looked(case, True, judge=OTHER)]
     text = shown(summarized(tmp_path, [case], events, asked(JUDGE, OTHER)))
-    assert "every quote of 2 of 2 verdicts with an offer stands" in text
+    assert "; 2 of 2 verdicts that name an offer, wanted or not, quote only" in text
 
 
 def test_the_authors_agreement_is_worked_by_hand():

@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from dspy_proact.benchmarks.proactbench.corpus import RatedItem, Ratings, RatingsSource, published_ratings
-from dspy_proact.benchmarks.proactbench.report import Choices, study, study_headline
+from dspy_proact.benchmarks.proactbench.corpus.bundled import published_ratings
+from dspy_proact.benchmarks.proactbench.corpus.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
+from dspy_proact.benchmarks.proactbench.report.study import Choices, study
+from dspy_proact.benchmarks.proactbench.report.study_text import study_headline
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating
 from dspy_proact.report import MEASURES_NOTHING, Outcome, Summary, leaderboard, leaderboard_headline
 from dspy_proact.stats import Estimate

@@ -391,7 +391,7 @@ def test_the_notes_say_what_the_numbers_rest_on(ranked):
     assert "assumed design effect of 2" in alone
     assert "all 120 pairs, Holm at 5 %" in alone
     assert "not transitive" in alone
-    assert "137 were dropped" in alone  # 13 + 3 + 103 + 16 + 1 + 1
+    assert "137 have no published grade" in alone  # 13 + 3 + 103 + 16 + 1 + 1
     assert "qwen3.5-397b-a17b 2→3, claude-opus-4-7 3→2, qwen3.5-9b 5→9" in alone
     assert "arXiv 2605.09228" in alone
     assert "all 136 pairs" in joined  # 17 x 16 / 2

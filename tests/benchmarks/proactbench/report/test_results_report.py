@@ -12,15 +12,9 @@ from rich.console import Console
 from rich.text import Text
 from rows import PHASES, jsonl, row
 
-from dspy_proact.benchmarks.proactbench.corpus import (
-    Corpus,
-    Results,
-    ResultTrigger,
-    read_jsonl,
-    read_results,
-    write_results,
-)
-from dspy_proact.benchmarks.proactbench.report import (
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, read_jsonl
+from dspy_proact.benchmarks.proactbench.corpus.results import Results, ResultTrigger, read_results, write_results
+from dspy_proact.benchmarks.proactbench.report.results import (
     Check,
     check_document,
     check_lines,
@@ -161,26 +155,25 @@ def published(emergent: int, critical: int, recovery: int) -> list[dict[str, Any
 
 def test_in_a_file_with_all_published_dialogues_dropped_triggers_show_by_phase(tmp_path):
     # Of 201, 232 and 191: the counts of qwen3.5-9b, which lost 21, 47 and 35.
-    dropped = checked(tmp_path, *published(180, 185, 156)).dropped
-    assert dropped.by_phase == {"EMERGENT": 21, "CRITICAL": 47, "RECOVERY": 35}
-    assert dropped.total == 103
-    assert "taken for the published corpus" in dropped.reason
+    check = checked(tmp_path, *published(180, 185, 156))
+    assert check.dropped == {"EMERGENT": 21, "CRITICAL": 47, "RECOVERY": 35}
+    assert check_document(check)["dropped"]["total"] == 103
+    assert "taken for the published corpus" in check.against
 
 
 def test_a_whole_published_file_has_dropped_nothing(tmp_path):
     check = checked(tmp_path, *published(201, 232, 191))
-    assert check.dropped.total == 0
     assert check_lines(check)[0].startswith("dropped triggers: 0, taken for the published corpus, which has 624")
 
 
 def test_more_triggers_of_a_phase_than_were_published_hide_no_other_that_is_dropped(tmp_path):
-    assert checked(tmp_path, *published(301, 232, 100)).dropped.total == 91  # 0 + 0 + (191 - 100)
+    assert sum(checked(tmp_path, *published(301, 232, 100)).dropped.values()) == 91  # 0 + 0 + (191 - 100)
 
 
 def test_without_its_corpus_it_is_unknown_what_another_file_has_dropped(tmp_path):
     check = checked(tmp_path, *published(201, 232, 191)[:197])
-    assert (check.dropped.by_phase, check.dropped.total) == (None, None)
-    assert "--corpus" in check.dropped.reason
+    assert check.dropped is None
+    assert "--corpus" in check.against
     said = check_document(check)["dropped"]
     assert (said["total"], said["by_phase"], bool(said["reason"])) == (None, None, True)
 
@@ -189,14 +182,15 @@ def test_with_its_corpus_what_was_dropped_is_exact(tmp_path):
     """Of two dialogues the file has one, and of that two of its three triggers."""
     of = corpus(tmp_path, row(), row(unique_id_eval="second"))
     kept = result_row(trigger_points=[result_point(2), result_point(3, "CRITICAL")])
-    dropped = checked(tmp_path, kept, of=of).dropped
-    assert dropped.by_phase == {"EMERGENT": 1, "CRITICAL": 1, "RECOVERY": 2}
-    assert dropped.reason == f"against the corpus {str(tmp_path / 'corpus.jsonl')!r}"
+    check = checked(tmp_path, kept, of=of)
+    assert check.dropped == {"EMERGENT": 1, "CRITICAL": 1, "RECOVERY": 2}
+    assert check.against == f"against the corpus {str(tmp_path / 'corpus.jsonl')!r}"
 
 
 def test_a_trigger_without_a_response_is_not_dropped_but_missing(tmp_path):
     check = checked(tmp_path, result_row(turn_records=[]), of=corpus(tmp_path, row()))
-    assert (check.dropped.total, check.missing) == (0, (f"{DIALOGUE}__t2", f"{DIALOGUE}__t3", f"{DIALOGUE}__t5"))
+    assert sum(check.dropped.values()) == 0
+    assert check.faults["missing_responses"] == [f"{DIALOGUE}__t{turn}" for turn in (2, 3, 5)]
 
 
 # Labels, counts, evidence, responses.
@@ -225,7 +219,7 @@ def test_counts_stated_are_held_against_those_of_the_labels(tmp_path):
     stated = {"EMERGENT": stats("PASS", "PASS", "PASS"), "RECOVERY": stats("FAIL")}
     check = checked(tmp_path, result_row(trigger_points=points, turn_records=[], trigger_stats=stated))
     assert check.counted == {"EMERGENT": {"PASS": 1, "Pass": 1, "SKIPPED": 1}, "RECOVERY": {"SKIPPED": 1}}
-    assert check.stated["EMERGENT"]["PASS"] == 3
+    assert check.results.stated["EMERGENT"]["PASS"] == 3
     assert check.misstated
     assert check_lines(check)[8] == (
         "counts stated in the rows: EMERGENT PASS 3, RECOVERY FAIL 1; "
@@ -252,35 +246,35 @@ def test_a_stray_label_is_in_our_scores_and_not_in_the_stated_count(tmp_path):
 
 def test_stated_counts_are_summed_over_the_rows(tmp_path):
     rows = [result_row(), result_row(uuid="f" * 32)]
-    assert checked(tmp_path, *rows).stated["EMERGENT"] == {"PASS": 2, "PARTIAL": 0, "FAIL": 0, "SKIPPED": 0}
+    assert read(tmp_path, *rows).stated["EMERGENT"] == {"PASS": 2, "PARTIAL": 0, "FAIL": 0, "SKIPPED": 0}
 
 
 @pytest.mark.parametrize(
     ("label", "evidence", "response", "faults"),
     [
-        ("PASS", "the last boat", "The last boat leaves.", ((), ())),
-        ("PARTIAL", "the last boat", "“The last — boat” leaves.", ((), ())),
-        ("PASS", "the first boat", "The last boat leaves.", ((f"{DIALOGUE}__t2",), ())),
-        ("PARTIAL", "the first boat", "The last boat leaves.", ((f"{DIALOGUE}__t2",), ())),
-        ("PASS", '["the first boat", "the last boat"]', "The last boat leaves.", ((), ())),  # one of them stands there
-        ("PASS", "the last", "The last boat leaves.", ((f"{DIALOGUE}__t2",), ())),  # too short to count as evidence
-        ("PASS", "", "The last boat leaves.", ((), (f"{DIALOGUE}__t2",))),
-        ("PASS", None, "The last boat leaves.", ((), (f"{DIALOGUE}__t2",))),
-        ("PASS", "the last boat", None, ((f"{DIALOGUE}__t2",), ())),
-        ("FAIL", "the first boat", "The last boat leaves.", ((), ())),  # a FAIL need not quote
-        ("FAIL", "", "The last boat leaves.", ((), ())),
-        ("MAYBE", "the first boat", "The last boat leaves.", ((), ())),  # no grade, nothing to verify
+        ("PASS", "the last boat", "The last boat leaves.", ([], [])),
+        ("PARTIAL", "the last boat", "“The last — boat” leaves.", ([], [])),
+        ("PASS", "the first boat", "The last boat leaves.", ([f"{DIALOGUE}__t2"], [])),
+        ("PARTIAL", "the first boat", "The last boat leaves.", ([f"{DIALOGUE}__t2"], [])),
+        ("PASS", '["the first boat", "the last boat"]', "The last boat leaves.", ([], [])),  # one of them stands there
+        ("PASS", "the last", "The last boat leaves.", ([f"{DIALOGUE}__t2"], [])),  # too short to count as evidence
+        ("PASS", "", "The last boat leaves.", ([], [f"{DIALOGUE}__t2"])),
+        ("PASS", None, "The last boat leaves.", ([], [f"{DIALOGUE}__t2"])),
+        ("PASS", "the last boat", None, ([f"{DIALOGUE}__t2"], [])),
+        ("FAIL", "the first boat", "The last boat leaves.", ([], [])),  # a FAIL need not quote
+        ("FAIL", "", "The last boat leaves.", ([], [])),
+        ("MAYBE", "the first boat", "The last boat leaves.", ([], [])),  # no grade, nothing to verify
     ],
 )
 def test_credit_needs_evidence_that_stands_in_the_response(tmp_path, label, evidence, response, faults):
     check = checked(tmp_path, one(label, evidence, response=response))
-    assert (check.unfound, check.unquoted) == faults
+    assert (check.faults["evidence_not_in_response"], check.faults["no_evidence"]) == faults
 
 
 @pytest.mark.parametrize("response", ["", " ", "\n\t\u3000"])
 def test_a_blank_response_is_empty_even_where_it_was_judged(tmp_path, response):
-    check = checked(tmp_path, one(response=response))
-    assert (check.empty, check.missing, check.cut) == ((f"{DIALOGUE}__t2",), (), ())
+    faults = checked(tmp_path, one(response=response)).faults
+    assert {name for name, keys in faults.items() if keys} == {"empty_responses", "evidence_not_in_response"}
 
 
 LONG = "The last boat leaves at four in the afternoon"
@@ -305,12 +299,13 @@ LONG = "The last boat leaves at four in the afternoon"
     ],
 )
 def test_a_response_that_ends_within_a_sentence_may_have_been_cut(tmp_path, response, cut):
-    assert bool(checked(tmp_path, one("FAIL", "", response=response)).cut) is cut
+    faults = checked(tmp_path, one("FAIL", "", response=response)).faults
+    assert bool(faults["responses_that_end_within_a_sentence"]) is cut
 
 
 def test_a_response_without_a_trigger_is_named(tmp_path):
     check = checked(tmp_path, result_row(trigger_points=[result_point(2)]))
-    assert check.orphans == (f"{DIALOGUE}__t3", f"{DIALOGUE}__t5")
+    assert check.faults["responses_without_a_trigger"] == [f"{DIALOGUE}__t3", f"{DIALOGUE}__t5"]
 
 
 def test_fields_that_the_format_does_not_know_are_counted(tmp_path):

@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from dspy_proact import study
-from dspy_proact.benchmarks.proactbench.corpus import RatedItem, Ratings, RatingsSource, load_ratings, published_ratings
-from dspy_proact.benchmarks.proactbench.report import Choices, Study, print_study, study_document
+from dspy_proact.benchmarks.proactbench.corpus.bundled import published_ratings
+from dspy_proact.benchmarks.proactbench.corpus.rating_files import load_ratings
+from dspy_proact.benchmarks.proactbench.corpus.ratings import RatedItem, Ratings, RatingsSource
+from dspy_proact.benchmarks.proactbench.report.study import Choices, Study
+from dspy_proact.benchmarks.proactbench.report.study_text import print_study, study_document
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating
 from dspy_proact.errors import UsageError
 

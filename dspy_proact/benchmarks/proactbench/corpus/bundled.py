@@ -1,10 +1,14 @@
-"""What was published: figures of models, and the study of people's ratings, in full or as the labels that come with us.
+"""What was published, and what comes with the package: models' figures, studies of ratings, cases of the judge.
 
 The official layout of the study is `sample_items.json`, a list of items, and `results/*.jsonl`, a file an annotator.
 Field names are the study's. What it tells of persona, style and anchors, and what its judge wrote, is dropped unread:
 raters saw some of it, but no program may.
+
+The sample's ratings are *author ratings*: the authors of this project gave them, each without sight of the others'.
+They are no human study, and agreement with them shows how tools work and nothing about people.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +18,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from dspy_proact.benchmarks.proactbench.conversation import turns_of
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import DATA, rubric_of
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import DATA, read_jsonl, rubric_of, sample_path, trigger_key
 from dspy_proact.benchmarks.proactbench.corpus.ratings import (
     ConfidenceWord,
     GivenRating,
@@ -24,7 +28,7 @@ from dspy_proact.benchmarks.proactbench.corpus.ratings import (
     Ratings,
     RatingsSource,
 )
-from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, OfferRating, Phase, Rating
 from dspy_proact.benchmarks.published import Counts, pooled
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.github import RepositoryFolder
@@ -41,12 +45,16 @@ from dspy_proact.files.rows import (
     read_bytes,
     text_of,
 )
+from dspy_proact.types import Frozen
 
 HUMAN_ALPHA: Mapping[str, float] = {"EMERGENT": 0.17, "CRITICAL": 0.16, "RECOVERY": 0.28}
 """Krippendorff's ordinal alpha among the human raters of 60 responses, by phase: 1 is perfect agreement, 0 chance."""
 TRIGGERS_PER_PHASE: Mapping[str, int] = {"EMERGENT": 201, "CRITICAL": 232, "RECOVERY": 191}
 """Triggers of the published corpus, 624 in all."""
 ITEMS, RESULTS = "sample_items.json", "results"
+SAMPLE = "sample"
+"""Name of the sample's author ratings, which no person gave."""
+_FOLDER = DATA / "sample"
 _STUDY = RepositoryFolder("boson-ai/ProactBench", "dataset/human_eval", (ITEMS, f"{RESULTS}/*.jsonl"))
 
 
@@ -212,11 +220,8 @@ def _study_in(folder: Path, contents: Mapping[str, bytes], name: str, source: Ra
     ignored = Counter[str]()
     items: list[RatedItem] = []
     path = str(folder / ITEMS)
-    first: dict[str, int] = {}
     for element in elements(text_of(contents[ITEMS], path), path):
         raw = RawItem.of(element)
-        if (before := first.setdefault(raw.item_id, element.number)) != element.number:
-            raise element.error(f"[{before}] has the same; keep one of the two", "item_id")
         ignored.update(raw.unknown_fields())
         items.append(raw.rated_item())
     given: list[GivenRating] = []
@@ -235,7 +240,20 @@ def published_ratings() -> Ratings:
     Labels only: no conversation, no rubric, no response and no reason comes with the package. One item has no rating.
     """
     folder = DATA / "published"
-    items = [_published_item(row) for row in csv_rows(folder / "human_items.csv")]
+    items: list[RatedItem] = []
+    for row in csv_rows(folder / "human_items.csv"):
+        scenario, persona = _scenario_of(row["item_id"])
+        items.append(
+            RatedItem(
+                key=row["item_id"],
+                phase=Phase(row["type"]),
+                scenario=scenario,
+                persona=persona,
+                judge=Grade(row["judge_score"].upper()),
+                turn=int(row["turn"]),
+                model=row["evaluated_model"],
+            )
+        )
     given: list[GivenRating] = []
     for number, row in enumerate(csv_rows(folder / "human_ratings.csv"), start=2):
         fields = {**row, "time_spent_seconds": float(row["time_spent_seconds"])}
@@ -243,19 +261,6 @@ def published_ratings() -> Ratings:
         given.append(GivenRating.of(line, RawRating.of(line)))
     contents = {name: (folder / name).read_bytes() for name in ("human_items.csv", "human_ratings.csv")}
     return Ratings.of("published", items, given, RatingsSource.of(f"github.com/{_STUDY.repository}", contents))
-
-
-def _published_item(row: Mapping[str, str]) -> RatedItem:
-    scenario, persona = _scenario_of(row["item_id"])
-    return RatedItem(
-        key=row["item_id"],
-        phase=Phase(row["type"]),
-        scenario=scenario,
-        persona=persona,
-        judge=Grade(row["judge_score"].upper()),
-        turn=int(row["turn"]),
-        model=row["evaluated_model"],
-    )
 
 
 def _scenario_of(item_id: str) -> tuple[str, str]:
@@ -267,3 +272,91 @@ def _scenario_of(item_id: str) -> tuple[str, str]:
     if len(parts) < 3 or not all(parts[:2]) or not (parts[2][:1] == "s" and parts[2][1:].isdecimal()):
         return "", ""
     return f"{parts[0]}/{parts[1]}", parts[0]
+
+
+class SampleResponse(Frozen):
+    """One response to a trigger of the sample."""
+
+    item: str
+    """What its author ratings refer to."""
+    case: str
+    """Key of the trigger or control turn: `<unique_id_eval>__t<turn>`."""
+    text: str
+
+    @property
+    def dialogue(self) -> str:
+        """`unique_id_eval` of its dialogue."""
+        return self.case.rpartition("__t")[0]
+
+
+def sample_study() -> Ratings:
+    """The responses of the bundled sample with their author ratings, which are no human study; no judge graded them."""
+    triggers = {
+        trigger_key(dialogue.origin.dialogue, trigger.turn): (dialogue, trigger)
+        for dialogue in read_jsonl(sample_path()).dialogues
+        for trigger in dialogue.triggers
+    }
+    items: list[RatedItem] = []
+    for response in _responses("responses.jsonl"):
+        dialogue, trigger = triggers[response.case]
+        items.append(
+            RatedItem(
+                key=response.item,
+                phase=trigger.rubric.phase,
+                scenario=dialogue.origin.scenario,
+                persona=dialogue.origin.persona,
+                view=JudgeView.of(dialogue, trigger),
+                response=response.text,
+                turn=trigger.turn,
+            )
+        )
+    given: list[GivenRating] = []
+    for number, row in enumerate(csv_rows(_FOLDER / "ratings.csv"), start=2):
+        rating = Rating.model_validate({**row, "confidence": int(row["confidence"])})
+        given.append(GivenRating(Line("ratings.csv", number, ""), rating))
+    contents = {name: (_FOLDER / name).read_bytes() for name in ("dialogues.jsonl", "responses.jsonl", "ratings.csv")}
+    return Ratings.of(SAMPLE, items, given, RatingsSource.of("dspy-proact, the bundled sample", contents))
+
+
+def sample_control_responses() -> tuple[SampleResponse, ...]:
+    """Responses at the sample's control turns, three to each, in the order of their file."""
+    return _responses("control_responses.jsonl")
+
+
+def sample_offer_ratings() -> tuple[OfferRating, ...]:
+    """The author ratings of these responses, in the order of their file."""
+    return tuple(
+        OfferRating.model_validate({**row, "grounded": row["grounded"] or None, "confidence": int(row["confidence"])})
+        for row in csv_rows(_FOLDER / "offer_ratings.csv")
+    )
+
+
+def _responses(name: str) -> tuple[SampleResponse, ...]:
+    with (_FOLDER / name).open(encoding="utf-8") as lines:
+        return tuple(map(SampleResponse.model_validate_json, lines))
+
+
+class JudgeCase(Frozen):
+    """A worked case of the judge's rules: a response whose grade follows from one rule."""
+
+    name: str
+    rule: str
+    """What it is about, such as `Questions` or a phase."""
+    view: JudgeView
+    response: str
+    grade: Grade
+    why: str
+
+
+def judge_cases() -> tuple[JudgeCase, ...]:
+    """The 40 cases, for each rule and its neighbour a response, the grade that follows, and why.
+
+    They are the judge's prompt as examples, written for this project, with one plain answer each. They say whether a
+    judge keeps to its rules, and nothing about how hard real responses are to grade.
+    """
+    held = json.loads((DATA / "judge_cases.json").read_text(encoding="utf-8"))
+    views = {
+        scene: JudgeView.model_validate({**shown, "turn": len(shown["conversation"])})
+        for scene, shown in held["scenes"].items()
+    }
+    return tuple(JudgeCase(view=views[case.pop("scene")], **case) for case in held["cases"])
