@@ -54,19 +54,9 @@ class Counts:
         return _share(self.full + 0.5 * self.partial, self.scored)
 
     @property
-    def pass_rate(self) -> float | None:
-        """Lenient share of the best label; None when nothing was scored."""
-        return _share(self.full, self.scored)
-
-    @property
     def strict_weighted(self) -> float | None:
         """Strict mean score; None when nothing was tried."""
         return _share(self.full + 0.5 * self.partial, self.total)
-
-    @property
-    def strict_pass_rate(self) -> float | None:
-        """Strict share of the best label; None when nothing was tried."""
-        return _share(self.full, self.total)
 
 
 def pooled(counts: Iterable[Counts]) -> Counts:

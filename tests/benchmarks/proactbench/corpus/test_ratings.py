@@ -1,7 +1,6 @@
 """The published study, a folder in the official layout, and what a study says of itself."""
 
 import json
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,45 +23,6 @@ def refusal(act: Callable[[], object]) -> CorpusError:
     with pytest.raises(CorpusError) as caught:
         act()
     return caught.value
-
-
-# The published study
-
-
-def test_the_published_study_has_its_items_and_ratings():
-    study = published_ratings()
-    assert (study.name, len(study.items), len(study.ratings)) == ("published", 60, 275)
-    assert study.annotators == tuple(f"A{number:02d}" for number in range(1, 19))
-    # 1 unrated, 9 with one rating, 5 with two, 8 with three, so 37 with at least four.
-    counts = Counter(min(len(ratings), 4) for ratings in study.by_item.values())
-    assert counts == {0: 1, 1: 9, 2: 5, 3: 8, 4: 37}
-    assert study.notes == (
-        "items without a rating: 1 of 60",
-        "items with one rating (not usable for agreement): 9",
-    )
-    # Each phase has 20 items, 7 PASS, 7 PARTIAL and 6 FAIL by the judge; 83, 83 and 109 ratings; each model 12 items.
-    for phase, ratings in zip(Phase, (83, 83, 109), strict=True):
-        items = [item for item in study.items if item.phase is phase]
-        assert Counter(item.judge for item in items) == {Grade.PASS: 7, Grade.PARTIAL: 7, Grade.FAIL: 6}
-        assert sum(len(study.by_item[item.key]) for item in items) == ratings
-    assert set(Counter(item.model for item in study.items).values()) == {12}
-
-
-def test_its_items_are_labels_with_scenario_and_persona():
-    study = published_ratings()
-    assert study.items[0] == RatedItem(
-        key="531a542ff1714bb080d8f06f3cd2daff__PROFESSIONAL_01__s20__Claude-Opus-4.7__t8",
-        phase=Phase.RECOVERY,
-        scenario="531a542ff1714bb080d8f06f3cd2daff/PROFESSIONAL_01",
-        persona="531a542ff1714bb080d8f06f3cd2daff",
-        judge=Grade.PASS,
-        turn=8,
-        model="Claude-Opus-4.7",
-    )
-    # 15 personas and 20 pairs of persona and scenario id.
-    assert len({item.persona for item in study.items}) == 15
-    assert len({item.scenario for item in study.items}) == 20
-    assert all(item.turn and item.key.endswith(f"__t{item.turn}") for item in study.items)
 
 
 # What a study says of itself

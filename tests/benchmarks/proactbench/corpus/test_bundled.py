@@ -1,0 +1,250 @@
+"""Control turns, and what comes with the package: the sample, worked cases of the judge, and published figures."""
+
+import csv
+import json
+import re
+from collections import Counter, defaultdict
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rows import jsonl, record, row, trigger_point
+
+from dspy_proact.benchmarks.proactbench.cases import controls_of
+from dspy_proact.benchmarks.proactbench.corpus.bundled import (
+    HUMAN_ALPHA,
+    judge_cases,
+    published_ratings,
+    sample_control_responses,
+    sample_offer_ratings,
+)
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import control_turns, load_corpus, read_jsonl, sample_path
+from dspy_proact.benchmarks.proactbench.corpus.rating_files import load_ratings
+from dspy_proact.benchmarks.proactbench.corpus.ratings import RatedItem
+from dspy_proact.benchmarks.proactbench.types import Dialogue, Grade, Origin, Phase, Rubric, Trigger, Turn
+from dspy_proact.benchmarks.published import Counts, pooled
+from dspy_proact.evidence import words_of
+from dspy_proact.runs import CONTROL
+
+CORPUS = load_corpus("sample")
+STUDY = load_ratings("sample")
+CASES = judge_cases()
+
+# Control turns
+
+E, C, R = Phase.EMERGENT, Phase.CRITICAL, Phase.RECOVERY
+
+
+def dialogue(turns: int, triggers: dict[int, Phase], key: str = "d1", text: str = "Question") -> Dialogue:
+    """A dialogue of so many turns with triggers of these phases at these turns."""
+    names = {"persona": "p", "scenario_id": "S", "blueprint": "B", "life_domain": "travel", "source_model": "m"}
+    return Dialogue(
+        origin=Origin(dialogue=key, style=1, **names),
+        turns=tuple(Turn(user=f"{text} {number}", assistant="Answer.") for number in range(1, turns + 1)),
+        triggers=tuple(
+            Trigger(turn=turn, rubric=Rubric(phase=phase, pass_criteria="a", partial_criteria="b", fail_criteria="c"))
+            for turn, phase in sorted(triggers.items())
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("turns", "triggers", "expected"),
+    [
+        (8, {2: E, 5: C}, (7, 8)),  # at least 2 turns from 2 and 5 lie 7 and 8; 8 closes too
+        (10, {2: E, 5: C, 8: R}, (10,)),  # from 2, 5 and 8 only 10
+        (7, {4: E, 7: R}, (1, 2)),  # from 4 and 7 lie 1 and 2; 7 closes, and is a trigger
+        (3, {2: E}, (3,)),  # a closing turn may stand beside a trigger
+        (3, {2: R}, ()),  # not after a RECOVERY trigger, wherever that is
+        (3, {2: R, 1: E}, ()),
+        (3, {3: C}, (1,)),  # a closing turn that is a trigger is none
+        (1, {1: E}, ()),
+        (4, {3: E}, (1, 4)),  # the closing turn is added to the others
+        (4, {}, (4,)),  # without triggers nothing is far from one: the closing turn alone
+        (0, {}, ()),
+        (6, {2: E, 4: C, 6: R}, ()),  # a trigger at every other turn leaves none
+    ],
+)
+def test_control_turns_worked_by_hand(turns: int, triggers: dict[int, Phase], expected: tuple[int, ...]):
+    assert control_turns(dialogue(turns, triggers)) == expected
+
+
+def test_where_more_lie_far_enough_each_is_as_likely_and_the_choice_is_frozen():
+    """Another choice would be another measurement: of 3 to 10, all 2 turns from the one trigger, it takes one."""
+    assert [control_turns(dialogue(10, {1: R}, key)) for key in ("d1", "d2", "d3")] == [(4,), (6,), (5,)]
+    # 8 turns (3 to 10) and 800 keys: 100 each, with a standard deviation of 9.4; within 4 of these.
+    chosen = Counter(control_turns(dialogue(10, {1: R}, f"key {number}")) for number in range(800))
+    assert sorted(chosen) == [(turn,) for turn in range(3, 11)]
+    assert all(62 <= count <= 138 for count in chosen.values())
+
+
+def test_the_choice_depends_on_key_and_turns_and_on_nothing_else(tmp_path):
+    first, second = (dialogue(10, {1: E, 4: C}, text=text) for text in ("Question", "Another question"))
+    assert control_turns(first) == control_turns(second)
+
+    def keys(*each) -> list[str]:
+        (tmp_path / "rows.jsonl").write_text(jsonl(*each), encoding="utf-8")
+        return [case.key for case in controls_of(read_jsonl(tmp_path / "rows.jsonl"))]
+
+    records = [record(number) for number in range(1, 10)]
+    changes = {"trigger_points": [trigger_point(2)], "turn_records": records, "num_turns_completed": 9}
+    rows = [row(unique_id_eval=f"d{number}", **changes) for number in range(6)]
+    alone = [key for each in rows for key in keys(each)]
+    assert keys(*rows) == alone
+    assert sorted(keys(*rows[::-1])) == sorted(alone)
+
+
+@st.composite
+def dialogues(draw: st.DrawFn) -> Dialogue:
+    length = draw(st.integers(1, 14))
+    turns = draw(st.sets(st.integers(1, length), max_size=6))
+    return dialogue(length, {turn: draw(st.sampled_from(Phase)) for turn in turns}, draw(st.text(max_size=5)))
+
+
+@given(each=dialogues())
+def test_the_laws_of_control_turns(each: Dialogue):
+    found, last = control_turns(each), len(each.turns)
+    triggers = [trigger.turn for trigger in each.triggers]
+    recovers = any(trigger.rubric.phase is R for trigger in each.triggers)
+    assert list(found) == sorted(set(found))
+    assert set(found) <= set(range(1, last + 1)) - set(triggers)
+    near = {turn for turn in found if any(abs(turn - trigger) <= 1 for trigger in triggers)}
+    assert near <= {last}
+    assert not (near and recovers)
+    assert len(found) <= len(triggers) + (not recovers)
+    if not recovers and last not in triggers:
+        assert last in found
+    far = {t for t in range(1, last + 1) if triggers and min(abs(t - u) for u in triggers) >= 2}
+    assert len(far & set(found)) >= min(len(far), len(triggers))
+
+
+def test_a_control_case_is_of_a_stratum_of_its_own_and_of_its_dialogues_scenario():
+    of = {each.origin.dialogue: each for each in CORPUS.dialogues}
+    for case in controls_of(CORPUS):
+        each, turn = of[str(case.meta["dialogue"])], int(case.meta["turn"])
+        assert (case.stratum, case.group) == (CONTROL, each.origin.scenario)
+        assert case.key == f"{each.origin.dialogue}__t{turn}"
+        assert case.meta["curated_response"] == each.turns[turn - 1].assistant
+
+
+# The sample
+
+
+def test_it_has_the_dialogues_scenarios_and_triggers_that_are_said():
+    scenarios = {dialogue.origin.scenario for dialogue in CORPUS.dialogues}
+    personas = {dialogue.origin.persona for dialogue in CORPUS.dialogues}
+    assert (len(CORPUS.dialogues), len(scenarios), len(personas), CORPUS.trigger_count) == (16, 13, 12, 49)
+    domains = {dialogue.origin.life_domain for dialogue in CORPUS.dialogues}
+    assert domains == {"professional", "sports", "arts", "travel", "culinary"}
+    phases = Counter(trigger.rubric.phase for each in CORPUS.dialogues for trigger in each.triggers)
+    assert phases == {Phase.EMERGENT: 16, Phase.CRITICAL: 19, Phase.RECOVERY: 14}
+    assert not CORPUS.ignored_fields
+    rows = [json.loads(line) for line in sample_path().read_text(encoding="utf-8").splitlines()]
+    assert all(record["planner"]["tactical_order"]["intent"] for row in rows for record in row["turn_records"])
+    assert all(re.fullmatch(r"[0-9a-f]{32}", row["uuid"]) for row in rows)
+
+
+def test_every_trigger_has_three_responses_with_three_reasoned_ratings_each():
+    assert STUDY.notes == ()
+    assert (len(STUDY.items), STUDY.annotators) == (147, ("A", "B", "C"))
+    items = Counter((item.scenario, item.view and item.view.conversation, item.turn) for item in STUDY.items)
+    assert list(items.values()) == [3] * 49
+    assert all(item.response and item.judge is None for item in STUDY.items)
+    for ratings in STUDY.by_item.values():
+        assert sorted(rating.annotator for rating in ratings) == ["A", "B", "C"]
+        assert all(len(rating.reason.split()) >= 5 for rating in ratings)
+    assert sum(len({rating.grade for rating in ratings}) > 1 for ratings in STUDY.by_item.values()) >= 30
+    assert (len({item.scenario for item in STUDY.items}), len({item.persona for item in STUDY.items})) == (13, 12)
+    assert set(STUDY.source.files) == {"dialogues.jsonl", "responses.jsonl", "ratings.csv"}
+
+
+def test_each_of_15_control_turns_has_three_responses_that_three_rated_as_is_said():
+    turns = [case.key for case in controls_of(CORPUS)]
+    responses, ratings = sample_control_responses(), sample_offer_ratings()
+    assert len(turns) == 15
+    assert [response.case for response in responses] == [turn for turn in turns for _ in range(3)]
+    assert len({response.item for response in responses}) == len({response.text for response in responses}) == 45
+    assert {response.dialogue for response in responses} <= {each.origin.dialogue for each in CORPUS.dialogues}
+    assert [(rating.item, rating.annotator) for rating in ratings] == [
+        (response.item, rater) for response in responses for rater in "ABC"
+    ]
+    assert all((rating.grounded is not None) == rating.unwanted and rating.reason.strip() for rating in ratings)
+    said: defaultdict[str, list[bool]] = defaultdict(list)
+    for rating in ratings:
+        said[rating.annotator].append(rating.unwanted)
+    assert {rater: sum(each) for rater, each in said.items()} == {"A": 19, "B": 29, "C": 17}
+    agreed = {
+        first + second: sum(a == b for a, b in zip(said[first], said[second], strict=True))
+        for first, second in combinations("ABC", 2)
+    }
+    assert agreed == {"AB": 35, "AC": 43, "BC": 33}
+
+
+# Worked cases of the judge's rules
+
+
+def test_there_are_40_cases_with_several_of_every_phase_and_grade_and_none_of_the_sample():
+    assert len({case.name for case in CASES}) == 40
+    for counts in (Counter(case.case.stratum for case in CASES), Counter(case.label for case in CASES)):
+        assert (min(counts.values()) >= 6, len(counts)) == (True, 3)
+    for rule in (*Phase, "Addressees", "Errors", "Lists", "Questions"):
+        assert len({case.label for case in CASES if case.rule == rule}) > 1
+    # Eight words in a row nobody writes twice by chance.
+    runs = [
+        {tuple(words[at : at + 8]) for text in texts for words in [words_of(text)] for at in range(len(words) - 7)}
+        for texts in ([case.answer.text for case in CASES], [item.response or "" for item in STUDY.items])
+    ]
+    assert runs[0].isdisjoint(runs[1])
+
+
+# Published figures
+
+
+def test_the_published_study_has_the_ratings_that_it_states():
+    study = published_ratings()
+    assert (len(study.items), len(study.ratings), len(study.annotators)) == (60, 275, 18)
+    assert study.source.origin == "github.com/boson-ai/ProactBench"
+    # 1 item is unrated, 9 with one rating, 5 with two, 8 with three, so 37 with at least four.
+    counts = Counter(min(len(ratings), 4) for ratings in study.by_item.values())
+    assert counts == {0: 1, 1: 9, 2: 5, 3: 8, 4: 37}
+    assert study.notes == ("items without a rating: 1 of 60", "items with one rating (not usable for agreement): 9")
+    # Each phase has 20 items, 7 PASS, 7 PARTIAL and 6 FAIL by the judge; 83, 83 and 109 ratings; each model 12 items.
+    for phase, ratings in zip(Phase, (83, 83, 109), strict=True):
+        items = [item for item in study.items if item.phase is phase]
+        assert Counter(item.judge for item in items) == {Grade.PASS: 7, Grade.PARTIAL: 7, Grade.FAIL: 6}
+        assert sum(len(study.by_item[item.key]) for item in items) == ratings
+    assert set(Counter(item.model for item in study.items).values()) == {12}
+    assert study.items[0] == RatedItem(
+        key="531a542ff1714bb080d8f06f3cd2daff__PROFESSIONAL_01__s20__Claude-Opus-4.7__t8",
+        phase=Phase.RECOVERY,
+        scenario="531a542ff1714bb080d8f06f3cd2daff/PROFESSIONAL_01",
+        persona="531a542ff1714bb080d8f06f3cd2daff",
+        judge=Grade.PASS,
+        turn=8,
+        model="Claude-Opus-4.7",
+    )
+    assert (len({item.persona for item in study.items}), len({item.scenario for item in study.items})) == (15, 20)
+
+
+def test_counts_add_up_by_hand_and_nothing_scored_has_no_lenient_figure_and_a_strict_0():
+    # 10 tried: 4 PASS, 2 PARTIAL, 2 FAIL, 2 unscored. Lenient 5 / 8, strict 5 / 10.
+    counts = Counts(4, 3, 0, 1) + Counts(6, 1, 2, 1)
+    assert counts == Counts(total=10, full=4, partial=2, fail=2) == pooled([Counts(4, 3, 0, 1), Counts(6, 1, 2, 1)])
+    assert (counts.scored, counts.unscored, counts.weighted, counts.strict_weighted) == (8, 2, 0.625, 0.5)
+    assert (Counts(3, 0, 0, 0).weighted, Counts(3, 0, 0, 0).strict_weighted) == (None, 0)
+    assert (pooled([]), pooled([]).weighted, pooled([]).strict_weighted) == (Counts(0, 0, 0, 0), None, None)
+    for numbers in ((1, 1, 1, 0), (0, 0, 0, 1), (3, -1, 0, 0), (3, 0, 0, -1)):
+        with pytest.raises(ValueError, match="counts are at least 0, and labels at most one a case"):
+            Counts(*numbers)
+
+
+def test_the_bundled_figures_are_the_public_ones(data):
+    # Krippendorff's ordinal alpha, ProactBench human_eval: 0.1703, 0.1576 and 0.2780.
+    assert pytest.approx({"EMERGENT": 0.1703, "CRITICAL": 0.1576, "RECOVERY": 0.2780}, abs=0.005) == HUMAN_ALPHA
+    for name in ("leaderboard_counts.csv", "human_items.csv", "human_ratings.csv"):
+        bundled = sample_path().parent.parent / "published" / name
+        ours, public = (
+            list(csv.reader(path.read_text(encoding="utf-8").splitlines())) for path in (bundled, data / name)
+        )
+        assert ours == public
