@@ -26,7 +26,7 @@ HEADS = "| pair | models | Spearman [95 %] | p | Pearson [95 %], assumes normal 
 
 def published_scores() -> Scores:
     models = published_models()
-    return {phase: {model.model: model.phases[phase].weighted for model in models} for phase in models[0].phases}
+    return {phase: {row.name: row.scores[phase] for row in models} for phase in ("EMERGENT", "CRITICAL", "RECOVERY")}
 
 
 def read_scores(path: Path) -> Scores:

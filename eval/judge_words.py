@@ -49,7 +49,7 @@ def main() -> None:
     print(*rows("detector of offers", empty, looked), sep="\n")
     print("\n| rule | case | grade | why |\n| --- | --- | --- | --- |")
     for case in judge_cases():
-        print(f"| {case.rule} | {case.name} | {case.grade} | {case.why} |")
+        print(f"| {case.rule} | {case.name} | {case.label} | {case.why} |")
 
 
 def rows(who: str, empty: Request, requests: Sequence[Request]) -> Iterator[str]:

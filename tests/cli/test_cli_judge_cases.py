@@ -19,8 +19,8 @@ def examined(server, *more):
 def knowing(sent, wrong=()):
     """A judge that keeps to the rules, but for some cases."""
     case = asked_about(sent)
-    grade = case.grade if case.name not in wrong else "FAIL" if case.grade != "FAIL" else "PASS"
-    return Answer(verdict(grade, [case.response]))
+    grade = case.label if case.name not in wrong else "FAIL" if case.label != "FAIL" else "PASS"
+    return Answer(verdict(grade, [case.answer.text]))
 
 
 def asked_about(sent):
@@ -30,8 +30,8 @@ def asked_about(sent):
 
 
 def _shows(said, case):
-    response = "\n".join(f"    {line}" if line else "" for line in case.response.splitlines())
-    return f"\nResponse to grade:\n{response}\n" in said and f"\n    {case.view.rubric.pass_criteria}\n" in said
+    response = "\n".join(f"    {line}" if line else "" for line in case.answer.text.splitlines())
+    return f"\nResponse to grade:\n{response}\n" in said and f"\n    {case.case.view.rubric.pass_criteria}\n" in said
 
 
 def test_the_stand_in_is_tried_with_no_model_and_said_to_measure_nothing(proact):
@@ -53,7 +53,7 @@ def test_a_judge_is_right_where_it_keeps_to_the_rules_and_what_it_misses_is_show
     quip = next(case for case in CASES if case.name == "quip")
     assert "in 39 of 40 worked cases." in " ".join(out.split())
     assert f"quip: FAIL. {quip.why}" in " ".join(out.split())
-    assert (quip.response in out, quip.response in proact(*examined(server, "--whole"))[1]) == (False, True)
+    assert (quip.answer.text in out, quip.answer.text in proact(*examined(server, "--whole"))[1]) == (False, True)
     found = {each["case"]: each for each in json.loads(proact(*examined(server, "--json"))[1])}
     assert [*found] == [case.name for case in CASES]
     assert [name for name, each in found.items() if not each["right"]] == ["quip"]
@@ -142,7 +142,7 @@ def in_turn(*grades):
     def script(sent):
         case = asked_about(sent)
         asked[case.name] += 1
-        return Answer(verdict(grades[asked[case.name] - 1], [case.response]))
+        return Answer(verdict(grades[asked[case.name] - 1], [case.answer.text]))
 
     return script
 

@@ -17,7 +17,7 @@ from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
 from dspy_proact.benchmarks.proactbench.programs import assistant
 
 ONE = ("--case", "d0__t5")
-LOAD_CORPUS = "dspy_proact.benchmarks.proactbench.corpus.load_corpus"
+LOAD_CORPUS = "dspy_proact.benchmarks.proactbench.corpus.dialogues.load_corpus"
 
 
 # What is asked

@@ -99,8 +99,8 @@ def case_of(sent):
     shown = [
         each
         for each in CASES
-        if f"\n    {each.view.rubric.pass_criteria}\n" in said
-        and "\n".join(f"    {line}" if line else "" for line in each.response.splitlines()) in said
+        if f"\n    {each.case.view.rubric.pass_criteria}\n" in said
+        and "\n".join(f"    {line}" if line else "" for line in each.answer.text.splitlines()) in said
     ]
     return shown[0] if shown else None
 
@@ -114,8 +114,8 @@ def keeps(lost=()):
         if case is None:
             return otherwise(sent)
         forgets = len(sent.messages) > 2 and case.name in lost
-        grade = case.grade if not forgets else "FAIL" if case.grade != "FAIL" else "PASS"
-        return Answer(verdict(grade, [case.response]))
+        grade = case.label if not forgets else "FAIL" if case.label != "FAIL" else "PASS"
+        return Answer(verdict(grade, [case.answer.text]))
 
     return answer
 
@@ -142,7 +142,7 @@ def test_a_candidate_that_loses_one_cannot_win(tmp_path, server):
 
 def test_what_the_start_gets_wrong_need_not_be_right(tmp_path, server):
     server.script = lambda sent: models(sent) if case_of(sent) is None else Answer(verdict("FAIL"))
-    right = sum(case.grade == "FAIL" for case in CASES)
+    right = sum(case.label == "FAIL" for case in CASES)
     card = compiled(server, tmp_path / "a", "cases").artefact.card
     assert [card.counts[f"cases {when}"] for when in ("before", "after")] == [(right, 40), (right, 40)]
 

@@ -143,4 +143,4 @@ def test_both_versions_of_the_judges_words_are_counted_on_the_whole_sample(proac
         assert ours <= 700
     from dspy_proact.benchmarks.proactbench.corpus.bundled import judge_cases
 
-    assert cases == [[case.rule, case.name, case.grade, case.why] for case in judge_cases()]
+    assert cases == [[case.rule, case.name, case.label, case.why] for case in judge_cases()]

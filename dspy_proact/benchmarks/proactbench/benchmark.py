@@ -96,12 +96,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         """The 16 published models, best first; the triggers without a published grade are unscored."""
         from dspy_proact.benchmarks.proactbench.corpus.bundled import published_models
 
-        rows: list[PublishedRow] = []
-        for each in published_models():
-            scores = {"score": each.overall.weighted, "strict": each.overall.strict_weighted}
-            scores |= {phase: counts.weighted for phase, counts in each.phases.items()}
-            rows.append(PublishedRow(each.model, scores, counts=each.phases, cases=each.overall.total))
-        return tuple(rows)
+        return published_models()
 
     def differences(self, run: Any) -> Sequence[str]:
         """Judge, prompt, decoding, corpus and extent of the published models."""
@@ -242,12 +237,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         """Those of the judge's rules; the rule is their group."""
         from dspy_proact.benchmarks.proactbench.corpus.bundled import judge_cases
 
-        worked: list[WorkedCase] = []
-        for each in judge_cases():
-            case = Case(each.name, each.name, each.view.rubric.phase, each.view)
-            response = Response(text=each.response)
-            worked.append(WorkedCase(each.name, case, response, each.grade, each.rule, each.why))
-        return worked
+        return judge_cases()
 
     def case_of_text(self, data: bytes, source: str) -> tuple[Case, str | None]:
         """A conversation in any of the field's forms, that ends with the user's message."""

@@ -11,12 +11,12 @@ They are no human study, and agreement with them shows how tools work and nothin
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from dspy_proact.benchmarks.benchmark import WorkedCase
 from dspy_proact.benchmarks.proactbench.conversation import turns_of
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import DATA, read_jsonl, rubric_of, sample_path, trigger_key
 from dspy_proact.benchmarks.proactbench.corpus.ratings import (
@@ -28,8 +28,8 @@ from dspy_proact.benchmarks.proactbench.corpus.ratings import (
     Ratings,
     RatingsSource,
 )
-from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, OfferRating, Phase, Rating
-from dspy_proact.benchmarks.published import Counts, pooled
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, OfferRating, Phase, Rating, Response
+from dspy_proact.benchmarks.published import Counts, PublishedRow, pooled
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.github import RepositoryFolder
 from dspy_proact.files.rows import (
@@ -45,6 +45,7 @@ from dspy_proact.files.rows import (
     read_bytes,
     text_of,
 )
+from dspy_proact.runs import Case
 from dspy_proact.types import Frozen
 
 HUMAN_ALPHA: Mapping[str, float] = {"EMERGENT": 0.17, "CRITICAL": 0.16, "RECOVERY": 0.28}
@@ -58,34 +59,23 @@ _FOLDER = DATA / "sample"
 _STUDY = RepositoryFolder("boson-ai/ProactBench", "dataset/human_eval", (ITEMS, f"{RESULTS}/*.jsonl"))
 
 
-@dataclass(frozen=True)
-class PublishedModel:
-    """A model of the published leaderboard."""
-
-    model: str
-    """Its published name, with the vendor before a slash where there is one."""
-    phases: Mapping[str, Counts] = field(hash=False)
-    """Counts of EMERGENT, CRITICAL and RECOVERY, in this order."""
-
-    @property
-    def overall(self) -> Counts:
-        """Counts of all phases together; figures of them are micro averages, as published."""
-        return pooled(self.phases.values())
-
-
-def published_models() -> tuple[PublishedModel, ...]:
+def published_models() -> tuple[PublishedRow, ...]:
     """The 16 models of the published leaderboard, best first by the overall lenient weighted score.
 
-    The published SKIPPED counts are all 0 and are not read: a trigger of the corpus without a published grade is
-    unscored here.
+    A trigger of the corpus without a published grade is unscored; the published SKIPPED counts are all 0.
     """
     phases: dict[str, dict[str, Counts]] = {}
     for row in csv_rows(DATA / "published" / "leaderboard_counts.csv"):
         grades = (int(row[label]) for label in ("pass", "partial", "fail"))
-        phase = row["type"]
-        phases.setdefault(row["model"].replace("__", "/"), {})[phase] = Counts(TRIGGERS_PER_PHASE[phase], *grades)
-    models = (PublishedModel(name, counts) for name, counts in phases.items())
-    return tuple(sorted(models, key=lambda model: -(model.overall.weighted or 0)))
+        counts = Counts(TRIGGERS_PER_PHASE[row["type"]], *grades)
+        phases.setdefault(row["model"].replace("__", "/"), {})[row["type"]] = counts
+    rows: list[PublishedRow] = []
+    for name, counts in phases.items():
+        whole = pooled(counts.values())
+        scores = {"score": whole.weighted, "strict": whole.strict_weighted}
+        scores |= {phase: of.weighted for phase, of in counts.items()}
+        rows.append(PublishedRow(name, scores, counts=counts, cases=whole.total))
+    return tuple(sorted(rows, key=lambda row: -(row.scores["score"] or 0)))
 
 
 class RawMessage(RawPart):
@@ -117,8 +107,8 @@ class RawItem(RawPart):
     user_message: Text | None = None
     model_response: str
     rubric: RawRubric
+    # Unread: what no program sees.
     dialogue_id: object = None
-    """Unread, as are the fields that follow: what no program sees."""
     judge_rationale: object = None
     judge_evidence: object = None
     persona_category: object = None
@@ -176,8 +166,8 @@ class RawRating(RawPart):
     reason: Annotated[str | None, Field(validation_alias="rationale")] = None
     confidence: ConfidenceWord = None
     seconds: Annotated[float | None, Field(validation_alias="time_spent_seconds", ge=0, allow_inf_nan=False)] = None
+    # Unread.
     timestamp: object = None
-    """Unread, as is the next."""
     server_received_at: object = None
 
     def misfits(self) -> Iterator[tuple[str, str]]:
@@ -187,12 +177,7 @@ class RawRating(RawPart):
 
 
 def read_folder(folder: Path) -> Ratings:
-    """The study in a folder in the official layout.
-
-    Raises:
-        CorpusError: `sample_items.json` or all results are missing, a file cannot be read or is at fault, or ratings
-            and items do not fit together.
-    """
+    """The study in a folder in the official layout; a `CorpusError` where it is at fault."""
     names = [ITEMS, *(f"{RESULTS}/{path.name}" for path in sorted((folder / RESULTS).glob("*.jsonl")))]
     if not (folder / ITEMS).is_file():
         problem = f"there is no {ITEMS} in this folder; give the one that holds {ITEMS} and {RESULTS}"
@@ -204,11 +189,7 @@ def read_folder(folder: Path) -> Ratings:
 
 
 def fetched_study(cache: Path) -> Ratings:
-    """The published study in full, from the cache; fetched into it if it is not there.
-
-    Raises:
-        CorpusError: It cannot be fetched or kept, or what was kept has changed.
-    """
+    """The published study in full, from the cache, or fetched into it; a `CorpusError` where neither is possible."""
     folder = cache / "proactbench-human-eval"
     record, contents = _STUDY.fetched(folder)
     source = RatingsSource(origin=record.url, commit=record.commit, files=record.files)
@@ -336,27 +317,18 @@ def _responses(name: str) -> tuple[SampleResponse, ...]:
         return tuple(map(SampleResponse.model_validate_json, lines))
 
 
-class JudgeCase(Frozen):
-    """A worked case of the judge's rules: a response whose grade follows from one rule."""
-
-    name: str
-    rule: str
-    """What it is about, such as `Questions` or a phase."""
-    view: JudgeView
-    response: str
-    grade: Grade
-    why: str
-
-
-def judge_cases() -> tuple[JudgeCase, ...]:
+def judge_cases() -> tuple[WorkedCase, ...]:
     """The 40 cases, for each rule and its neighbour a response, the grade that follows, and why.
 
     They are the judge's prompt as examples, written for this project, with one plain answer each. They say whether a
     judge keeps to its rules, and nothing about how hard real responses are to grade.
     """
     held = json.loads((DATA / "judge_cases.json").read_text(encoding="utf-8"))
-    views = {
-        scene: JudgeView.model_validate({**shown, "turn": len(shown["conversation"])})
-        for scene, shown in held["scenes"].items()
-    }
-    return tuple(JudgeCase(view=views[case.pop("scene")], **case) for case in held["cases"])
+    worked: list[WorkedCase] = []
+    for each in held["cases"]:
+        scene = held["scenes"][each["scene"]]
+        view = JudgeView.model_validate({**scene, "turn": len(scene["conversation"])})
+        case = Case(each["name"], each["name"], view.rubric.phase, view)
+        answer = Response(text=each["response"])
+        worked.append(WorkedCase(each["name"], case, answer, Grade(each["grade"]), each["rule"], each["why"]))
+    return tuple(worked)

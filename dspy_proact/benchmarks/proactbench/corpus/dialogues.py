@@ -56,7 +56,7 @@ class RowTrigger(RawPart):
     turn: int
     evaluation_rubric: RowRubric
     evaluation_result: object = None
-    """Hidden: the judgement that older versions carry."""
+    """The judgement that older versions carry."""
 
 
 class RowTurn(RawPart):
@@ -91,24 +91,17 @@ class DialogueRow(RawPart):
         )
 
 
-class KeyedRow(RawPart):
-    """The key; a class of its own because the first base's fields come last, and the key is checked first."""
-
-    unique_id_eval: Id
-
-
-class Row(DialogueRow, KeyedRow):
+class Row(DialogueRow):
     """One line of `final_dialogues.jsonl`."""
 
+    unique_id_eval: Id
     evaluated_model: Name
     trigger_points: list[RowTrigger]
     turn_records: Annotated[list[RowTurn], Field(min_length=1)]
     num_turns_completed: int | None = None
     """Hidden, but where it is given it must agree with `turn_records`."""
     token_usage: object = None
-    """Hidden."""
     trigger_stats: object = None
-    """Hidden: counts of older versions."""
 
     def dialogue(self) -> Dialogue:
         """The dialogue, with its triggers in turn order; nothing hidden and nothing unknown is in it."""
@@ -123,7 +116,7 @@ class Row(DialogueRow, KeyedRow):
         )
 
     def misfits(self) -> Iterator[tuple[str, str]]:
-        """Field and problem wherever turns and triggers do not fit together."""
+        """Turns and triggers that do not fit together."""
         last = len(self.turn_records)
         for index, turn in enumerate(self.turn_records):
             if turn.turn != index + 1:
@@ -225,13 +218,10 @@ def load_corpus(spec: str, revision: str | None = None) -> Corpus:
 
 
 def read_dataset(revision: str | None = None) -> Corpus:
-    """Read the official dataset of the hub.
+    """Read the official dataset of the hub; raises as `read_jsonl` does.
 
     A revision (a branch, tag or commit; None is the default branch) is resolved once, to the commit that is then read
     and that `Corpus.revision` records.
-
-    Raises:
-        CorpusError: The hub, the revision or the file cannot be reached, or it is not a valid corpus.
     """
     instead = f"download {_FILE} and give its path"
     commit = hub_commit(_DATASET, revision, instead)
@@ -241,11 +231,7 @@ def read_dataset(revision: str | None = None) -> Corpus:
 
 
 def read_jsonl(path: str | Path) -> Corpus:
-    """Read a corpus from a file in the official format, one dialogue a line.
-
-    Raises:
-        CorpusError: The file is missing, a folder, unreadable, not UTF-8, or not a valid corpus.
-    """
+    """Read a corpus from a file in the official format; a `CorpusError` where it cannot be read or is not valid."""
     source = str(path)
     with opened(source, "sample, proactbench, proactbench@REVISION or the path of a JSONL file") as file:
         return Corpus.of(lines_of(file, source), name=source, source=source)

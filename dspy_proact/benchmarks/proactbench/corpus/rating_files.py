@@ -180,11 +180,7 @@ class ItemRow(Part):
 
 
 def read_rated_items(path: str | Path) -> tuple[RatedItem, ...]:
-    """The items of a file, in its order.
-
-    Raises:
-        CorpusError: The file is missing, unreadable, not UTF-8 or empty, a line is at fault, or an item is given twice.
-    """
+    """The items of a file, in its order; a `CorpusError` where it is missing or at fault, or an item is given twice."""
     return _items_in(read_bytes(str(path), _WANTED_ITEMS), str(path))
 
 

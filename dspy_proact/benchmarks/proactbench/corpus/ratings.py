@@ -84,11 +84,7 @@ DrawWord = Annotated[Annotated[Draw, BeforeValidator(_draw)] | None, _Blank]
 
 
 class RatedItem(Frozen):
-    """One response that people rated, or were asked to.
-
-    Raises:
-        ValidationError: The view's rubric or turn is another than the item's.
-    """
+    """One response that people rated, or were asked to; the view is of the same phase and turn."""
 
     key: str = Field(min_length=1)
     """What ratings refer to; unique in a study."""
@@ -161,10 +157,7 @@ class RatingsSource(Frozen):
 
 @dataclass(frozen=True)
 class Ratings:
-    """A study: responses, and what people thought of them, validated as a whole.
-
-    Nothing is dropped: items without a rating stay, and what was left out or assumed in reading is counted.
-    """
+    """A study: responses, and what people thought of them. What was left out or assumed in reading is counted."""
 
     name: str
     """What the person asked for: `published`, `sample`, `proactbench` or a path."""

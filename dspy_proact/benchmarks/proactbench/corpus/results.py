@@ -101,11 +101,7 @@ class ResultTrigger(Frozen):
 
 
 def quotes(value: object) -> tuple[str, ...]:
-    """The quotes in a file's `evidence`: null, a string, a JSON list of strings within a string, or a list of them.
-
-    Raises:
-        PydanticCustomError: It is something else.
-    """
+    """The quotes in a file's `evidence`: null, a string, a JSON list of strings within a string, or a list of them."""
     if not isinstance(value, str):
         try:
             return _TEXTS.validate_python([] if value is None else value)
@@ -265,8 +261,8 @@ def read_results(path: str | Path) -> Results:
     """Read a results file; blank lines and a byte order mark are skipped.
 
     Raises:
-        CorpusError: The file is missing, a folder, unreadable, not UTF-8, empty or a corpus, a line is at fault, or
-            the rows are of several models or have a dialogue twice.
+        CorpusError: It cannot be read, is empty or a corpus, a line is at fault, or it has several models or a dialogue
+            twice.
     """
     source = str(path)
     data = read_bytes(source, "the path of a results file")
@@ -312,12 +308,7 @@ def write_results(
 
     A dialogue's triggers go into one row, where the first of them stands. A trigger without a grade is written
     without a result and counted as SKIPPED, whatever its label was; stray verdicts are written as what they say.
-
-    Args:
-        path: The file; its folder must be there.
-        model: The model under test.
-        triggers: At least one, each turn of a dialogue at most once.
-        used: What each role used, by dialogue; zeros where it does not say.
+    `used` is by dialogue, zeros where it does not say.
 
     Returns:
         How many characters had to be replaced by U+FFFD: NUL characters and lone surrogates of responses and verdicts.

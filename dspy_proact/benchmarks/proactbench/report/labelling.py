@@ -50,11 +50,8 @@ SCENARIOS = 25
 def items_of(summary: Summary) -> tuple[RatedItem, ...]:
     """The cases of a run as items to rate, with the judge's grade and the response of the first epoch, if any.
 
-    Of a results file without a view: it does not hold the conversations.
-
-    Raises:
-        UsageError: The run is of another benchmark.
-        RunError: A case has another form than those of this one.
+    Those of a results file have no view: it does not hold the conversations. Raises a `UsageError` where the run is of
+    another benchmark.
     """
     if summary.benchmark != "proactbench":
         raise UsageError(f"{summary.path}: no run of proactbench, whose phases and rubrics ratings are by")
@@ -82,12 +79,8 @@ def items_of(summary: Summary) -> tuple[RatedItem, ...]:
 def draw_of(summary: Summary, count: int, seed: int) -> tuple[Draw, list[RatedItem]]:
     """Responses of a run to be rated, drawn in equal numbers by phase, and in each by the judge's grade.
 
-    Returns:
-        What the sheet says of how they were drawn, and the items in the order of the sheet, in which every first part
-        is a draw, too.
-
-    Raises:
-        UsageError: The run is of another benchmark, or has no such number of scored triggers.
+    The first is what the sheet says of the draw; of the items, in the order of the sheet, every first part is a draw
+    too. Raises a `UsageError` where the run has no such number of scored triggers, or is of another benchmark.
     """
     items, order = {item.key: item for item in items_of(summary)}, drawn_keys(summary, seed)
     if count > len(order):
@@ -255,7 +248,7 @@ def _published_frame(means: Mapping[Kind, float]) -> PlanFrame:
     """The published corpus, with the grades of the published models on average."""
     sizes = Counter[Kind]()
     for phase in Phase:
-        counts = pooled(model.phases[phase] for model in published_models())
+        counts = pooled((row.counts or {})[phase] for row in published_models())
         triggers = TRIGGERS_PER_PHASE[phase]
         full, partial = (round(triggers * count / counts.scored) for count in (counts.full, counts.partial))
         by_grade = {Grade.PASS: full, Grade.PARTIAL: partial, Grade.FAIL: triggers - full - partial}

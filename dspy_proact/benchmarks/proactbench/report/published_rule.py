@@ -67,12 +67,9 @@ def published_rule(
     left out. No items, or all gradings equal (0 / 0): no value. One item, or resamples that do not enclose the value:
     no bounds.
 
-    Args:
-        ratings: The labels that people gave each item, in any order; an item may have none.
-        judge: The judge's label, one an item.
-        labels: All labels in rising order.
-        ties: All labels: of several that tie for the consensus, the one that comes first here.
-        min_ratings: An item with fewer ratings, at least 1, has no consensus. It counts for alpha all the same.
+    `ratings` are the labels that people gave each item, `judge` has one an item, `labels` rise, and of several labels
+    that tie for the consensus the first in `ties` is taken. An item with fewer than `min_ratings`, at least 1, has no
+    consensus; it counts for alpha all the same.
     """
     counts = tally(ratings, labels)
     pairs = [

@@ -299,9 +299,9 @@ def study(
     Args:
         ratings: Of any study, with the judge's grades where they are known.
         choices: What is counted, and how.
-        embedded: Whether responses and the judge's grades are of the embedded stand-in.
+        embedded: As `Study.embedded`.
         graded: A run on the items, whose grades stand in place of all that were known before.
-        learned_on: Items of conversations that the judge's program was compiled on.
+        learned_on: As `Study.learned_on`.
 
     Raises:
         UsageError: The published rule is to exclude raters, and the judge's grades are not known or nobody is left.

@@ -216,10 +216,7 @@ def _estimate(estimate: Estimate) -> dict[str, Any]:
 def print_study(study: Study, console: Console, explain: bool = False) -> None:
     """Print what it shows, agreement with its references, and what a person must know to believe it.
 
-    Args:
-        study: What is reported.
-        console: Where it is printed.
-        explain: Whether what the numbers rest on follows: people among themselves, where the judge differs, rules.
+    With `explain` what the numbers rest on follows: people among themselves, where the judge differs, rules.
     """
     ratings, pooled = study.ratings, study.pooled
     raters, items = counted(len(ratings.annotators), "rater"), counted(len(pooled.rated), "item")
@@ -339,10 +336,7 @@ _CIRCULAR = "This is circular: dropping those who disagree with the judge raises
 
 
 def cautions(study: Study, explain: bool = True) -> Iterator[str]:
-    """What misleads whoever does not know it: what was left out, whose ratings they are, which number is not there.
-
-    Without the explanation, only of the numbers in the first table.
-    """
+    """What misleads whoever does not know it; without the explanation, only of the numbers in the first table."""
     rated, enough, compared = study.pooled.rated, study.pooled.enough, study.pooled.compared
     yield from study.ratings.notes
     if any(not each.item.scenario for each in rated):

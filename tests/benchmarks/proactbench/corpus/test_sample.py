@@ -244,15 +244,15 @@ RUN = 8
 
 def test_there_are_40_cases_with_several_of_every_phase_and_grade():
     assert len({case.name for case in CASES}) == 40
-    for counts in (Counter(case.view.rubric.phase for case in CASES), Counter(case.grade for case in CASES)):
+    for counts in (Counter(case.case.view.rubric.phase for case in CASES), Counter(case.label for case in CASES)):
         assert min(counts.values()) >= 6
         assert len(counts) == 3
-    assert len({(case.view.model_dump_json(), case.response) for case in CASES}) == 40
+    assert len({(case.case.view.model_dump_json(), case.answer.text) for case in CASES}) == 40
 
 
 @pytest.mark.parametrize("rule", [*Phase, "Addressees", "Errors", "Lists", "Questions"])
 def test_a_rule_has_neighbours_of_other_grades(rule):
-    assert len({case.grade for case in CASES if case.rule == rule}) > 1
+    assert len({case.label for case in CASES if case.rule == rule}) > 1
 
 
 def test_no_case_is_of_the_sample():
@@ -261,7 +261,7 @@ def test_no_case_is_of_the_sample():
         tuple(words[at : at + RUN]) for text in sample if text for words in [words_of(text)] for at in range(len(words))
     }
     for case in CASES:
-        words = words_of(case.response)
+        words = words_of(case.answer.text)
         assert not {tuple(words[at : at + RUN]) for at in range(len(words) - RUN + 1)} & runs
 
 
@@ -307,12 +307,12 @@ def rounded(*numbers: float | None) -> tuple[float | None, ...]:
 def test_a_model_has_its_published_figures_and_what_was_dropped_is_unscored(index, expected):
     model = published_models()[index]
     name, weighted, pass_rate, by_phase, dropped = expected
-    counts = model.overall
-    assert (model.model, *rounded(counts.weighted, counts.pass_rate)) == (name, weighted, pass_rate)
-    assert list(model.phases) == ["EMERGENT", "CRITICAL", "RECOVERY"]
-    assert rounded(*(counts.weighted for counts in model.phases.values())) == by_phase
-    assert tuple(counts.unscored for counts in model.phases.values()) == dropped
-    assert {phase: counts.total for phase, counts in model.phases.items()} == TRIGGERS_PER_PHASE
+    counts = pooled(model.counts.values())
+    assert (model.name, *rounded(counts.weighted, counts.pass_rate)) == (name, weighted, pass_rate)
+    assert list(model.counts) == ["EMERGENT", "CRITICAL", "RECOVERY"]
+    assert rounded(*(counts.weighted for counts in model.counts.values())) == by_phase
+    assert tuple(counts.unscored for counts in model.counts.values()) == dropped
+    assert {phase: counts.total for phase, counts in model.counts.items()} == TRIGGERS_PER_PHASE
     assert (counts.total, counts.scored) == (624, 624 - sum(dropped))
     strict = STRICT.get(name, (weighted, pass_rate))
     assert rounded(counts.strict_weighted, counts.strict_pass_rate) == strict
