@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, get_args
 
@@ -23,7 +23,8 @@ from dspy_proact.benchmarks.probe.agents.questions import (
     SolveTask,
     Step,
 )
-from dspy_proact.benchmarks.probe.agents.tools import Observation, Toolbox, cut
+from dspy_proact.benchmarks.probe.agents.sql import cut
+from dspy_proact.benchmarks.probe.agents.tools import Observation, Toolbox
 from dspy_proact.benchmarks.probe.settings import AgentName, Bounds
 from dspy_proact.benchmarks.probe.task import PARTS, Action, Item, Solution, TaskView, World
 from dspy_proact.calls import collect_calls
@@ -196,7 +197,8 @@ class AgentModule(dspy.Module):
         """
         embedder = self._embedder
         embed = embedder and (embedder.embed_now if asking is ask_now else embedder.embed)
-        with closing(Toolbox(task.items, self.bounds, embed)) as tools, collect_calls() as calls:
+        with collect_calls() as calls:
+            tools = Toolbox(task.items, self.bounds, embed, now=asking is ask_now)
             session = Session(asking, task, tools, self.bounds.calls)
             solution = session.solution(await self._work(session))
         truncated = any(call.finish_reason == "length" for call in calls)
