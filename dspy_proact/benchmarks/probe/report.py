@@ -287,8 +287,9 @@ def leaderboard_details(runs: Sequence[Summary]) -> Iterator[Table | str]:
 
 def _alike(one: View, other: View) -> bool:
     """Whether two views are of one task, whatever the ids and the order of its items; sanitized or not."""
-    right = [view["gold"]["description"] for view in (one, other)]
-    return right[0] == right[1] and one["world"] == other["world"] and one["actions"] == other["actions"]
+    # Runs of earlier versions do not say what day it is.
+    told = [(view["gold"]["description"], view["world"] | {"today": ""}, view["actions"]) for view in (one, other)]
+    return told[0] == told[1]
 
 
 def _sections(view: View) -> Iterator[Section]:

@@ -251,7 +251,7 @@ def test_a_score_of_its_own_that_is_none_counts_0(server, score):
     assert "steps" in solution.faults
 
 
-def test_a_plan_is_done_by_code_and_names_stand_for_results(server):
+def test_a_plan_is_done_as_it_is_and_names_stand_for_results(server):
     plan = planned(
         ("E1", "search", "scaffold"),
         ("E2", "sql", "SELECT title FROM items WHERE id IN ($E1)"),
@@ -259,17 +259,22 @@ def test_a_plan_is_done_by_code_and_names_stand_for_results(server):
         ("E4", "search", "$E1"),
         ("E5", "read", "$E6"),
         ("E6", "sql", "SELECT '$500 and $E9'"),
+        ("E7", "model", "Who signs, by $E1?"),
+        ("E8", "read", "$E7"),
     )
-    says(server, plan, WHOLE)
+    says(server, plan, {"answer": "Nils Ok signs (b2)."}, WHOLE)
     solution = solved(server, "rewoo")
-    one, two, three, four, five, six = steps_of(server.sent[1])
+    one, two, three, four, five, six, seven, eight = steps_of(server.sent[2])
     assert one["observation"].startswith("id: b2")
     assert two["argument"] == "SELECT title FROM items WHERE id IN ('b2')"
     assert two["observation"].endswith('["Scaffold"]')
     assert (three["argument"], four["argument"]) == ("b2", "Scaffold")
     assert five["observation"] == "Not done: E6 is no step before it."
     assert six["observation"].endswith('["$500 and $E9"]')
-    assert (solution.touched, solution.turns) == (("b2",), 2)
+    assert asked(server.sent[1])["question"] == "| Who signs, by $E1?"
+    assert steps_of(server.sent[1]) == [one]
+    assert (seven["observation"], eight["argument"]) == ("Nils Ok signs (b2).", "b2")
+    assert (solution.touched, solution.turns, solution.faults) == (("b2",), 3, ())
 
 
 @pytest.mark.parametrize(
@@ -277,11 +282,15 @@ def test_a_plan_is_done_by_code_and_names_stand_for_results(server):
     [
         ([planned(*[(f"E{number}", "read", "a1") for number in range(5)])], 2, ("turns",)),
         ([{"plan": [{"var": "E1", "tool": "delete", "argument": ""}]}, "no"], 0, ("steps",)),
+        ([planned(("E1", "model", "Who?")), {"other": 1}, {"other": 1}], 1, ("steps",)),
+        ([planned(("E1", "model", "Who?"), ("E2", "model", "When?")), {"answer": "b2"}], 2, ("turns",)),
     ],
 )
 def test_a_plan_that_is_too_long_or_cannot_be_read_is_a_fault(server, script, done, faults):
     says(server, *script, WHOLE)
-    assert solved(server, "rewoo", Bounds(turns=2)).faults == faults
+    # Two calls are kept to conclude and to repair.
+    calls = len(script) + (2 if faults == ("steps",) else 1)
+    assert solved(server, "rewoo", Bounds(turns=2, calls=calls)).faults == faults
     assert len(steps_of(server.sent[-1])) == done
 
 

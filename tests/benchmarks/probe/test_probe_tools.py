@@ -1,6 +1,8 @@
 """The tools of PROBE's agents: what they return, how much, and what no argument can do; and the blind rules."""
 
 import asyncio
+import resource
+from dataclasses import astuple
 
 import pytest
 from hypothesis import given
@@ -8,19 +10,22 @@ from hypothesis import strategies as st
 from probe_desk import ITEMS, MAIL, MEETING, NOTICE
 from probe_task import view
 
-from dspy_proact.benchmarks.probe.agents.tools import Database, Record, Toolbox, WordRanking, ranked
+from dspy_proact.benchmarks.probe.agents.sql import answer
+from dspy_proact.benchmarks.probe.agents.tools import COLUMNS, Record, Toolbox, WordRanking, ranked
 from dspy_proact.benchmarks.probe.baselines import Blind
 from dspy_proact.benchmarks.probe.settings import Bounds
-
-RECORDS = [Record.of(item) for item in ITEMS]
 
 
 def used(tool, argument, items=ITEMS, **bounds):
     """What a tool returns, and the ids that count as touched."""
     tools = Toolbox(items, Bounds(**bounds))
     observation = asyncio.run(tools.use(tool, argument))
-    tools.close()
     return observation.text, tools.touched
+
+
+def answered(query):
+    """What a query returns, without a process of its own."""
+    return answer(COLUMNS, [astuple(Record.of(item))[: len(COLUMNS)] for item in ITEMS], query, 50, 2000)
 
 
 def test_a_search_returns_the_best_items_first_and_no_more_than_are_allowed():
@@ -83,7 +88,7 @@ def test_items_that_are_not_shown_are_not_touched():
     ],
 )
 def test_what_only_reads_is_allowed(query):
-    assert "failed" not in used("sql", query)[0]
+    assert "failed" not in answered(query)[0]
 
 
 def test_a_query_returns_rows_under_their_names_and_no_more_than_are_allowed():
@@ -145,13 +150,34 @@ ATTACKS = [
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_query_that_does_more_than_read_fails_and_changes_nothing(attack, tmp_path):
-    database = Database(RECORDS, rows=50, longest=2000)
-    observation = database.query(attack.replace("FILE", str(tmp_path / "file")))
-    assert observation.text.startswith("The query failed: ")
-    assert observation.ids == ()
-    assert database.query("SELECT count(*) FROM items").text.endswith("[3]")
+    text, ids = answered(attack.replace("FILE", str(tmp_path / "file")))
+    assert (text.startswith("The query failed: "), [*ids]) == (True, [])
     assert not list(tmp_path.iterdir())
-    database.close()
+
+
+HEAVY = {
+    "columns": f"SELECT {', '.join(['text||text||text'] * 500)} FROM items",
+    "values": f"SELECT {', '.join(['text||text||text'] * 50)} FROM items",
+    "instr": "SELECT instr(text, substr(text, 1, 500000) || 'c') FROM items",
+}
+
+
+@pytest.mark.parametrize("query", HEAVY.values(), ids=HEAVY)
+def test_a_heavy_query_is_stopped_and_takes_neither_the_loop_nor_memory(query):
+    long = [NOTICE.model_copy(update={"id": f"n{number}", "content": "ab" * 500_000}) for number in range(4)]
+
+    async def beside():
+        tools, beats = Toolbox(long, Bounds()), 0
+        using = asyncio.create_task(tools.use("sql", query))
+        while not using.done():
+            await asyncio.sleep(0.005)
+            beats += 1
+        return using.result().text, beats
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    text, beats = asyncio.run(beside())
+    assert (text.startswith("The query failed: "), beats > 1) == (True, True)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < before + 200_000  # kilobytes
 
 
 def test_an_id_that_is_cut_off_is_not_touched():

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, get_args
 
@@ -11,6 +11,7 @@ import dspy
 from dspy import AdapterParseError
 
 from dspy_proact.benchmarks.probe.agents.questions import (
+    AnswerQuestion,
     ChooseStep,
     ConcludeTask,
     CriticiseAttempt,
@@ -22,7 +23,8 @@ from dspy_proact.benchmarks.probe.agents.questions import (
     SolveTask,
     Step,
 )
-from dspy_proact.benchmarks.probe.agents.tools import Observation, Toolbox, cut
+from dspy_proact.benchmarks.probe.agents.sql import cut
+from dspy_proact.benchmarks.probe.agents.tools import Observation, Toolbox
 from dspy_proact.benchmarks.probe.settings import AgentName, Bounds
 from dspy_proact.benchmarks.probe.task import PARTS, Action, Item, Solution, TaskView, World
 from dspy_proact.calls import collect_calls
@@ -31,8 +33,8 @@ from dspy_proact.models import Embedder
 from dspy_proact.programs import FencedJSON
 from dspy_proact.programs.asking import Answer, Asking, ask, ask_for_fields, ask_now, fingerprint, rendered, run_now
 
-_FENCED = ("bottleneck", "action")
-"""What a model wrote who has read the items, and is shown again."""
+_FENCED = ("bottleneck", "action", "question")
+"""What a model wrote and is shown again."""
 _TO_CONCLUDE = 2
 """Requests that are kept for the conclusion and its repair."""
 _TO_END_TRIAL = 4
@@ -195,7 +197,8 @@ class AgentModule(dspy.Module):
         """
         embedder = self._embedder
         embed = embedder and (embedder.embed_now if asking is ask_now else embedder.embed)
-        with closing(Toolbox(task.items, self.bounds, embed)) as tools, collect_calls() as calls:
+        with collect_calls() as calls:
+            tools = Toolbox(task.items, self.bounds, embed, now=asking is ask_now)
             session = Session(asking, task, tools, self.bounds.calls)
             solution = session.solution(await self._work(session))
         truncated = any(call.finish_reason == "length" for call in calls)
@@ -340,13 +343,14 @@ class Reflexion(AgentModule):
 
 
 class ReWOO(AgentModule):
-    """Plans all uses of tools at once; code does them; then it concludes."""
+    """Plans all uses of tools at once; they are done without a further look at the plan; then it concludes."""
 
     name = "rewoo"
 
     def __init__(self, bounds: Bounds | None = None, embedder: Embedder | None = None):
         super().__init__(bounds, embedder)
         self.plan = dspy.Predict(PlanWork)
+        self.answer = dspy.Predict(AnswerQuestion)
         self.conclude = dspy.Predict(ConcludeTask)
 
     async def _work(self, session: Session) -> Mapping[str, Any]:
@@ -356,30 +360,49 @@ class ReWOO(AgentModule):
         plan: list[PlanStep] = planned.get("plan", [])
         if len(plan) > self.turns:
             session.fault("turns")
-        steps = await self._carried_out(plan[: self.turns], session.tools)
+        steps = await self._carried_out(plan[: self.turns], session)
         return await session.ask(self.conclude, **session.common, steps=steps)
 
-    async def _carried_out(self, plan: Sequence[PlanStep], tools: Toolbox) -> list[Step]:
+    async def _carried_out(self, plan: Sequence[PlanStep], session: Session) -> list[Step]:
         """The steps of a plan with what they returned; one that refers to a later one is not done."""
         steps, results, longest = list[Step](), dict[str, Observation](), self.bounds.observation
         names = [re.sub(r"\W", "", planned.var) for planned in plan]
         for name, planned in zip(names, plan, strict=True):
             argument = cut(planned.argument, longest)
-            late = [var for var in _REFERENCE.findall(argument) if var in names and var not in results]
+            referred = _REFERENCE.findall(argument)
+            late = [var for var in referred if var in names and var not in results]
             if late:
                 observation = Observation(f"Not done: {late[0]} is no step before it.")
+            elif planned.tool == "model":
+                observation = await self._answered(
+                    session, argument, [each for each in steps if each.thought in referred]
+                )
             else:
                 stands_for: dict[str, str] = {}
                 for var, result in results.items():
                     texts = "'" + "', '".join(id_.replace("'", "''") for id_ in result.ids) + "'" if result.ids else ""
-                    title = tools.title_of(result.ids[0]) if result.ids else ""
+                    title = session.tools.title_of(result.ids[0]) if result.ids else ""
                     stands_for[f"${var}"] = {"sql": texts, "search": title}.get(planned.tool, " ".join(result.ids))
                 replaced = _REFERENCE.sub(lambda match, held=stands_for: held.get(match[0], match[0]), argument)
                 argument = cut(replaced, longest)
-                observation = await tools.use(planned.tool, argument)
+                observation = await session.tools.use(planned.tool, argument)
             results[name] = observation
             steps.append(Step(thought=name, tool=planned.tool, argument=argument, observation=observation.text))
         return steps
+
+    async def _answered(self, session: Session, question: str, steps: Sequence[Step]) -> Observation:
+        """What the model says by what some steps returned; its ids are those of the items that it names."""
+        if session.left <= _TO_CONCLUDE:
+            session.fault("turns")
+            return Observation("Not done: no request is left for it.")
+        answer = (await session.ask(self.answer, steps=list(steps), question=question)).get("answer")
+        if answer is None:
+            session.fault("steps")
+            return Observation("No answer.")
+        named = set(re.findall(r"[\w-]+", answer))
+        return Observation(
+            cut(answer, self.bounds.observation), tuple(item.id for item in session.task.items if item.id in named)
+        )
 
 
 AGENTS: tuple[AgentName, ...] = get_args(AgentName)

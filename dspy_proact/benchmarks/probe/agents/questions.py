@@ -50,7 +50,7 @@ class Step(Frozen):
     """One use of a tool."""
 
     thought: str
-    tool: Literal["search", "sql", "read", "reflect"]
+    tool: Literal["search", "sql", "read", "model", "reflect"]
     argument: str
     observation: str
 
@@ -59,7 +59,7 @@ class PlanStep(Frozen):
     """One use of a tool that is planned."""
 
     var: str
-    tool: Literal["search", "sql", "read"]
+    tool: Literal["search", "sql", "read", "model"]
     argument: str
 
 
@@ -137,6 +137,8 @@ class PlanWork(_OfActions):
         "Plan how to find the bottleneck: all uses of tools beforehand, before any result is seen.",
         _AIM,
         _TOOLS,
+        "- model: the argument is a question to you, such as which of the items in $E1 are still open; you are shown "
+        "what the steps that it names returned, and your answer is the result.",
         "Each step has a name of its own, such as E1. $E1 in the argument of a later step stands for what E1 "
         "returned: for read the ids of its items, for sql the same as a list of texts, for search the title of its "
         "first item.",
@@ -146,6 +148,14 @@ class PlanWork(_OfActions):
     most: int = dspy.InputField(desc="steps that the plan may have")
     reasoning: str = dspy.OutputField(desc="what could be held up, and where it would show")
     plan: list[PlanStep] = dspy.OutputField(desc="in the order in which they are done")
+
+
+class AnswerQuestion(dspy.Signature):
+    __doc__ = _joined("Answer a question from what tools returned, and from nothing else.", _DATA)
+
+    steps: list[Step] = dspy.InputField(desc="the steps that the question names, and what they returned")
+    question: str = dspy.InputField(desc="each of its lines begins with |")
+    answer: str = dspy.OutputField(desc="in a few sentences, with the ids of the items that it rests on")
 
 
 class ConcludeTask(_Solution):
