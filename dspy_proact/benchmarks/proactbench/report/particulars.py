@@ -118,7 +118,8 @@ def control_lines(controls: Controls) -> Iterator[str]:
     )
     if unwanted:
         fitting = sum(offer.grounded for offer in unwanted)
-        yield f"{fitting:,} of {len(unwanted):,} unwanted offers refer to what the user said; others would fit anybody."
+        others = "; the others would fit anybody" if fitting < len(unwanted) else ""
+        yield f"{fitting:,} of {len(unwanted):,} unwanted offers refer to what the user said{others}."
 
 
 def control_notes() -> Iterator[str]:

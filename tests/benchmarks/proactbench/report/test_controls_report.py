@@ -34,17 +34,12 @@ from dspy_proact.stats import cluster_mean
 from dspy_proact.types import Quote
 
 LABELS = ("HELD_BACK", "UNWANTED")
-WORDS = "ff"
 OTHER = "openai/k"
-RULE = (
-    "control turns: without a trigger and at least 2 turns from any, at most as many as the dialogue has triggers, and "
-    "the last turn of a dialogue without a RECOVERY trigger"
-)
 
 
 def asked(*judges: str, **changes: Any) -> Manifest:
     """The manifest of a run that was asked for control turns."""
-    return manifest(*judges, **({"control_labels": LABELS, "controls": WORDS} | changes))
+    return manifest(*judges, **({"control_labels": LABELS, "controls": "ff"} | changes))
 
 
 def control(number: int, scenario: str | None = None) -> Case:
@@ -55,45 +50,30 @@ def control(number: int, scenario: str | None = None) -> Case:
     return Case(key=of.key, group=of.group, stratum=CONTROL, view=view, meta=of.meta)
 
 
-def looked(
-    case: Case,
-    unwanted: bool,
-    stands: bool = True,
-    *,
-    grounded: bool = True,
-    judge: str = JUDGE,
-    epoch: int = 1,
-    judge_epoch: int = 1,
-) -> Event:
-    """A control turn with one offer or none; an offer whose quote does not stand is not unwanted."""
+def looked(case: Case, unwanted: bool | None, stands: bool = True, *, grounded: bool = True, **of: Any) -> Event:
+    """A control turn with one offer or none; an offer whose quote does not stand is not unwanted; None: not read."""
+    key = StageKey(**({"case": case.key, "epoch": 1, "stage": "verdict", "judge": JUDGE, "judge_epoch": 1} | of))
+    if unwanted is None:
+        return Event(key=key, failure=Failure(kind="content", reason="unreadable"), calls=(), time=4.0)
     quote = Quote(text="Call Ann", start=0, end=8) if stands else Quote(text="zebra")
     found = (Offer(quote=quote, grounded=grounded, asked_for=False),) if unwanted or not stands else ()
     offers = Offers(reasoning="because", offers=found)
-    label = LABELS[bool(offers.unwanted)]
     record = GradeRecord(
         score=float(not offers.unwanted),
-        label=label,
+        label=LABELS[bool(offers.unwanted)],
         verified=offers.verified,
         detail=offers.model_dump(mode="json"),
     )
-    key = StageKey(case=case.key, epoch=epoch, stage="verdict", judge=judge, judge_epoch=judge_epoch)
     return Event(key=key, grade=record, calls=(), time=3.0)
-
-
-def unread(case: Case, **key: Any) -> Event:
-    """A verdict at a control turn that was tried and is not there."""
-    failure = Failure(kind="content", reason="unreadable")
-    return Event(key=looked(case, False, **key).key, failure=failure, calls=(), time=4.0)
 
 
 TRIGGERS = [
     trigger(f"d{number}", phase, scenario=f"S{number}")
     for number, phase in enumerate(("EMERGENT", "CRITICAL", "RECOVERY") * 2)
 ]
-GRADES = ("PASS", "PARTIAL", "FAIL", "PARTIAL", None, "PASS")
 GRADED = [
     event
-    for case, grade in zip(TRIGGERS, GRADES, strict=True)
+    for case, grade in zip(TRIGGERS, ("PASS", "PARTIAL", "FAIL", "PARTIAL", None, "PASS"), strict=True)
     for event in ([answered(case), graded(case, grade)] if grade else [failed(case, "empty")])
 ]
 
@@ -102,61 +82,54 @@ def summarized(path: Path, cases: Iterable[Case], events: Iterable[Event], of: M
     return summarize(written(path, of or asked(), cases, events))
 
 
-def held_or_not(path: Path, *unwanted: bool) -> Summary:
-    """A run of triggers and of control turns, each of a scenario of its own."""
+def held_or_not(path: Path, *unwanted: bool, grounded: int = 99) -> Summary:
+    """A run of triggers and of control turns, each of a scenario of its own; so many offers are grounded."""
     controls = [control(number) for number in range(len(unwanted))]
-    events = [e for case, bad in zip(controls, unwanted, strict=True) for e in (answered(case), looked(case, bad))]
+    events = [
+        event
+        for number, (case, bad) in enumerate(zip(controls, unwanted, strict=True))
+        for event in (answered(case), looked(case, bad, grounded=number < grounded))
+    ]
     return summarized(path, [*TRIGGERS, *controls], [*GRADED, *events])
 
 
-def shown(summary: Summary, width: int = 1000) -> str:
-    console = Console(file=StringIO(), width=width)
-    print_summary(summary, console, explain=True)
-    assert isinstance(console.file, StringIO)
-    return console.file.getvalue()
+def shown(summary: Summary) -> str:
+    file = StringIO()
+    print_summary(summary, Console(file=file, width=1000), explain=True)
+    return file.getvalue()
 
 
-# The document.
+# The rate
 
 
 def test_the_document_of_control_turns_has_this_shape(tmp_path: Path):
     found = summary_document(held_or_not(tmp_path, True, False, False, False, True))
     assert list(found)[list(found).index("overall") + 1] == "controls"
     assert "controls_reason" not in found
-    controls = found["controls"]
-    estimate = controls.pop("unwanted_offers")
-    assert list(estimate) == ["value", "low", "high"]
-    assert controls == {
-        "total": 5,
-        "scored": 5,
-        "unscored": 0,
-        "pending": 0,
-        "unscored_reasons": {},
-        "offers": {"unwanted": 2, "grounded": 2},
-        "evidence": {"checked": 2, "verified": 2},
-        "rule": RULE,
-    }
-    assert list(controls) == [
-        "total",
-        "scored",
-        "unscored",
-        "pending",
-        "unscored_reasons",
-        "offers",
-        "evidence",
-        "rule",
-    ]
-    assert CONTROL_RULE == RULE
     assert json.loads(json.dumps(found, allow_nan=False)) == found
-
-
-def test_the_rate_and_its_interval_are_worked_by_hand(tmp_path: Path):
+    controls = found["controls"]
     # 2 of 5, each of a scenario of its own: influences (1 - 0.4) / 5 = 0.12 twice, and -0.4 / 5 = -0.08 three times;
     # se = sqrt((2 * 0.0144 + 3 * 0.0064) / (1 - 1/5)) = sqrt(0.06) = 0.2449. With 4 degrees of freedom t = 2.7764;
     # on the logit scale -0.4055 -+ 2.7764 * 0.2449 / 0.24 = -0.4055 -+ 2.8336: -3.2391 and 2.4282.
     # 1 / (1 + exp(3.2391)) = 0.0377 and 1 / (1 + exp(-2.4282)) = 0.9189.
-    estimate = held_or_not(tmp_path, True, False, False, False, True).controls.rate
-    assert (estimate.value, estimate.low, estimate.high) == pytest.approx((0.4, 0.0377, 0.9189), abs=1e-4)
+    by_hand = {"value": 0.4, "low": 0.0377, "high": 0.9189}
+    assert controls.pop("unwanted_offers") == pytest.approx(by_hand, abs=1e-4)
+    assert list(controls.items()) == [
+        ("total", 5),
+        ("scored", 5),
+        ("unscored", 0),
+        ("pending", 0),
+        ("unscored_reasons", {}),
+        ("offers", {"unwanted": 2, "grounded": 2}),
+        ("evidence", {"checked": 2, "verified": 2}),
+        ("rule", CONTROL_RULE),
+    ]
+
+
+def test_no_unwanted_offer_is_a_rate_of_0_with_the_bound_of_as_many_trials(tmp_path: Path):
+    # 1 - 0.025 ** (1 / 3) = 0.7076: three scenarios, none of them with an unwanted offer.
+    estimate = held_or_not(tmp_path, False, False, False).controls.rate
+    assert (estimate.value, estimate.low, estimate.high) == pytest.approx((0.0, 0.0, 0.7076), abs=1e-4)
 
 
 def test_intervals_are_clustered_over_scenarios_in_which_epochs_fall_together(tmp_path: Path):
@@ -169,112 +142,76 @@ def test_intervals_are_clustered_over_scenarios_in_which_epochs_fall_together(tm
         for event in (answered(case, epoch=epoch), looked(case, number + 6 * (epoch - 1) in bad, epoch=epoch))
     ]
     summary = summarized(tmp_path, cases, events, asked(epochs=2))
-    scores = [float(number in bad) for number in range(12)]
     groups = [cases[number % 6].group for number in range(12)]
-    assert len(set(groups)) == 3
-    expected = cluster_mean(scores, groups)
+    expected = cluster_mean([float(number in bad) for number in range(12)], groups)
     assert summary.controls.rate == replace(expected, reason="too few scenarios: very wide")
     assert summary_document(summary)["controls"]["total"] == 12  # 6 turns x 2 epochs
 
 
-def test_what_is_unscored_or_pending_is_counted_and_in_no_rate(tmp_path: Path):
+def test_what_is_unscored_or_pending_is_in_no_rate_and_what_does_not_stand_is_no_offer(tmp_path: Path):
     one, two, three, four, five, six = cases = [control(number) for number in range(6)]
     events = [
         *(answered(one), looked(one, True)),
-        *(answered(two), looked(two, False)),
+        *(answered(two), looked(two, False, stands=False)),
         failed(three, "empty"),
-        *(answered(four), failed(four, "unreadable", judge=JUDGE)),
-        *(answered(five), failed(five, "unreadable", judge=JUDGE)),
+        *(answered(four), looked(four, None)),
+        *(answered(five), looked(five, None)),
         answered(six),
     ]
-    found = summary_document(summarized(tmp_path, cases, events))["controls"]
+    document = summary_document(summarized(tmp_path, cases, events))
+    found = document["controls"]
     assert (found["total"], found["scored"], found["unscored"], found["pending"]) == (6, 2, 3, 1)
     assert list(found["unscored_reasons"].items()) == [("verdict: unreadable", 2), ("response: empty", 1)]
     assert found["unwanted_offers"]["value"] == 0.5  # 1 of the 2 that were scored
-
-
-def test_no_unwanted_offer_is_a_rate_of_0_with_the_bound_of_as_many_trials(tmp_path: Path):
-    # 1 - 0.025 ** (1 / 3) = 0.7076: three scenarios, none of them with an unwanted offer.
-    estimate = held_or_not(tmp_path, False, False, False).controls.rate
-    assert (estimate.value, estimate.low, estimate.high) == pytest.approx((0.0, 0.0, 0.7076), abs=1e-4)
-
-
-def test_evidence_counts_verdicts_that_name_an_offer_and_those_whose_every_quote_stands(tmp_path: Path):
-    cases = [control(number) for number in range(4)]
-    given = [(True, True), (False, True), (False, False), (True, True)]
-    events = [
-        e for case, (bad, stands) in zip(cases, given, strict=True) for e in (answered(case), looked(case, bad, stands))
-    ]
-    found = summary_document(summarized(tmp_path, cases, events))
-    assert found["controls"]["evidence"] == {"checked": 3, "verified": 2}
-    assert found["evidence"] == {"checked": 0, "verified": 0}
-    assert found["controls"]["unwanted_offers"]["value"] == 0.5  # what does not stand in the response is no offer
-
-
-# Several verdicts.
+    assert (found["evidence"], document["evidence"]["checked"]) == ({"checked": 2, "verified": 1}, 0)
 
 
 @pytest.mark.parametrize(
     ("given", "label"),
     [
-        ("HH", "HELD_BACK"),
         ("HU", "UNWANTED"),  # a tie goes to the worse
-        ("UH", "UNWANTED"),
         ("HHU", "HELD_BACK"),
         ("UHU", "UNWANTED"),
-        ("HUHU", "UNWANTED"),
         ("xH", "HELD_BACK"),  # what could not be read has no say
-        ("xU", "UNWANTED"),
         ("xx", None),
     ],
 )
-@pytest.mark.parametrize("of", ["a jury", "one judge asked again"])
+@pytest.mark.parametrize("of", ["a jury", "one judge asked again", "a compiled judge"])
 def test_of_several_verdicts_the_commonest_holds_and_a_tie_is_unwanted(
     tmp_path: Path, of: str, given: str, label: str | None
 ):
+    """Cuts of a compiled judge are of grades, and of no label of a control turn."""
     case, jury = control(1), of == "a jury"
     names = [f"openai/{number}" for number in range(len(given))] if jury else [JUDGE]
     numbers = range(1, len(given) + 1)
     keys: list[Any] = [{"judge": name} for name in names] if jury else [{"judge_epoch": number} for number in numbers]
-    events = [
-        unread(case, **key) if letter == "x" else looked(case, letter == "U", **key)
-        for letter, key in zip(given, keys, strict=True)
-    ]
-    times = 1 if jury else len(given)
-    summary = summarized(tmp_path, [case], [answered(case), *events], asked(*names, judge_epochs=times))
+    said = {"x": None, "U": True, "H": False}
+    events = [looked(case, said[letter], **key) for letter, key in zip(given, keys, strict=True)]
+    made = asked(*names, judge_epochs=1 if jury else len(given))
+    if of == "a compiled judge":
+        cuts: dict[str, tuple[float, float]] = dict.fromkeys(made.strata, (0.2, 0.4))
+        judge = RoleIdentity(model=JUDGE, program="compiled:aa", prompt="bb", decoding={}, cuts=cuts)
+        made = made.model_copy(update={"identity": made.identity.model_copy(update={"judges": (judge,)})})
+    summary = summarized(tmp_path, [case], [answered(case), *events], made)
     (outcome,) = summary.controls.outcomes
     assert (outcome.label, outcome.state) == (label, "scored" if label else "unscored")
     assert summary.controls.rate.value == (None if label is None else float(label == "UNWANTED"))
 
 
-def compiled(**changes: Any) -> Manifest:
-    """Of a run whose judge was compiled: cuts of every phase, three verdicts on each response."""
-    cuts: dict[str, tuple[float, float]] = dict.fromkeys(manifest().strata, (0.2, 0.4))
-    judge = RoleIdentity(model=JUDGE, program="compiled:aa", prompt="bb", decoding={}, cuts=cuts)
-    of = asked(judge_epochs=3, **changes)
-    return of.model_copy(update={"identity": of.identity.model_copy(update={"judges": (judge,)})})
-
-
-@pytest.mark.parametrize(("given", "label"), [("HHU", "HELD_BACK"), ("HUU", "UNWANTED"), ("UUU", "UNWANTED")])
-def test_cuts_of_a_compiled_judge_are_of_grades_and_the_commonest_label_holds(tmp_path: Path, given: str, label: str):
-    case = control(1)
-    events = [looked(case, letter == "U", judge_epoch=again) for again, letter in enumerate(given, start=1)]
-    (outcome,) = summarized(tmp_path, [case], [answered(case), *events], compiled()).controls.outcomes
-    assert outcome.label == label
-
-
-# Beside every score and in none.
+# Beside every score and in none
 
 
 def moved(summary: Summary) -> dict[str, Any]:
-    """The document without what is of control turns."""
+    """The document without what is of control turns, and without its path."""
     found = summary_document(summary, by=["life_domain", "turn"])
+    del found["run"]["path"]
     return {name: value for name, value in found.items() if name not in ("controls", "controls_reason")}
 
 
-def both(folder: Path) -> tuple[RunFolder, RunFolder]:
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, RunFolder]:
     """One run in two folders of one name, with control turns and without."""
-    controls = [control(number) for number in range(5)]
+    folder, controls = tmp_path_factory.mktemp("runs"), [control(number) for number in range(5)]
     events = [event for case in controls for event in (answered(case, truncated=True), looked(case, True))]
     without = written(folder / "without" / "run", asked(controls=None), TRIGGERS, GRADED)
     # In between each other, as a run that is widened or asks in parallel has them.
@@ -283,17 +220,14 @@ def both(folder: Path) -> tuple[RunFolder, RunFolder]:
     return written(folder / "with" / "run", asked(), [*controls, *TRIGGERS], [*mixed, *rest]), without
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> tuple[RunFolder, RunFolder]:
-    return both(tmp_path)
-
-
-def test_no_count_score_phase_or_breakdown_is_moved(runs: tuple[RunFolder, RunFolder]):
+def test_no_count_score_phase_breakdown_or_rank_is_moved(runs: tuple[RunFolder, RunFolder]):
     with_, without = (moved(summarize(folder)) for folder in runs)
-    for found in (with_, without):
-        del found["run"]["path"]
     assert with_ == without
     assert with_["triggers"]["total"] == 6
+    boards = [leaderboard_document(leaderboard([summarize(folder)])) for folder in runs]
+    for entry in (entry for board in boards for entry in board["rows"]):
+        entry.pop("path", None)
+    assert boards[0] == boards[1]
 
 
 def test_judges_epochs_and_variances_are_not_moved(tmp_path: Path):
@@ -304,89 +238,62 @@ def test_judges_epochs_and_variances_are_not_moved(tmp_path: Path):
             grade = ("PASS", "FAIL", "PARTIAL")[(number + epoch + (judge == OTHER)) % 3]
             events += [answered(each, epoch=epoch), graded(each, grade, judge=judge, epoch=epoch)]
     of = asked(JUDGE, OTHER, epochs=2)
+    summary = summarized(tmp_path / "with", [*TRIGGERS, case], events, of)
     alone = [event for event in events if event.key.case != case.key]
-    with_ = moved(summarized(tmp_path / "with", [*TRIGGERS, case], events, of))
-    without = moved(summarized(tmp_path / "without", TRIGGERS, alone, of))
-    for found in (with_, without):
-        del found["run"]["path"]
+    with_, without = moved(summary), moved(summarized(tmp_path / "without", TRIGGERS, alone, of))
     assert {"several_verdicts", "repeats"} <= with_.keys()
     assert with_ == without
+    # Each verdict with an offer counts.
+    assert "; 2 of 2 verdicts that name an offer, wanted or not, quote only words found" in shown(summary)
 
 
-def test_a_comparison_is_not_moved(runs: tuple[RunFolder, RunFolder], tmp_path: Path):
+def test_a_comparison_and_an_export_are_not_moved(runs: tuple[RunFolder, RunFolder], tmp_path: Path):
     other = summarize(written(tmp_path / "other", manifest("openai/o"), TRIGGERS, GRADED[:2]))
     with_, without = (comparison_document(compare(summarize(folder), other)) for folder in runs)
     for found in (with_, without):
         del found["a"]["path"]
     assert with_["changed"].pop() == {"field": "controls", "a": "asked", "b": "not asked"}
     assert with_ == without
-
-
-def test_a_leaderboard_is_not_moved(runs: tuple[RunFolder, RunFolder]):
-    with_, without = (leaderboard_document(leaderboard([summarize(folder)])) for folder in runs)
-    for found in (with_, without):
-        for entry in found["rows"]:
-            entry.pop("path", None)
-    assert with_ == without
-
-
-def test_an_export_is_not_moved(runs: tuple[RunFolder, RunFolder], tmp_path: Path):
-    files: list[tuple[bytes, ...]] = []
+    files: list[tuple[object, ...]] = []
     for number, folder in enumerate(runs):
         table, results = (tmp_path / f"{number}.{kind}" for kind in ("csv", "jsonl"))
-        summary = summarize(folder)
-        export_csv(summary, table)
-        losses = export_results(folder, summary, results)
-        files.append((table.read_bytes(), results.read_bytes(), "\n".join(losses).encode()))
+        export_csv(summarize(folder), table)
+        losses = export_results(folder, summarize(folder), results)
+        files.append((table.read_bytes(), results.read_bytes(), losses))
     assert files[0] == files[1]
 
 
-def test_a_run_is_not_complete_while_a_control_turn_is_pending(tmp_path: Path):
-    events = [*GRADED, answered(control(1))]
-    summary = summarized(tmp_path, [*TRIGGERS, control(1)], events)
-    assert (summary.complete, summary_document(summary)["complete"], summary.count("pending")) == (False, False, 0)
-    assert summarize(written(tmp_path, asked(), [], [looked(control(1), False)])).complete
-
-
-def test_a_run_is_complete_though_a_control_turn_is_unscored(tmp_path: Path):
-    summary = summarized(tmp_path, [*TRIGGERS, control(1)], [*GRADED, failed(control(1), "empty")])
-    assert summary.complete
-    found = summary_document(summary)["controls"]
-    assert found["unwanted_offers"] == {"value": None, "low": None, "high": None, "reason": "no scores"}
-
-
-def test_a_run_is_not_complete_while_a_further_verdict_on_a_control_turn_is_awaited(tmp_path: Path):
+def test_a_run_is_complete_when_no_verdict_on_a_control_turn_is_awaited(tmp_path: Path):
     case = control(1)
-    events = [answered(case), looked(case, False)]
-    summary = summarized(tmp_path, [case], events, asked(judge_epochs=2))
-    assert (sum(outcome.awaited for outcome in summary.controls.outcomes), summary.complete) == (1, False)
+    held, cases = [answered(case), looked(case, False)], [*TRIGGERS, case]
+    assert not summarized(tmp_path / "pending", cases, [*GRADED, answered(case)]).complete
+    assert not summarized(tmp_path / "awaited", cases, [*GRADED, *held], asked(judge_epochs=2)).complete
+    assert summarized(tmp_path / "held", cases, [*GRADED, *held]).complete
+    unscored = summarized(tmp_path / "unscored", cases, [*GRADED, failed(case, "empty")])
+    assert unscored.complete
+    missing = {"value": None, "low": None, "high": None, "reason": "no scores"}
+    assert summary_document(unscored)["controls"]["unwanted_offers"] == missing
 
 
-# Where there are none.
+def test_where_there_are_none_they_are_null_with_a_reason_and_not_0(tmp_path: Path):
+    (tmp_path / "results.jsonl").write_text(jsonl(result_row()), encoding="utf-8")
+    without = summarized(tmp_path / "without", TRIGGERS, GRADED)
+    for summary, why in (
+        (
+            summarized(tmp_path / "unasked", TRIGGERS, GRADED, manifest()),
+            "control turns were not asked for; --con",
+        ),
+        (without, "the corpus has no control turns"),
+        (summarize_results(read_results(tmp_path / "results.jsonl")), "a results file holds no control turns"),
+    ):
+        found = summary_document(summary)
+        assert found["controls"] is None
+        assert found["controls_reason"].startswith(why)
+        assert summary.controls.rate.value is None
+    assert "unwanted offers: the corpus has no control turns." in shown(without)
 
 
-def test_where_they_were_not_asked_for_they_are_null_and_the_reason_says_how_to_ask(tmp_path: Path):
-    found = summary_document(summarized(tmp_path, TRIGGERS, GRADED, manifest()))
-    assert found["controls"] is None
-    assert found["controls_reason"] == "control turns were not asked for; --controls asks at them"
-
-
-def test_where_the_corpus_has_none_it_is_said_and_not_0(tmp_path: Path):
-    summary = summarized(tmp_path, TRIGGERS, GRADED)
-    found = summary_document(summary)
-    assert (found["controls"], found["controls_reason"]) == (None, "the corpus has no control turns")
-    assert summary.controls.rate.value is None
-    assert "unwanted offers: the corpus has no control turns." in shown(summary)
-
-
-def test_a_results_file_holds_none(tmp_path: Path):
-    path = tmp_path / "results.jsonl"
-    path.write_text(jsonl(result_row()), encoding="utf-8")
-    found = summary_document(summarize_results(read_results(path)))
-    assert (found["controls"], found["controls_reason"]) == (None, "a results file holds no control turns")
-
-
-# On a terminal.
+# On a terminal
 
 
 def test_the_terminal_says_rate_interval_denominator_rule_and_the_reference_of_the_authors(tmp_path: Path):
@@ -400,11 +307,14 @@ def test_the_terminal_says_rate_interval_denominator_rule_and_the_reference_of_t
         "unwanted offers: 40.0 [3.8–91.9] % of 5/6 control turns; 2 of 2 verdicts that name an offer, wanted or not, "
         "quote only words found in the response. Not included in the scores.\n"
     ) in text
-    assert f"{RULE}.\n" in text
+    assert f"{CONTROL_RULE}.\n" in text
     assert (
         "author reference: the sample's raters agree on unwanted offers with nominal alpha 0.65 [0.54, 0.75] "
         "(author ratings, for these 3 raters only, no human study).\n"
     ) in text
+    # Of 45 items rated by three, 35 + 43 + 33 = 111 of 135 pairs agree: observed disagreement 24 / 135 = 0.1778.
+    # 19 + 29 + 17 = 65 of 135 ratings are unwanted: expected 2 * 65 * 70 / (135 * 134) = 0.5030; alpha 1 - 0.3534.
+    assert author_agreement().value == pytest.approx(1 - (24 / 135) / (9100 / 18090))
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -414,26 +324,8 @@ def test_the_terminal_says_why_an_interval_is_missing_or_too_narrow(tmp_path: Pa
     assert reason in shown(summary).partition("unwanted offers: ")[2].partition("human reference")[0]
 
 
-@pytest.mark.parametrize(("hang", "unwanted"), [(0, 1), (2, 3)])
-def test_how_many_offers_refer_to_the_conversation_is_said(tmp_path: Path, hang: int, unwanted: int):
-    told = f"{hang} of {unwanted} unwanted offers refer to what the user said; others would fit anybody."
-    controls = [control(number) for number in range(unwanted)]
-    events = [e for n, case in enumerate(controls) for e in (answered(case), looked(case, True, grounded=n < hang))]
-    assert f"{told}\n" in shown(summarized(tmp_path, controls, events))
-
-
-def test_of_several_judges_each_verdict_with_an_offer_counts(tmp_path: Path):
-    case = control(1)
-    events = [answered(case), looked(case, True), looked(case, True, judge=OTHER)]
-    text = shown(summarized(tmp_path, [case], events, asked(JUDGE, OTHER)))
-    assert "; 2 of 2 verdicts that name an offer, wanted or not, quote only" in text
-
-
-def test_the_authors_agreement_is_worked_by_hand():
-    # Of 45 items rated by three, 35 + 43 + 33 = 111 of 135 pairs agree: observed disagreement 24 / 135 = 0.1778.
-    # 19 + 29 + 17 = 65 of 135 ratings are unwanted: expected 2 * 65 * 70 / (135 * 134) = 0.5030; alpha 1 - 0.3534.
-    estimate = author_agreement()
-    assert estimate.value == pytest.approx(1 - (24 / 135) / (9100 / 18090))
-    assert estimate.low is not None
-    assert estimate.high is not None
-    assert estimate.low < 0.6466 < estimate.high
+@pytest.mark.parametrize(("fitting", "others"), [(0, True), (2, True), (3, False)])
+def test_how_many_offers_refer_to_the_user_is_said(tmp_path: Path, fitting: int, others: bool):
+    text = shown(held_or_not(tmp_path, True, True, True, grounded=fitting))
+    rest = "; the others would fit anybody" if others else ""
+    assert f"{fitting} of 3 unwanted offers refer to what the user said{rest}.\n" in text

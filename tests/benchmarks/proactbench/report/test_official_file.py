@@ -1,38 +1,57 @@
-"""A run as a results file of the official evaluator, which reads back as the run."""
+"""A run as a results file of the official evaluator, and what can be known of such a file without a call."""
 
+import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from proact_run import JUDGE, MODEL, PHASES, RESPONSE, answered, failed, graded, manifest, trigger, written
-from results_rows import OFFICIAL_KEYS, TEXTS
+from results_rows import DIALOGUE, OFFICIAL_KEYS, TEXTS, read, result_point, result_record, result_row, stats
+from rich.console import Console
+from rich.text import Text
+from rows import corpus, row
 from toy import answered as guessed
 from toy import case as riddle
 from toy import graded as marked
 from toy import manifest as manifest_of_riddles
 from toy import written as riddles
 
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.corpus.results import ResultTrigger, read_results
-from dspy_proact.benchmarks.proactbench.report.results import export_results, summarize_results
+from dspy_proact.benchmarks.proactbench.report.results import (
+    Check,
+    check_document,
+    check_lines,
+    check_results,
+    export_results,
+    summarize_results,
+)
 from dspy_proact.calls import Call
 from dspy_proact.errors import UsageError
-from dspy_proact.report import compare, summarize
+from dspy_proact.report import cell, compare, print_summary, summarize, summary_document
 from dspy_proact.runs import Case, Event, RunFolder
 
-GRADES = st.sampled_from(["PASS", "PARTIAL", "FAIL"])
+HOSTILE = ["[red]x[/red]", "[/red]", "[link=http://x]y[/link]", "\x1b[31m", "\x1b]0;title\x07", "\u202eoof", ":smile:"]
+OBEYED = ("\x1b", "\x07", "\u202e")
+"""What a terminal would obey."""
+
+# A run as a file
 
 
-def exported(folder: RunFolder, name: str = "out.jsonl") -> tuple[tuple[ResultTrigger, ...], list[str]]:
-    """The triggers of the results file that a run makes, and what the format could not hold."""
-    lost = export_results(folder, summarize(folder), folder.path.with_name(name))
-    return read_results(folder.path.with_name(name)).triggers, lost
+def exported(folder: RunFolder) -> tuple[tuple[ResultTrigger, ...], list[str], list[dict[str, Any]]]:
+    """The triggers of the results file that a run makes, what the format could not hold, and the raw rows."""
+    path = folder.path.with_name("out.jsonl")
+    lost = export_results(folder, summarize(folder), path)
+    rows = [json.loads(line) for line in path.read_bytes().splitlines()]
+    return read_results(path).triggers, lost, rows
 
 
-def used(role: str, prompt: int | None, completion: int | None, **changes: Any) -> Call:
-    fields = {"started": 1.0, "latency": 0.5, "finish_reason": "stop"}
-    return Call(role=role, prompt_tokens=prompt, completion_tokens=completion, **(fields | changes))
+def call(role: str, prompt: int | None, completion: int | None) -> Call:
+    times = {"started": 1.0, "latency": 0.5, "finish_reason": "stop"}
+    return Call(role=role, prompt_tokens=prompt, completion_tokens=completion, **times)
 
 
 @st.composite
@@ -45,32 +64,26 @@ def runs(draw: st.DrawFn) -> tuple[list[Case], list[Event]]:
             user = draw(TEXTS.filter(str.strip))
             case = trigger(f"d{number}", draw(st.sampled_from(PHASES)), turn=turn, user=user, curated=draw(TEXTS))
             states = ("graded", "graded", "no response", "no verdict", "pending") if cases else ("graded",)
-            events += draw(_events(case, draw(st.sampled_from(states))))
+            state, response = draw(st.sampled_from(states)), draw(TEXTS)
+            evidence, reasoning = draw(st.lists(TEXTS, max_size=3)), draw(TEXTS)
+            grade = draw(st.sampled_from(["PASS", "PARTIAL", "FAIL"]))
+            verdict = graded(case, grade, reasoning=reasoning, evidence=evidence, response=response)
+            unread = failed(case, "unreadable", judge=JUDGE)
+            if state == "no response":
+                events.append(failed(case, "empty"))
+            elif state != "pending":
+                events += [answered(case, response), verdict if state == "graded" else unread]
             cases.append(case)
     return cases, events
-
-
-@st.composite
-def _events(draw: st.DrawFn, case: Case, state: str) -> list[Event]:
-    if state == "pending":
-        return []
-    if state == "no response":
-        return [failed(case, "empty")]
-    response = draw(TEXTS)
-    if state == "no verdict":
-        return [answered(case, response), failed(case, "unreadable", judge=JUDGE)]
-    evidence, reasoning = draw(st.lists(TEXTS, max_size=3)), draw(TEXTS)
-    verdict = graded(case, draw(GRADES), reasoning=reasoning, evidence=evidence, response=response)
-    return [answered(case, response), verdict]
 
 
 @settings(max_examples=20)
 @given(made=runs())
 def test_a_results_file_reads_back_as_the_run(tmp_path_factory, made: tuple[list[Case], list[Event]]):
-    cases, events = made
-    folder = written(tmp_path_factory.mktemp("x") / "run", manifest(), cases, events)
-    triggers, _ = exported(folder)
-    tried = {outcome.key: outcome for outcome in summarize(folder).outcomes if outcome.state != "pending"}
+    folder = written(tmp_path_factory.mktemp("x") / "run", manifest(), *made)
+    triggers, _, _ = exported(folder)
+    run, file = summarize(folder), summarize_results(read_results(folder.path.with_name("out.jsonl")))
+    tried = {outcome.key: outcome for outcome in run.outcomes if outcome.state != "pending"}
     assert [each.key for each in triggers] == list(tried)
     for each in triggers:
         outcome = tried[each.key]
@@ -83,42 +96,28 @@ def test_a_results_file_reads_back_as_the_run(tmp_path_factory, made: tuple[list
         detail = outcome.verdicts[0].detail if outcome.verdicts else {"reasoning": "", "evidence": []}
         assert each.reasoning == detail["reasoning"]
         assert list(each.evidence) == [quote["text"] for quote in detail["evidence"]]
-
-
-@settings(max_examples=10)
-@given(made=runs())
-def test_a_run_and_its_results_file_do_not_differ(tmp_path_factory, made: tuple[list[Case], list[Event]]):
-    folder = written(tmp_path_factory.mktemp("x") / "run", manifest(), *made)
-    exported(folder)
-    run, file = summarize(folder), summarize_results(read_results(folder.path.with_name("out.jsonl")))
-    comparison = compare(run, file)
+    comparison, check = compare(run, file), check_results(read_results(folder.path.with_name("out.jsonl")))
     assert len(comparison.pairs) == run.count("scored") == file.count("scored")
     assert comparison.micro.weighted.difference.value == 0
     assert sum(comparison.flips[grade][grade] for grade in comparison.flips) == len(comparison.pairs)
-    assert file.count("unscored") == run.count("unscored")
     assert (file.evidence.checked, file.evidence.verified) == (run.evidence.checked, run.evidence.verified)
+    text = json.dumps(summary_document(file, by=["life_domain", "turn"]) | check_document(check), allow_nan=False)
+    assert json.loads(text)["triggers"]["total"] == len(triggers)
+    assert not check.misstated  # what we write states what it says
+    assert not check.stray
+    print_summary(file, Console(file=io.StringIO()), by=["life_domain"])
 
 
-def test_a_row_has_the_official_keys_in_their_order_and_the_documented_one(tmp_path):
-    case = trigger()
-    folder = written(tmp_path / "run", manifest(), [case], [answered(case), graded(case)])
-    exported(folder)
-    (line,) = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
-    assert list(json.loads(line)) == [*OFFICIAL_KEYS, "unique_id_eval"]
-    assert json.loads(line)["evaluated_model"] == MODEL
-    assert json.loads(line)["trigger_points"][0]["evaluation_result"] == {
-        "status": "EVALUATED",
-        "score": "PASS",
-        "rationale": "because",
-        "evidence": "Label the boxes today.",
-    }
-
-
-def test_triggers_of_a_dialogue_make_one_row_and_the_unscored_are_skipped_in_its_counts(tmp_path):
+def test_a_dialogue_makes_one_row_with_the_official_keys_in_their_order_and_the_documented_one(tmp_path):
     cases = [trigger("d1", turn=1), trigger("d1", turn=2), trigger("d1", "RECOVERY", turn=3), trigger("d2", turn=1)]
     events = [event for case in cases[1:] for event in (answered(case), graded(case, "PARTIAL"))]
-    exported(written(tmp_path / "run", manifest(), cases, [failed(cases[0], "empty"), *events]))
-    first, second = map(json.loads, (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines())
+    _, _, (first, second) = exported(written(tmp_path / "run", manifest(), cases, [failed(cases[0], "empty"), *events]))
+    assert list(first) == [*OFFICIAL_KEYS, "unique_id_eval"]
+    assert first["evaluated_model"] == MODEL
+    assert [point["evaluation_result"] for point in first["trigger_points"][:2]] == [
+        None,
+        {"status": "EVALUATED", "score": "PARTIAL", "rationale": "because", "evidence": "Label the boxes today."},
+    ]
     assert first["trigger_stats"] == {
         "EMERGENT": {"PASS": 0, "PARTIAL": 1, "FAIL": 0, "SKIPPED": 1},
         "RECOVERY": {"PASS": 0, "PARTIAL": 1, "FAIL": 0, "SKIPPED": 0},
@@ -126,48 +125,44 @@ def test_triggers_of_a_dialogue_make_one_row_and_the_unscored_are_skipped_in_its
     assert (first["num_trigger_points"], second["num_trigger_points"]) == (3, 1)
 
 
-def test_tokens_are_those_of_the_first_epoch_by_dialogue_and_role(tmp_path):
+def test_tokens_are_those_of_the_first_epoch_by_dialogue_and_role_and_later_epochs_are_left_out(tmp_path):
     one, other = trigger("d1"), trigger("d2")
     events = [
-        answered(one, RESPONSE, used("assistant", 10, 5)),
-        graded(one, "PASS", used("judge", 20, None), used("judge", 21, 2)),
-        answered(other, RESPONSE, used("assistant", 7, 7)),
-        graded(other, "FAIL", used("judge", 1, 1)),
-        answered(one, RESPONSE, used("assistant", 1000, 1000), epoch=2),
+        answered(one, RESPONSE, call("assistant", 10, 5)),
+        graded(one, "FAIL", call("judge", 20, None), call("judge", 21, 2)),
+        answered(other, RESPONSE, call("assistant", 7, 7)),
+        graded(other, "FAIL", call("judge", 1, 1)),
+        answered(one, "Again.", call("assistant", 1000, 1000), epoch=2),
+        graded(one, "PASS", epoch=2),
     ]
-    folder = written(tmp_path / "run", manifest(epochs=2), [one, other], events)
-    exported(folder)
-    first, second = map(json.loads, (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines())
+    triggers, lost, (first, second) = exported(written(tmp_path / "run", manifest(epochs=2), [one, other], events))
     assert first["token_usage"] == {
         "assistant": {"prompt_tokens": 10, "completion_tokens": 5, "calls": 1},
         "judge": {"prompt_tokens": 41, "completion_tokens": 2, "calls": 2},  # 20 + 21 and 0 + 2
     }
     assert second["token_usage"]["assistant"] == {"prompt_tokens": 7, "completion_tokens": 7, "calls": 1}
+    assert (triggers[0].response, triggers[0].grade) == (RESPONSE, "FAIL")
+    assert "2 outcomes of later epochs" in lost
 
 
 def test_of_several_verdicts_the_first_with_the_common_grade_is_kept(tmp_path):
     case = trigger()
-    judges = ("openai/a", "openai/b", "openai/c")
-    verdicts = [
-        graded(case, grade, judge=judge, reasoning=f"so says {judge}")
-        for judge, grade in zip(judges, ("PASS", "FAIL", "FAIL"), strict=True)
-    ]
-    folder = written(tmp_path / "run", manifest(*judges), [case], [answered(case), *verdicts])
-    (only,), lost = exported(folder)
+    judges = {"openai/a": "PASS", "openai/b": "FAIL", "openai/c": "FAIL"}
+    verdicts = [graded(case, grade, judge=judge, reasoning=f"so says {judge}") for judge, grade in judges.items()]
+    (only,), lost, _ = exported(written(tmp_path / "run", manifest(*judges), [case], [answered(case), *verdicts]))
     assert (only.grade, only.reasoning) == ("FAIL", "so says openai/b")
     assert "2 further verdicts on one response; the first with the common grade is kept" in lost
 
 
 def test_what_the_format_cannot_hold_is_listed_with_its_count(tmp_path):
-    cases = [trigger(name) for name in "abcde"]
-    a, b, c, d, _ = cases
+    a, b, c, d, _ = cases = [trigger(name) for name in "abcde"]
     events = [
         *(answered(a, "Label the boxes\0 today.", truncated=True), graded(a, reasoning="x\0y")),
         failed(b, "empty"),
         failed(c, "empty"),
         *(answered(d), failed(d, "unreadable", judge=JUDGE)),
     ]
-    triggers, lost = exported(written(tmp_path / "run", manifest(), cases, events))
+    triggers, lost, _ = exported(written(tmp_path / "run", manifest(), cases, events))
     assert [each.key for each in triggers] == ["a__t2", "b__t2", "c__t2", "d__t2"]
     assert (triggers[0].response, triggers[0].reasoning) == ("Label the boxes\ufffd today.", "x\ufffdy")
     assert lost == [
@@ -175,28 +170,228 @@ def test_what_the_format_cannot_hold_is_listed_with_its_count(tmp_path):
         "1 pending triggers, which are left out",
         "1 marks of a response cut at the token limit",
         "2 characters that no file holds safely, replaced by U+FFFD",
-        lost[-1],
+        "judge, prompts, decoding, endpoints, versions, prices, latencies, which calls failed, and where quotes stand",
     ]
-    assert all(word in lost[-1] for word in ("judge", "decoding", "endpoints", "versions", "latencies"))
 
 
-def test_later_epochs_are_left_out_and_said(tmp_path):
-    case = trigger()
-    events = [event for epoch in (1, 2, 3) for event in (answered(case, f"Try {epoch}.", epoch=epoch),)]
-    grades = [graded(case, grade, epoch=epoch) for epoch, grade in ((1, "FAIL"), (2, "PASS"), (3, "PASS"))]
-    (only,), lost = exported(written(tmp_path / "run", manifest(epochs=3), [case], [*events, *grades]))
-    assert (only.response, only.grade) == ("Try 1.", "FAIL")
-    assert "2 outcomes of later epochs" in lost
-
-
-def test_a_run_in_which_nothing_was_tried_makes_no_file(tmp_path):
-    folder = written(tmp_path / "run", manifest(), [trigger()])
+def test_a_run_in_which_nothing_was_tried_and_one_of_another_benchmark_make_no_file(tmp_path):
     with pytest.raises(UsageError, match="nothing in it was tried yet"):
+        exported(written(tmp_path / "run", manifest(), [trigger()]))
+    folder = riddles(tmp_path / "toy", manifest_of_riddles(), [riddle("a")], [guessed("a"), marked("a", "SOLVED")])
+    with pytest.raises(UsageError, match="a run of 'riddles'"):
         exported(folder)
     assert not (tmp_path / "out.jsonl").exists()
 
 
-def test_the_official_format_holds_runs_of_its_own_benchmark_only(tmp_path):
-    folder = riddles(tmp_path / "run", manifest_of_riddles(), [riddle("a")], [guessed("a"), marked("a", "SOLVED")])
-    with pytest.raises(UsageError, match="a run of 'riddles'"):
-        exported(folder)
+# A file as a summary
+
+
+def checked(folder: Path, *rows: dict[str, Any], of: Corpus | None = None) -> Check:
+    return check_results(read(folder, *(rows or [result_row()])), of)
+
+
+def one(label: str = "PASS", evidence: Any = "the last boat leaves at four", **changes: Any) -> dict[str, Any]:
+    """A row with one trigger, at turn 2; changes of its verdict, and `response` of its record."""
+    record = {"assistant_response": changes.pop("response")} if "response" in changes else {}
+    point = result_point(2, score=label, evidence=evidence, **changes)
+    return result_row(trigger_points=[point], turn_records=[result_record(2, **record)])
+
+
+def shown(folder: Path, row_of: dict[str, Any], width: int = 80) -> str:
+    """Everything that `report` prints of a file."""
+    results, file = read(folder, row_of), io.StringIO()
+    console = Console(file=file, width=width, force_terminal=True, color_system="truecolor")
+    print_summary(summarize_results(results), console, explain=True)
+    for line in check_lines(check_results(results)):
+        console.print(cell(line))
+    return file.getvalue()
+
+
+def test_scores_are_of_the_labels_and_the_unscored_stay_in_the_denominator(tmp_path):
+    points = [
+        result_point(1, "EMERGENT", score="PASS"),
+        result_point(2, "EMERGENT", score="Partial"),
+        result_point(3, "CRITICAL", score="FAIL"),
+        result_point(4, "CRITICAL", None),
+        result_point(5, "RECOVERY", score="MAYBE"),
+    ]
+    records = [*map(result_record, range(1, 6))]
+    rows = [result_row(trigger_points=points, turn_records=records)]
+    report = summary_document(summarize_results(read(tmp_path, *rows)), by=["life_domain"])
+    counts = {"total": 5, "scored": 3, "unscored": 2, "pending": 0}
+    assert report["triggers"] == counts | {"unscored_reasons": {"no_verdict": 1, "stray_label": 1}}
+    emergent, critical, recovery = (report["phases"][phase] for phase in PHASES)
+    assert (emergent["weighted"]["value"], emergent["strict_weighted"]["value"]) == (0.75, 0.75)  # (1 + 0.5) / 2
+    assert (critical["weighted"]["value"], critical["total"], critical["unscored"]) == (0.0, 2, 1)
+    assert (recovery["weighted"]["value"], recovery["weighted"]["reason"]) == (None, "no scores")
+    micro = report["overall"]["micro"]
+    assert (micro["weighted"]["value"], micro["strict_weighted"]["value"]) == (0.5, 0.3)  # 1.5 / 3 and 1.5 / 5
+    assert report["overall"]["macro"]["weighted"]["value"] is None
+    assert (report["run"]["model"], report["run"]["embedded"], report["scenarios"]) == ("vendor/model-1", False, 1)
+    assert {name: group["total"] for name, group in report["breakdowns"]["life_domain"].items()} == {"travel": 5}
+
+
+def test_evidence_is_looked_up_in_the_response(tmp_path):
+    row_of = one("PASS", "the LAST boat", response="Mind: the last\nboat leaves at four.")
+    summary = summarize_results(read(tmp_path, row_of))
+    assert (summary.evidence.checked, summary.evidence.verified) == (1, 1)
+
+
+# What is wrong with a file
+
+
+def published(emergent: int, critical: int, recovery: int) -> list[dict[str, Any]]:
+    """198 rows whose triggers are so many a phase, the n-th trigger of a phase in the n-th row."""
+    totals = {"EMERGENT": emergent, "CRITICAL": critical, "RECOVERY": recovery}
+    turns = [(phase, again) for again in (0, 1) for phase in PHASES]
+    return [
+        result_row(
+            uuid=f"{number:032x}",
+            trigger_points=[
+                result_point(turn, phase)
+                for turn, (phase, again) in enumerate(turns, start=1)
+                if number + 198 * again < totals[phase]
+            ],
+            turn_records=[],
+        )
+        for number in range(198)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("counts", "dropped"),
+    [
+        # Of 201, 232 and 191: the counts of qwen3.5-9b, which lost 21, 47 and 35.
+        ((180, 185, 156), {"EMERGENT": 21, "CRITICAL": 47, "RECOVERY": 35}),
+        ((201, 232, 191), dict.fromkeys(PHASES, 0)),
+        ((301, 232, 100), {"EMERGENT": 0, "CRITICAL": 0, "RECOVERY": 91}),  # more of one phase hide no other
+    ],
+)
+def test_in_a_file_with_all_published_dialogues_dropped_triggers_show_by_phase(tmp_path, counts, dropped):
+    check = checked(tmp_path, *published(*counts))
+    assert check.dropped == dropped
+    assert check_document(check)["dropped"]["total"] == sum(dropped.values())
+    assert check_lines(check)[0].startswith(f"dropped triggers: {sum(dropped.values())}")
+    assert check_lines(check)[0].endswith(", taken for the published corpus, which has 624.")
+
+
+def test_without_its_corpus_it_is_unknown_what_another_file_has_dropped(tmp_path):
+    check = checked(tmp_path, *published(201, 232, 191)[:197])
+    why = "name the corpus that it answers with --corpus"
+    assert check_document(check)["dropped"] == {"total": None, "by_phase": None, "reason": why}
+    assert check_lines(check)[0] == f"dropped triggers: cannot be known ({why})."
+
+
+def test_with_its_corpus_what_was_dropped_is_exact_and_a_trigger_without_a_response_is_missing(tmp_path):
+    """Of two dialogues the file has one, and of that two of its three triggers."""
+    of = corpus(tmp_path, row(), row(unique_id_eval="second"))
+    kept = result_row(trigger_points=[result_point(2), result_point(3, "CRITICAL")], turn_records=[])
+    check = checked(tmp_path, kept, of=of)
+    assert check.dropped == {"EMERGENT": 1, "CRITICAL": 1, "RECOVERY": 2}
+    assert check.against == f"against the corpus {str(tmp_path / 'corpus.jsonl')!r}"
+    assert check.faults["missing_responses"] == [f"{DIALOGUE}__t2", f"{DIALOGUE}__t3"]
+
+
+def test_labels_are_counted_with_their_status_and_held_against_the_counts_that_are_stated(tmp_path):
+    """The official evaluator counts a label as it stands, so that `Pass` is a new label and `Evaluated` is SKIPPED."""
+    points = [
+        result_point(1, score="PASS"),
+        result_point(2, score="Pass"),
+        result_point(3, status="Evaluated"),
+        result_point(4, "RECOVERY", None),
+        result_point(5, score="Pass"),
+    ]
+    stated = {"EMERGENT": stats("PASS", "PASS", "PASS"), "RECOVERY": stats("FAIL")}
+    check = checked(tmp_path, result_row(trigger_points=points, turn_records=[], trigger_stats=stated))
+    assert list(check.stray.items()) == [("EVALUATED/Pass", 2), ("Evaluated/PASS", 1)]
+    assert check.counted == {"EMERGENT": {"PASS": 1, "Pass": 2, "SKIPPED": 1}, "RECOVERY": {"SKIPPED": 1}}
+    assert check_lines(check)[8] == (
+        "counts stated in the rows: EMERGENT PASS 3, RECOVERY FAIL 1; "
+        "by their own labels: EMERGENT PASS 1/Pass 2/SKIPPED 1, RECOVERY SKIPPED 1."
+    )
+    stated = {"EMERGENT": {"PASS": 1, "Pass": 2, "SKIPPED": 1, "FAIL": 0}, "RECOVERY": {"SKIPPED": 1}}
+    check = checked(tmp_path, result_row(trigger_points=points, turn_records=[], trigger_stats=stated))
+    assert not check.misstated
+    assert check_document(check)["weighted_recomputed"]["EMERGENT"] == 1  # all four read as PASS
+
+
+@pytest.mark.parametrize(
+    ("label", "evidence", "response", "faults"),
+    [
+        ("PASS", "the last boat", "The last boat leaves.", ()),
+        ("PARTIAL", "the last boat", "“The last — boat” leaves.", ()),
+        ("PASS", "the first boat", "The last boat leaves.", ("evidence_not_in_response",)),
+        ("PASS", '["the first boat", "the last boat"]', "The last boat leaves.", ()),  # one of them stands there
+        ("PASS", "the last", "The last boat leaves.", ("evidence_not_in_response",)),  # too short to count
+        ("PASS", None, "The last boat leaves.", ("no_evidence",)),
+        ("PASS", "the last boat", None, ("evidence_not_in_response", "missing_responses")),
+        ("FAIL", "the first boat", "The last boat leaves.", ()),  # a FAIL need not quote
+        ("MAYBE", "the first boat", "The last boat leaves.", ()),  # no grade, nothing to verify
+        ("FAIL", "", " \n\u3000", ("empty_responses",)),
+    ],
+)
+def test_credit_needs_evidence_that_stands_in_the_response(tmp_path, label, evidence, response, faults):
+    check = checked(tmp_path, one(label, evidence, response=response))
+    assert {name: keys for name, keys in check.faults.items() if keys} == {key: [f"{DIALOGUE}__t2"] for key in faults}
+
+
+LONG = "The last boat leaves at four in the afternoon"
+
+
+@pytest.mark.parametrize(
+    ("response", "cut"),
+    [
+        (f"{LONG} and then you", True),
+        (f"# Boats\n\n{LONG} and then you  \n", True),
+        (f"{LONG[:-2]}あ", True),  # letters are letters in every script
+        *((f"{LONG}{end}", False) for end in (".", ":)", " 4711", ".\n\nYours\nAnn")),
+        *((f"Boats:\n{mark} {LONG}", False) for mark in ("-", "12.", ">", "|")),
+        ("Four", False),
+    ],
+)
+def test_a_response_that_ends_within_a_sentence_may_have_been_cut(tmp_path, response, cut):
+    faults = checked(tmp_path, one("FAIL", "", response=response)).faults
+    assert bool(faults["responses_that_end_within_a_sentence"]) is cut
+
+
+def test_each_fault_names_its_first_trigger_and_how_many_more_there_are_and_no_fault_says_so(tmp_path):
+    points = [result_point(turn, evidence="the first boat") for turn in (2, 3)]
+    check = checked(tmp_path, result_row(trigger_points=points, novelty=1))
+    said = f"PASS or PARTIAL whose evidence is too short or not in the response: 2 ({DIALOGUE}__t2 and 1 more)."
+    assert said in check_lines(check)
+    assert f"response without a trigger: 1 ({DIALOGUE}__t5)." in check_lines(check)
+    assert "triggers stated in the rows: 3; there are 2." in check_lines(check)
+    assert check_document(check)["ignored_fields"] == {"novelty": 1}
+    lines = check_lines(checked(tmp_path, of=corpus(tmp_path, row())))
+    assert lines[0].startswith("dropped triggers: 0, against the corpus")
+    assert [line for line in lines if line.endswith(": 0.")] == lines[1:8]
+    assert lines[8:] == [
+        "counts stated in the rows agree with their labels.",
+        "weighted score by the stated counts: EMERGENT 100.0, CRITICAL 50.0, RECOVERY 0.0; "
+        "recomputed: EMERGENT 100.0, CRITICAL 50.0, RECOVERY 0.0.",
+    ]
+
+
+# Safe to read, whatever is in it
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_terminal_obeys_what_stands_in_a_file(tmp_path, text):
+    """Free text of the format: labels, status, phases of stated counts, quotes, responses."""
+    point = result_point(2, score=text, status=text, rationale=text, evidence=text)
+    record = result_record(2, assistant_response=text, user_message=text)
+    out = shown(tmp_path, result_row(trigger_points=[point], turn_records=[record], trigger_stats={text: {text: 2}}))
+    assert out.count("\x1b") == shown(tmp_path, one("MAYBE")).count("\x1b")  # the table's own styles and no more
+    assert not any(sign in out for sign in OBEYED[1:])
+    assert "☺" not in out
+    if text.isprintable():
+        assert text in out
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_a_report_with_long_names_fits_the_terminal(tmp_path, width):
+    model = f"vendor/[red]m[/red]{'very-' * 30}long"
+    out = shown(tmp_path, result_row(evaluated_model=model, blueprint_id="B" * 200), width=width)
+    plain = Text.from_ansi(out).plain
+    assert max(map(len, plain.splitlines())) <= width
+    assert "[red]m[/red]" in plain
