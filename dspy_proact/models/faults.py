@@ -4,6 +4,7 @@ what the provider said                              what follows
 429, 5xx, time-out, lost connection, broken body    `engine` tries again; then ProviderError
 3xx                                                 SetupFault: redirects are not followed
 401, 403, 402, 404, unknown model                   SetupFault: no call can succeed
+no client in litellm, a package that is missing     SetupFault: likewise
 400 that names a parameter which we sent            SetupFault, with the flag that leaves it out
 any other 400: refused or over-long content         ContentError: the same request would be refused again
 """
@@ -132,6 +133,11 @@ def _for_good(error: Exception, on_the_way: WireError | None, excerpt: str, call
         if caller.endpoint and not re.search(r"/v\d", caller.endpoint):
             hint = f" Did you mean {caller.flag}-api-base {caller.endpoint}/v1?"
         return f"no such model at this endpoint ({http}).{hint} The server said: {excerpt}"
+    if missing := next((cause for cause in chain(error) if isinstance(cause, ImportError)), None):
+        return f"litellm needs a further package for this provider: {missing}"
+    if any(type(cause).__name__ == "LiteLLMUnknownProvider" for cause in chain(error)):
+        mend = f"For a server that speaks OpenAI's protocol, give hosted_vllm/NAME and {caller.flag}-api-base."
+        return f"litellm has no chat client for this provider, so the endpoint has no effect. {mend}"
     return None
 
 

@@ -28,7 +28,11 @@ _PLACEHOLDER_KEY = "none"  # a self-hosted server asks for no key, but clients r
 _CHARACTERS_A_TOKEN = 4
 _LONG_SECRET = 12
 """Characters: a shorter one may be a word."""
-_FIXED_ENDPOINTS = {"BYTEZ": "api.bytez.com", "REPLICATE": "api.replicate.com"}
+_FIXED_ENDPOINTS = {
+    "BYTEZ": "api.bytez.com",
+    "REPLICATE": "api.replicate.com",
+    **dict.fromkeys(("SAGEMAKER", "SAGEMAKER_CHAT", "SAGEMAKER_NOVA"), "Amazon's own servers"),
+}
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import gzip
+import re
 
 import dspy
 import litellm
@@ -65,11 +66,27 @@ def test_a_failing_attempt_is_one_request_on_every_route(server, keys):
     )  # the others are no chat models, need a log-in first, or an SDK that is not installed
 
 
-@pytest.mark.parametrize("model", ["replicate/any", "bytez/any"])
+@pytest.mark.parametrize("model", ["replicate/any", "bytez/any", "sagemaker/any", "sagemaker_chat/any"])
 def test_a_provider_that_ignores_the_endpoint_is_refused_with_one(model):
     find_route(model)
     with pytest.raises(UsageError, match="whatever endpoint is given"):
         find_route(model, "http://127.0.0.1:1/v1")
+
+
+@pytest.mark.parametrize(
+    ("model", "problem"),
+    [
+        ("openai_like/any", "no chat client for this provider, so the endpoint has no effect.* hosted_vllm/NAME"),
+        ("vllm/any", "needs a further package for this provider: No module named 'vllm'"),
+    ],
+)
+def test_a_provider_that_cannot_be_called_ends_the_run_with_the_reason(proact, server, keys, model, problem):
+    at = ("--model", model, "--model-api-base", server.assistant, "--judge", "hosted_vllm/any")
+    status, _, err = proact("eval", "--corpus", "sample", *at, "--judge-api-base", server.judge, "--retries", 0)
+    assert status == 2
+    assert re.search(problem, " ".join(err.split()))
+    assert "--model " + model in " ".join(err.split())
+    assert not server.sent
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "br"])
