@@ -132,6 +132,19 @@ def _miprov2(training: Training, recipe: Recipe) -> list[Candidate]:
     return _candidates(training, [(each["program"], each["score"] / 100) for each in best.candidate_programs])
 
 
+class _DescribesOnce(grounded_proposer.GenerateModuleInstruction):
+    """MIPROv2's prompts for one instruction.
+
+    For every instruction DSPy asks anew, under another rollout, what program and module do. Here that question has no
+    rollout, so that its answer is paid for once; each instruction still has its own.
+    """
+
+    def forward(self, *args: Any, **named: Any) -> Any:
+        """The instruction."""
+        self.describe_program.lm = self.describe_module.lm = dspy.settings.lm.copy(rollout_id=None)
+        return super().forward(*args, **named)
+
+
 class _Proposer(InstructionProposer):  # pyright: ignore[reportGeneralTypeIssues]  # gepa's protocol is behind it
     """DSPy's, shown nothing but text, and of long inputs an excerpt."""
 
@@ -215,6 +228,7 @@ def silenced() -> Generator[None]:
     bars, library._instances = library._instances, _Forgetful()
     proposer: Any = grounded_proposer
     read, turn = proposer.get_dspy_source_code, threading.Lock()
+    words = proposer.GenerateModuleInstruction
 
     def in_turn(module: Any) -> str:
         # Python 3.11 may fail where two threads parse at once, and MIPROv2 then proposes without the code.
@@ -222,6 +236,7 @@ def silenced() -> Generator[None]:
             return read(module)
 
     proposer.get_dspy_source_code = in_turn
+    proposer.GenerateModuleInstruction = _DescribesOnce
     try:
         with (
             open(os.devnull, "w", encoding="utf-8") as nowhere,  # noqa: PTH123 - a device
@@ -234,5 +249,6 @@ def silenced() -> Generator[None]:
     finally:
         library._instances = bars
         proposer.get_dspy_source_code = read
+        proposer.GenerateModuleInstruction = words
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)

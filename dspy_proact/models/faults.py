@@ -133,9 +133,15 @@ def _for_good(error: Exception, on_the_way: WireError | None, excerpt: str, call
         if caller.endpoint and not re.search(r"/v\d", caller.endpoint):
             hint = f" Did you mean {caller.flag}-api-base {caller.endpoint}/v1?"
         return f"no such model at this endpoint ({http}).{hint} The server said: {excerpt}"
-    if missing := next((cause for cause in chain(error) if isinstance(cause, ImportError)), None):
+    return _without_client(error, caller)
+
+
+def _without_client(error: Exception, caller: Caller) -> str | None:
+    """Why litellm can call no model of the provider; None where it can."""
+    causes = list(chain(error))
+    if missing := next((cause for cause in causes if isinstance(cause, ImportError)), None):
         return f"litellm needs a further package for this provider: {missing}"
-    if any(type(cause).__name__ == "LiteLLMUnknownProvider" for cause in chain(error)):
+    if any(type(cause).__name__ == "LiteLLMUnknownProvider" for cause in causes):
         mend = f"For a server that speaks OpenAI's protocol, give hosted_vllm/NAME and {caller.flag}-api-base."
         return f"litellm has no chat client for this provider, so the endpoint has no effect. {mend}"
     return None

@@ -1,6 +1,7 @@
 """What a proposer is shown: text, whatever strangers wrote, and of long inputs an excerpt."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -103,3 +104,13 @@ def test_where_not_even_beginnings_have_room_the_whole_is_cut():
     shown = excerpts.of({"names": [f"name{number}" for number in range(1000)]})
     assert len(shown["names"]) == 100
     assert shown["names"].endswith(CUT)
+
+
+@pytest.mark.parametrize("optimizer", ["search", "gepa", "miprov2"])
+def test_nothing_is_asked_twice_but_for_one_more_instruction(server, tmp_path, optimizer):
+    """MIPROv2 asks what program and module do before each instruction, in the same words."""
+    server.script = models
+    at(server, study(), recipe(optimizer, trials=8)).run(tmp_path / "out")
+    assert server.of("proposer")
+    repeated = [said for said, count in Counter(sent.said for sent in server.sent).items() if count > 1]
+    assert all("starting with the field `[[ ## proposed_instruction ## ]]`" in said for said in repeated)
