@@ -61,6 +61,7 @@ def test_the_search_finds_the_words_however_they_are_written_and_leaves_english_
 NAMES = re.compile(r"(?i:proact_?bench)|\b(?:PROBE|probe)\b")
 NAME_ONE = {
     "__init__.py": "the face of the package",
+    "cli/__init__.py": "the first page of help, which explains the default",
     "cli/options/benchmark.py": "the default",
 }
 """Files outside the folders of benchmarks that may name one, and why; none is added."""

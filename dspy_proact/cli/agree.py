@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, judges_of
+from dspy_proact.cli.options.benchmark import RUN_BENCHMARK, Chosen, judges_of
 from dspy_proact.cli.options.cases import VERDICTS
 from dspy_proact.cli.options.kinds import Output, choice_option, explain_option, number_option, output_options
 from dspy_proact.cli.options.labels import FILES, RATINGS, Labels, label_options
@@ -51,7 +51,8 @@ _COMPARED = Section(
         click.Option(
             ["--exclude"],
             type=click.Choice(["published"]),
-            help="Exclude raters who agree too little with the judge, as was published; this flatters the judge.",
+            help="As the paper did, exclude raters with 5 ratings or more whose kappa with the judge is below 0.10; "
+            "this flatters the judge.",
         ),
     ),
 )
@@ -73,10 +74,11 @@ _OF_JUDGE = (
 
 @verb(
     "agree",
-    BENCHMARK,
+    RUN_BENCHMARK,
     model_options(
         "--judge",
-        "Judge that grades the rated items now, a litellm name; repeat it for a jury. Default: the known grades.",
+        "Judge that grades the rated items now, a litellm name; repeat it for a jury. Default: the grades stored with "
+        "the items.",
         Heading.JUDGE,
     ),
     JUDGING,

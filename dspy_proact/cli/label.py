@@ -83,9 +83,9 @@ def sheet(
 ) -> None:
     """Write a CSV with a row for each response of RUN, or of --items, without the judge's grades.
 
-    Each rater fills in annotator and grade in a copy of it. With --draw it has N responses, from which `report
-    --ratings` estimates what people would have given to all. The first rows of a draw are a draw themselves, so that
-    raters may share the rows out. --draw DRAW, as the column draw of a sheet has it, writes that sheet again.
+    Each rater fills in annotator and grade in a copy of it. With --draw N it has N responses, from which `report
+    --ratings` estimates what people would have given to all. The rows are in random order, so raters may split them.
+    The column draw of a sheet holds its DRAW; --draw DRAW writes that sheet again.
     """
     from dspy_proact.cli.views.message import say, say_next
     from dspy_proact.cli.views.summary import summary_of
@@ -100,7 +100,7 @@ def sheet(
         raise UsageError("label sheet takes what is to be rated: either RUN or --items FILE")
     if draw_seed is not None and (draw is None or draw[1]):
         raise UsageError("--draw-seed: has no effect without --draw N; leave it out")
-    rare = ""
+    drawn = enough = None
     if run is None:
         if draw is not None:
             raise UsageError("--draw and --items are mutually exclusive: a draw needs the grades of a RUN")
@@ -111,19 +111,18 @@ def sheet(
         if summary.manifest is None:
             raise UsageError(f"{run}: a results file has no conversations, which a rater must read; give a run")
         drawn, rated = _drawn(own, summary, *draw, draw_seed or 0) if draw else (None, own.items_of(summary))
+        enough = _enough(summary, drawn.seed) if drawn else None
         text, of = own.rating_template(rated, draw=drawn), ["--run", run]
         name = run.resolve().name + (f"--{drawn}" if drawn else "")
-        counts = Counter(str(item.phase) for item in rated)
-        if drawn and (few := [f"{phase} {counts[phase]}" for phase in summary.strata if counts[phase] < FEWEST_RATED]):
-            rare = f"A corrected score takes {FEWEST_RATED} rated triggers per phase; this sheet has {', '.join(few)}."
     file = _written(text, out, f"{name}.csv", *filter(None, (run, items)))
-    if rare:
-        say(rare)
     message = f"Fill in annotator and grade in {file or 'FILE'}, a copy for each rater."
-    if draw is None:
-        say_next("agree", *of, "--ratings", file or "FILE", before=message)
-    else:
-        say_next("report", run or "", "--ratings", file or "FILE", before=f"{message} Raters may share the rows out.")
+    if drawn and enough and enough <= drawn.count:
+        say_next("report", run or "", "--ratings", file or "FILE", before=f"{message} Raters may split the rows.")
+        return
+    if drawn:
+        mend = f"use --draw {enough} or more" if enough else "this run has fewer"
+        say(f"A corrected score takes {FEWEST_RATED} rated triggers per phase; {mend}.")
+    say_next("agree", *of, "--ratings", file or "FILE", before=message)
 
 
 def _write_plain_sheet(run: Path | None, declared: "Benchmark[Any, Any]", chosen: Chosen, out: Path | None) -> None:
@@ -139,6 +138,19 @@ def _write_plain_sheet(run: Path | None, declared: "Benchmark[Any, Any]", chosen
     file = _written(rating_sheet(declared, summary_of(run)), out, f"{run.resolve().name}.csv", run)
     message = f"Fill in annotator and grade in {file or 'FILE'}, a copy for each rater."
     say_next("agree", *chosen.words, "--run", run, "--ratings", file or "FILE", before=message)
+
+
+def _enough(summary: "Summary", seed: int) -> int | None:
+    """Responses of the smallest draw from which a score can be corrected in every phase; None where there is none."""
+    from dspy_proact.report.corrected import drawn_keys
+    from dspy_proact.stats import FEWEST_RATED
+
+    strata, rated = {outcome.key: outcome.stratum for outcome in summary.outcomes}, Counter[str]()
+    for count, key in enumerate(drawn_keys(summary, seed), start=1):
+        rated[strata[key]] += 1
+        if all(rated[stratum] >= FEWEST_RATED for stratum in summary.strata):
+            return count
+    return None
 
 
 def _drawn(own: Any, summary: "Summary", count: int, again: str | None, seed: int) -> tuple[Any, Any]:

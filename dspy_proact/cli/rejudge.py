@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, judges_of
+from dspy_proact.cli.options.benchmark import RUN_BENCHMARK, Chosen, judges_of
 from dspy_proact.cli.options.cases import ANSWERED_CORPUS, GRADING_SCOPE
 from dspy_proact.cli.options.kinds import Output, output_options
 from dspy_proact.cli.options.models import GATE, JUDGING, NamedModel, model_options
@@ -23,7 +23,7 @@ _UNJUDGED = "None of these responses was graded before, so there are no two judg
 
 @verb(
     "rejudge",
-    BENCHMARK,
+    RUN_BENCHMARK,
     model_options(
         "--judge",
         "Judge, a litellm name; repeat it for a jury. Default: the benchmark's; embedded for embedded responses.",

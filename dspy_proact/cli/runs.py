@@ -21,7 +21,7 @@ from dspy_proact.cli.options.verb import Heading, Section, verb
 def runs(folder: Path, as_json: bool) -> None:
     """List the runs in FOLDER, which is `runs` where none is named, the latest first.
 
-    score is the mean score of what was graded, 0 to 100, as `report` has it.
+    run is the end of the folder's name; score is the mean score of what was graded, 0 to 100, as `report` has it.
     """
     from rich.console import Console
 
@@ -33,38 +33,40 @@ def runs(folder: Path, as_json: bool) -> None:
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; name the one that holds runs")
     found = [_row(path) for path in sorted(folder.iterdir()) if RunFolder(path).exists]
-    found.sort(key=lambda row: row["created"], reverse=True)
+    found.sort(key=lambda row: row["created"] or "", reverse=True)
     if as_json:
         click.echo(json.dumps(found, indent=2, allow_nan=False))
         return
     if not found:
         say(f"{folder}: no run in it.")
         return
-    names = ("benchmark", "model", "judge", "score", "state", "created", "run")
-    rows = ([str(row["path"] if name == "run" else row[name] or "-") for name in names] for row in found)
+    for row in found:
+        if row["reason"]:
+            say(f"{row['path']}: {row['reason']}")
+    names = ("run", "benchmark", "model", "judge", "score", "state", "created", "path")
+    rows = (["-" if row[name] is None else str(row[name]) for name in names] for row in found)
     show(Console(soft_wrap=True), table(names, rows, fold=False))
 
 
 def _row(path: Path) -> dict[str, Any]:
-    """What the list says of a run; one that cannot be read says so."""
+    """What the list says of a run; one that cannot be read says so, with the reason."""
     from dspy_proact.errors import RunError
     from dspy_proact.report import summarize
     from dspy_proact.runs import RunFolder
 
+    row: dict[str, Any] = dict.fromkeys(("benchmark", "model", "judge", "score", "created", "reason"))
+    row |= {"path": str(path), "run": path.name.rpartition("--")[2]}
     try:
         summary = summarize(RunFolder(path))
     except RunError as error:
-        empty = dict.fromkeys(("benchmark", "model", "judge", "score"))
-        return {"path": str(path), **empty, "state": f"cannot be read: {error}", "created": ""}
+        return row | {"state": "cannot be read", "reason": str(error)}
     manifest, score = summary.manifest, summary.micro.weighted.value
     pending, unscored = summary.count("pending"), summary.count("unscored")
-    state = f"{pending} pending" if pending else f"{unscored} unscored" if unscored else "complete"
-    return {
-        "path": str(path),
+    return row | {
         "benchmark": summary.benchmark,
         "model": summary.model_name,
         "judge": " + ".join(summary.judge_names.values()) or None,
         "score": None if score is None else round(100 * score, 1),
-        "state": state,
-        "created": manifest.created[:16] if manifest else "",
+        "state": f"{pending} pending" if pending else f"{unscored} unscored" if unscored else "complete",
+        "created": manifest.created[:16] if manifest else None,
     }

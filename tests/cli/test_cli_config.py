@@ -1,10 +1,12 @@
 """Options in a file, runs in a list, and a score that a pipeline of CI requires."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from mine import write_mine
+from proact_run import run_of, trigger
 
 pytestmark = pytest.mark.usefixtures("proactbench")
 
@@ -68,19 +70,24 @@ def test_a_score_under_the_required_one_ends_with_two(proact, least, status):
 def test_runs_are_listed_the_latest_first_and_a_damaged_one_says_so(proact):
     proact("eval", "--limit", 3)
     proact("eval", "--benchmark", write_mine(Path()))
+    run_of(Path("runs", "zero"), [(trigger(), "FAIL")])
     broken = Path("runs", "broken")
     broken.mkdir()
     (broken / "manifest.json").write_text("{", encoding="utf-8")
     listed = json.loads(proact("runs", "--json")[1])
-    assert sorted(row["benchmark"] or "" for row in listed) == ["", "next-step", "proactbench"]
-    assert listed[-1]["state"].startswith("cannot be read")
-    (mine,) = [row for row in listed if row["benchmark"] == "proactbench"]
+    assert sorted(row["benchmark"] or "" for row in listed) == ["", "next-step", "proactbench", "proactbench"]
+    assert (listed[-1]["state"], "manifest.json" in listed[-1]["reason"]) == ("cannot be read", True)
+    (mine,) = [row for row in listed if row["model"] == "embedded" and row["benchmark"] == "proactbench"]
     assert (mine["state"], Path(mine["path"]).name.partition("--")[0]) == ("complete", "proactbench")
     assert mine["score"] == round(
         100 * json.loads(proact("report", mine["path"], "--json")[1])["overall"]["micro"]["weighted"]["value"], 1
     )
     text = proact("runs")[1]
     assert all(word in text for word in ("proactbench", "next-step", "complete"))
+    ids = [Path(row["path"]).name.rpartition("--")[2] for row in listed]
+    assert re.search(r"zero +proactbench .* 0\.0 +complete", text)
+    for part in text.split("\n\n"):  # too wide for 80 columns: several tables, each with the ids of the runs
+        assert [line.split()[0] for line in part.splitlines()[2:]] == ids
     assert proact("runs", "nowhere")[0] == 2
 
 

@@ -65,6 +65,19 @@ def test_a_list_of_commands_has_whole_sentences(proact, words):
     assert all(line.endswith(".") and not line.endswith("...") for line in listed), listed
 
 
+def test_the_first_page_names_proactbench_and_explains_the_words_of_every_option(proact):
+    first = " ".join(proact("--help")[1].partition("Options:")[0].split())
+    assert [
+        word
+        for word in ("ProactBench", "A case is", "a trigger:", "A stratum is", "a phase:", "An epoch is")
+        if word not in first
+    ] == []
+    for name in VERBS:
+        assert ("that of the run, else" in " ".join(proact(*name.split(), "--help-all")[1].split())) is (
+            name in ("agree", "rejudge", "report", "show", "compare", "export", "leaderboard", "label sheet")
+        )
+
+
 @EACH
 def test_help_fits_a_screen_and_speaks_of_no_single_benchmark(proact, name):
     lines = proact(*name.split(), "--help")[1].splitlines()

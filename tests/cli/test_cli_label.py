@@ -77,7 +77,7 @@ def test_a_draw_is_balanced_its_beginning_is_a_draw_and_it_can_be_written_again(
     sheet = rows_of(Path(out.strip()))
     (draw,) = {line["draw"] for line in sheet}
     assert (status, out, draw.startswith("48-0-")) == (0, f"labels/run--{draw}.csv\n", True)
-    assert "Raters may share the rows out. Next: dspy-proact report" in err
+    assert "Raters may split the rows. Next: dspy-proact report" in err
     kind = {each.key: (each.stratum, each.label) for each in summarize(RunFolder(run)).outcomes}
     # Five PASS, five PARTIAL and ten FAIL a phase; 48 of nine kinds: all of the six small ones, and six FAIL each.
     drawn = Counter(kind[line["item"]] for line in sheet)
@@ -95,9 +95,10 @@ def test_a_draw_is_balanced_its_beginning_is_a_draw_and_it_can_be_written_again(
 
 
 @pytest.mark.parametrize(("count", "few"), [(36, False), (35, True)])
-def test_a_draw_with_too_few_of_a_phase_for_a_corrected_score_says_so(proact, run, count, few):
+def test_a_draw_with_too_few_of_a_phase_for_a_corrected_score_says_which_has_enough(proact, run, count, few):
     _, _, err = proact("label", "sheet", run, "--draw", count)
-    assert ("A corrected score takes 12 rated triggers per phase; this sheet has " in err) is few
+    assert ("A corrected score takes 12 rated triggers per phase; use --draw 36 or more." in err) is few
+    assert ("Next: dspy-proact agree" in err, "Next: dspy-proact report" in err) == (few, not few)
 
 
 @pytest.mark.parametrize(

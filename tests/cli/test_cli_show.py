@@ -134,6 +134,13 @@ def test_what_is_not_known_is_refused_with_what_is(refused, run, options, told):
     assert told in refused("show", run, *options)
 
 
+def test_an_excerpt_begins_where_responses_differ(show, tmp_path):
+    texts = ["Of course! Here it is.", "Of course! Here goes.", "Of course! Now."]
+    cases = [trigger(f"d{number}") for number in range(3)]
+    path = written(tmp_path / "alike", manifest(), cases, map(answered, cases, texts)).path
+    assert [line.partition("...")[2] for line in show(path).splitlines()[1:4]] == ["Here it is.", "Here goes.", "Now."]
+
+
 def test_more_than_a_person_reads_is_counted_and_said_how_to_see(show, tmp_path):
     cases = [trigger(f"d{number:02}") for number in range(40)]
     path = written(tmp_path / "many", manifest(), cases).path

@@ -7,6 +7,7 @@ import sys
 import tomllib
 
 import pytest
+from proact_run import run_of, trigger
 from results_rows import result_row
 from rows import jsonl, row
 from script import ROOT
@@ -79,6 +80,25 @@ def test_importing_the_package_imports_nothing_slow():
     code = "import sys, json, dspy_proact; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not set(json.loads(done.stdout)) & (SLOW | {"numpy", "pydantic"})
+
+
+def test_a_reader_that_has_enough_is_no_fault(tmp_path):
+    """`dspy-proact show RUN | head -1`, at its worst: nobody reads at all."""
+    run_of(tmp_path / "runs" / "a", [(trigger(), "PASS")])
+    commands = [
+        ["show", "runs/a"],
+        ["report", "runs/a"],
+        ["runs"],
+        ["leaderboard", "runs/a"],
+        ["show", "runs/a", "--json"],
+    ]
+    reader, writer = os.pipe()
+    os.close(reader)
+    streams = {"stdout": writer, "stderr": subprocess.PIPE, "cwd": tmp_path, "text": True}
+    started = [subprocess.Popen([sys.executable, "-m", "dspy_proact", *command], **streams) for command in commands]
+    os.close(writer)
+    ended = [(command.communicate()[1], command.returncode) for command in started]
+    assert [(status, "Error" in err or "Traceback" in err) for err, status in ended] == [(0, False)] * len(commands)
 
 
 INTERRUPTED = """

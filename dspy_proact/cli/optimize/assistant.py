@@ -56,7 +56,8 @@ _TUNED = Section(
             ["--guard", "guards"],
             multiple=True,
             type=Margin(),
-            help="Metric that must not regress against the start, by a margin of yours or the default one; repeatable.",
+            help="Metric that may not get worse than the starting program by more than MARGIN, such as offers, phases, "
+            "length or tokens; repeatable.",
         ),
     ),
 )
@@ -66,10 +67,12 @@ _TUNED = Section(
     "assistant",
     BENCHMARK,
     model_options("--model", "Model to tune for, a litellm name. Default: embedded."),
-    model_options("--judge", "Judge that tunes. Default: embedded, for an embedded model."),
+    model_options(
+        "--judge", "Judge whose grades guide the tuning. Default: embedded, for an embedded model; required otherwise."
+    ),
     model_options(
         "--report-judge",
-        "Another judge, which tests the result. Default: that of --judge, for an embedded model.",
+        "Another judge, which tests the result. Default: that of --judge, for an embedded model; required otherwise.",
     ),
     model_options("--proposer", "Model that writes prompts. Default: that of --judge."),
     CORPUS,

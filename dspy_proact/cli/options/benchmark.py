@@ -155,17 +155,24 @@ def _names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     return [name for name in benchmarks() if name.startswith(incomplete)]
 
 
-_BENCHMARK = click.Option(
-    ["--benchmark"],
-    metavar="NAME|FILE.py",
-    help="Benchmark of `dspy-proact benchmarks`, or your own file. Default: that of RUN, else proactbench.",
-    shell_complete=_names,
-)
+def _options(default: str, *more: click.Option) -> Bundle:
+    named = click.Option(
+        ["--benchmark"],
+        metavar="NAME|FILE.py",
+        help=f"Benchmark of `dspy-proact benchmarks`, or your own file. Default: {default}.",
+        shell_complete=_names,
+    )
+    return Bundle("chosen", (Section(Heading.CASES, (named, *more)),), Chosen)
+
+
+_OF_RUN = f"that of the run, else {DEFAULT}"
 _SET = click.Option(
     ["--set", "given"], type=SettingText(), multiple=True, help="Setting of the benchmark, listed there; repeatable."
 )
-BENCHMARK = Bundle("chosen", (Section(Heading.CASES, (_BENCHMARK, _SET)),), Chosen)
-READ_BENCHMARK = Bundle("chosen", (Section(Heading.CASES, (_BENCHMARK,)),), Chosen)
+BENCHMARK = _options(DEFAULT, _SET)
+RUN_BENCHMARK = _options(_OF_RUN, _SET)
+"""For commands that grade what a run answered."""
+READ_BENCHMARK = _options(_OF_RUN)
 """`--benchmark` alone, for commands that read runs, whose settings are recorded."""
 
 

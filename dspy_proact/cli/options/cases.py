@@ -63,7 +63,7 @@ _GRADING = (
     number_option(
         "--votes", _TIMES, "Verdicts of each judge on a response. Default: 1, or as a compiled judge was compiled."
     ),
-    flag_option("--retry-unscored", "Retry cases that failed because of their content too."),
+    flag_option("--retry-unscored", "Also retry cases that failed because of their content."),
 )
 SCOPE = Bundle("scope", (Section(Heading.CASES, (*_CASES, _EPOCHS, *_GRADING)),), _scope)
 GRADING_SCOPE = Bundle("scope", (Section(Heading.CASES, (*_CASES, *_GRADING)),), _scope)

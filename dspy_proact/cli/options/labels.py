@@ -104,8 +104,8 @@ def label_options(default: str, named: str, text: str) -> Bundle:
             metavar=named,
             help=f"{text} Repeat it for files of several raters.",
         ),
-        path_option("--run", "Run whose responses a file of ratings is of."),
-        path_option("--items", "File of the items that a file of ratings is of; --help-all has its form."),
+        path_option("--run", "Run that the ratings file rates."),
+        path_option("--items", "File of the items that the ratings file rates; see --help-all for the format."),
     )
     return Bundle("labels", (Section(Heading.CASES, options),), Labels)
 

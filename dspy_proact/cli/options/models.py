@@ -78,8 +78,8 @@ def model_options(flag: str, text: str, heading: Heading = Heading.MODELS) -> Bu
             [f"{flag}-param"],
             type=Parameter(),
             multiple=True,
-            help="Request parameter in place of the preset's; repeatable. NAME=none omits it, response_format=none "
-            "the JSON schema.",
+            help="Request parameter in place of the preset's; repeatable. NAME=none omits it. response_format=none "
+            "omits the JSON schema.",
         ),
         click.Option([f"{flag}-price"], type=PerMillion(), help="USD per million tokens, if litellm has no price."),
     )

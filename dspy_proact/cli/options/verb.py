@@ -106,7 +106,7 @@ class Verb(click.Command):
             ["--config"],
             metavar="FILE.toml",
             expose_value=False,
-            help="Read options from a TOML file, each by its name without --; those that are typed come first.",
+            help="TOML file of options, by their names without --; command-line options override it.",
         )
         super().__init__(
             name, callback=callback, params=[*params, *options, config, everything], help=help, short_help=short_help

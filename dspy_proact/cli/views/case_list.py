@@ -4,6 +4,7 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
+from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -201,15 +202,22 @@ def _lines(
     longest = max(len(run.nouns.case), *(len(each.key) for each in shown))
     room = min(longest, max(_LEAST_KEY, width - sum(widths) - len(widths) - 1 - _EXCERPT))
     keys = [run.nouns.case, *map(printable, run.abridged([each.key for each in shown], room))]
-    notes = ["", *(_note(run, each, reworded, text) for each in shown)]
+    alike = _shared([run.answer(each) for each in shown if each.response])
+    notes = ["", *(_note(run, each, reworded, text, alike) for each in shown)]
     for key, note, *cells in zip(keys, notes, *columns, strict=True):
         parts = [set_cell_size(cell, size) for cell, size in zip([key, *cells], [room, *widths], strict=True)]
         line = " ".join([*parts, note])
         yield line.rstrip() if cell_len(line) <= width else set_cell_size(line, width).rstrip()
 
 
-def _note(run: ShownRun, outcome: Outcome, reworded: Collection[str], text: str) -> str:
-    """Marks of a case, and an excerpt of the response."""
+def _shared(responses: Sequence[str]) -> int:
+    """Characters with which different responses all begin, in whole words: they tell no case from another."""
+    begin = commonprefix(responses)  # noqa: RUF071 - characters are meant, not parts of a path
+    return begin.rfind(" ") + 1 if len(set(responses)) > 1 else 0
+
+
+def _note(run: ShownRun, outcome: Outcome, reworded: Collection[str], text: str, alike: int) -> str:
+    """Marks of a case, and an excerpt of the response, from the text that is searched for or where responses differ."""
     marks = [
         *(["unverified"] if outcome.unverified else []),
         *(["verdicts differ"] if outcome.split else []),
@@ -218,7 +226,7 @@ def _note(run: ShownRun, outcome: Outcome, reworded: Collection[str], text: str)
         *([outcome.reason] if outcome.reason else []),
     ]
     response = run.answer(outcome)
-    start = max(0, response.casefold().find(text.casefold()) - _BEFORE) if text else 0
+    start = max(0, response.casefold().find(text.casefold()) - _BEFORE) if text else alike
     excerpt = " ".join(response[start : start + _LONGEST].split())
     marked = f"[{', '.join(marks)}] " if marks else ""
     return printable(f"{marked}{'...' if start else ''}{excerpt}")
