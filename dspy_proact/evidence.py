@@ -14,10 +14,12 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
+from typing import TypeVar
 
 from dspy_proact.types import Quote
 
+T = TypeVar("T")
 _UNSPACED = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff"
 _UNSPACED_LETTER = re.compile(f"[{_UNSPACED}]")
 _WORD = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[^\W_])+")
@@ -30,6 +32,8 @@ _QUOTED = re.compile(r"[\"\u201c\u201e\u00ab]([^\"\u201c\u201d\u201e\u00ab\u00bb
 _SEPARATOR = re.compile(r"\n+|\s[;/|]\s|;\s")
 _MOST_QUOTES = 200
 """Quotes of one verdict that are located, however many strings they stand in: more than anybody reads."""
+_MOST_READ = 120_000_000
+"""Characters that are read for the quotes of one verdict, those of the text at each search: one to two seconds."""
 _LEAST_WORDS = 3
 """Words in a row of a quote that is evidence: fewer, such as `the`, stand in any response."""
 
@@ -48,16 +52,11 @@ def locate_quotes(evidence: Iterable[str], text: str) -> tuple[Quote, ...]:
 
     A string that does not stand in the text as a whole and holds several quotes, in quotation marks or on lines of
     their own, gives one `Quote` for each of them. Strings without a word are left out, and so is everything after the
-    first 200 quotes.
+    first 200 quotes, or after the first 60 or more where the text has a million characters.
     """
-    passage = _passage(text)
-    return tuple(islice(chain.from_iterable(locate(entry, passage) for entry in evidence), _MOST_QUOTES))
-
-
-@lru_cache(maxsize=4)
-def _passage(text: str) -> "Passage":
-    """Kept, because quotes of a response are located when a verdict comes and again when it is reported."""
-    return Passage(text)
+    passage = Passage(text)
+    quotes = chain.from_iterable(locate(entry, passage) for entry in passage.while_short(evidence))
+    return tuple(islice(passage.while_short(quotes), _MOST_QUOTES))
 
 
 def locate(entry: str, passage: "Passage") -> Iterator[Quote]:
@@ -84,10 +83,16 @@ class Passage:
 
     def __init__(self, text: str):
         self._text = text
-        self._cut = dict[_Reading, _Words]()
+        self._cut = _words_by_reading(text)
+        self._read = 0
+
+    def while_short(self, values: Iterable[T]) -> Iterator[T]:
+        """The values, until so much of the text was read for quotes that the search would take seconds."""
+        return takewhile(lambda _: self._read <= _MOST_READ, values)
 
     def find(self, quote: str) -> tuple[int, int] | None:
         """The start and end of a quote in the text; None when its words do not stand there in that order."""
+        self._read += len(self._text) + len(quote)
         tried = set[tuple[_Words, str]]()
         for reading in _READINGS:
             words, read = self._words(reading), reading(quote)
@@ -111,6 +116,12 @@ class Passage:
             plain = self._cut.get(str)
             self._cut[reading] = plain if plain and text == self._text else _Words(text)
         return self._cut[reading]
+
+
+@lru_cache(maxsize=4)
+def _words_by_reading(text: str) -> "dict[_Reading, _Words]":  # noqa: ARG001 - the key
+    """Kept, because quotes of a response are located when a verdict comes and again when it is reported."""
+    return {}
 
 
 class _Words:

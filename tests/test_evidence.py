@@ -268,6 +268,15 @@ def test_of_very_many_quotes_the_first_200_are_looked_up_whatever_string_they_st
     assert len(locate_quotes(evidence, "word " * 50_000)) == 200
 
 
+def test_of_many_quotes_in_a_very_long_text_the_first_are_looked_up():
+    # Near misses: each costs a search of a million characters, and in some texts 200 of them take many seconds.
+    located = locate_quotes(
+        [f"take bag {number} along" for number in range(200)], "take bag 7 along " + "a b " * 250_000
+    )
+    assert 50 <= len(located) < 100
+    assert [quote.start is not None for quote in located] == [number == 7 for number in range(len(located))]
+
+
 def test_of_very_many_lines_those_that_stand_in_the_text_are_found_as_ever():
     lines = [f"take bag {number} along" for number in range(200)]
     located = locate_quotes(["\n".join(lines) + "\nzebra"], ". ".join(reversed(lines)))
