@@ -40,7 +40,10 @@ def constant(sent: Sent) -> Answer:
 
 def test_without_a_key_the_sample_is_worked_by_the_stand_in_and_says_so(proact):
     status, out, _ = proact("eval", "--benchmark", "probe", "--out", "run")
-    assert (status, " ".join(out.split()).startswith("The embedded stand-in measures nothing")) == (0, True)
+    assert (status, " ".join(out.split()).startswith("Demonstration with the embedded stand-in, no real model")) == (
+        0,
+        True,
+    )
     assert "on 6 tasks of the corpus sample" in " ".join(out.split())
     assert RunFolder(Path("run")).manifest().corpus.name == "sample"
     assert "no calls were made" in proact("eval", "--benchmark", "probe", "--out", "run")[2]
