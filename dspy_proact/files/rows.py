@@ -156,16 +156,21 @@ def lines_in(texts: Iterable[str], source: str, holding: str | None = None) -> I
 
 def elements(text: str, source: str) -> Iterator[Element]:
     """The objects of a JSON list; raises a `CorpusError` where it is none, or holds what `strict_json` refuses."""
-    try:
-        listed = strict_json(text, lambda problem, field: CorpusError(problem, source=source, field=field))
-    except json.JSONDecodeError as error:
-        raise CorpusError(f"not JSON: {error.msg}, at column {error.colno}", source=source, line=error.lineno) from None
+    listed = json_of(text, source)
     if not isinstance(listed, list):
         raise CorpusError(f"a list of items is expected, not {shown(listed)}", source=source)
     for index, fields in enumerate(listed):
         if not isinstance(fields, dict):
             raise CorpusError(f"an object is expected, not {shown(fields)}", source=source, field=f"[{index}]")
         yield Element(source, index, "", fields)
+
+
+def json_of(text: str, source: str) -> object:
+    """What a whole file holds; raises a `CorpusError` where it is not JSON, or holds what `strict_json` refuses."""
+    try:
+        return strict_json(text, lambda problem, field: CorpusError(problem, source=source, field=field))
+    except json.JSONDecodeError as error:
+        raise CorpusError(f"not JSON: {error.msg}, at column {error.colno}", source=source, line=error.lineno) from None
 
 
 @dataclass(frozen=True)
@@ -273,8 +278,8 @@ class Part(BaseModel):
         try:
             part = cls.model_validate(line.parse())
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            raise line.error(_sentence(first), _dotted(first["loc"])) from None
+            field, problem = misfit(error)
+            raise line.error(problem, field) from None
         for field, problem in part.misfits():
             raise line.error(problem, field)
         return part
@@ -311,19 +316,30 @@ def _unknown(part: RawPart, *path: str) -> Iterator[tuple[str, ...]]:
                 yield from _unknown(inner, *path, name, key)
 
 
+def misfit(error: ValidationError) -> tuple[str, str]:
+    """Dotted path and problem of the first field that does not fit."""
+    first = error.errors(include_url=False)[0]
+    return _dotted(first["loc"]), _sentence(first)
+
+
 def _sentence(error: ErrorDetails) -> str:
     """What is wrong with a field, in a sentence of ours."""
     match error["type"]:
-        case "missing":
-            return "the field is missing"
-        case "too_short":
-            return "the list should not be empty"
-        case "extra_forbidden":
-            return "no field of ours"
+        case "missing" | "too_short" | "extra_forbidden" as kind:
+            return _SENTENCES[kind]
         case "union_tag_not_found":
             return f"the field {error.get('ctx', {})['discriminator']} is missing"
         case "union_tag_invalid":
             context = error.get("ctx", {})
             return f"its {context['discriminator']} is {shown(context['tag'])}, none of {context['expected_tags']}"
-    expected = "Input should be an object" if error["type"] == "model_type" else error["msg"]
+        case kind:
+            expected = _EXPECTED.get(kind, error["msg"])
     return f"{expected[0].lower()}{expected[1:]}, not {shown(error['input'])}"
+
+
+_SENTENCES = {
+    "missing": "the field is missing",
+    "too_short": "the list should not be empty",
+    "extra_forbidden": "no field of ours",
+}
+_EXPECTED = {"model_type": "Input should be an object", "tuple_type": "Input should be a valid list"}

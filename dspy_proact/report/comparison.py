@@ -248,7 +248,8 @@ class Comparison:
     @property
     def breakdowns(self) -> tuple[str, ...]:
         """Keys of a case by which the differences are broken down."""
-        return self.a.particulars.breakdowns
+        known = {key for pair in self.pairs for key in pair.meta}
+        return tuple(key for key in self.a.particulars.breakdowns if key in known)
 
     def breakdown(self, key: str) -> dict[str, Difference]:
         """Rows by a grouping key of the cases; groups in order."""

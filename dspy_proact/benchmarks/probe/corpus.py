@@ -18,7 +18,7 @@ from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
 from dspy_proact.benchmarks.benchmark import HumanGrade
-from dspy_proact.benchmarks.probe.official import JsonFile, UngradableError, read_task
+from dspy_proact.benchmarks.probe.official import JsonFile, read_task
 from dspy_proact.benchmarks.probe.task import Difficulty, ProbeView, Solution, Task
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.hub import hub_commit, hub_folder
@@ -79,8 +79,8 @@ class TaskCorpus:
     """In the order of their keys."""
     ignored_fields: Mapping[str, int] = field(hash=False)
     """How often each field occurred that the format does not know, by dotted name."""
-    left_out: tuple[UngradableError, ...]
-    """What is wrong with each task of the files that cannot be graded."""
+    left_out: tuple[CorpusError, ...]
+    """What is wrong with each task whose files cannot be used."""
     sanitize: bool
     seed: int
 
@@ -128,10 +128,10 @@ def load_tasks(
         revision: Used where `probe` pins none, such as the commit that a resumed run has recorded.
         sanitize: Whether tasks are handed out with opaque ids, in a seeded order and without stamps.
         seed: For the ids and the order.
-        strict: Whether a task that cannot be graded refuses the corpus; else it is left out and counted.
+        strict: Whether a task whose files cannot be used refuses the corpus; else it is left out and counted.
 
     Raises:
-        CorpusError: There is no such corpus, it is not valid, or a revision is given for files.
+        CorpusError: There is no such corpus, no task of it can be used, or a revision is given for files.
     """
     name, at, pinned = spec.partition("@")
     if name == "probe":
@@ -143,18 +143,18 @@ def load_tasks(
         raise CorpusError("only probe has revisions; leave the revision out", source=spec)
     else:
         name, path = spec, str(DATA / "sample") if spec == "sample" else spec
-    ignored, entries, ungradable = Counter[str](), list[TaskEntry](), list[UngradableError]()
+    ignored, entries, left_out = Counter[str](), list[TaskEntry](), list[CorpusError]()
     for key, (given, right) in _pairs_at(path).items():
         try:
             task = _read(key, given, right, ignored)
-        except UngradableError as error:
-            ungradable.append(error)
+        except CorpusError as error:
+            left_out.append(error)
         else:
             sha256 = _sha256(sanitized(task, seed) if sanitize else task)
             entries.append(TaskEntry(key, task.person, task.difficulty, task.generator, sha256, given, right))
-    if ungradable and (strict or not entries):
-        raise ungradable[0]
-    return TaskCorpus(name, revision, tuple(entries), dict(sorted(ignored.items())), tuple(ungradable), sanitize, seed)
+    if left_out and (strict or not entries):
+        raise left_out[0]
+    return TaskCorpus(name, revision, tuple(entries), dict(sorted(ignored.items())), tuple(left_out), sanitize, seed)
 
 
 def human_grades() -> list[HumanGrade]:
@@ -250,11 +250,17 @@ def case_set_of(tasks: TaskCorpus) -> CaseSet:
         rows=count + len(tasks.left_out),
         cases=count,
         ignored_fields=dict(tasks.ignored_fields),
-        left_out=dict(Counter(error.problem for error in tasks.left_out)),
+        left_out=dict(Counter(map(_reason, tasks.left_out))),
     )
     # An agent looks at a task, and soon after the judges.
     read = lru_cache(maxsize=64)(lambda key: ProbeView.of(tasks.task(key)))
     return CaseSet(tuple(TaskCase(entry, read) for entry in tasks.entries), record, tasks.sha256)
+
+
+def _reason(error: CorpusError) -> str:
+    """Why a task is left out, in words that do not name it, so that reasons can be counted."""
+    field = re.sub(r"\[\d+\]", "[]", error.field or "")
+    return f"{field}: {error.problem}" if field else error.problem
 
 
 def _read(key: str, given: Member, right: Member, ignored: Counter[str]) -> Task:
@@ -274,7 +280,7 @@ def _pairs_at(path: str) -> dict[str, tuple[Member, Member]]:
     """Input and output of each task at a path (see `load_tasks`), by key and in the order of the keys.
 
     The names of the two zips differ by `inputs` and `outputs`. Raises a `CorpusError` where there is nothing of the
-    kind, an archive is damaged or not to be trusted, a file has no partner, or two have one name.
+    kind, an archive is damaged or not to be trusted, or two files have one name; reading a missing partner raises one.
     """
     place = Path(path)
     try:
@@ -302,11 +308,16 @@ def _pairs_at(path: str) -> dict[str, tuple[Member, Member]]:
     given, right = sides.values()
     if not given and not right:
         raise CorpusError(f"there is no file of a task in it; give {_WANTED}", source=path)
-    for key in sorted(given.keys() ^ right.keys()):
-        alone, other = (given[key], "output") if key in given else (right[key], "input")
-        problem = f"there is no {key}_{other}.json for it; {len(given)} inputs and {len(right)} outputs were found"
-        raise CorpusError(problem, source=alone.source)
+    counts = f"{len(given)} inputs and {len(right)} outputs were found"
+    for key in given.keys() ^ right.keys():
+        alone, side = (given[key], "output") if key in given else (right[key], "input")
+        missing = CorpusError(f"there is no {side} file for it; {counts}", source=alone.source)
+        sides[side][key] = Member(alone.source, partial(_raise, missing))
     return {key: (given[key], right[key]) for key in sorted(given)}
+
+
+def _raise(error: CorpusError) -> bytes:
+    raise error
 
 
 def _in_folder(folder: Path) -> Iterator[tuple[str, Member]]:

@@ -4,20 +4,20 @@ Field names are the files', but `facets` and `supported_by` are ours. Known fiel
 so that they are not counted as unknown.
 """
 
-import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import date
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, TypeAdapter
+from pydantic import ConfigDict, Field, ValidationError
 
 from dspy_proact.benchmarks.probe.task import (
     Action,
     Difficulty,
+    Document,
     Email,
+    Event,
     Facets,
     Gold,
     Item,
@@ -27,18 +27,16 @@ from dspy_proact.benchmarks.probe.task import (
     World,
 )
 from dspy_proact.errors import CorpusError
-from dspy_proact.files.rows import Id, Line, Name, RawPart, Text, strict_json
+from dspy_proact.files.rows import Id, Line, Name, RawPart, Text, json_of, misfit, text_of
 from dspy_proact.plain_text import shown
 
 _STAMPS = ("created_at", "metadata", "tags", "updated_at")
 """What an item may say of itself besides its content."""
-_DROPPED_INPUT = {
+_STEP = "checklist.required_steps"
+_DROPPED = {
     "annotation_instructions",
     "world_model.available_actions.solves_bottleneck",
     *(f"data_points.{name}" for name in _STAMPS),
-}
-_STEP = "checklist.required_steps"
-_DROPPED_OUTPUT = {
     "bottleneck.searchable_artifacts",
     "checklist.checklist_id",
     "checklist.description",
@@ -49,13 +47,7 @@ _DROPPED_OUTPUT = {
 }
 _EXECUTION = "task_execution"
 """The step of the checklist that names the action."""
-_KIND_STEP = re.compile(r"(\[\d+\])\.(?:email|event|document)\b")
-"""Validation adds an item's kind to the path of its fields, which is no step in the file."""
-_ITEM: TypeAdapter[Item] = TypeAdapter(Item)
-
-
-class UngradableError(CorpusError):
-    """A task whose gold parameters or whose actions' parameters have a form that cannot be graded."""
+_KINDS = {"email": Email, "event": Event, "document": Document}
 
 
 class JsonFile(Line):
@@ -63,51 +55,32 @@ class JsonFile(Line):
 
     @classmethod
     def of(cls, source: str, data: bytes) -> Self:
-        """Read the bytes of a file strictly; a byte order mark is skipped.
-
-        Raises:
-            CorpusError: They are not UTF-8, no JSON object, or hold what `strict_json` refuses.
-        """
-        try:
-            text = data.decode().removeprefix("\ufeff")
-            value = strict_json(text, lambda problem, field: CorpusError(problem, source=source, field=field))
-        except UnicodeDecodeError as error:
-            problem = f"not UTF-8: {error.reason}, at byte {error.start + 1}; save the file as UTF-8"
-            raise CorpusError(problem, source=source) from None
-        except json.JSONDecodeError as error:
-            problem = f"not JSON: {error.msg}, at column {error.colno}"
-            raise CorpusError(problem, source=source, line=error.lineno) from None
+        """Read the bytes of a file; raises a `CorpusError` where they are no JSON object, or `strict_json` refuses."""
+        value = json_of(text_of(data, source), source)
         if not isinstance(value, dict):
             raise CorpusError(f"an object is expected, not {shown(value)}", source=source)
         return cls(source, 1, "", value)
 
     def error(self, problem: str, field: str | None = None) -> CorpusError:
         """The error to raise for a problem with this file."""
-        return CorpusError(problem, source=self.source, field=_KIND_STEP.sub(r"\1", field) if field else None)
+        return CorpusError(problem, source=self.source, field=field)
 
 
 def read_task(key: str, given: JsonFile, right: JsonFile, ignored: Counter[str]) -> Task:
     """Read a task from its two files, and count the fields that the format does not know in `ignored`.
 
     Raises:
-        UngradableError: The right parameters, or those that an action requires, have no names.
         CorpusError: A field is missing or malformed, or the two files do not fit together.
     """
     source, output = _Input.of(given), _Output.of(right)
     world = source.world_model
-    for place, action in enumerate(world.available_actions):
-        if not all(isinstance(name, str) for name in action.params_schema.required):
-            field = f"world_model.available_actions[{place}].params_schema.required"
-            raise UngradableError("an action's parameters are no names", source=given.source, field=field)
-    if not isinstance(output.criteria.correct_parameters, dict):
-        field = f"{output.criteria_path}.correct_parameters"
-        raise UngradableError("the right parameters have no names", source=right.source, field=field)
     for name in _Person.model_fields:
         here, there = getattr(output.world_model, name), getattr(world, name)
         if here != there:
             problem = f"{shown(here)}, while the input is of {shown(there)}; the two are no pair"
             raise right.error(problem, f"world_model.{name}")
-    items = tuple(_item(item) for item in source.data_points)
+    unknown = source.unknown_fields() + output.unknown_fields()
+    items = tuple(_item(given, place, raw, unknown) for place, raw in enumerate(source.data_points))
     task = Task(
         key=key,
         person=world.persona_id,
@@ -119,11 +92,22 @@ def read_task(key: str, given: JsonFile, right: JsonFile, ignored: Counter[str])
         generator=output.metadata.model,
     )
     _require_known(task, output.criteria_path, right)
-    unknown = ((source.unknown_fields(), _DROPPED_INPUT), (output.unknown_fields(), _DROPPED_OUTPUT))
-    ignored.update(
-        {name: count for counts, dropped in unknown for name, count in counts.items() if name not in dropped}
-    )
+    ignored.update({name: count for name, count in unknown.items() if name not in _DROPPED})
     return task
+
+
+def _item(given: JsonFile, place: int, raw: "_Item", unknown: Counter[str]) -> Item:
+    """An item of ours, whose fields are those of the payload; raises a `CorpusError` where they do not fit."""
+    kind, extra = _KINDS[raw.type], raw.model_extra or {}
+    content = {name: value for name, value in raw.payload.items() if value is not None}
+    known = content.keys() & (kind.model_fields.keys() - {"id", "kind", "stamps"})
+    unknown.update(f"data_points.payload.{name}" for name in content.keys() - known)
+    stamps = {name: extra[name] for name in _STAMPS if name in extra}
+    try:
+        return kind(id=raw.id, stamps=stamps, **{name: content[name] for name in known})
+    except ValidationError as error:
+        field, problem = misfit(error)
+        raise given.error(problem, f"data_points[{place}].payload.{field}") from None
 
 
 def _newest(items: Iterable[Item]) -> str:
@@ -181,7 +165,7 @@ class _Organisation(RawPart):
 
 
 class _ParametersSchema(RawPart):
-    required: list[Name | dict[str, Any]] = Field(default=[])
+    required: list[Name] = Field(default=[])
 
 
 class _Action(RawPart):
@@ -223,61 +207,16 @@ class _World(_Person):
         )
 
 
-class _EmailPayload(RawPart):
-    subject: str
-    sender: str
-    to: list[str] = Field(default=[])
-    cc: list[str] = Field(default=[])
-    timestamp: str
-    body: str
-
-
-class _EventPayload(RawPart):
-    title: str
-    start_time: str
-    end_time: str
-    location: str | None = None
-    attendees: list[str] = Field(default=[])
-    description: str | None = None
-
-
-class _DocumentPayload(RawPart):
-    title: str
-    mime: str = "text/markdown"
-    content: str
-
-
-class _Email(RawPart):
-    id: Id
-    type: Literal["email"]
-    payload: _EmailPayload
-
-
-class _Event(RawPart):
+class _Item(RawPart):
     # The official ids of events begin with another word than their type, such as `calendar_1a2b3c4d`.
     id: Id
-    type: Literal["event"]
-    payload: _EventPayload
-
-
-class _Document(RawPart):
-    id: Id
-    type: Literal["document"]
-    payload: _DocumentPayload
-
-
-def _item(raw: _Email | _Event | _Document) -> Item:
-    extra = raw.model_extra or {}
-    stamps = {name: extra[name] for name in _STAMPS if name in extra}
-    content = {name: value for name, value in raw.payload.known().items() if value is not None}
-    return _ITEM.validate_python({"id": raw.id, "kind": raw.type, "stamps": stamps, **content})
+    type: Literal["email", "event", "document"]
+    payload: dict[str, Any]
 
 
 class _Input(RawPart):
     world_model: _World
-    data_points: Annotated[
-        list[Annotated[_Email | _Event | _Document, Field(discriminator="type")]], Field(min_length=1)
-    ]
+    data_points: Annotated[list[_Item], Field(min_length=1)]
 
     def misfits(self) -> Iterator[tuple[str, str]]:
         yield from _repeated("data_points", [item.id for item in self.data_points])
@@ -293,7 +232,7 @@ class _Bottleneck(RawPart):
 
 class _Criteria(RawPart):
     correct_action: Id | None = None
-    correct_parameters: dict[str, Any] | list[Any] | None = None
+    correct_parameters: dict[str, Any] | None = None
     supported_by: dict[str, str] | None = None
 
 
@@ -331,8 +270,10 @@ class _Output(RawPart):
         kinds = [step.step_type for step in self.checklist.required_steps]
         if (count := kinds.count(_EXECUTION)) != 1:
             yield _STEP, f"one step of type {_EXECUTION!r} is expected, not {count}"
-        elif self.criteria.correct_action is None:
-            yield f"{self.criteria_path}.correct_action", "the field is missing"
+            return
+        for name in ("correct_action", "correct_parameters"):
+            if getattr(self.criteria, name) is None:
+                yield f"{self.criteria_path}.{name}", "the field is missing"
 
     @property
     def _execution(self) -> int:
@@ -349,7 +290,7 @@ class _Output(RawPart):
     def gold(self) -> Gold:
         criteria = self.criteria
         assert criteria.correct_action is not None, "misfits says so"
-        assert isinstance(criteria.correct_parameters, dict), "the reader says so"
+        assert criteria.correct_parameters is not None, "misfits says so"
         return Gold(
             evidence=tuple(self.true_positive_ids),
             description=self.bottleneck.description,

@@ -133,11 +133,11 @@ def failures(summary: Summary) -> Failures:
     )
 
 
-def readable_scores(summary: Summary) -> dict[str, dict[str, float | int | None]]:
-    """Count, mean, median and standard deviation of each score, over answers that could be read, as published."""
+def score_spreads(summary: Summary, prefix: str) -> dict[str, dict[str, float | int | None]]:
+    """Count, mean, median and standard deviation of each score: `read_` for answers that could be read, else empty."""
     found: dict[str, dict[str, float | int | None]] = {}
     for name in ("f1", "identification", "task", "overall"):
-        values = [verdict.parts[f"read_{name}"] for verdict in summary.verdicts if f"read_{name}" in verdict.parts]
+        values = [verdict.parts[key] for verdict in summary.verdicts if (key := f"{prefix}{name}") in verdict.parts]
         found[name] = {
             "count": len(values),
             "mean": fmean(values) if values else None,
@@ -149,11 +149,20 @@ def readable_scores(summary: Summary) -> dict[str, dict[str, float | int | None]
 
 def _report_details(summary: Summary) -> Iterator[Table | str]:
     """The paper's tables and figures, of a run."""
-    scores = readable_scores(summary)
+    sides, spread = [score_spreads(summary, prefix) for prefix in ("read_", "")], ("mean", "median", "sd")
     rows = (
-        [name, str(of["count"]), *(share(of[key]) for key in ("mean", "median", "sd"))] for name, of in scores.items()
+        [
+            name,
+            *(
+                cell
+                for side in sides
+                for cell in (str(side[name]["count"]), *(share(side[name][key]) for key in spread))
+            ),
+        ]
+        for name in sides[0]
     )
-    yield table(("readable answers, %", "n", "mean", "median", "sd"), rows)
+    yield table(("score, %", "readable", *spread, "all", *spread), rows)
+    yield "readable: answers that could be read, which published scores are of. all: another answer counts 0."
     counts = failures(summary)
     shown = (
         [
@@ -382,8 +391,12 @@ PARTICULARS = Particulars(
         "counts 0. returned F1: of all items that its tools returned. label mismatch: share of verdicts whose judgment "
         "is another than their facets make. unknown ids, malformed: per task; fewer is better.",
     ),
-    breakdowns=("person",),
-    document=lambda summary: {"failures": failures(summary).document(), "readable": readable_scores(summary)},
+    breakdowns=("person", "generator"),
+    document=lambda summary: {
+        "failures": failures(summary).document(),
+        "readable": score_spreads(summary, "read_"),
+        "all": score_spreads(summary, ""),
+    },
     details=_report_details,
     alike=_alike,
     case_columns=(

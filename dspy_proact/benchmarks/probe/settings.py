@@ -57,7 +57,7 @@ class ProbeSettings(Bounds, Settings):
     """Grade by the published rule: who, what and why are never n/a, even without one, and the rest always may be; the
     right action is judged even without parameters."""
     strict: bool = Field(default=False, exclude=True)
-    """Refuse a corpus with a task that cannot be graded; otherwise it is left out and counted."""
+    """Refuse a corpus with a task whose files cannot be used; otherwise it is left out and counted."""
     embedder: str | None = None
     """Model that embeds items for search, a litellm name; BM25 without one."""
     embedder_api_base: str | None = None

@@ -139,12 +139,22 @@ def test_a_task_that_is_left_out_is_said_counted_and_in_no_score(proact):
     strange = right(checklist={"required_steps": steps(correct_parameters=["Bo"])})
     folder = in_folder(Path("tasks"), {**files(), **files(outputs=strange, key="strange")})
     status, out, err = proact("eval", "--benchmark", "probe", "--corpus", folder, "--out", "run")
-    assert (status, "1 of 2 rows is left out: the right parameters have no names" in " ".join(err.split())) == (0, True)
-    told = "1 of 2 samples left out: the right parameters have no names."
-    assert told in " ".join(out.split())
-    assert json.loads(proact("report", "run", "--json")[1])["run"]["corpus"]["left_out"]
+    why = "correct_parameters: input should be a valid dictionary, not a list."
+    assert (status, "1 of 2 rows is left out: " in err, why in err) == (0, True, True), err
+    assert "1 of 2 samples left out: " in " ".join(out.split())
+    assert [*json.loads(proact("report", "run", "--json")[1])["run"]["corpus"]["left_out"].values()] == [1]
     strict = proact("eval", "--benchmark", "probe", "--corpus", folder, "--out", "strict", "--set", "strict=true")
     assert (strict[0], "strange_output.json" in strict[2]) == (2, True)
+
+
+def test_scores_are_broken_down_by_the_model_that_wrote_the_tasks(proact):
+    written = [right(metadata={"model": name}) for name in ("writer-1", "writer-1", "writer-2")]
+    contents = {}
+    for number, outputs in enumerate(written):
+        contents |= files(outputs=outputs, key=f"task_{number}")
+    proact("eval", "--benchmark", "probe", "--corpus", in_folder(Path("tasks"), contents), "--out", "run")
+    rows = json.loads(proact("report", "run", "--by", "generator", "--json")[1])["breakdowns"]["generator"]
+    assert {name: row["total"] for name, row in rows.items()} == {"writer-1": 2, "writer-2": 1}
 
 
 # Agreement with the sample's authors

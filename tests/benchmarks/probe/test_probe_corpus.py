@@ -195,8 +195,8 @@ BAD_INPUTS = [
     ),
     (
         given(data_points=[{**email(), "type": "memo"}]),
-        "data_points[0]",
-        "its 'type' is 'memo', none of 'email', 'event', 'document'",
+        "data_points[0].type",
+        "input should be 'email', 'event' or 'document', not 'memo'",
     ),
     (
         given(data_points=[event(attendees="Ada")]),
@@ -242,40 +242,54 @@ def test_a_bad_file_is_refused_with_file_and_field(tmp_path: Path, side: str, co
 
 
 def objects_required():
-    """A world whose actions name their parameters as objects."""
-    actions = [{**action, "params_schema": {"required": [{"name": "part"}]}} for action in world()["available_actions"]]
-    return world(available_actions=actions)
+    """An input whose actions name their parameters as objects."""
+    actions = [{**each, "params_schema": {"required": [{"name": "part"}]}} for each in world()["available_actions"]]
+    return given(world_model=world(available_actions=actions))
 
 
-UNGRADABLE = {
-    "no parameters": ({"outputs": executed(correct_parameters=None)}, f"{CRITERIA}.correct_parameters"),
-    "a list of parameters": ({"outputs": executed(correct_parameters=["seal"])}, f"{CRITERIA}.correct_parameters"),
-    "parameters as objects": (
-        {"inputs": given(world_model=objects_required())},
-        "world_model.available_actions[0].params_schema.required",
-    ),
+UNUSABLE = {
+    "null parameters": (files(outputs=executed(correct_parameters=None)), f"{CRITERIA}.correct_parameters"),
+    "a list of parameters": (files(outputs=executed(correct_parameters=["seal"])), f"{CRITERIA}.correct_parameters"),
+    "objects": (files(objects_required()), "world_model.available_actions[0].params_schema.required[0]"),
+    "an unknown item": (files(outputs=right(true_positive_ids=["email_7"])), "true_positive_ids[0]"),
+    "half a file": ({**files(), f"{KEY}_input.json": '{"world_model": '}, None),
+    "no output": ({f"{KEY}_input.json": files()[f"{KEY}_input.json"]}, None),
+    "no input": ({f"{KEY}_output.json": files()[f"{KEY}_output.json"]}, None),
 }
 
 
-@pytest.mark.parametrize(("strange", "field"), UNGRADABLE.values(), ids=UNGRADABLE)
-def test_a_task_that_cannot_be_graded_is_left_out_and_counted_or_refuses_a_strict_corpus(tmp_path, strange, field):
-    folder = in_folder(tmp_path, {**files(), **files(**strange, key="strange")})
+@pytest.mark.parametrize(("bad", "field"), UNUSABLE.values(), ids=UNUSABLE)
+def test_a_pair_of_files_that_cannot_be_used_is_left_out_and_counted_or_refuses_a_strict_corpus(tmp_path, bad, field):
+    folder = in_folder(tmp_path, bad | files(key="good_1") | files(key="good_2"))
     tasks = load_tasks(folder)
     (why,) = tasks.left_out
-    assert [entry.key for entry in tasks.entries] == [KEY]
-    assert "strange_" in why.source
-    assert why.field == field
+    assert [entry.key for entry in tasks.entries] == ["good_1", "good_2"]
+    assert (KEY in why.source, why.field) == (True, field)
     record = case_set_of(tasks).corpus
-    assert (record.rows, record.cases, record.left_out) == (2, 1, {why.problem: 1})
-    with pytest.raises(CorpusError, match=r"have no names|are no names"):
-        load_tasks(folder, strict=True)
-    with pytest.raises(CorpusError, match=r"have no names|are no names"):
-        Probe().read(folder, ProbeSettings(strict=True))
+    (told,) = record.left_out.items()
+    assert (record.rows, record.cases, told[1], why.problem in told[0]) == (3, 2, 1, True)
+    for strict in (lambda: load_tasks(folder, strict=True), lambda: Probe().read(folder, ProbeSettings(strict=True))):
+        with pytest.raises(CorpusError) as caught:
+            strict()
+        assert str(caught.value) == str(why)
+
+
+def test_what_is_wrong_with_many_tasks_alike_is_one_reason(tmp_path: Path):
+    outputs = [right(true_positive_ids=[*named, "gone"]) for named in ([], ["email_1"])]
+    bad = files(outputs=outputs[0], key="a") | files(outputs=outputs[1], key="b")
+    record = case_set_of(load_tasks(in_folder(tmp_path, bad | files()))).corpus
+    assert record.left_out == {"true_positive_ids[]: 'gone' is none of the input's 3 items": 2}
+
+
+def test_a_task_stays_whose_right_parameters_are_not_those_that_its_action_requires(tmp_path: Path):
+    more = {"part": "seal", "note": "by Friday"}
+    (task,) = load_tasks(in_folder(tmp_path, files(outputs=executed(correct_parameters=more))))
+    assert (task.actions[0].required, task.gold.parameters) == (("part",), more)
 
 
 DAMAGED = {
     b'{"world_model": ': "not JSON: Expecting value, at column 17",
-    b'{"a": "\xff"}': "not UTF-8: invalid start byte, at byte 8; save the file as UTF-8",
+    b'{"a": "\xff"}': "not UTF-8: invalid start byte; save the file as UTF-8",
     b'{"a": 1, "a": 2}': "field 'a': the key is given twice in one object",
     b" " * (LARGEST + 1): "larger than 16,777,216 bytes, which no file of a task is",
 }
@@ -292,13 +306,11 @@ def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes):
 
 
 @pytest.mark.parametrize(("alone", "missing"), [("input", "output"), ("output", "input")])
-def test_a_file_without_its_partner_is_refused(tmp_path: Path, alone: str, missing: str):
-    refused = refusal(in_folder(tmp_path / "folder", without(files(key="a") | files(key="b"), f"b_{missing}.json")))
-    assert refused.source == str(tmp_path / "folder" / f"b_{alone}.json")
-    assert f"there is no b_{missing}.json for it" in str(refused)
+def test_files_without_any_partner_are_refused(tmp_path: Path, alone: str, missing: str):
     in_zips(tmp_path, files())
     (tmp_path / f"sept_1000_{missing}s_2025.zip").unlink()
-    assert f"there is no {KEY}_{missing}.json for it" in str(refusal(tmp_path / f"sept_1000_{alone}s_2025.zip"))
+    counts = f"{int(alone == 'input')} inputs and {int(alone == 'output')} outputs were found"
+    assert f"there is no {missing} file for it; {counts}" in str(refusal(tmp_path / f"sept_1000_{alone}s_2025.zip"))
 
 
 def test_a_place_without_tasks_is_refused(tmp_path: Path):
@@ -362,10 +374,10 @@ def test_a_bomb_that_lies_about_its_size_is_not_unpacked(tmp_path: Path):
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("b_output.json", json.dumps(right()))
     tracemalloc.start()
-    told = refusal(path)
+    (why,) = load_tasks(str(path)).left_out
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert "b_input.json: cannot be unpacked: Bad CRC-32" in str(told)
+    assert "b_input.json: cannot be unpacked: Bad CRC-32" in str(why)
     assert peak < 4 << 20
 
 

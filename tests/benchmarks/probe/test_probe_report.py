@@ -5,7 +5,6 @@ import json
 import re
 from dataclasses import replace
 from io import StringIO
-from statistics import fmean, median, stdev
 
 import pytest
 from browser import chromium, visit
@@ -17,7 +16,7 @@ from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.benchmarks.probe.report import DOUBTS, failures, modes_of, published_failures, published_rows
 from dspy_proact.benchmarks.probe.scoring import graded
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.benchmarks.probe.task import Solution
+from dspy_proact.benchmarks.probe.task import PARTS, Solution
 from dspy_proact.errors import UsageError
 from dspy_proact.report import (
     Reading,
@@ -145,12 +144,24 @@ def test_modes_of_parameters_are_shares_of_the_failures_with_the_right_action(tm
     document = summary_document(summary)
     assert document["failures"]["shares"]["parameters_missing"] == 1 / 2
     assert document["failures"]["shares_of_all"]["parameters_missing"] == 1 / 3
-    task = document["readable"]["task"]  # 0, 0, 0.5 and 1, or 0 for the wrong one, by the judge's word
-    values = [verdict.parts["read_task"] for verdict in summary.verdicts]
-    assert task == {"count": 4, "mean": fmean(values), "median": median(values), "sd": stdev(values)}
+
+
+def test_scores_of_readable_answers_as_published_stand_beside_those_of_all(tmp_path):
+    unread = Solution(faults=PARTS)
+    summary = summary_of(tmp_path, GOOD, WRONG, unread, GOOD)
+    document = summary_document(summary)
+    # Task scores 1, 0 and 1 of the answers that were read; the unreadable one counts 0 among all.
+    assert document["readable"]["task"] == {"count": 3, "mean": 2 / 3, "median": 1, "sd": pytest.approx(3**-0.5)}
+    assert document["all"]["task"] == {"count": 4, "mean": 0.5, "median": 0.5, "sd": pytest.approx(3**-0.5)}
+    # F1 is 1, 0 and 1 of them; identification 1 three times; the search of the wrong one has recall 0.
+    assert document["readable"]["identification"] == {"count": 3, "mean": 1, "median": 1, "sd": 0}
     text = StringIO()
     print_summary(summary, Console(file=text, width=100), explain=True)
-    assert "recall of evidence" in text.getvalue()
+    printed = [line.split() for line in text.getvalue().splitlines()]
+    assert ["task", "3", "66.7", "100.0", "57.7", "4", "50.0", "50.0", "57.7"] in printed
+    # RECALL of the search against identification: two searches find nothing, and one of these descriptions is CORRECT.
+    assert ["0", "2", "1", "1"] in printed
+    assert ["from", ".75", "2", "2", "2"] in printed
 
 
 def test_the_published_rows_are_those_of_the_tables():

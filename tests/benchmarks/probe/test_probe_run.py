@@ -1,5 +1,6 @@
 """Runs on PROBE: graded, resumed, killed, limited, rejudged and reported; agents, baselines and oracles."""
 
+import json
 import threading
 from io import StringIO
 from typing import get_args
@@ -7,11 +8,13 @@ from typing import get_args
 import pytest
 from child import Child, command_line
 from embedding import vectors
+from probe_desk import asked
 from probe_task import (
     CORPUS,
     DESCRIPTION,
     GOOD,
     ITEMS,
+    PARAMETERS,
     SECRET,
     Scripted,
     Tasks,
@@ -100,6 +103,28 @@ def test_a_judge_is_asked_where_there_is_something_to_judge_and_leaves_what_it_c
     summary, _ = scripted_run(tmp_path / "unread", **options)
     assert summary.unscored_reasons == {"verdict: unreadable": 1}
     assert means(summary)["task"] is None
+
+
+UNFILLED = ({"parameters": {}}, {"parameters": None}, {"parameters": "Tom"}, {})
+FILLED = ({"parameters": PARAMETERS}, {"parameters": json.dumps(PARAMETERS)})
+
+
+@pytest.mark.parametrize(
+    ("given", "upstream", "judged"),
+    [
+        *((given, True, "{}") for given in UNFILLED),
+        *((given, False, None) for given in UNFILLED),
+        *((given, upstream, json.dumps(PARAMETERS)) for given in FILLED for upstream in (True, False)),
+    ],
+)
+def test_parameters_of_the_right_action_are_judged_and_empty_ones_by_the_published_rule(
+    server, tmp_path, given, upstream, judged
+):
+    answer = {"reasoning": "so", "evidence": ["item_a1"], "bottleneck": "", "action": "request_key", **given}
+    server.script = lambda sent: Answer(json.dumps(answer)) if sent.role == "assistant" else played(sent)
+    at(server, "single", Tasks((task(),)), {"upstream_rule": upstream}).run(tmp_path / "run")
+    assert [asked(sent)["given"] for sent in server.of("judge")] == ([f"| {judged}"] if judged else [])
+    assert means(summarize(RunFolder(tmp_path / "run")))["task"] == (1 if given in FILLED else 0)
 
 
 def test_answers_are_judged_again_by_the_rule_that_is_asked_for(tmp_path):
