@@ -271,13 +271,6 @@ def test_the_judge_s_grades_of_the_file_give_way_to_those_that_it_gives_now(proa
     assert [each["item"] for each in json.loads(proact(*own, "--json")[1])["partings"]] == ["b", "c"]
 
 
-def test_a_jury_and_several_verdicts_give_their_common_grade_and_every_reason(proact, server, own):
-    status, out, _ = proact(*own, "--judge", "hosted_vllm/k", "--votes", 2, "--json")
-    document = json.loads(out)
-    assert (status, document["judge"], len(server.sent)) == (0, "hosted_vllm/j + hosted_vllm/k", 12)
-    assert document["partings"][0]["judge"]["reasons"] == ["because of b"] * 4
-
-
 def test_the_responses_of_a_run_are_graded_by_another_judge_and_none_is_asked_for_again(
     proact, server, run, sheet, tmp_path
 ):
@@ -314,9 +307,6 @@ def test_the_run_of_items_is_reported_compared_and_exported_as_a_table(proact, r
         (["--ratings", "sample", "--dry-run"], "--dry-run: has no effect without --judge"),
         (["--ratings", "sample", "--judge-program", "judge.json"], "--judge-program: has no effect without --judge"),
         (["--judge-prompt", "official"], "--judge-prompt: has no effect without --judge"),
-        (["--out", "x"], "--out: has no effect without --judge"),
-        (["--votes", "2"], "--votes: has no effect without --judge"),
-        (["--retry-unscored"], "--retry-unscored: has no effect without --judge"),
         (["--max-usd", "3"], "--max-usd: has no effect without --judge"),
         (["--ratings", "sample", "--judge", "openai/gpt-5.4"], "--judge openai/gpt-5.4: no key. Set OPENAI_API_KEY"),
     ],

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from contest import COUNT, Rules, contestant, fields
-from proact_run import run_of, trigger
 from server import Server
 
 from dspy_proact import cli
@@ -200,15 +199,6 @@ def test_a_run_says_its_benchmark_and_another_is_not_read_as_it(proact, refused,
     assert "--benchmark proactbench: run is of contest" in refused(*command, "--benchmark", "proactbench")
 
 
-def test_a_run_of_proactbench_is_of_no_other(proact, refused, tmp_path):
-    run_of(tmp_path / "ours", [(trigger(), "PASS")])
-    for command in (["report", "ours"], ["leaderboard", "ours"], ["compare", "ours", "ours"]):
-        assert "--benchmark contest: ours is of proactbench" in refused(*command, "--benchmark", "contest")
-        assert proact(*command, "--benchmark", "proactbench")[0] == 0
-    proact("export", "ours", "--format", "official", "--out", "results.jsonl")
-    assert "results.jsonl is of proactbench" in proact("report", "results.jsonl", "--benchmark", "contest")[2]
-
-
 def test_a_run_that_nobody_knows_any_more_is_still_reported(proact, guessed, monkeypatch):
     guessed()
     register(monkeypatch)
@@ -236,21 +226,6 @@ def test_another_judge_grades_guesses_by_the_settings_of_the_run(proact, refused
     assert settings("again") == SETTINGS | {"hint": "look up"}
     assert json.loads(proact("report", "again", "--json")[1])["riddles"]["scored"] == COUNT - 1
     assert "contest declares no judge of a real model; name one with --judge" in refused("rejudge", "run")
-
-
-def test_guesses_are_graded_again_by_other_rules_and_not_said_to_have_been_made_by_others(proact, guessed, server):
-    guessed()
-    server.sent.clear()
-    assert proact("rejudge", "run", "--set", "longest=9", "--out", "lax")[0] == 3
-    assert (settings("lax"), server.sent) == (SETTINGS | {"longest": 9}, [])
-    found = json.loads(proact("report", "lax", "--json")[1])
-    assert found["overall"]["micro"]["weighted"]["value"] == pytest.approx(8 / 9)  # only the wrong guess is lost
-    status, _, err = proact("rejudge", "run", "--set", "style=rhymed", "--out", "other")
-    assert (status, "--set style: would change the answers, which exist already; only longest may be set" in err) == (
-        2,
-        True,
-    )
-    assert proact("rejudge", "run", "--set", "style=plain", "--out", "same")[0] == 3
 
 
 # What not every benchmark has

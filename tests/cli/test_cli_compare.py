@@ -4,8 +4,6 @@ import json
 
 import pytest
 from proact_run import PHASES, manifest, run_of, trigger
-from results_rows import result_row
-from rows import jsonl, row
 
 from dspy_proact.runs import RoleIdentity
 
@@ -49,32 +47,6 @@ def test_runs_that_differ_by_construction_differ_with_the_right_sign(proact, two
     assert document["overall"]["macro"]["weighted"]["value"] == pytest.approx(sign / 3)
     changed = {change["field"]: (change["a"], change["b"]) for change in document["changed"]}
     assert changed == {"judge.model": ("openai/j", "openai/k")[::sign]}
-
-
-@pytest.mark.parametrize("place", [0, 1])
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("missing", "no run here"),
-        ("empty", "no run here"),
-        ("corpus.jsonl", "corpus"),
-        ("rubbish.jsonl", "not JSON"),
-        ("nothing.jsonl", "empty"),
-        ("doubled.jsonl", "line 1"),
-    ],
-)
-def test_what_is_neither_run_nor_results_file_is_refused_by_name(proact, two, tmp_path, name, said, place):
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "corpus.jsonl").write_text(jsonl(row()), encoding="utf-8")
-    (tmp_path / "rubbish.jsonl").write_text("{nope\n")
-    (tmp_path / "nothing.jsonl").write_text("\n")
-    (tmp_path / "doubled.jsonl").write_text(jsonl(result_row(), result_row()), encoding="utf-8")
-    given = ["a", "a"]
-    given[place] = name
-    status, out, err = proact("compare", *given)
-    assert (status, out) == (2, "")
-    assert err.startswith(f"Error: {name}")
-    assert said in err
 
 
 def named(program, prompt="bb", judge="openai/j"):

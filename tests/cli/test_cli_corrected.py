@@ -2,7 +2,6 @@
 
 import csv
 import json
-from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -12,16 +11,9 @@ from rows import jsonl
 from sheets import GRADES, filled, said
 
 from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.proactbench.corpus.ratings import GivenRating, Ratings, RatingsSource
 from dspy_proact.benchmarks.proactbench.corpus.results import read_results
-from dspy_proact.benchmarks.proactbench.report.labelling import draw_of, items_of, peoples_ratings
 from dspy_proact.benchmarks.proactbench.report.results import summarize_results
-from dspy_proact.benchmarks.proactbench.types import Grade, Rating
 from dspy_proact.benchmarks.probe.corpus import load_tasks
-from dspy_proact.errors import RunError, UsageError
-from dspy_proact.files.rows import Line
-from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder
 
 CASES = [
     trigger(f"d{number}", phase, turn=turn, scenario=f"S{number % 10}")
@@ -169,36 +161,11 @@ def test_gaps_in_the_draw_are_refused(sheet, corrected, tmp_path):
     assert all(reason.endswith("drawn triggers have no rating, and nobody knows why") for reason in told)
 
 
-def test_the_sample_s_author_ratings_are_too_few_raters_and_no_people(proact):
-    assert proact("agree", "--ratings", "sample", "--judge", "embedded", "--out", "graded")[0] == 0
-    status, out, _ = proact("report", "graded", "--ratings", "sample")
-    assert status == 0
-    assert (
-        "147 triggers cannot be estimated: 3 raters are too few to generalise to others (at least 4 needed)."
-        in said(out)
-    )
-    assert "these raters are language-model agents, not people." in said(out)
-    told = json.loads(proact("report", "graded", "--ratings", "sample", "--json")[1])["corrected"]
-    whole = told["overall"]["micro"]
-    assert (whole["rated"], whole["scored"], whole["raters"]) == (147, 147, 3)
-    assert 0 < whole["mean_of_the_rated"] < 1
-
-
 def test_ratings_of_other_responses_are_refused(refused, run, tmp_path, sheet):
     assert f"none of its 147 rated items is a trigger of {run}" in refused("report", run, "--ratings", "sample")
     other = judged(tmp_path / "other", text="Call Ann.")
     file = filled(tmp_path / "ratings.csv", sheet)
     assert "not the response of this item" in refused("report", other, "--ratings", file)
-
-
-def test_ratings_that_come_with_another_response_or_none_are_refused(run):
-    summary = summarize(RunFolder(run))
-    _, items = draw_of(summary, 60, 0)
-    given = [GivenRating(Line("f", 1, ""), Rating(annotator="a", item=items[0].key, grade=Grade.PASS, confidence=3))]
-    for response, why in (("Another.", "has another response"), (None, "comes without its response")):
-        others = [item.model_copy(update={"response": response}) for item in items]
-        with pytest.raises(UsageError, match=why):
-            peoples_ratings(Ratings.of("f", others, given, RatingsSource.of("f", {})), summary)
 
 
 def test_what_has_no_grade_is_left_out_and_counted(proact, tmp_path):
@@ -242,21 +209,10 @@ def test_what_cannot_be_done_is_refused_with_a_sentence(refused, run, arguments,
     assert err.count("Error:") == 1
 
 
-@pytest.mark.parametrize("verb", ["report", "compare"])
-def test_runs_of_another_benchmark_have_no_ratings(refused, tmp_path, verb):
+def test_runs_of_another_benchmark_have_no_ratings(refused, tmp_path):
     path = Evaluation(load_tasks("sample"), benchmark="probe").run(tmp_path / "run").path
-    words = [path] if verb == "report" else [path, path, "--ratings", "sample"]
-    err = refused(verb, *words, "--ratings", "sample")
+    err = refused("report", path, "--ratings", "sample")
     assert "no run of proactbench, whose phases and rubrics ratings are by" in err
-
-
-def test_a_case_that_cannot_be_read_is_named_and_its_run_not_taken_for_one_of_another_benchmark(run):
-    summary = summarize(RunFolder(run))
-    first, *others = summary.outcomes
-    damaged = replace(summary, outcomes=(*others, replace(first, view={})))
-    with pytest.raises(RunError, match=f"{run}: '{first.key}' cannot be read") as raised:
-        items_of(damaged)
-    assert "rubric" in str(raised.value.__cause__)
 
 
 @pytest.fixture
@@ -285,23 +241,6 @@ def test_two_runs_with_ratings_of_their_own_are_compared_by_what_people_would_ha
     assert back["headline"].startswith("People would score b lower than a over 60 triggers (-")
 
 
-@pytest.mark.parametrize("columns", [60])
-def test_both_corrected_scores_have_their_intervals_and_how_many_were_rated_of_how_many(
-    proact, two, monkeypatch, columns
-):
-    run, other, a, b = two
-    compared = ("compare", run, other, "--ratings", a, "--ratings", b)
-    whole = json.loads(proact(*compared, "--json")[1])["corrected"]["overall"]["micro"]
-    monkeypatch.setenv("COLUMNS", str(columns))
-    out = proact(*compared)[1].split("would score")[1]
-    assert max(map(len, out.splitlines())) <= columns
-    told = " ".join(line for line in out.splitlines() if line.startswith("micro"))
-    assert told.count("48/60") == 2
-    for side in ("a", "b"):
-        value, low, high = (100 * whole[side]["corrected"][name] for name in ("value", "low", "high"))
-        assert f"{value:.1f} [{low:.1f}–{high:.1f}]" in told
-
-
 def test_the_same_ratings_correct_no_two_runs(refused, two, tmp_path):
     run, other, a, _ = two
     lines = [
@@ -321,18 +260,6 @@ def test_runs_with_the_same_responses_have_nothing_to_correct_between_them(refus
     alike = judged(tmp_path / "alike", shift=1)
     err = refused("compare", run, alike, "--ratings", a, "--ratings", a)
     assert "have the same responses, to which people would give the same" in err
-
-
-def test_a_difference_is_refused_where_one_side_is(proact, two, tmp_path, sheet):
-    run, other, _, b = two
-    few = filled(tmp_path / "few.csv", sheet, raters=3)
-    told = json.loads(proact("compare", run, other, "--ratings", few, "--ratings", b, "--json")[1])["corrected"]
-    assert told["overall"]["micro"]["difference"]["value"] is None
-    assert "3 raters are too few" in told["headline"]
-    blind = filled(tmp_path / "blind.csv", without_draw(sheet))
-    status, out, _ = proact("compare", run, other, "--ratings", blind, "--ratings", b)
-    assert status == 0
-    assert NOT_DRAWN in said(out)
 
 
 def test_with_epochs_the_first_is_what_people_rated(tmp_path, proact):

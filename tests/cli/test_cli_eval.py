@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from child import Child, command_line
-from rows import jsonl, record, row, rubric, trigger_point, without
-from server import Answer, Server, error, healthy, is_about_offers, offers, verdict
+from rows import jsonl, row, rubric, trigger_point, without
+from server import Answer, Server, error, healthy
 from typed import last
 
 from dspy_proact.report import summarize
@@ -16,7 +16,6 @@ from dspy_proact.runs import RunFolder
 
 pytestmark = pytest.mark.usefixtures("proactbench")
 
-OFFER = "label the boxes today"
 PROMPT = "Hold back. Only what was asked: naïve, “quoted” and 漢字."
 
 
@@ -128,9 +127,7 @@ def test_a_folder_with_another_run_is_refused_naming_what_differs(proact, refuse
 
 CRITERION = without(rubric("EMERGENT"), "partial_criteria")
 BAD_FILES = {
-    "empty": (b"", "empty"),
     "not UTF-8": (b"\xff\xfe\x00", "UTF-8"),
-    "not JSON": (jsonl(row()) + "{nope\n", "line 2"),
     "no criterion": (jsonl(row(trigger_points=[trigger_point(2, evaluation_rubric=CRITERION)])), "partial_criteria"),
     "missing": (None, "no such file"),
 }
@@ -220,15 +217,8 @@ def test_a_prompt_is_the_system_message_and_everything_after_it_is_as_without(pr
     assert "the responses are of the program 'prompt', not of the bare model" in entry["differences"]
 
 
-@pytest.mark.parametrize("text", ["Rules:\n    - one\n    - two", "one\ttwo", "Say\n\n  verse\n    and indented verse"])
-def test_a_prompt_goes_out_as_it_is_written(proact, tmp_path, server, text):
-    proact(*against(server, "--corpus", corpus(tmp_path), "--limit", 1, "--system-prompt", text))
-    assert systems(server) == [text]
-
-
 BAD_PROMPTS = {
     "missing": (None, "prompt.txt: cannot be read: No such file or directory"),
-    "not UTF-8": (b"be \xff brief", "prompt.txt: cannot be read: not UTF-8 text"),
     "blank": (b" \n\t\n", "the system prompt is empty; leave it out for the bare model"),
 }
 
@@ -246,33 +236,6 @@ def test_a_file_that_cannot_be_a_prompt_is_refused_before_a_call(proact, tmp_pat
 
 
 # Control cases
-
-
-@pytest.fixture
-def controlled(server, tmp_path):
-    """A command on three dialogues, of a scenario each, with a trigger at turn 2 of 4: turn 4 is a control turn."""
-    turns, points = [record(turn) for turn in range(1, 5)], [trigger_point(2)]
-    rows = [
-        row(unique_id_eval=f"d{n}", scenario_id=f"TRAVEL_{n:02d}", turn_records=turns, trigger_points=points)
-        for n in range(3)
-    ]
-    server.script_roles(judge=lambda sent: Answer(offers(OFFER) if is_about_offers(sent) else verdict("PASS", [OFFER])))
-    return lambda *more: against(server, "--corpus", corpus(tmp_path, *rows), "--out", "run", *more)
-
-
-def test_unwanted_offers_are_reported_with_denominator_interval_rule_and_reference(proact, server, controlled):
-    assert "unwanted offers" not in said(proact(*controlled())[1])
-    found = json.loads(proact("report", "run", "--json")[1])
-    assert (found["controls"], calls(server)) == (None, (3, 3))
-    assert found["controls_reason"] == "control turns were not asked for; --controls asks at them"
-    status, out, _ = proact(*controlled("--controls", "--json"))  # which widens the run
-    assert (status, calls(server)) == (0, (6, 6))
-    found = json.loads(out)["controls"]
-    assert (found["total"], found["scored"], found["offers"]) == (3, 3, {"unwanted": 3, "grounded": 0})
-    # All three of three: 1 - 0.025 ** (1 / 3) = .7076 below it.
-    assert found["unwanted_offers"]["low"] == pytest.approx(0.2924, abs=1e-4)
-    assert "unwanted offers: 100.0 [29.2–100.0] % of 3/3 control turns" in said(proact("report", "run")[1])
-    assert (proact(*controlled("--controls"))[0], calls(server)) == (0, (6, 6))
 
 
 # Kills and interrupts

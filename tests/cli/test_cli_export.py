@@ -32,8 +32,7 @@ def test_the_file_stands_in_a_folder_of_its_own_or_where_it_is_asked_for(proact,
     assert (done.exception, done.stdout_bytes, Path("-").exists()) == (None, Path("named.txt").read_bytes(), False)
 
 
-@EACH
-def test_what_cannot_be_is_refused_and_nothing_is_written(proact, run, tmp_path, monkeypatch, form, ending):
+def test_what_cannot_be_is_refused_and_nothing_is_written(proact, run, tmp_path, monkeypatch):
     (tmp_path / "file.jsonl").write_text("{}")
     (tmp_path / "no_folder").mkdir()
     (tmp_path / "no_folder" / "exports").write_text("mine")
@@ -46,10 +45,10 @@ def test_what_cannot_be_is_refused_and_nothing_is_written(proact, run, tmp_path,
         (["file.jsonl"], "no run here"),
         (["."], "no run here"),
     ):
-        status, out, err = proact("export", *words, "--format", form)
+        status, out, err = proact("export", *words, "--format", "csv")
         assert (status, out, told in err) == (2, "", True), err
     monkeypatch.chdir(tmp_path / "no_folder")
-    status, out, err = proact("export", run, "--format", form)
+    status, out, err = proact("export", run, "--format", "csv")
     assert (status, out, err.startswith("Error: exports: cannot be made: "), "--out" in err) == (2, "", True, True)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 

@@ -10,14 +10,13 @@ import ssl
 import subprocess
 import sys
 import threading
-from base64 import b64encode
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from child import Child, command_line_within
+from child import Child, command_line, command_line_within
 from rows import jsonl, row
 from script import ended
 from support.provider import Scripted, SimulatedProvider, healthy, refusal, slow
@@ -84,25 +83,14 @@ def test_an_endpoint_with_a_user_or_a_query_is_refused_and_leaves_nothing(provid
         assert not (tmp_path / "run").exists()
 
 
-CODES = [
-    str,
-    quote,
-    lambda key: b64encode(f"user:{key}".encode()).decode(),
-    lambda key: key.encode().hex(),
-    lambda key: key.encode().hex(" ").upper(),
-    lambda key: "".join(f"%{byte:02X}" for byte in key.encode()),
-    str.upper,
-]
-
-
-@pytest.mark.parametrize(("backend", "coded"), [*(("auto", coded) for coded in CODES), ("litellm", quote)])
-def test_a_key_that_comes_back_in_another_spelling_is_nowhere(provider, tmp_path, backend, coded, run, monkeypatch):
+@pytest.mark.parametrize("backend", ["auto", "litellm"])
+def test_a_key_that_comes_back_in_another_spelling_is_nowhere(provider, tmp_path, backend, run, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", key := "sk-planted/0123+456789")
-    provider.script = lambda received: refusal(400, f"you sent {coded(key)}, top secret")
+    provider.script = lambda received: refusal(400, f"you sent {quote(key)}, top secret")
     run(command(tmp_path, bases(provider), "--backend", backend, dialogues=1))
     texts = [path.read_text(encoding="utf-8") for path in (tmp_path / "run").iterdir()]
     assert any("top secret" in text for text in texts)
-    assert not [text for text in texts if coded(key).rstrip("=")[8:-4] in text]
+    assert not [text for text in texts if quote(key)[8:-4] in text]
 
 
 def test_a_secret_among_the_parameters_is_sent_and_nowhere(provider, tmp_path, run):
@@ -143,12 +131,6 @@ def test_a_limit_ends_with_status_four_and_the_command_goes_on(provider, tmp_pat
     assert re.search(r"EMERGENT +\d+/10 ", stopped.stdout)
     assert run(command(tmp_path, bases(provider))).returncode == 0
     assert provider.received.total() == 60
-
-
-def test_a_limit_of_money_without_a_price_says_which_flag_gives_one(provider, tmp_path, run):
-    done = run(command(tmp_path, bases(provider), "--max-usd", "1", "--model-price", "1,2"))
-    assert done.returncode == 2
-    assert "--judge-price" in done.stderr
 
 
 def test_a_provider_that_is_down_ends_with_status_five(provider, tmp_path, run):
@@ -280,11 +262,8 @@ def test_what_a_library_logs_of_an_answer_is_shown_and_not_run(provider, tmp_pat
     """A finish reason that litellm does not know is logged by it; its logger has a stream of its own."""
     evil = "\x1b]0;title\x07\x1b[31mred"
     provider.script = lambda received: Scripted(healthy(received).content, finish_reason=evil)
-    environment = {**os.environ, "OPENAI_API_KEY": KEY, "COLUMNS": "200"}
     arguments = command(tmp_path, bases(provider), "--backend", "litellm", dialogues=1)
-    done = subprocess.run(
-        [sys.executable, "-m", "dspy_proact", *arguments], env=environment, capture_output=True, text=True, check=False
-    )
+    done = Child(command_line, *arguments, OPENAI_API_KEY=KEY, COLUMNS="200").ended()
     assert not set(done.stdout + done.stderr) & {"\x1b", "\x07"}
     assert "\\x1b[31mred" in done.stderr
 
@@ -307,15 +286,6 @@ def test_a_fault_of_ours_is_a_sentence_and_shows_where_with_nothing_that_a_termi
 # What a first user does
 
 
-def test_a_server_that_answers_nothing_is_down_and_leaves_nothing(provider, tmp_path, run):
-    provider.script = lambda received: refusal(503, "still loading")
-    done = run(command(tmp_path, bases(provider), "--limit", 2))
-    assert done.returncode == 5
-    assert "--model openai/any: attempt 1 of 1 failed: server: 'still loading'" in done.stderr
-    assert "--model openai/any: no answer. server: 'still loading'" in done.stderr
-    assert not (tmp_path / "run").exists()
-
-
 def test_failures_are_told_at_once_and_once_a_wave(provider, tmp_path, run):
     """Each of the three different questions is refused twice; one line tells of each time."""
     refused = Counter()
@@ -333,16 +303,6 @@ def test_failures_are_told_at_once_and_once_a_wave(provider, tmp_path, run):
         f"--model openai/any: attempt {number} of 3 failed: rate_limit: 'slow down'. Next attempt in 0 s."
         for number in (1, 2)
     ]
-
-
-@pytest.mark.parametrize(
-    "url", ["http://127.0.0.1:99999/v1", "http://127.0.0.1:/v1", "http://:8000/v1", "http://[::1/v1"]
-)
-def test_an_endpoint_that_is_no_address_is_refused(provider, tmp_path, run, url):
-    done = run(command(tmp_path, (url, provider.base("judge"))))
-    assert done.returncode == 2
-    assert "the endpoint of openai/any" in done.stderr
-    assert not (tmp_path / "run").exists()
 
 
 def test_the_last_answers_come_in_after_ctrl_c_and_the_scores_are_shown(provider, tmp_path, run):

@@ -1,35 +1,20 @@
 """Help of every verb as a person reads it in a terminal of 80 columns, and the options that several verbs share."""
 
 import shlex
-from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 
 import click
 import pytest
 from assistants import ASSISTANT_OPTIMIZERS
 
-from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE
 from dspy_proact.cli import proact as command_line
 from dspy_proact.cli.options.models import EMBEDDED, NamedModel
 from dspy_proact.cli.options.verb import Bundle, Heading, Verb
-from dspy_proact.compile.compile import PROPOSER
 from dspy_proact.errors import UsageError
 from dspy_proact.models import EMBEDDED as NAME_OF_THE_STAND_IN
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import OPTIMIZERS, Recipe
-from dspy_proact.runs import Scope
 
-REPORT_JUDGE = replace(JUDGE, flag="--report-judge")
-ROLES = {
-    "agree": {JUDGE},
-    "eval": {ASSISTANT, JUDGE},
-    "rejudge": {JUDGE},
-    "try": {ASSISTANT, JUDGE},
-    "optimize judge": {JUDGE, PROPOSER},
-    "optimize assistant": {ASSISTANT, JUDGE, REPORT_JUDGE, PROPOSER},
-}
-"""Verbs that call models, and in which roles."""
 OF_ONE_BENCHMARK = ("PROBE", "ProactBench", "--phase", "--judge-prompt")
 """Of which help for a first day does not speak."""
 
@@ -142,38 +127,6 @@ def test_options_that_take_several_values_are_merged_and_flags_may_be_repeated(p
 # What several verbs share
 
 
-def test_the_four_options_of_every_role_come_from_one_place():
-    assert {name for name in VERBS if "--judge" in options(name)} == set(ROLES)
-    seen = defaultdict(set)
-    for name, roles in ROLES.items():
-        declared = options(name)
-        assert {role.flag for role in roles} == {
-            flag.removesuffix("-api-base") for flag in declared if flag.endswith("-api-base")
-        }
-        for role in roles:
-            four = {end: declared[f"{role.flag}{end}"] for end in ("", "-api-base", "-param", "-price")}
-            for end, option in four.items():
-                seen[end].add((type(option.type), option.metavar, option.multiple, option.help if end else None))
-            of = bundle(name, role.flag.removeprefix("--").replace("-", "_"))
-            assert list(of.options) == list(four.values())
-            assert isinstance(of.value(name=("m",), api_base=None, param=(), price=None), NamedModel)
-    assert [len(each) for each in seen.values()] == [1, 1, 1, 1]
-
-
-def test_how_calls_are_made_is_the_same_object_in_every_command_and_comes_as_a_gate():
-    # `agree` may ask nobody: it gets what makes the same gate.
-    (gate,) = {id(bundle(name, "gate")): bundle(name, "gate") for name in ROLES if name != "agree"}.values()
-    assert bundle("agree", "gate").options == gate.options
-    flags = [option.opts[0] for option in gate.options]
-    assert flags == ["--concurrency", "--timeout", "--retries", "--backend", "--max-calls", "--max-tokens", "--max-usd"]
-    calls = {"concurrency": 3, "timeout": 2.0, "retries": 1, "backend": "litellm"}
-    made = gate.value(**calls, max_calls=7, max_tokens=None, max_usd=None)
-    assert {name: getattr(made, name) for name in calls} == calls
-    assert made.limits.calls == 7
-    for option in gate.options:  # and nobody declares one beside it
-        assert {id(options(name).get(option.opts[0], option)) for name in VERBS} == {id(option)}
-
-
 def test_defaults_and_choices_are_those_of_the_library():
     usual, gate = Gate(), bundle("eval", "gate")
     said = {option.name: option.default for option in gate.options if option.name in vars(usual)}
@@ -183,13 +136,6 @@ def test_defaults_and_choices_are_those_of_the_library():
     assert EMBEDDED == NAME_OF_THE_STAND_IN == ModelSpec().name
     for name, known in (("optimize judge", OPTIMIZERS), ("optimize assistant", ASSISTANT_OPTIMIZERS)):
         assert tuple(options(name)["--optimizer"].type.choices) == known
-
-
-def test_how_much_is_asked_comes_as_a_scope():
-    for name, epochs in (("eval", {"epochs": 2}), ("rejudge", {})):
-        given = {"limit": 3, "strata": ("hard",), "phases": ("easy",), "votes": 2, "controls": True}
-        made = bundle(name, "scope").value(**given, retry_unscored=False, **epochs)
-        assert made == Scope(limit=3, strata=("hard", "easy"), judge_epochs=2, controls=True, **epochs)
 
 
 def test_several_names_share_what_is_said_of_them():

@@ -96,18 +96,8 @@ def test_a_limit_stops_it_with_four_and_what_it_left_out_is_neither_right_nor_wr
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        *(
-            ([flag, value], f"--judge-cases and {flag} are mutually exclusive")
-            for flag, value in (
-                ("--model", "openai/any"),
-                ("--program", "best.json"),
-                ("--phase", "recovery"),
-                ("--stratum", "recovery"),
-                ("--corpus", "sample"),
-                ("--case", "x"),
-                ("--conversation", "talk.txt"),
-            )
-        ),
+        (["--model", "openai/any"], "--judge-cases and --model are mutually exclusive"),
+        (["--phase", "recovery"], "--judge-cases and --phase are mutually exclusive"),
         (["--list"], "--judge-cases and --list are mutually exclusive"),
         (["Be proactive."], "--judge-cases and TEXT are mutually exclusive"),
         (["--judge-program", "nowhere.json"], "nowhere.json: cannot be read"),
@@ -164,25 +154,6 @@ def test_its_votes_are_asked_for_and_its_cuts_make_the_grade(proact, server, pro
     assert len(server.of("judge")) == 120
     # The mean level is (2 + 2 + 1) / 3 = 1.67, below the cut of PASS, though two of three verdicts are PASS.
     assert {(each["grade"], *each["grades"]) for each in json.loads(out)} == {("PARTIAL", "PASS", "PASS", "PARTIAL")}
-
-
-def test_one_vote_that_cannot_be_read_leaves_the_others_and_is_told(proact, server, program):
-    graded = in_turn("FAIL")
-    asked = Counter()
-
-    def script(sent):
-        asked[asked_about(sent).name] += 1
-        return graded(sent) if asked[asked_about(sent).name] == 1 else Answer("prose")
-
-    server.script = script
-    status, out, _ = proact(*examined(server, *program(votes=2), "--json"))
-    found = json.loads(out)
-    assert (status, {tuple(each["grades"]) for each in found}) == (3, {("FAIL",)})
-    assert {each["error"] for each in found} == {None}
-    assert [[why.partition(":")[0] for why in each["unread"]] for each in found] == [["unreadable"]] * 40
-    asked.clear()
-    graded = in_turn("FAIL")
-    assert "40 of 80 verdicts could not be read." in " ".join(proact(*examined(server, *program(votes=2)))[1].split())
 
 
 def test_a_program_that_was_compiled_by_these_cases_is_said_to_be_no_test(proact, server, program):

@@ -3,7 +3,6 @@
 import json
 import pickle
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -80,9 +79,8 @@ def test_with_no_model_the_embedded_judge_is_tuned_to_the_sample(proact, tmp_pat
     assert err.endswith(f"--judge embedded --judge-program {file}\n")
 
 
-@pytest.mark.parametrize("optimizer", ["miprov2"])
-def test_json_is_the_card_and_nothing_else_and_progress_is_told(optimize, optimizer):
-    status, out, err = optimize("--json", optimizer=optimizer)
+def test_json_is_the_card_and_nothing_else_and_progress_is_told(optimize):
+    status, out, err = optimize("--json", optimizer="miprov2")
     assert status == 0
     assert card_in(out) == json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]
     told = err.splitlines()
@@ -117,10 +115,9 @@ def test_a_limit_stops_it_and_the_same_command_goes_on(optimize, server):
     assert lasting(Path("out", "judge.json")) == lasting(Path("other", "judge.json"))
 
 
-@pytest.mark.parametrize("optimizer", ["search", "miprov2"])
-def test_a_proposer_that_says_nothing_usable_is_told(optimize, server, optimizer):
+def test_a_proposer_that_says_nothing_usable_is_told(optimize, server):
     server.script = lambda sent: Answer("  ") if sent.role == "proposer" else models(sent)
-    status, _, err = optimize(*at(server), optimizer=optimizer)
+    status, _, err = optimize(*at(server), optimizer="search")
     assert status == 0
     assert "No instruction but the start's was compared" in err
     server.script = models
@@ -163,34 +160,6 @@ def test_what_cannot_be_compiled_is_a_sentence(optimize, tmp_path, more, said):
     assert not Path("out", "record.jsonl").exists() or Path("out", "record.jsonl").read_bytes() == b""
 
 
-SHEET = "item,annotator,grade,confidence,reason\n"
-
-
-@pytest.mark.parametrize(
-    ("scenarios", "folds", "told"),
-    [
-        (1, 5, "1 triggers of 1 independent scenarios cannot make 2 folds and leave two of them to learn from"),
-        (3, 2, "3 triggers of 3 independent scenarios cannot make 2 folds"),
-    ],
-)
-def test_too_few_labels_are_told_with_what_would_be_enough(refused, scenarios, folds, told):
-    triggers = [trigger(f"d{number}", scenario=f"S_{number:02}") for number in range(scenarios)]
-    triggers = [replace(each, meta={**each.meta, "persona": f"{each.key:0>16}"}) for each in triggers]
-    run_of(Path("mine"), [(each, "PASS") for each in triggers])
-    Path("r.csv").write_text(SHEET + "".join(f"{each.key},ann,PASS,4,x\n" for each in triggers), encoding="utf-8")
-    command = ["optimize", "judge", "--ratings", "r.csv", "--run", "mine", "--folds", folds]
-    for more in ([], ["--dry-run"]):
-        err = refused(*command, *more)
-        assert told in err
-        assert err.count("Error") == 1
-
-
-def test_a_proposers_endpoint_without_a_proposer_is_refused(optimize, server):
-    status, _, err = optimize("--proposer-api-base", proposer_base(server))
-    assert status == 2
-    assert "--proposer" in err
-
-
 def test_a_guard_of_worked_cases_says_how_many_are_right_and_that_none_is_lost(optimize):
     status, out, err = optimize("--guard", "cases")
     assert status == 0
@@ -199,11 +168,6 @@ def test_a_guard_of_worked_cases_says_how_many_are_right_and_that_none_is_lost(o
     told = f"worked cases of the judge's rules: {before} of 40 right before, {after} after, none lost"
     assert told in " ".join(out.split())
     assert "--guard cases: the embedded stand-in reads no rules, so that the cases measure nothing of it." in err
-
-
-def test_a_benchmark_without_worked_cases_refuses_their_guard(probe, proact):
-    status, _, err = proact("optimize", "judge", "--benchmark", "probe", "--guard", "cases")
-    assert (status, "--guard cases: probe declares no worked cases; leave it out" in err) == (2, True)
 
 
 # The card
@@ -239,9 +203,7 @@ def spoilt(change):
 
 SPOILT = {
     "another signature": (spoilt(lambda it: it.update(signature="0" * 64)), "compiled for other signatures"),
-    "an unknown key": (spoilt(lambda it: it["states"]["grade"].update(forward="x")), "states.grade.forward"),
     "a bound model": (spoilt(lambda it: it["states"]["grade"].update(lm={"model": "openai/x"})), "states.grade.lm"),
-    "a newer format": (spoilt(lambda it: it.update(format=3)), "format"),
     "a pickle": (pickle.dumps({}), "not a compiled program of ours"),
     "a torn file": (spoilt(lambda it: None)[:-9], "not a compiled program of ours"),
 }
@@ -307,18 +269,6 @@ def test_rejudge_by_a_compiled_judge_counts_its_votes_among_its_cuts_and_compare
     assert "holds another run, which differs in" in err
 
 
-def test_a_grade_that_only_the_cuts_make_is_exported(proact, program, tmp_path, server):
-    run_of(tmp_path / "parent", [(trigger(), "PASS")])
-    grades = iter(["PASS", "FAIL", "FAIL"])  # (2 + 0 + 0) / 3 = .67: PARTIAL
-    server.script = lambda sent: Answer(verdict(next(grades), ["Label the boxes today."]))
-    judge = ["--judge", "openai/any", "--judge-api-base", server.judge, "--concurrency", 1]
-    proact("rejudge", "parent", *judge, "--judge-program", program(votes=3, cuts=(0.5, 1.5)), "--out", "child")
-    assert [each.label for each in summarize(RunFolder("child")).outcomes] == ["PARTIAL"]
-    proact("export", "child", "--format", "official")
-    (point,) = json.loads(Path("exports/child.jsonl").read_text(encoding="utf-8"))["trigger_points"]
-    assert point["evaluation_result"]["score"] == "PARTIAL"
-
-
 @pytest.mark.parametrize(
     ("more", "said"),
     [
@@ -358,10 +308,6 @@ def test_a_judge_whose_card_promises_too_little_is_refused_naming_statistic_refe
 def test_a_judge_whose_card_has_no_lower_bound_promises_nothing(refused, program):
     err = refused("eval", "--judge-program", program(CRITICAL=None), "--min-kappa", -1, "--out", "run")
     assert "--min-kappa -1 is not met in CRITICAL" in err
-
-
-def test_a_promise_is_read_from_a_card_only(refused):
-    assert "--min-kappa: has no effect without --judge-program" in refused("eval", "--min-kappa", 0.2, "--out", "run")
 
 
 def test_fewer_folds_than_were_asked_for_are_said(proact):

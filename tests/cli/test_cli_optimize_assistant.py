@@ -14,7 +14,6 @@ from tuning import SMALL
 from typed import last
 
 from dspy_proact.benchmarks.proactbench.types import Phase
-from dspy_proact.programs import Card
 from dspy_proact.programs.artefact import write_artefact
 
 
@@ -41,10 +40,6 @@ def card_of(out="out"):
 
 def row_of(card, name):
     return next(row for row in card["rows"] if row["name"] == name)
-
-
-def printed(card):
-    return Card.model_validate_json(json.dumps(card)).document()
 
 
 # From one end to the other
@@ -80,37 +75,6 @@ def test_a_compile_prints_gains_and_regressions_out_of_fold(optimize, proact):
         "The program is in out/assistant.json. Next: dspy-proact eval --model embedded --judge embedded "
         "--corpus corpus.jsonl --program out/assistant.json\n" in err
     )
-
-
-def test_with_no_option_the_embedded_assistant_is_tuned_on_the_sample_and_the_paired_interval_printed(proact, tmp_path):
-    status, out, err = proact("optimize", "assistant", "--trials", 2, "--max-demos", 0, "--folds", 2)
-    assert status == 0
-    (folder,) = (tmp_path / "compiles").iterdir()
-    assert folder.name.startswith("assistant--")
-    assert (
-        f"eval --model embedded --judge embedded --corpus sample --program compiles/{folder.name}/assistant.json" in err
-    )
-    card = card_of(folder)
-    assert card["provenance"]["data"]["name"] == "sample"
-    for phase, name in (("RECOVERY", "RECOVERY*"), ("EMERGENT", "EMERGENT")):
-        change = row_of(card, phase.lower())
-        value, low, high = (100 * change["difference"][number] for number in ("value", "low", "high"))
-        (line,) = [said(line) for line in out.splitlines() if line.startswith(name) and "–" in line]
-        assert f"{value:+.1f} [{low:+.1f}, {high:+.1f}]" in line
-        for number in (change["before"], change["after"]):
-            assert "{:.1f} [{:.1f}–{:.1f}]".format(*(100 * number[of] for of in ("value", "low", "high"))) in line
-
-
-def test_json_is_the_card_and_nothing_else_and_progress_is_told(optimize):
-    status, out, err = optimize("--json")
-    assert status == 0
-    assert json.loads(out) == printed(card_of())
-    told = err.splitlines()
-    assert told[0].startswith("One model tunes and reports; the card warns of it.")
-    assert told[1] == "4 items in 4 scenarios are too few for any claim, which takes 60 in 10."
-    assert told[2].startswith("At most ")
-    assert told[3].startswith("Time: ")
-    assert told[-1].startswith("The program is in out/assistant.json.")
 
 
 def test_what_pushiness_bought_and_what_it_costs_is_said(optimize, proact, server):
@@ -172,33 +136,21 @@ def test_a_start_that_was_compiled_on_these_conversations_is_refused(optimize):
     ("more", "told"),
     [
         (["--system-prompt", " "], "the system prompt is empty; leave it out for the bare model"),
-        (["--system-prompt", "@blank.txt"], "the system prompt is empty"),
-        (["--system-prompt", "@missing.txt"], "missing.txt: cannot be read"),
         (["--start", "assistant.json", "--system-prompt", "Be kind."], "--start has a prompt of its own"),
         (["--start", "judge.json"], "judge.json: a compiled judge, where an assistant is asked for"),
-        (["--start", "missing.json"], "missing.json: cannot be read"),
-        (["--start", "spoilt.json"], "spoilt.json: not a compiled program of ours"),
         (["--phase", "CRITICAL"], "0 triggers of 0 independent scenarios"),
         (["--corpus", "missing.jsonl"], "missing.jsonl: there is no such file"),
         (["--optimizer", "labeled"], "labeled"),
-        (["--trials", 0], "--trials"),
         (["--guard", "kindness"], "--guard kindness: is no row of the card; they are "),
         (["--guard", "offers=much"], "'much' is not a margin, such as offers=0.05"),
-        (["--guard", "length=-1"], "'-1' is not a margin, such as length=0.05"),
         (["--guard", "phases=nan"], "'nan' is not a margin"),
-        (["--guard", "phases="], "'' is not a margin"),
-        (
-            ["--proposer-api-base", "http://127.0.0.1:9/v1"],
-            "--proposer-api-base: name the model",
-        ),
+        (["--proposer-api-base", "http://127.0.0.1:9/v1"], "--proposer-api-base: name the model"),
         (["--model-api-base", "http://127.0.0.1:9/v1"], "takes no endpoint"),
         (["--proposer", "openai/gpt-5.4"], "--proposer openai/gpt-5.4: no key"),
         (["--report-judge", "openai/gpt-5.4"], "--report-judge openai/gpt-5.4: no key"),
     ],
 )
 def test_what_cannot_be_compiled_is_a_sentence(optimize, tmp_path, more, told):
-    (tmp_path / "spoilt.json").write_text("{", encoding="utf-8")
-    (tmp_path / "blank.txt").write_text("\n \n", encoding="utf-8")
     write_artefact(tmp_path / "judge.json", tuning.artefact())
     write_artefact(tmp_path / "assistant.json", artefact())
     status, out, err = optimize(*more)
@@ -296,44 +248,6 @@ def test_unreadable_answers_of_the_reporting_judge_leave_its_numbers_out(optimiz
     assert "No improvement is claimed in RECOVERY: nothing could be graded." in said(out)
     assert card_of()["target"]["difference"]["value"] is None
     assert set(bases(server)) == {f"{name}_api_base" for name in NAMES}
-
-
-PROMPT = "Look ahead: take up what the user mentioned."
-
-
-def test_from_a_prompt_to_a_compiled_prompt(proact):
-    """Try, score, compile from the prompt, score again, compare, and print what to paste."""
-    status, out, _ = proact("try", PROMPT, "--json")
-    pairs = json.loads(out)
-    assert (status, len(pairs)) == (0, 3)
-    assert all("Since you mentioned" in pair["with"]["response"] for pair in pairs)
-
-    status, out, _ = proact("eval", "--system-prompt", PROMPT, "--controls", "--out", "prompted", "--json")
-    prompted = json.loads(out)
-    assert (status, prompted["controls"]["unwanted_offers"]["value"]) == (0, 1.0)
-
-    compiling = ["--optimizer", "search", "--trials", 4, "--max-demos", 1, "--folds", 3, "--out", "compile"]
-    status, out, err = proact("optimize", "assistant", "--system-prompt", PROMPT, *compiling, "--guard", "offers")
-    assert status == 0, err
-    assert "RECOVERY*" in out
-    assert "unwanted offers" in out
-    program = Path("compile", "assistant.json")
-    assert f"--program {program}" in err
-
-    status, out, err = proact("eval", "--program", program, "--controls", "--out", "compiled", "--json")
-    compiled = json.loads(out)
-    assert status == 0, err
-    assert compiled["controls"]["unwanted_offers"]["value"] <= prompted["controls"]["unwanted_offers"]["value"]
-
-    status, out, _ = proact("compare", "prompted", "compiled", "--json")
-    comparison = json.loads(out)
-    assert status == 0
-    assert "RECOVERY" in comparison["phases"]
-
-    status, out, _ = proact("optimize", "show", program, "--as-prompt")
-    manifest = json.loads(Path("compiled", "manifest.json").read_text(encoding="utf-8"))
-    assert status == 0
-    assert out == f"{manifest['system_prompt']}\n"
 
 
 def interrupted_at(place, of):

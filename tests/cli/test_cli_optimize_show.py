@@ -13,11 +13,9 @@ from server import healthy
 
 from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge
 from dspy_proact.cli.views.card import draw_front
-from dspy_proact.errors import UsageError
 from dspy_proact.programs import CardNumber
 from dspy_proact.programs.artefact import read_artefact, write_artefact
 from dspy_proact.programs.card import CandidateCard
-from dspy_proact.report import MEASURES_NOTHING
 
 PROMPTS = [
     (PUSHY, 0),
@@ -181,11 +179,6 @@ def test_what_does_not_go_together_is_refused(refused, tmp_path, options, told):
     assert told in refused("optimize", "show", "program.json", *options)
 
 
-def test_a_judge_has_no_system_prompt(diff):
-    status, _, err = diff(tuning.artefact(), "--system-prompt", "x")
-    assert (status, "a judge has none" in err) == (2, True)
-
-
 RISE = CardNumber(value=0.2, low=0.05, high=0.35)
 """In kappa, or of a mean score."""
 
@@ -307,13 +300,6 @@ def test_what_got_worse_is_said_with_its_interval(first, rows, cost):
     )
 
 
-@pytest.mark.parametrize("made", [tuning.artefact, assistants.artefact])
-def test_the_card_of_a_stand_in_measures_nothing(first, made):
-    artefact = made()
-    provenance = artefact.card.provenance.model_copy(update={"embedded": True})
-    assert first(artefact, provenance=provenance).startswith(f"{MEASURES_NOTHING}Improvement shown")
-
-
 ARTEFACT = Path(__file__).parents[2] / "optimize" / "programs" / "assistant-embedded.json"
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -364,21 +350,9 @@ def test_what_was_not_looked_at_is_not_drawn():
     }
 
 
-def test_it_says_that_nothing_was_tested_and_that_a_stand_in_was_at_work():
-    text = " ".join(ElementTree.fromstring(picture(*read_artefact(ARTEFACT).card.candidates)).itertext())
-    assert "not tested" in text
-    assert "embedded stand-in" in text
-
-
 def test_without_unwanted_offers_there_is_no_picture(tmp_path):
     assert draw_front(*finished(tmp_path, candidate(0.2, None, chosen=True), candidate(0.4, None))) is None
     assert not (tmp_path / "front.svg").exists()
-
-
-def test_a_folder_that_is_gone_is_a_sentence(tmp_path):
-    gone = finished(tmp_path / "gone", candidate(0.2, 0.0, chosen=True), candidate(0.4, 0.1))
-    with pytest.raises(UsageError, match=r"front\.svg: cannot be written"):
-        draw_front(*gone)
 
 
 def test_a_compile_leaves_it_beside_the_artefact_and_says_where(proactbench, proact, tmp_path):

@@ -14,7 +14,7 @@ import pytest
 from proact_run import JUDGE, MODEL, answered, failed, graded, manifest, trigger
 from rich.console import Console
 from rows import jsonl, row
-from server import Answer, error, healthy, verdict
+from server import Answer, error, healthy
 
 from dspy_proact.calls import Call, Price
 from dspy_proact.cli.views import progress
@@ -24,7 +24,6 @@ from dspy_proact.runs import CONTROL, Event, GradeRecord, RunFolder, Scope, Stag
 
 ANN, BEN = "hosted_vllm/ann", "hosted_vllm/ben"
 KIND, STRICT = "openai/kind", "openai/strict"
-QUOTE = "label the boxes today"
 NOTHING_LEFT = "No answer was received, and no folder was kept."
 
 
@@ -167,15 +166,6 @@ def test_a_fault_of_a_later_model_is_found_before_any_is_called(proact, server, 
     assert (told in err, err.count("Error:")) == (True, 1)
 
 
-def test_a_later_models_missing_key_is_found_before_any_is_called(proact, server, monkeypatch):
-    monkeypatch.setenv("HOSTED_VLLM_API_BASE", server.assistant)
-    models = ["--model", ANN, "--model", "openai/gpt-4o", "--judge", KIND, "--judge-api-base", server.judge]
-    against(server)  # for the corpus
-    status, _, err = proact("eval", *models, "--corpus", "corpus.jsonl")
-    assert (status, server.sent, Path("runs").exists()) == (2, [], False)
-    assert "--model openai/gpt-4o: no key. Set OPENAI_API_KEY" in err
-
-
 def test_a_key_that_is_refused_for_the_second_model_leaves_the_first_ones_result(proact, server):
     server.script = failing(ben=lambda sent: error(401, "bad key"))
     status, out, err = proact(*two(server, "--json"))
@@ -220,24 +210,6 @@ def test_a_dry_run_of_several_models_says_what_each_takes_and_what_the_limit_sto
 
 
 # Juries and repeats
-
-
-def test_a_jury_over_epochs_and_votes_is_reported_on_80_columns_and_as_json(proact, server):
-    grades = {"kind": "PASS", "strict": "PARTIAL"}
-    server.script_roles(judge=lambda sent: Answer(verdict(grades[sent.body["model"]], [QUOTE])))
-    command = against(server, (ANN,), (KIND, STRICT), "--epochs", 2, "--votes", 3)
-    status, out, _ = proact(*command)
-    assert (status, asked(server), asked(server, "judge")) == (0, {"ann": 6}, {"kind": 18, "strict": 18})
-    (path,) = Path("runs").iterdir()
-    assert path.name.startswith("proactbench--hosted_vllm_ann--openai_kind+openai_strict--")
-    assert max(map(len, out.splitlines())) <= 80
-    assert "…" not in out
-    found = json.loads(proact(*command, "--json")[1])
-    assert [found["run"][name] for name in ("triggers", "epochs", "judge_epochs")] == [3, 2, 3]
-    count = len(server.sent)
-    status, _, err = proact(*against(server, (ANN,), (KIND,), "--out", path))
-    assert (status, len(server.sent)) == (2, count)
-    assert "holds another run, which differs in judges.2." in err
 
 
 def test_a_jury_of_several_models_is_widened_and_counts_every_call_against_one_limit(proact, server):

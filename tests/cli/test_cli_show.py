@@ -4,21 +4,17 @@ import io
 import json
 import re
 import shutil
-import subprocess
-import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from proact_run import JUDGE, RESPONSE, answered, failed, graded, manifest, trigger, written
+from proact_run import RESPONSE, answered, failed, graded, manifest, trigger, written
 from rich.console import Console
 
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
-from dspy_proact.benchmarks.proactbench.types import Grade, Offer, Offers
-from dspy_proact.evidence import locate_quotes
+from dspy_proact.benchmarks.proactbench.types import Grade
 from dspy_proact.report import Reading, print_reading, summarize
-from dspy_proact.runs import CONTROL, Event, GradeRecord, RunFolder, Scope, StageKey
+from dspy_proact.runs import CONTROL, RunFolder, Scope
 
 JUDGES = ("openai/j", "openai/k")
 QUOTED, FAILED, EMPTY, WAITING = (
@@ -246,34 +242,10 @@ def test_a_results_file_is_listed_and_searched_as_a_run_is(show, proact, tmp_pat
     }
 
 
-def test_the_grade_of_a_compiled_judge_is_that_of_its_cuts(show, tmp_path):
-    of = manifest()
-    judge = of.identity.judges[0].model_copy(update={"cuts": {"EMERGENT": (0.2, 0.9)}})
-    cut = of.model_copy(update={"identity": of.identity.model_copy(update={"judges": (judge,)})})
-    path = written(tmp_path / "cut", cut, [QUOTED], [answered(QUOTED), graded(QUOTED, "PARTIAL")]).path
-    assert listed(show(path, "--grade", "pass")) == ["d1__t2"]  # PARTIAL is level 1, and from .9 on is PASS
-    assert listed(show(path, "--grade", "partial")) == []
-    assert "openai/m: PASS\n" in show(path, "--trigger", "d1")
-    assert listed(show(path, "--search", "ladder")) == []
-    assert listed(show(path, "--search", "boxes")) == ["d1__t2"]
-
-
-@pytest.mark.parametrize("options", [[], ["--json"], ["--trigger", "d2"]])
-def test_a_case_that_was_changed_is_refused_where_it_is_shown(refused, run, tmp_path, options):
+def test_a_case_that_was_changed_is_refused_where_it_is_listed(refused, run, tmp_path):
     cases = shutil.copytree(run, tmp_path / "run") / "cases.jsonl"
     cases.write_text(cases.read_text(encoding="utf-8").replace("ladder", "rope"), encoding="utf-8")
-    assert "cases.jsonl, line 2: was changed after the run wrote it" in refused("show", "run", *options)
-
-
-def test_an_output_that_nobody_reads_to_its_end_is_no_error(tmp_path):
-    cases = [trigger(f"d{number:02}", user="Any boxes? " * 900) for number in range(40)]
-    path = written(tmp_path / "long", manifest(), cases, [answered(case, "Yes. " * 900) for case in cases]).path
-    command = [sys.executable, "-m", "dspy_proact", "show", str(path), "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout.readline() == b"[\n"
-        process.stdout.close()
-        assert process.stderr.read() == b""
-    assert process.returncode == 0
+    assert "cases.jsonl, line 2: was changed after the run wrote it" in refused("show", "run")
 
 
 # One whole
@@ -337,21 +309,6 @@ def test_why_a_quote_shows_nothing_is_told(show, tmp_path, quote, verdict, note)
     out = show(path, "--trigger", "d2")
     assert f"judge openai/j: PASS, unverified: {verdict}\n" in out
     assert f'quoted, but {note}: "{quote}"\n' in out
-
-
-def test_an_offer_may_be_quoted_as_short_as_it_is(show, tmp_path):
-    case = replace(trigger("c"), stratum=CONTROL)
-    quotes = locate_quotes(["Call Ann", "zebra"], RESPONSE)
-    offers = Offers(reasoning="", offers=tuple(Offer(quote=q, grounded=True, asked_for=False) for q in quotes))
-    grade = GradeRecord(score=0.0, label="UNWANTED", verified=offers.verified, detail=offers.model_dump(mode="json"))
-    verdict = Event(key=StageKey(case=case.key, epoch=1, stage="verdict", judge=JUDGE), grade=grade, calls=(), time=3.0)
-    of = manifest(controls="ff", control_labels=("HELD_BACK", "UNWANTED"))
-    path = written(tmp_path / "control", of, [case], [answered(case), verdict]).path
-    out = show(path, "--trigger", "c")
-    assert "judge openai/j: UNWANTED, unverified: not every quote of it stands in the response\n" in out
-    assert [line for line in out.splitlines() if line.startswith("quoted, but")] == [
-        'quoted, but not in the response: "zebra"'
-    ]
 
 
 def test_the_other_runs_response_stands_under_it(show, run, other):

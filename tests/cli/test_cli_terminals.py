@@ -8,19 +8,16 @@ from tuning import artefact
 
 from dspy_proact.programs.artefact import write_artefact
 
-FEW = ("--folds", "2", "--trials", "1", "--max-demos", "1")
-"""Of a compile, which is done once and then read from its record."""
 COMMANDS = {
     "report": ("report", "run", "--by", "life_domain"),
     "compare": ("compare", "run", "run"),
     "leaderboard": ("leaderboard", "run"),
     "agree": ("agree",),
     "show": ("optimize", "show", "judge.json"),
-    "card": ("optimize", "judge", "--optimizer", "labeled", *FEW, "--out", "compiled"),
 }
+EACH = pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 MORE = "Details"
 """Begins the line that says how to read what a report leaves out."""
-EXPLAINED = {name: command for name, command in COMMANDS.items() if name != "card"}
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +26,6 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("terminals")
     write_artefact(folder / "judge.json", artefact())
     assert told(folder, "eval", "--out", "run").returncode == 0
-    assert told(folder, *COMMANDS["card"]).returncode == 0
     return folder
 
 
@@ -38,7 +34,7 @@ def told(folder, *command, encoding="utf-8", **environment):
     return Child(command_line_in, encoding, *command, folder=folder, **{"COLUMNS": "80"} | environment).ended()
 
 
-@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+@pytest.mark.parametrize("command", [COMMANDS["compare"], COMMANDS["show"]])
 def test_a_character_that_a_terminal_lacks_is_replaced(folder, command):
     done = told(folder, *command, encoding="ascii")
     assert (done.returncode, "Traceback" in done.stderr) == (0, False)
@@ -74,7 +70,7 @@ def shown(proact, folder, monkeypatch):
     return call
 
 
-@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+@EACH
 def test_a_report_begins_with_a_sentence_is_cut_at_no_width_and_says_how_to_read_more(shown, command):
     narrow, usual, wide = (shown(columns, *command) for columns in (60, 80, 120))
     assert max(map(len, narrow.splitlines())) <= 60
@@ -88,7 +84,7 @@ def test_a_report_begins_with_a_sentence_is_cut_at_no_width_and_says_how_to_read
     assert MORE in " ".join(usual.splitlines()[-2:])
 
 
-@pytest.mark.parametrize("command", EXPLAINED.values(), ids=EXPLAINED)
+@EACH
 def test_explained_it_begins_alike_goes_on_and_fits_sixty_columns(shown, command):
     short, whole = (shown(60, *command, *more) for more in ([], ["--explain"]))
     left_out = short.rpartition(MORE)[0]
@@ -98,7 +94,7 @@ def test_explained_it_begins_alike_goes_on_and_fits_sixty_columns(shown, command
     assert max(map(len, whole.splitlines())) <= 60
 
 
-@pytest.mark.parametrize("command", EXPLAINED.values(), ids=EXPLAINED)
+@EACH
 def test_without_colour_nothing_is_lost(shown, command):
     plain, coloured = (shown(80, *command, **{name: "1", "TERM": "xterm"}) for name in ("NO_COLOR", "FORCE_COLOR"))
     assert "\x1b" not in plain
@@ -107,7 +103,8 @@ def test_without_colour_nothing_is_lost(shown, command):
 
 
 def test_a_bar_that_is_forced_on_a_pipe_ends_in_order(folder):
-    done = told(folder, *COMMANDS["card"], FORCE_COLOR="1")
+    few = ("--folds", "2", "--trials", "1", "--max-demos", "1")
+    done = told(folder, "optimize", "judge", "--optimizer", "labeled", *few, FORCE_COLOR="1")
     assert done.returncode == 0
     assert "so far" in done.stderr
     assert "closed file" not in done.stderr

@@ -90,13 +90,6 @@ def test_triggers_are_chosen_by_stratum_or_key(proact, server):
     assert len(server.of("assistant")) == 6
 
 
-def test_everything_is_asked_at_once_and_the_same_command_asks_the_same_triggers(proact, server):
-    server.script_roles(assistant=lambda sent: Answer("Yes.", delay=0.2))
-    first, second = (json.loads(proact(*against(server, "--json"))[1]) for _ in range(2))
-    assert [pair["trigger"] for pair in first] == [pair["trigger"] for pair in second]
-    assert server.most_in_flight >= 5
-
-
 def test_a_real_model_is_judged_by_the_papers_judge_on_the_published_corpus(proact, server, monkeypatch):
     asked, path = [], corpus()
     monkeypatch.setattr(LOAD_CORPUS, lambda named, revision=None: asked.append(named) or read_jsonl(path))
@@ -124,15 +117,8 @@ def test_the_list_makes_no_call_and_says_key_phase_scenario_and_message(proact):
 LOG = {"messages": [{"role": "system", "content": "@ Be kind."}, {"role": "user", "content": "Hello."}]}
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        [{"role": "user", "content": "A"}, {"role": "assistant", "content": "B"}, {"role": "user", "content": "C"}],
-        [{"user": "A", "assistant": "B"}, {"user": "C"}],
-        "User: A\nASSISTANT: B\nuser: C\n",
-    ],
-)
-def test_a_conversation_is_answered_and_nobody_grades_it(proact, server, monkeypatch, content):
+def test_a_conversation_is_answered_and_nobody_grades_it(proact, server, monkeypatch):
+    content = "User: A\nASSISTANT: B\nuser: C\n"
     monkeypatch.setattr(LOAD_CORPUS, lambda named, revision=None: pytest.fail("no corpus is loaded"))
     status, out, err = proact("try", PROMPT, *models(server), "--conversation", talk(content), "--whole")
     assert (status, len(server.of("assistant")), server.of("judge")) == (0, 2, [])
@@ -304,14 +290,6 @@ def test_no_more_calls_are_made_than_the_limit_allows_and_what_came_is_shown(pro
     assert {side["error"] for side in sides if side["grade"] is None} == {"stopped"}
 
 
-def test_limits_that_are_just_enough_of_tokens_and_of_money(proact, server):
-    assert proact(*against(server, "--max-calls", 12))[0] == 0
-    assert proact(*against(server, "--max-tokens", 10))[0] == 4
-    server.sent.clear()
-    status, _, err = proact(*against(server, "--max-usd", "1"))
-    assert (status, server.sent, "--model-price" in err) == (2, [], True)
-
-
 @pytest.mark.parametrize(("role", "flag"), [("assistant", "--model"), ("judge", "--judge")])
 def test_a_fault_of_the_setup_ends_with_two_and_a_provider_that_is_down_with_five(proact, server, role, flag):
     server.script = lambda sent: error(404, "model not found") if sent.role == role else healthy(sent)
@@ -391,7 +369,6 @@ def test_a_phase_that_the_corpus_lacks_and_a_missing_key_are_refused(proact, ser
 
 BAD_TALKS = {
     "ends with the assistant": ("User: a\nAssistant: b", "ends with an assistant message"),
-    "not UTF-8": (b"\xff\xfe", "UTF-8"),
     "missing": (None, "talk.txt: there is no such file"),
 }
 
