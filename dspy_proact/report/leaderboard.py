@@ -399,52 +399,34 @@ class RankingColumn:
 
 
 @dataclass(frozen=True)
-class RankingRow:
-    """A published row or a run on a page."""
-
-    name: str
-    path: tuple[Place, ...]
-    """Of its part of the document."""
-    own: bool
-    """Whether it is a run."""
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Ranking:
     """What the page's table shows, and the document that its numbers are from."""
 
     document: Mapping[str, Any]
-    caption: str
     columns: tuple[RankingColumn, ...]
-    """The first `leading` of them stand before the name."""
-    blocks: tuple[tuple[RankingRow, ...], ...]
+    blocks: tuple[tuple[tuple[int, Entry], ...], ...]
+    """Entries that stand together, each with its number among the rows of the document."""
     stands: bool
     """Whether a run is ranked: the page of one run has no table without."""
-    notes: tuple[str, ...] = ()
-    leading: int = 0
+    notes: tuple[str, ...]
 
 
 def ranking(board: Leaderboard) -> Ranking:
     """A leaderboard as the page shows it."""
-    with_ranges = any(entry.rank_range for entry in board.entries)
-    leading = [RankingColumn("rank", ("rank",), "count")]
-    if with_ranges:
-        leading += [
+    columns = [RankingColumn("rank", ("rank",), "count")]
+    if any(entry.rank_range for entry in board.entries):
+        columns += [
             RankingColumn("range", ("rank_range",), "range"),
             RankingColumn("strict rank", ("strict_rank",), "count"),
         ]
-    blocks: dict[str, list[RankingRow]] = {}
+    columns += [RankingColumn(title, ("scores", name)) for name, title in board.columns.items()]
+    blocks: dict[str, list[tuple[int, Entry]]] = {}
     for number, entry in enumerate(board.entries):
-        row = RankingRow(entry.name, ("rows", number), not entry.published, (*entry.differences, *entry.notes))
-        blocks.setdefault("ranked" if entry.rank else entry.kind, []).append(row)
-    scores = [RankingColumn(title, ("scores", name)) for name, title in board.columns.items()]
+        blocks.setdefault("ranked" if entry.rank else entry.kind, []).append((number, entry))
     return Ranking(
         leaderboard_document(board),
-        caption="Ranks, and scores in %",
-        columns=(*leading, *scores),
-        blocks=tuple(map(tuple, blocks.values())),
+        tuple(columns),
+        tuple(map(tuple, blocks.values())),
         stands=any(entry.rank is not None or not (entry.counts or entry.embedded) for entry in board.runs),
         notes=tuple(_legend(board)),
-        leading=len(leading),
     )

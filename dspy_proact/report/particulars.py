@@ -107,6 +107,8 @@ def _detail(_: Outcome, verdict: GivenVerdict | None) -> str | None:
 class Particulars:
     """What a benchmark says of its own; of one that says nothing, what stands here."""
 
+    about_case: str = ""
+    """What a case is, in a sentence or two for a reader who meets the word first."""
     foremost: frozenset[str] | None = None
     """Names of the measures that every report shows, the others being told on demand; None for all."""
     notes: tuple[str, ...] = ()

@@ -58,6 +58,10 @@ class ScatterPoint:
     """Likewise."""
     marked: bool = False
     """Whether it stands out."""
+    colour: str = ""
+    """Its own, as CSS writes it, with which it is filled; else it has that of the marked or of the others."""
+    letter: str = ""
+    """What it is called in the picture; else its number."""
 
     def __post_init__(self):
         for each in (self.x, self.y):
@@ -76,7 +80,8 @@ class _Spot:
     """A point of the picture, in pixels."""
 
     point: ScatterPoint
-    number: int
+    name: str
+    """Its letter or number."""
     across: float
     down: float
 
@@ -87,7 +92,7 @@ class _Spot:
 
     def colour(self, colours: ScatterColours) -> str:
         """Of its marker and its bars."""
-        return colours.marked if self.point.marked else colours.plain
+        return self.point.colour or (colours.marked if self.point.marked else colours.plain)
 
 
 def scatter_svg(
@@ -105,8 +110,11 @@ def scatter_svg(
     """
     known = [(point, point.x.value, point.y.value) for point in points]
     drawn = [(each, a, b) for each, a, b in known if a is not None and b is not None]
-    spots = [_Spot(each, number, _across(a), _down(b)) for number, (each, a, b) in enumerate(drawn, start=1)]
-    names = "; ".join(f"{spot.number} {spot.text}" for spot in spots)
+    spots = [
+        _Spot(each, each.letter or str(number), _across(a), _down(b))
+        for number, (each, a, b) in enumerate(drawn, start=1)
+    ]
+    names = "; ".join(f"{spot.name} {spot.text}" for spot in spots)
     below = [*_broken(names), *_broken(note), *(line for point in points for line in _broken(_absent(point, x, y)))]
     height = f"{_BOTTOM + 64 + (8 + _LINE * len(below) if below else 0):g}"
     what = f"{title}. Across: {x}. Up: {y}. {len(spots)} of {len(points)} points are drawn."
@@ -171,12 +179,13 @@ def _marker(spot: _Spot, spots: Sequence[_Spot], axes: tuple[str, str], colours:
     x, y = axes
     here = [each.point for each in spots if (each.across, each.down) == (spot.across, spot.down)]
     told = "\n".join(_safe(f"{each.name}: {x} {percent(each.x)} %, {y} {percent(each.y)} %") for each in here)
-    fill, ink = (colours.marked, colours.paper) if spot.point.marked else (colours.paper, colours.ink)
+    filled = spot.point.marked or spot.point.colour
+    fill, ink = (spot.colour(colours), colours.paper) if filled else (colours.paper, colours.ink)
     return (
         f'<circle cx="{spot.across:.1f}" cy="{spot.down:.1f}" r="{_RADIUS:g}" fill="{fill}" '
         f'stroke="{spot.colour(colours)}" stroke-width="2"><title>{told}</title></circle>'
         f'<text x="{spot.across:.1f}" y="{spot.down + 4:.1f}" text-anchor="middle" font-size="11" fill="{ink}" '
-        f'pointer-events="none">{spot.number}</text>'
+        f'pointer-events="none">{spot.name}</text>'
     )
 
 

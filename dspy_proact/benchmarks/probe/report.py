@@ -383,6 +383,10 @@ def _column(name: str, of: Callable[[ProbeGrade], str | None]) -> Column:
 
 
 PARTICULARS = Particulars(
+    about_case=(
+        "A task is one person's documents, a few of which show what holds that person up, and the actions that may be "
+        "taken: the assistant names the documents, describes the bottleneck and chooses the action."
+    ),
     foremost=frozenset({"precision", "recall", "f1", "identification", "task"}),
     notes=(
         "score: the paper's overall, .334 F1 + .333 identification + .333 task; task is the paper's headline. A "

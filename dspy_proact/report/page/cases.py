@@ -179,6 +179,7 @@ def block(summaries: Sequence[Summary], longest: int | None = None) -> Iterator[
         "tones": _tones(summaries, labels),
         "strata": strata,
         "control": first.nouns.control,
+        "controls": first.nouns.controls,
         "control_stratum": CONTROL,
         "epochs": max(key[1] for run in runs for key in run) if rows else 1,
         "rows": rows,

@@ -115,8 +115,6 @@ def _flat(path: tuple[Place | Path, ...]) -> Iterator[Place]:
             yield each
 
 
-KINDS = {"weighted": "lenient", "strict_weighted": "strict"}
-"""Scores that are drawn, and what they are called."""
 _HIGH, _TOP, _FOOT = 240, 26, 54
 _STAMP = 24
 """Height of the line above the bars that names a stand-in."""
@@ -137,14 +135,11 @@ class Group:
     """Below the name."""
 
 
-def bars(
-    cited: Cited, groups: Sequence[Group], runs: Sequence[str], title: str, *, strict: bool, stand_in: bool
-) -> Markup:
-    """Grouped bars of scores in [0, 1] with their 95 % intervals, for each run one, or two with `strict`."""
+def bars(cited: Cited, groups: Sequence[Group], runs: Sequence[str], title: str, *, stand_in: bool) -> Markup:
+    """Grouped bars of scores in [0, 1] with their 95 % intervals, one for each run."""
     shape = "many" if len(groups) * len(runs) > 12 else "several" if len(runs) > 1 else "one"
-    kinds = KINDS if strict else {"weighted": KINDS["weighted"]}
-    what = "; ".join(_told(cited, group, runs, kinds) for group in groups)
-    drawn = Markup("").join(_group(cited, group, place, len(groups), kinds) for place, group in enumerate(groups))
+    what = "; ".join(_told(cited, group, runs) for group in groups)
+    drawn = Markup("").join(_group(cited, group, place, len(groups)) for place, group in enumerate(groups))
     axis = Markup("").join(
         Markup(
             '<line class="grid" x1="0" x2="100%" y1="{0:g}" y2="{0:g}"/>'
@@ -152,54 +147,30 @@ def bars(
         ).format(_up(value), _up(value) + 4, 100 * value)
         for value in (0.0, 0.25, 0.5, 0.75, 1.0)
     )
-    stamp = Markup('<text class="stand-in" x="50%" y="14">embedded stand-in</text>')
+    stamp = Markup('<text class="stand-in" x="50%" y="14">embedded stand-in</text>') if stand_in else ""
     above = _STAMP if stand_in else 0
     return Markup(
         '<svg role="img" aria-labelledby="bars-title bars-what" class="{}" width="100%" height="{}">'
-        '<title id="bars-title">{}</title><desc id="bars-what">{}</desc>{}{}'
+        '<title id="bars-title">{}</title><desc id="bars-what">{}</desc>{}'
         '<g transform="translate(0 {})">{}{}</g></svg>'
-    ).format(
-        shape,
-        above + _TOP + _HIGH + _FOOT,
-        title,
-        what,
-        _patterns(len(runs)),
-        stamp if stand_in else "",
-        above,
-        axis,
-        drawn,
-    )
-
-
-def _patterns(runs: int) -> Markup:
-    """What fills the strict bars, so that they are told apart without colour."""
-    hatch = Markup(
-        '<pattern id="hatch-{0}" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-        '<path class="hatch run-{0}" d="M0 0V6" stroke-width="5"/></pattern>'
-    )
-    return Markup("<defs>{}</defs>").format(Markup("").join(hatch.format(run % COLOURS) for run in range(runs)))
+    ).format(shape, above + _TOP + _HIGH + _FOOT, title, what, stamp, above, axis, drawn)
 
 
 COLOURS = 6
 """Of runs; a seventh run has the first's, and its letter."""
 
 
-def _group(cited: Cited, group: Group, place: int, groups: int, kinds: Mapping[str, str]) -> Markup:
+def _group(cited: Cited, group: Group, place: int, groups: int) -> Markup:
     wide = 100 / groups
     left, inner = wide * (place + _GAP / 2), wide * (1 - _GAP)
-    each = inner / (len(group.rows) * len(kinds))
+    each = inner / len(group.rows)
     valued = len(group.rows) <= _MOST_VALUES
-    drawn = [
-        _bar(cited, (*row, score), f"run-{run % COLOURS} {kind}", (left + each * (len(kinds) * run + n), each), valued)
-        for run, row in enumerate(group.rows)
-        for n, (score, kind) in enumerate(kinds.items())
-    ]
+    slots = [(left + each * run, each) for run in range(len(group.rows))]
+    drawn = [_bar(cited, (*row, "weighted"), run, slots[run], valued) for run, row in enumerate(group.rows)]
     letters = [
-        Markup('<text class="letter" x="{:.2f}%" y="{}">{}</text>').format(
-            left + each * len(kinds) * (run + 0.5), _up(0) + 15, letter(run)
-        )
-        for run in range(len(group.rows))
-        if len(group.rows) > 1
+        Markup('<text class="letter" x="{:.2f}%" y="{}">{}</text>').format(start + each / 2, _up(0) + 15, letter(run))
+        for run, (start, _) in enumerate(slots)
+        if len(slots) > 1
     ]
     name = Markup('<text class="name" x="{:.2f}%" y="{}">{}</text><text class="note" x="{:.2f}%" y="{}">{}</text>')
     below = _up(0) + (30 if letters else 19)
@@ -207,7 +178,7 @@ def _group(cited: Cited, group: Group, place: int, groups: int, kinds: Mapping[s
     return Markup("").join([*drawn, *letters, name.format(middle, below, group.name, middle, below + 15, group.note)])
 
 
-def _bar(cited: Cited, path: tuple[Place, ...], kind: str, slot: tuple[float, float], valued: bool) -> Markup:
+def _bar(cited: Cited, path: tuple[Place, ...], run: int, slot: tuple[float, float], valued: bool) -> Markup:
     """A bar with its interval, in its slot: left end and width; without a value a dash."""
     left, wide = slot
     found: dict[str, Any] = cited.at(*path)
@@ -225,8 +196,8 @@ def _bar(cited: Cited, path: tuple[Place, ...], kind: str, slot: tuple[float, fl
         )
         drawn += whisker.format(_up(low), _up(high))
     label = Markup('<text class="value" x="50%" y="{:.1f}">{}</text>').format(top - 6, share(value)) if valued else ""
-    return Markup('<svg class="{}" data-at="{}" x="{:.3f}%" width="{:.3f}%" height="100%">{}{}</svg>').format(
-        kind, pointer(*path), left, wide, drawn, label
+    return Markup('<svg class="bar run-{}" data-at="{}" x="{:.3f}%" width="{:.3f}%" height="100%">{}{}</svg>').format(
+        run % COLOURS, pointer(*path), left, wide, drawn, label
     )
 
 
@@ -235,13 +206,11 @@ def letter(run: int) -> str:
     return chr(ord("A") + run) if run < 26 else str(run + 1)
 
 
-def _told(cited: Cited, group: Group, runs: Sequence[str], kinds: Mapping[str, str]) -> str:
+def _told(cited: Cited, group: Group, runs: Sequence[str]) -> str:
     """A group in words."""
-    rows = zip(runs, group.rows, strict=True)
     values = [
-        f"{name}{f'{kind} ' if len(kinds) > 1 else ''}{share(cited.at(*row, score)['value'])} %"
-        for name, row in ((f"{name}: " if len(runs) > 1 else "", row) for name, row in rows)
-        for score, kind in kinds.items()
+        f"{f'{name}: ' if len(runs) > 1 else ''}{share(cited.at(*row, 'weighted')['value'])} %"
+        for name, row in zip(runs, group.rows, strict=True)
     ]
     return f"{group.name} {', '.join(values)}"
 

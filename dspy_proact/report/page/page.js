@@ -5,7 +5,7 @@
   const SPARE = 6; // rows drawn above and below what is seen
   const LONGEST = 20000; // characters of a text that are shown at once
   const BLOCK = 5000; // characters of a block of a longer text; one line of a megabyte takes a browser half a minute
-  const LONG = 12; // items of a section that is shown unfolded
+  const EXCERPT = 200; // characters of the last message that a folded conversation shows
   const KEPT = 256; // chunks that stay open
   const BREATH = 40; // milliseconds after which a search lets the page be drawn
   const COLOURS = 6; // of runs
@@ -31,6 +31,7 @@
   const CHOSEN = ["stratum", "label", "text"], TICKED = ["unverified", "unscored", "disagree"];
   const READ = "read"; // what the history keeps of an address that was read
   let head, matches = [], place = -1, reading = 0, searching = 0, width = 0;
+  const unfolded = new Set(); // titles of sections
   let state = {};
   let searched = { text: "", rows: null };
 
@@ -95,7 +96,7 @@
   function element(name, classes, ...children) {
     const made = document.createElement(name);
     if (classes) made.className = classes;
-    made.append(...children.filter((child) => child !== null && child !== undefined));
+    made.append(...children.flat().filter((child) => child !== null && child !== undefined));
     return made;
   }
 
@@ -179,6 +180,11 @@
   function badge(label) {
     const at = head.labels.indexOf(label);
     return element("span", `badge ${at < 0 ? "none" : head.tones[at]}`, letters(label));
+  }
+
+  // The colour and the letter of a run.
+  function lettered(run) {
+    return [element("span", `swatch run-${run % COLOURS}`), element("span", "letter", head.letters[run]), " "];
   }
 
   function flag(text) {
@@ -265,12 +271,21 @@
       if (searched.rows && !searched.rows.has(at)) return;
       matches.push(at);
     });
-    const all = head.rows.length.toLocaleString("en");
-    found.textContent = `${matches.length.toLocaleString("en")} of ${all} ${head.rows.length === 1 ? noun : nouns}`;
+    found.textContent = counted();
     place = placed();
     if (place < 0 && !state.case && matches.length) place = 0;
     redraw();
     await show(place < 0 ? head.rows.find(isNamed) : head.rows[matches[place]]);
+  }
+
+  // How many pass the filters, of cases and of control cases.
+  function counted() {
+    const control = head.strata.indexOf(head.control_stratum);
+    const kinds = [[noun, nouns, (row) => row[2] !== control], [head.control, head.controls, (row) => row[2] === control]];
+    return kinds.map(([one, several, isOf]) => {
+      const all = head.rows.filter(isOf).length, passing = matches.filter((at) => isOf(head.rows[at])).length;
+      return all || one === noun ? `${passing.toLocaleString("en")} of ${all.toLocaleString("en")} ${all === 1 ? one : several}` : "";
+    }).filter(Boolean).join(", ");
   }
 
   function change() {
@@ -307,10 +322,13 @@
     const link = element("a", "",
       element("span", "line",
         element("span", "stratum", named(stratum)),
-        ...marks.map((label) => (label < 0 ? element("span", "badge none", STATES[label]) : badge(head.labels[label]))),
+        ...marks.map((label, run) => {
+          const grade = label < 0 ? element("span", "badge none", STATES[label]) : badge(head.labels[label]);
+          return marks.length > 1 ? element("span", "of-run", lettered(run), grade) : grade;
+        }),
         head.epochs > 1 ? element("span", "quiet", `epoch ${epoch}`) : null,
         flags & UNVERIFIED ? flag("unverified") : null,
-        flags & DIFFERENT ? flag("differ") : null),
+        flags & DIFFERENT && new Set(marks).size === 1 ? flag("differ") : null),
       element("span", "excerpt", isolated(excerpt || key)));
     link.href = linkTo(row);
     if (at === place) link.setAttribute("aria-current", "true");
@@ -393,11 +411,16 @@
       element("div", "", element("dt", "", letters(name)), element("dd", "", written(texts.get(text))))));
   }
 
-  // A long list is folded: what was made of it stands below.
+  // What stood there before the answer, folded; what a reader unfolds stays so from case to case.
   function part([title, kind, items], texts) {
-    const told = (kind === "chat" ? chat : terms)(items, texts);
-    if (kind === "chat" || items.length <= LONG) return [element("h4", "", letters(title)), told];
-    return [element("details", "part", element("summary", "", letters(title), ` (${items.length})`), told)];
+    const [, last] = items[items.length - 1] || [];
+    const said = kind === "chat" && last !== undefined ? isolated(texts.get(last).slice(0, EXCERPT)) : null;
+    const made = element("details", "part",
+      element("summary", "", letters(title), ` (${items.length})`, said && element("span", "quiet", " … ", said)),
+      (kind === "chat" ? chat : terms)(items, texts));
+    made.open = unfolded.has(title);
+    made.addEventListener("toggle", () => unfolded[made.open ? "add" : "delete"](title));
+    return made;
   }
 
   function response(side, texts) {
@@ -416,14 +439,19 @@
     return [turn, rich, plain];
   }
 
-  function verdict(told, several, texts) {
+  function by(verdict) {
+    return [" by ", verdict.judge ? isolated(verdict.judge) : "the benchmark"];
+  }
+
+  // The only verdict has its grade above the response.
+  function verdict(told, only, several, texts) {
     const quotes = told.quotes.map(([text, stands, short]) => {
       const note = !stands ? "not found in the response" : short ? "too short to count as evidence" : null;
       return element("li", note ? "missing" : "", element("q", "", isolated(texts.get(text))), note ? flag(note) : null);
     });
     return element("div", "verdict",
-      element("p", "given", badge(told.label), " ", told.judge ? isolated(told.judge) : "the benchmark",
-        several ? ` (${told.epoch})` : "", told.verified === false ? flag("unverified") : null),
+      only ? null : element("p", "given", badge(told.label), by(told), several ? ` (${told.epoch})` : "",
+        told.verified === false ? flag("unverified") : null),
       texts.get(told.reasons) ? written(texts.get(told.reasons)) : null,
       quotes.length ? element("ul", "quotes", ...quotes) : null,
       told.points.length ? terms(told.points.map(([name, text]) => [texts.get(name), text]), texts) : null);
@@ -431,18 +459,20 @@
 
   function side(told, run, texts) {
     const alone = head.runs.length === 1;
-    const top = alone ? null : element("h4", "", `${head.letters[run]}: `, isolated(head.runs[run]));
+    const top = alone ? null : element("h4", "", lettered(run), isolated(head.runs[run]));
     if (!told) return element("div", "side", top, element("p", "quiet", `This run does not have this ${noun}.`));
-    const several = (told.verdicts || []).some((each) => each.epoch > 1);
+    const verdicts = told.verdicts || [], several = verdicts.some((each) => each.epoch > 1);
+    const [only] = verdicts.length === 1 && verdicts[0].label === told.label ? verdicts : [];
     const missing = told.response === undefined;
     return element("div", "side", top,
       element("p", "given", told.label ? badge(told.label) : element("span", "badge none", told.state),
+        only ? [...by(only), only.verified === false ? flag("unverified") : null] : null,
         told.reason ? element("span", "quiet", letters(told.reason)) : null,
         told.truncated ? flag("cut at the token limit") : null,
         told.otherwise ? flag("asked with other wording") : null,
         told.awaited ? flag(`${told.awaited} verdicts pending`) : null),
       missing ? element("p", "quiet", "No response.") : element("div", `response run-${run % COLOURS}`, ...response(told, texts)),
-      ...(told.verdicts || []).map((each) => verdict(each, several, texts)),
+      ...verdicts.map((each) => verdict(each, only, several, texts)),
       ...(told.unread || []).map(([judge, why]) => element("p", "quiet", isolated(judge || "the benchmark"), `: no verdict, ${why}`)));
   }
 
@@ -457,9 +487,13 @@
     const { item, texts } = await readable(row);
     if (mine !== reading) return;
     const [key, epoch, stratum] = row;
-    const link = element("a", "share", "Link");
-    link.href = linkTo(row);
-    link.setAttribute("aria-label", `Link to this ${noun}`);
+    const link = element("button", "share", "Copy link");
+    link.type = "button";
+    link.setAttribute("aria-live", "polite");
+    link.addEventListener("click", async () => {
+      remember(linkTo(row));
+      link.textContent = await navigator.clipboard.writeText(location.href).then(() => "Copied", () => "It is in the address bar");
+    });
     const before = element("button", "step", "← Previous"), after = element("button", "step", "Next →");
     for (const [button, by] of [[before, -1], [after, 1]]) {
       button.type = "button";
@@ -468,15 +502,14 @@
     }
     const about = item.meta.filter(([, value]) => value !== key && value !== "");
     const holder = shown.contains(document.activeElement) ? document.activeElement : null;
-    const used = [...shown.querySelectorAll(".bar > *")].indexOf(holder);
+    const used = [...shown.querySelectorAll(".steps > *")].indexOf(holder);
     shown.replaceChildren(
-      element("div", "bar", before, after, link),
+      element("div", "steps", before, after, link),
       element("h3", "", named(stratum), " ", element("span", "key", isolated(key)),
         head.epochs > 1 ? element("span", "quiet", ` epoch ${epoch}`) : null),
-      ...item.sections.flatMap((each) => part(each, texts)),
-      element("h4", "", head.runs.length > 1 ? "responses and verdicts" : "response and verdict"),
       element("div", `sides ${head.runs.length > 1 ? "several" : ""}`, ...item.sides.map((each, run) => side(each, run, texts))),
-      element("details", "meta", element("summary", "", "Details"),
+      ...item.sections.map((each) => part(each, texts)),
+      element("details", "part", element("summary", "", "details"),
         element("dl", "terms", ...about.map(([name, value]) =>
           element("div", "", element("dt", "", letters(name.replaceAll("_", " "))), element("dd", "", isolated(value)))))));
     shown.dataset.key = key;

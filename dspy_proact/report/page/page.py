@@ -14,12 +14,12 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from dspy_proact.benchmarks.registry import benchmarks
+from dspy_proact.benchmarks.registry import benchmarks, find_benchmark
 from dspy_proact.plain_text import encodable, printable
 from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.comparison_text import comparison_document
 from dspy_proact.report.headline import comparison_headline, headline
-from dspy_proact.report.leaderboard import Place, Ranking, leaderboard, ranking
+from dspy_proact.report.leaderboard import Entry, Place, Ranking, leaderboard, ranking
 from dspy_proact.report.numbers import STAND_IN
 from dspy_proact.report.page.cases import block, longest_text
 from dspy_proact.report.page.figures import COLOURS, Cited, Group, bars, letter
@@ -36,7 +36,7 @@ _COLOURS = ScatterColours(
     grid="var(--line)",
     edge="var(--line)",
     paper="var(--paper)",
-    marked="var(--run-0)",
+    marked="var(--ink)",
     plain="var(--quiet)",
 )
 """Those of page.css, which has them for a light, a dark and a printed page."""
@@ -131,6 +131,12 @@ class _Page:
         return [compare(self.first, each) for each in self.summaries[1:]]
 
     @property
+    def about(self) -> str:
+        """What the benchmark measures, and what a case of it is; nothing of a benchmark that is not known here."""
+        declared = find_benchmark(self.first.benchmark)
+        return " ".join(filter(None, [declared and declared.about, self.first.particulars.about_case]))
+
+    @property
     def answers(self) -> list[str]:
         """The sentences that come first: that of the run, or of each comparison by the letters of its runs."""
         if not self.several:
@@ -139,50 +145,58 @@ class _Page:
         return [comparison_headline(each, letter(0), letter(run)) for run, each in others]
 
     def rows(self, run: int) -> list[_Row]:
-        """Of a run: its strata, and all together."""
+        """Of a run: all together, and its strata."""
         strata = [_Row(name, ("runs", run, self.nouns.strata, name)) for name in self.first.strata]
-        return [*strata, _Row("all", ("runs", run, "overall", "micro"))]
+        return [_Row("all", ("runs", run, "overall", "micro")), *strata]
 
     @property
     def bars(self) -> Markup:
-        """The scores of every run."""
-        runs = range(len(self.summaries))
-        strata = [
-            Group(short(name), [("runs", run, self.nouns.strata, name) for run in runs], self._scored(name))
-            for name in self.first.strata
+        """The scores of every run, that of the headline first."""
+        groups = [
+            Group(
+                short(row.name),
+                [(*row.path[:1], run, *row.path[2:]) for run in range(len(self.summaries))],
+                "" if self.several else self._scored(row.name),
+            )
+            for row in self.rows(0)
         ]
-        whole = Group("all", [("runs", run, "overall", "micro") for run in runs], f"each {self.nouns.case} alike")
         names = [short(each.model_name) for each in self.summaries]
-        title = f"Score by {self.nouns.stratum}{', lenient and strict' if self.strict else ''}, with 95 % intervals"
-        stand_in = self.stand_in is not None
-        return bars(self.cited, [*strata, whole], names, title, strict=self.strict, stand_in=stand_in)
+        title = f"Score of all {self.nouns.cases} and by {self.nouns.stratum}, with 95 % intervals"
+        return bars(self.cited, groups, names, title, stand_in=self.stand_in is not None)
 
-    @property
-    def strict(self) -> bool:
-        """Whether strict scores differ from the others: something was tried and is unscored."""
-        return any(each.count("unscored") for each in self.summaries)
-
-    def _scored(self, stratum: str) -> str:
-        if self.several:
-            return ""
-        outcomes = self.first.of_stratum(stratum)
+    def _scored(self, row: str) -> str:
+        if row == "all":
+            return f"each {self.nouns.case} alike"
+        outcomes = self.first.of_stratum(row)
         return f"{sum(each.state == 'scored' for each in outcomes)} of {len(outcomes)} scored"
 
     @property
-    def gain(self) -> str | None:
-        """The stratum whose score is set against the rate at control cases; None where there are none to draw."""
-        name = self.first.particulars.gain
-        return name if name and any(not each.controls.reason for each in self.summaries) else None
+    def unscored(self) -> bool:
+        """Whether something was tried and is unscored."""
+        return any(each.count("unscored") for each in self.summaries)
+
+    @property
+    def controlled(self) -> bool:
+        """Whether a run has control cases."""
+        return any(not each.controls.reason for each in self.summaries)
+
+    def missing(self, run: int) -> list[str]:
+        """States of cases that have no grade, as far as there are such cases."""
+        return [state for state in ("unscored", "pending") if self.summaries[run].count(state)]
 
     @cached_property
     def scatter(self) -> Markup | None:
-        """The score of one stratum against the rate at control cases; None where no run has both."""
-        gain = self.gain
-        assert gain is not None, "there are control cases"
-        rate = self.first.particulars.control_rate
+        """The score of one stratum against the rate at control cases; None of one run, or where no run has both."""
+        gain, rate = self.first.particulars.gain, self.first.particulars.control_rate
+        if not (gain and self.several and self.controlled):
+            return None
         points = [
             ScatterPoint(
-                f"{self.letter(run)}{each.model_name}", each.controls.rate, each.scores(gain).weighted, run == 0
+                each.model_name,
+                each.controls.rate,
+                each.scores(gain).weighted,
+                colour=f"var(--run-{self.colour(run)})",
+                letter=letter(run),
             )
             for run, each in enumerate(self.summaries)
         ]
@@ -194,8 +208,8 @@ class _Page:
         )
 
     def letter(self, run: int) -> str:
-        """What a run is called beside its name where there are several."""
-        return f"{letter(run)}: " if self.several else ""
+        """What a run is called where there are several."""
+        return letter(run)
 
     def colour(self, run: int) -> int:
         return run % COLOURS
@@ -241,14 +255,19 @@ class _Page:
         shown = _ranking(self.summaries)
         return shown if shown and (self.several or shown.stands) else None
 
+    def run_of(self, entry: Entry) -> int | None:
+        """Which run an entry of the leaderboard is; None for a published row."""
+        paths = [each.path for each in self.summaries]
+        return None if entry.published else paths.index(str(entry.path))
+
     def measures(self, row: _Row) -> tuple[Place, ...]:
         """Where a row's measures stand."""
         return (*(row.path[:-1] if row.path[-1] == "micro" else row.path), "measures")
 
-    def foremost(self, measure: Measure) -> bool:
-        """Whether a measure is one that every report shows."""
-        foremost = self.first.particulars.foremost
-        return foremost is None or measure.name in foremost
+    def measured(self, foremost: bool) -> list[Measure]:
+        """The measures that every report shows, or the others."""
+        names = self.first.particulars.foremost
+        return [each for each in self.first.measures if (names is None or each.name in names) == foremost]
 
     def measures_compared(self, number: int, row: _Row) -> tuple[Place, ...]:
         """Where those of a row stand in a comparison; `row` is one of a run's."""

@@ -244,15 +244,19 @@ def test_the_page_has_the_leaderboard_the_measures_side_by_side_and_answers_part
     with chromium() as browser:
         with visit(browser, pages / "two.html") as shown:
             score = shown.locator("[data-at='/ranking/rows/0/scores/task/value']")
-            assert (score.get_attribute("value"), score.inner_text()) == ("0.4", "40.0")
+            assert (score.get_attribute("value"), score.text_content()) == ("0.4", "40.0")
             assert shown.locator("#ranking tbody").nth(3).locator("tr.own").count() == 2
-            assert "the agent is 'react' of ours" in shown.locator("#ranking tr.own").nth(1).inner_text()
-            assert "14.90 % is no mean of 7 scores" in shown.inner_text("#ranking")
+            assert "the agent is 'react' of ours" in shown.locator("#ranking tr.own").nth(1).text_content()
+            assert "14.90 % is no mean of 7 scores" in shown.text_content("#ranking")
             at = "/comparisons/0/overall/measures/f1"
             first, second = (float(shown.get_attribute(f"[data-at='{at}/{run}/value']", "value")) for run in "ab")
             difference = shown.get_attribute(f"[data-at='{at}/difference/value']", "value")
             assert float(difference) == pytest.approx(second - first)
         with visit(browser, pages / "one.html") as shown:
+            assert "A task is one person's documents" in shown.inner_text(".about")
+            assert shown.evaluate(
+                "[...document.querySelectorAll('.scroll')].every(e => e.scrollWidth <= e.clientWidth)"
+            )
             answer = shown.inner_text("#case .response")
             assert "evidence: item_" in answer
             assert "{" not in answer

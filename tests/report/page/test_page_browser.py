@@ -50,15 +50,31 @@ PHASES = ("EMERGENT", "CRITICAL", "RECOVERY", "RECOVERY")
 
 def test_a_case_is_a_chat_a_rubric_and_both_responses_with_their_reasons(browser, mixed):
     with visit(browser, mixed, "#case=d0__t2") as page:
-        told = page.inner_text("#case")
+        told = page.text_content("#case")
         assert page.locator("#case .said").count() == 3
         assert "Question 0?" in told
         assert "Plans." in told
         sides = page.locator("#case .side")
-        assert [sides.nth(at).locator("h4").inner_text() for at in (0, 1)] == ["A: openai/m", "B: openai/other"]
+        assert [sides.nth(at).locator("h4").inner_text() for at in (0, 1)] == ["A openai/m", "B openai/other"]
         assert "because" in sides.nth(0).inner_text()
         assert "A zebra." in sides.nth(1).inner_text()
         assert sides.nth(0).locator("mark:visible").all_inner_texts() == ["Label the boxes today"]
+
+
+def test_a_case_begins_with_the_responses_and_what_was_unfolded_below_stays_so(browser, mixed):
+    with visit(browser, mixed, "#case=d0__t2") as page:
+        assert page.locator("#case > h3 + .sides").count() == 1
+        folded = page.locator("#case > .sides ~ details")
+        assert [each.inner_text() for each in folded.all()] == [
+            "conversation (3) … Question 0?",
+            "rubric (3)",
+            "details",
+        ]
+        folded.first.locator("summary").click()
+        page.keyboard.press("j")
+        expect(page.locator("#case")).to_have_attribute("data-key", "d1__t2")
+        assert page.locator("#case .said:visible").count() == 3
+        assert not page.locator("#case .part", has_text="rubric").locator("dl").is_visible()
 
 
 PASSING = {
@@ -110,9 +126,15 @@ def test_a_link_to_a_trigger_opens_it_and_one_to_none_says_so(browser, mixed):
     with visit(browser, mixed, "#case=d2__t2") as page:
         assert key(page) == "d2__t2"
         assert page.evaluate("document.getElementById('cases').getBoundingClientRect().top") < 450
-        assert page.get_attribute("#case .share", "href") == "#case=d2__t2"
     with visit(browser, mixed, "#case=d9__t2") as page:
         assert "There is no trigger of this name here." in page.inner_text("#case")
+
+
+def test_the_link_to_a_trigger_is_copied(browser, mixed):
+    with visit(browser, mixed, "#label=PARTIAL", permissions=["clipboard-read", "clipboard-write"]) as page:
+        page.click("#case .share")
+        expect(page.locator("#case .share")).to_have_text("Copied")
+        assert page.evaluate("navigator.clipboard.readText()") == f"{mixed.as_uri()}#label=PARTIAL&case=d3__t2"
 
 
 def test_keys_walk_through_the_list_open_the_filter_and_the_help(browser, mixed):
@@ -180,7 +202,7 @@ def test_a_part_of_a_run_and_a_results_file_have_pages_too(browser, proact, runs
     status, _, told = proact("report", "results.jsonl", runs[1], "--html", "page.html")
     assert (status, "The page is in page.html" in told) == (0, True)
     with visit(browser, tmp_path / "page.html") as page:
-        assert count(page) == (64, 64)
+        assert page.inner_text(FOUND) == "49 of 49 triggers, 15 of 15 control turns"
         assert "asked with other wording" not in page.inner_text("#case")
 
 
@@ -236,7 +258,15 @@ def test_every_chart_has_a_title_a_description_and_a_table_beside_it(browser, tw
             assert chart.locator("> title").text_content()
             assert chart.locator("> desc").text_content()
         assert "RECOVERY" in page.locator(".plot desc").text_content()
-        assert page.locator(".scatter table").count() == 1
+        assert "RECOVERY" in page.inner_text("#glance table")
+        assert "unwanted offers" in page.inner_text("#glance table")
+
+
+def test_a_reader_is_told_what_is_measured_and_what_a_trigger_is(browser, one):
+    with visit(browser, one) as page:
+        told = page.inner_text(".about")
+        assert "takes up what a user disclosed" in told
+        assert "A trigger is a turn" in told
 
 
 def test_a_stand_in_is_named_across_the_page_and_a_real_model_is_not_called_one(browser, one, mixed):

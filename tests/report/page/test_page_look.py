@@ -16,6 +16,9 @@ CLIPPED = """[...document.querySelectorAll('#rows a, #rows .line')]
     .filter(each => each.scrollHeight > each.clientHeight + 1 || each.scrollWidth > each.clientWidth + 1).length"""
 OUTSIDE = """[...document.querySelectorAll('#rows li')].filter(row => [...row.querySelectorAll('.line > *, .excerpt')]
     .some(part => part.getBoundingClientRect().bottom > row.getBoundingClientRect().bottom)).length"""
+COLOUR = "each => getComputedStyle(each).{}"
+UNFOLD = "document.querySelectorAll('details').forEach(each => { each.open = true; })"
+WIDER = "all => all.filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.getAttribute('aria-label'))"
 LUMINANCE = (
     "each => (getComputedStyle(each).FIELD.match(/[0-9]+/g) || []).slice(0, 3).reduce((a, b) => a + Number(b), 0)"
 )
@@ -52,7 +55,7 @@ def four(tmp_path_factory, paged):
 @pytest.mark.parametrize("width", [360, 900, 1280])
 def test_a_row_of_the_list_shows_all_grades_and_flags(browser, four, width):
     with visit(browser, four, viewport={"width": width, "height": 900}) as page:
-        assert page.locator("#rows li").first.locator(".badge, .flag").count() == 6
+        assert page.locator("#rows li").first.locator(".badge, .flag").count() == 5
         assert page.evaluate(f"{CLIPPED} + {OUTSIDE}") == 0
         page.set_viewport_size({"width": 320, "height": 900})
         page.wait_for_timeout(100)
@@ -93,17 +96,53 @@ def test_the_scatter_is_dark_on_a_dark_page_and_its_words_are_light(browser, two
         assert light(page.locator(".scatter svg text").last, "fill") < 300
 
 
+def test_a_run_has_one_colour_in_every_figure_list_and_reading(browser, two):
+    with visit(browser, two, "#disagree=1") as page:
+        for run in range(2):
+            seen = {
+                *(page.locator(f".bar.run-{run} rect").nth(at).evaluate(COLOUR.format("fill")) for at in range(4)),
+                *(each.evaluate(COLOUR.format("backgroundColor")) for each in page.locator(f".swatch.run-{run}").all()),
+                page.locator(".scatter circle").nth(1 - run).evaluate(COLOUR.format("fill")),
+                page.locator(f"#case .response.run-{run}").evaluate(COLOUR.format("borderLeftColor")),
+            }
+            assert len(seen) == 1, run
+            # The legend, the table, the difference, the leaderboard, the method, the list and the reading.
+            assert page.locator(f".swatch.run-{run}").count() > 6
+
+
+@pytest.mark.parametrize("made", ["one", "two"])
+def test_no_table_is_wider_than_a_desktop_and_a_phone_shows_the_scores(browser, made, request):
+    path = request.getfixturevalue(made)
+    with visit(browser, path) as page:
+        page.evaluate(UNFOLD)
+        assert page.locator(".scroll").evaluate_all(WIDER) == []
+    with visit(browser, path, viewport={"width": 390, "height": 844}) as page:
+        score = page.locator("#glance td").first.bounding_box()
+        assert score["x"] + score["width"] < 300
+
+
+def test_a_table_that_is_wider_than_a_phone_has_a_shadow_and_keeps_its_first_column(browser, two):
+    with visit(browser, two, viewport={"width": 390, "height": 844}) as page:
+        table = page.locator("#glance .scroll")
+        assert "linear-gradient" in table.evaluate(COLOUR.format("backgroundImage"))
+        name = table.locator("tbody th").first
+        before = name.bounding_box()["x"]
+        table.evaluate("each => { each.scrollLeft = 1e6; }")
+        assert table.evaluate("each => each.scrollLeft") > 0
+        assert name.bounding_box()["x"] == before
+
+
 def test_a_scatter_in_which_no_run_has_a_place_is_not_drawn(browser, paged, tmp_path):
     case, of = trigger("d1", "RECOVERY"), trigger("d2", turn=4)
     view = ControlView(conversation=(Turn(user="Thanks.", assistant=None),), turn=4)
     control = Case(key=of.key, group=of.group, stratum=CONTROL, view=view, meta=of.meta)
     events = [answered(case), graded(case), answered(control), failed(control, "unreadable", judge=JUDGE)]
     asked = manifest(control_labels=("HELD_BACK", "UNWANTED"), controls="ff")
-    written(tmp_path / "run", asked, [case, control], events)
-    with visit(browser, paged(tmp_path / "run")) as page:
-        assert page.locator(".scatter table").count() == 1
-        assert page.locator(".scatter svg").count() == 0
-        assert "Better is" not in page.inner_text(".scatter")
+    for name in ("a", "b"):
+        written(tmp_path / name, asked, [case, control], events)
+    with visit(browser, paged(tmp_path / "a", tmp_path / "b")) as page:
+        assert "unwanted offers" in page.inner_text("#glance thead")
+        assert page.locator(".scatter").count() == 0
 
 
 @pytest.mark.parametrize("width", [390, 1280])

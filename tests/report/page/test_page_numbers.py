@@ -65,13 +65,10 @@ def test_every_number_is_that_of_the_json(browser, two, said):
                 "total",
                 "pass",
                 "fail",
-                "unscored",
                 "weighted/low",
                 "pass_rate/high",
             ):
                 assert f"/runs/{run}/phases/{phase}/{told}" in numbers
-        strict = f"/runs/{run}/phases/EMERGENT/strict_weighted/value" in numbers
-        assert strict == bool(said["runs"][int(run)]["triggers"]["unscored"])
         assert f"/runs/{run}/controls/unwanted_offers/value" in numbers
         assert f"/runs/{run}/usage/judge/prompt_tokens" in numbers
         assert f"/runs/{run}/evidence/verified" in numbers
@@ -82,11 +79,18 @@ def test_every_number_is_that_of_the_json(browser, two, said):
 def test_every_bar_is_as_high_as_its_number_and_its_line_as_long_as_its_interval(browser, two, said):
     with visit(browser, two) as page:
         bars = page.evaluate(BARS)
-    assert len(bars) == 8  # three phases and all together, of two runs in which nothing is unscored
+    assert len(bars) == 8  # three phases and all together, of two runs
     for pointer, height, ends in bars:
         estimate = at(said, pointer)
         assert height == pytest.approx(estimate["value"], abs=0.001)
         assert sorted(ends) == pytest.approx([estimate["low"], estimate["high"]], abs=0.001)
+
+
+def test_the_first_bar_has_the_number_of_the_headline(browser, one, said):
+    with visit(browser, one) as page:
+        first = page.locator(".plot [data-at]").first
+        assert first.get_attribute("data-at") == "/runs/0/overall/micro/weighted"
+        assert f"scored {first.text_content().strip()} of 100" in said["runs"][0]["headline"]
 
 
 def test_the_words_for_a_paper_have_the_counts_of_the_run(browser, one, said):
@@ -136,7 +140,10 @@ def notes(page, section):
 def test_strict_differences_stand_beside_lenient_ones(browser, half):
     with visit(browser, half) as page:
         captions = page.locator("#differences caption").all_text_contents()
-        assert len(page.evaluate(BARS)) == 16  # b has one unscored, so that each run has lenient and strict ones
+        assert len(page.evaluate(BARS)) == 8  # one a score, though b has one unscored
+        strict = [f"/runs/{run}/phases/RECOVERY/strict_weighted/value" for run in range(2)]
+        assert [page.locator(f"[data-at='{each}']").count() for each in strict] == [0, 1]
+        assert page.locator("[data-at='/runs/1/phases/RECOVERY/unscored']").count() == 1
         assert captions[:4] == ["Score", "Score, strict", "Pass rate", "Pass rate, strict"]
         found = {
             kind: page.get_attribute(f"[data-at='/comparisons/0/phases/RECOVERY/{kind}weighted/value']", "value")
@@ -156,5 +163,5 @@ def test_an_interval_of_four_scenarios_is_marked_beside_what_cannot_be_significa
 
 def test_rows_of_breakdowns_have_their_reasons(browser, half):
     with visit(browser, half) as page:
-        assert "travel: one scenario." in notes(page, "#glance")
+        assert "travel: one scenario." in notes(page, "#more")
         assert "travel: one scenario." in notes(page, "#differences")

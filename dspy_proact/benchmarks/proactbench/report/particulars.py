@@ -190,6 +190,11 @@ def grounds(verdict: GivenVerdict) -> Grounds:
 
 
 PARTICULARS = Particulars(
+    about_case=(
+        "A trigger is a turn at which a good assistant would act on something that the user disclosed: one detail "
+        "(EMERGENT), several that belong together (CRITICAL), or something beyond the task once the user says that "
+        "it is done (RECOVERY). A judge grades each response: PASS 1, PARTIAL 0.5, FAIL 0."
+    ),
     notes=(
         "human reference: people agree on such grades with ordinal alpha "
         f"{', '.join(f'{phase} {alpha:.2f}' for phase, alpha in HUMAN_ALPHA.items())} (published study).",
