@@ -50,6 +50,7 @@ class _Place:
         """The person's own conversation and the system prompt in it; None where there is none."""
         from dspy_proact.cli.views.message import say
         from dspy_proact.files.rows import read_bytes
+        from dspy_proact.kept import read_whole
 
         if self.conversation is None:
             return None
@@ -58,7 +59,10 @@ class _Place:
             return declared.case_of_text(data, self.conversation)
         if sys.stdin.isatty():
             say("Type the conversation, and Ctrl-D on a line of its own to end it.")
-        return declared.case_of_text(sys.stdin.buffer.read(), "standard input")
+        try:
+            return declared.case_of_text(read_whole(sys.stdin.buffer), "standard input")
+        except OSError as error:
+            raise UsageError(f"standard input: cannot be read: {error.strerror}") from error
 
     def cases(self, declared: "Benchmark[Any, Any]", settings: "Settings", embedded: bool) -> "list[Case]":
         """The cases that are named, or a few; for a list all of them.

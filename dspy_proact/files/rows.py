@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from importlib.resources.abc import Traversable
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -22,13 +22,16 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from dspy_proact.errors import CorpusError
-from dspy_proact.kept import Kind, place_of
+from dspy_proact.kept import Kind, place_of, read_whole
 from dspy_proact.plain_text import shortened, shown
 
 _MAX_DEPTH = 64
 """Levels of nesting; the official rows of one benchmark have six."""
 _MAX_DIGITS = 18
 """Digits that always fit a signed integer of 64 bits."""
+_MIB = 2**20
+_LONGEST_LINE = 64 * _MIB
+"""Bytes, more than any line of a corpus has; a device or a pipe may have no end."""
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -58,9 +61,9 @@ def _open(source: str) -> BinaryIO:
 
 
 def read_bytes(source: str, wanted: str) -> bytes:
-    """The contents of a file; raises `CorpusError` as `opened` does."""
+    """The contents of a file; raises `CorpusError` as `opened` does, and where it is larger than 256 MiB."""
     with opened(source, wanted) as file:
-        return file.read()
+        return read_whole(file)
 
 
 def csv_rows(file: Traversable) -> Iterator[dict[str, str]]:
@@ -83,11 +86,17 @@ def unguarded(cell: str) -> str:
 
 
 def lines_of(data: bytes | BinaryIO, source: str) -> Iterator[str]:
-    """The lines of a file or of its contents, one at a time; raises `CorpusError` at the first that is not UTF-8.
+    """The lines of a file or of its contents, one at a time.
+
+    Raises `CorpusError` at the first that is not UTF-8 or has more than 64 MiB.
 
     Ends of lines are universal, as `datasets` reads; str.splitlines would also split at U+2028 within a string.
     """
-    for number, raw in enumerate(BytesIO(data) if isinstance(data, bytes) else data, start=1):
+    file = BytesIO(data) if isinstance(data, bytes) else data
+    for number, raw in enumerate(iter(partial(file.readline, _LONGEST_LINE + 1), b""), start=1):
+        if len(raw) > _LONGEST_LINE:
+            problem = f"the line has more than {_LONGEST_LINE // _MIB} MiB, or no end"
+            raise CorpusError(problem, source=source, line=number)
         try:
             text = raw.decode()
         except UnicodeDecodeError as error:

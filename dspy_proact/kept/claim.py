@@ -22,7 +22,7 @@ import filelock
 from pydantic import ValidationError
 
 from dspy_proact.errors import RunError, UsageError
-from dspy_proact.kept.log import first_fault, require_finite, unwritable, write_whole
+from dspy_proact.kept.log import first_fault, read_whole, require_finite, unwritable, write_whole
 from dspy_proact.types import Frozen
 
 RUN_CLAIM, COMPILE_CLAIM = "manifest.json", "compile.json"
@@ -108,7 +108,8 @@ class Claim(Generic[C]):
     def read(self) -> C:
         """The content of the file; raises `RunError` where it is missing or damaged."""
         try:
-            data = self.file.read_bytes()
+            with self.file.open("rb") as file:
+                data = read_whole(file)
             claimed = self._form.model_validate_json(data)
             require_finite(data)
             return claimed

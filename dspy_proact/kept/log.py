@@ -104,6 +104,18 @@ class Log(Generic[M]):
         self._synced = time.monotonic()
 
 
+_LONGEST = 256 * 2**20
+"""Bytes, more than any file that people write has; a device or a pipe may have no end."""
+
+
+def read_whole(file: BinaryIO) -> bytes:
+    """The contents of a file; raises an `OSError` where they are more than 256 MiB."""
+    data = file.read(_LONGEST + 1)
+    if len(data) > _LONGEST:
+        raise OSError(errno.EFBIG, f"larger than {_LONGEST // 2**20} MiB, or without an end")
+    return data
+
+
 def read_log(path: Path, form: type[M]) -> Iterator[M]:
     """The records of a log one by one, also while it is written; none where there is no file.
 

@@ -1,6 +1,9 @@
 """Files that are something else than was asked for, that somebody changed, or whose card promises nothing."""
 
 import json
+import os
+import re
+import subprocess
 from html import unescape
 from pathlib import Path
 
@@ -130,6 +133,37 @@ def test_many_runs_are_named_as_far_as_a_person_reads(proact):
     err = proact("report", "many")[2]
     assert "name one of them: many/00, many/01" in err
     assert err.rstrip().endswith("many/11 and 3 more")
+
+
+ENDLESS = {
+    "ratings": ["agree", "--items", "items.jsonl", "--ratings"],
+    "items": ["agree", "--ratings", "runs/a/cases.jsonl", "--items"],
+    "a corpus": ["eval", "--dry-run", "--corpus"],
+    "a conversation": ["try", "--conversation"],
+    "a program": ["eval", "--dry-run", "--judge-program"],
+    "a system prompt": ["eval", "--dry-run", "--system-prompt"],
+    "options": ["eval", "--dry-run", "--config"],
+    "results": ["report"],
+}
+
+
+@pytest.mark.parametrize("command", ENDLESS.values(), ids=ENDLESS)
+@pytest.mark.usefixtures("world")
+def test_a_file_without_an_end_is_read_up_to_a_bound(refused, command):
+    said = refused(*command, "@/dev/zero" if command[-1] == "--system-prompt" else "/dev/zero")
+    assert re.search(r"/dev/zero\b.* (larger|more) than \d+ MiB, or (without an|no) end", unwrapped(said))
+
+
+def test_a_pipe_that_goes_on_and_on_is_read_up_to_a_bound(refused, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen("yes item,annotator,grade > pipe", shell=True, cwd=tmp_path) as writer:
+        said = refused("agree", "--ratings", "pipe", "--items", "items.jsonl")
+    assert "pipe: cannot be read: larger than 256 MiB, or without an end" in unwrapped(said)
+    assert writer.returncode != 0
+
+
+def unwrapped(said):
+    return " ".join(said.split())
 
 
 @pytest.mark.usefixtures("world")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -136,6 +137,7 @@ def text_of(given: str | None) -> str | None:
     Where TEXT is the name of a file, a note says that the name itself is the prompt.
     """
     from dspy_proact.cli.views.message import say
+    from dspy_proact.kept import read_whole
 
     if given is None or not given.startswith("@"):
         if given is not None and encodable(given) != given:
@@ -149,7 +151,9 @@ def text_of(given: str | None) -> str | None:
         return given
     path = Path(given.removeprefix("@"))
     try:
-        return path.read_text(encoding="utf-8-sig").strip()
+        with path.open("rb") as file:
+            text = read_whole(file).decode("utf-8-sig")
+        return StringIO(text, newline=None).read().strip()
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         why = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else why

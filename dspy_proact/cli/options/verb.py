@@ -215,8 +215,11 @@ def _configured(path: Path, of: Verb, typed_flags: Collection[str]) -> list[str]
     Raises:
         click.UsageError: The file cannot be read, or names what is no option of the command.
     """
+    from dspy_proact.kept import read_whole
+
     try:
-        given = tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            given = tomllib.loads(read_whole(file).decode())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise click.UsageError(f"--config {path}: {error}") from None
     options = {

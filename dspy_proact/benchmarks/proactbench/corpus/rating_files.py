@@ -63,6 +63,8 @@ _FILLED = ("item", "annotator", "grade", "confidence", "reason")
 """What a rater fills in, after the key of the item."""
 _READ = ("conversation", "pass_criteria", "partial_criteria", "fail_criteria", "response")
 """What a rater reads; empty in a template whose items are known by their labels only."""
+_MOST = 200_000
+"""Lines of a sheet, hundreds of times the largest study: a million take a minute and gigabytes."""
 _DRAW = "draw"
 """How the items of the sheet were chosen, the same in every line; only where they were drawn."""
 
@@ -241,7 +243,8 @@ def _read_sheet(data: bytes, source: str, items: Sequence[RatedItem]) -> tuple[l
 
 
 def _json_lines(text: str, source: str) -> Iterator[Line]:
-    for line in lines_in(StringIO(text), source, "rating"):
+    for count, line in enumerate(lines_in(StringIO(text), source, "rating"), start=1):
+        _require_few(line, count)
         fields = line.parse()
         _require_columns(line, fields)
         yield replace(line, fields=fields)
@@ -258,6 +261,7 @@ def _csv_lines(text: str, source: str) -> Iterator[Line]:
     try:
         for cells in reader:
             rows += [(line, cells)] if cells else []
+            _require_few(line, len(rows) - 1)
             line = Line(source, reader.line_num + 1, "")
     except csv.Error as error:
         raise line.error(f"not CSV: {error}") from None
@@ -278,6 +282,11 @@ def _csv_lines(text: str, source: str) -> Iterator[Line]:
             yield replace(line, fields=dict(zip(header, map(unguarded, cells), strict=False)))
     if header is None:
         raise CorpusError(f"empty: the first line must name the columns {', '.join(_FILLED)}", source=source)
+
+
+def _require_few(line: Line, ratings: int) -> None:
+    if ratings > _MOST:
+        raise line.error(f"more than {_MOST:,} ratings, which no study has; give the ratings of one study, or a part")
 
 
 def _require_columns(line: Line, columns: Iterable[str]) -> None:

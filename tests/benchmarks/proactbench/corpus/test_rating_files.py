@@ -147,6 +147,11 @@ def test_a_bad_file_is_refused_with_line_field_and_mend(
     assert (error.source, error.line, error.field) == (str(tmp_path / "ratings"), line, field)
 
 
+def test_more_ratings_than_any_study_has_are_refused_with_the_first_that_is_too_many(tmp_path: Path):
+    text = "item,annotator,grade\n" + "t1,ann,\n" * 200_001
+    assert "line 200002: more than 200,000 ratings" in str(refusal(lambda: read(tmp_path, text)))
+
+
 def test_a_flat_file_needs_what_was_rated_once(tmp_path: Path):
     file = tmp_path / "ratings.csv"
     file.write_text(CSV, encoding="utf-8")
