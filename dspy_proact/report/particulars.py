@@ -50,6 +50,7 @@ def quoted(quotes: Iterable[Quote]) -> list[tuple[int, int]]:
 
 View = Mapping[str, Any]
 """What the programs saw of a case, as JSON."""
+_EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
 @dataclass(frozen=True)
@@ -74,12 +75,45 @@ def _control_lines(controls: Controls) -> Iterator[str]:
     )
 
 
-def _sections(view: View) -> Iterator[Section]:
-    yield Section("case", "terms", tuple((name, _text(value)) for name, value in view.items()))
+def text_of(value: Any) -> str:
+    """A value from JSON as people read it: objects line by line, and what is empty left out."""
+    if isinstance(value, str):
+        return value
+    if _is(dict, value):
+        return "\n".join(f"{name}: {text}" for name, text in terms_of(value))
+    if _is(list, value):
+        return ("\n\n" if _has_objects(value) else ", ").join(map(text_of, value))
+    return f"{value:.3g}" if isinstance(value, float) else json.dumps(value)
+
+
+def terms_of(fields: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Names with what each has, those without anything left out."""
+    return tuple((name.replace("_", " "), text_of(each)) for name, each in fields.items() if each not in _EMPTY)
+
+
+def _has_objects(value: Any) -> bool:
+    return _is(list, value) and all(_is(dict, each) for each in value)
+
+
+def sections_of(view: View) -> Iterator[Section]:
+    """Plain values, and then each object and each list of objects, whose first field names them, by itself."""
+    objects = [name for name, value in view.items() if value and (_is(dict, value) or _has_objects(value))]
+    if plain := terms_of({name: value for name, value in view.items() if name not in objects}):
+        yield Section("case", "terms", plain)
+    for name in objects:
+        if _is(dict, view[name]):
+            yield Section(name, "terms", terms_of(view[name]))
+        else:
+            named = filter(None, map(terms_of, view[name]))
+            yield Section(name, "terms", tuple((first[1], text_of(dict(rest))) for first, *rest in named))
+
+
+def _is(kind: type, value: Any) -> bool:
+    return isinstance(value, kind)
 
 
 def _grounds(verdict: GivenVerdict) -> Grounds:
-    return Grounds("", points=tuple((name, _text(value)) for name, value in verdict.detail.items()))
+    return Grounds("", points=terms_of(verdict.detail))
 
 
 def _answer(kept: str) -> str:
@@ -89,10 +123,6 @@ def _answer(kept: str) -> str:
     except (ValueError, AttributeError):
         return kept
     return values[0] if len(values) == 1 and isinstance(values[0], str) else kept
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
 
 
 def _unknown(_: str) -> None:
@@ -138,7 +168,7 @@ class Particulars:
     """What the detail of a verdict in a stratum is; None where that is not known."""
     answer: Callable[[str], str] = _answer
     """What there is to read of an answer, which is kept as text or as JSON."""
-    sections: Callable[[View], Iterable[Section]] = _sections
+    sections: Callable[[View], Iterable[Section]] = sections_of
     """What there is to read of a case."""
     grounds: Callable[[GivenVerdict], Grounds] = _grounds
     """What there is to read of a verdict."""

@@ -10,6 +10,7 @@ from toy import written as riddles
 
 from dspy_proact.errors import RunError
 from dspy_proact.report import Reading, quoted, summarize
+from dspy_proact.report.particulars import Particulars
 from dspy_proact.types import Quote
 
 
@@ -48,3 +49,18 @@ def test_a_verdict_of_another_form_is_named(tmp_path):
 def test_quotes_that_overlap_or_touch_are_one_span():
     quotes = [Quote(text="", start=s, end=e) for s, e in ((4, 6), (0, 2), (1, 4), (9, 12))] + [Quote(text="no")]
     assert quoted(quotes) == [(0, 6), (9, 12)]
+
+
+def test_without_a_word_of_a_benchmark_plain_values_objects_and_lists_of_objects_are_sections_of_their_own():
+    view = {
+        "question": "Where?",
+        "user": {"full_name": "Ida", "tags": ["a", "b"], "gone": None, "home": {"town": "Ulm"}},
+        "items": [{"id": "i1", "text": "One.", "share": 1 / 3}, {"id": "i2", "sent": [{"to": "Bo"}, {"to": "Cy"}]}, {}],
+    }
+    case, user, items = Particulars().sections(view)
+    assert (case.title, case.items) == ("case", (("question", "Where?"),))
+    assert (user.title, user.items) == ("user", (("full name", "Ida"), ("tags", "a, b"), ("home", "town: Ulm")))
+    assert (items.title, items.items) == (
+        "items",
+        (("i1", "text: One.\nshare: 0.333"), ("i2", "sent: to: Bo\n\nto: Cy")),
+    )

@@ -16,39 +16,20 @@ the ids decide. An answer that describes nothing shows `nothing`, which the pape
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean, median, stdev
 from typing import Any
 
 from dspy_proact.benchmarks.probe.corpus import DATA
-from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER, ProbeGrade, overall_score
+from dspy_proact.benchmarks.probe.scoring import ProbeGrade, overall_score
 from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.report.numbers import counted, document, share
-from dspy_proact.report.particulars import Column, Grounds, Particulars, Section, View
+from dspy_proact.report.particulars import Column, Grounds, Particulars, Section, View, sections_of, terms_of, text_of
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import Table, table
 from dspy_proact.runs import GivenVerdict, Outcome
 
-DOUBTS: Mapping[str, str] = {
-    "identification": (
-        "identification at or near 0 beside a task score that is not: the released evaluator gives 0 wherever a judge "
-        "answers without facets, which would look so; whether that was the cause is not known"
-    ),
-    "baseline": (
-        "the text names GPT-5-mini among the models that were tested alone, and no table has that row: what an agent "
-        "adds to its model is not known"
-    ),
-    "search": (
-        "the text describes a search by meaning; the released harness counts words, and counts every id that a tool "
-        "returned as retrieved"
-    ),
-    "steps": "14.90 % is no mean of 7 scores of 0, 0.5 and 1, which come in steps of 7.14 %",
-    "average": (
-        "called an average, and weighted by entries: the plain means of the three would be 30.80 % F1 and 7.74 % task"
-    ),
-}
-"""Why a row contradicts the paper's own text or what was released, by a word."""
 OF_DESCRIPTIONS = ("root_cause", "person", "deadline", "general", "nothing")
 MODES: Mapping[str, str] = {
     "root_cause": "wrong root cause",
@@ -68,9 +49,7 @@ _BINS: Mapping[str, Callable[[float], bool]] = {
     "between": lambda recall: 0.25 < recall < 0.75,
     "from .75": lambda recall: recall >= 0.75,
 }
-_CONTENT = {"email": ("subject", "body"), "event": ("title", "description"), "document": ("title", "content")}
-"""By kind, the fields that hold title and text."""
-_ADDRESSED = ("sender", "to", "cc", "timestamp", "start_time", "end_time", "location", "attendees")
+_PUBLISHED = DATA / "published"
 
 
 # Failures
@@ -215,15 +194,17 @@ def modes_of(grade: ProbeGrade) -> tuple[str, ...]:
 def published_rows() -> tuple[PublishedRow, ...]:
     """Tables 3, 4 and 2: models and agents by their task score, the best first, and people as published.
 
-    Scores are means over tasks, in [0, 1]; precision and recall of people were not published. Overall is the paper's
-    weighted overall, which it does not print; the overall of means is the mean overall.
+    Scores are means over tasks, in [0, 1]; precision and recall of people were not published. The paper does not print
+    its weighted overall; the overall of means is the mean overall. Notes say why a row contradicts the paper's own text
+    or what was released.
     """
     rows: list[PublishedRow] = []
-    for row in csv_rows(DATA / "published" / "probe_scores.csv"):
+    doubts = {row["doubt"]: row["note"] for row in csv_rows(_PUBLISHED / "probe_doubts.csv")}
+    for row in csv_rows(_PUBLISHED / "probe_scores.csv"):
         names = ("precision", "recall", "f1", "identification", "task")
         scores = {name: float(row[name]) if row[name] else None for name in names}
         scores["overall"] = overall_score({name: scores[name] or 0.0 for name in ("f1", "identification", "task")})
-        notes = tuple(DOUBTS[word] for word in row["doubt"].split())
+        notes = tuple(doubts[word] for word in row["doubt"].split())
         cases = int(row["entries"]) if row["entries"] else None
         rows.append(PublishedRow(row["name"], scores, kind=row["kind"], cases=cases, notes=notes))
 
@@ -233,7 +214,7 @@ def published_rows() -> tuple[PublishedRow, ...]:
 
 def published_failures() -> Mapping[str, Mapping[str, float]]:
     """By model, the share of its failures that shows each mode; modes overlap."""
-    rows = csv_rows(DATA / "published" / "probe_failures.csv")
+    rows = csv_rows(_PUBLISHED / "probe_failures.csv")
     return {row["model"]: {mode: float(row[mode]) for mode in _PUBLISHED_MODES} for row in rows}
 
 
@@ -302,77 +283,28 @@ def _alike(one: View, other: View) -> bool:
 
 
 def _sections(view: View) -> Iterator[Section]:
-    """The person's world, the items with the right ones marked, the actions, and the gold answer."""
-    world, gold, at = view["world"], view["gold"], view["world"]["organisation"]
-    place = f"{at['company_name']}, {at['department']} ({at['team_size']}), reports to {at['reporting_to']}"
-    lists = ("current_priorities", "pain_points", "communication_preferences")
-    known = [(world["person"], f"{world['occupation']}. {world['about']}"), ("works at", place)]
-    known += [(name.replace("_", " "), "\n".join(world[name])) for name in lists if world[name]]
-    known += [(one["name"], f"{one['type']}: {one['relationship_context']}") for one in world["relationships"]]
-    yield Section("world", "terms", tuple(known))
-    yield Section("documents", "terms", tuple(_item(item, item["id"] in gold["evidence"]) for item in view["items"]))
-    actions = ((one["id"], f"{one['description']} ({', '.join(one['required'])})") for one in view["actions"])
-    yield Section("actions", "terms", tuple(actions))
-    facets = [(name, gold["facets"][name] or "does not apply") for name in (*ESSENTIAL, *FURTHER) if gold["facets"]]
-    right = [("evidence", ", ".join(gold["evidence"])), ("bottleneck", gold["description"]), *facets]
-    parameters = ((name, _text(value)) for name, value in gold["parameters"].items())
-    yield Section("gold", "terms", (*right, ("action", gold["action"]), *parameters))
-
-
-def _item(item: Mapping[str, Any], right: bool) -> tuple[str, str]:
-    """Id and kind of an item, and its lines."""
-    title, text = _CONTENT[item["kind"]]
-    given = {name.replace("_", " "): item[name] for name in _ADDRESSED if item.get(name)}
-    lines = [f"{name}: {value if isinstance(value, str) else ', '.join(value)}" for name, value in given.items()]
-    named = f"{item['id']} ({item['kind']}{', evidence' if right else ''})"
-    return named, "\n".join([item[title], *lines, item[text]])
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    """Everything there is, with the right items marked."""
+    right = view["gold"]["evidence"]
+    for section in sections_of(view):
+        items = ((f"{name} (evidence)" if name in right else name, text) for name, text in section.items)
+        yield replace(section, items=tuple(items))
 
 
 def _answer(kept: str) -> str:
     """What an agent describes, does and names, a paragraph each."""
     solution = json.loads(kept)
-    parameters = [f"{name}: {_text(value)}" for name, value in solution["parameters"].items()]
-    done = "\n".join([solution["action"] or "(no action)", *parameters])
-    evidence = f"evidence: {', '.join(solution['evidence']) or '(none)'}"
+    done = "\n".join(filter(None, [solution["action"] or "(no action)", text_of(solution["parameters"])]))
+    evidence = f"evidence: {text_of(solution['evidence']) or '(none)'}"
     return "\n\n".join((solution["bottleneck"] or "(no bottleneck)", done, evidence))
 
 
 def _grounds(verdict: GivenVerdict) -> Grounds:
-    """What was counted and what the judges said of an answer, in the order of the stages; what is empty is left out."""
+    """What the judges said of an answer, and everything that was counted."""
     grade = ProbeGrade.model_validate(verdict.detail)
-    search, touched, identified, resolved = grade.search, grade.touched, grade.identified, grade.resolved
-    returned = f"precision {share(touched.precision)}, recall {share(touched.recall)} %"
-    points: dict[str, str | Sequence[str]] = {
-        "search": f"precision {share(search.precision)}, recall {share(search.recall)}, F1 {share(search.f1)} %",
-        "missed": grade.missed,
-        "wrong": grade.wrong,
-        "unknown ids": grade.unknown,
-        "returned by tools": returned if touched != search else "",
-        "identification": f"{grade.identification:g}",
-    }
-    if identified:
-        points |= {"judgment": identified.judgment, **identified.facets.model_dump()}
-    taken = "right" if grade.action_right else f"not {grade.expected_action}"
-    points |= {"action": f"{grade.action or '(none)'}: {taken}", "task": f"{grade.task:g}"}
-    if resolved:
-        points |= {
-            "would resolve": resolved.would_resolve,
-            "parameters missing": resolved.missing,
-            "parameters incorrect": resolved.incorrect,
-            "in other words": resolved.semantic_matches,
-        }
-    points |= {
-        "required and not given": grade.lacking,
-        "faults": grade.faults,
-        "given by an oracle": "" if grade.oracle == "none" else grade.oracle,
-        "failure modes": [MODES[mode] for mode in modes_of(grade)],
-    }
-    texts = ((name, value if isinstance(value, str) else ", ".join(value)) for name, value in points.items() if value)
-    return Grounds("\n\n".join(said.reasoning for said in (identified, resolved) if said), points=tuple(texts))
+    said = [each.reasoning for each in (grade.identified, grade.resolved) if each]
+    detail = grade.model_dump(mode="json", exclude={name: {"reasoning"} for name in ("identified", "resolved")})
+    modes = ", ".join(MODES[mode] for mode in modes_of(grade))
+    return Grounds("\n\n".join(said), points=terms_of(detail | {"failure modes": modes}))
 
 
 def _column(name: str, of: Callable[[ProbeGrade], str | None]) -> Column:
