@@ -147,7 +147,7 @@ def bars(cited: Cited, groups: Sequence[Group], runs: Sequence[str], title: str,
         ).format(_up(value), _up(value) + 4, 100 * value)
         for value in (0.0, 0.25, 0.5, 0.75, 1.0)
     )
-    stamp = Markup('<text class="stand-in" x="50%" y="14">embedded stand-in</text>') if stand_in else ""
+    stamp = Markup('<text class="stand-in" x="0" y="14">embedded stand-in</text>') if stand_in else ""
     above = _STAMP if stand_in else 0
     return Markup(
         '<svg role="img" aria-labelledby="bars-title bars-what" class="{}" width="100%" height="{}">'

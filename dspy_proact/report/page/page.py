@@ -20,7 +20,7 @@ from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.comparison_text import comparison_document
 from dspy_proact.report.headline import comparison_headline, headline
 from dspy_proact.report.leaderboard import Entry, Place, Ranking, leaderboard, ranking
-from dspy_proact.report.numbers import STAND_IN
+from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN
 from dspy_proact.report.page.cases import block, longest_text
 from dspy_proact.report.page.figures import COLOURS, Cited, Group, bars, letter
 from dspy_proact.report.page.method import method
@@ -142,7 +142,8 @@ class _Page:
         if not self.several:
             return [headline(self.first)]
         others = enumerate(self.comparisons, start=1)
-        return [comparison_headline(each, letter(0), letter(run)) for run, each in others]
+        first, *rest = (comparison_headline(each, letter(0), letter(run)) for run, each in others)
+        return [first, *(each.removeprefix(MEASURES_NOTHING) for each in rest)]
 
     def rows(self, run: int) -> list[_Row]:
         """Of a run: all together, and its strata."""
