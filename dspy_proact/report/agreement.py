@@ -81,13 +81,14 @@ def agreement_document(agreement: Agreement) -> dict[str, Any]:
 def paired_document(paired: Paired, nouns: Nouns) -> dict[str, Any]:
     """A difference, second minus first: its interval is not adjusted for several tests, nor is `p`.
 
-    `detectable_points` is the true difference that is seen in four of five such comparisons, by the adjusted test where
-    p is adjusted, and `detectable_half_points` that which is seen in half.
+    `detectable_points` is the true difference that is detected with 80 % power, by the adjusted test where p is
+    adjusted, and `detectable_half_points` with 50 %: each from `detectable_base`, the mean of both scores in [0, 1],
+    towards .5.
     """
     reason = {"p_reason": paired.reason} if paired.reason else {}
     often, half = seen_from(paired) or (None, None)
     numbers = {"pairs": paired.count, nouns.groups: paired.groups, "p": paired.p}
-    seen = {"detectable_points": often, "detectable_half_points": half}
+    seen = {"detectable_base": paired.base, "detectable_points": often, "detectable_half_points": half}
     return {**paired.difference.for_json(), **numbers, **seen, **reason}
 
 

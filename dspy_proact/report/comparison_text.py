@@ -223,7 +223,10 @@ def _said(comparison: Comparison) -> Iterator[str]:
     if any(comparison.unscored):
         a, b = comparison.unscored
         yield f"strict: over what both tried; unscored ones count 0 ({a} of a, {b} of b)."
-    yield "In points of 100; above 0, b is better. 80 %, 50 %: true differences that are detected with this power."
+    yield (
+        "In points of 100; above 0, b is better. 80 %, 50 %: true differences, from the mean of both scores towards "
+        "50, that are detected with this power."
+    )
     rows = {**comparison.rows, "micro": comparison.micro, "macro": comparison.macro}.items()
     told = ((name, why) for name, row in rows for why in (row.weighted.reason, row.weighted.difference.reason))
     yield from each_reason(told)

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping
 from dspy_proact.report.comparison import Comparison, Difference, Differences
 from dspy_proact.report.numbers import MEASURES_NOTHING, bounds, counted, listed, seen_from, share, signed
 from dspy_proact.report.summary import Summary
-from dspy_proact.stats import Estimate
-from dspy_proact.stats.paired import excludes_zero
+from dspy_proact.stats import Estimate, is_claimed
 
 _SIGNIFICANT = 0.05
 _HIGHER = ("scores higher", "scores lower")
@@ -75,12 +74,7 @@ def _score(score: Estimate) -> str:
 def _significant(differences: Differences) -> Mapping[str, Difference]:
     """The strata that differ by more than chance, adjusted over all of them."""
     rows, adjusted = differences.rows, differences.adjusted
-    return {
-        name: row
-        for name, row in rows.items()
-        if row.weighted.reason is None and (p := adjusted[name][0]) is not None and p <= _SIGNIFICANT
-        if row.weighted.difference.low is None or excludes_zero(row.weighted.difference)
-    }
+    return {name: row for name, row in rows.items() if is_claimed(row.weighted, adjusted[name][0])}
 
 
 def _sides(found: Mapping[str, Difference], verbs: tuple[str, str], a: str, b: str) -> str:
@@ -124,11 +118,13 @@ def _not_shown(comparison: Comparison, a: str, b: str) -> str:
         cases = counted(len(comparison.pairs), nouns.case, nouns.cases)
         return f"{b} and {a} have the same score on each of {cases} scored in both"
     told = f"No difference between {b} and {a} was detected in any {nouns.stratum}"
-    known = ((seen, name) for name, row in comparison.rows.items() if (seen := seen_from(row.weighted)))
-    (often, half), name = min(known, default=((0, 0), ""))
+    known = (
+        (seen, name, row.weighted.base) for name, row in comparison.rows.items() if (seen := seen_from(row.weighted))
+    )
+    (often, half), name, base = min(known, default=((0, 0), "", None))
     if not name:
         return told
-    power = f"80 % power to detect {counted(often, 'point')}, and 50 % to detect {half}"
+    power = f"80 % power to detect {counted(often, 'point')} from a score of {share(base)}, and 50 % to detect {half}"
     return f"{told}; the most sensitive, {name}, has {power}"
 
 

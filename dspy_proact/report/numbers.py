@@ -50,7 +50,7 @@ def seen_from(paired: Paired) -> tuple[int, int] | None:
 
     None where none could be shown, or their size cannot be told.
     """
-    if paired.detectable is None or paired.detectable_half is None or paired.detectable > 1 or paired.reason:
+    if paired.detectable is None or paired.detectable_half is None or paired.reason:
         return None
     return whole_points(paired.detectable), whole_points(paired.detectable_half)
 

@@ -36,6 +36,7 @@ from dspy_proact.stats.paired import (
     Paired,
     discordant,
     holm,
+    is_claimed,
     paired_difference,
     whole_points,
 )
@@ -86,6 +87,7 @@ __all__ = [
     "holm",
     "human_reference",
     "improvement",
+    "is_claimed",
     "kappa_estimate",
     "keep_cuts",
     "length_change",

@@ -31,19 +31,19 @@ from numpy.typing import NDArray
 
 from dspy_proact.stats.cluster import cluster_mean, degrees_of_freedom
 from dspy_proact.stats.estimate import ROUNDING, Estimate, Spread, joined, logit_bounds, plain_bounds, trial_bounds
-from dspy_proact.stats.raters import rater_term
+from dspy_proact.stats.raters import FEW_RATERS, UNMARKED_RATERS, rater_term
 from dspy_proact.stats.tally import numbered
 
 FEWEST_RATED = 12
 """Rated cases of a stratum, below which the intervals were 33 to 61 points wide."""
-ENOUGH_RATED = 30
+ENOUGH_RATED = 50
 """Rated cases, in all, below which bounds are marked."""
 FEWEST_GROUPS = 5
 """Groups with rated cases, in a stratum."""
 THICK = 0.10
 """Share of a stratum's cases above which a label needs more than one rated case."""
-FEWEST_RATERS, UNMARKED_RATERS = 4, 8
-"""Two or three give intervals 93 or 46 points wide, four to seven 33 to 28, which are marked."""
+FEWEST_RATERS = 4
+"""Two or three give intervals 93 or 46 points wide; four to seven, whose are 33 to 28 wide, are marked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +222,7 @@ def _warnings(cases: RatedCases) -> Iterator[str]:
     if cases.rated.sum() < ENOUGH_RATED:
         yield f"fewer than {ENOUGH_RATED} rated"
     if cases.rater_count < UNMARKED_RATERS:
-        yield f"fewer than {UNMARKED_RATERS} raters"
+        yield FEW_RATERS
 
 
 @dataclass(frozen=True, eq=False)

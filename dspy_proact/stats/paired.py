@@ -15,14 +15,15 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.cluster import ONE_STRATUM, Scores, Table, checked_scores, spread_of, tabulate
-from dspy_proact.stats.estimate import ROUNDING, Estimate, plain_bounds, t_quantile
+from dspy_proact.stats.cluster import LOW, NEAR_AN_END, ONE_STRATUM, Scores, Table, checked_scores, spread_of, tabulate
+from dspy_proact.stats.estimate import ROUNDING, Estimate, joined, plain_bounds, t_quantile
 from dspy_proact.stats.tally import added_up, numbered
 
 LEVEL = 0.05
 """Largest p value of a difference that is claimed."""
-POWER = 0.80
-"""Probability with which the smallest detectable difference is detected."""
+POWERS = (0.84, 0.50)
+"""Probabilities, by the formula, with which the two differences that are told are detected. By simulation the first is
+detected in 75 to 85 % of comparisons, from bases of .02 to .5, and is told as 80 %."""
 ENOUGH_TO_TELL = 12
 """With fewer groups it is not told what could have been seen: flips of so few see less than the formula says (by
 simulation in 53 to 80 % of comparisons with 8, where 80 is meant)."""
@@ -55,9 +56,11 @@ class Paired:
     interval says so."""
     reason: str | None
     """Why p is missing, or that it cannot be significant; None where p can carry a claim."""
+    base: float | None
+    """Mean of both runs' scores, from which a detectable difference counts towards .5; None without pairs."""
     detectable: float | None
-    """Smallest true difference that is significant with 80 % power, as a score, not rounded; above 1 where none
-    could be. Where p is adjusted over several tests it is that of a difference in this one alone. None where the
+    """Smallest true difference from `base` that is significant with 80 % power, as a score, not rounded. Where p is
+    adjusted over several tests it is that of a difference in this one alone. None where none on the scale is, the
     spread of the groups is 0 or cannot be estimated, or there are fewer than 12 groups."""
     detectable_half: float | None
     """Likewise with 50 % power: seen as often as not."""
@@ -97,26 +100,49 @@ def paired_difference(
     # What cancels within a group must cancel to 0, or the flips would take rounding for a shift.
     table = replace(table, sums=np.where(np.abs(table.sums) < ROUNDING, 0, table.sums))
     if empty := table.empty("pairs"):
-        return Paired(len(first), table.groups, Estimate(None, reason=empty), None, empty, None, None)
+        return Paired(len(first), table.groups, Estimate(None, reason=empty), None, empty, None, None, None)
     mean = float(table.means.mean())
+    one, other = (float(tabulate(scores, groups, strata, order).means.mean()) for scores in (first, second))
+    base = (one + other) / 2
     if table.groups == 1:
-        return Paired(len(first), 1, Estimate(mean, reason=table.lonely), None, "one group", None, None)
+        return Paired(len(first), 1, Estimate(mean, reason=table.lonely), None, "one group", base, None, None)
     detectable = None, None
     if table.lonely:
         difference = Estimate(mean, reason=table.lonely)
     elif (spread := spread_of(table)).error < ROUNDING:
         difference = Estimate(mean, reason="all groups shift alike" if np.any(first != second) else "no pair differs")
     else:
-        difference = Estimate(mean, *plain_bounds(mean, spread, (-1.0, 1.0)), table.warning)
+        near = NEAR_AN_END if min(one, other) < LOW or max(one, other) > 1 - LOW else None
+        difference = Estimate(mean, *plain_bounds(mean, spread, (-1.0, 1.0)), joined(table.warning, near))
         if table.groups >= ENOUGH_TO_TELL:
             # Of Holm's levels the strictest, by t.
             claimed = t_quantile(1 - LEVEL / (2 * tests), spread.df)
-            detectable = [(claimed + t_quantile(power, spread.df)) * spread.error for power in (POWER, 0.5)]
+            scatter = spread.variance / (one * (1 - one) + other * (1 - other))
+            detectable = [_detectable(base, scatter, claimed + t_quantile(power, spread.df)) for power in POWERS]
     few = f"cannot be significant with {table.groups} groups" if table.groups < FEWEST else None
     p = _flip_p(table, seed)
     if few is None and (p <= LEVEL) != excludes_zero(difference):
         difference = difference.marked(UNDECIDED)
-    return Paired(len(first), table.groups, difference, p, few, *detectable)
+    return Paired(len(first), table.groups, difference, p, few, base, *detectable)
+
+
+def _detectable(base: float, scatter: float, errors: float) -> float | None:
+    """The smallest difference d from a base towards .5 that is so many standard errors; None where it leaves the scale.
+
+    The variance of the mean difference is `scatter` times the sum of m (1 - m) of both runs, as that of scores is: from
+    a low base a run that rises varies more than runs alike. So d^2 = errors^2 scatter (m (1 - m) + (m + d)(1 - m - d)).
+    """
+    low = min(base, 1 - base)
+    share = errors**2 * scatter
+    half = share * (1 - 2 * low) / 2
+    found = (half + math.sqrt(half**2 + 2 * share * (1 + share) * low * (1 - low))) / (1 + share)
+    return found if low + found <= 1 else None
+
+
+def is_claimed(paired: Paired, p: float | None) -> bool:
+    """Whether the runs are said to differ, by this p value, adjusted or not: test and interval must both show it."""
+    shown = paired.reason is None and p is not None and p <= LEVEL
+    return shown and (paired.difference.low is None or excludes_zero(paired.difference))
 
 
 def excludes_zero(difference: Estimate) -> bool:

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dspy_proact.stats.cluster import degrees_of_freedom, standard_error, tabulate
-from dspy_proact.stats.corrected import FEWEST_RATED, UNMARKED_RATERS, RatedCases, cells_of, correction
+from dspy_proact.stats.corrected import FEWEST_RATED, RatedCases, cells_of, correction
 from dspy_proact.stats.estimate import Spread, logit_bounds
-from dspy_proact.stats.raters import rater_term
+from dspy_proact.stats.raters import UNMARKED_RATERS, rater_term
 
 PILOT_CASES = 60
 """Cases with two ratings from which on ratings can be planned by."""

@@ -20,6 +20,9 @@ from dspy_proact.stats.tally import added_up, numbered, tally
 
 ENOUGH_RATERS = 4
 """With fewer raters their variance rests on too few of them: an interval then speaks of these raters alone."""
+UNMARKED_RATERS = 8
+"""With fewer raters bounds are marked: in simulations of four to seven they covered 88 to 99.5 %."""
+FEW_RATERS = f"fewer than {UNMARKED_RATERS} raters"
 ONE_RATER = "depends on one rater"
 """Why there are no bounds where without one rater there is no estimate."""
 
@@ -121,9 +124,9 @@ class RaterVariance:
 
     @property
     def warning(self) -> str | None:
-        """Of whom alone an interval speaks; None where it speaks of raters like them."""
+        """Of whom alone an interval speaks, or that they are few; None from eight on."""
         if self.raters >= ENOUGH_RATERS:
-            return None
+            return None if self.raters >= UNMARKED_RATERS else FEW_RATERS
         return "for this rater only" if self.raters == 1 else f"for these {self.raters} raters only"
 
     def widened(self, spread: Spread) -> Spread | None:
@@ -133,7 +136,7 @@ class RaterVariance:
         the variances, which few raters leave unknown: measured, they cover 91 to 97 % with six. The smaller of those of
         the groups and of R - 1 trust none of it, and cover up to 99.8 where raters do not differ.
         """
-        if self.warning:
+        if self.raters < ENOUGH_RATERS:
             return spread
         if self.variance is None:
             return None

@@ -120,6 +120,18 @@ def simulate_run(rng: np.random.Generator, groups: int, cuts: Thresholds, effect
     return SimulatedRun(cuts.scores(latent()), group_of, cuts.mean)
 
 
+def simulate_skewed(rng: np.random.Generator, groups: int, mean: float) -> SimulatedRun:
+    """Draw a run whose groups differ widely: most score nothing, some much.
+
+    A group's mean is drawn from a beta distribution with this mean and a + b = 2; it has 1 to 60 cases, evenly on the
+    logarithmic scale, of which each scores 1 with that probability, else 0.
+    """
+    sizes = np.maximum(1, np.rint(60 ** rng.random(groups))).astype(np.intp)
+    group = np.repeat(np.arange(groups), sizes)
+    means = rng.beta(2 * mean, 2 * (1 - mean), groups)
+    return SimulatedRun((rng.random(len(group)) < means[group]).astype(np.float64), group.tolist(), mean)
+
+
 def simulate_pair(
     rng: np.random.Generator, groups: int, cuts: Thresholds, effects: Effects, difference: float = 0.0
 ) -> SimulatedPair:

@@ -80,13 +80,13 @@ def test_what_people_would_have_given_stands_beside_the_judge_and_the_mean_of_th
     # PASS, PARTIAL and FAIL in turn, pairs of .75, .25 and .5.
     assert whole["mean_of_the_rated"] == pytest.approx(0.5)
     assert whole["corrected"]["low"] < whole["corrected"]["value"] < whole["corrected"]["high"]
-    assert "reason" not in whole["corrected"]
-    assert recovery["corrected"]["reason"] == "fewer than 30 rated"
+    assert whole["corrected"]["reason"] == "fewer than 50 rated"
+    assert recovery["corrected"]["reason"] == "fewer than 50 rated"
     value, low, high = (100 * whole["corrected"][name] for name in ("value", "low", "high"))
     judge = [100 * whole["judge"][name] for name in ("low", "high")]
     assert document["headline"].startswith(
-        f"People would give 60 triggers a mean score of {value:.1f} % (95 % {low:.1f} to {high:.1f}), where the judge "
-        f"gives 37.5 % (95 % {judge[0]:.1f} to {judge[1]:.1f}): estimated from "
+        f"People would give 60 triggers a mean score of {value:.1f} % (95 % {low:.1f} to {high:.1f}, fewer than 50 "
+        f"rated), where the judge gives 37.5 % (95 % {judge[0]:.1f} to {judge[1]:.1f}): estimated from "
     )
     status, out, err = proact("report", run, "--ratings", file)
     assert status == 0

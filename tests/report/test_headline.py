@@ -150,10 +150,12 @@ def test_what_holm_does_not_bear_out_is_not_claimed(compared):
     assert told == "A test of b against a cannot become significant: 6 scenarios are too few in 3 phases."
 
 
-def test_where_nothing_is_shown_it_is_said_what_is_seen_in_four_of_five_and_in_half(compared):
-    """One of 12 scenarios gains: of three phases 30.8 and 23.5 points (by hand in tests/stats/test_paired.py)."""
+def test_where_nothing_is_shown_it_is_said_what_is_detected_and_from_what_score(compared):
+    """One of 12 scenarios gains (by hand in tests/stats/test_paired.py)."""
     told = comparison_headline(compared(["FAIL"] * 36, ["PASS", *["FAIL"] * 35], scenarios=12))
-    power = "the most sensitive, EMERGENT, has 80 % power to detect 31 points, and 50 % to detect 24"
+    power = (
+        "the most sensitive, EMERGENT, has 80 % power to detect 60 points from a score of 4.2, and 50 % to detect 46"
+    )
     assert told == f"No difference between b and a was detected in any phase; {power}."
 
 

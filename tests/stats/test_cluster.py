@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from study import numbers
 
 from dspy_proact.stats import Estimate, cluster_mean, part_mean
-from dspy_proact.stats.cluster import degrees_of_freedom, spread_of, standard_error, tabulate
+from dspy_proact.stats.cluster import NEAR_AN_END, degrees_of_freedom, spread_of, standard_error, tabulate
 from dspy_proact.stats.jackknife import Jackknife, ratio
 from dspy_proact.stats.tally import numbered
 
@@ -64,6 +64,12 @@ def test_a_stratum_within_few_scenarios_carries_a_warning():
     estimate = cluster_mean([1, 0, 0.5, 0.5, 1, 0.5, 1], list("ABCDEAB"), list("XXXXXYY"), list("XY"))
     assert None not in numbers(estimate)
     assert estimate.reason == "too few groups in Y: too narrow"
+
+
+@pytest.mark.parametrize(("passed", "warning"), [(3, NEAR_AN_END), (4, None), (46, None), (47, NEAR_AN_END)])
+def test_a_mean_near_an_end_of_the_scale_is_marked(passed: int, warning: str | None):
+    scores = [1.0] * passed + [0.0] * (50 - passed)
+    assert cluster_mean(scores, [place % 10 for place in range(50)]).reason == warning
 
 
 def test_all_grades_equal_counts_scenarios_as_trials():

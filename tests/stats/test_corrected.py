@@ -14,7 +14,7 @@ from dspy_proact.stats.estimate import t_quantile
 SCORES = {"PASS": 1.0, "PARTIAL": 0.5, "FAIL": 0.0}
 
 
-def cases(rated=(10, 10, 10), *, judged=(20, 20, 20), raters=8, groups=10, given=(1, 0.5, 0, 0), stratum="E"):
+def cases(rated=(17, 17, 16), *, judged=(20, 20, 20), raters=8, groups=10, given=(1, 0.5, 0, 0), stratum="E"):
     """PASS, PARTIAL and FAIL of a judge, cases and raters taking turns through groups and what is given."""
     labels = [label for label, count in zip(SCORES, judged, strict=True) for _ in range(count)]
     starts = np.cumsum([0, *judged[:-1]])
@@ -178,10 +178,10 @@ def test_ratings_of_one_scenario_alone_cannot_be_left_out(small):
 def test_judge_mean_of_the_rated_and_corrected_score_stand_beside_each_other():
     rated = cases()
     found = corrected_mean(rated)
-    assert (found.cases, found.rated, found.groups, found.ratings, found.raters) == (60, 30, 10, 30, 8)
+    assert (found.cases, found.rated, found.groups, found.ratings, found.raters) == (60, 50, 10, 50, 8)
     assert found.judge == cluster_mean(rated.scores, rated.groups)
-    # 30 ratings of 1, .5, 0, 0 in turn: 7 whole turns of 1.5, then 1 and .5.
-    assert found.rated_mean == pytest.approx((7 * 1.5 + 1.5) / 30)
+    # 50 ratings of 1, .5, 0, 0 in turn: 12 whole turns of 1.5, then 1 and .5.
+    assert found.rated_mean == pytest.approx((12 * 1.5 + 1.5) / 50)
     assert found.corrected.value == correction(rated).value
     assert found.corrected.reason is None
 
@@ -217,12 +217,12 @@ def test_what_cannot_be_said_is_refused_with_every_reason(rated, why):
 @pytest.mark.parametrize(
     ("rated", "warning"),
     [
-        (cases((4, 4, 4)), "fewer than 30 rated"),
+        (cases((4, 4, 4)), "fewer than 50 rated"),
         (cases(groups=5), None),
-        (cases((15, 15, 0), judged=(27, 27, 6)), None),  # FAIL holds a tenth, and no more
-        (cases((10, 10, 9)), "fewer than 30 rated"),
+        (cases((25, 25, 0), judged=(27, 27, 6)), None),  # FAIL holds a tenth, and no more
+        (cases((17, 16, 16)), "fewer than 50 rated"),
         (cases(raters=7), "fewer than 8 raters"),
-        (cases((10, 10, 9), raters=4), "fewer than 30 rated; fewer than 8 raters"),
+        (cases((17, 16, 16), raters=4), "fewer than 50 rated; fewer than 8 raters"),
         (cases(), None),
     ],
 )
@@ -244,8 +244,8 @@ def test_all_strata_together_are_refused_where_one_of_them_is():
     together = joined(cases(), cases((4, 4, 3), stratum="R"))
     assert corrected_mean(together.of_stratum("E")).corrected.low is not None
     assert corrected_mean(together).corrected.reason == "11 of 60 cases rated in R (at least 12 needed)"
-    assert corrected_mean(joined(cases((4, 4, 4)), cases((6, 6, 6), stratum="R"))).corrected.reason is None
-    assert corrected_mean(joined(cases((4, 4, 4)), cases((6, 6, 5), stratum="R"))).corrected.reason is not None
+    assert corrected_mean(joined(cases((4, 4, 4)), cases((13, 13, 12), stratum="R"))).corrected.reason is None
+    assert corrected_mean(joined(cases((4, 4, 4)), cases((13, 12, 12), stratum="R"))).corrected.reason is not None
 
 
 def test_the_difference_of_two_runs_is_of_their_corrected_scores():

@@ -67,11 +67,28 @@ def test_macro_by_hand():
 
 
 @pytest.mark.parametrize(("tests", "t"), [(1, 2.200985), (3, 2.820034)], ids=["alone", "after Holm over three"])
-def test_what_is_seen_in_four_of_five_and_in_half_by_hand(tests: int, t: float):
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_what_is_detected_with_80_and_with_50_percent_power_by_hand(tests: int, t: float, mirrored: bool):
     # D = 1 and eleven 0: d = 1/12, r = 11/12 and -1/12, w = 1/12, so SE^2 = (121 + 11) / 144 * 12/11 / 144 = 1/144.
-    # df = 11: t at 1 - .05 / (2 tests) is given, t at .80 is .875530, at .50 it is 0.
-    paired = paired_difference([0] * 12, [1, *[0] * 11], range(12), tests=tests)
-    assert (paired.detectable, paired.detectable_half) == pytest.approx(((t + 0.875530) / 12, t / 12), abs=1e-6)
+    # Means 0 and 1/12: base 1/24; m (1 - m) of both adds up to 11/144, so the scatter is 1/11. df = 11: t at
+    # 1 - .05 / (2 tests) is given, t at .84 is 1.041486, at .50 it is 0.
+    a, b = [0] * 12, [1, *[0] * 11]
+    if mirrored:
+        a, b = [1] * 12, [0, *[1] * 11]
+    paired = paired_difference(a, b, range(12), tests=tests)
+    assert paired.base == pytest.approx(23 / 24 if mirrored else 1 / 24)
+    for errors, found in ((t + 1.041486, paired.detectable), (t, paired.detectable_half)):
+        assert found is not None
+        raised = 1 / 24 + found
+        assert found**2 == pytest.approx(errors**2 / 11 * (23 / 576 + raised * (1 - raised)), abs=1e-6)
+
+
+def test_what_would_leave_the_scale_is_not_told():
+    # Two of twelve rise and two fall: base 1/6, SE^2 = 4 / (11 * 12): scatter (1/33) / (5/18) = .109; nothing of the
+    # scale lies so many standard errors away from 1/6 where p is adjusted over a thousand million tests.
+    rows = [1, 1, *[0] * 10], [0, 0, 1, 1, *[0] * 8]
+    assert paired_difference(*rows, range(12)).detectable is not None
+    assert paired_difference(*rows, range(12), tests=10**9).detectable is None
 
 
 def test_with_fewer_than_twelve_groups_it_is_not_told_what_would_be_seen():
@@ -148,7 +165,8 @@ def test_differences_that_cancel_in_every_scenario_are_no_shift(scores: tuple[fl
     # +x and -x in each: every sum is 0, though pairs differ.
     a, b = [*scores] * 20, [*reversed(scores)] * 20
     paired = paired_difference(a, b, [k // 2 for k in range(40)])
-    assert paired == Paired(40, 20, Estimate(0, reason="all groups shift alike"), 1, None, None, None)
+    base = pytest.approx(sum(scores) / 2)
+    assert paired == Paired(40, 20, Estimate(0, reason="all groups shift alike"), 1, None, base, None, None)
 
 
 # Laws.

@@ -93,7 +93,7 @@ def test_raters_of_differing_leniency_widen_every_interval_and_move_no_value():
         for of in (lambda one: one.kappa("quadratic"), lambda one: one.exact(), lambda one: one.bias(SCORES)):
             assert of(others).value == of(these).value
             assert width(of(others)) > width(of(these))
-            assert of(others).reason is None
+            assert of(others).reason == "fewer than 8 raters"
 
 
 def test_the_bias_beside_four_raters_by_hand():
@@ -108,7 +108,7 @@ def test_the_bias_beside_four_raters_by_hand():
     reach = t_quantile(0.975, df) * (81 / 576) ** 0.5
     assert numbers(one) == [0, pytest.approx(max(-1, -reach)), pytest.approx(min(1, reach))]
     assert reach < 1.5
-    assert one.reason == "too few groups: very wide"
+    assert one.reason == "too few groups: very wide; fewer than 8 raters"
 
 
 @pytest.mark.parametrize(("raters", "told"), [(1, "for this rater only"), (3, "for these 3 raters only")])

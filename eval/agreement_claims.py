@@ -1,0 +1,93 @@
+"""How often `agree` says that a judge agrees with a person better than another person does, where it does not.
+
+    python eval/agreement_claims.py
+
+A study has 200 responses of 25 scenarios, rated by 2 to 4 of 8 raters whose quadratic kappa within phases is below .2,
+as the published one's is, while phases differ in how much passes. The constant judge reads nothing: it gives each phase
+its commonest grade. The judge like a person errs as a person does. Each claim of either to be better is false; at most
+5 % of the studies may have one. Exits 1 where more have.
+"""
+
+import argparse
+import multiprocessing
+import sys
+from functools import partial
+
+import numpy as np
+from support.bands import Band, Banded, of_data_sets
+
+from dspy_proact import study
+from dspy_proact.benchmarks.proactbench.corpus.ratings import RatedItem, Ratings, RatingsSource
+from dspy_proact.benchmarks.proactbench.report.study_text import study_headline
+from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating
+
+ITEMS, SCENARIOS, RATERS = 200, 25, 8
+GRADES = (Grade.FAIL, Grade.PARTIAL, Grade.PASS)
+HEIGHTS = {Phase.EMERGENT: 1.2, Phase.CRITICAL: 0.6, Phase.RECOVERY: -1.2}
+"""Mean level of each phase's responses; within a phase their spread is 1."""
+ERROR, LENIENCY = 2.0, 0.5
+"""Standard deviations of what a rating, and a rater, adds to the level."""
+FALSE = Band(0.0, 0.05)
+JUDGES = ("constant", "like a person")
+SOURCE = RatingsSource(origin="simulated", files={})
+
+
+def simulated(rng: np.random.Generator, judge: str) -> Ratings:
+    phases = [list(Phase)[place % 3] for place in range(ITEMS)]
+    scenarios = rng.integers(0, SCENARIOS, ITEMS)
+    height = np.array([HEIGHTS[phase] for phase in phases])
+    levels = height + np.sqrt(0.15) * rng.standard_normal(SCENARIOS)[scenarios] + np.sqrt(0.85) * normal(rng)
+    lenient = LENIENCY * rng.standard_normal(RATERS)
+    graded = height * 10 if judge == "constant" else levels + rng.normal(0, LENIENCY) + ERROR * normal(rng)
+    items = [
+        RatedItem(key=str(place), phase=phase, scenario=str(scenarios[place]), judge=grade_of(graded[place]))
+        for place, phase in enumerate(phases)
+    ]
+    ratings = [
+        Rating(item=str(place), annotator=f"r{who}", grade=grade_of(levels[place] + told), confidence=3)
+        for place in range(ITEMS)
+        for who in rng.choice(RATERS, rng.integers(2, 5), replace=False)
+        for told in [lenient[who] + rng.normal(0, ERROR)]
+    ]
+    return Ratings("simulated", tuple(items), tuple(ratings), SOURCE)
+
+
+def normal(rng: np.random.Generator):
+    return rng.standard_normal(ITEMS)
+
+
+def grade_of(level: float) -> Grade:
+    return GRADES[int(level > -0.5) + int(level > 0.5)]
+
+
+def row(numbered: tuple[int, str], studies: int, seed: int) -> str:
+    place, judge = numbered
+    rng, better, worse, kappas = np.random.default_rng((seed, place)), 0, 0, []
+    for _ in range(studies):
+        found = study(simulated(rng, judge))
+        said = study_headline(found)
+        if "it cannot be told" not in said:
+            better, worse = better + (" better than another" in said), worse + (" less well than another" in said)
+        kappas.append([found.pooled.within.one_human.value, found.pooled.reference.judge.value])
+    person, pooled = np.mean(kappas, axis=0)
+    return (
+        f"{judge} | {person:.2f} | {pooled:.2f} | {FALSE.told(better / studies, studies)} | {100 * worse / studies:.1f}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--studies", type=int, default=200, help="of each judge")
+    parser.add_argument("--seed", type=int, default=20261123)
+    parser.add_argument("--quick", action="store_true", help="20 studies of each")
+    asked = parser.parse_args()
+    count = 20 if asked.quick else asked.studies
+    with multiprocessing.Pool() as pool:
+        rows = pool.map(partial(row, studies=count, seed=asked.seed), enumerate(JUDGES), chunksize=1)
+    heads = "judge | a person, within phases | the judge, pooled | said to be better | worse"
+    print(found := Banded(of_data_sets(count, asked.seed), {heads: rows}))
+    sys.exit(int(found.out > 0))
+
+
+if __name__ == "__main__":
+    main()
