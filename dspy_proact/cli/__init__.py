@@ -39,21 +39,9 @@ def proact() -> None:
     """
 
 
-for verb in (
-    evaluate,
-    rejudge,
-    runs,
-    report,
-    show,
-    compare,
-    agree,
-    label,
-    leaderboard,
-    benchmarks,
-    export,
-    optimize,
-    try_,
-):
+for verb in (agree, benchmarks, compare, evaluate, export, label, leaderboard):
+    proact.add_command(verb)
+for verb in (optimize, rejudge, report, runs, show, try_):
     proact.add_command(verb)
 
 

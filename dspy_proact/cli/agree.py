@@ -1,6 +1,5 @@
 """`dspy-proact agree`: how far a judge agrees with people."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +13,9 @@ from dspy_proact.cli.options.cases import VERDICTS
 from dspy_proact.cli.options.kinds import Output, choice_option, explain_option, number_option, output_options
 from dspy_proact.cli.options.labels import FILES, RATINGS, Labels, label_options
 from dspy_proact.cli.options.models import EMBEDDED, GATE_IF_ASKED, JUDGING, NamedModel, model_options
-from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
+from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, flags_of, verb
+from dspy_proact.cli.views.message import Typed, print_json, print_more, say, say_next
+from dspy_proact.cli.views.summary import summary_of
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -56,31 +57,20 @@ _COMPARED = Section(
         ),
     ),
 )
-_OF_JUDGE = (
+_JUDGE = model_options(
     "--judge",
-    "--judge-api-base",
-    "--judge-param",
-    "--judge-price",
-    "--judge-program",
-    "--judge-prompt",
-    "--votes",
-    "--retry-unscored",
-    "--out",
-    "--dry-run",
-    *(option.opts[0] for option in GATE_IF_ASKED.options),
+    "Judge that grades the rated items now, a litellm name; repeat it for a jury. Default: the grades stored with the "
+    "items.",
+    Heading.JUDGE,
 )
+_OF_JUDGE = (*flags_of(_JUDGE, JUDGING, VERDICTS, GATE_IF_ASKED), "--out", "--dry-run")
 """Options that have an effect only where a judge is asked."""
 
 
 @verb(
     "agree",
     RUN_BENCHMARK,
-    model_options(
-        "--judge",
-        "Judge that grades the rated items now, a litellm name; repeat it for a jury. Default: the grades stored with "
-        "the items.",
-        Heading.JUDGE,
-    ),
+    _JUDGE,
     JUDGING,
     VERDICTS,
     label_options(
@@ -171,7 +161,6 @@ def _graded_now(
 ) -> int:
     """Have judges grade what people rated, and show how they agree; the exit status."""
     from dspy_proact.cli.views.runs import rejudged, say_of_programs
-    from dspy_proact.cli.views.summary import summary_of
 
     say_of_programs(rejudging)
     ending = rejudged(rejudging, scope, output)
@@ -189,13 +178,12 @@ def _show_agreements(
     """Print the agreement of each judge with the human grades of a benchmark."""
     from rich.console import Console
 
-    from dspy_proact.cli.views.message import print_more
     from dspy_proact.report.human_agreement import human_agreement_document, human_agreements, print_human_agreement
 
     agreements = human_agreements(declared, graded, learned_on)
     if as_json:
         documents = [human_agreement_document(agreement) for agreement in agreements]
-        click.echo(json.dumps({"judges": documents}, indent=2, allow_nan=False))
+        print_json({"judges": documents})
         return
     for agreement in agreements:
         print_human_agreement(agreement, Console(soft_wrap=False), explain)
@@ -206,10 +194,8 @@ def _show_agreements(
 def _show_study(own: Any, result: Any, as_json: bool, explain: bool) -> None:
     from rich.console import Console
 
-    from dspy_proact.cli.views.message import print_more
-
     if as_json:
-        click.echo(json.dumps(own.study_document(result), indent=2, allow_nan=False))
+        print_json(own.study_document(result))
         return
     own.print_study(result, Console(soft_wrap=False), explain)
     if not explain:
@@ -217,7 +203,6 @@ def _show_study(own: Any, result: Any, as_json: bool, explain: bool) -> None:
 
 
 def _say_next(result: Any, labels: Labels) -> None:
-    from dspy_proact.cli.views.message import Typed, say, say_next
 
     if labels.run is None and labels.items is None and labels.ratings == ("published",):
         say("To rate responses of your own: dspy-proact label sheet RUN")

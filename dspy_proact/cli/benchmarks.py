@@ -1,6 +1,5 @@
 """`dspy-proact benchmarks`: what can be measured."""
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -8,6 +7,7 @@ import click
 
 from dspy_proact.cli.options.kinds import json_option
 from dspy_proact.cli.options.verb import Heading, Section, verb
+from dspy_proact.cli.views.message import print_json, say, say_next
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.benchmark import Benchmark
@@ -29,13 +29,12 @@ def benchmarks(as_json: bool) -> None:
 
     from dspy_proact.benchmarks.registry import benchmarks as known
     from dspy_proact.benchmarks.registry import unusable_benchmarks
-    from dspy_proact.cli.views.message import say, say_next
     from dspy_proact.plain_text import printable
 
     for reason in unusable_benchmarks().values():
         say(reason)
     if as_json:
-        click.echo(json.dumps({"benchmarks": [_document(each) for each in known().values()]}, indent=2))
+        print_json({"benchmarks": [_document(each) for each in known().values()]})
         return
     width = Console().width
     formatter = click.HelpFormatter(width=width, max_width=width)

@@ -1,6 +1,5 @@
 """`dspy-proact compare`: is B better than A?"""
 
-import json
 from pathlib import Path
 
 import click
@@ -9,6 +8,8 @@ from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen
 from dspy_proact.cli.options.kinds import explain_option, json_option
 from dspy_proact.cli.options.labels import RATINGS, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, verb
+from dspy_proact.cli.views.message import print_json, print_more, say_next
+from dspy_proact.cli.views.summary import summary_of
 from dspy_proact.errors import UsageError
 
 
@@ -40,8 +41,6 @@ def compare(runs: tuple[Path, ...], ratings: tuple[str, ...], chosen: Chosen, ex
     """
     from rich.console import Console
 
-    from dspy_proact.cli.views.message import print_more, say_next
-    from dspy_proact.cli.views.summary import summary_of
     from dspy_proact.report import (
         EACH_ITS_OWN,
         compare,
@@ -69,7 +68,7 @@ def compare(runs: tuple[Path, ...], ratings: tuple[str, ...], chosen: Chosen, ex
     if as_json:
         whole = comparison_document(comparison)
         whole |= {"corrected": corrected_comparison_document(corrected)} if corrected else {}
-        click.echo(json.dumps(whole, indent=2, allow_nan=False))
+        print_json(whole)
         return
     console = Console(soft_wrap=False)
     print_comparison(comparison, console, explain)

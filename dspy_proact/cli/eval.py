@@ -12,6 +12,8 @@ from dspy_proact.cli.options.cases import CORPUS, SCOPE
 from dspy_proact.cli.options.kinds import Output, number_option, output_options
 from dspy_proact.cli.options.models import ASSISTANT, EMBEDDED, GATE, JUDGING, NamedModel, model_options, text_of
 from dspy_proact.cli.options.verb import Heading, Section, verb
+from dspy_proact.cli.views.message import complain
+from dspy_proact.cli.views.summary import print_summaries, summary_of
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -75,9 +77,7 @@ def evaluate(
     embedded stand-in runs the bundled sample. Several --model make a run each, in folders under --out.
     """
     from dspy_proact.benchmarks.evaluation import Evaluation
-    from dspy_proact.cli.views.message import complain
     from dspy_proact.cli.views.runs import print_forecasts, run_all, say_of_corpus, say_of_programs
-    from dspy_proact.cli.views.summary import print_summaries, summary_of
 
     declared = chosen.declared()
     settings = chosen.settings_of_answers(declared)

@@ -1,6 +1,5 @@
 """`dspy-proact label`: how much people must rate, and the sheets that they fill in."""
 
-import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -9,9 +8,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen
-from dspy_proact.cli.options.kinds import Positive, json_option, number_option, path_option
+from dspy_proact.cli.options.kinds import (
+    STANDARD_OUTPUT,
+    Positive,
+    file_option,
+    json_option,
+    number_option,
+    path_option,
+)
 from dspy_proact.cli.options.labels import FILES, RATINGS, default_study, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
+from dspy_proact.cli.views.message import print_json, say, say_next
+from dspy_proact.cli.views.summary import summary_of
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +28,6 @@ if TYPE_CHECKING:
 
 _FOLDER = Path("labels")
 """Where a sheet goes that is not named."""
-_STANDARD_OUTPUT = Path("-")
 _MOST = 10**9
 _MOST_POINTS = 49.0
 """Half of an interval over nearly the whole scale."""
@@ -52,22 +59,14 @@ def label() -> None:
         (
             path_option("--items", "File of items to be rated, in place of RUN."),
             click.Option(["--draw"], type=DrawText(), help="Only N responses, balanced across phases and grades."),
-            number_option("--draw-seed", click.IntRange(0, 999_999_999), "Seed of --draw. Default: 0."),
         ),
     ),
     Section(
         Heading.OUTPUT,
-        (
-            click.Option(
-                ["--out"],
-                type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
-                metavar="FILE|-",
-                help="The sheet; - for standard output. Default: a file in the folder labels.",
-            ),
-        ),
+        (file_option("--out", "The sheet; - for standard output. Default: a file in the folder labels."),),
     ),
     READ_BENCHMARK,
-    first="--items --draw --draw-seed --out --benchmark",
+    first="--items --draw --out --benchmark",
     example="dspy-proact label sheet runs/mine --draw 60",
     files=FILES[1:],
     brief="Write a sheet of responses for people to rate.",
@@ -77,7 +76,6 @@ def sheet(
     run: Path | None,
     items: Path | None,
     draw: tuple[int, str | None] | None,
-    draw_seed: int | None,
     out: Path | None,
     chosen: Chosen,
 ) -> None:
@@ -87,8 +85,6 @@ def sheet(
     --ratings` estimates what people would have given to all. The rows are in random order, so raters may split them.
     The column draw of a sheet holds its DRAW; --draw DRAW writes that sheet again.
     """
-    from dspy_proact.cli.views.message import say, say_next
-    from dspy_proact.cli.views.summary import summary_of
     from dspy_proact.stats import FEWEST_RATED
 
     declared = chosen.known(*([run] if run else []))
@@ -98,8 +94,6 @@ def sheet(
         return
     if (run is None) == (items is None):
         raise UsageError("label sheet takes what is to be rated: either RUN or --items FILE")
-    if draw_seed is not None and (draw is None or draw[1]):
-        raise UsageError("--draw-seed: has no effect without --draw N; leave it out")
     drawn = enough = None
     if run is None:
         if draw is not None:
@@ -110,7 +104,7 @@ def sheet(
         summary = summary_of(run)
         if summary.manifest is None:
             raise UsageError(f"{run}: a results file has no conversations, which a rater must read; give a run")
-        drawn, rated = _drawn(own, summary, *draw, draw_seed or 0) if draw else (None, own.items_of(summary))
+        drawn, rated = _drawn(own, summary, *draw) if draw else (None, own.items_of(summary))
         enough = _enough(summary, drawn.seed) if drawn else None
         text, of = own.rating_template(rated, draw=drawn), ["--run", run]
         name = run.resolve().name + (f"--{drawn}" if drawn else "")
@@ -127,11 +121,9 @@ def sheet(
 
 def _write_plain_sheet(run: Path | None, declared: "Benchmark[Any, Any]", chosen: Chosen, out: Path | None) -> None:
     """Write the sheet of any benchmark; raises `UsageError` for an option that it does not have."""
-    from dspy_proact.cli.views.message import say_next
-    from dspy_proact.cli.views.summary import summary_of
     from dspy_proact.report.rating_sheet import rating_sheet
 
-    if flag := first_typed(("--items", "--draw", "--draw-seed")):
+    if flag := first_typed(("--items", "--draw")):
         raise UsageError(f"{flag}: {declared.name} has sheets of whole runs only; leave it out")
     if run is None:
         raise UsageError(f"{declared.name} has sheets of runs only; name a RUN")
@@ -153,9 +145,9 @@ def _enough(summary: "Summary", seed: int) -> int | None:
     return None
 
 
-def _drawn(own: Any, summary: "Summary", count: int, again: str | None, seed: int) -> tuple[Any, Any]:
+def _drawn(own: Any, summary: "Summary", count: int, again: str | None) -> tuple[Any, Any]:
     """A draw and its responses; raises `UsageError` where this run has no such draw."""
-    draw, items = own.draw_of(summary, count, int(again.split("-")[1]) if again else seed)
+    draw, items = own.draw_of(summary, count, int(again.split("-")[1]) if again else 0)
     if again and str(draw) != again:
         raise UsageError(f"--draw {again}: was drawn from other cases or grades than {summary.path} has")
     return draw, items
@@ -169,7 +161,7 @@ def _written(text: str, out: Path | None, name: str, *inputs: Path) -> Path | No
     """
     from dspy_proact.kept import refuse_overwrite
 
-    if out == _STANDARD_OUTPUT:
+    if out == STANDARD_OUTPUT:
         click.echo(text, nl=False)
         return None
     file = out or _FOLDER / name
@@ -210,16 +202,13 @@ def plan(run: Path | None, width: float, ratings: str | None, as_json: bool) -> 
     """
     from rich.console import Console
 
-    from dspy_proact.cli.views.message import say_next
-    from dspy_proact.cli.views.summary import summary_of
-
     if ratings is not None and run is None:
         raise UsageError("--ratings: give the RUN that these ratings are of")
     summary = None if run is None else summary_of(run)
     own = default_study()
     planned = own.labelling_plan(width / 100, summary, ratings_of(ratings, summary) if ratings and summary else None)
     if as_json:
-        click.echo(json.dumps(own.plan_document(planned), indent=2, allow_nan=False))
+        print_json(own.plan_document(planned))
         return
     own.print_plan(planned, Console(soft_wrap=False))
     if planned.best and run:

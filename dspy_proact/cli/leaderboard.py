@@ -1,6 +1,5 @@
 """`dspy-proact leaderboard`: published scores, and one's own runs."""
 
-import json
 from pathlib import Path
 
 import click
@@ -8,6 +7,8 @@ import click
 from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen
 from dspy_proact.cli.options.kinds import explain_option, json_option
 from dspy_proact.cli.options.verb import Heading, Section, verb
+from dspy_proact.cli.views.message import print_json, print_more, say_next
+from dspy_proact.cli.views.summary import summary_of
 
 
 @verb(
@@ -27,15 +28,13 @@ def leaderboard(runs: tuple[Path, ...], chosen: Chosen, explain: bool, as_json: 
     """
     from rich.console import Console
 
-    from dspy_proact.cli.views.message import print_more, say_next
-    from dspy_proact.cli.views.summary import summary_of
     from dspy_proact.report import leaderboard as put_in_order
     from dspy_proact.report import leaderboard_document, print_leaderboard
 
     declared = chosen.known(*runs)
     board = put_in_order([summary_of(run) for run in runs], declared)
     if as_json:
-        click.echo(json.dumps(leaderboard_document(board), indent=2, allow_nan=False))
+        print_json(leaderboard_document(board))
         return
     print_leaderboard(board, Console(soft_wrap=False), explain)
     if not explain:

@@ -1,6 +1,5 @@
 """`dspy-proact rejudge`: another judge on responses that exist."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -11,6 +10,8 @@ from dspy_proact.cli.options.cases import ANSWERED_CORPUS, GRADING_SCOPE
 from dspy_proact.cli.options.kinds import Output, output_options
 from dspy_proact.cli.options.models import GATE, JUDGING, NamedModel, model_options
 from dspy_proact.cli.options.verb import Heading, verb
+from dspy_proact.cli.views.message import print_json
+from dspy_proact.cli.views.summary import print_summaries, summary_of
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,7 +58,6 @@ def rejudge(
     """
     from dspy_proact.benchmarks.evaluation import Rejudging
     from dspy_proact.cli.views.runs import rejudged, say_of_programs
-    from dspy_proact.cli.views.summary import summary_of
 
     declared = chosen.declared(run)
     responses = declared.responses(run, corpus)
@@ -83,7 +83,6 @@ def _show(run: Path, child: "Summary", as_json: bool) -> bool:
     """Print the new gradings, and how they agree with those of the run; whether they can be compared."""
     from rich.console import Console
 
-    from dspy_proact.cli.views.summary import print_summaries, summary_of
     from dspy_proact.report import agreement_document, agreement_lines, cell, compare, summary_document
 
     try:
@@ -92,7 +91,7 @@ def _show(run: Path, child: "Summary", as_json: bool) -> bool:
         agreement = None
     if as_json:
         judges = {"judges": agreement_document(agreement)} if agreement else {"judges": None, "reason": _UNJUDGED}
-        click.echo(json.dumps(summary_document(child) | judges, indent=2, allow_nan=False))
+        print_json(summary_document(child) | judges)
         return agreement is not None
     print_summaries([child], as_json=False)
     console = Console(soft_wrap=False)

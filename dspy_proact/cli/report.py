@@ -1,6 +1,5 @@
 """`dspy-proact report`: the scores of a run or of a results file."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,9 +8,11 @@ import click
 
 from dspy_proact.cli.options.benchmark import DEFAULT, READ_BENCHMARK, Chosen
 from dspy_proact.cli.options.cases import ANSWERED_CORPUS
-from dspy_proact.cli.options.kinds import explain_option, json_option
+from dspy_proact.cli.options.kinds import STANDARD_OUTPUT, explain_option, json_option
 from dspy_proact.cli.options.labels import RATINGS, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
+from dspy_proact.cli.views.message import print_json, print_more, say, say_next
+from dspy_proact.cli.views.summary import is_results, summary_of
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -82,7 +83,6 @@ def report(
         raise UsageError(f"{len(runs)} RUNs are given; several are reported on a page: --html FILE")
     from rich.console import Console
 
-    from dspy_proact.cli.views.message import print_more, say, say_next
     from dspy_proact.report import Corrected, corrected_document, print_corrected, print_summary, show, summary_document
 
     run = next(iter(runs))
@@ -91,7 +91,7 @@ def report(
     if as_json:
         whole = summary_document(summary, by) | ({"results": dict(check.document)} if check else {})
         whole |= {"corrected": corrected_document(corrected)} if corrected else {}
-        click.echo(json.dumps(whole, indent=2, allow_nan=False))
+        print_json(whole)
     else:
         console = Console(soft_wrap=False)
         print_summary(summary, console, by, explain)
@@ -110,7 +110,6 @@ def report(
 def _summary(path: Path, corpus: str | None) -> "tuple[Summary, ResultsCheck | None]":
     """The summary of a run or a results file, and the check of the latter."""
     from dspy_proact.benchmarks.registry import benchmark_named
-    from dspy_proact.cli.views.summary import is_results
     from dspy_proact.report import summarize
     from dspy_proact.runs import RunFolder
 
@@ -123,12 +122,10 @@ def _summary(path: Path, corpus: str | None) -> "tuple[Summary, ResultsCheck | N
 
 
 def _write_page(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:
-    from dspy_proact.cli.views.message import say, say_next
-    from dspy_proact.cli.views.summary import summary_of
     from dspy_proact.kept import refuse_overwrite, write_whole
     from dspy_proact.report.page import page
 
-    if html == Path("-"):
+    if html == STANDARD_OUTPUT:
         click.echo(page([summary_of(run) for run in runs], by).encode())
         return
     refuse_overwrite(html, *runs)

@@ -1,6 +1,5 @@
 """`dspy-proact runs`: the runs of a folder, in a list."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import click
 
 from dspy_proact.cli.options.kinds import json_option
 from dspy_proact.cli.options.verb import Heading, Section, verb
+from dspy_proact.cli.views.message import print_json, say
 
 
 @verb(
@@ -25,7 +25,6 @@ def runs(folder: Path, as_json: bool) -> None:
     """
     from rich.console import Console
 
-    from dspy_proact.cli.views.message import say
     from dspy_proact.errors import UsageError
     from dspy_proact.report import show, table
     from dspy_proact.runs import RunFolder
@@ -35,7 +34,7 @@ def runs(folder: Path, as_json: bool) -> None:
     found = [_row(path) for path in sorted(folder.iterdir()) if RunFolder(path).exists]
     found.sort(key=lambda row: row["created"] or "", reverse=True)
     if as_json:
-        click.echo(json.dumps(found, indent=2, allow_nan=False))
+        print_json(found)
         return
     if not found:
         say(f"{folder}: no run in it.")

@@ -13,6 +13,7 @@ from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen, require_ph
 from dspy_proact.cli.options.cases import known_names, strata_options
 from dspy_proact.cli.options.kinds import json_option, number_option, path_option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
+from dspy_proact.cli.views.message import print_json, say, say_next
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -146,7 +147,6 @@ def show(run: Path, choice: _Choice, chosen: Chosen, as_json: bool) -> None:
 
 def _list(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: bool) -> None:
     from dspy_proact.cli.views.case_list import print_cases
-    from dspy_proact.cli.views.message import say, say_next
 
     matching = choice.among(run, other)
     _say_stand_in(run, other, as_json)
@@ -186,7 +186,6 @@ def _print_list(run: "ShownRun", other: "ShownRun | None", shown: "Sequence[Outc
 def _show(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: bool) -> None:
     from rich.console import Console
 
-    from dspy_proact.cli.views.message import say, say_next
     from dspy_proact.report import print_reading, reading_document
 
     key, epoch = run.key(choice.trigger or ""), choice.epoch or 1
@@ -203,7 +202,7 @@ def _show(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: b
         if other:
             document["beside"] = reading_document(beside, other.nouns) if beside else None
             document["worded_otherwise"] = reworded
-        click.echo(json.dumps(document, indent=2, allow_nan=False))
+        print_json(document)
         return
     named = [(run.name, reading)]
     if other:

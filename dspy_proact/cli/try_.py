@@ -13,7 +13,8 @@ from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, corpus_of, judg
 from dspy_proact.cli.options.cases import corpus_option, known_names, resolve_key, strata_options
 from dspy_proact.cli.options.kinds import flag_option, json_option
 from dspy_proact.cli.options.models import EMBEDDED, GATE, JUDGE_PROGRAM, PROGRAM, NamedModel, model_options, text_of
-from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
+from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, flags_of, verb
+from dspy_proact.cli.views.message import Typed, print_json, say, say_next
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ class _Place:
 
     def own(self, declared: "Benchmark[Any, Any]") -> "tuple[Case, str | None] | None":
         """The person's own conversation and the system prompt in it; None where there is none."""
-        from dspy_proact.cli.views.message import say
         from dspy_proact.files.rows import read_bytes
         from dspy_proact.kept import read_whole
 
@@ -163,14 +163,12 @@ def try_(
     Without TEXT the bare model answers alone. A --conversation is JSON, JSON lines, or text in which `User:` and
     `Assistant:` begin a message; it ends with the user and is not graded. Nothing is written to disk.
     """
-    from dspy_proact.cli.views.message import say_next
-
     if place.keys and (place.strata or place.phases):
         raise UsageError(f"--case and {first_typed(('--stratum', '--phase'))} are mutually exclusive")
     if place.conversation is not None and (flag := first_typed(_OF_CASES)):
         raise UsageError(f"--conversation and {flag} are mutually exclusive")
     if place.examined:
-        read = (*_OF_JUDGES, *_OF_BENCHMARKS, *(option.opts[0] for option in GATE.options), "--whole", "--json")
+        read = (*_OF_JUDGES, *_OF_BENCHMARKS, *flags_of(GATE), "--whole", "--json")
         if flag := "TEXT" if text is not None else first_typed(but=read):
             raise UsageError(f"--judge-cases and {flag} are mutually exclusive")
     elif judge_program:
@@ -209,7 +207,6 @@ def _try(
 ) -> int:
     """Ask, and show what came; the exit status."""
     from dspy_proact.benchmarks.trial import Trial
-    from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.runs import say_of_card
     from dspy_proact.cli.views.trial import print_tried
     from dspy_proact.report import counted
@@ -249,8 +246,6 @@ def _try(
 
 def _say_next(text: str | None, prompt: str | None, program: Path | None, *, graded: bool) -> None:
     """Print the next command: a full evaluation of what was tried, or `try` with a prompt if there was none."""
-    from dspy_proact.cli.views.message import Typed, say_next
-
     typed = Typed()
     again = typed.options("--benchmark", "--set")
     again += [*typed.model("--model"), *(typed.model("--judge") if graded else []), *typed.options("--corpus")]
@@ -284,14 +279,11 @@ def _examine(
     Raises:
         UsageError: The judge cannot be called as asked, or the benchmark has no worked cases.
     """
-    import json
-
     from dspy_proact.benchmarks.benchmark import Start
     from dspy_proact.benchmarks.compiled import compiled_program
     from dspy_proact.benchmarks.evaluation import role_of
     from dspy_proact.benchmarks.participant import program_name
     from dspy_proact.benchmarks.trial import Examination
-    from dspy_proact.cli.views.message import Typed, say, say_next
     from dspy_proact.cli.views.runs import say_of_card
     from dspy_proact.cli.views.trial import examination_document, print_examination
     from dspy_proact.models import open_model
@@ -311,7 +303,7 @@ def _examine(
     if examined.begun and as_json:
         if model.embedded:
             say(STAND_IN)
-        click.echo(json.dumps(examination_document(examination, examined, whole), indent=2, allow_nan=False))
+        print_json(examination_document(examination, examined, whole))
     elif examined.begun:
         name = program_name(judge)
         shown = model.name if name == "default" else f"{model.name} ({name})"

@@ -90,7 +90,6 @@ def test_a_draw_is_balanced_its_beginning_is_a_draw_and_it_can_be_written_again(
 
     keys = [line["item"] for line in sheet]
     assert items("--draw", 20) == keys[:20]
-    assert items("--draw", 20, "--draw-seed", 1) != keys[:20]
     assert items("--draw", draw) == keys
 
 
@@ -112,7 +111,6 @@ def test_a_draw_with_too_few_of_a_phase_for_a_corrected_score_says_which_has_eno
         (["RUN", "--draw", "some"], "'some' is neither a number of responses nor a draw"),
         (["RUN", "--draw", "0"], "'0' is neither a number"),
         (["RUN", "--draw", "5-0-00000000"], "--draw 5-0-00000000: was drawn from other cases or grades"),
-        (["RUN", "--draw-seed", "3"], "--draw-seed: has no effect without --draw N"),
         (["RUN", "--out", "filled.csv"], "filled.csv: exists, and may have been filled in; name another file"),
         (["RUN", "--out", "gone/x.csv"], "gone/x.csv: cannot be written: No such file or directory"),
         (["RUN", "--out", "run/x.csv"], "lies in the folder of a run or a compile"),

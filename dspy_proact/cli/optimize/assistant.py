@@ -20,6 +20,7 @@ from dspy_proact.cli.options.models import (
     text_of,
 )
 from dspy_proact.cli.options.verb import Heading, Section, verb
+from dspy_proact.cli.views.message import Typed, say
 from dspy_proact.errors import RunError, UsageError
 
 if TYPE_CHECKING:
@@ -110,7 +111,6 @@ def assistant(
     """
     from dspy_proact.benchmarks.benchmark import Start
     from dspy_proact.cli.views.compilation import compile_shown
-    from dspy_proact.cli.views.message import Typed, say
     from dspy_proact.compile.assistant_compile import AssistantCompile
 
     declared, tested = chosen.declared(), model.spec(EMBEDDED)

@@ -10,6 +10,7 @@ from dspy_proact.cli.options.kinds import Output, number_option, output_options,
 from dspy_proact.cli.options.labels import FILES, RATINGS, Labels, label_options
 from dspy_proact.cli.options.models import EMBEDDED, GATE, NamedModel, model_options, recipe_options
 from dspy_proact.cli.options.verb import Heading, Section, verb
+from dspy_proact.cli.views.message import Typed, say
 
 if TYPE_CHECKING:
     from dspy_proact.models import Gate
@@ -63,7 +64,6 @@ def judge(
     command to resume: answers in the record are not paid for again.
     """
     from dspy_proact.cli.views.compilation import compile_shown
-    from dspy_proact.cli.views.message import Typed, say
     from dspy_proact.compile.judge_compile import JudgeCompile
 
     declared, tuned = chosen.declared(), judge.spec(EMBEDDED)

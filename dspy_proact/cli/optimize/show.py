@@ -8,6 +8,7 @@ import click
 
 from dspy_proact.cli.options.kinds import explain_option, flag_option, json_option, path_option
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
+from dspy_proact.cli.views.message import say
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,7 +70,6 @@ def show(
     from dspy_proact.benchmarks.compiled import require_current
     from dspy_proact.benchmarks.registry import benchmark_named
     from dspy_proact.cli.views.compilation import print_card
-    from dspy_proact.cli.views.message import say
     from dspy_proact.plain_text import printable
     from dspy_proact.programs.artefact import read_artefact
 

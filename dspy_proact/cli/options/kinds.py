@@ -94,6 +94,15 @@ def path_option(flag: str, text: str) -> click.Option:
     return click.Option([flag], type=click.Path(path_type=Path), help=text)
 
 
+STANDARD_OUTPUT = Path("-")
+
+
+def file_option(flag: str, text: str) -> click.Option:
+    """An option that takes a file to be written, or - for standard output."""
+    kind = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
+    return click.Option([flag], type=kind, metavar="FILE|-", help=text)
+
+
 def flag_option(flag: str, text: str) -> click.Option:
     """An option that takes no value."""
     return click.Option([flag], is_flag=True, help=text)

@@ -15,6 +15,7 @@ import click
 from dspy_proact.cli.options.benchmark import DEFAULT
 from dspy_proact.cli.options.kinds import path_option
 from dspy_proact.cli.options.verb import Bundle, FileForm, Heading, Section, first_typed
+from dspy_proact.cli.views.summary import summary_of
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -66,8 +67,6 @@ class Labels:
     @cached_property
     def summary(self) -> "Summary | None":
         """The summary of the run, if there is one."""
-        from dspy_proact.cli.views.summary import summary_of
-
         return None if self.run is None else summary_of(self.run)
 
     def load(self, study: Any) -> Any:

@@ -11,6 +11,7 @@ import click
 
 from dspy_proact.cli.options.kinds import Parameter, PerMillion, Positive, choice_option, number_option, path_option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section
+from dspy_proact.cli.views.message import say
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import encodable
 
@@ -136,7 +137,6 @@ def text_of(given: str | None) -> str | None:
 
     Where TEXT is the name of a file, a note says that the name itself is the prompt.
     """
-    from dspy_proact.cli.views.message import say
     from dspy_proact.kept import read_whole
 
     if given is None or not given.startswith("@"):

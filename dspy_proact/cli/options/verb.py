@@ -64,6 +64,11 @@ class Bundle:
         return tuple(option for section in self.sections for option in section.options)
 
 
+def flags_of(*parts: "Section | Bundle") -> list[str]:
+    """The flags of all options of some parts."""
+    return [option.opts[0] for part in parts for section in part.sections for option in section.options]
+
+
 @dataclass(frozen=True)
 class FileForm:
     """The format of an input file, with an example, as `--help-all` prints it."""
@@ -119,10 +124,11 @@ class Verb(click.Command):
             click.UsageError: An option that takes one value is given twice, of which click would take the last.
         """
         read, _, order = self.make_parser(ctx).parse_args(args=list(args))
-        if path := read.pop("config", None):
+        if path := read.get("config"):
             typed_flags = {param.opts[0] for param in order if isinstance(param, click.Option)}
-            args = [*_configured(Path(path), self, typed_flags), *_without_config(args)]
+            args = [*_configured(Path(path), self, typed_flags), *args]
             read, _, order = self.make_parser(ctx).parse_args(args=list(args))
+            del read["config"]
         times = Counter(param for param in order if isinstance(param, click.Option))
         for option, count in times.items():
             if count > 1 and not option.multiple and not option.is_flag and not ctx.resilient_parsing:
@@ -255,11 +261,6 @@ def _placed(text: str, folder: Path) -> str:
         if (folder / name).exists() and name:
             return f"{at}{folder / name}"
     return text
-
-
-def _without_config(args: Sequence[str]) -> list[str]:
-    at = next(place for place, word in enumerate(args) if word == "--config" or word.startswith("--config="))
-    return [*args[:at], *args[at + 1 + (args[at] == "--config") :]]
 
 
 def _print_all(ctx: click.Context, _: click.Parameter, asked: bool) -> None:

@@ -1,4 +1,4 @@
-"""The card of a compiled program, the picture of its candidates, and what the compile changed in its prompt."""
+"""The card of a compiled program, and what the compile changed in its prompt."""
 
 import json
 import re
@@ -11,22 +11,19 @@ from typing import Any
 import click
 from rich.console import Console
 
-from dspy_proact.benchmarks.benchmark import Benchmark, Start
+from dspy_proact.benchmarks.benchmark import Start
 from dspy_proact.benchmarks.compiled import compiled_program
 from dspy_proact.benchmarks.participant import fingerprint_of
 from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.cli.options.models import text_of
-from dspy_proact.cli.views.message import say
+from dspy_proact.cli.views.message import print_json, say
 from dspy_proact.compile.tuning import Tuning
 from dspy_proact.errors import UsageError
-from dspy_proact.kept import write_whole
 from dspy_proact.plain_text import printable
 from dspy_proact.programs import Card, CardUsage, tokens_ratio
 from dspy_proact.programs.artefact import Artefact, PredictorState, read_artefact, states_of
-from dspy_proact.programs.card import CandidateCard, Row
+from dspy_proact.programs.card import Row
 from dspy_proact.report import (
-    STAND_IN,
-    ScatterPoint,
     Table,
     coefficient,
     counted,
@@ -34,13 +31,11 @@ from dspy_proact.report import (
     percent,
     points_of,
     probability,
-    scatter_svg,
     share,
     show,
     signed,
     table,
 )
-from dspy_proact.stats import Estimate
 
 
 def print_card_text(artefact: Artefact, explain: bool) -> None:
@@ -173,75 +168,6 @@ def _value(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 
-def pareto_front(card: Card) -> list[CandidateCard]:
-    """Candidates that no other one beats in one direction without losing in the other; by falling score."""
-    front: list[CandidateCard] = []
-    for each in sorted(_harmed(card).values(), key=lambda each: (-each.score, each.harm or 0.0)):
-        if not front or (each.harm or 0.0) < (front[-1].harm or 0.0):
-            front.append(each)
-    return front
-
-
-def draw_front(artefact: Path, card: Card) -> Path | None:
-    """Write the picture of the candidates beside an artefact, score against harm, those of the front marked.
-
-    Returns:
-        Where it is; None where harm was not measured of more than the start.
-
-    Raises:
-        UsageError: It cannot be written.
-    """
-    if not any(number > 1 for number in _harmed(card)):
-        return None
-    front = {(each.score, each.harm) for each in pareto_front(card)}
-    places: dict[tuple[float, float], dict[int, CandidateCard]] = {}
-    for number, each in _harmed(card).items():
-        places.setdefault((each.score, each.harm or 0.0), {})[number] = each
-    reason = "no interval is known of a candidate"
-    points = [
-        ScatterPoint(
-            _called(alike), Estimate(harm, reason=reason), Estimate(score, reason=reason), marked=(score, harm) in front
-        )
-        for (score, harm), alike in places.items()
-    ]
-    notes = [
-        *([f"{STAND_IN}."] if card.provenance.embedded else []),
-        "By the tuning judge on the cases where they were chosen, not tested; no intervals are known.",
-        "Filled: no other one is better in one direction and as good in the other.",
-    ]
-    harm = next((row.title for row in card.rows if row.unit == "rate"), "harm")
-    path = artefact.with_name("front.svg")
-    picture = scatter_svg(
-        points,
-        title="Candidates of the last compile",
-        x=harm,
-        y=f"mean score, {card.aim}",
-        note=" ".join(notes),
-    )
-    write_whole(path, picture)
-    return path
-
-
-def _harmed(card: Card) -> dict[int, CandidateCard]:
-    """The candidates whose harm is known, by their numbers in the order of trying; 1 is the start."""
-    numbered = enumerate(card.candidates, start=1)
-    return {number: each for number, each in numbered if each.harm is not None and each.share == 1}
-
-
-def _called(alike: dict[int, CandidateCard]) -> str:
-    """The label of candidates at one point, by their numbers in the order of trying; 1 is the start."""
-    named: list[str] = []
-    for number, each in alike.items():
-        titles = [*(["start"] if number == 1 else []), *(["chosen"] if each.chosen else [])]
-        named += [", ".join(titles)] if titles else []
-    named = named or [f"candidate {min(alike)}"]
-    more = len(alike) - len(named)
-    guards = sorted({guard for each in alike.values() for guard in each.broken})
-    chosen = any(each.chosen for each in alike.values())
-    label = ", ".join(named) + (f" and {more} alike" if more else "")
-    return label if chosen or not guards else f"{label} (breaks {', '.join(guards)})"
-
-
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 _GENERATED = re.compile(r"Given the fields .*, produce the fields .*\.", re.DOTALL)
 """DSPy's default instruction, which stands for none."""
@@ -273,7 +199,7 @@ def print_diff(artefact: Artefact, start: Path | None, system_prompt: str | None
         )
     if as_json:
         documents = {"before": _document(before) if known else None, "now": _document(artefact.states)}
-        click.echo(json.dumps(documents, indent=2))
+        print_json(documents)
         return
     lines = lines_of(artefact.states)
     if known:
@@ -307,9 +233,7 @@ def _instruction(state: PredictorState) -> str:
     return "" if _GENERATED.fullmatch(state.signature.instructions) else state.signature.instructions
 
 
-def _before(
-    artefact: Artefact, start: Path | None, system_prompt: str | None, declared: Benchmark[Any, Any] | None = None
-) -> tuple[States, str]:
+def _before(artefact: Artefact, start: Path | None, system_prompt: str | None) -> tuple[States, str]:
     """The states of a program before it was compiled, and its hash as in a card."""
     if start and system_prompt is not None:
         raise UsageError("--start has a prompt of its own; leave --system-prompt out")
@@ -318,7 +242,7 @@ def _before(
     if start:
         begun = read_artefact(start, artefact.role)
         return begun.states, begun.digest
-    declared = declared or benchmark_named(artefact.benchmark)
+    declared = benchmark_named(artefact.benchmark)
     settings = declared.settings_type.model_validate(artefact.settings)
     program = compiled_program(declared, settings, Start(text_of(system_prompt)), artefact.role)
     program = (declared.tuning(settings) or Tuning(declared, settings)).student(program)

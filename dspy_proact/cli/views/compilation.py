@@ -1,6 +1,5 @@
 """A compile, done while a person watches: what it will take, how far it is, and what came of it."""
 
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,8 +9,8 @@ import click
 
 from dspy_proact.benchmarks.forecast import SECONDS
 from dspy_proact.cli.options.kinds import Output
-from dspy_proact.cli.views.card import draw_front, print_card_text
-from dspy_proact.cli.views.message import print_more, say, say_next, say_stopped
+from dspy_proact.cli.views.card import print_card_text
+from dspy_proact.cli.views.message import print_json, print_more, say, say_next, say_stopped
 from dspy_proact.cli.views.progress import ProgressOnStderr, duration
 from dspy_proact.cli.views.runs import exceeded
 from dspy_proact.compile.compile import Compile
@@ -139,7 +138,7 @@ def compile_shown(compiling: Compile, recipe: Recipe, output: Output, use: Seque
     if output.dry_run:
         forecast = compiling.forecast()
         if output.as_json:
-            click.echo(json.dumps(forecast_document(forecast), indent=2))
+            print_json(forecast_document(forecast))
         else:
             click.echo("\n".join([*forecast_text(forecast, compiling.limits), "Dry run: no calls were made."]))
         return 0
@@ -157,8 +156,6 @@ def compile_shown(compiling: Compile, recipe: Recipe, output: Output, use: Seque
     progress.say_unworded(artefact.card.provenance.recipe.optimizer)
     if finished.paid == 0:
         say("Nothing to do: every answer is in the record; no calls were made.")
-    if picture := draw_front(finished.path, artefact.card):
-        say(f"The candidates are drawn in {picture}.")
     say_next(*use, finished.path, before=f"The program is in {finished.path}. {note}".rstrip())
     return 3 if artefact.card.unscored else 0
 
@@ -172,7 +169,7 @@ def print_card(artefact: Artefact, as_json: bool, explain: bool | None = None) -
         explain: Whether the details are printed; None where the command has no option for it.
     """
     if as_json:
-        click.echo(json.dumps(artefact.card.document(), indent=2, allow_nan=False))
+        print_json(artefact.card.document())
         return
     print_card_text(artefact, bool(explain))
     if not explain:

@@ -35,6 +35,11 @@ def complain(text: str) -> None:
     say(f"Error: {text}")
 
 
+def print_json(document: Any) -> None:
+    """Print what scripts read."""
+    click.echo(json.dumps(document, indent=2, allow_nan=False))
+
+
 def say_stopped(halt: Halt, folder: Path) -> None:
     """Print what stopped a command, what is kept of it, and how to go on."""
     say(str(halt))

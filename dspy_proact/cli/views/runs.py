@@ -1,7 +1,6 @@
 """The runs of a command: what is to be known before, what they will take, and how they end."""
 
 import dataclasses
-import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import click
 from dspy_proact.benchmarks.execution import Completed, Execution
 from dspy_proact.benchmarks.forecast import SECONDS, RoleCalls
 from dspy_proact.cli.options.kinds import Output
-from dspy_proact.cli.views.message import Typed, command, say, say_next, say_stopped
+from dspy_proact.cli.views.message import Typed, command, print_json, say, say_next, say_stopped
 from dspy_proact.cli.views.progress import RunProgress, duration
 from dspy_proact.errors import Halt
 from dspy_proact.models import Limits
@@ -63,7 +62,7 @@ def print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_jso
             {"model": model, **dataclasses.asdict(forecast), "calls": forecast.calls}
             for model, forecast in forecasts.items()
         ]
-        click.echo(json.dumps(documents if len(documents) > 1 else documents[0], indent=2))
+        print_json(documents if len(documents) > 1 else documents[0])
         return
     for model, forecast in forecasts.items():
         if len(forecasts) > 1:

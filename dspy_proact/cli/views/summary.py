@@ -1,11 +1,10 @@
 """Summaries of runs and results files, on standard output."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
+from dspy_proact.cli.views.message import print_json, print_more
 
 if TYPE_CHECKING:
     from dspy_proact.report import Summary
@@ -39,12 +38,11 @@ def print_summaries(summaries: "Sequence[Summary]", as_json: bool, alone: bool =
     """Print summaries in their order; as JSON a list, unless no more than one was asked for (`alone`)."""
     from rich.console import Console
 
-    from dspy_proact.cli.views.message import print_more
     from dspy_proact.report import print_summary, summary_document
 
     if as_json and (summaries or not alone):
         documents = [summary_document(summary) for summary in summaries]
-        click.echo(json.dumps(documents[0] if alone else documents, indent=2, allow_nan=False))
+        print_json(documents[0] if alone else documents)
         return
     for summary in summaries:
         print_summary(summary, Console(soft_wrap=False))

@@ -12,7 +12,7 @@ from rich.text import Text
 from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.benchmarks.trial import Examination, Examined, JudgedCase, Pair, Side
 from dspy_proact.calls import Call, Usage
-from dspy_proact.cli.views.message import say
+from dspy_proact.cli.views.message import print_json, say
 from dspy_proact.models import Model
 from dspy_proact.plain_text import printable
 from dspy_proact.report import (
@@ -109,7 +109,7 @@ def print_cases(declared: Declared, cases: Sequence[Case], as_json: bool) -> Non
             for case in cases
             for who, text in [_gist(reading_of(declared, case))]
         ]
-        click.echo(json.dumps(listed, indent=2))
+        print_json(listed)
         return
     width = Console().width - _INDENT
     for case in cases:
@@ -147,7 +147,7 @@ def print_tried(
         if embedded:
             say(STAND_IN)
         documents = [pair_document(declared, pair, spending, whole) for pair in pairs]
-        click.echo(json.dumps(documents, indent=2, allow_nan=False))
+        print_json(documents)
         return
     click.echo(printable(" judged by ".join(model.name for model in models)))
     if embedded:
