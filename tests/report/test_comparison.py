@@ -135,7 +135,8 @@ def test_with_five_scenarios_or_fewer_no_difference_is_ever_shown(tmp_path, scen
 
 
 def test_at_four_scenarios_an_interval_bears_its_mark(tmp_path):
-    text = told(compared(tmp_path, spread(4), ["FAIL", "FAIL", "PARTIAL", "FAIL"] * 3, ["PASS", "FAIL", "PARTIAL", "FAIL"] * 3))
+    a, b = ["FAIL", "FAIL", "PARTIAL", "FAIL"], ["PASS", "FAIL", "PARTIAL", "FAIL"]
+    text = told(compared(tmp_path, spread(4), a * 3, b * 3))
     assert "EMERGENT, CRITICAL, RECOVERY, micro, macro: cannot be significant with 4 scenarios." in text
     assert "EMERGENT, CRITICAL, RECOVERY, micro, macro: too few scenarios: very wide." in text
 
