@@ -54,12 +54,7 @@ def test_the_published_study_is_the_default(proact):
     assert [round(phases[phase]["alpha_ordinal"]["value"], 3) for phase in phases] == [0.170, 0.158, 0.278]
     assert [round(phases[phase]["kappa"]["value"], 3) for phase in phases] == [0.545, 0.269, 0.552]
     assert list(phases) == list(document["published"]) == ["EMERGENT", "CRITICAL", "RECOVERY"]
-
-
-def test_the_terminal_is_80_columns_wide_and_says_what_to_type_next(proact):
-    status, out, err = proact("agree")
-    assert status == 0
-    assert max(map(len, out.splitlines())) <= 80
+    _, out, err = proact("agree")
     assert "published: 275 ratings of 59 items by 18 raters" in out
     assert err == "To rate responses of your own: dspy-proact label sheet RUN\nNext: dspy-proact agree --json\n"
 
@@ -71,8 +66,6 @@ def test_what_is_compared_can_be_chosen(proact):
     assert (document["min_ratings"], document["ratings"]["excluded"]) == (3, ["A08"])
     document = json.loads(proact("agree", "--consensus", "soft", "--json")[1])
     assert (document["consensus"], sum(map(sum, document["pooled"]["confusion"]))) == ("soft", pytest.approx(59))
-    pooled = json.loads(proact("agree", "--ratings", "sample", "--json")[1])["pooled"]
-    assert (pooled["kappa"]["value"], pooled["human_reference"]["value"] > 0) == (None, True)
     assert "language-model agents" in " ".join(proact("agree", "--ratings", "sample")[1].split())
 
 

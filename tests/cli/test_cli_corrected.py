@@ -241,20 +241,6 @@ def test_two_runs_with_ratings_of_their_own_are_compared_by_what_people_would_ha
     assert back["headline"].startswith("People would score b lower than a over 60 triggers (-")
 
 
-def test_the_same_ratings_correct_no_two_runs(refused, two, tmp_path):
-    run, other, a, _ = two
-    lines = [
-        {name: cell for name, cell in row.items() if name != "response"}
-        for row in csv.DictReader(StringIO(a.read_text(encoding="utf-8")))
-    ]
-    with (tmp_path / "bare.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(lines[0]))
-        writer.writeheader()
-        writer.writerows(lines)
-    err = refused("compare", run, other, "--ratings", "bare.csv", "--ratings", "bare.csv")
-    assert "the same ratings cannot correct two runs" in err
-
-
 def test_runs_with_the_same_responses_have_nothing_to_correct_between_them(refused, two, tmp_path):
     run, _, a, _ = two
     alike = judged(tmp_path / "alike", shift=1)

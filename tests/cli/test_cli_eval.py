@@ -9,6 +9,7 @@ import pytest
 from child import Child, command_line
 from rows import jsonl, row, rubric, trigger_point, without
 from server import Answer, Server, error, healthy
+from sheets import said
 from typed import last
 
 from dspy_proact.report import summarize
@@ -28,10 +29,6 @@ def corpus(folder, *each):
 def against(server, *more, model="hosted_vllm/any", judge="openai/any"):
     bases = ["--model-api-base", server.assistant, "--judge-api-base", server.judge]
     return last("eval", "--model", model, "--judge", judge, *bases, "--retries", 0, *more)
-
-
-def said(text):
-    return " ".join(text.split())
 
 
 def calls(server):

@@ -321,18 +321,6 @@ def test_a_compiled_judge_without_a_gain_or_of_another_model_is_said_so(proact, 
     assert (other in err) is (judge == "openai/another")
 
 
-def test_eval_says_the_same_of_both_programs_before_any_call(proact, tmp_path):
-    made = assistants.artefact(shown=False)
-    write_artefact(tmp_path / "assistant.json", made)
-    programs = ["--program", "assistant.json", *judge_program(tmp_path, shown=False)]
-    status, _, err = proact("eval", "--limit", 1, *programs, "--dry-run")
-    assert status == 0
-    assert f"--program: {NOTHING}" in err
-    assert f"--judge-program: {NOTHING}" in err
-    assert "--program: was compiled for openai/student; its card says nothing about embedded." in err
-    assert "--judge-program: was compiled for openai/any; its card says nothing about embedded." in err
-
-
 def test_a_run_keeps_what_both_cards_tell_and_its_page_says_it(proact, tmp_path):
     made = assistants.artefact(shown=False)
     write_artefact(tmp_path / "assistant.json", made)

@@ -1,6 +1,5 @@
 """What the command line guards: keys, money, and a run whose provider or disk gives way."""
 
-import json
 import os
 import re
 import shutil
@@ -107,18 +106,6 @@ def test_a_secret_among_the_parameters_is_sent_and_nowhere(provider, tmp_path, r
     assert any(body.get("auth") == [{"token": "hunter2secret"}] for body in seen)
     texts = [path.read_text(encoding="utf-8") for path in (tmp_path / "run").iterdir()]
     assert not [text for text in (done.stdout, done.stderr, *texts) if "hunter2" in text]
-
-
-def test_a_dry_run_makes_no_call_and_writes_nothing(provider, tmp_path, run):
-    done = run(command(tmp_path, bases(provider), "--dry-run", "--max-calls", "5"))
-    assert done.returncode == 0
-    assert "60 calls, without repairs and retries" in done.stdout  # 10 dialogues x 3 triggers x 2 roles
-    assert "price unknown" in done.stdout
-    assert "--max-calls 5 may stop it after " in done.stdout
-    assert provider.received.total() == 0
-    assert not (tmp_path / "run").exists()
-    plan = json.loads(run(command(tmp_path, bases(provider), "--dry-run", "--json")).stdout)
-    assert (plan["calls"], plan["assistant"]["usd"]) == (60, None)
 
 
 def test_a_limit_ends_with_status_four_and_the_command_goes_on(provider, tmp_path, run):

@@ -199,12 +199,8 @@ def test_the_first_of_the_triggers_that_are_listed_can_be_tried(proact):
 
 def test_a_secret_among_parameters_is_asked_for_and_never_printed(proact, server):
     secret = {"api_key_2": "hunter2", "plain": 3}
-    params = [
-        "--model-param",
-        f"extra_body={json.dumps(secret)}",
-        "--judge-param",
-        'extra_body={"session_token": "hunter3"}',
-    ]
+    params = ["--model-param", f"extra_body={json.dumps(secret)}"]
+    params += ["--judge-param", 'extra_body={"session_token": "hunter3"}']
     told = proact("try", "Hm.", *answered_by(server, "ann"), *judged_by(server), *params, *corpus(4))
     assert (told[0], "hunter" in told[1] + told[2]) == (0, False)
     assert "Fill in what is [hidden] in it. Next: " in told[2]
@@ -248,19 +244,8 @@ def test_a_judge_tuned_to_other_ratings_is_used_in_an_evaluation(proact, tmp_pat
     words = pasted(proact, told)
     assert words[0] == "eval"
     assert ("Name a model of your own in place of the stand-in. Next: " in told[2]) == named
-    assert flags_of(words) == flags_of(
-        [
-            *benchmark,
-            "--model",
-            "embedded",
-            "--corpus",
-            "sample",
-            *judge,
-            *CALLS,
-            "--judge-program",
-            at("out/judge.json"),
-        ]
-    )
+    on = [*benchmark, "--model", "embedded", "--corpus", "sample"]
+    assert flags_of(words) == flags_of([*on, *judge, *CALLS, "--judge-program", at("out/judge.json")])
 
 
 def tuned(proact, server, *more):
@@ -294,16 +279,8 @@ def test_an_assistant_is_evaluated_on_its_corpus_by_the_judge_that_reported(proa
 
 def test_where_one_judge_tunes_and_reports_it_is_named_as_it_was(proact, server):
     """What was said of the tuning judge holds for the reporting one, as far as nothing else was said of that."""
-    one = [
-        "--model",
-        "embedded",
-        "--judge",
-        "hosted_vllm/j",
-        "--judge-api-base",
-        server.judge,
-        "--judge-param",
-        "seed=7",
-    ]
+    judge = ["--judge", "hosted_vllm/j", "--judge-api-base", server.judge, "--judge-param", "seed=7"]
+    one = ["--model", "embedded", *judge]
     told = tuned(proact, server, *one, "--report-judge", "hosted_vllm/j", "--report-judge-price", "5,6")
     assert told[0] == 0, told[2]
     said = flags_of(pasted(proact, told))

@@ -90,19 +90,16 @@ def test_a_line_a_trigger_says_what_became_of_it(show, proact, run):
     ("options", "kept"),
     [
         (["--grade", "pass"], KEYS[:1]),
-        (["--grade", "PASS", "--grade", "fail"], KEYS[:2]),
         (["--phase", "recovery"], KEYS[2:]),
         (["--unverified"], KEYS[1:2]),
         (["--unscored"], KEYS[2:3]),
         (["--disagree"], KEYS[1:2]),
         (["--search", "LADDER"], KEYS[1:2]),
         (["--search", "lighthouse"], KEYS[3:]),
-        (["--search", "ann."], KEYS[:1]),
         (["--search", "zeal"], KEYS[1:2]),
         (["--search", "D3__"], KEYS[2:3]),
         (["--search", "harbour"], KEYS[3:]),
         (["--search", "none that i know of"], []),  # the curated response, which nobody sees
-        (["--phase", "recovery", "--unscored"], KEYS[2:3]),
         (["--grade", "pass", "--unverified"], []),
     ],
 )
@@ -293,22 +290,6 @@ def test_quotes_in_vain_and_judges_that_differ_are_told(show, run):
     ]
     assert show(run, "--trigger", "d3").endswith("openai/m: unscored\n  no response: response: empty\n\n")
     assert show(run, "--trigger", "d4").endswith("openai/m: pending\n  no response: pending\n\n")
-
-
-@pytest.mark.parametrize(
-    ("quote", "verdict", "note"),
-    [
-        ("No idea", "what it quotes is too short to count as evidence", "too short to count as evidence"),
-        ("ide", "no quote of it stands in the response", "not in the response as words"),
-    ],
-)
-def test_why_a_quote_shows_nothing_is_told(show, tmp_path, quote, verdict, note):
-    response = "No idea at all."
-    events = [answered(FAILED, response), graded(FAILED, evidence=[quote], response=response)]
-    path = written(tmp_path / "short", manifest(), [FAILED], events).path
-    out = show(path, "--trigger", "d2")
-    assert f"judge openai/j: PASS, unverified: {verdict}\n" in out
-    assert f'quoted, but {note}: "{quote}"\n' in out
 
 
 def test_the_other_runs_response_stands_under_it(show, run, other):

@@ -333,14 +333,11 @@ def test_an_interrupt_ends_at_once_and_shows_what_is_there(tmp_path, server, mon
         (["TEXT", "--case", "d"], "--case d: is ambiguous: d0__t"),
         (["TEXT", *ONE, "--phase", "recovery"], "--case and --phase are mutually exclusive"),
         (["TEXT", "--stratum", "LATE"], "--stratum LATE: is none of EMERGENT, CRITICAL, RECOVERY"),
-        (["TEXT", "--unheard-of"], "--unheard-of"),
-        (["--program", "missing.json"], "missing.json"),
         (["TEXT", "--program", "best.json"], "TEXT and --program are mutually exclusive"),
         (["TEXT", "--judge-program", "judge.json"], "--judge-program: has no effect without --judge-cases"),
         (["TEXT", "--list"], "--list and TEXT are mutually exclusive"),
         (["--list", "--whole"], "--list and --model-api-base are mutually exclusive"),
         ([""], "the prompt is empty"),
-        (["@blank.txt"], "the prompt is empty"),
         (["\udcff"], "the system prompt is not UTF-8 text"),
         (["TEXT", "--model", "openai/one"], "--model: takes one model here, and 2 are given"),
         (["TEXT", "--judge", "openai/one"], "--judge: takes one model here, and 2 are given"),
@@ -348,7 +345,6 @@ def test_an_interrupt_ends_at_once_and_shows_what_is_there(tmp_path, server, mon
     ],
 )
 def test_what_cannot_be_tried_is_refused_before_any_call(proact, server, arguments, said):
-    Path("blank.txt").write_text(" \n", encoding="utf-8")
     text, *more = arguments if not arguments[0].startswith("--") else [None, *arguments]
     status, out, err = proact(*against(server, *more, text=PROMPT if text == "TEXT" else text))
     assert (status, out, server.sent) == (2, "", [])
