@@ -182,12 +182,12 @@ def _groups(key: str, groups: Mapping[str, Difference]) -> list[Table | str]:
 
 def _measures(comparison: Comparison, explain: bool) -> Table:
     """A line a measure and stratum, and one over all of them."""
-    foremost = comparison.a.particulars.foremost
     told = (
         [measure.title, name, *map(coefficient, (found.a, found.b, found.difference))]
         for name, pairs in {**comparison.lenient.by_stratum, "micro": comparison.pairs}.items()
-        for measure, found in zip(comparison.a.measures, comparison.measured(pairs).values(), strict=True)
-        if explain or foremost is None or measure.name in foremost
+        for measured in [comparison.measured(pairs)]
+        for measure in comparison.a.shown_measures(explain)
+        for found in [measured[measure.name]]
     )
     return table(("measure", comparison.a.nouns.stratum, "a", "b", "b - a"), told)
 
@@ -227,11 +227,16 @@ def _said(comparison: Comparison) -> Iterator[str]:
         "In points of 100; above 0, b is better. 80 %, 50 %: true differences, from the mean of both scores towards "
         "50, that are detected with this power."
     )
-    rows = {**comparison.rows, "micro": comparison.micro, "macro": comparison.macro}.items()
-    told = ((name, why) for name, row in rows for why in (row.weighted.reason, row.weighted.difference.reason))
-    yield from each_reason(told)
+    yield from cautions(comparison)
     if comparison.agreement:
         yield from agreement_lines(comparison.agreement)
+
+
+def cautions(comparison: Comparison) -> Iterator[str]:
+    """Why rows have no test or interval, or a poor one."""
+    rows = {**comparison.rows, "micro": comparison.micro, "macro": comparison.macro}.items()
+    told = ((name, why) for name, row in rows for why in (row.weighted.reason, row.weighted.difference.reason))
+    return each_reason(told)
 
 
 def _rules(comparison: Comparison) -> Iterator[str]:

@@ -108,6 +108,24 @@ class Leaderboard:
         """Those that are not published."""
         return tuple(entry for entry in self.entries if not entry.published)
 
+    @property
+    def with_ranges(self) -> bool:
+        """Whether there are counts, and so ranges of ranks and strict ranks."""
+        return any(entry.rank_range for entry in self.entries)
+
+    @property
+    def blocks(self) -> list[list[tuple[int, Entry]]]:
+        """The entries that stand together in a table, each with its place among all: the ranked, then every kind."""
+        blocks: dict[str, list[tuple[int, Entry]]] = {}
+        for number, entry in enumerate(self.entries):
+            blocks.setdefault("ranked" if entry.rank else entry.kind, []).append((number, entry))
+        return list(blocks.values())
+
+    @property
+    def stands(self) -> bool:
+        """Whether a run is ranked, or would be if anything were."""
+        return any(entry.rank is not None or not (entry.counts or entry.embedded) for entry in self.runs)
+
 
 def leaderboard(runs: Sequence[Summary] = (), benchmark: Benchmark[Any, Any] | str | None = None) -> Leaderboard:
     """Put the published rows of a benchmark in order, and runs or results files with them.
@@ -273,7 +291,7 @@ def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
     return {
         "headline": leaderboard_headline(board),
         "rows": [_entry_document(board, entry) for entry in board.entries],
-        "design_effect": DESIGN_EFFECT if any(entry.rank_range for entry in board.entries) else None,
+        "design_effect": DESIGN_EFFECT if board.with_ranges else None,
         **board.declared.leaderboard_document(board.summaries),
     }
 
@@ -306,26 +324,24 @@ def _entry_document(board: Leaderboard, entry: Entry) -> dict[str, Any]:
 def print_leaderboard(board: Leaderboard, console: Console, explain: bool = False) -> None:
     """Print the headline, the table, what each run is and how it differs; with `explain`, the details."""
     about = (line for number, entry in enumerate(board.runs, start=1) for line in _about(board, number, entry))
-    show(console, leaderboard_headline(board), _table(board), *about, *_legend(board))
+    show(console, leaderboard_headline(board), _table(board), *about, *legend(board))
     show(console, *(_details(board) if explain else ()))
 
 
 def _table(board: Leaderboard) -> Table:
     marks = {id(entry): f" [{number}]" for number, entry in enumerate(board.runs, start=1)}
-    with_ranges = any(entry.rank_range for entry in board.entries)
-    leading = ("rank", "range", Text("strict\nrank")) if with_ranges else ("rank",)
-    blocks: dict[str, list[list[str]]] = {}
-    for entry in board.entries:
-        placed = (entry.rank, entry.rank_range, entry.strict_rank) if with_ranges else (entry.rank,)
-        name = f"{own_name(entry.name)}{marks.get(id(entry), '')}"
-        row = [*map(_rank, placed), name]
-        if with_ranges:
-            row.append(f"{entry.tried.scored}/{entry.tried.total + entry.pending}")
+    leading = ("rank", "range", Text("strict\nrank")) if board.with_ranges else ("rank",)
+    scored = ("scored",) if board.with_ranges else ()
+
+    def row(entry: Entry) -> list[str]:
+        placed = (entry.rank, entry.rank_range, entry.strict_rank)[: len(leading)]
+        counts = [f"{entry.tried.scored}/{entry.tried.total + entry.pending}"] if board.with_ranges else []
         # No room for a full 100.0, which would take a column's width from the names.
-        row += [share(entry.scores[column].value).replace("100.0", "100") for column in board.columns]
-        blocks.setdefault("ranked" if entry.rank else entry.kind, []).append(row)
-    scored = ("scored",) if with_ranges else ()
-    return table((*leading, "model", *scored, *board.columns.values()), *blocks.values(), names=len(leading))
+        scores = [share(entry.scores[column].value).replace("100.0", "100") for column in board.columns]
+        return [*map(_rank, placed), f"{own_name(entry.name)}{marks.get(id(entry), '')}", *counts, *scores]
+
+    blocks = ([row(entry) for _, entry in block] for block in board.blocks)
+    return table((*leading, "model", *scored, *board.columns.values()), *blocks, names=len(leading))
 
 
 def _about(board: Leaderboard, number: int, entry: Entry) -> Iterator[str]:
@@ -340,9 +356,10 @@ def _about(board: Leaderboard, number: int, entry: Entry) -> Iterator[str]:
     yield from (f"    {line}" for line in each_reason(others.items()))
 
 
-def _legend(board: Leaderboard) -> Iterator[str]:
+def legend(board: Leaderboard) -> Iterator[str]:
+    """What the columns are, and what the benchmark says of them."""
     yield "scores in %, over what was scored, as published."
-    if any(entry.rank_range for entry in board.entries):
+    if board.with_ranges:
         dropped = sum(entry.tried.unscored for entry in board.entries if entry.published)
         nouns = board.declared.nouns
         yield (
@@ -358,7 +375,7 @@ def _details(board: Leaderboard) -> Iterator[Any]:
         among = sum(entry.rank is not None for entry in board.runs)
         ranks = f" {counted(among, 'run')} ranked, so all ranks are among {ranked}." if among else ""
         yield f"runs: 95 % intervals, cluster-robust over {nouns.groups}.{ranks}"
-    if any(entry.rank_range for entry in board.entries):
+    if board.with_ranges:
         moves = ", ".join(
             f"{own_name(entry.name)} {entry.rank}→{entry.strict_rank}"
             for entry in board.ranked
@@ -379,54 +396,3 @@ def _rank(rank: int | tuple[int, int] | None) -> str:
     if isinstance(rank, tuple):
         return "–".join(map(str, sorted(set(rank))))
     return "-" if rank is None else str(rank)
-
-
-# On a page
-
-Place = str | int
-"""A key of an object, or a number of a list."""
-
-
-@dataclass(frozen=True)
-class RankingColumn:
-    """A number of every row of the page's table."""
-
-    title: str
-    path: tuple[Place, ...]
-    """Where it stands in a row's part of the document."""
-    kind: str = "score"
-    """`count`, `range` or `score`."""
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """What the page's table shows, and the document that its numbers are from."""
-
-    document: Mapping[str, Any]
-    columns: tuple[RankingColumn, ...]
-    blocks: tuple[tuple[tuple[int, Entry], ...], ...]
-    """Entries that stand together, each with its number among the rows of the document."""
-    stands: bool
-    """Whether a run is ranked: the page of one run has no table without."""
-    notes: tuple[str, ...]
-
-
-def ranking(board: Leaderboard) -> Ranking:
-    """A leaderboard as the page shows it."""
-    columns = [RankingColumn("rank", ("rank",), "count")]
-    if any(entry.rank_range for entry in board.entries):
-        columns += [
-            RankingColumn("range", ("rank_range",), "range"),
-            RankingColumn("strict rank", ("strict_rank",), "count"),
-        ]
-    columns += [RankingColumn(title, ("scores", name)) for name, title in board.columns.items()]
-    blocks: dict[str, list[tuple[int, Entry]]] = {}
-    for number, entry in enumerate(board.entries):
-        blocks.setdefault("ranked" if entry.rank else entry.kind, []).append((number, entry))
-    return Ranking(
-        leaderboard_document(board),
-        tuple(columns),
-        tuple(map(tuple, blocks.values())),
-        stands=any(entry.rank is not None or not (entry.counts or entry.embedded) for entry in board.runs),
-        notes=tuple(_legend(board)),
-    )

@@ -128,6 +128,11 @@ class Summary(Outcomes):
         """What the benchmark says of its own."""
         return particulars_of(self.benchmark)
 
+    def shown_measures(self, every: bool = False) -> list[Measure]:
+        """The measures that every report shows, or all."""
+        foremost = self.particulars.foremost
+        return [each for each in self.measures if every or foremost is None or each.name in foremost]
+
     @property
     def graded_by(self) -> str:
         """Who graded, as the end of a sentence."""

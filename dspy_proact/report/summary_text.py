@@ -16,7 +16,7 @@ from dspy_proact.report.measured import Grader
 from dspy_proact.report.numbers import coefficient, counted, document, percent, share
 from dspy_proact.report.summary import SMALL, Scores, Summary, is_small
 from dspy_proact.report.terminal import Table, each_reason, show, table
-from dspy_proact.runs import Measure, Nouns, Outcome
+from dspy_proact.runs import Nouns, Outcome
 from dspy_proact.stats import Figure, Repeats
 
 
@@ -154,7 +154,7 @@ def print_summary(summary: Summary, console: Console, by: Sequence[str] = (), ex
     strata = (_row(summary, stratum, summary.of_stratum(stratum)) for stratum in summary.strata)
     macro = ["macro", *[""] * (1 + len(summary.labels)), *_numbers(summary, summary.macro)]
     show(console, table(_headings(summary, nouns.stratum), strata, [_row(summary, "micro", summary.outcomes), macro]))
-    if measures := _told(summary, explain):
+    if measures := summary.shown_measures(explain):
         measured = {name: summary.measured(outcomes) for name, outcomes in _named(summary).items()}
         told = ([name, *(coefficient(of[each.name]) for each in measures)] for name, of in measured.items())
         show(console, table((nouns.stratum, *(measure.title for measure in measures)), told))
@@ -175,12 +175,6 @@ def _breakdown(summary: Summary, key: str) -> list[Table | str]:
 def _headings(summary: Summary, first: str) -> list[str]:
     strict = ["strict"] if summary.count("unscored") else []
     return [first, "scored", *(label.lower() for label in summary.labels), "score", "pass rate", *strict]
-
-
-def _told(summary: Summary, explain: bool) -> list[Measure]:
-    """The measures that are shown."""
-    foremost = summary.particulars.foremost
-    return [each for each in summary.measures if explain or foremost is None or each.name in foremost]
 
 
 def _row(summary: Summary, name: str, outcomes: Sequence[Outcome]) -> list[str]:
@@ -223,7 +217,7 @@ def _notes(summary: Summary, broken_down: bool, explain: bool) -> Iterator[str]:
     if evidence.checked:
         yield f"evidence: {evidence.verified} of {evidence.checked} verdicts quote words found in the response."
     yield from (f"{each}." for each in summary.left_out)
-    yield from (*_warnings(summary, explain), *_controls(summary), *_several(summary))
+    yield from (*warnings(summary, explain), *_controls(summary), *_several(summary))
     yield from (f"{role}: {_usage(usage)}" for role, usage in summary.usage.items())
 
 
@@ -306,7 +300,7 @@ def _named(summary: Summary) -> dict[str, Sequence[Outcome]]:
     return {**{name: summary.of_stratum(name) for name in summary.strata}, "micro": summary.outcomes}
 
 
-def _warnings(summary: Summary, explain: bool) -> Iterator[str]:
+def warnings(summary: Summary, explain: bool = False) -> Iterator[str]:
     """What is to be said of estimates, each reason once with the rows that it concerns.
 
     What is said of a row holds for its measures too.
@@ -315,7 +309,7 @@ def _warnings(summary: Summary, explain: bool) -> Iterator[str]:
     estimates["macro"] = summary.macro.weighted
     for name, outcomes in _named(summary).items():
         measured, whole = summary.measured(outcomes), estimates[name].reason
-        told = {f"{each.title} of {name}": measured[each.name] for each in _told(summary, explain)}
+        told = {f"{each.title} of {name}": measured[each.name] for each in summary.shown_measures(explain)}
         estimates |= {title: estimate for title, estimate in told.items() if estimate.reason != whole}
     yield from each_reason((name, estimate.reason) for name, estimate in estimates.items())
 

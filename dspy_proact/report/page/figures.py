@@ -6,13 +6,14 @@ Colours and patterns are the page's: a bar has the class of its run and of its k
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from markupsafe import Markup
 
-from dspy_proact.report.leaderboard import Place
 from dspy_proact.report.numbers import probability, share, signed
 
+Place = str | int
+"""A key of an object, or a number of a list."""
 Path = tuple[Place, ...]
 _NONE = Markup('<span class="none">–</span>')
 
@@ -66,27 +67,14 @@ class Cited:
         """Seconds, with their unit."""
         return self._number(path, lambda value: f"{value:,.1f}") + Markup(" s")
 
-    def sum(self, *path: Place | Path) -> Markup:
-        """A signed sum of scores."""
-        return self._number(path, lambda value: f"{value:+.1f}")
-
     def range(self, *path: Place | Path) -> Markup:
         """Two whole numbers, or one where they are alike."""
-        low, high = self.at(*path)
-        ends = [self.count(*path, 0)] if low == high else [self.count(*path, 0), self.count(*path, 1)]
-        return Markup("–").join(ends)
-
-    def cell(self, kind: Literal["count", "range", "score"], path: Path) -> Markup:
-        """A number of a ranking; a dash where there is none."""
-        try:
-            found = self.at(path)
-        except KeyError:
-            return _NONE
+        found = self.at(*path)
         if found is None:
             return _NONE
-        if kind == "score":
-            return self.estimate(path) if isinstance(found, Mapping) else self.share(path)
-        return self.count(path) if kind == "count" else self.range(path)
+        low, high = found
+        ends = [self.count(*path, 0)] if low == high else [self.count(*path, 0), self.count(*path, 1)]
+        return Markup("–").join(ends)
 
     def _with_interval(self, path: tuple[Place | Path, ...], shown: Callable[[float], str], to: str) -> Markup:
         value = self._number((*path, "value"), shown)
@@ -156,10 +144,6 @@ def bars(cited: Cited, groups: Sequence[Group], runs: Sequence[str], title: str,
     ).format(shape, above + _TOP + _HIGH + _FOOT, title, what, stamp, above, axis, drawn)
 
 
-COLOURS = 6
-"""Of runs; a seventh run has the first's, and its letter."""
-
-
 def _group(cited: Cited, group: Group, place: int, groups: int) -> Markup:
     wide = 100 / groups
     left, inner = wide * (place + _GAP / 2), wide * (1 - _GAP)
@@ -197,8 +181,16 @@ def _bar(cited: Cited, path: tuple[Place, ...], run: int, slot: tuple[float, flo
         drawn += whisker.format(_up(low), _up(high))
     label = Markup('<text class="value" x="50%" y="{:.1f}">{}</text>').format(top - 6, share(value)) if valued else ""
     return Markup('<svg class="bar run-{}" data-at="{}" x="{:.3f}%" width="{:.3f}%" height="100%">{}{}</svg>').format(
-        run % COLOURS, pointer(*path), left, wide, drawn, label
+        colour(run), pointer(*path), left, wide, drawn, label
     )
+
+
+_COLOURS = 6
+
+
+def colour(run: int) -> int:
+    """The number of a run's colour; a seventh run has the first's, and a letter of its own."""
+    return run % _COLOURS
 
 
 def letter(run: int) -> str:

@@ -14,19 +14,19 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from dspy_proact.benchmarks.registry import benchmarks, find_benchmark
+from dspy_proact.benchmarks.registry import find_benchmark
 from dspy_proact.plain_text import encodable, printable
 from dspy_proact.report.comparison import Comparison, compare
-from dspy_proact.report.comparison_text import comparison_document
+from dspy_proact.report.comparison_text import cautions, comparison_document
 from dspy_proact.report.headline import comparison_headline, headline
-from dspy_proact.report.leaderboard import Entry, Place, Ranking, leaderboard, ranking
+from dspy_proact.report.leaderboard import Entry, Leaderboard, leaderboard, leaderboard_document, legend
 from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN
 from dspy_proact.report.page.cases import block, longest_text
-from dspy_proact.report.page.figures import COLOURS, Cited, Group, bars, letter
+from dspy_proact.report.page.figures import Cited, Group, Place, bars, colour, letter
 from dspy_proact.report.page.method import method
 from dspy_proact.report.scatter import ScatterColours, ScatterPoint, scatter_svg
 from dspy_proact.report.summary import SMALL, Summary
-from dspy_proact.report.summary_text import summary_document
+from dspy_proact.report.summary_text import summary_document, warnings
 from dspy_proact.report.terminal import each_reason
 from dspy_proact.runs import Measure
 
@@ -45,7 +45,7 @@ _COLOURS = ScatterColours(
 def page(summaries: Sequence[Summary], by: Sequence[str] = ()) -> str:
     """The page of one or several runs, as HTML that needs no other file.
 
-    Numbers are those of `documents`. Of several runs, each is compared with the first.
+    Of several runs, each is compared with the first.
 
     Args:
         summaries: At least one.
@@ -58,26 +58,6 @@ def page(summaries: Sequence[Summary], by: Sequence[str] = ()) -> str:
     shown = _Page(tuple(summaries), tuple(by))
     data = Markup("\n".join(block(shown.summaries, shown.longest)))
     return encodable(filled("page.html", page=shown, cited=shown.cited, data=data))
-
-
-def documents(summaries: Sequence[Summary], by: Sequence[str] = ()) -> dict[str, Any]:
-    """What a page's numbers point into.
-
-    `runs` has the document of `report --json` of each with its breakdowns, `comparisons` that of
-    `compare --json` of the first and each other, and `ranking` that of `leaderboard --json`, or null.
-    """
-    first, *others = summaries
-    return {
-        "runs": [summary_document(each, _breakdowns(each, by)) for each in summaries],
-        "comparisons": [comparison_document(compare(first, each)) for each in others],
-        "ranking": shown.document if (shown := _ranking(summaries)) else None,
-    }
-
-
-def _ranking(summaries: Sequence[Summary]) -> Ranking | None:
-    """The leaderboard with these runs; None where nothing was published of their benchmark."""
-    declared = benchmarks().get(summaries[0].benchmark)
-    return ranking(leaderboard(summaries, declared)) if declared and declared.published() else None
 
 
 @dataclass(frozen=True)
@@ -99,7 +79,14 @@ class _Page:
 
     @cached_property
     def cited(self) -> Cited:
-        return Cited(documents(self.summaries, self.by))
+        """What numbers are from: documents of `report --json`, `compare --json` and `leaderboard --json`."""
+        return Cited(
+            {
+                "runs": [summary_document(each, _breakdowns(each, self.by)) for each in self.summaries],
+                "comparisons": [comparison_document(each) for each in self.comparisons],
+                "ranking": self.board and leaderboard_document(self.board),
+            }
+        )
 
     @property
     def first(self) -> Summary:
@@ -196,7 +183,7 @@ class _Page:
                 each.model_name,
                 each.controls.rate,
                 each.scores(gain).weighted,
-                colour=f"var(--run-{self.colour(run)})",
+                colour=f"var(--run-{colour(run)})",
                 letter=letter(run),
             )
             for run, each in enumerate(self.summaries)
@@ -207,13 +194,6 @@ class _Page:
         return Markup(
             scatter_svg(points, title=f"{gain} against {rate}", note=self.stand_in or "", colours=_COLOURS, **axes)
         )
-
-    def letter(self, run: int) -> str:
-        """What a run is called where there are several."""
-        return letter(run)
-
-    def colour(self, run: int) -> int:
-        return run % COLOURS
 
     def breakdowns(self, run: int) -> dict[str, list[_Row]]:
         """The rows of each breakdown of a run that has more than one group."""
@@ -235,26 +215,18 @@ class _Page:
         kinds = [((), ""), *([(("strict",), ", strict")] if any(comparison.unscored) else [])]
         return [(score, inner, f"{title}{strict}") for score, title in scores for inner, strict in kinds]
 
-    def warnings(self, run: int) -> list[str]:
-        """What is to be said of a run's estimates."""
-        rows = [*self.rows(run), _Row("macro", ("runs", run, "overall", "macro"))]
-        return self.reasons(rows, "weighted")
-
-    def cautions(self, number: int) -> list[str]:
-        """Likewise of a comparison's."""
-        rows = ((row.name, self.cited.at(*row.path, "weighted")) for row in self.compared(number))
-        told = ((name, told.get(why)) for name, told in rows for why in ("p_reason", "reason"))
-        return list(each_reason(told))
-
     def reasons(self, rows: Sequence[_Row], *inner: str) -> list[str]:
         """Why rows have no interval or a poor one; further keys lead to the estimate."""
         return list(each_reason((row.name, self.cited.at(*row.path, *inner).get("reason")) for row in rows))
 
     @cached_property
-    def ranking(self) -> Ranking | None:
-        """The table that is shown; of one run only where it stands in it."""
-        shown = _ranking(self.summaries)
-        return shown if shown and (self.several or shown.stands) else None
+    def board(self) -> Leaderboard | None:
+        """The leaderboard with these runs, if anything was published; with one run only if it stands in it."""
+        declared = find_benchmark(self.first.benchmark)
+        if not declared or not declared.published():
+            return None
+        board = leaderboard(self.summaries, declared)
+        return board if self.several or board.stands else None
 
     def run_of(self, entry: Entry) -> int | None:
         """Which run an entry of the leaderboard is; None for a published row."""
@@ -265,26 +237,19 @@ class _Page:
         """Where a row's measures stand."""
         return (*(row.path[:-1] if row.path[-1] == "micro" else row.path), "measures")
 
-    def measured(self, foremost: bool) -> list[Measure]:
-        """The measures that every report shows, or the others."""
-        names = self.first.particulars.foremost
-        return [each for each in self.first.measures if (names is None or each.name in names) == foremost]
+    @property
+    def further_measures(self) -> list[Measure]:
+        """Those that not every report shows."""
+        return [each for each in self.first.measures if each not in self.first.shown_measures()]
 
     def measures_compared(self, number: int, row: _Row) -> tuple[Place, ...]:
         """Where those of a row stand in a comparison; `row` is one of a run's."""
         _, _, *within = self.measures(row)
         return ("comparisons", number, *within)
 
-    def usage(self, run: int) -> list[str]:
-        """Roles that used something."""
-        return list(self.cited.at("runs", run, "usage"))
-
     @property
     def small(self) -> str:
         return f"fewer than {SMALL} {self.nouns.cases}"
-
-    def method(self, run: int) -> str:
-        return method(self.summaries[run])
 
 
 def _grouped(cited: Cited, path: tuple[Place, ...], small: str | None) -> dict[str, list[_Row]]:
@@ -310,7 +275,7 @@ _LONGEST_NAME = 120
 
 
 def filled(name: str, **shown: Any) -> str:
-    """A template with what it is to show, `short` among it, and the page's style, script and policy."""
+    """A template with what it is to show, the functions that it calls, and the page's style, script and policy."""
     style, script = (_file(name) for name in ("page.css", "page.js"))
     digests = (base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in (style, script))
     # The page's own style and script are allowed, and nothing else.
@@ -318,7 +283,12 @@ def filled(name: str, **shown: Any) -> str:
         "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; base-uri 'none'; "
         "form-action 'none'"
     ).format(*digests)
-    own = {"short": short, "style": Markup(style), "script": Markup(script), "policy": policy}
+    own = {
+        **{each.__name__: each for each in (cautions, colour, legend, letter, method, short, warnings)},
+        "style": Markup(style),
+        "script": Markup(script),
+        "policy": policy,
+    }
     return _templates().get_template(name).render(**own, **shown)
 
 
