@@ -59,6 +59,7 @@ class Evaluation(Execution):
     ):
         declared, gate = benchmark_named(benchmark), gate or Gate()
         settings, start = settings or declared.settings_type(), Start(system_prompt, _file(program))
+        settings.require_effect(name for name, value in settings if value != type(settings).model_fields[name].default)
         declared.require(settings, [ModelSpec.of(each).name for each in (model, *_several(judge))], start)
         companions = declared.companions(settings, gate)
         settings = declared.settled(settings, companions)

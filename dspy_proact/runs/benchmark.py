@@ -9,6 +9,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from dspy_proact.errors import UsageError
 from dspy_proact.runs.manifest import CorpusRecord
 from dspy_proact.types import Frozen
 
@@ -29,6 +30,14 @@ class Settings(Frozen):
     def without_effect(self) -> Mapping[str, str]:
         """Settings that another setting leaves without effect, with that one as NAME=VALUE."""
         return {}
+
+    def require_effect(self, names: Iterable[str]) -> None:
+        """Raise a `UsageError` where one of these settings has no effect beside the others."""
+        unused = self.without_effect
+        for name in names:
+            if name in unused:
+                others = ", ".join(other for other in type(self).model_fields if other not in unused)
+                raise UsageError(f"--set {name}: has no effect with {unused[name]}; these do: {others}")
 
 
 @dataclass(frozen=True)

@@ -48,8 +48,6 @@ VERDICT_TOKENS = (150, 600)
 _ASSUMED_WORDS = 60
 _UNREADABLE = ("empty", "unreadable", "calls")
 """Reasons for which an answer is missing or malformed, which is the model's doing."""
-_SHOWN_ALL = ("single", "stages")
-"""Agents that use no tool."""
 
 
 class Probe(Benchmark[Solution, ProbeGrade]):
@@ -185,19 +183,13 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
 
     def companions(self, settings: Settings, gate: "Gate") -> "Sequence[Embedder]":
-        """The embedder of a search; raises a `UsageError` where none can be named so, or nothing is searched."""
+        """The embedder of a search; raises a `UsageError` where it cannot be called."""
         from dspy_proact.calls import Price
         from dspy_proact.models import ModelSpec, open_embedder
 
         wanted = settings_of(settings)
         if wanted.embedder is None:
-            for name in ("embedder_api_base", "embedder_price"):
-                if getattr(wanted, name) is not None:
-                    raise UsageError(f"--set {name}: is said of an embedder; name it with --set embedder=NAME")
             return ()
-        if wanted.agent in _SHOWN_ALL:
-            why = f"agent={wanted.agent} is shown every item and searches for none"
-            raise UsageError(f"--set embedder={wanted.embedder}: {why}; leave it out, or name another agent")
         price = None
         if wanted.embedder_price is not None:
             price = Price(prompt=wanted.embedder_price / 1e6, completion=0.0, reason="given by --set embedder_price")
@@ -217,15 +209,10 @@ class Probe(Benchmark[Solution, ProbeGrade]):
     def require(self, settings: Settings, models: Iterable[str], start: Start) -> None:
         """Raise a `UsageError` where a baseline is given what it does not ask."""
         wanted = settings_of(settings)
-        if wanted.baseline == "none":
-            return
-        named = f"--set baseline={wanted.baseline}"
-        if start.file or any(model != "embedded" for model in models):
-            raise UsageError(f"{named}: a baseline asks no model; leave --model and --judge out")
-        if wanted.embedder:
-            raise UsageError(f"{named}: a baseline asks no embedder; leave embedder out")
-        if wanted.oracle != "none":
-            raise UsageError(f"{named}: a baseline only searches, and an oracle gives that away; leave one of them out")
+        if wanted.baseline != "none" and (start.file or any(model != "embedded" for model in models)):
+            raise UsageError(
+                f"--set baseline={wanted.baseline}: a baseline asks no model; leave --model and --judge out"
+            )
 
     def program(self, settings: Settings, start: Start, companions: "Sequence[Embedder]" = ()) -> "AgentModule | Blind":
         """The agent that the settings name, or a baseline."""
@@ -352,7 +339,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         """Grades by the sample's authors."""
         from dspy_proact.benchmarks.probe.corpus import human_grades
 
-        return human_grades()
+        return list(human_grades())
 
     def particulars(self) -> "Particulars":
         """Worlds, documents, actions, and how an answer fails."""

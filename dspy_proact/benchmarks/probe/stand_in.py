@@ -1,21 +1,22 @@
 """What the embedded model answers in PROBE: rules, so that a machine without a key has an agent and judges.
 
-The agent takes the loudest items that speak of something open. An instruction or a worked example about waiting makes
-it prefer items in which something waits that is not on the person's list; `cross-check` the pair that has most names in
-common; `take few` half as many. The bottleneck is a sentence of each item, the action the one nearest in words, a
-parameter the first date, person or title. With tools it searches, reads what it found, and finishes.
+The agent takes the loudest items that speak of something open. An instruction about waiting makes it prefer items in
+which something waits that is not on the person's list; `cross-check` those that share rare names with the best one;
+`take few` half as many. The bottleneck is a sentence of each item, the action the one nearest in words, a parameter the
+first date or a title. With tools it searches, reads what it found, and finishes.
 
 The judges count words: a facet is correct where enough of its words stand in the description (more where the
 instruction asks to be strict, fewer where lenient), incorrect where some do, missing where none does, and `n/a` where
-it is null. Parameters are compared as texts, dates, sets of values, or by their words.
+it is null. Parameters are compared as texts, sets of values, days, or by their words.
 """
 
 import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from datetime import date
 from typing import Any
 
 from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER
@@ -24,8 +25,8 @@ from dspy_proact.programs.embedded.words import content_words, sentences
 
 _MOST, _FEW = 4, 2
 """Items that it takes."""
-_BEST, _RARE = 8, 4
-"""Items among which it looks for two that belong together, and items that a name may be in to show that they do."""
+_RARE = 4
+"""Items that a name may be in to show that they belong together."""
 _LOUD = re.compile(r"\b(urgent\w*|asap|immediately|at once|important|priority|critical)\b|!", re.IGNORECASE)
 _OPEN = re.compile(
     r"\b(waiting|waits?|pending|blocked|stuck|overdue|until|not yet|cannot|can't|still|without|missing|hold|unanswered|"
@@ -37,19 +38,12 @@ _CROSS = re.compile(r"cross-?check|in common", re.IGNORECASE)
 _SPARING = re.compile(r"\btake few\b|\bbe strict\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b|\b[A-Z]+-?\d+\b")
 """Of people and things, and numbers of papers; a word that begins a sentence is none."""
-_DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?)?\b")
+_DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 _RECORD = re.compile(r"^id: (.*)$", re.MULTILINE)
 _WAITING = ("waiting pending blocked stuck overdue", "missing still hold unanswered signed")
 """What it searches for."""
 _WHEN = re.compile(r"date|time|when|day|deadline|start|due|until", re.IGNORECASE)
-_WHO = re.compile(
-    r"\bto\b|who|recipient|person|attendee|owner|assignee|approver|name|participants?|contact", re.IGNORECASE
-)
 _ENOUGH, _STEP = 0.4, 0.2
-_ISO = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})")
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_SPELT = re.compile(rf"\b(\d{{1,2}}) ((?:{'|'.join(_MONTHS)})[a-z]*)(?:,? (\d{{4}}))?", re.IGNORECASE)
-_TIME = re.compile(r"\d{2}:\d{2}")
 _RESOLVING = 0.6
 """Share of right parameters from which an action resolves a part."""
 
@@ -90,43 +84,28 @@ def agent_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
         again = any(step.get("tool") == "reflect" for step in steps)
         fields = {"lacking": "Look for what is waiting.", "score": 0.9 if again else 0.5}
     else:
-        taken = items if "bottleneck" in shown else _taken(world, items, instruction, messages[:-1])
+        taken = items if "bottleneck" in shown else _taken(world, items, instruction)
         fields = _concluded(shown, world, taken)
     fields.setdefault("reasoning", f"{len(items)} items were shown.")
     fields.setdefault("thought", f"{len(steps)} steps are done.")
     return json.dumps({name: fields.get(name, "") for name in names or fields}, ensure_ascii=False)
 
 
-def _waits(question: str, said: str) -> bool:
-    """Whether the evidence of a worked example waits more than its other items do."""
-    evidence = value_of(said, {}).get("evidence", [])
-    named, others = list[int](), list[int]()
-    for item in _items(fields_of(question)):
-        (named if item.id in evidence else others).append(item.count(_OPEN))
-    return bool(named and others) and sum(named) * len(others) > sum(others) * len(named)
-
-
-def _taken(
-    world: Mapping[str, Any], items: Sequence[_Item], instruction: str, demos: Sequence[tuple[str, str]]
-) -> Sequence[_Item]:
+def _taken(world: Mapping[str, Any], items: Sequence[_Item], instruction: str) -> Sequence[_Item]:
     """The items that score best, in their order of score; of equal ones the first."""
-    examples = [(question, said) for (role, question), (_, said) in pairwise(demos) if role == "user"]
-    waits = bool(_WAITS.search(instruction)) or any(_waits(*example) for example in examples)
     cares = content_words(" ".join(_cares(world)))
 
     def score(item: _Item) -> float:
-        cared = len(content_words(item.words) & cares) / 2
-        return item.count(_OPEN) - (cared if waits else -2 * item.count(_LOUD))
+        if _WAITS.search(instruction):
+            return item.count(_OPEN) - len(content_words(item.words) & cares) / 2
+        return item.count(_OPEN) + 2 * item.count(_LOUD)
 
     best = sorted(items, key=lambda item: -score(item))
-    if _CROSS.search(instruction) and len(best) > 1:
+    if _CROSS.search(instruction) and best:
         named = {item.id: set(_NAME.findall(item.words)) for item in items}
         counts = Counter(name for names in named.values() for name in names)
-        rare = {id_: {name for name in names if 1 < counts[name] <= _RARE} for id_, names in named.items()}
-        pair = max(combinations(best[:_BEST], 2), key=lambda two: len(rare[two[0].id] & rare[two[1].id]))
-        shared = rare[pair[0].id] | rare[pair[1].id]
-        others = [item for item in best if item not in pair]
-        best = [*pair, *sorted(others, key=lambda item: -len(rare[item.id] & shared))]
+        rare = {name for name in named[best[0].id] if counts[name] <= _RARE}
+        best = [best[0], *sorted(best[1:], key=lambda item: -len(named[item.id] & rare))]
     return best[: _FEW if _SPARING.search(instruction) else _MOST]
 
 
@@ -139,24 +118,16 @@ def _concluded(shown: Mapping[str, str], world: Mapping[str, Any], taken: Sequen
         kind = str(action.get("type", "")).replace("_", " ")
         return len(content_words(f"{kind} {action.get('description', '')}") & words)
 
+    found, title = _DATE.search("\n".join(item.words for item in taken)), taken[0].title if taken else ""
+    day = found.group() if found else title
     actions = [action for action in value_of(shown.get("actions"), []) if isinstance(action, dict)]
     best = max(actions, key=nearness, default={})
     return {
         "evidence": [item.id for item in taken],
         "bottleneck": bottleneck,
         "action": best.get("id", ""),
-        "parameters": {name: _value(name, taken) for name in best.get("required", [])},
+        "parameters": {name: day if _WHEN.search(name) else title for name in best.get("required", [])},
     }
-
-
-def _value(name: str, items: Sequence[_Item]) -> str:
-    """What a parameter of this name might be."""
-    if _WHEN.search(name) and (date := _DATE.search("\n".join(item.words for item in items))):
-        return date.group()
-    people = [person.strip() for item in items for person in item.people.split(",") if person.strip()]
-    if _WHO.search(name.replace("_", " ")) and people:
-        return people[0]
-    return items[0].title if items else ""
 
 
 def _next_step(world: Mapping[str, Any], steps: Sequence[Mapping[str, Any]], instruction: str) -> dict[str, Any]:
@@ -270,24 +241,11 @@ def _plain(value: Any) -> Any:
 
 
 def _alike(expected: Any, given: Any, enough: float) -> bool:
-    """Whether two dates are of one moment, as far as both say it, or enough words are there; a number must be equal."""
+    """Whether a day is named, or enough words are there; a number must be equal."""
     if isinstance(expected, int | float):
         return False
-    if isinstance(expected, str) and _ISO.match(expected):
-        one, other = _moment(expected), _moment(str(given))
-        return bool(one and other) and all(a == b or not (a and b) for a, b in zip(one or (), other or (), strict=True))
+    with suppress(ValueError, TypeError):
+        day = date.fromisoformat(expected[:10])
+        return expected[:10] in str(given) or f"{day.day} {day:%b}" in str(given)
     words, said = (content_words(json.dumps(value, ensure_ascii=False)) for value in (expected, given))
     return bool(words) and len(words & said) / len(words) >= enough
-
-
-def _moment(text: str) -> tuple[str, str, str] | None:
-    """Year, month with day, and time of the first date in a text, each empty where it is not said; None without one."""
-    if match := _ISO.search(text):
-        year, month, day = match.groups()
-    elif match := _SPELT.search(text):
-        day, name, year = match.groups()
-        month = f"{_MONTHS.index(name[:3].lower()) + 1:02}"
-    else:
-        return None
-    time = _TIME.search(text, match.end())
-    return year or "", f"{month}-{int(day):02}", time.group() if time else ""

@@ -17,32 +17,9 @@ from dspy_proact.errors import UsageError
 from dspy_proact.programs.artefact import ProgramRole
 from dspy_proact.runs import Case, ExpectedCall, Scored
 
-_FIXED: Mapping[str, Any] = {
-    **dict.fromkeys(("oracle", "baseline"), "none"),
-    **dict.fromkeys(("embedder", "embedder_api_base", "embedder_price")),
-}
-
-
-class ProposeQuestion(ProposeProgram):
-    """Write a better instruction for one question that is put to an agent.
-
-    The agent finds the one bottleneck in a person's mailbox, calendar and folders, says what it is, and resolves it
-    with one action. Keep what the question asks for; state principles, and do not mention single people or tasks.
-    """
-
-    shortfalls: list[str] = dspy.InputField(desc="answers of the agent, and how they were graded")
-
-
-class ProposeGrading(ProposeJudge):
-    """Improve the instruction of a judge that grades answers about a bottleneck, so that it agrees more with people.
-
-    Keep what works and the fields of its answer. State principles; do not mention single answers.
-    """
-
-
 PROPOSALS: Mapping[ProgramRole, Proposal] = {
     "assistant": Proposal(
-        ProposeQuestion,
+        ProposeProgram,
         (
             "Say how to tell what is still open and holds others up from what is settled, out of date or merely loud.",
             "Have it cross-check: what one item leaves open another one tells, by the names that they have in common.",
@@ -50,7 +27,7 @@ PROPOSALS: Mapping[ProgramRole, Proposal] = {
         ),
     ),
     "judge": Proposal(
-        ProposeGrading,
+        ProposeJudge,
         (
             "Say what counts as the same in other words.",
             "Say what a judge should not be taken in by.",
@@ -79,8 +56,8 @@ class ProbeTuning(Tuning):
         if settings.agent not in ("single", "stages"):
             why = "what it asks depends on answers"
             raise UsageError(f"--set agent={settings.agent}: {why}; tune single or stages")
-        for name, usual in _FIXED.items():
-            if (value := getattr(settings, name)) != usual:
+        for name in ("oracle", "baseline", "embedder", "embedder_api_base", "embedder_price"):
+            if (value := getattr(settings, name)) not in ("none", None):
                 raise UsageError(f"--set {name}={value}: cannot be tuned; leave it out")
 
     def proposal(self, role: ProgramRole) -> Proposal:

@@ -114,10 +114,8 @@ class Chosen:
 
     def settings_of_answers(self, declared: "Benchmark[Any, Any]") -> "Settings":
         """Like `settings`, for a command that asks for answers: also raises if a setting has no effect."""
-        from dspy_proact.cli.options.settings import require_effect
-
         settings = self.settings(declared)
-        require_effect(settings, [name for name, _ in self.given])
+        settings.require_effect(name for name, _ in self.given)
         return settings
 
     def settings_of_grading(self, declared: "Benchmark[Any, Any]", before: Mapping[str, Any]) -> "Settings":
@@ -126,7 +124,7 @@ class Chosen:
         Raises:
             UsageError: A value is not valid, would change the answers, or has no effect.
         """
-        from dspy_proact.cli.options.settings import plain, read_settings, require_effect
+        from dspy_proact.cli.options.settings import plain, read_settings
 
         settings = read_settings(declared.settings_type, self.given, declared.name, before)
         usual = declared.settings_type()
@@ -134,7 +132,7 @@ class Chosen:
             if name not in declared.of_grading and plain(settings, name) != before.get(name, plain(usual, name)):
                 free = f"; only {', '.join(sorted(declared.of_grading))} may be set" if declared.of_grading else ""
                 raise UsageError(f"--set {name}: would change the answers, which exist already{free}; leave it out")
-        require_effect(settings, [name for name, _ in self.given if name in declared.of_grading])
+        settings.require_effect(name for name, _ in self.given if name in declared.of_grading)
         return settings
 
 

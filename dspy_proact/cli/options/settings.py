@@ -85,15 +85,6 @@ def read_settings(
         raise UsageError(f"--set: {_own(error) or f'{of} cannot be set so'}") from error
 
 
-def require_effect(settings: Settings, names: Sequence[str]) -> None:
-    """Raise a `UsageError` where one of these settings has no effect beside the others."""
-    unused = settings.without_effect
-    for name in names:
-        if name in unused:
-            others = ", ".join(other for other in type(settings).model_fields if other not in unused)
-            raise UsageError(f"--set {name}: has no effect with {unused[name]}; these do: {others}")
-
-
 def plain(settings: Settings, name: str) -> Any:
     """The value of a setting as JSON, whether it is part of the identity or not."""
     return to_jsonable_python(getattr(settings, name))

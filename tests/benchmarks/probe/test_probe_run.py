@@ -162,9 +162,8 @@ OPENAI = {"embedder": "openai/text-embedding-3-small"}
     ("given", "options", "problem"),
     [
         ({"sanitize": False}, {}, "read with sanitize=True and seed=0"),
-        ({"embedder": "openai/any"}, {}, "agent=single is shown every item and searches for none"),
-        (SEARCHING | {"embedder_api_base": "http://localhost:1/v1"}, {}, "name it with --set embedder=NAME"),
-        (SEARCHING | {"embedder_price": 1}, {}, "name it with --set embedder=NAME"),
+        ({"embedder": "openai/any"}, {}, "embedder: has no effect with agent=single"),
+        (SEARCHING | {"embedder_price": 1}, {}, "embedder_price: has no effect with embedder=none"),
         (SEARCHING | {"embedder": "openai/any", "embedder_api_base": "http://a:b@c/v1"}, {}, "a user or password"),
         (SEARCHING | OPENAI, {}, "OPENAI_API_KEY"),
         (BLIND | {"oracle": "evidence"}, {}, "baseline=first"),

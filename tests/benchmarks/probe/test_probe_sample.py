@@ -104,7 +104,8 @@ def test_descriptions_are_graded_by_what_they_were_written_to_be():
     gold = {task.key: task.gold for task in TASKS}
     judgments = {"full": "CORRECT", "detail missing": "PARTIALLY_CORRECT"}
     for each in DESCRIPTIONS:
-        expected, facets = gold[each.task], vars(each.verdict.facets)
+        expected, facets = gold[each.task], vars(each.grades)
+        judgment = facets.pop("description")
         for name, word in facets.items():
             if getattr(expected.facets, name) is None:
                 assert word in {"n/a", "incorrect"}, (each.key, name)
@@ -112,16 +113,17 @@ def test_descriptions_are_graded_by_what_they_were_written_to_be():
                 assert word != "n/a", (each.key, name)
         right, complete = (all(facets[name] in {"correct", "n/a"} for name in tier) for tier in (ESSENTIAL, FURTHER))
         by_tiers = "INCORRECT" if not right else "CORRECT" if complete else "PARTIALLY_CORRECT"
-        assert each.verdict.judgment == by_tiers == judgments.get(each.quality, "INCORRECT"), each.key
+        assert judgment == by_tiers == judgments.get(each.quality, "INCORRECT"), each.key
 
 
 def test_parameters_are_graded_by_what_they_hold():
     gold = {task.key: task.gold.parameters for task in TASKS}
     judgments = {"partial": ("PARTIALLY_CORRECT", "partially"), "wrong": ("INCORRECT", "no")}
     for each in PARAMETERS:
-        expected, verdict = gold[each.task], each.verdict
-        same = {name for name, value in vars(each.parameters).items() if expected[name] == value}
-        assert set(verdict.missing) == expected.keys() - vars(each.parameters).keys(), each.key
-        assert set(verdict.incorrect) | set(verdict.semantic_matches) == vars(each.parameters).keys() - same, each.key
+        expected, given, verdict = gold[each.task], vars(each.answer.parameters), each.verdict
+        same = {name for name, value in given.items() if expected[name] == value}
+        assert set(verdict.missing) == expected.keys() - given.keys(), each.key
+        assert set(verdict.incorrect) | set(verdict.semantic_matches) == given.keys() - same, each.key
         assert not set(verdict.incorrect) & set(verdict.semantic_matches)
-        assert (verdict.judgment, verdict.would_resolve) == judgments.get(each.quality, ("CORRECT", "yes"))
+        said = (each.grades.parameters, each.grades.would_resolve)
+        assert said == judgments.get(each.quality, ("CORRECT", "yes"))

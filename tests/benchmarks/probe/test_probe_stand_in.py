@@ -2,9 +2,8 @@
 
 import asyncio
 
-import dspy
 import pytest
-from probe_desk import ACTIONS, AGENT, ITEMS, MAIL, MEETING, NOTICE, WORLD, task_of
+from probe_desk import ACTIONS, AGENT, ITEMS, NOTICE, WORLD, task_of
 
 from dspy_proact.benchmarks.probe.agents import AGENTS, make_agent
 from dspy_proact.models import EMBEDDED, Gate, open_model
@@ -50,14 +49,6 @@ def test_an_instruction_changes_which_items_it_takes():
     assert told("Look for what is waiting.")[0] == "a1"
     assert set(told("Look for what is waiting. Cross-check.")[:2]) == {"a1", "b2"}
     assert len(told("Take few items.")) < len(loud)
-
-
-@pytest.mark.parametrize(("evidence", "first"), [(["a1", "b2"], "a1"), (["c3"], "c3")])
-def test_a_worked_example_whose_evidence_waits_teaches_it_to_wait(evidence, first):
-    agent = make_agent("stages")
-    shown = {"world": WORLD, "documents": [MAIL, MEETING, NOTICE], "reasoning": "so", "evidence": evidence}
-    agent.search.demos = [dspy.Example(**shown).with_inputs("world", "documents")]
-    assert solved(agent).evidence[0] == first
 
 
 def test_a_rule_that_speaks_of_waiting_makes_it_search_for_what_waits():
