@@ -113,8 +113,15 @@ def compared(
     told = [(group, ours, theirs) for group, ours, theirs in told if ours and theirs]
     groups, a, b = [each[0] for each in told], [each[1] for each in told], [each[2] for each in told]
     first, second = (_estimate(measure, groups, side, share) for side in (a, b))
-    missing = next((side for side in (first, second) if side.value is None), None)
-    return Compared(first, second, missing or _difference(measure, groups, a, b, share))
+    if missing := next((side for side in (first, second) if side.value is None), None):
+        return Compared(first, second, missing)
+    if measure.statistic == "mean":
+        bounds = (-1.0, 1.0) if share else (-np.inf, np.inf)
+        difference = part_mean(np.subtract(_means(b), _means(a)), groups, bounds=bounds)
+    else:
+        ours, theirs = ([_pairs(values) for values in side] for side in (a, b))
+        difference = classification_difference(ours, theirs, groups, measure.statistic)
+    return Compared(first, second, difference)
 
 
 def _estimate(measure: Measure, groups: Sequence[str], told: Sequence[Values], share: bool) -> Estimate:
@@ -125,16 +132,6 @@ def _estimate(measure: Measure, groups: Sequence[str], told: Sequence[Values], s
     if any(value not in {0, 1} for values in told for pair in values for value in pair):
         return Estimate(None, reason=f"{' or '.join(measure.parts)} is neither 0 nor 1 somewhere")
     return classification_estimate([_pairs(values) for values in told], groups, measure.statistic)
-
-
-def _difference(
-    measure: Measure, groups: Sequence[str], a: Sequence[Values], b: Sequence[Values], share: bool
-) -> Estimate:
-    if measure.statistic == "mean":
-        bounds = (-1.0, 1.0) if share else (-np.inf, np.inf)
-        return part_mean(np.subtract(_means(b), _means(a)), groups, bounds=bounds)
-    first, second = ([_pairs(values) for values in side] for side in (a, b))
-    return classification_difference(first, second, groups, measure.statistic)
 
 
 def _means(told: Sequence[Values]) -> list[float]:

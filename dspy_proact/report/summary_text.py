@@ -9,7 +9,6 @@ from typing import Any
 
 from rich.console import Console
 
-from dspy_proact.calls import Usage
 from dspy_proact.report.agreement import agree_within, agreement_document, agreement_lines
 from dspy_proact.report.headline import headline
 from dspy_proact.report.measured import Grader
@@ -17,7 +16,7 @@ from dspy_proact.report.numbers import coefficient, counted, document, percent, 
 from dspy_proact.report.summary import SMALL, Scores, Summary, is_small
 from dspy_proact.report.terminal import Table, each_reason, show, table
 from dspy_proact.runs import Nouns, Outcome
-from dspy_proact.stats import Figure, Repeats
+from dspy_proact.stats import Repeats
 
 
 def summary_document(summary: Summary, by: Sequence[str] = ()) -> dict[str, Any]:
@@ -218,7 +217,10 @@ def _notes(summary: Summary, broken_down: bool, explain: bool) -> Iterator[str]:
         yield f"evidence: {evidence.verified} of {evidence.checked} verdicts quote words found in the response."
     yield from (f"{each}." for each in summary.left_out)
     yield from (*warnings(summary, explain), *_controls(summary), *_several(summary))
-    yield from (f"{role}: {_usage(usage)}" for role, usage in summary.usage.items())
+    for role, usage in summary.usage.items():
+        cost = f"USD {usage.usd:.4f}" if usage.usd is not None else f"cost unknown ({usage.reason})"
+        tokens = f"{usage.prompt_tokens:,} tokens in ({usage.cached_tokens:,} cached), {usage.completion_tokens:,} out"
+        yield f"{role}: {usage.calls:,} calls, {tokens}, {cost}"
 
 
 def _rests_on(summary: Summary) -> Iterator[str]:
@@ -283,16 +285,14 @@ def _variances(repeats: Repeats, nouns: Nouns) -> list[str]:
         # Of one verdict a response, both parts are told together; of one response a case, the judge's alone.
         named[f"answers to one {nouns.case}"] = repeats.within_variance
     known = [f"{name} {figure.value:.3f}" for name, figure in named.items() if figure.value is not None]
-    worth = {"epochs": repeats.epochs_worth, "judge epochs": repeats.judge_epochs_worth}
+    figures = {"epochs": repeats.epochs_worth, "judge epochs": repeats.judge_epochs_worth}
+    worth = [
+        f"{name} {f'unknown ({each.reason})' if each.value is None else each.value}" for name, each in figures.items()
+    ]
     return [
         f"variance of the score between {', '.join(known)}." if known else "too few repeats to estimate variances.",
-        f"worth paying for: {', '.join(f'{name} {_figure(figure)}' for name, figure in worth.items())}; "
-        "more reduce the variance of the mean by at most a tenth.",
+        f"worth paying for: {', '.join(worth)}; more reduce the variance of the mean by at most a tenth.",
     ]
-
-
-def _figure(figure: Figure[int]) -> str:
-    return f"unknown ({figure.reason})" if figure.value is None else str(figure.value)
 
 
 def _named(summary: Summary) -> dict[str, Sequence[Outcome]]:
@@ -312,9 +312,3 @@ def warnings(summary: Summary, explain: bool = False) -> Iterator[str]:
         told = {f"{each.title} of {name}": measured[each.name] for each in summary.shown_measures(explain)}
         estimates |= {title: estimate for title, estimate in told.items() if estimate.reason != whole}
     yield from each_reason((name, estimate.reason) for name, estimate in estimates.items())
-
-
-def _usage(usage: Usage) -> str:
-    cost = f"USD {usage.usd:.4f}" if usage.usd is not None else f"cost unknown ({usage.reason})"
-    tokens = f"{usage.prompt_tokens:,} tokens in ({usage.cached_tokens:,} cached), {usage.completion_tokens:,} out"
-    return f"{usage.calls:,} calls, {tokens}, {cost}"

@@ -42,7 +42,9 @@ class Table:
 
     def _parts(self, room: int) -> Iterator[list[int]]:
         """The columns of each part, by their places: the names, and as many others as there is room for."""
-        widths = [self._width(place) for place in range(len(self._headings))]
+        rows = [self._headings, *(row for section in self._sections for row in section)]
+        lines = ([line for row in rows for line in row[place].split()] for place in range(len(self._headings)))
+        widths = [max((line.cell_len for line in column), default=0) for column in lines]
         name, rest = widths[self._names], sum(widths) - widths[self._names] + len(widths) - 1
         if self._fold:
             name = min(name, _LEAST_NAME if min(name, _LEAST_NAME) + rest <= room else room // 2)
@@ -56,10 +58,6 @@ class Table:
             part.append(place)
             taken += 1 + width
         yield sorted(part)
-
-    def _width(self, place: int) -> int:
-        rows = [self._headings, *(row for section in self._sections for row in section)]
-        return max((line.cell_len for row in rows for line in row[place].split()), default=0)
 
     def _part(self, part: Sequence[int], box: Box) -> RichTable:
         shown = RichTable(box=box, padding=0, show_edge=False)

@@ -165,7 +165,8 @@ def block(summaries: Sequence[Summary], longest: int | None = None) -> Iterator[
         there = next(side for side in sides if side)
         item = _item(readings, summaries, held, longest)
         place = held.add(item)
-        marks = [_label(side, labels) for side in sides]
+        graded = [side and (labels.index(side.label) if side.label else _STATES[side.state]) for side in sides]
+        marks = [_ABSENT if mark is None else mark for mark in graded]
         flags = DIFFERENT if key[0] in differing else 0
         if any(verdict.verified is False for side in sides if side for verdict in side.verdicts):
             flags |= UNVERIFIED
@@ -224,12 +225,6 @@ def _differing(runs: Sequence[Mapping[Key, Outcome]]) -> set[str]:
     return found
 
 
-def _label(side: Outcome | None, labels: Sequence[str]) -> int:
-    if side is None:
-        return _ABSENT
-    return labels.index(side.label) if side.label else _STATES[side.state]
-
-
 def _excerpt(readings: Sequence[Reading | None]) -> str:
     """How the last that was said before the answer begins; where nothing was said, how the first answer does."""
     there = [each for each in readings if each]
@@ -273,7 +268,8 @@ def _side(reading: Reading, summary: Summary, held: Block) -> dict[str, Any]:
     if (answer := reading.answer) is not None:
         spans = quoted(quote for grounds in reading.grounds for quote in grounds.quotes)
         told["response"] = number(answer)
-        told["marks"] = _in_utf16(answer, spans)
+        # Places in the text, counted as a browser counts them.
+        told["marks"] = spans if answer.isascii() else [(_units(answer[:a]), _units(answer[:b])) for a, b in spans]
         told["rendered"] = rendered(answer, spans)
     names = summary.judge_names
     told["verdicts"] = [
@@ -298,13 +294,6 @@ def _verdict(verdict: GivenVerdict, grounds: Grounds, names: Mapping[str, str], 
         "quotes": [[number(each.text), each.start is not None, each.short] for each in grounds.quotes],
         "points": [[number(name), number(text)] for name, text in grounds.points],
     }
-
-
-def _in_utf16(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Places in a text, counted as a browser counts them."""
-    if text.isascii():
-        return list(spans)
-    return [(_units(text[:start]), _units(text[:end])) for start, end in spans]
 
 
 def _units(text: str) -> int:

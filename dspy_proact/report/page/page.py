@@ -19,7 +19,7 @@ from dspy_proact.plain_text import encodable, printable
 from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.comparison_text import cautions, comparison_document
 from dspy_proact.report.headline import comparison_headline, headline
-from dspy_proact.report.leaderboard import Entry, Leaderboard, leaderboard, leaderboard_document, legend
+from dspy_proact.report.leaderboard import Leaderboard, leaderboard, leaderboard_document, legend
 from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN
 from dspy_proact.report.page.cases import block, longest_text
 from dspy_proact.report.page.figures import Cited, Group, Place, bars, colour, letter
@@ -228,10 +228,10 @@ class _Page:
         board = leaderboard(self.summaries, declared)
         return board if self.several or board.stands else None
 
-    def run_of(self, entry: Entry) -> int | None:
-        """Which run an entry of the leaderboard is; None for a published row."""
-        paths = [each.path for each in self.summaries]
-        return None if entry.published else paths.index(str(entry.path))
+    @property
+    def runs(self) -> dict[str | None, int]:
+        """The number of each run, by its path; published rows of the leaderboard have none."""
+        return {each.path: number for number, each in enumerate(self.summaries)}
 
     def measures(self, row: _Row) -> tuple[Place, ...]:
         """Where a row's measures stand."""
