@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,7 +19,6 @@ from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.benchmark import Benchmark
-    from dspy_proact.benchmarks.evaluation import Rejudging
     from dspy_proact.models import Gate
     from dspy_proact.report import Summary
     from dspy_proact.runs import Scope
@@ -111,11 +109,18 @@ def agree(
         flag = "--run" if labels.run else "--items"
         raise UsageError(f"{flag}: name ratings of it with --ratings FILE; `label sheet` writes a file to fill in")
     own = declared.own_study()
-    if own is None:
-        from dspy_proact.benchmarks.evaluation import Rejudging
-        from dspy_proact.benchmarks.responses import Responses
+    choices = own and own.Choices(compared.consensus, compared.min_ratings, compared.exclude is not None)
+    if own and not judge.name:
+        return _compare_stored(own, choices, labels, output, explain)
+    from dspy_proact.benchmarks.evaluation import Rejudging
+    from dspy_proact.benchmarks.responses import Responses
+    from dspy_proact.cli.views.runs import rejudged, say_of_programs
 
-        declared = labels.rated(declared)
+    if own:
+        ratings = labels.load(own)
+        answers, judges = own.responses(ratings), judge.specs(EMBEDDED)
+    else:
+        declared, ratings = labels.rated(declared), None
         if name := min(settings.model_fields_set, default=None):
             raise UsageError(
                 f"--set {name}: agree reads no setting of {declared.name}; the answers that people graded are shown to "
@@ -123,52 +128,20 @@ def agree(
             )
         judges = judges_of(declared, judge, embedded=not judge.name)
         answers = Responses.of_human_grades(declared)
-        rejudging = Rejudging(answers, judges, benchmark=declared, judge_program=judge_program, gate=gate())
-        show = partial(_show_agreements, declared, output.as_json, explain)
-        return _graded_now(declared, rejudging, scope, output, show)
-    choices = own.Choices(compared.consensus, compared.min_ratings, compared.exclude is not None)
-    if judge.name:
-        from dspy_proact.benchmarks.evaluation import Rejudging
-
-        ratings = labels.load(own)
-        rejudging = Rejudging(
-            own.responses(ratings),
-            judge.specs(EMBEDDED),
-            judge_prompt=judge_prompt,
-            judge_program=judge_program,
-            gate=gate(),
-        )
-
-        def show_study(graded: "Summary", learned_on: int) -> None:
-            _show_study(own, own.study(ratings, choices, graded=graded, learned_on=learned_on), output.as_json, explain)
-
-        return _graded_now(declared, rejudging, scope, output, show_study)
-    if flag := first_typed(_OF_JUDGE):
-        raise UsageError(f"{flag}: has no effect without --judge")
-    result = own.study(labels.load(own), choices, graded=labels.summary)
-    _show_study(own, result, output.as_json, explain)
-    if not output.as_json:
-        _say_next(result, labels)
-    return 0
-
-
-def _graded_now(
-    declared: "Benchmark[Any, Any]",
-    rejudging: "Rejudging",
-    scope: "Scope",
-    output: Output,
-    show: "Callable[[Summary, int], None]",
-) -> int:
-    """Have judges grade what people rated, and show how they agree; the exit status."""
-    from dspy_proact.cli.views.runs import rejudged, say_of_programs
-
+    rejudging = Rejudging(
+        answers, judges, benchmark=declared, judge_prompt=judge_prompt, judge_program=judge_program, gate=gate()
+    )
     say_of_programs(rejudging)
     ending = rejudged(rejudging, scope, output)
     if ending is None:
         return 0
+    learned_on = rejudging.learned_by_judge()
     for graded in map(summary_of, ending.begun):
-        if graded.verdicts:
-            show(graded, rejudging.learned_by_judge())
+        if graded.verdicts and own:
+            result = own.study(ratings, choices, graded=graded, learned_on=learned_on)
+            _show_study(own, result, output.as_json, explain)
+        elif graded.verdicts:
+            _show_agreements(declared, output.as_json, explain, graded, learned_on)
     return ending.close(declared)
 
 
@@ -202,8 +175,14 @@ def _show_study(own: Any, result: Any, as_json: bool, explain: bool) -> None:
         print_more(besides=", and where judge and people differ most" if result.partings else "")
 
 
-def _say_next(result: Any, labels: Labels) -> None:
-
+def _compare_stored(own: Any, choices: Any, labels: Labels, output: Output, explain: bool) -> int:
+    """Compare people with the grades that are stored with the items, if any, and say what to type next."""
+    if flag := first_typed(_OF_JUDGE):
+        raise UsageError(f"{flag}: has no effect without --judge")
+    result = own.study(labels.load(own), choices, graded=labels.summary)
+    _show_study(own, result, output.as_json, explain)
+    if output.as_json:
+        return 0
     if labels.run is None and labels.items is None and labels.ratings == ("published",):
         say("To rate responses of your own: dspy-proact label sheet RUN")
     if result.pooled.compared:
@@ -211,3 +190,4 @@ def _say_next(result: Any, labels: Labels) -> None:
     else:
         message = "A judge can grade the items; estimate the cost first, then drop --dry-run to run."
         say_next("agree", *Typed().options(), "--judge", "MODEL", "--dry-run", before=message)
+    return 0

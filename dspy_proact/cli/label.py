@@ -104,8 +104,13 @@ def sheet(
         summary = summary_of(run)
         if summary.manifest is None:
             raise UsageError(f"{run}: a results file has no conversations, which a rater must read; give a run")
-        drawn, rated = _drawn(own, summary, *draw) if draw else (None, own.items_of(summary))
-        enough = _enough(summary, drawn.seed) if drawn else None
+        rated = own.items_of(summary)
+        if draw:
+            count, again = draw
+            drawn, rated = own.draw_of(summary, count, int(again.split("-")[1]) if again else 0)
+            if again and str(drawn) != again:
+                raise UsageError(f"--draw {again}: was drawn from other cases or grades than {run} has")
+            enough = _enough(summary, drawn.seed)
         text, of = own.rating_template(rated, draw=drawn), ["--run", run]
         name = run.resolve().name + (f"--{drawn}" if drawn else "")
     file = _written(text, out, f"{name}.csv", *filter(None, (run, items)))
@@ -143,14 +148,6 @@ def _enough(summary: "Summary", seed: int) -> int | None:
         if all(rated[stratum] >= FEWEST_RATED for stratum in summary.strata):
             return count
     return None
-
-
-def _drawn(own: Any, summary: "Summary", count: int, again: str | None) -> tuple[Any, Any]:
-    """A draw and its responses; raises `UsageError` where this run has no such draw."""
-    draw, items = own.draw_of(summary, count, int(again.split("-")[1]) if again else 0)
-    if again and str(draw) != again:
-        raise UsageError(f"--draw {again}: was drawn from other cases or grades than {summary.path} has")
-    return draw, items
 
 
 def _written(text: str, out: Path | None, name: str, *inputs: Path) -> Path | None:
