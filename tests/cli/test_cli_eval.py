@@ -145,13 +145,9 @@ def test_a_bad_corpus_is_refused_before_any_call(proact, tmp_path, server, conte
     "arguments",
     [
         ["--limit", "0"],
-        ["--limit", "1e3"],
         ["--limit", "99999999999999"],
-        ["--epochs", "1000000"],
         ["--votes", "0"],
-        ["--votes", "1000000"],
         ["--concurrency", "0"],
-        ["--timeout", "0"],
         ["--timeout", "nan"],
         ["--retries", "-1"],
         ["--stratum", "LATE"],

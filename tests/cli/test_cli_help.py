@@ -8,9 +8,8 @@ import pytest
 from assistants import ASSISTANT_OPTIMIZERS
 
 from dspy_proact.cli import proact as command_line
-from dspy_proact.cli.options.models import EMBEDDED, NamedModel
+from dspy_proact.cli.options.models import EMBEDDED
 from dspy_proact.cli.options.verb import Bundle, Heading, Verb
-from dspy_proact.errors import UsageError
 from dspy_proact.models import EMBEDDED as NAME_OF_THE_STAND_IN
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import OPTIMIZERS, Recipe
@@ -136,30 +135,3 @@ def test_defaults_and_choices_are_those_of_the_library():
     assert EMBEDDED == NAME_OF_THE_STAND_IN == ModelSpec().name
     for name, known in (("optimize judge", OPTIMIZERS), ("optimize assistant", ASSISTANT_OPTIMIZERS)):
         assert tuple(options(name)["--optimizer"].type.choices) == known
-
-
-def test_several_names_share_what_is_said_of_them():
-    named = NamedModel("--judge", ("openai/a", "openai/b"), "http://here/v1", (("seed", 7), ("top_p", None)))
-    said = {"api_base": "http://here/v1", "params": {"seed": 7, "top_p": None}}
-    assert named.specs("openai/c") == (ModelSpec(name="openai/a", **said), ModelSpec(name="openai/b", **said))
-    with pytest.raises(UsageError, match="--judge: takes one model here, and 2 are given"):
-        named.spec("openai/c")
-
-
-def test_without_a_name_the_default_has_what_is_said_here():
-    at = "http://here/v1"
-    assert NamedModel("--judge", api_base=at).specs("openai/gpt-5.4") == (
-        ModelSpec(name="openai/gpt-5.4", api_base=at),
-    )
-    assert NamedModel("--judge").spec(EMBEDDED) == ModelSpec()
-
-
-def test_another_roles_model_is_taken_whole_where_nothing_is_said():
-    tuning = ModelSpec(name="openai/a", api_base="http://here/v1", params={"seed": 7})
-    assert NamedModel("--proposer").spec(tuning) == tuning
-    assert NamedModel("--proposer", param=(("seed", 8),)).spec(tuning) == ModelSpec(
-        name="openai/a", api_base="http://here/v1", params={"seed": 8}
-    )
-    assert NamedModel("--proposer", ("openai/b",)).spec(tuning) == ModelSpec(name="openai/b")
-    with pytest.raises(UsageError, match="--proposer-api-base: name the model of this endpoint with --proposer"):
-        NamedModel("--proposer", api_base="http://there/v1").spec(tuning)

@@ -182,19 +182,6 @@ def test_show_prints_the_card_of_a_program_as_the_compile_did(optimize, proact):
     assert card_in(out) == json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]
 
 
-def test_what_is_wrong_with_the_interval_of_a_phase_stands_on_the_card(proact, tmp_path):
-    whole = artefact()
-    rows = {row.title: row for row in whole.card.rows}
-    for phase, why in (("EMERGENT", "few"), ("CRITICAL", "few"), ("RECOVERY", "for these 2 raters only")):
-        doubted = rows[phase].difference.model_copy(update={"reason": why})
-        rows[phase] = rows[phase].model_copy(update={"difference": doubted})
-    card = whole.card.model_copy(update={"rows": tuple(rows.values())})
-    write_artefact(tmp_path / "judge.json", whole.model_copy(update={"card": card}))
-    lines = proact("optimize", "show", "judge.json")[1].splitlines()
-    assert "EMERGENT, CRITICAL: few." in lines
-    assert "RECOVERY: for these 2 raters only." in lines
-
-
 def spoilt(change):
     content = json.loads(artefact().model_dump_json())
     change(content)

@@ -167,16 +167,25 @@ def test_what_does_not_go_together_is_refused(refused, tmp_path, options, told):
     assert told in refused("optimize", "show", "program.json", *options)
 
 
+# What its card claims
+
 RISE = CardNumber(value=0.2, low=0.05, high=0.35)
 """In kappa, or of a mean score."""
+KAPPA, POINTS = "(+0.20 in kappa, 95 % +0.05 to +0.35)", "(+20 [+5, +35] points)"
+JUDGE, ASSISTANT = tuning.artefact, assistants.artefact
+SHOWN, NOT_SHOWN = {"shown": True}, {"shown": False, "group_count": 20, "rows": ()}
+UNREAD = {"total": 154, "low98": 0.02, "low98_unread": -0.03}
+UNGRADED = {"count": 0, "difference": CardNumber(value=None, reason="no scores"), "low98": None}
+SEEN = f"{KAPPA}, on 147 graded answers not seen before"
 
 
 @pytest.fixture
 def first(proact):
-    """The first sentence of what is shown of a compiled program, whose card has these changes."""
+    """The first sentence of what is shown of a compiled program, whose card and target have these changes."""
 
-    def first(artefact, **changes):
-        card = artefact.card.model_copy(update=changes)
+    def first(artefact, changes, target):
+        row = {"count": 147, "difference": RISE, "low98": -0.01, **target}
+        card = artefact.card.model_copy(update={"target": artefact.card.target.model_copy(update=row), **changes})
         write_artefact(Path("made.json"), artefact.model_copy(update={"card": card}))
         status, out, _ = proact("optimize", "show", "made.json")
         assert status == 0
@@ -185,63 +194,29 @@ def first(proact):
     return first
 
 
-def target(made, count=147, **changes):
-    """The row of what it was tuned for."""
-    return {
-        "target": made().card.target.model_copy(update={"count": count, "difference": RISE, "low98": -0.01, **changes})
-    }
-
-
-KAPPA, POINTS = "(+0.20 in kappa, 95 % +0.05 to +0.35)", "(+20 [+5, +35] points)"
-NO_COST = {"rows": ()}
-
-
 @pytest.mark.parametrize(
-    ("raters", "begin"),
+    ("made", "changes", "target", "told"),
     [
-        (4, "Improvement shown: the judge agrees better with people"),
-        (3, "Improvement shown with these 3 raters: the judge agrees better with these 3 raters"),
-        (1, "Improvement shown with this rater: the judge agrees better with this rater"),
+        (JUDGE, SHOWN | {"raters": 4}, {"low98": 0.02}, f"the judge agrees better with people {SEEN}"),
+        (JUDGE, SHOWN | {"raters": 3}, {"low98": 0.02}, f"the judge agrees better with these 3 raters {SEEN}"),
+        (JUDGE, SHOWN | {"raters": 1}, {"low98": 0.02}, f"the judge agrees better with this rater {SEEN}"),
+        # Of 20 scenarios, t 2.5395 and .8610: .9 x 3.4005 / sqrt(147) = .252.
+        (JUDGE, NOT_SHOWN, {}, f"No improvement shown {KAPPA}: 147 graded answers have 80 % power to detect 0.25"),
+        # The 98 % interval reaches .2 + .01 below the gain.
+        (
+            ASSISTANT,
+            NOT_SHOWN,
+            {},
+            f"shown in RECOVERY {POINTS}: with 147 triggers it takes a measured gain of 21 points",
+        ),
+        *((made, NOT_SHOWN, UNREAD, ": not counting the 7 unreadable against it") for made in (JUDGE, ASSISTANT)),
+        (JUDGE, NOT_SHOWN, {"count": 59}, "59 graded answers in 20 scenarios are too few; a claim takes 60 in 10"),
+        (ASSISTANT, NOT_SHOWN | {"group_count": 9}, {}, "147 triggers in 9 scenarios are too few; a claim takes 60"),
+        (ASSISTANT, NOT_SHOWN, UNGRADED, "No improvement is claimed in RECOVERY: nothing could be graded"),
     ],
 )
-def test_a_judge_that_agrees_better_is_said_to_with_few_raters_with_these(first, raters, begin):
-    said = first(tuning.artefact(), shown=True, raters=raters, **target(tuning.artefact, low98=0.02))
-    assert said == f"{begin} {KAPPA}, on 147 graded answers not seen before"
-
-
-def test_a_judge_of_which_nothing_is_shown_has_the_gain_that_so_many_labels_show(first):
-    """Of 20 scenarios, t 2.5395 and .8610: .9 x 3.4005 / sqrt(147) = .252."""
-    said = first(tuning.artefact(), shown=False, group_count=20, **target(tuning.artefact))
-    assert said == f"No improvement shown {KAPPA}: 147 graded answers have 80 % power to detect 0.25"
-
-
-def test_an_assistant_of_which_nothing_is_shown_has_the_gain_that_it_takes(first):
-    """The 98 % interval reaches .2 + .01 below the gain."""
-    said = first(assistants.artefact(), shown=False, **NO_COST, **target(assistants.artefact))
-    assert said == f"No improvement shown in RECOVERY {POINTS}: with 147 triggers it takes a measured gain of 21 points"
-
-
-@pytest.mark.parametrize("made", [tuning.artefact, assistants.artefact])
-def test_a_gain_that_does_not_bear_the_unread_is_said_to(first, made):
-    changes = target(made, total=154, low98=0.02, low98_unread=-0.03)
-    said = first(made(), shown=False, group_count=20, **changes)
-    assert said.startswith("No improvement shown")
-    assert ": not counting the 7 unreadable against it" in said
-
-
-@pytest.mark.parametrize("made", [tuning.artefact, assistants.artefact])
-@pytest.mark.parametrize(("count", "groups"), [(59, 10), (60, 9)])
-def test_on_few_cases_nothing_could_have_been_shown(first, made, count, groups):
-    said = first(made(), shown=False, group_count=groups, **target(made, count))
-    assert said.startswith("No improvement is claimed")
-    assert f"in {groups} scenarios are too few; a claim takes 60 in 10" in said
-
-
-def test_without_a_grade_nothing_could_be_graded_and_there_is_no_cost(first):
-    nothing = CardNumber(value=None, reason="no scores")
-    changes = target(assistants.artefact, 0, difference=nothing, low98=None)
-    said = first(assistants.artefact(), shown=False, **changes)
-    assert said == "No improvement is claimed in RECOVERY: nothing could be graded"
+def test_a_card_claims_what_its_interval_bears_and_says_what_is_missing(first, made, changes, target, told):
+    assert told in first(made(), changes, target)
 
 
 def row(name, value, low, high, **changes):
@@ -276,9 +251,6 @@ def row(name, value, low, high, **changes):
     ],
 )
 def test_what_got_worse_is_said_with_its_interval(first, rows, cost):
-    said = first(assistants.artefact(), shown=True, rows=tuple(rows), **target(assistants.artefact, low98=0.02))
-    head, end, told = said.partition("not seen before")
-    assert (head + end, told.startswith(cost)) == (
-        f"Improvement shown in RECOVERY {POINTS}, on 147 triggers not seen before",
-        True,
-    )
+    head, end, told = first(ASSISTANT(), SHOWN | {"rows": tuple(rows)}, {"low98": 0.02}).partition("not seen before")
+    assert head + end == f"Improvement shown in RECOVERY {POINTS}, on 147 triggers not seen before"
+    assert told.startswith(cost)
