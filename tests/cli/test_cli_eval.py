@@ -95,19 +95,6 @@ def test_a_refused_key_stops_the_run_at_once(proact, tmp_path, server, role, fla
     assert any(Path("runs").iterdir()) == (role == "judge")
 
 
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
-        (error(404, "model not found"), "no such model"),
-        (error(400, "Unsupported parameter: 'top_p' is not supported"), "--model-param top_p=none"),
-    ],
-)
-def test_a_fault_that_will_not_pass_stops_the_run_with_the_mend(proact, tmp_path, server, answer, told):
-    server.script = lambda sent: answer
-    status, _, err = proact(*against(server, "--corpus", corpus(tmp_path)))
-    assert (status, told in err) == (2, True)
-
-
 def test_a_folder_with_another_run_is_refused_naming_what_differs(proact, refused, tmp_path, server):
     command = ["--corpus", corpus(tmp_path), "--out", "run"]
     proact(*against(server, *command))

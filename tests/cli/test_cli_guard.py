@@ -321,7 +321,8 @@ def test_a_dry_run_needs_no_key_and_the_command_does(tmp_path, monkeypatch, verb
     def call(*arguments):
         return ended(cli.main, Path("dspy-proact"), *arguments, folder=tmp_path)
 
-    assert call("eval", "--limit", "2", "--out", "first").returncode == 0
+    if verb[0] == "rejudge":
+        assert call("eval", "--limit", "2", "--out", "first").returncode == 0
     dry = call(*verb, "--dry-run")
     assert (dry.returncode, dry.stderr) == (0, "")
     assert "calls" in dry.stdout

@@ -167,15 +167,6 @@ def test_without_a_run_the_corpus_and_the_published_study_are_assumed_and_said(p
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_a_narrower_interval_takes_more_and_one_out_of_reach_is_said_to_be(planned):
-    wider, narrow = (planned("--width", width)["plan"] for width in (14, 9))
-    assert narrow["ratings"] > wider["ratings"]
-    told = planned("--width", 2)
-    assert (told["plan"], told["plans"], told["plan_reason"]) == (None, [], "out of reach")
-    assert told["least_half_width"] > 0.02
-    assert "± 2.0 points over all phases are out of reach" in told["headline"]
-
-
 def test_a_run_is_planned_with_its_own_grades_and_its_draw_comes_next(proact, wide, planned):
     told = planned(wide, "--width", 12)
     assert (told["triggers"], told["about"], told["assumed"]) == (180, str(wide), True)

@@ -110,14 +110,6 @@ def test_a_real_model_needs_both_judges_by_name(optimize, server, named):
 # What is refused
 
 
-def test_a_start_that_was_compiled_on_these_conversations_is_refused(optimize):
-    optimize()
-    status, out, err = optimize("--start", "out/assistant.json", out="second")
-    assert (status, out) == (2, "")
-    assert "out/assistant.json: was compiled on 4 of these dialogues" in err
-    assert not Path("second").exists()
-
-
 @pytest.mark.parametrize(
     ("more", "told"),
     [
@@ -161,35 +153,7 @@ def test_each_program_is_refused_where_the_other_is_asked_for(refused, tmp_path)
         assert told in refused(*command)
 
 
-def test_a_folder_that_is_not_this_compiles_is_refused_naming_what_differs(optimize, tmp_path):
-    optimize()
-    kept = (tmp_path / "out" / "assistant.json").read_bytes()
-    status, out, err = optimize("--seed", 1, "--guard", "offers")
-    assert (status, out) == (2, "")
-    assert "out: holds another compile, which differs in recipe.seed, settings.guards" in err
-    assert (tmp_path / "out" / "assistant.json").read_bytes() == kept
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "letter.txt").write_text("x", encoding="utf-8")
-    status, _, err = optimize(out="mine")
-    assert status == 2
-    assert "mine: not empty and not a compile" in err
-
-
 # Money
-
-
-def test_a_dry_run_says_what_it_takes_and_makes_no_call(optimize, server):
-    guards = ["--guard", "offers", "--guard", "length", "--guard", "phases", "--max-demos", 0]
-    status, out, err = optimize(*command_at(server), *guards, "--dry-run", "--json")
-    told = json.loads(out)
-    assert (status, err, server.sent) == (0, "", [])
-    assert not Path("out").exists()
-    assert (told["items"], told["scenarios"]) == (4, 4)
-    status, out, _ = optimize(*command_at(server), *guards, "--dry-run")
-    assert status == 0
-    assert f"\nAt most {told['calls']:,} calls (assistant {told['roles']['assistant']['calls']:,}, " in out
-    assert "price unknown" in out
-    assert "4 items in 4 scenarios are too few for any claim, which takes 60 in 10." in out
 
 
 @pytest.mark.parametrize(

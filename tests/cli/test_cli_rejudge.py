@@ -75,24 +75,6 @@ def test_the_new_grades_are_shown_and_both_judges_compared(proact, run, tmp_path
     assert judges["table"]["PARTIAL"] == {"PASS": 1, "PARTIAL": 0, "FAIL": 0}
 
 
-def test_a_limit_or_a_part_is_widened_by_the_same_command(proact, run, tmp_path, server):
-    run(tmp_path)
-    server.script = lenient
-    assert proact("rejudge", "parent", *by(server, "--limit", 1))[0] == 0
-    assert len(server.sent) == 1
-    status, _, err = proact("rejudge", "parent", *by(server, "--max-calls", 1, "--concurrency", 1))
-    assert (status, len(server.sent), "Repeat the command to go on" in err) == (4, 2, True)
-    assert (proact("rejudge", "parent", *by(server))[0], len(server.sent)) == (0, 3)
-
-
-def test_a_dry_run_counts_the_verdicts_and_does_nothing(proact, run, tmp_path, server):
-    run(tmp_path)
-    status, out, _ = proact("rejudge", "parent", *by(server, "--dry-run"))
-    assert (status, server.sent, (tmp_path / "child").exists()) == (0, [], False)
-    assert out.startswith("3 calls, without repairs and retries.\nassistant: 0 calls")
-    assert out.endswith("Dry run: no calls were made.\n")
-
-
 def test_without_a_judge_the_stand_in_judges_its_own_and_the_papers_judge_others(proact, refused, run, tmp_path):
     run_of(tmp_path / "embedded", [(trigger(), "PASS")], "embedded", model="embedded", embedded=True)
     status, out, _ = proact("rejudge", "embedded", "--out", "first")

@@ -59,14 +59,6 @@ def test_a_report_is_broken_down_by_each_key_with_small_groups_marked(proact, do
     assert max(map(len, out.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("key", ["colour", "curated_response", "Turn", ""])
-def test_a_key_that_groups_nothing_is_refused_naming_those_that_do(proact, run, key):
-    status, out, err = proact("report", run, "--by", "turn", "--by", key, "--json")
-    assert (status, out) == (2, "")
-    keys = "blueprint, dialogue, life_domain, persona, scenario_id, source_model, style, turn"
-    assert f"nothing to group by {key!r}; the keys are {keys}" in err
-
-
 def test_a_run_of_an_older_format_is_refused_with_a_sentence_by_every_command(proact, run):
     raw = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
     (run / "manifest.json").write_text(json.dumps(as_format_one(raw)), encoding="utf-8")
@@ -100,22 +92,6 @@ def test_scores_and_faults_of_a_results_file_are_printed_with_the_next_step(proa
     document = json.loads(proact("report", "results.jsonl", "--json", "--by", "turn")[1])
     assert list(document["breakdowns"]["turn"]) == ["2", "3", "5"]
     assert document["results"]["dropped"]["reason"] == "name the corpus that it answers with --corpus"
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (jsonl(row()), "as in a corpus: this is no results file"),
-        ("{nope\n", "line 1: not JSON"),
-        (b"\xff\xfe", "not UTF-8"),
-    ],
-)
-def test_what_is_no_results_file_is_refused_by_name(proact, tmp_path, content, said):
-    (tmp_path / "results.jsonl").write_bytes(content if isinstance(content, bytes) else content.encode())
-    status, out, err = proact("report", "results.jsonl")
-    assert (status, out) == (2, "")
-    assert err.startswith("Error: results.jsonl")
-    assert said in err
 
 
 # Pages

@@ -117,20 +117,6 @@ def test_a_limit_that_the_first_model_uses_up_lets_the_second_make_no_call(proac
     assert (proact(*two(server))[0], len(server.sent)) == (0, 12)
 
 
-def test_what_the_first_model_spent_counts_in_tokens_too(proact, server):
-    usage = {"prompt_tokens": 100, "completion_tokens": 1000}
-    server.script = lambda sent: Answer(healthy(sent).content, usage=usage)
-    # A verdict may take 1,000 tokens for its answer and one for each of some 4,000 bytes of its prompt, so that a run
-    # of 6 calls fits into 13,000 tokens, and a second one beside the 6,600 of the first does not.
-    small = ["--model-param", "max_tokens=1000", "--judge-param", "max_tokens=1000", "--concurrency", 1]
-    limited = [*small, "--max-tokens", 13_000]
-    assert [proact(*against(server, (name,), (KIND,), *limited))[0] for name in (ANN, BEN)] == [0, 0]
-    server.sent.clear()
-    status, _, err = proact(*two(server, *limited))
-    assert (status, asked(server)["ann"], "--max-tokens 13000 is reached" in err) == (4, 3, True)
-    assert 6_600 <= 1_100 * len(server.sent) <= 13_000
-
-
 def test_ctrl_c_in_the_first_keeps_what_is_in_flight_and_does_not_begin_the_second(proact, server):
     def interrupting(sent):
         if len(server.sent) == 4:
@@ -210,18 +196,6 @@ def test_a_dry_run_of_several_models_says_what_each_takes_and_what_the_limit_sto
 
 
 # Juries and repeats
-
-
-def test_a_jury_of_several_models_is_widened_and_counts_every_call_against_one_limit(proact, server):
-    proact(*against(server, (ANN, BEN), (KIND, STRICT), "--limit", 1, "--out", "both"))
-    assert len(server.sent) == 6
-    # A model takes 3 responses and 3 x 2 x 2 verdicts: 15 calls, of which 3 are done.
-    command = against(server, (ANN, BEN), (KIND, STRICT), "--votes", 2, "--out", "both")
-    status, _, _ = proact(*command, "--max-calls", 20)
-    assert (status, len(server.sent)) == (4, 26)
-    status, out, _ = proact(*command, "--json")
-    assert (status, len(server.sent)) == (0, 30)
-    assert [report["several_verdicts"]["responses"] for report in json.loads(out)] == [3, 3]
 
 
 # Progress
