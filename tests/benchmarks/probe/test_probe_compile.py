@@ -144,11 +144,6 @@ def test_what_cannot_be_tuned_is_refused_before_a_call(server, changes, told):
     assert not server.sent
 
 
-def test_a_corpus_of_two_people_is_refused():
-    with pytest.raises(UsageError, match="2 tasks of 2 independent people cannot make 2 folds"):
-        AssistantCompile(planted(people=2), benchmark="probe", settings=STAGES)
-
-
 def test_a_file_of_another_agent_is_refused(made):
     status, _, err = made("eval", "--benchmark", "probe", "--program", "made")
     assert (status, "name it with --set agent=stages" in err) == (2, True)

@@ -1,12 +1,10 @@
 """Runs on PROBE: graded, resumed, killed, limited, rejudged and reported; agents, baselines and oracles."""
 
 import json
-import threading
 from io import StringIO
 from typing import get_args
 
 import pytest
-from child import Child, command_line
 from embedding import vectors
 from probe_desk import asked
 from probe_task import (
@@ -38,7 +36,7 @@ from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import ContentError, LimitReached, RunError, UsageError
 from dspy_proact.models import Gate, Limits, ModelSpec
 from dspy_proact.report import Reading, print_summary, summarize
-from dspy_proact.runs import RunFolder, Scope
+from dspy_proact.runs import RunFolder
 
 AGENT = pytest.mark.parametrize("agent", get_args(AgentName))
 SMALL = Size(items=10, words=30, actions=4)
@@ -137,20 +135,6 @@ def test_answers_are_judged_again_by_the_rule_that_is_asked_for(tmp_path):
     assert (means(before)["identification"], means(after)["identification"]) == (1, 0)
 
 
-def test_a_task_is_read_when_it_is_looked_at(tmp_path):
-    read = []
-
-    class Counting(Tasks):
-        def task(self, key):
-            read.append(key)
-            return super().task(key)
-
-    counted = evaluation(Counting(CORPUS.held), program=Scripted())
-    assert read == []
-    counted.run(tmp_path / "run", Scope(limit=1))
-    assert len(read) == 1
-
-
 # Settings
 
 
@@ -243,37 +227,6 @@ def test_nothing_that_tells_the_answer_reaches_an_agent(server, tmp_path, agent)
     asked = "".join(sent.text for sent in server.of("assistant"))
     leaks = {item.id for task in raw for item in task.items} | {"created_at", "updated_at"}
     assert not [leak for leak in leaks if leak in asked]
-
-
-def test_a_run_that_was_killed_goes_on_and_comes_to_the_same(server, tmp_path):
-    write_synthetic(tmp_path, 0, 4, SMALL)
-    options = {"--corpus": tmp_path, "--set": "agent=reflexion", "--retries": 0, "--concurrency": 1}
-    for name, base in (("--model", server.assistant), ("--judge", server.judge)):
-        options |= {name: "hosted_vllm/any", f"{name}-api-base": base}
-    command = ["eval", "--benchmark", "probe", *(str(part) for pair in options.items() for part in pair), "--out"]
-    judged, killed = 0, threading.Event()
-
-    def until(sent):
-        nonlocal judged
-        judged += sent.role == "judge"
-        if judged == 2 and not killed.is_set():
-            killed.set()
-            child.kill()
-        return played(sent)
-
-    def came_of(name):
-        stages = sorted((event.key.case, event.key.stage) for event in RunFolder(tmp_path / name).events())
-        outcomes = summarize(RunFolder(tmp_path / name)).outcomes
-        return stages, [(each.key, each.score, each.response) for each in outcomes]
-
-    server.script = until
-    child = Child(command_line, *command, "run", folder=tmp_path)
-    assert child.wait() == -9
-    server.script = played
-    again = Child(command_line, *command, "run", folder=tmp_path).ended()
-    assert again.returncode == 0, again.stderr
-    at(server, "reflexion", load_tasks(str(tmp_path))).run(tmp_path / "whole")
-    assert came_of("run") == came_of("whole")
 
 
 @AGENT
