@@ -35,24 +35,22 @@ class _Compared:
 
 _COMPARED = Section(
     Heading.COMPARED,
-    (
-        choice_option(
-            "--consensus",
-            ("published", "soft"),
-            "What people say of an item: its commonest grade, or the share of each grade.",
-        ),
-        number_option(
-            "--min-ratings",
-            click.IntRange(1),
-            "Compare the judge on items with N ratings or more; alpha keeps all.",
-            default=1,
-        ),
-        click.Option(
-            ["--exclude"],
-            type=click.Choice(["published"]),
-            help="As the paper did, exclude raters with 5 ratings or more whose kappa with the judge is below 0.10; "
-            "this flatters the judge.",
-        ),
+    choice_option(
+        "--consensus",
+        ("published", "soft"),
+        "What people say of an item: its commonest grade, or the share of each grade.",
+    ),
+    number_option(
+        "--min-ratings",
+        click.IntRange(1),
+        "Compare the judge on items with N ratings or more; alpha keeps all.",
+        default=1,
+    ),
+    click.Option(
+        ["--exclude"],
+        type=click.Choice(["published"]),
+        help="As the paper did, exclude raters with 5 ratings or more whose kappa with the judge is below 0.10; "
+        "this flatters the judge.",
     ),
 )
 _JUDGE = model_options(
@@ -78,7 +76,7 @@ _OF_JUDGE = (*flags_of(_JUDGE, JUDGING, VERDICTS, GATE_IF_ASKED), "--out", "--dr
     ),
     Bundle("compared", (_COMPARED,), _Compared),
     GATE_IF_ASKED,
-    Section(Heading.OUTPUT, (explain_option(),)),
+    Section(Heading.OUTPUT, explain_option()),
     output_options("the judge's grades. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the numbers"),
     first="--ratings --run --items --judge --judge-program --benchmark --dry-run --out --explain --json",
     example="dspy-proact agree --ratings ratings.csv --items items.jsonl \\\n    --judge openai/gpt-5.4 --dry-run",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @verb(
     "benchmarks",
-    Section(Heading.OUTPUT, (json_option("the list"),)),
+    Section(Heading.OUTPUT, json_option("the list")),
     first="--json",
     example="dspy-proact benchmarks",
     brief="List what can be measured.",

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen
-from dspy_proact.cli.options.kinds import explain_option, json_option
+from dspy_proact.cli.options.kinds import explain_option, json_option, text_option
 from dspy_proact.cli.options.labels import RATINGS, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, verb
 from dspy_proact.cli.views.message import print_json, print_more, say_next
@@ -17,17 +17,15 @@ from dspy_proact.errors import UsageError
     "compare",
     Section(
         Heading.CASES,
-        (
-            click.Option(
-                ["--ratings"],
-                multiple=True,
-                metavar=RATINGS,
-                help="People's ratings of a part of the responses; give it twice: of RUN_A, then of RUN_B.",
-            ),
+        text_option(
+            "--ratings",
+            RATINGS,
+            "People's ratings of a part of the responses; give it twice: of RUN_A, then of RUN_B.",
+            several=True,
         ),
     ),
     READ_BENCHMARK,
-    Section(Heading.OUTPUT, (explain_option(), json_option("the comparison"))),
+    Section(Heading.OUTPUT, explain_option(), json_option("the comparison")),
     first="--ratings --benchmark --explain --json",
     example="dspy-proact compare runs/before runs/after",
     brief="Compare two runs on the cases that they share.",

@@ -20,15 +20,13 @@ _FOLDER = Path("exports")
     "export",
     Section(
         Heading.OUTPUT,
-        (
-            click.Option(
-                ["--format", "form"],
-                type=click.Choice(list(_ENDINGS)),
-                required=True,
-                help="official: a results file of the benchmark's own evaluator; csv, parquet: a row per verdict.",
-            ),
-            file_option("--out", "The file; - for standard output. Default: exports/RUN with an ending."),
+        click.Option(
+            ["--format", "form"],
+            type=click.Choice(list(_ENDINGS)),
+            required=True,
+            help="official: a results file of the benchmark's own evaluator; csv, parquet: a row per verdict.",
         ),
+        file_option("--out", "The file; - for standard output. Default: exports/RUN with an ending."),
     ),
     READ_BENCHMARK,
     first="--format --out --benchmark",

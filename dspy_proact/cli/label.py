@@ -15,6 +15,7 @@ from dspy_proact.cli.options.kinds import (
     json_option,
     number_option,
     path_option,
+    text_option,
 )
 from dspy_proact.cli.options.labels import FILES, RATINGS, default_study, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
@@ -56,14 +57,12 @@ def label() -> None:
     "sheet",
     Section(
         Heading.CASES,
-        (
-            path_option("--items", "File of items to be rated, in place of RUN."),
-            click.Option(["--draw"], type=DrawText(), help="Only N responses, balanced across phases and grades."),
-        ),
+        path_option("--items", "File of items to be rated, in place of RUN."),
+        click.Option(["--draw"], type=DrawText(), help="Only N responses, balanced across phases and grades."),
     ),
     Section(
         Heading.OUTPUT,
-        (file_option("--out", "The sheet; - for standard output. Default: a file in the folder labels."),),
+        file_option("--out", "The sheet; - for standard output. Default: a file in the folder labels."),
     ),
     READ_BENCHMARK,
     first="--items --draw --out --benchmark",
@@ -180,12 +179,10 @@ def _written(text: str, out: Path | None, name: str, *inputs: Path) -> Path | No
     "plan",
     Section(
         Heading.CASES,
-        (
-            number_option("--width", Positive(_MOST_POINTS), "Half-width of the 95 % interval.", "POINTS", 10),
-            click.Option(["--ratings"], metavar=RATINGS, help="Ratings of RUN, as a pilot study."),
-        ),
+        number_option("--width", Positive(_MOST_POINTS), "Half-width of the 95 % interval.", "POINTS", 10),
+        text_option("--ratings", RATINGS, "Ratings of RUN, as a pilot study."),
     ),
-    Section(Heading.OUTPUT, (json_option("the plan"),)),
+    Section(Heading.OUTPUT, json_option("the plan")),
     first="--width --ratings --json",
     example="dspy-proact label plan runs/mine --width 8",
     brief="Plan how many people must rate how much.",

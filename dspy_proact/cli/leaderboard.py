@@ -14,7 +14,7 @@ from dspy_proact.cli.views.summary import summary_of
 @verb(
     "leaderboard",
     READ_BENCHMARK,
-    Section(Heading.OUTPUT, (explain_option(), json_option("the leaderboard"))),
+    Section(Heading.OUTPUT, explain_option(), json_option("the leaderboard")),
     first="--benchmark --explain --json",
     example="dspy-proact leaderboard runs/mine",
     brief="Rank runs among published scores.",

@@ -8,7 +8,7 @@ import click
 
 from dspy_proact.cli.options.benchmark import DEFAULT, READ_BENCHMARK, Chosen
 from dspy_proact.cli.options.cases import ANSWERED_CORPUS
-from dspy_proact.cli.options.kinds import STANDARD_OUTPUT, explain_option, json_option
+from dspy_proact.cli.options.kinds import STANDARD_OUTPUT, explain_option, json_option, text_option
 from dspy_proact.cli.options.labels import RATINGS, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import print_json, print_more, say, say_next
@@ -29,27 +29,23 @@ _PAGE = b"<!doctype html"
     ANSWERED_CORPUS,
     Section(
         Heading.SHOWN,
-        (
-            click.Option(["--by"], multiple=True, metavar="KEY", help="Break down by a key of metadata; repeatable."),
-            click.Option(
-                ["--ratings"],
-                metavar=RATINGS,
-                help="People's ratings of a part of the responses: estimate what they would have given to all.",
-            ),
+        text_option("--by", "KEY", "Break down by a key of metadata; repeatable.", several=True),
+        text_option(
+            "--ratings",
+            RATINGS,
+            "People's ratings of a part of the responses: estimate what they would have given to all.",
         ),
     ),
     Section(
         Heading.OUTPUT,
-        (
-            click.Option(
-                ["--html"],
-                metavar="FILE|-",
-                type=click.Path(path_type=Path, allow_dash=True),
-                help="Write a page for a browser, of several RUNs too; - for standard output.",
-            ),
-            explain_option(),
-            json_option("the report"),
+        click.Option(
+            ["--html"],
+            metavar="FILE|-",
+            type=click.Path(path_type=Path, allow_dash=True),
+            help="Write a page for a browser, of several RUNs too; - for standard output.",
         ),
+        explain_option(),
+        json_option("the report"),
     ),
     first="--by --corpus --html --ratings --benchmark --explain --json",
     example="dspy-proact report runs/mine --html report.html",

@@ -12,7 +12,7 @@ from dspy_proact.cli.views.message import print_json, say
 
 @verb(
     "runs",
-    Section(Heading.OUTPUT, (json_option("the list"),)),
+    Section(Heading.OUTPUT, json_option("the list")),
     first="--json",
     example="dspy-proact runs runs",
     brief="List runs.",

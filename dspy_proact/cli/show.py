@@ -11,7 +11,7 @@ import click
 
 from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen, require_phases
 from dspy_proact.cli.options.cases import known_names, strata_options
-from dspy_proact.cli.options.kinds import json_option, number_option, path_option
+from dspy_proact.cli.options.kinds import flag_option, json_option, number_option, path_option, text_option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import print_json, say, say_next
 from dspy_proact.errors import UsageError
@@ -83,34 +83,22 @@ _CHOICE = Bundle(
     (
         Section(
             Heading.SHOWN,
-            (
-                click.Option(
-                    ["--trigger", "--case", "trigger"],
-                    metavar="KEY",
-                    help="Show one case in full: its key, a unique beginning of it, or the key as listed.",
-                ),
-                click.Option(["--grade"], multiple=True, metavar="GRADE", help="Only this grade; repeatable."),
-                *strata_options("Only this stratum, such as a phase; CONTROL for control cases; repeatable."),
-                click.Option(
-                    ["--unverified"],
-                    is_flag=True,
-                    help="Only cases with a verdict whose quotes are not in the response.",
-                ),
-                click.Option(["--unscored"], is_flag=True, help="Only cases that were tried and have no grade."),
-                click.Option(
-                    ["--disagree"],
-                    is_flag=True,
-                    help="Only cases on which judges or epochs differ; with --beside, on which the runs differ.",
-                ),
-                click.Option(
-                    ["--search"],
-                    metavar="TEXT",
-                    help="Only cases with this text in key, group, question, response or reasons.",
-                ),
-                number_option("--epoch", _COUNT, "Only this epoch. Default with --trigger: 1."),
-                path_option("--beside", "Show another run or results file next to this one."),
-                number_option("--limit", _COUNT, f"List at most N cases. Default: {_FEW}; with --json, all."),
+            click.Option(
+                ["--trigger", "--case", "trigger"],
+                metavar="KEY",
+                help="Show one case in full: its key, a unique beginning of it, or the key as listed.",
             ),
+            text_option("--grade", "GRADE", "Only this grade; repeatable.", several=True),
+            *strata_options("Only this stratum, such as a phase; CONTROL for control cases; repeatable."),
+            flag_option("--unverified", "Only cases with a verdict whose quotes are not in the response."),
+            flag_option("--unscored", "Only cases that were tried and have no grade."),
+            flag_option(
+                "--disagree", "Only cases on which judges or epochs differ; with --beside, on which the runs differ."
+            ),
+            text_option("--search", "TEXT", "Only cases with this text in key, group, question, response or reasons."),
+            number_option("--epoch", _COUNT, "Only this epoch. Default with --trigger: 1."),
+            path_option("--beside", "Show another run or results file next to this one."),
+            number_option("--limit", _COUNT, f"List at most N cases. Default: {_FEW}; with --json, all."),
         ),
     ),
     _Choice,
@@ -121,7 +109,7 @@ _CHOICE = Bundle(
     "show",
     _CHOICE,
     READ_BENCHMARK,
-    Section(Heading.OUTPUT, (json_option("what is shown"),)),
+    Section(Heading.OUTPUT, json_option("what is shown")),
     first="--trigger --grade --stratum --unverified --unscored --disagree --search --beside --limit --json",
     example="dspy-proact show runs/mine --grade fail",
     brief="Read a run case by case.",

@@ -11,7 +11,7 @@ import click
 
 from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, corpus_of, judges_of
 from dspy_proact.cli.options.cases import corpus_option, known_names, resolve_key, strata_options
-from dspy_proact.cli.options.kinds import flag_option, json_option
+from dspy_proact.cli.options.kinds import flag_option, json_option, text_option
 from dspy_proact.cli.options.models import EMBEDDED, GATE, JUDGE_PROGRAM, PROGRAM, NamedModel, model_options, text_of
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, flags_of, verb
 from dspy_proact.cli.views.message import Typed, print_json, say, say_next
@@ -98,22 +98,16 @@ _PLACE = Bundle(
         corpus_option("Corpus of the cases. Default: the published one; the sample if embedded."),
         Section(
             Heading.CASES,
-            (
-                click.Option(
-                    ["--case", "--trigger", "keys"],
-                    multiple=True,
-                    metavar="KEY",
-                    help="Try this case, by its key or a unique beginning of it; repeatable.",
-                ),
-                *strata_options("Three cases of this stratum, such as a phase; repeatable. Default: the benchmark's."),
-                click.Option(
-                    ["--conversation"], metavar="FILE|-", help="Your own conversation, from a file or standard input."
-                ),
-                click.Option(["--list", "listed"], is_flag=True, help="Print the keys of cases, and make no call."),
-                click.Option(
-                    ["--judge-cases", "examined"], is_flag=True, help="Try the judge alone, on its worked cases."
-                ),
+            click.Option(
+                ["--case", "--trigger", "keys"],
+                metavar="KEY",
+                help="Try this case, by its key or a unique beginning of it; repeatable.",
+                multiple=True,
             ),
+            *strata_options("Three cases of this stratum, such as a phase; repeatable. Default: the benchmark's."),
+            text_option("--conversation", "FILE|-", "Your own conversation, from a file or standard input."),
+            flag_option("--list", "Print the keys of cases, and make no call.", "listed"),
+            flag_option("--judge-cases", "Try the judge alone, on its worked cases.", "examined"),
         ),
     ),
     _Place,
@@ -124,7 +118,7 @@ _PLACE = Bundle(
     "try",
     BENCHMARK,
     model_options("--model", "Model under test, a litellm name. Default: embedded."),
-    Section(Heading.MODELS, (PROGRAM,)),
+    Section(Heading.MODELS, PROGRAM),
     model_options(
         "--judge",
         "Judge, a litellm name. Default: the benchmark's; embedded for an embedded model and for --judge-cases.",
@@ -135,10 +129,8 @@ _PLACE = Bundle(
     GATE,
     Section(
         Heading.OUTPUT,
-        (
-            flag_option("--whole", "Show all of a case, such as earlier turns and rubric."),
-            json_option("the responses and verdicts"),
-        ),
+        flag_option("--whole", "Show all of a case, such as earlier turns and rubric."),
+        json_option("the responses and verdicts"),
     ),
     first="--model --program --judge --benchmark --corpus --case --stratum --conversation --list "
     "--judge-cases --whole --json",

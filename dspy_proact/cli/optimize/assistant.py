@@ -47,19 +47,17 @@ class Margin(click.ParamType):
         return name, margin
 
 
-_STRATA = Section(Heading.CASES, strata_options("Stratum to tune for; repeatable. Default: the benchmark's."))
+_STRATA = Section(Heading.CASES, *strata_options("Stratum to tune for; repeatable. Default: the benchmark's."))
 _TUNED = Section(
     Heading.RECIPE,
-    (
-        SYSTEM_PROMPT,
-        path_option("--start", "Compiled assistant to start from."),
-        click.Option(
-            ["--guard", "guards"],
-            multiple=True,
-            type=Margin(),
-            help="Metric that may not get worse than the starting program by more than MARGIN, such as offers, phases, "
-            "length or tokens; repeatable.",
-        ),
+    SYSTEM_PROMPT,
+    path_option("--start", "Compiled assistant to start from."),
+    click.Option(
+        ["--guard", "guards"],
+        multiple=True,
+        type=Margin(),
+        help="Metric that may not get worse than the starting program by more than MARGIN, such as offers, phases, "
+        "length or tokens; repeatable.",
     ),
 )
 

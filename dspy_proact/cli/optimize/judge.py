@@ -18,15 +18,13 @@ if TYPE_CHECKING:
 
 _TUNED = Section(
     Heading.RECIPE,
-    (
-        path_option("--start", "Compiled judge to start from."),
-        number_option("--votes", click.IntRange(1, 100), "Verdicts on each response.", default=1),
-        click.Option(
-            ["--guard", "guards"],
-            multiple=True,
-            type=click.Choice(["cases"], case_sensitive=False),
-            help="`cases`: keep each worked case that the start gets right (see `try --judge-cases`).",
-        ),
+    path_option("--start", "Compiled judge to start from."),
+    number_option("--votes", click.IntRange(1, 100), "Verdicts on each response.", default=1),
+    click.Option(
+        ["--guard", "guards"],
+        multiple=True,
+        type=click.Choice(["cases"], case_sensitive=False),
+        help="`cases`: keep each worked case that the start gets right (see `try --judge-cases`).",
     ),
 )
 

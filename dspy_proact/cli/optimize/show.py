@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options.kinds import explain_option, flag_option, json_option, path_option
+from dspy_proact.cli.options.kinds import explain_option, flag_option, json_option, path_option, text_option
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import say
 from dspy_proact.errors import UsageError
@@ -33,18 +33,14 @@ _ABOUT = {
     "show",
     Section(
         Heading.OUTPUT,
-        (
-            flag_option("--as-prompt", "Print only its system prompt, or one for each of its questions."),
-            flag_option("--no-demos", "With --as-prompt: leave out its worked examples."),
-            flag_option("--diff", "Print how its prompt differs from the one that the compile began with."),
-            path_option("--start", "With --diff: the compiled program that it began with."),
-            click.Option(
-                ["--system-prompt"], metavar="TEXT|@FILE", help="With --diff: the system prompt that it began with."
-            ),
-            click.Option(["--benchmark"], metavar="FILE.py", help="Your own benchmark, for which it was compiled."),
-            explain_option(),
-            json_option("the card, or with --diff both programs,"),
-        ),
+        flag_option("--as-prompt", "Print only its system prompt, or one for each of its questions."),
+        flag_option("--no-demos", "With --as-prompt: leave out its worked examples."),
+        flag_option("--diff", "Print how its prompt differs from the one that the compile began with."),
+        path_option("--start", "With --diff: the compiled program that it began with."),
+        text_option("--system-prompt", "TEXT|@FILE", "With --diff: the system prompt that it began with."),
+        text_option("--benchmark", "FILE.py", "Your own benchmark, for which it was compiled."),
+        explain_option(),
+        json_option("the card, or with --diff both programs,"),
     ),
     first="--as-prompt --no-demos --diff --start --system-prompt --explain --json --benchmark",
     example="dspy-proact optimize show compiles/mine/assistant.json --as-prompt",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.options.kinds import flag_option, number_option
+from dspy_proact.cli.options.kinds import flag_option, number_option, text_option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section
 from dspy_proact.errors import UsageError
 
@@ -20,7 +20,7 @@ _MOST_NAMED = 3
 
 def corpus_option(text: str) -> Section:
     """`--corpus`, with a help of its own."""
-    return Section(Heading.CASES, (click.Option(["--corpus"], metavar="sample|NAME[@REV]|PATH", help=text),))
+    return Section(Heading.CASES, text_option("--corpus", "sample|NAME[@REV]|PATH", text))
 
 
 CORPUS = corpus_option(
@@ -36,12 +36,9 @@ ANSWERED_CORPUS = corpus_option("Corpus of a results file.")
 def strata_options(text: str) -> tuple[click.Option, click.Option]:
     """`--stratum`, and `--phase`, which is the same for benchmarks whose strata are phases: see `Chosen`."""
     return (
-        click.Option(["--stratum", "strata"], multiple=True, metavar="NAME", help=text),
-        click.Option(
-            ["--phase", "phases"],
-            multiple=True,
-            metavar="NAME",
-            help="The same as --stratum, for benchmarks whose strata are phases.",
+        text_option("--stratum", "NAME", text, "strata", several=True),
+        text_option(
+            "--phase", "NAME", "The same as --stratum, for benchmarks whose strata are phases.", "phases", several=True
         ),
     )
 
@@ -65,10 +62,10 @@ _GRADING = (
     ),
     flag_option("--retry-unscored", "Also retry cases that failed because of their content."),
 )
-SCOPE = Bundle("scope", (Section(Heading.CASES, (*_CASES, _EPOCHS, *_GRADING)),), _scope)
-GRADING_SCOPE = Bundle("scope", (Section(Heading.CASES, (*_CASES, *_GRADING)),), _scope)
+SCOPE = Bundle("scope", (Section(Heading.CASES, *_CASES, _EPOCHS, *_GRADING),), _scope)
+GRADING_SCOPE = Bundle("scope", (Section(Heading.CASES, *_CASES, *_GRADING),), _scope)
 """Where the responses exist already."""
-VERDICTS = Bundle("scope", (Section(Heading.JUDGE, _GRADING),), _scope)
+VERDICTS = Bundle("scope", (Section(Heading.JUDGE, *_GRADING),), _scope)
 """Where all of them are graded."""
 
 

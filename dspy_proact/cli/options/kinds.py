@@ -103,9 +103,14 @@ def file_option(flag: str, text: str) -> click.Option:
     return click.Option([flag], type=kind, metavar="FILE|-", help=text)
 
 
-def flag_option(flag: str, text: str) -> click.Option:
-    """An option that takes no value."""
-    return click.Option([flag], is_flag=True, help=text)
+def flag_option(flag: str, text: str, name: str | None = None) -> click.Option:
+    """An option that takes no value; `name` is the parameter where it is not called like the flag."""
+    return click.Option([flag, name] if name else [flag], is_flag=True, help=text)
+
+
+def text_option(flag: str, metavar: str, text: str, name: str | None = None, several: bool = False) -> click.Option:
+    """An option that takes a text, or several; `name` is the parameter where it is not called like the flag."""
+    return click.Option([flag, name] if name else [flag], multiple=several, metavar=metavar, help=text)
 
 
 def json_option(what: str) -> click.Option:
@@ -141,4 +146,4 @@ def output_options(folder: str, what: str) -> Bundle:
         flag_option("--dry-run", "Estimate calls, cost and time, and make no call."),
         json_option(what),
     )
-    return Bundle("output", (Section(Heading.OUTPUT, options),), Output)
+    return Bundle("output", (Section(Heading.OUTPUT, *options),), Output)

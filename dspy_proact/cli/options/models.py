@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.options.kinds import Parameter, PerMillion, Positive, choice_option, number_option, path_option
+from dspy_proact.cli.options.kinds import (
+    Parameter,
+    PerMillion,
+    Positive,
+    choice_option,
+    number_option,
+    path_option,
+    text_option,
+)
 from dspy_proact.cli.options.verb import Bundle, Heading, Section
 from dspy_proact.cli.views.message import say
 from dspy_proact.errors import UsageError
@@ -74,8 +82,8 @@ def model_options(flag: str, text: str, heading: Heading = Heading.MODELS) -> Bu
     """
     name = flag.removeprefix("--").replace("-", "_")
     options = (
-        click.Option([flag, f"{name}_name"], multiple=True, metavar="NAME", help=text),
-        click.Option([f"{flag}-api-base"], metavar="URL", help="Its endpoint, such as http://localhost:8000/v1."),
+        text_option(flag, "NAME", text, f"{name}_name", several=True),
+        text_option(f"{flag}-api-base", "URL", "Its endpoint, such as http://localhost:8000/v1."),
         click.Option(
             [f"{flag}-param"],
             type=Parameter(),
@@ -85,7 +93,7 @@ def model_options(flag: str, text: str, heading: Heading = Heading.MODELS) -> Bu
         ),
         click.Option([f"{flag}-price"], type=PerMillion(), help="USD per million tokens, if litellm has no price."),
     )
-    return Bundle(name, (Section(heading, options),), partial(NamedModel, flag), prefix=f"{name}_")
+    return Bundle(name, (Section(heading, *options),), partial(NamedModel, flag), prefix=f"{name}_")
 
 
 # Calls
@@ -99,20 +107,16 @@ def _gate(*, max_calls: int | None, max_tokens: int | None, max_usd: float | Non
 
 _CALLS = Section(
     Heading.CALLS,
-    (
-        number_option("--concurrency", click.IntRange(1, 4096), "Requests in flight, of all models.", default=32),
-        number_option("--timeout", Positive(86400), "Seconds allowed for one attempt.", "S", 600),
-        number_option("--retries", click.IntRange(0, 100), "Further attempts per call.", default=5),
-        choice_option("--backend", ("auto", "litellm"), "`litellm` forces its client."),
-    ),
+    number_option("--concurrency", click.IntRange(1, 4096), "Requests in flight, of all models.", default=32),
+    number_option("--timeout", Positive(86400), "Seconds allowed for one attempt.", "S", 600),
+    number_option("--retries", click.IntRange(0, 100), "Further attempts per call.", default=5),
+    choice_option("--backend", ("auto", "litellm"), "`litellm` forces its client."),
 )
 _LIMITS = Section(
     Heading.LIMITS,
-    (
-        number_option("--max-calls", click.IntRange(1), "Stop after N calls, retries included."),
-        number_option("--max-tokens", click.IntRange(1), "Stop after N tokens of prompts and answers."),
-        number_option("--max-usd", Positive(), "Stop before this many US dollars are spent.", "USD"),
-    ),
+    number_option("--max-calls", click.IntRange(1), "Stop after N calls, retries included."),
+    number_option("--max-tokens", click.IntRange(1), "Stop after N tokens of prompts and answers."),
+    number_option("--max-usd", Positive(), "Stop before this many US dollars are spent.", "USD"),
 )
 GATE = Bundle("gate", (_CALLS, _LIMITS), _gate)
 GATE_IF_ASKED = Bundle("gate", GATE.sections, partial(partial, _gate))
@@ -124,12 +128,12 @@ _JUDGE_PROMPT = choice_option(
     "--judge-prompt", ("default", "official"), "`official`: the prompt of the installed official package."
 )
 _JUDGE_PROGRAM = path_option("--judge-program", "Compiled judge, as `optimize judge` writes it.")
-JUDGING = Section(Heading.JUDGE, (_JUDGE_PROMPT, _JUDGE_PROGRAM))
-JUDGE_PROGRAM = Section(Heading.JUDGE, (_JUDGE_PROGRAM,))
+JUDGING = Section(Heading.JUDGE, _JUDGE_PROMPT, _JUDGE_PROGRAM)
+JUDGE_PROGRAM = Section(Heading.JUDGE, _JUDGE_PROGRAM)
 """Where the prompt is always ours."""
-SYSTEM_PROMPT = click.Option(["--system-prompt"], metavar="TEXT|@FILE", help="System prompt (default: none).")
+SYSTEM_PROMPT = text_option("--system-prompt", "TEXT|@FILE", "System prompt (default: none).")
 PROGRAM = path_option("--program", "Compiled assistant, as `optimize assistant` writes it.")
-ASSISTANT = Section(Heading.MODELS, (SYSTEM_PROMPT, PROGRAM))
+ASSISTANT = Section(Heading.MODELS, SYSTEM_PROMPT, PROGRAM)
 
 
 def text_of(given: str | None) -> str | None:
@@ -179,4 +183,4 @@ _RECIPE = (
 def recipe_options(optimizers: Sequence[str]) -> Bundle:
     """The options of a compile by one of these optimizers, which come as one `Recipe`."""
     optimizer = choice_option("--optimizer", optimizers, "Optimizer.", "search")
-    return Bundle("recipe", (Section(Heading.RECIPE, (optimizer, *_RECIPE)),), _recipe)
+    return Bundle("recipe", (Section(Heading.RECIPE, optimizer, *_RECIPE),), _recipe)

@@ -33,12 +33,11 @@ class Heading(StrEnum):
     OUTPUT = "Output"
 
 
-@dataclass(frozen=True)
 class Section:
     """Options under one heading, which a command gets one by one."""
 
-    heading: Heading
-    options: tuple[click.Option, ...]
+    def __init__(self, heading: Heading, *options: click.Option):
+        self.heading, self.options = heading, options
 
     @property
     def sections(self) -> tuple["Section", ...]:
