@@ -7,6 +7,7 @@ from dataclasses import replace
 from io import StringIO
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from browser import chromium, visit
 from probe_task import CORPUS, GOOD, PARAMETERS, identified, resolved, scripted_run, view
 from rich.console import Console
@@ -243,6 +244,8 @@ def pages(tmp_path_factory):
 def test_the_page_has_the_leaderboard_the_measures_side_by_side_and_answers_part_by_part(pages):
     with chromium() as browser:
         with visit(browser, pages / "two.html") as shown:
+            shown.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+            assert Axe().run(shown).violations_count == 0
             score = shown.locator("[data-at='/ranking/rows/0/scores/task/value']")
             assert (score.get_attribute("value"), score.text_content()) == ("0.4", "40.0")
             assert shown.locator("#ranking tbody").nth(3).locator("tr.own").count() == 2

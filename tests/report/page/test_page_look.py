@@ -4,6 +4,7 @@ import re
 from itertools import pairwise
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from browser import visit
 from proact_run import JUDGE, answered, failed, graded, manifest, trigger, written
 
@@ -161,7 +162,9 @@ def test_what_names_the_stand_in_stands_above_the_bars_and_their_numbers(browser
 )
 def test_the_judging_is_said_to_differ_only_where_it_does(browser, paged, tmp_path, judge, heading):
     case = trigger()
-    for name, by in (("a", "openai/j"), ("b", judge)):
+    for name, by in (("a", "openai/j"), ("b", judge), ("c", judge)):
         written(tmp_path / name, manifest(by), [case], [answered(case), graded(case, judge=by)])
-    with visit(browser, paged(tmp_path / "a", tmp_path / "b")) as page:
+    with visit(browser, paged(*(tmp_path / name for name in "abc"))) as page:
         assert re.search(f"The responses are the same, .*{heading}", page.inner_text("#differences"))
+        page.evaluate(UNFOLD)
+        assert Axe().run(page).violations_count == 0
