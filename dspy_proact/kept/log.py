@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, TypeVar
 
@@ -70,8 +70,9 @@ class Log(Generic[M]):
     def append(self, record: M) -> None:
         """Keep one more record; raises a `ValueError` where it holds a nan or an infinity.
 
-        Raises a `RunError` where it could not be kept whole, and the file is as it was before; or where somebody else
-        removed or changed the file, and nothing can be kept any more.
+        Raises a `RunError` where it could not be kept whole, and the file is as it was before; where somebody else
+        removed or changed the file, and nothing can be kept any more; or where the file was moved and the record kept
+        in it.
         """
         text = json.dumps(record.model_dump(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         # A model may answer with half a surrogate pair, which is no Unicode: it is kept as a question mark.
@@ -87,6 +88,19 @@ class Log(Generic[M]):
             self._end += len(line)
             if time.monotonic() - self._synced > _SYNC_SECONDS:
                 self._sync()
+            if not self._is_there(status):
+                raise RunError(f"{self.path}: was moved{self._where()}; name its folder with --out to go on")
+
+    def _is_there(self, status: os.stat_result) -> bool:
+        with suppress(OSError):
+            return os.path.samestat(os.stat(self.path), status)  # noqa: PTH116 - the fastest, once a line
+        return False
+
+    def _where(self) -> str:
+        """To which path it was moved, where the system tells."""
+        with suppress(OSError):
+            return f" to {Path(f'/proc/self/fd/{self._file.fileno()}').readlink()}"
+        return ""
 
     def _write(self, line: bytes) -> None:
         try:

@@ -189,6 +189,17 @@ def test_a_log_that_was_removed_keeps_nothing_more(tmp_path: Path, gone: str):
     assert not path.exists()
 
 
+def test_a_log_that_was_moved_keeps_what_is_on_its_way_and_says_where(tmp_path: Path):
+    path = tmp_path / "below" / "notes.jsonl"
+    path.parent.mkdir()
+    with Log(path, Note) as log:
+        path.parent.rename(tmp_path / "moved")
+        for text in "ab":
+            with pytest.raises(RunError, match=f"was moved to {tmp_path}/moved/notes.jsonl; name its folder"):
+                log.append(Note(text=text))
+    assert texts(tmp_path / "moved" / "notes.jsonl") == ["a", "b"]
+
+
 @pytest.mark.parametrize("content", [b"", b"somebody's line\n" * 9])
 def test_a_log_that_somebody_else_changed_is_left_alone(path: Path, content: bytes):
     with Log(path, Note) as log:

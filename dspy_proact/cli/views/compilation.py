@@ -52,6 +52,11 @@ class CompileProgress(ProgressOnStderr, CompileObserver):
             self._said = time.monotonic()
             self._say(f"calls {stand_text(stand)}")
 
+    @property
+    def answered(self) -> bool:
+        """Whether any answer is kept."""
+        return self._last is not None and self._last.done > 0
+
     def say_unworded(self, optimizer: Optimizer) -> None:
         """Say so where a proposer was asked and no instruction of it was compared."""
         if PROPOSALS[optimizer] and self._last and not self._last.worded:
@@ -144,12 +149,14 @@ def compile_shown(compiling: Compile, recipe: Recipe, output: Output, use: Seque
         return 0
     folder = output.out or compiling.default_folder
     progress = CompileProgress()
+    if not folder.exists():
+        say(f"New compile in {folder}; to go on with one that was moved, name its folder with --out.")
     try:
         with progress:
             finished = compiling.run(folder, progress)
     except Halt as halt:
         progress.say_reached()
-        say_stopped(halt, folder)
+        say_stopped(halt, folder, progress.answered)
         return halt.exit_status
     artefact = finished.artefact
     print_card(artefact, output.as_json)

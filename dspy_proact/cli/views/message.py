@@ -40,11 +40,18 @@ def print_json(document: Any) -> None:
     click.echo(json.dumps(document, indent=2, allow_nan=False))
 
 
-def say_stopped(halt: Halt, folder: Path) -> None:
-    """Print what stopped a command, what is kept of it, and how to go on."""
+def say_stopped(halt: Halt, folder: Path, answered: bool = False) -> None:
+    """Print what stopped a command, what is kept of it, and how to go on.
+
+    Args:
+        halt: What stopped it.
+        folder: Where it kept answers; it leaves none where there are none.
+        answered: Whether there are.
+    """
     say(str(halt))
     if not folder.exists():
-        say("No answer was received, and no folder was kept.")
+        gone = f"There is no folder {folder} any more; if it was moved, name it with --out to go on."
+        say(gone if answered else "No answer was received, and no folder was kept.")
         return
     again = " Limits count from zero again." if isinstance(halt, LimitReached) else ""
     say(f"Results so far are kept in {folder}. Repeat the command to go on.{again}")
