@@ -20,11 +20,52 @@ A `StageError` becomes an unscored row with its kind and reason: never the worst
 denominator. A `Halt` is no `Exception` because DSPy and its optimizers swallow those.
 """
 
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import ClassVar, Literal
+
+_OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
+_ARGUMENTS = {
+    **{f"max-{what}": f"limits.{what}" for what in ("calls", "tokens", "usd")},
+    **{name: f"recipe.{name.replace('-', '_')}" for name in ("optimizer", "trials", "max-demos", "folds", "seed")},
+    **{name: f"scope.{name.replace('-', '_')}" for name in ("limit", "epochs", "controls", "retry-unscored")},
+    **dict.fromkeys(("stratum", "phase"), "scope.strata"),
+    **{name: f"gate.{name}" for name in ("concurrency", "timeout", "retries", "backend")},
+    "set": "settings",
+    "guard": "margins",
+}
+"""Arguments in Python whose names are not those of the options."""
+_naming_options = False
+
+
+@contextmanager
+def naming_options() -> Generator[None]:
+    """Meanwhile messages name the command line's options; in Python they name arguments."""
+    global _naming_options  # noqa: PLW0603 - of the process, since threads raise errors too
+    before, _naming_options = _naming_options, True
+    try:
+        yield
+    finally:
+        _naming_options = before
+
+
+def _argument(option: re.Match[str]) -> str:
+    name = option[1]
+    of = re.fullmatch(r"(.+)-(api-base|param|price)", name)
+    plain = f"{of[1]}.{of[2]}s" if of and of[2] == "param" else f"{of[1]}.{of[2]}" if of else name
+    return _ARGUMENTS.get(name, plain.replace("-", "_"))
+
+
+def _worded(message: str) -> str:
+    return message if _naming_options else _OPTION.sub(_argument, message)
 
 
 class ProactError(Exception):
     """Root of the errors that this project raises on purpose."""
+
+    def __str__(self) -> str:
+        return _worded(super().__str__())
 
 
 class UsageError(ProactError):
@@ -82,6 +123,9 @@ class Halt(BaseException):
     """Ends a run or compile at once; what is on disk stays valid. `exit_status` is the process's."""
 
     exit_status: ClassVar[int]
+
+    def __str__(self) -> str:
+        return _worded(super().__str__())
 
 
 class SetupFault(Halt):

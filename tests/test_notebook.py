@@ -27,6 +27,8 @@ class Cell:
     """What a cell said."""
 
     printed: str = ""
+    warned: str = ""
+    """On standard error."""
     shown: dict[str, str] = field(default_factory=dict)
     """Its result, by media type."""
     error: str | None = None
@@ -50,6 +52,8 @@ class Notebook:
         def heard(message: dict[str, Any]) -> None:
             said = message["content"]
             match message["msg_type"]:
+                case "stream" if said["name"] == "stderr":
+                    cell.warned += said["text"]
                 case "stream":
                     cell.printed += said["text"]
                     on_print()
@@ -132,3 +136,18 @@ def test_the_stop_button_ends_a_run_in_order(notebook: Notebook, server: Server,
     server.script = healthy
     again = notebook.run(f"({way}({out!r})).unscored")
     assert (again.error, again.shown["text/plain"]) == (None, "0")
+
+
+def test_a_run_and_a_compile_without_an_observer_show_how_far_they_are(notebook: Notebook):
+    cell = notebook.run("""
+        from dspy_proact import Evaluation, JudgeCompile, Recipe, Scope, load_corpus, load_ratings
+        run = Evaluation(load_corpus("sample")).run("runs/shown", Scope(limit=5))
+    """)
+    assert (cell.error, cell.printed) == (None, "")
+    assert "5/5" in cell.warned
+    cell = notebook.run("""
+        recipe = Recipe(optimizer="labeled", folds=2)
+        compiled = JudgeCompile(load_ratings("sample"), "embedded", "embedded", recipe=recipe).run("compiled")
+    """)
+    assert (cell.error, cell.printed) == (None, "")
+    assert " calls" in cell.warned

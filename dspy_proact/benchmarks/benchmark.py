@@ -142,6 +142,10 @@ class Benchmark(Generic[Answer, Detail]):
     """Options that this benchmark supports, of those that not every one does; see `cli/options/benchmark.py`."""
     judge_name: str | None = None
     """Judge of a real model where none is named; None for none."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
     temperatures: Mapping[str, float] = MappingProxyType({})
     """By role, `assistant` or `judge`, in place of the 0.7 of models that take one."""
     published_corpus: str | None = None

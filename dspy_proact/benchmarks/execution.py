@@ -29,6 +29,7 @@ from dspy_proact.runs import (
     Ledger,
     Manifest,
     Observer,
+    RunBar,
     RunFolder,
     Runner,
     RunWriter,
@@ -36,6 +37,7 @@ from dspy_proact.runs import (
     Scored,
     Settings,
     Work,
+    in_notebook,
     latest,
     orderly_interrupt,
     run_to_end,
@@ -113,6 +115,12 @@ class Execution:
         self._copied = answering if isinstance(answering, Responses) else None
         self.manifest = self._begun(answering)
 
+    def __repr__(self) -> str:
+        identity, count = self.manifest.identity, len(self._benchmark.case_set.cases)
+        judges = " + ".join(judge.name for judge in identity.judges)
+        graded = f" judged by {judges}" if judges else ""
+        return f"{type(self).__name__}({identity.assistant.name}{graded}, {count:,} cases of {identity.benchmark})"
+
     @property
     def limits(self) -> Limits:
         """The most that one run of this may spend."""
@@ -162,7 +170,7 @@ class Execution:
         Args:
             out: The folder; `default_folder` when None.
             scope: How much is asked for.
-            observer: Notified of what happens.
+            observer: Notified of what happens; where None, a notebook shows a progress bar.
             spent: What counts against the limits already, such as by another run of the same command.
 
         Raises:
@@ -183,9 +191,14 @@ class Execution:
         """Async version of `run`; a cancelled one drops what is in flight and keeps what is on disk."""
         folder = Path(out or self.default_folder)
         self.check(folder, scope)
-        cases, switch, observer = self._selected(scope), Switch(), observer or Observer()
+        cases, switch, bar = self._selected(scope), Switch(), RunBar() if in_notebook() and not observer else None
+        observer = bar or observer or Observer()
         self._gate.open(switch, spent, observer)
-        return await self._run(folder, cases, scope, observer, switch)
+        try:
+            return await self._run(folder, cases, scope, observer, switch)
+        finally:
+            if bar:
+                bar.close()
 
     def forecast(self, out: str | Path | None = None, scope: Scope = Scope()) -> RunForecast:
         """What `run` would do with the same arguments; no call is made, no key is needed and nothing is written."""

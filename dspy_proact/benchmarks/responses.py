@@ -45,6 +45,9 @@ class Responses:
     """Rows of the corpus that its program was compiled on."""
     price: Price = _COPIED
 
+    def __repr__(self) -> str:
+        return f"Responses({self.name!r}, {len(self.stages):,} of {len(self.case_set.cases):,} cases)"
+
     @classmethod
     def of_run(cls, folder: RunFolder, benchmark: Benchmark[Any, Any] | str | None = None) -> Self:
         """The responses of a run; a benchmark of a person's own file must be named.

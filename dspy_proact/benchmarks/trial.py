@@ -84,6 +84,9 @@ class Tried:
     halt: Halt | None
     """What stopped it; None where it came to its end."""
 
+    def __repr__(self) -> str:
+        return f"Tried({len(self.pairs)} cases, {f'stopped: {self.halt}' if self.halt else 'done'})"
+
     @property
     def begun(self) -> bool:
         """Whether there is anything to show."""
@@ -149,6 +152,9 @@ class Trial:
         elif judge is not None:
             self.models = tested, open_model(judge, role_of(declared, "judge"), self._gate)
             self._grading = Ask.in_run(judging, self.models[1].lm, settings)
+
+    def __repr__(self) -> str:
+        return f"Trial({self._declared.name!r}, {', '.join(f'{each.role.name}={each.name}' for each in self.models)})"
 
     def run(self, cases: Sequence[Case]) -> Tried:
         """Ask everything at once and wait for the end of it.

@@ -22,7 +22,7 @@ from dspy_proact.cli.runs import runs
 from dspy_proact.cli.show import show
 from dspy_proact.cli.try_ import try_
 from dspy_proact.cli.views.message import SafeRecord, complain, say
-from dspy_proact.errors import Halt, ProactError
+from dspy_proact.errors import Halt, ProactError, naming_options
 from dspy_proact.plain_text import spelled
 
 
@@ -45,6 +45,7 @@ for verb in (optimize, rejudge, report, runs, show, try_):
     proact.add_command(verb)
 
 
+@naming_options()
 def main() -> None:
     """Entry point: a failure ends with a message and an exit status; only a fault in this code shows a traceback."""
     logging.setLogRecordFactory(SafeRecord)

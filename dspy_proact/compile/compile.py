@@ -16,7 +16,7 @@ import dspy
 from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.calls import Call, Usage, collect_calls
 from dspy_proact.compile.folds import Fold
-from dspy_proact.compile.forecast import CompileObserver, Forecast, Progress
+from dspy_proact.compile.forecast import CompileObserver, Forecast, Progress, watching
 from dspy_proact.compile.optimizers import choose, silenced
 from dspy_proact.compile.proposer import SHOWN, Excerpts
 from dspy_proact.compile.training import Chosen, Compiled, Tested, Training, side_by_side
@@ -124,6 +124,10 @@ class Compile(ABC):
         self._named = {**models, "proposer": (ModelSpec.of(proposed_by), PROPOSER)}
         self.models = self._open(None)
 
+    def __repr__(self) -> str:
+        named = ", ".join(f"{role}={model.name}" for role, model in self.models.items())
+        return f"{type(self).__name__}({self.recipe.optimizer!r}, {self.data.name!r}, {named})"
+
     def _open(self, record: Record | None) -> Mapping[str, Model]:
         return {name: open_model(spec, role, self._gate, record=record) for name, (spec, role) in self._named.items()}
 
@@ -212,7 +216,7 @@ class Compile(ABC):
 
         Args:
             out: The folder; `default_folder` when None.
-            observer: Told of what happens.
+            observer: Told of what happens; where None, a notebook shows a progress bar.
 
         Raises:
             RunError: The folder holds another compile, is in use, or cannot be written.
@@ -220,13 +224,14 @@ class Compile(ABC):
             Halt: It ended early; what was answered is kept, and the same call goes on. Where nothing was answered at
                 all, the folder is left as it was found.
         """
-        return self._run(out, observer or CompileObserver(), Switch())
+        with watching(observer) as told:
+            return self._run(out, told, Switch())
 
     async def arun(self, out: str | Path | None = None, observer: CompileObserver | None = None) -> Finished:
         """Async version of `run`, in its own threads. When cancelled, it drops what is in flight, then ends."""
-        observer, switch = observer or CompileObserver(), Switch()
-        compiling = asyncio.create_task(asyncio.to_thread(self._run, out, observer, switch))
-        with orderly_interrupt(switch, observer.interrupted):
+        switch = Switch()
+        with watching(observer) as told, orderly_interrupt(switch, told.interrupted):
+            compiling = asyncio.create_task(asyncio.to_thread(self._run, out, told, switch))
             try:
                 return await asyncio.shield(compiling)
             except asyncio.CancelledError:

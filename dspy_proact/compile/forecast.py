@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,7 +11,7 @@ from dspy_proact.benchmarks.forecast import SECONDS
 from dspy_proact.calls import CallObserver, Price
 from dspy_proact.models import Model, count_tokens
 from dspy_proact.programs import Optimizer, Recipe
-from dspy_proact.runs import ExpectedCall
+from dspy_proact.runs import Bar, ExpectedCall, in_notebook
 
 PROPOSALS: Mapping[Optimizer, int] = {"labeled": 0, "bootstrap": 0, "miprov2": 40, "gepa": 100, "search": 3}
 """About how often an optimizer asks its proposer in one compile; GEPA's questions grow with its trials."""
@@ -163,6 +164,29 @@ class CompileObserver(CallObserver):
 
     def interrupted(self) -> None:
         """The person asked to stop; what is in flight is still awaited."""
+
+
+class _CompileBar(CompileObserver):
+    def __init__(self, bar: Bar):
+        self._bar = bar
+
+    def started(self, forecast: Forecast, stand: Stand) -> None:  # noqa: ARG002 - an observer's
+        """Draw the bar."""
+        self.changed(stand)
+
+    def changed(self, stand: Stand) -> None:
+        """Move it; few compiles take all the calls that they may take."""
+        self._bar.move(stand.done, stand.at_most)
+
+
+@contextmanager
+def watching(observer: CompileObserver | None) -> Generator[CompileObserver]:
+    """The observer; where there is none, a progress bar in a notebook."""
+    bar = Bar(" calls")
+    try:
+        yield observer or (_CompileBar(bar) if in_notebook() else CompileObserver())
+    finally:
+        bar.close()
 
 
 class Progress:

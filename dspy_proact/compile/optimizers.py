@@ -115,12 +115,15 @@ def _bootstrap(training: Training, recipe: Recipe) -> list[Candidate]:
 
 def _miprov2(training: Training, recipe: Recipe) -> list[Candidate]:
     settings, examples = _by_demos(training, recipe)
+    # None omits it, whatever DSPy declares: some models refuse any temperature.
+    temperature: Any = None if training.proposer_lm.kwargs.get("temperature") is None else 1.0
     mipro = dspy.MIPROv2(
         prompt_model=training.proposer_lm,
         task_model=training.task_lm,
         auto=None,
         num_candidates=max(2, min(recipe.trials // 2, 8)),
         seed=recipe.seed,
+        init_temperature=temperature,
         **settings,
     )
     how = {"num_trials": recipe.trials, "minibatch": False, "seed": recipe.seed}

@@ -42,6 +42,8 @@ _LOST = re.compile(
 )
 """How litellm words a lost connection, which it calls a server's error."""
 _UNREACHED = (ConnectionRefusedError, socket.gaierror, ssl.SSLError, ConnectTimeout)
+_FURTHER = re.compile(r"\n\n|\s*Traceback \(most recent call last\)")
+"""What follows the message of an error: DSPy's advice, and a traceback that litellm puts there."""
 _LATE = re.compile(r"(?i)timed?[ -]?out")
 _ALIASES = {"max_tokens": "max_(completion_|output_)?tokens", "response_format": "(response_format|json_schema)"}
 """Parameters that go out under other names on some routes, as patterns."""
@@ -97,7 +99,7 @@ def understand(error: Exception, caller: Caller) -> Fault:
     """Classify a failure of an engine."""
     on_the_way = next((cause for cause in chain(error) if isinstance(cause, WireError)), None)
     message = redacted(str(on_the_way or getattr(error, "message", "") or error), caller.secrets)
-    excerpt = message.partition("\n\n")[0] or type(error).__name__
+    excerpt = _FURTHER.split(message, maxsplit=1)[0] or type(error).__name__
     excerpt = repr(excerpt if len(excerpt) <= _EXCERPT else excerpt[:_EXCERPT] + "...")
     if problem := _for_good(error, on_the_way, excerpt, caller):
         return _setup(f"{caller.flag} {caller.model}: {problem}")

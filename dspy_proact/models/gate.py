@@ -183,6 +183,10 @@ class Gate:
         self._standing = defaultdict[str, _Standing](_Standing)
         self._jitter = random.Random()
 
+    def __repr__(self) -> str:
+        calls = f"concurrency={self.concurrency}, timeout={self.timeout}, retries={self.retries}"
+        return f"Gate({calls}, limits={self.limits}, backend={self.backend!r})"
+
     def open(self, switch: Switch, spent: Cost | None = None, observer: CallObserver | None = None) -> None:
         """Start a run with its switch and observer, and with what it has spent before against the same limits."""
         self.switch, self.budget, self.observer = switch, Budget(self.limits, spent), observer or CallObserver()

@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -55,7 +55,7 @@ class Model:
 
     name: str
     role: Role
-    lm: dspy.LM
+    lm: dspy.LM = field(repr=False)
     decoding: Decoding
     """The parameters that are sent; a text among them that may be a secret is a mark."""
     preset: Decoding

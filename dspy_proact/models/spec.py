@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from math import isfinite
 from typing import Any, Literal
@@ -41,7 +41,7 @@ class Role:
     """The option that names its model, such as `--judge`."""
     writes: Writes
     """Selects the decoding preset."""
-    stand_in: StandIn | None
+    stand_in: StandIn | None = field(repr=False)
     """The embedded model's answers in it; None where it has none, so that a model must be named."""
     temperature: float | None = None
     """In place of the preset's 0.7, which no model needs; None for the preset."""

@@ -98,6 +98,9 @@ class Leaderboard:
     summaries: tuple[Summary, ...] = ()
     """Of the runs."""
 
+    def __repr__(self) -> str:
+        return f"Leaderboard({self.declared.name!r}, {len(self.ranked)} ranked, {len(self.runs)} runs)"
+
     @property
     def ranked(self) -> tuple[Entry, ...]:
         """Those with a rank, the published ones among them."""

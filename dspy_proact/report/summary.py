@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dspy_proact.calls import Price, Usage
@@ -270,8 +271,9 @@ def grouped(items: Iterable[Item], name: Callable[[Item], str | int]) -> dict[st
     return {str(group): groups[group] for group in sorted(groups, key=lambda group: (isinstance(group, str), group))}
 
 
-def summarize(folder: RunFolder) -> Summary:
-    """Aggregate a run, finished or not; raises `RunError` when it is damaged."""
+def summarize(folder: RunFolder | str | Path) -> Summary:
+    """Aggregate a run, finished or not; raises `RunError` when it is damaged, or there is none at the path."""
+    folder = folder if isinstance(folder, RunFolder) else RunFolder(folder)
     run = read_run(folder, particulars_of(folder.manifest().identity.benchmark).detail)
     manifest, events = run.manifest, run.events
     judge_usage = {name: events.usage("judge", price, name) for name, price in manifest.judge_prices.items()}

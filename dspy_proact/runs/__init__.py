@@ -1,5 +1,6 @@
 """Doing a benchmark: its protocol, the runner, and a run on disk. Knows no DSPy and no benchmark."""
 
+from dspy_proact.runs.bar import Bar, RunBar, in_notebook
 from dspy_proact.runs.benchmark import (
     CONTROL,
     Case,
@@ -32,6 +33,7 @@ from dspy_proact.runs.runner import Observer, Runner, attempted
 __all__ = [
     "CONTROL",
     "MOST_EPOCHS",
+    "Bar",
     "Case",
     "CaseRecord",
     "CaseSet",
@@ -52,6 +54,7 @@ __all__ = [
     "Outcome",
     "Outcomes",
     "RoleIdentity",
+    "RunBar",
     "RunFolder",
     "RunRecord",
     "RunWriter",
@@ -67,6 +70,7 @@ __all__ = [
     "consensus",
     "controls_of",
     "cut_label",
+    "in_notebook",
     "latest",
     "orderly_interrupt",
     "read_run",

@@ -54,6 +54,9 @@ class Case:
     meta: Mapping[str, str | int] = field(default_factory=dict[str, str | int])
     """What only grouping and export read."""
 
+    def __repr__(self) -> str:
+        return f"Case({self.key!r}, group={self.group!r}, stratum={self.stratum!r})"
+
 
 @dataclass(frozen=True)
 class CaseSet:
@@ -64,6 +67,9 @@ class CaseSet:
     corpus: CorpusRecord
     sha256: str
     """Of the validated cases: equal for equal ones."""
+
+    def __repr__(self) -> str:
+        return f"CaseSet({self.corpus.name!r}, {len(self.cases):,} cases)"
 
     @classmethod
     def of(cls, name: str, cases: Iterable[Case], revision: str | None = None) -> Self:

@@ -68,10 +68,11 @@ class Event(Frozen):
 
     @property
     def text(self) -> str | None:
-        """The answer's `text` field, or the whole answer as JSON where it has none; None without an answer."""
+        """The answer's field `text`; the whole answer as JSON where that is no text; None without an answer."""
         if not self.answer:
             return None
-        return self.answer["text"] if "text" in self.answer else json.dumps(self.answer, sort_keys=True)
+        text = self.answer.get("text")
+        return text if isinstance(text, str) else json.dumps(self.answer, sort_keys=True)
 
 
 def latest(events: Iterable[Event]) -> dict[StageKey, Event]:

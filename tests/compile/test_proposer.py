@@ -10,9 +10,11 @@ from assistants import few
 from pydantic import BaseModel
 from server import Answer, Sent, verdict
 from server import healthy as played
+from specs import spec
 from tuning import at, models, proposal, recipe, study
 
 from dspy_proact.benchmarks.proactbench.corpus.ratings import Ratings
+from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.compile.proposer import CUT, Excerpts
 
 BLOCKS = {
@@ -114,3 +116,13 @@ def test_nothing_is_asked_twice_but_for_one_more_instruction(server, tmp_path, o
     assert server.of("proposer")
     repeated = [said for said, count in Counter(sent.said for sent in server.sent).items() if count > 1]
     assert all("starting with the field `[[ ## proposed_instruction ## ]]`" in said for said in repeated)
+
+
+@pytest.mark.parametrize("optimizer", ["search", "gepa", "miprov2"])
+def test_a_proposer_that_refuses_a_temperature_is_sent_none(server, tmp_path, optimizer):
+    """DSPy sets one of its own for MIPROv2's instructions."""
+    server.script = models
+    judge, proposer = spec("openai/any", server.judge), spec("hosted_vllm/claude-opus-4-7", server.proposer)
+    JudgeCompile(study(), judge, proposer, recipe=recipe(optimizer, trials=3)).run(tmp_path / "out")
+    assert server.of("proposer")
+    assert not any("temperature" in sent.body for sent in server.of("proposer"))

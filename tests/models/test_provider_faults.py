@@ -19,6 +19,13 @@ def fault(error, *, flag="--judge", secrets=()):
     return understand(error, Caller("judge", flag, "vendor/m", key_variables=keys, sent=SENT, secrets=secrets))
 
 
+def test_a_traceback_in_a_message_is_not_repeated():
+    message = "litellm.APIConnectionError: 'content'\nTraceback (most recent call last):\n  File 'x.py', line 1"
+    understood = fault(lm15.TransportError(message)).error
+    assert isinstance(understood, ProviderError)
+    assert understood.detail == repr("litellm.APIConnectionError: 'content'")
+
+
 # Error, word, and whether an answer that was lost on the way may have been billed.
 HEALING = {
     "429": (lm15.RateLimitError("slow down", status=429), "rate_limit", False),

@@ -100,6 +100,9 @@ class Dialogue(Frozen):
     turns: tuple[Turn, ...]
     triggers: tuple[Trigger, ...]
 
+    def __repr__(self) -> str:
+        return f"Dialogue({self.origin.dialogue!r}, {len(self.turns)} turns, {len(self.triggers)} triggers)"
+
 
 class Response(Frozen):
     """What an assistant answered at a trigger."""

@@ -30,8 +30,9 @@ _FEWEST = 20
 class CompileProgress(ProgressOnStderr, CompileObserver):
     """Shows calls, candidates, cost and time, also while the compile silences standard error."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
         super().__init__("left at most")
+        self._folder = folder
         self._said = time.monotonic()
         self._last: Stand | None = None
 
@@ -42,6 +43,8 @@ class CompileProgress(ProgressOnStderr, CompileObserver):
         self._last = stand
         if stand.kept:
             self._say(f"{stand.kept:,} answers are in the record and are not paid for again.")
+        else:
+            self._say(f"New compile in {self._folder}; to go on with one that was moved, name its folder with --out.")
         self._begin("calls", stand.at_most, stand.kept)
 
     def changed(self, stand: Stand) -> None:
@@ -148,9 +151,7 @@ def compile_shown(compiling: Compile, recipe: Recipe, output: Output, use: Seque
             click.echo("\n".join([*forecast_text(forecast, compiling.limits), "Dry run: no calls were made."]))
         return 0
     folder = output.out or compiling.default_folder
-    progress = CompileProgress()
-    if not folder.exists():
-        say(f"New compile in {folder}; to go on with one that was moved, name its folder with --out.")
+    progress = CompileProgress(folder)
     try:
         with progress:
             finished = compiling.run(folder, progress)

@@ -145,6 +145,10 @@ class Corpus:
     ignored_fields: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
     """How often each field occurred that the format does not know, by dotted name."""
 
+    def __repr__(self) -> str:
+        triggers = sum(len(dialogue.triggers) for dialogue in self.dialogues)
+        return f"Corpus({self.name!r}, {len(self.dialogues):,} dialogues, {triggers:,} triggers)"
+
     @classmethod
     def of(cls, lines: Iterable[str], *, name: str, source: str, revision: str | None = None) -> Self:
         """Read and validate the lines of an official file; blank lines and a byte order mark are skipped.

@@ -175,6 +175,10 @@ class Ratings:
     draws: frozenset[Draw] = frozenset()
     """How rated items were chosen, as far as their lines say it."""
 
+    def __repr__(self) -> str:
+        count = f"{len(self.ratings):,} ratings of {len(self.items):,} items by {len(self.annotators):,} raters"
+        return f"Ratings({self.name!r}, {count})"
+
     @classmethod
     def of(
         cls,

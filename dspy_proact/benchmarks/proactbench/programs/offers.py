@@ -57,6 +57,9 @@ class OfferDetector(dspy.Module):
         super().__init__()
         self.detect = dspy.Predict(DetectOffers)
 
+    def __repr__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] - as if DSPy's had said more
+        return "OfferDetector()"
+
     def forward(self, conversation: list[Turn], response: str) -> dspy.Prediction:
         """A prediction with `reasoning` and `offers`; raises a `StageError` when there is none."""
         return run_now(self._detected(ask_now, conversation, response))

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -152,8 +152,8 @@ class LabellingPlan:
 
     width: float
     """Half of the 95 % interval, as a score."""
-    frame: PlanFrame
-    components: RatingComponents
+    frame: PlanFrame = field(repr=False)
+    components: RatingComponents = field(repr=False)
     about: str
     """Whose triggers are to be rated."""
     source: str

@@ -1,0 +1,106 @@
+"""What people who import the package see: short texts of values, paths in any form, errors that name arguments."""
+
+from pathlib import Path
+
+import pytest
+
+import dspy_proact
+from dspy_proact import (
+    AssistantCompile,
+    Evaluation,
+    Gate,
+    JudgeCompile,
+    Limits,
+    ModelSpec,
+    OfferDetector,
+    Recipe,
+    Rejudging,
+    RunFolder,
+    Scope,
+    Trial,
+    cases_of,
+    leaderboard,
+    load_corpus,
+    load_ratings,
+    open_model,
+    responses_of_ratings,
+    summarize,
+)
+from dspy_proact.benchmarks.registry import benchmark_named
+from dspy_proact.errors import CorpusError, LimitReached, UsageError
+
+
+@pytest.fixture(autouse=True)
+def messages_name_options():
+    """In place of that of all tests: here they name arguments."""
+
+
+pytestmark = pytest.mark.usefixtures("proactbench")
+RECIPE = Recipe(optimizer="labeled", folds=2)
+SHOWN = {
+    "Corpus('sample', 16 dialogues, 49 triggers)": lambda: load_corpus("sample"),
+    "Ratings('sample', 441 ratings of 147 items by 3 raters)": lambda: load_ratings("sample"),
+    "Ratings('published', 275 ratings of 60 items by 18 raters)": lambda: load_ratings("published"),
+    "Responses('sample', 147 of 147 cases)": lambda: responses_of_ratings(load_ratings("sample")),
+    "Evaluation(embedded judged by embedded, 64 cases of proactbench)": lambda: Evaluation("sample"),
+    "Rejudging(": lambda: Rejudging(responses_of_ratings(load_ratings("sample"))),
+    "Trial('proactbench', assistant=embedded, judge=embedded)": Trial,
+    "JudgeCompile('labeled', 'sample', judge=embedded, proposer=embedded)": lambda: JudgeCompile(
+        load_ratings("sample"), "embedded", "embedded", recipe=RECIPE
+    ),
+    "AssistantCompile('search', 'sample', assistant=embedded, judge=embedded, ": lambda: AssistantCompile(
+        "sample", *["embedded"] * 4, recipe=Recipe(folds=2)
+    ),
+    "Gate(concurrency=3, timeout=600.0, retries=5, ": lambda: Gate(concurrency=3),
+    "ProactBench('proactbench')": lambda: benchmark_named("proactbench"),
+    "Role(name='judge', ": lambda: dspy_proact.JUDGE,
+    "Model(name='embedded', ": lambda: open_model("embedded", dspy_proact.JUDGE, Gate()),
+    "Leaderboard('proactbench', 16 ranked, 0 runs)": leaderboard,
+    "Dialogue('": lambda: load_corpus("sample").dialogues[0],
+    "Case('": lambda: cases_of(load_corpus("sample"))[0],
+    "OfferDetector()": OfferDetector,
+}
+
+
+@pytest.mark.parametrize(("begins", "value"), SHOWN.items(), ids=[name.partition("(")[0] for name in SHOWN])
+def test_values_are_shown_in_a_line(begins, value):
+    shown = repr(value())
+    assert shown.startswith(begins)
+    assert len(shown) < 400
+    assert " at 0x" not in shown
+    assert shown.isprintable()
+
+
+@pytest.mark.parametrize("form", [str, Path, RunFolder])
+def test_a_run_is_summarized_by_its_path_in_any_form(tmp_path, form):
+    Evaluation("sample").run(tmp_path / "run", Scope(limit=3))
+    assert len(summarize(form(tmp_path / "run")).scored) == 3
+
+
+def misspelt():
+    spec = ModelSpec(name="hosted_vllm/any", api_base="http://127.0.0.1:1/v1", params={"temprature": 0})
+    return Evaluation("sample", spec, "embedded")
+
+
+REFUSED = {
+    "model.params temprature: is not a decoding parameter": misspelt,
+    "name each judge once; votes N has each of them": lambda: Evaluation(judge=["embedded", "embedded"]),
+    "limits.usd needs a price for judge hosted_vllm/any": lambda: open_model(
+        "hosted_vllm/any", dspy_proact.JUDGE, Gate(limits=Limits(usd=1.0))
+    ),
+    "scope.strata ORDINARY: is none of": lambda: Evaluation("sample").check(scope=Scope(strata=("ORDINARY",))),
+}
+
+
+@pytest.mark.parametrize(("begins", "act"), REFUSED.items(), ids=[name.partition(" ")[0] for name in REFUSED])
+def test_an_error_in_python_names_arguments_and_no_option(begins, act):
+    with pytest.raises(UsageError) as caught:
+        act()
+    assert str(caught.value).startswith(begins)
+    assert "--" not in str(caught.value)
+
+
+def test_the_command_line_names_options_and_python_arguments_after_it(refused):
+    assert "--judge-param temprature" in refused("eval", "--judge", "openai/any", "--judge-param", "temprature=0")
+    assert str(CorpusError("give it with --corpus", source="x")) == "x: give it with corpus"
+    assert str(LimitReached("--max-calls 3 is reached")) == "limits.calls 3 is reached"
