@@ -30,7 +30,7 @@ _ARGUMENTS = {
     **{f"max-{what}": f"limits.{what}" for what in ("calls", "tokens", "usd")},
     **{name: f"recipe.{name.replace('-', '_')}" for name in ("optimizer", "trials", "max-demos", "folds", "seed")},
     **{name: f"scope.{name.replace('-', '_')}" for name in ("limit", "epochs", "controls", "retry-unscored")},
-    **dict.fromkeys(("stratum", "phase"), "scope.strata"),
+    "stratum": "scope.strata",
     **{name: f"gate.{name}" for name in ("concurrency", "timeout", "retries", "backend")},
     "set": "settings",
     "guard": "margins",
