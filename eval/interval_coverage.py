@@ -5,8 +5,7 @@
 Means: how often the interval holds the true mean, how often it is marked as unreliable, and how often it does either.
 Pairs: how often runs alike give a false alarm (p at most 0.05); how often a run that rises above the other, whose mean
 is the base, is shown to: by what runs alike say is detected with 80 % power, after Holm over three tests, and with
-50 % (by 0.2 where that is not told). Claims: of differences that are claimed as `compare` claims them, how many have 0
-in their interval. Each cell has its own seed. Exits 1 when one is out.
+50 % (by 0.2 where that is not told). Each cell has its own seed. Exits 1 when one is out.
 """
 
 import argparse
@@ -32,7 +31,6 @@ PAIRS = (
     "scenarios | base | run effect | alarms | at 0 or marked | apart or marked | power | Holm | half | "
     "80 %, points | Holm | half"
 )
-CLAIMS = "scenarios | base | run effect | claims | with 0 in the interval"
 FULL = ((0.02, 0.05, 0.27, 0.5, 0.95), (*LIKENESS, SKEWED)), ((0.02, 0.05, 0.1, 0.28, 0.5), (0.0, 0.05, 0.15))
 QUICK = ((0.27,), ("much",)), ((0.5,), (0.05,))
 
@@ -54,7 +52,6 @@ class Cell:
 
 
 def covers(estimate: stats.Estimate, truth: float) -> bool:
-    """An interval that is not given does not cover."""
     return estimate.low is not None and estimate.high is not None and estimate.low <= truth <= estimate.high
 
 
@@ -81,9 +78,8 @@ def shares(cell: Cell, difference: float, tests: int = 1) -> list[float]:
         pair = simulate_pair(rng, cell.scenarios, cuts, Effects(run=float(cell.likeness)), difference)
         paired = stats.paired_difference(pair.a, pair.b, pair.groups, tests=tests)
         marked = paired.difference.reason is not None
-        told = covers(paired.difference, pair.difference) or marked, marked
-        seen = paired.detectable or 0.0, paired.detectable_half or 0.0
-        found.append([(paired.p or 1) <= 0.05 / tests, *told, *seen])
+        sound, seen = covers(paired.difference, pair.difference) or marked, (paired.detectable, paired.detectable_half)
+        found.append([(paired.p or 1) <= 0.05 / tests, sound, marked, *(each or 0.0 for each in seen)])
     return np.mean(found, axis=0).tolist()
 
 
@@ -91,23 +87,9 @@ def pair_row(cell: Cell) -> str:
     (alarms, alike, marked, often, _), (*_, holm, half) = shares(cell, 0), shares(cell, 0, 3)
     power, apart, also_marked, *_ = shares(cell, often or 0.2)
     bands = (SOUND if each else COVERAGE for each in (marked, also_marked))
-    told = [(alarms, ALARMS), *zip((alike, apart), bands, strict=True), (power, POWER)]
-    judged = [cell.judged(*each) for each in told]
+    judged = map(cell.judged, (alarms, alike, apart, power), (ALARMS, *bands, POWER))
     after = [cell.judged(shares(cell, each or 0.2, 3)[0], band) for each, band in ((holm, POWER), (half, HALF))]
     return " | ".join([*judged, *after, *(f"{100 * each:.1f}" if each else "-" for each in (often, holm, half))])
-
-
-def claim_row(cell: Cell) -> str:
-    """Differences of up to a fifth of the scale, until so many have been claimed as there are data sets."""
-    rng, claims, crossed = np.random.default_rng((*cell.seed, 2)), 0, 0
-    while claims < cell.data_sets:
-        cuts, difference = Thresholds.of_mean(cell.mean), rng.uniform(0, 0.2)
-        pair = simulate_pair(rng, cell.scenarios, cuts, Effects(run=float(cell.likeness)), difference)
-        found = stats.paired_difference(pair.a, pair.b, pair.groups)
-        if stats.is_claimed(found, found.p):
-            claims += 1
-            crossed += covers(found.difference, 0)
-    return f"{claims:,} | {crossed} {'OUT' if crossed else 'within'}"
 
 
 def told(row, cells: list[Cell]) -> list[str]:
@@ -124,10 +106,8 @@ def main() -> None:
     asked = parser.parse_args()
     count, slack = (100, 0.10) if asked.quick else (asked.datasets, 0.0)
     means, pairs = ([*product((25, 8), *axes)] for axes in (QUICK if asked.quick else FULL))
-    claims = [*product((25, 7), (0.1, 0.5), (0.15,))]
-    cells = [Cell(*place, count, slack, (asked.seed, index)) for index, place in enumerate(means + pairs + claims)]
-    rows = {MEANS: (mean_row, means), PAIRS: (pair_row, pairs), CLAIMS: (claim_row, claims)}
-    tables = {head: told(row, [cells.pop(0) for _ in places]) for head, (row, places) in rows.items()}
+    cells = [Cell(*place, count, slack, (asked.seed, index)) for index, place in enumerate(means + pairs)]
+    tables = {MEANS: told(mean_row, cells[: len(means)]), PAIRS: told(pair_row, cells[len(means) :])}
     print(found := Banded(f"{count:,} data sets a cell, seed {asked.seed}, in %", tables))
     sys.exit(int(found.out > 0))
 

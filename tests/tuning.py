@@ -240,8 +240,7 @@ def filed(program: Any, role: Any, of: Card, benchmark: str = "proactbench", **r
 
 def artefact(votes: int = 1, cuts: tuple[float, float] | None = None, demos: int = 1, **low: float | None) -> Artefact:
     """A compiled judge by hand: a rule of its own, and demos of the study's responses."""
-    judge = variant(Judge(ask_quote_again=False), "Grade by the moon.", ())
-    judge.grade.demos = worked(study())[:demos]
+    judge = variant(Judge(ask_quote_again=False), ["Grade by the moon."] * 3, worked(study())[:demos])
     cut = dict.fromkeys(Phase, Cuts(partial=cuts[0], full=cuts[1])) if cuts else {}
     return filed(judge, "judge", card(**low), votes=votes, cuts=cut)
 

@@ -74,7 +74,7 @@ def assistant_card(compiling: "AssistantCompile", compiled: Compiled, made: Prov
         controls=sum(item.is_control for item in items),
         unscored=unscored,
         warnings=tuple(filter(None, warnings)),
-        notes=tuple(compiling.tuning.notes(sum(len(each.demos) for each in compiled.tuned.predictors()))),
+        notes=tuple(compiling.tuning.notes(max(len(each.demos) for each in compiled.tuned.predictors()))),
         guards=guards,
         counts=dict(compiling.tuning.counts()),
         overlap={"hidden texts": overlap(instruction, hidden), "shown texts": overlap(instruction, shown)},
@@ -93,7 +93,7 @@ def judge_card(compiling: "JudgeCompile", compiled: Compiled, made: Provenance) 
     if tuned.cases:
         of = len(declared.worked_cases())
         counts |= {"cases before": (tuned.cases[0], of), "cases after": (tuned.cases[1], of)}
-    demos = sum(len(each.demos) for each in tuned.judge.predictors())
+    demos = max(len(each.demos) for each in tuned.judge.predictors())
     cuts = {f"{stratum} {cut.partial:g}/{cut.full:g}" for stratum, cut in tuned.cuts.items()}
     notes = [f"{demos} worked examples, cuts on the mean level: {', '.join(sorted(cuts)) or 'none'}"]
     if not shown and is_cut(declared):

@@ -114,7 +114,7 @@ def instructions_of(program: Any) -> list[str]:
 
 
 def variant(program: Any, instruction: str | Sequence[str | None] | None, demos: Sequence[dspy.Example]) -> Any:
-    """A copy with other demos in its first predictor, and other instructions.
+    """A copy with other demos in its first predictor and those that ask alike, and other instructions.
 
     Args:
         program: It is not changed.
@@ -127,7 +127,10 @@ def variant(program: Any, instruction: str | Sequence[str | None] | None, demos:
     for predictor, each in zip(predictors, given, strict=False):
         if each is not None:
             predictor.signature = predictor.signature.with_instructions(each)
-    predictors[0].demos = list(demos)
+    first = predictors[0].signature
+    for predictor in predictors:
+        if predictor.signature.fields.keys() == first.fields.keys():
+            predictor.demos = list(demos)
     return made
 
 

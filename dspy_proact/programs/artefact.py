@@ -103,8 +103,8 @@ class Artefact(Frozen):
 
     @property
     def demos(self) -> int:
-        """Worked examples that it shows."""
-        return sum(len(state.demos) for state in self.states.values())
+        """The most worked examples that it shows at once."""
+        return max((len(state.demos) for state in self.states.values()), default=0)
 
     def put_into(self, program: Module, path: str | Path) -> Module:
         """Load what the predictors learned into an uncompiled program, which is returned.

@@ -135,8 +135,8 @@ def test_a_candidate_that_loses_no_case_may_win(tmp_path, server):
 def test_a_candidate_that_loses_one_cannot_win(tmp_path, server):
     server.script = keeps(lost=["vague"])
     free, guarded = compiled(server, tmp_path / "b"), compiled(server, tmp_path / "a", "cases")
-    assert free.artefact.states["grade"].demos, "without the guard it wins"
-    assert not guarded.artefact.states["grade"].demos
+    assert free.artefact.demos, "without the guard it wins"
+    assert not guarded.artefact.demos
     assert [guarded.artefact.card.counts[f"cases {when}"] for when in ("before", "after")] == [(40, 40), (40, 40)]
 
 

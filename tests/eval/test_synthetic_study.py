@@ -17,6 +17,7 @@ from tuning import graded
 
 from dspy_proact.benchmarks.proactbench.programs import JUDGE, Judge
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
+from dspy_proact.compile.training import variant
 from dspy_proact.models import Gate, open_model
 from dspy_proact.stats import Panel, improvement
 
@@ -76,7 +77,7 @@ def test_demos_teach_the_embedded_judge_the_rule():
     judge = Judge(ask_quote_again=False)
     plain = [Grade(said(judge, each.item).grade) for each in test]
     assert [LEVELS.index(grade) for grade in plain] == levels_with((0.45, 0.75), test)
-    judge.grade.demos = [
+    demos = [
         dspy.Example(
             conversation=list(each.item.view.conversation),
             rubric=each.item.view.rubric,
@@ -87,6 +88,7 @@ def test_demos_teach_the_embedded_judge_the_rule():
         )
         for each in learn
     ]
+    judge = variant(judge, None, demos)
     assert [Grade(said(judge, each.item).grade) for each in test] == [each.step.grade for each in test]
 
 

@@ -33,8 +33,7 @@ def test_what_is_written_is_read_back(tmp_path):
 
 
 def test_a_judge_from_a_file_says_what_the_judge_said_that_was_written(tmp_path):
-    judge = variant(Judge(ask_quote_again=False), "Grade by the moon.", ())
-    judge.grade.demos = worked(study())[:3]
+    judge = variant(Judge(ask_quote_again=False), ["Grade by the moon."] * 3, worked(study())[:3])
     made = filed(judge, "judge", card())
     write_artefact(tmp_path / "judge.json", made)
     again = load_judge(str(tmp_path / "judge.json"))
@@ -55,8 +54,8 @@ def test_a_compiled_judge_is_named_by_what_decides_its_verdicts_and_not_by_its_c
 def test_a_demo_keeps_fields_of_the_signature_only():
     judge = Judge()
     (demo, *_) = worked(study())
-    judge.grade.demos = [dspy.Example(**dict(demo.items()), label="PASS", rater="ann")]
-    (kept,) = states_of(judge)["grade"].demos
+    judge.critical.demos = [dspy.Example(**dict(demo.items()), label="PASS", rater="ann")]
+    (kept,) = states_of(judge)["critical"].demos
     assert set(kept) == set(GradeResponse.fields)
 
 
@@ -109,7 +108,7 @@ class Trap:
 
 MADE = {"judge": artefact(votes=3, cuts=(0.5, 1.5)), "assistant": assistants.artefact()}
 READ = {"judge": load_judge, "assistant": load_assistant}
-PREDICTORS = {"judge": "grade", "assistant": "reply"}
+PREDICTORS = {"judge": "emergent", "assistant": "reply"}
 BOTH = pytest.mark.parametrize("program", MADE)
 NOT_FINITE = pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
 MISSING: Any = object()
@@ -184,7 +183,7 @@ LOWER = {"partial": 0.5, "full": 1.5}
         ("judge", "votes", 1001, "votes"),
         ("judge", "card.provenance.models", {}, "names no model of the judge"),
         *(("judge", f"card.usage_after.{name}", -1, f"card.usage_after.{name}") for name in ("usd", "prompt_tokens")),
-        *(("judge", f"states.grade.{name}", [{"x": 1}], f"states.grade.{name}") for name in ("traces", "train")),
+        *(("judge", f"states.emergent.{name}", [{"x": 1}], f"states.emergent.{name}") for name in ("traces", "train")),
         *(
             (program, f"{DEMO}.{name}", "x", f"a demo has a field that is not the program's: {name!r}")
             for program, names in (

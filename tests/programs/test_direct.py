@@ -24,7 +24,7 @@ VIEW = JudgeView(conversation=TURNS, turn=2, rubric=RUBRIC)
 def with_demo(judge: Judge) -> Judge:
     shown = {"conversation": list(TURNS), "turn": 2, "rubric": RUBRIC, "response": RESPONSE}
     said = {"reasoning": "because", "evidence": ["Then call Ann"], "grade": "PASS"}
-    judge.grade.demos = [dspy.Example(**shown, **said, augmented=True)]
+    judge.emergent.demos = [dspy.Example(**shown, **said, augmented=True)]
     return judge
 
 

@@ -12,7 +12,7 @@ import dspy
 from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
 from dspy_proact.benchmarks.proactbench.cases import case_of
 from dspy_proact.benchmarks.proactbench.corpus.ratings import Ratings
-from dspy_proact.benchmarks.proactbench.programs import JUDGE_INSTRUCTION, Assistant, BareChat, Judge
+from dspy_proact.benchmarks.proactbench.programs import JUDGE_INSTRUCTIONS, Assistant, BareChat, Judge
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Response, Rubric, Verdict, dialogue_mark
 from dspy_proact.compile.training import Proposal
 from dspy_proact.compile.tuning import PROPOSALS as DEFAULTS
@@ -292,6 +292,6 @@ def _runs(text: str) -> set[tuple[str, ...]]:
     return {tuple(words[place : place + _RUN]) for place in range(len(words) - _RUN + 1)}
 
 
-_PUBLIC = {stem for stem in _stems(JUDGE_INSTRUCTION) if stem.isalpha()}
+_PUBLIC = {stem for stem in _stems(" ".join(JUDGE_INSTRUCTIONS.values())) if stem.isalpha()}
 """What every judge is told, whatever the rubric; its numbers are those of its rules."""
 _PLAIN = _stems(_VOCABULARY)

@@ -15,6 +15,7 @@ from dspy_proact.benchmarks.execution import Completed
 from dspy_proact.benchmarks.participant import folder_name
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.programs import assistant, judge
+from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.calls import Price
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.report import summarize
@@ -67,9 +68,9 @@ def test_models_parameters_and_endpoints_are_identity(here: Path, change: dict[s
 def test_prompts_are_identity(here: Path, monkeypatch: pytest.MonkeyPatch):
     read = corpus(here)
     before = real(read).manifest.identity
-    stricter = judge.GradeResponse.with_instructions(f"{judge.INSTRUCTION} Be strict.")
+    stricter = judge.INSTRUCTIONS | {Phase.RECOVERY: "Be strict."}
     with monkeypatch.context() as patch:
-        patch.setattr(judge, "GradeResponse", stricter)
+        patch.setattr(judge, "INSTRUCTIONS", stricter)
         assert list(before.differences(real(read).manifest.identity)) == ["judge.prompt"]
     monkeypatch.setattr(assistant, "Reply", assistant.Reply.with_instructions("Be proactive."))
     differing = ["assistant.program", "assistant.prompt"]

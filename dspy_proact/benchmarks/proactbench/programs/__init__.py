@@ -2,14 +2,14 @@
 
 from dspy_proact.benchmarks.proactbench.programs.adapters import BareChat
 from dspy_proact.benchmarks.proactbench.programs.assistant import ASSISTANT, Assistant, Reply
-from dspy_proact.benchmarks.proactbench.programs.judge import INSTRUCTION as JUDGE_INSTRUCTION
+from dspy_proact.benchmarks.proactbench.programs.judge import INSTRUCTIONS as JUDGE_INSTRUCTIONS
 from dspy_proact.benchmarks.proactbench.programs.judge import JUDGE, GradeResponse, Judge, OfficialJudge, QuoteEvidence
 from dspy_proact.benchmarks.proactbench.programs.offers import DetectOffers, OfferDetector
 
 __all__ = [
     "ASSISTANT",
     "JUDGE",
-    "JUDGE_INSTRUCTION",
+    "JUDGE_INSTRUCTIONS",
     "Assistant",
     "BareChat",
     "DetectOffers",

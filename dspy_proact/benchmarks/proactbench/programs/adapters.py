@@ -18,7 +18,8 @@ line, or where its answer could not be used.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Literal, cast, get_args, get_origin
 
@@ -34,6 +35,12 @@ from dspy_proact.programs.asking import rendered
 from dspy_proact.programs.fenced_json import FencedJSON
 
 MARGIN = "    "
+_NAMES_OTHERS = re.compile(r"user agent|evaluator|planner|judge|quot(e|ing)|\bcite", re.IGNORECASE)
+_ADDRESSEES = (
+    'Here a "User Agent" who says, knows or receives something is the user; one who grades or quotes is you, as is an '
+    "evaluator or planner. What it bids you name, state or quote is for your reasoning, not the response."
+)
+"""With a rubric that speaks to others, as those of the published corpus do."""
 _CONVERSATION = TypeAdapter(list[Turn])
 _SHAPES = {str: "string", bool: "true | false"}
 _STAND_INS: dict[str, Any] = {
@@ -44,21 +51,20 @@ _STAND_INS: dict[str, Any] = {
     "reasoning": "{reasoning}",
     "response": "{response}",
     "rubric": Rubric(
-        phase=Phase.EMERGENT, pass_criteria="{pass}", partial_criteria="{partial}", fail_criteria="{fail}"
+        phase=Phase.EMERGENT, pass_criteria="Quote {pass}", partial_criteria="{partial}", fail_criteria="{fail}"
     ),
     "user_message": "{user}",
 }
-"""Inputs that a fingerprint is taken with."""
+"""Inputs that a fingerprint is taken with; the rubric speaks to others."""
 
 
-def fingerprint(*calls: tuple[dspy.Predict, dspy.Adapter], beside: Iterable[str] = ()) -> str:
+def fingerprint(*calls: tuple[dspy.Predict, dspy.Adapter]) -> str:
     """Hash what a program says to its model: sha256 of the messages that it sends for stand-in inputs.
 
     Args:
         calls: Predictors, each with its adapter.
-        beside: What they send only with other inputs.
     """
-    messages = [*(rendered(predictor, adapter, _STAND_INS) for predictor, adapter in calls), *beside]
+    messages = [rendered(predictor, adapter, _STAND_INS) for predictor, adapter in calls]
     return hashlib.sha256(json.dumps(messages, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
@@ -112,15 +118,13 @@ class IndentedText(FencedJSON):
     """Renders a question as indented text, and reads one JSON object as `FencedJSON` does.
 
     Args:
-        rules: By phase, what is said with a rubric of it; with none of another. Demos are shown without.
         note: The end of the request, such as what was wrong with the answer before; texts of others are indented in it.
 
     Where a schema of the answer is sent beside the messages, they say nothing of its shape unless there is a note.
     """
 
-    def __init__(self, rules: Mapping[Phase, str] | None = None, note: str = ""):
+    def __init__(self, note: str = ""):
         super().__init__(note=note)
-        self._rules = rules or {}
 
     def format(self, signature: type[dspy.Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]) -> list[Any]:
         """The messages of one call; a lone surrogate, which no provider takes, is replaced."""
@@ -128,10 +132,10 @@ class IndentedText(FencedJSON):
         for demo in demos:
             answer = {name: to_jsonable_python(demo[name]) for name in signature.output_fields}
             messages += [
-                {"role": "user", "content": "\n\n".join(_sections(signature, demo, {}))},
+                {"role": "user", "content": "\n\n".join(_sections(signature, demo))},
                 {"role": "assistant", "content": json.dumps(answer, ensure_ascii=False)},
             ]
-        parts = [*_sections(signature, inputs, self._rules)]
+        parts = [*_sections(signature, inputs)]
         if not self.has_schema or self.note:  # a provider may take a schema and pay no heed to it
             parts.append(_shape_line(cast("Any", signature)))
         messages.append({"role": "user", "content": "\n\n".join([*parts, *([self.note] if self.note else [])])})
@@ -166,17 +170,17 @@ def _shape(form: Any) -> str:
     return _SHAPES[form]
 
 
-def _sections(signature: type[dspy.Signature], inputs: Mapping[str, Any], rules: Mapping[Phase, str]) -> Iterator[str]:
+def _sections(signature: type[dspy.Signature], inputs: Mapping[str, Any]) -> Iterator[str]:
     """The inputs, each under its heading."""
     fields = cast("Mapping[str, Any]", signature.input_fields)
     for name, field in fields.items():
         heading = field.json_schema_extra["desc"]
         if field.annotation is Rubric:
             rubric = Rubric.model_validate(inputs[name])
-            rule = f" {rules[rubric.phase]}" if rubric.phase in rules else ""
             criteria = {"PASS": rubric.pass_criteria, "PARTIAL": rubric.partial_criteria, "FAIL": rubric.fail_criteria}
             texts = [f"{grade}:\n{indented(text)}" for grade, text in criteria.items()]
-            yield "\n".join([f"{heading}, {rubric.phase}.{rule}", *texts])
+            told = f" {_ADDRESSEES}" if _NAMES_OTHERS.search("\n".join(criteria.values())) else ""
+            yield "\n".join([f"{heading}, {rubric.phase}.{told}", *texts])
         elif field.annotation == list[Turn]:
             texts = [heading]
             for number, turn in enumerate(_CONVERSATION.validate_python(inputs[name]), start=1):

@@ -1,8 +1,8 @@
 """The judge: a program that grades one response by its rubric and quotes evidence; its role.
 
 Names, order and types of the fields, and the descriptions of inputs, which are their headings, are prompt text and a
-file format: they are part of a compiled program's hash, and a test freezes them. The instruction stands in `judge.txt`.
-What holds in one phase alone, in `judge_emergent.txt` and its like, stands with the rubric.
+file format: they are part of a compiled program's hash, and a test freezes them. The instruction of a phase is
+`judge.txt`, then what holds in it alone, `judge_emergent.txt` and its like.
 
 The words of the official evaluator's judge, for comparison with published numbers, are not here: system message, user
 message and answer schema come from the user's own installation of the official package. Only the reading is ours.
@@ -14,7 +14,7 @@ import json
 from collections.abc import Mapping
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, Literal, cast
 
 import dspy
 from pydantic import BaseModel
@@ -37,13 +37,12 @@ def _text(name: str) -> str:
     return files("dspy_proact.benchmarks.proactbench.programs").joinpath(f"{name}.txt").read_text("utf-8").strip()
 
 
-INSTRUCTION = _text("judge")
-RULES: Mapping[Phase, str] = {phase: _text(f"judge_{phase.lower()}") for phase in Phase}
-"""What holds in each phase."""
+INSTRUCTIONS: Mapping[Phase, str] = {phase: f"{_text('judge')}\n\n{_text(f'judge_{phase.lower()}')}" for phase in Phase}
+"""What the judge is told in each phase."""
 
 
 class GradeResponse(dspy.Signature):
-    __doc__ = INSTRUCTION
+    """The question of each phase, which has an instruction of its own (`INSTRUCTIONS`)."""
 
     conversation: list[Turn] = dspy.InputField(desc="Conversation")
     rubric: Rubric = dspy.InputField(desc="Rubric")
@@ -70,8 +69,9 @@ class QuoteEvidence(dspy.Signature):
 class Judge(dspy.Module):
     """Grades a response, in our words.
 
-    A verdict that cannot be read is asked for once more, with a line that says what was wrong with it. When no quote
-    of a PASS or PARTIAL counts as evidence, the quote alone is asked for once more; the grade is kept.
+    It has a predictor for each phase, so that an optimizer can change what is said in one of them. A verdict that
+    cannot be read is asked for once more, with a line that says what was wrong with it. When no quote of a PASS or
+    PARTIAL counts as evidence, the quote alone is asked for once more; the grade is kept.
 
     Args:
         ask_quote_again: False leaves the second question about quotes out, so that one call is one trace (compiling).
@@ -84,11 +84,12 @@ class Judge(dspy.Module):
     """By phase, from where on the mean level of verdicts is PARTIAL, and PASS; where there are none, the commonest."""
     card: Any = None
     """What its compile showed; None where it is not compiled."""
-    _rules: ClassVar[Mapping[Phase, str]] = RULES
 
     def __init__(self, ask_quote_again: bool = True) -> None:
         super().__init__()
-        self.grade = dspy.Predict(GradeResponse)
+        self.emergent, self.critical, self.recovery = (
+            dspy.Predict(GradeResponse.with_instructions(told)) for told in INSTRUCTIONS.values()
+        )
         self.quote = dspy.Predict(QuoteEvidence) if ask_quote_again else None
 
     def __repr__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] - as if DSPy's had said more
@@ -99,13 +100,13 @@ class Judge(dspy.Module):
 
     @property
     def demos(self) -> int:
-        """Worked examples that it shows."""
-        return len(self.grade.demos)
+        """The most worked examples that it shows at once."""
+        return max(len(grading.demos) for grading in self._gradings)
 
     @property
     def instruction(self) -> str:
-        """What it tells its model to do."""
-        return cast("type[dspy.Signature]", self.grade.signature).instructions
+        """What it tells its model to do in the first phase."""
+        return cast("type[dspy.Signature]", self.emergent.signature).instructions
 
     def forward(self, conversation: list[Turn], rubric: Rubric, response: str) -> dspy.Prediction:
         """A prediction with `reasoning`, `evidence` and `grade`; raises a `StageError` when there is none."""
@@ -126,20 +127,27 @@ class Judge(dspy.Module):
 
     def messages(self, view: JudgeView, response: str) -> list[dict[str, Any]]:
         """What `judge` sends first."""
-        return rendered(self.grade, self._wording(), _inputs(view, response))
+        return rendered(self._grading(view.rubric), self._wording(), _inputs(view, response))
 
     def fingerprint(self) -> str:
         """Hash of what it says to its model."""
         again = [(self.quote, IndentedText())] if self.quote else []
-        return fingerprint((self.grade, self._wording()), *again, beside=self._rules.values())
+        return fingerprint(*((grading, self._wording()) for grading in self._gradings), *again)
+
+    @property
+    def _gradings(self) -> tuple[dspy.Predict, ...]:
+        return self.emergent, self.critical, self.recovery
+
+    def _grading(self, rubric: Rubric) -> dspy.Predict:
+        return self._gradings[list(Phase).index(rubric.phase)]
 
     def _wording(self, note: str = "") -> FencedJSON:
         """The adapter under a question for a grade; the note says why it is asked again."""
-        return IndentedText(self._rules, note)
+        return IndentedText(note)
 
     async def _graded(self, asking: Asking, conversation: list[Turn], rubric: Rubric, response: str) -> dspy.Prediction:
         shown = {"conversation": conversation, "rubric": rubric, "response": response}
-        said = await ask_for_fields(asking, self.grade, self._wording, **shown)
+        said = await ask_for_fields(asking, self._grading(rubric), self._wording, **shown)
         if self.quote is None or said.grade == "FAIL" or _found(said.evidence, response):
             return said
         asked = {"rubric": rubric, "response": response, "grade": said.grade, "reasoning": said.reasoning}
@@ -178,7 +186,6 @@ class OfficialJudge(Judge):
     """
 
     name = "official"
-    _rules: ClassVar[Mapping[Phase, str]] = {}
 
     def __init__(self) -> None:
         super().__init__(ask_quote_again=False)

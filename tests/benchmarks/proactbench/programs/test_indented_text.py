@@ -24,7 +24,6 @@ from dspy_proact.benchmarks.proactbench.programs import (
     Reply,
 )
 from dspy_proact.benchmarks.proactbench.programs.adapters import MARGIN, IndentedText, indented
-from dspy_proact.benchmarks.proactbench.programs.judge import RULES
 from dspy_proact.benchmarks.proactbench.types import JudgeView, Phase, Rubric, Turn
 from dspy_proact.models import EMBEDDED
 from dspy_proact.models.model import EmbeddedEngine
@@ -51,7 +50,7 @@ def inputs(**texts):
 
 
 def asked(shown, note=""):
-    return IndentedText(RULES, note).format(GradeResponse, [], shown)
+    return IndentedText(note).format(GradeResponse, [], shown)
 
 
 def frame(shown):
@@ -98,7 +97,7 @@ def test_each_text_is_found_under_its_own_heading_again(before, last, passing, f
 
 
 @pytest.mark.parametrize("phase", Phase)
-def test_the_messages_are_the_instruction_and_the_question_in_plain_text_with_the_rule_of_its_phase(phase):
+def test_the_messages_are_the_instruction_and_the_question_in_plain_text(phase):
     shown = inputs(assistant="One.\n\n| a | b |\n| - | - |")
     shown["rubric"] = shown["rubric"].model_copy(update={"phase": phase})
     system, user = asked(shown)
@@ -106,10 +105,17 @@ def test_the_messages_are_the_instruction_and_the_question_in_plain_text_with_th
     assert user["content"] == (
         "Conversation\nTurn 1, user:\n    plain\nTurn 1, assistant:\n    One.\n\n    | a | b |\n    | - | - |\n"
         "Turn 2, user:\n    plain\n\n"
-        f"Rubric, {phase}. {RULES[phase]}\nPASS:\n    plain\nPARTIAL:\n    plain\nFAIL:\n    plain\n\n"
+        f"Rubric, {phase}.\nPASS:\n    plain\nPARTIAL:\n    plain\nFAIL:\n    plain\n\n"
         "Response to grade:\n    plain\n\n"
         'Answer with one JSON object: {"reasoning": string, "evidence": [string], "grade": "PASS" | "PARTIAL" | "FAIL"}'
     )
+
+
+@pytest.mark.parametrize("said", ["Does the User Agent learn of it?", "Quote the words.", "An evaluator decides."])
+def test_a_rubric_that_speaks_to_others_comes_with_who_they_are(said):
+    told = asked(inputs(partial_criteria=said))[-1]["content"]
+    assert 'Rubric, CRITICAL. Here a "User Agent" who says' in told
+    assert "User Agent" not in asked(inputs())[-1]["content"]
 
 
 def test_what_the_triggers_of_a_dialogue_share_comes_first():
@@ -130,7 +136,7 @@ def test_a_lone_surrogate_is_replaced_and_a_pair_is_joined():
 
 
 def test_the_shape_is_left_out_beside_a_schema_unless_it_is_asked_again():
-    adapter, again = IndentedText(RULES), IndentedText(RULES, "Once more.")
+    adapter, again = IndentedText(), IndentedText("Once more.")
     first, second = (each.format(GradeResponse, [], inputs())[-1]["content"] for each in (adapter, again))
     assert second == f"{first}\n\nOnce more."
     adapter.has_schema = again.has_schema = True
@@ -140,16 +146,15 @@ def test_the_shape_is_left_out_beside_a_schema_unless_it_is_asked_again():
     assert again.format(GradeResponse, [], inputs())[-1]["content"] == second
 
 
-def test_a_demo_is_an_exchange_without_rule_and_shape_fresh_or_loaded():
+def test_a_demo_is_an_exchange_without_shape_fresh_or_loaded():
     demo = inputs(response="one\ntwo") | {"reasoning": "r", "evidence": ["one"], "grade": "PARTIAL"}
-    _, shown, answered, _ = messages = IndentedText(RULES).format(GradeResponse, [demo], inputs())
+    _, shown, answered, _ = messages = IndentedText().format(GradeResponse, [demo], inputs())
     assert (shown["role"], answered["role"]) == ("user", "assistant")
     assert shown["content"].endswith("\nFAIL:\n    plain\n\nResponse to grade:\n    one\n    two")
-    assert RULES[Phase.CRITICAL] not in shown["content"]
     assert json.loads(answered["content"]) == {"reasoning": "r", "evidence": ["one"], "grade": "PARTIAL"}
     turns = [turn.model_dump() for turn in demo["conversation"]]
     loaded = demo | {"conversation": turns, "rubric": demo["rubric"].model_dump(mode="json")}
-    assert IndentedText(RULES).format(GradeResponse, [loaded], inputs()) == messages
+    assert IndentedText().format(GradeResponse, [loaded], inputs()) == messages
 
 
 def test_markers_of_dspys_custom_types_are_text():

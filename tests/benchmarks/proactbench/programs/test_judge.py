@@ -17,7 +17,7 @@ from dspy_proact.benchmarks.proactbench.programs import (
     OfferDetector,
     QuoteEvidence,
 )
-from dspy_proact.benchmarks.proactbench.programs.judge import RULES
+from dspy_proact.benchmarks.proactbench.programs.judge import INSTRUCTIONS
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rubric, Turn
 from dspy_proact.errors import ContentError, ProviderError, SetupFault
 from dspy_proact.models import Gate, ModelSpec, open_model
@@ -133,7 +133,7 @@ def test_for_a_compile_one_call_is_one_trace(server):
     answers_once(server, verdict("PASS", ["zebra"]))
     assert judged(server, Judge(ask_quote_again=False)).verified is False
     assert len(server.sent) == 1
-    assert [name for name, _ in Judge(ask_quote_again=False).named_predictors()] == ["grade"]
+    assert [name for name, _ in Judge(ask_quote_again=False).named_predictors()] == ["emergent", "critical", "recovery"]
 
 
 def test_the_second_question_shows_the_verdict_and_asks_for_quotes_only(server):
@@ -214,17 +214,24 @@ def test_the_signatures_are_frozen(signature, frozen):
     assert signature_hash(signature) == frozen
 
 
-@pytest.mark.parametrize(("signature", "name"), [(GradeResponse, "judge.txt"), (DetectOffers, "offers.txt")])
-def test_the_instructions_stand_in_files(signature, name):
-    text = files("dspy_proact.benchmarks.proactbench.programs").joinpath(name).read_text("utf-8")
-    assert signature.instructions == text.strip()
+def test_the_instructions_stand_in_files_and_each_phase_has_its_own():
+    def text(name):
+        return files("dspy_proact.benchmarks.proactbench.programs").joinpath(name).read_text("utf-8").strip()
+
+    assert DetectOffers.instructions == text("offers.txt")
+    for phase in Phase:
+        view = VIEW.model_copy(update={"rubric": VIEW.rubric.model_copy(update={"phase": phase})})
+        (system, *_) = Judge().messages(view, "a")
+        assert system["content"] == f"{text('judge.txt')}\n\n{text(f'judge_{phase.lower()}.txt')}"
 
 
-def test_the_fingerprint_changes_with_instruction_demos_the_second_question_and_rules(monkeypatch):
-    def fingerprint(graded=GradeResponse, quoting=QuoteEvidence, grades=()):
+def test_the_fingerprint_changes_with_instruction_demos_and_the_second_question():
+    graded = GradeResponse.with_instructions(INSTRUCTIONS[Phase.CRITICAL])
+
+    def fingerprint(graded=graded, quoting=QuoteEvidence, grades=()):
         judge = Judge()
-        judge.grade.signature, judge.quote.signature = graded, quoting
-        judge.grade.demos = [shown | {"grade": grade} for grade in grades]
+        judge.critical.signature, judge.quote.signature = graded, quoting
+        judge.critical.demos = [shown | {"grade": grade} for grade in grades]
         return judge.fingerprint()
 
     shown = {"conversation": [], "rubric": VIEW.rubric, "response": "a", "reasoning": "r", "evidence": []}
@@ -236,10 +243,6 @@ def test_the_fingerprint_changes_with_instruction_demos_the_second_question_and_
         Judge(ask_quote_again=False).fingerprint(),
         *(fingerprint(grades=grades) for grades in (["PASS"], ["FAIL"], ["PASS", "PASS"])),
     ]
-    for phase in Phase:
-        monkeypatch.setattr(Judge, "_rules", {**RULES, phase: "Another rule."})
-        prints.append(fingerprint())
-    monkeypatch.undo()
     assert len(set(prints)) == len(prints)
     assert fingerprint() == prints[0] == Judge().fingerprint()
     assert all(len(each) == 64 and int(each, 16) for each in prints)

@@ -1,11 +1,12 @@
-"""How often `agree` says that a judge agrees with a person better than another person does, where it does not.
+"""Claims of headlines: whether `agree` and `compare` claim what is not there.
 
-    python eval/agreement_claims.py
+    python eval/claims.py
 
-A study has 200 responses of 25 scenarios, rated by 2 to 4 of 8 raters whose quadratic kappa within phases is below .2,
-as the published one's is, while phases differ in how much passes. The constant judge reads nothing: it gives each phase
-its commonest grade. The judge like a person errs as a person does. Each claim of either to be better is false; at most
-5 % of the studies may have one. Exits 1 where more have.
+Agree: studies of 200 responses in 25 scenarios, rated by 2 to 4 of 8 raters whose quadratic kappa within phases is
+below .2, while phases differ in how much passes. The constant judge reads nothing: it gives each phase its commonest
+grade. The judge like a person errs as a person does. To say of either that it agrees better than a person is false,
+and at most 5 % of studies may. Compare: of differences that are claimed none may have 0 in its interval. Exits 1
+where it is not so.
 """
 
 import argparse
@@ -14,9 +15,10 @@ import sys
 from functools import partial
 
 import numpy as np
-from support.bands import Band, Banded, of_data_sets
+from support.bands import OUT, Band, Banded, of_data_sets
+from support.scores import Effects, Thresholds, simulate_pair
 
-from dspy_proact import study
+from dspy_proact import stats, study
 from dspy_proact.benchmarks.proactbench.corpus.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.benchmarks.proactbench.report.study_text import study_headline
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating
@@ -75,17 +77,32 @@ def row(numbered: tuple[int, str], studies: int, seed: int) -> str:
     )
 
 
+def compared(place: tuple[int, float], claims: int, seed: int) -> str:
+    """Of true differences of up to a fifth of the scale, from a base, so many that are claimed."""
+    scenarios, base = place
+    rng, found, crossed = np.random.default_rng((seed, scenarios, int(100 * base))), 0, 0
+    while found < claims:
+        pair = simulate_pair(rng, scenarios, Thresholds.of_mean(base), Effects(run=0.15), rng.uniform(0, 0.2))
+        paired = stats.paired_difference(pair.a, pair.b, pair.groups)
+        if stats.is_claimed(paired, paired.p):
+            found += 1
+            crossed += (paired.difference.low or 0) <= 0 <= (paired.difference.high or 0)
+    return f"{scenarios} | {base} | {claims:,} | {crossed} {OUT if crossed else ''}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--studies", type=int, default=200, help="of each judge")
     parser.add_argument("--seed", type=int, default=20261123)
-    parser.add_argument("--quick", action="store_true", help="20 studies of each")
+    parser.add_argument("--quick", action="store_true", help="20 studies of each, and 200 claims")
     asked = parser.parse_args()
     count = 20 if asked.quick else asked.studies
     with multiprocessing.Pool() as pool:
         rows = pool.map(partial(row, studies=count, seed=asked.seed), enumerate(JUDGES), chunksize=1)
+        others = pool.map(partial(compared, claims=10 * count, seed=asked.seed), [(25, 0.1), (7, 0.1), (7, 0.5)])
     heads = "judge | a person, within phases | the judge, pooled | said to be better | worse"
-    print(found := Banded(of_data_sets(count, asked.seed), {heads: rows}))
+    claims = "scenarios | base | claims of compare | with 0 in the interval"
+    print(found := Banded(of_data_sets(count, asked.seed), {heads: rows, claims: others}))
     sys.exit(int(found.out > 0))
 
 
