@@ -30,6 +30,7 @@ HEIGHTS = {Phase.EMERGENT: 1.2, Phase.CRITICAL: 0.6, Phase.RECOVERY: -1.2}
 ERROR, LENIENCY = 2.0, 0.5
 """Standard deviations of what a rating, and a rater, adds to the level."""
 FALSE = Band(0.0, 0.05)
+PLACES = [(25, 0.1), (7, 0.1), (7, 0.5)]
 JUDGES = ("constant", "like a person")
 SOURCE = RatingsSource(origin="simulated", files={})
 
@@ -99,7 +100,7 @@ def main() -> None:
     count = 20 if asked.quick else asked.studies
     with multiprocessing.Pool() as pool:
         rows = pool.map(partial(row, studies=count, seed=asked.seed), enumerate(JUDGES), chunksize=1)
-        others = pool.map(partial(compared, claims=10 * count, seed=asked.seed), [(25, 0.1), (7, 0.1), (7, 0.5)])
+        others = pool.map(partial(compared, claims=10 * count, seed=asked.seed), PLACES, chunksize=1)
     heads = "judge | a person, within phases | the judge, pooled | said to be better | worse"
     claims = "scenarios | base | claims of compare | with 0 in the interval"
     print(found := Banded(of_data_sets(count, asked.seed), {heads: rows, claims: others}))

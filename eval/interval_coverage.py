@@ -47,8 +47,7 @@ class Cell:
     def judged(self, share: float, bands: dict[int, Band]) -> str:
         if self.scenarios not in bands:
             return f"{100 * share:.1f}"
-        within = bands[self.scenarios].wider(self.slack).holds(share)
-        return f"{100 * share:.1f} {'within' if within else 'OUT'}"
+        return f"{100 * share:.1f} {'within' if bands[self.scenarios].wider(self.slack).holds(share) else 'OUT'}"
 
 
 def covers(estimate: stats.Estimate, truth: float) -> bool:
