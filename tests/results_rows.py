@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from hypothesis import strategies as st
-from rows import PHASES, Row, jsonl, rubric
+from rows import PHASES, Row, jsonl, row, rubric
 
 from dspy_proact.benchmarks.proactbench.corpus.results import Results, ResultTrigger, read_results
 from dspy_proact.benchmarks.proactbench.types import Grade, Origin, Rubric
@@ -28,6 +28,17 @@ OFFICIAL_KEYS = (
     "token_usage",
 )
 """In the order in which the official evaluator writes them."""
+
+
+def file_with(folder: Path, *rows: Row, name: str = "results.jsonl") -> str:
+    """The name of a results file in a folder, with these rows or a usual one."""
+    (folder / name).write_text(jsonl(*(rows or [result_row()])), encoding="utf-8")
+    return name
+
+
+def corpus_with(folder: Path, *rows: Row) -> str:
+    """The name of a corpus in a folder, with these rows or a usual one."""
+    return file_with(folder, *(rows or [row()]), name="corpus.jsonl")
 
 
 def result_row(**changes: Any) -> Row:

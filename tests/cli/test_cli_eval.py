@@ -156,15 +156,6 @@ def test_absurd_arguments_are_refused_by_name(proact, tmp_path, arguments):
     assert not Path("runs").exists()
 
 
-def test_a_missing_key_is_said_before_the_first_call(proact, tmp_path, server):
-    status, _, err = proact("eval", "--model", "openai/gpt-4o", "--corpus", corpus(tmp_path))
-    assert (status, "--model openai/gpt-4o: no key. Set OPENAI_API_KEY" in err) == (2, True)
-    model = ["--model", "hosted_vllm/any", "--model-api-base", server.assistant, "--corpus", corpus(tmp_path)]
-    status, _, err = proact("eval", *model)
-    assert (status, server.sent, Path("runs").exists()) == (2, [], False)
-    assert "--judge openai/gpt-5.4: no key. Set OPENAI_API_KEY" in err
-
-
 # System prompts
 
 

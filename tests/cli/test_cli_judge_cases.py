@@ -34,15 +34,6 @@ def _shows(said, case):
     return f"\nResponse to grade:\n{response}\n" in said and f"\n    {case.case.view.rubric.pass_criteria}\n" in said
 
 
-def test_the_stand_in_is_tried_with_no_model_and_said_to_measure_nothing(proact):
-    status, out, err = proact("try", "--judge-cases")
-    text = " ".join(out.split())
-    assert status == 0
-    assert text.startswith("Demonstration with the embedded stand-in, no real model: embedded gives the grade")
-    assert all(case.name in out for case in CASES)
-    assert "Next: dspy-proact agree --judge embedded" in err
-
-
 def test_a_judge_is_right_where_it_keeps_to_the_rules_and_what_it_misses_is_shown_with_the_reason(proact, server):
     server.script = knowing
     status, out, _ = proact(*examined(server))

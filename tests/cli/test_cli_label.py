@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 from proact_run import JUDGE, PHASES, run_of, trigger
 from results_rows import result_row
-from rows import jsonl, row
+from rows import jsonl
 from sheets import GRADES, filled, rows_of, said
 
-from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
 from dspy_proact.cli.options.labels import FILES
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
@@ -53,23 +51,11 @@ def test_a_sheet_goes_to_standard_output_only_when_asked(proact, run):
     assert not Path("labels").exists()
 
 
-def test_a_sheet_of_items_and_one_of_a_run_without_verdicts(proact, tmp_path):
+def test_a_sheet_of_items_holds_them_and_says_so_in_the_next_command(proact, tmp_path):
     (tmp_path / "items.jsonl").write_text(FILES[1].example, encoding="utf-8")
     _, out, err = proact("label", "sheet", "--items", "items.jsonl")
     assert [line["item"] for line in rows_of(Path(out.strip()))] == ["note", "thanks"]
     assert "Next: dspy-proact agree --items items.jsonl --ratings labels/items.csv" in err
-    (tmp_path / "corpus.jsonl").write_text(jsonl(row()), encoding="utf-8")
-    run = Evaluation(read_jsonl(tmp_path / "corpus.jsonl")).run(tmp_path / "early").path
-    with (run / "events.jsonl").open(encoding="utf-8") as file:
-        kept = [line for line in file if json.loads(line)["key"]["stage"] == "response"]
-    (run / "events.jsonl").write_text("".join(kept[:2]), encoding="utf-8")  # two of three responses are there
-    rows = list(csv.DictReader(StringIO(proact("label", "sheet", run, "--out", "-")[1])))
-    assert len(rows) == 2
-    file = filled(tmp_path / "ratings.csv", rows)
-    document = json.loads(proact("agree", "--run", run, "--ratings", file, "--json")[1])
-    assert (document["ratings"]["items"], document["pooled"]["judged"]) == (3, 0)
-    assert document["pooled"]["kappa"]["reason"] == "the judge's grades of these items are not known"
-    assert "items without a rating: 1 of 3" in document["notes"]
 
 
 def test_a_draw_is_balanced_its_beginning_is_a_draw_and_it_can_be_written_again(proact, run):

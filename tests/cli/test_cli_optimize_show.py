@@ -45,24 +45,6 @@ def test_as_prompt_without_demos_prints_the_instruction_and_no_conversation(proa
     assert proact("optimize", "show", "assistant.json", "--as-prompt", "--no-demos") == (0, f"{PUSHY}\n", "")
 
 
-def test_demos_are_left_out_of_a_prompt_that_has_more_and_is_asked_for(refused, tmp_path):
-    write_artefact(tmp_path / "assistant.json", artefact(None, 1))
-    err = refused("optimize", "show", "assistant.json", "--as-prompt", "--no-demos")
-    assert "says nothing beside its worked examples; leave --no-demos out" in err
-    err = refused("optimize", "show", "assistant.json", "--no-demos")
-    assert "--no-demos is about the prompt that --as-prompt prints; name that too, or leave it out" in err
-
-
-def test_a_bare_program_and_a_judge_have_no_prompt(refused, tmp_path):
-    write_artefact(tmp_path / "assistant.json", artefact(None, demos=0))
-    write_artefact(tmp_path / "judge.json", tuning.artefact())
-    for file, told in (
-        ("assistant.json", "assistant.json: says nothing to its model; the compile kept the bare chat"),
-        ("judge.json", "judge.json: a compiled judge, which is no system prompt; use it with --judge-program"),
-    ):
-        assert told in refused("optimize", "show", file, "--as-prompt")
-
-
 PROMPT = "Answer.\nBe brief."
 
 
@@ -149,8 +131,22 @@ def test_no_terminal_obeys_an_instruction(diff):
 
 
 @pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (artefact(None, 1), "says nothing beside its worked examples; leave --no-demos out"),
+        (artefact(None, 0), "program.json: says nothing to its model; the compile kept the bare chat"),
+        (tuning.artefact(), "program.json: a compiled judge, which is no system prompt; use it with --judge-program"),
+    ],
+)
+def test_what_has_no_prompt_says_what_it_has(refused, tmp_path, made, told):
+    write_artefact(tmp_path / "program.json", made)
+    assert told in refused("optimize", "show", "program.json", "--as-prompt", *(["--no-demos"] if made.demos else []))
+
+
+@pytest.mark.parametrize(
     ("options", "told"),
     [
+        (["--no-demos"], "--no-demos is about the prompt that --as-prompt prints; name that too, or leave it out"),
         (["--diff", "--as-prompt"], "leave it out, or leave --diff out"),
         (["--start", "program.json"], "--start is about what --diff compares with; name that too, or leave it out"),
         (["--system-prompt", "x"], "--system-prompt is about what --diff compares with; name that too"),

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from official_package import installed, missing
 from proact_run import RESPONSE, manifest, run_of, trigger, written
-from results_rows import result_point, result_row
-from rows import jsonl, row
+from results_rows import corpus_with, file_with, result_point, result_row
+from rows import row
 from server import Answer, verdict
 from typed import last
 
@@ -35,16 +35,6 @@ def lenient(sent):
 def official(score="Pass", status="EVALUATED"):
     result = {"status": status, "score": score, "rationale": "r", "evidence": "Label the boxes"}
     return Answer(json.dumps({"evaluation_result": result}))
-
-
-def file_with(folder, *rows, name="results.jsonl"):
-    (folder / name).write_text(jsonl(*(rows or [result_row()])), encoding="utf-8")
-    return name
-
-
-def corpus_with(folder, *rows):
-    (folder / "corpus.jsonl").write_text(jsonl(*(rows or [row()])), encoding="utf-8")
-    return "corpus.jsonl"
 
 
 # A run

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from proact_run import run_of, trigger
-from results_rows import result_row
+from results_rows import corpus_with, file_with
 from rows import jsonl, row, trigger_point
 from toy import as_format_one
 
@@ -74,16 +74,6 @@ def test_a_run_of_an_older_format_is_refused_with_a_sentence_by_every_command(pr
 # Results files
 
 
-def file_with(folder, *rows):
-    (folder / "results.jsonl").write_text(jsonl(*(rows or [result_row()])), encoding="utf-8")
-    return "results.jsonl"
-
-
-def corpus_with(folder, *rows):
-    (folder / "corpus.jsonl").write_text(jsonl(*(rows or [row()])), encoding="utf-8")
-    return "corpus.jsonl"
-
-
 def test_scores_and_faults_of_a_results_file_are_printed_with_the_next_step(proact, tmp_path):
     status, out, err = proact("report", file_with(tmp_path))
     assert status == 0
@@ -150,13 +140,3 @@ def test_what_cannot_be_is_refused_and_nothing_is_written(refused, pair, tmp_pat
 
 
 # The leaderboard
-
-
-def test_the_leaderboard_has_the_published_models_and_says_how_a_run_is_made(proact):
-    status, out, err = proact("leaderboard")
-    assert (status, "gpt-5.5" in out) == (0, True)
-    assert max(map(len, out.splitlines())) <= 80
-    assert "Next: dspy-proact eval --model openai/gpt-4o --judge-prompt official" in err
-    rows = json.loads(proact("leaderboard", "--json")[1])["rows"]
-    assert len(rows) == 16
-    assert all(each["published"] and each["differences"] == [] for each in rows)

@@ -79,13 +79,7 @@ def test_what_reads_a_run_or_a_file_imports_nothing_that_asks_a_model(tmp_path):
 def test_a_reader_that_has_enough_is_no_fault(tmp_path):
     """`dspy-proact show RUN | head -1`, at its worst: nobody reads at all."""
     run_of(tmp_path / "runs" / "a", [(trigger(), "PASS")])
-    commands = [
-        ["show", "runs/a"],
-        ["report", "runs/a"],
-        ["runs"],
-        ["leaderboard", "runs/a"],
-        ["show", "runs/a", "--json"],
-    ]
+    commands = [["show", "runs/a"], ["report", "runs/a"], ["runs"], ["leaderboard", "runs/a"]]
     reader, writer = os.pipe()
     os.close(reader)
     streams = {"stdout": writer, "stderr": subprocess.PIPE, "cwd": tmp_path, "text": True}
