@@ -19,7 +19,7 @@ from dspy_proact.benchmarks.probe.scoring import (
     ParametersVerdict,
 )
 from dspy_proact.benchmarks.probe.task import Action, Facets, ProbeView, Relationship, World
-from dspy_proact.programs.asking import Asking, ask, ask_for_fields, ask_now, fingerprint, rendered, run_now
+from dspy_proact.programs.asking import Asking, ask_for_fields, ask_now, fingerprint, rendered, run_now
 from dspy_proact.programs.fenced_json import FencedJSON
 from dspy_proact.types import Frozen
 
@@ -132,10 +132,6 @@ class PartJudge(dspy.Module):
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """A prediction with the outputs of the signature; raises a `StageError` where there is none."""
         return run_now(self.answered(ask_now, **inputs))
-
-    async def aforward(self, **inputs: Any) -> dspy.Prediction:
-        """Async version of `forward`."""
-        return await self.answered(ask, **inputs)
 
     async def answered(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
         """The same prediction, by a given way to ask."""

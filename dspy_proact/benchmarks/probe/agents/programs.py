@@ -125,7 +125,11 @@ class Session:
         """
         if self._last and not self._read_any:
             raise self._last
-        fields = {name: value for name, value in fields.items() if _is_json(value)}
+        fields = dict(fields)
+        try:
+            json.dumps(fields.get("parameters"), allow_nan=False)
+        except (ValueError, RecursionError):  # a number that is not finite, or too deep
+            del fields["parameters"]
         parameters = fields.get("parameters", {})
         evidence = tuple(dict.fromkeys(id_ for named in fields.get("evidence") or () if (id_ := named.strip())))
         bottleneck, action = (str(fields.get(part) or "").strip() for part in ("bottleneck", "action"))
@@ -141,15 +145,6 @@ class Session:
             turns=self.turns,
             faults=tuple(dict.fromkeys((*missing, *self.faults))),
         )
-
-
-def _is_json(value: Any) -> bool:
-    """Whether a value can be written: every number in it is finite, and it is not too deep."""
-    try:
-        json.dumps(value, allow_nan=False)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 class AgentModule(dspy.Module):
@@ -187,10 +182,6 @@ class AgentModule(dspy.Module):
 
     async def solve(self, task: TaskView, asking: Asking) -> Solution:
         """The answer to a task; one that is readable in part has faults.
-
-        Args:
-            task: Everything that it may see.
-            asking: How it asks its model.
 
         Raises:
             StageError: The provider failed, or nothing at all could be read.
@@ -411,11 +402,5 @@ _KINDS: Mapping[str, type[AgentModule]] = {kind.name: kind for kind in (Single, 
 
 
 def make_agent(name: AgentName, bounds: Bounds | None = None, embedder: Embedder | None = None) -> AgentModule:
-    """The agent of a name; raises `KeyError` for any other.
-
-    Args:
-        name: One of `AGENTS`.
-        bounds: How far it may go.
-        embedder: By which its tools search; None searches by words.
-    """
+    """The agent of a name, one of `AGENTS`; raises `KeyError` for any other."""
     return _KINDS[name](bounds, embedder)
