@@ -180,3 +180,16 @@ def test_a_case_that_cannot_be_read_is_not_right(server):
     compiling = at(server, study(), recipe("labeled"), guards=["cases"])
     training = compiling.training(compiling.items, compiling.tested(compiling.program, compiling.items).results)
     assert not training.right_at_start
+
+
+# Each phase has an instruction of its own
+
+
+# GEPA takes the phases in turn, one a proposal.
+@pytest.mark.parametrize(("optimizer", "trials"), [("search", 2), ("miprov2", 4), ("gepa", 12)])
+def test_an_optimizer_is_shown_the_rules_of_each_phase(tmp_path, server, optimizer, trials):
+    server.script = models
+    states = at(server, study(), recipe(optimizer, trials=trials)).run(tmp_path / "out").artefact.states
+    assert [*states] == [phase.lower() for phase in Phase]
+    shown = "\n".join(sent.text for sent in server.of("proposer"))
+    assert [phase for phase in Phase if f"This is {phase}" in shown] == [*Phase]
