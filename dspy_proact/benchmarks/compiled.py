@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from dspy_proact.benchmarks.benchmark import Benchmark, Start
-from dspy_proact.benchmarks.registry import benchmark_named, find_benchmark
+from dspy_proact.benchmarks.registry import benchmark_named, find_benchmark, recorded_benchmark
 from dspy_proact.errors import UsageError
+from dspy_proact.kept import first_fault
 from dspy_proact.programs.artefact import Artefact, ProgramRole, read_artefact
 from dspy_proact.runs import Settings
 
@@ -37,10 +40,13 @@ def _load(path: str | Path, benchmark: "Benchmark[Any, Any] | str | None", role:
     """The module of an artefact; raises as `load_assistant` does."""
     artefact = read_artefact(path, role)
     try:
-        declared = benchmark_named(benchmark or artefact.benchmark)
+        declared = benchmark_named(benchmark) if benchmark else recorded_benchmark(artefact.benchmark)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error
-    settings = declared.settings_type.model_validate(artefact.settings)
+    try:
+        settings = declared.settings_type.model_validate(artefact.settings)
+    except ValidationError as error:
+        raise UsageError(f"{path}: settings: {first_fault(error)}") from error
     return put_into_declared(artefact, path, declared, settings)
 
 

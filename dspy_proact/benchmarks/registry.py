@@ -49,18 +49,27 @@ def benchmark_named(named: Declared | str | None) -> Declared:
     """
     if isinstance(named, Benchmark):
         return _given(named)
-    known = benchmarks()
     if named is None:
-        return next(iter(known.values()))
+        return next(iter(benchmarks().values()))
     path, colon, name = named.rpartition(":") if not named.endswith(".py") else (named, "", "")
     if path.endswith(".py"):
         return _given(_of_file(Path(path).resolve(), name if colon else None))
+    return recorded_benchmark(named)
+
+
+def recorded_benchmark(named: str | None) -> Declared:
+    """As `benchmark_named`, by a name that a file of a run or of a program holds: it runs no code that is named there.
+
+    A benchmark of a person's own file is found once this process was given that.
+    """
+    if named is None:
+        return next(iter(benchmarks().values()))
     if declared := find_benchmark(named):
         return declared
     if reason := unusable_benchmarks().get(named):
         raise UsageError(reason)
-    near = get_close_matches(named, known, n=1)
-    hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}."
+    near = get_close_matches(named, benchmarks(), n=1)
+    hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(benchmarks())}."
     raise UsageError(
         f"no benchmark is called {named!r}{hint} `dspy-proact benchmarks` describes each; "
         "one of your own is named by its file: --benchmark FILE.py"

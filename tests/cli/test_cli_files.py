@@ -269,6 +269,24 @@ def test_what_one_reader_alone_would_see_is_refused_too(proact, run):
         assert "events.jsonl, line 2: field 'calls.0.prompt_tokens'" in proact("report", "run")[2]
 
 
+def test_a_response_that_somebody_made_another_value_is_shown_as_it_stands(proact):
+    assert proact("eval", "--limit", 1, "--out", "run")[0] == 0
+    lines = Path("run", "events.jsonl").read_text("utf-8").splitlines()
+    first = json.loads(lines[0])
+    first["answer"]["text"] = True
+    Path("run", "events.jsonl").write_text("\n".join([json.dumps(first), *lines[1:]]) + "\n", "utf-8")
+    status, out, _ = proact("show", "run")
+    assert status == 0
+    assert '"text": true' in out
+
+
+def test_a_plan_for_a_run_of_labels_that_nobody_has_rated_is_refused(proact, refused):
+    assert proact("eval", "--benchmark", "probe", "--limit", 3, "--out", "run")[0] == 0
+    said = " ".join(refused("label", "plan", "run").split())
+    assert "vary is not known from the published study" in said
+    assert "give ratings of this run with --ratings" in said
+
+
 def test_a_run_of_before_there_were_marks_is_read_as_it_was(proact, run):
     edited(run, lambda _: None, marked=False)
     assert {verb: proact(*command)[0] for verb, command in READERS.items()} == dict.fromkeys(READERS, 0)

@@ -10,6 +10,7 @@ import dspy
 import pytest
 from tuning import artefact, card, compiled_judge, filed, graded, study, worked
 
+from dspy_proact import Evaluation, Responses, RunFolder, Scope, leaderboard, summarize
 from dspy_proact.benchmarks.compiled import load_assistant, load_judge
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse, Judge
 from dspy_proact.calls import Call, Price
@@ -269,3 +270,36 @@ def test_what_1000_answers_take_rests_on_all_calls_that_two_took(calls, prompt, 
     assert (usage.prompt_tokens, usage.completion_tokens) == (prompt, completion)
     assert usage.tokens == (None if prompt is None else prompt + completion)
     assert usage.usd == (None if prompt is None else pytest.approx((prompt + completion) / 1e6))
+
+
+def code_at(folder):
+    """A file of Python that leaves a trace when it is run."""
+    (folder / "mine.py").write_text(f"open({str(folder / 'was-run')!r}, 'w')\n", encoding="utf-8")
+    return str(folder / "mine.py")
+
+
+def test_a_program_that_names_a_file_as_its_benchmark_runs_no_code_of_it(tmp_path):
+    path = tmp_path / "judge.json"
+    write_artefact(path, artefact().model_copy(update={"benchmark": code_at(tmp_path)}))
+    with pytest.raises(UsageError, match=r"no benchmark is called '.*mine\.py'"):
+        load_judge(path)
+    assert not (tmp_path / "was-run").exists()
+
+
+def test_a_run_that_names_a_file_as_its_benchmark_runs_no_code_of_it(tmp_path):
+    Evaluation("sample").run(tmp_path / "run", Scope(limit=1))
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text("utf-8"))
+    manifest["identity"]["benchmark"] = code_at(tmp_path)
+    (tmp_path / "run" / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    with pytest.raises(UsageError, match=r"no benchmark is called '.*mine\.py'"):
+        leaderboard([summarize(tmp_path / "run")])
+    with pytest.raises(UsageError, match=r"no benchmark is called '.*mine\.py'"):
+        Responses.of_run(RunFolder(tmp_path / "run"))
+    assert not (tmp_path / "was-run").exists()
+
+
+def test_settings_that_its_benchmark_does_not_have_are_refused(tmp_path):
+    path = tmp_path / "judge.json"
+    write_artefact(path, artefact().model_copy(update={"settings": {"loud": 1}}))
+    with pytest.raises(UsageError, match=r"judge\.json: settings: field 'loud'"):
+        load_judge(path)

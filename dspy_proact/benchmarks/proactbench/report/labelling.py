@@ -210,6 +210,10 @@ def labelling_plan(
     else:
         of, source, notes = _pilot(rated_cases(outcomes, ratings), ratings), ratings.name, ratings.notes
     kinds = [(outcome.stratum, str(outcome.label)) for outcome in outcomes]
+    if unknown := sorted(set(kinds) - of.means.keys()):
+        stratum, label = unknown[0]
+        problem = f"how ratings of {label} in {stratum} vary is not known from {source}"
+        raise UsageError(f"{summary.path}: {problem}; give ratings of this run with --ratings")
     return LabellingPlan(width, plan_frame(kinds, groups, of.means), of, summary.path, source, assumed, notes)
 
 
