@@ -305,8 +305,12 @@ def warnings(summary: Summary, explain: bool = False) -> Iterator[str]:
 
     What is said of a row holds for its measures too.
     """
-    estimates = {name: summary.scores_of(outcomes).weighted for name, outcomes in _named(summary).items()}
-    estimates["macro"] = summary.macro.weighted
+    scores = {name: summary.scores_of(outcomes) for name, outcomes in _named(summary).items()} | {
+        "macro": summary.macro
+    }
+    estimates = {name: each.weighted for name, each in scores.items()}
+    passing = {name: each.pass_rate for name, each in scores.items() if each.pass_rate.reason != each.weighted.reason}
+    estimates |= {f"pass rate of {name}": each for name, each in passing.items()}
     for name, outcomes in _named(summary).items():
         measured, whole = summary.measured(outcomes), estimates[name].reason
         told = {f"{each.title} of {name}": measured[each.name] for each in summary.shown_measures(explain)}
