@@ -74,7 +74,7 @@ _OF_JUDGE = (*flags_of(_JUDGE, JUDGING, VERDICTS, GATE_IF_ASKED), "--out", "--dr
         f"published|{RATINGS}",
         "Published ratings (bundled), those of the sample, the whole published study (fetched), or your own.",
     ),
-    Bundle("compared", (_COMPARED,), _Compared),
+    Bundle("compared", _Compared, _COMPARED),
     GATE_IF_ASKED,
     Section(Heading.OUTPUT, explain_option()),
     output_options("the judge's grades. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the numbers"),

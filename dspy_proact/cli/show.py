@@ -43,13 +43,6 @@ class _Choice:
     beside: Path | None
     limit: int | None
 
-    def require_one_kind(self) -> None:
-        """Raise a `UsageError` where one case is named and others are searched for."""
-        if self.trigger is not None and (flag := first_typed(_OF_LISTS)):
-            raise UsageError(f"--trigger and {flag} are mutually exclusive")
-        if self.search is not None and not self.search.strip():
-            raise UsageError("--search: the text is empty")
-
     def among(self, run: "ShownRun", other: "ShownRun | None") -> "list[Outcome]":
         """The cases that apply, in the order of the run; raises `UsageError` where a name is none of the run's."""
         if any(name.casefold() == "unscored" for name in self.grade):
@@ -80,28 +73,26 @@ class _Choice:
 
 _CHOICE = Bundle(
     "choice",
-    (
-        Section(
-            Heading.SHOWN,
-            click.Option(
-                ["--trigger", "--case", "trigger"],
-                metavar="KEY",
-                help="Show one case in full: its key, a unique beginning of it, or the key as listed.",
-            ),
-            text_option("--grade", "GRADE", "Only this grade; repeatable.", several=True),
-            *strata_options("Only this stratum, such as a phase; CONTROL for control cases; repeatable."),
-            flag_option("--unverified", "Only cases with a verdict whose quotes are not in the response."),
-            flag_option("--unscored", "Only cases that were tried and have no grade."),
-            flag_option(
-                "--disagree", "Only cases on which judges or epochs differ; with --beside, on which the runs differ."
-            ),
-            text_option("--search", "TEXT", "Only cases with this text in key, group, question, response or reasons."),
-            number_option("--epoch", _COUNT, "Only this epoch. Default with --trigger: 1."),
-            path_option("--beside", "Show another run or results file next to this one."),
-            number_option("--limit", _COUNT, f"List at most N cases. Default: {_FEW}; with --json, all."),
-        ),
-    ),
     _Choice,
+    Section(
+        Heading.SHOWN,
+        click.Option(
+            ["--trigger", "--case", "trigger"],
+            metavar="KEY",
+            help="Show one case in full: its key, a unique beginning of it, or the key as listed.",
+        ),
+        text_option("--grade", "GRADE", "Only this grade; repeatable.", several=True),
+        *strata_options("Only this stratum, such as a phase; CONTROL for control cases; repeatable."),
+        flag_option("--unverified", "Only cases with a verdict whose quotes are not in the response."),
+        flag_option("--unscored", "Only cases that were tried and have no grade."),
+        flag_option(
+            "--disagree", "Only cases on which judges or epochs differ; with --beside, on which the runs differ."
+        ),
+        text_option("--search", "TEXT", "Only cases with this text in key, group, question, response or reasons."),
+        number_option("--epoch", _COUNT, "Only this epoch. Default with --trigger: 1."),
+        path_option("--beside", "Show another run or results file next to this one."),
+        number_option("--limit", _COUNT, f"List at most N cases. Default: {_FEW}; with --json, all."),
+    ),
 )
 
 
@@ -123,7 +114,10 @@ def show(run: Path, choice: _Choice, chosen: Chosen, as_json: bool) -> None:
     """
     from dspy_proact.cli.views.case_list import ShownRun
 
-    choice.require_one_kind()
+    if choice.trigger is not None and (flag := first_typed(_OF_LISTS)):
+        raise UsageError(f"--trigger and {flag} are mutually exclusive")
+    if choice.search is not None and not choice.search.strip():
+        raise UsageError("--search: the text is empty")
     chosen.require(*filter(None, (run, choice.beside)))
     check = as_json or bool(choice.trigger or choice.beside)
     shown, other = ShownRun(run, check), ShownRun(choice.beside, check) if choice.beside else None

@@ -94,23 +94,21 @@ class _Place:
 
 _PLACE = Bundle(
     "place",
-    (
-        corpus_option("Corpus of the cases. Default: the published one; the sample if embedded."),
-        Section(
-            Heading.CASES,
-            click.Option(
-                ["--case", "--trigger", "keys"],
-                metavar="KEY",
-                help="Try this case, by its key or a unique beginning of it; repeatable.",
-                multiple=True,
-            ),
-            *strata_options("Three cases of this stratum, such as a phase; repeatable. Default: the benchmark's."),
-            text_option("--conversation", "FILE|-", "Your own conversation, from a file or standard input."),
-            flag_option("--list", "Print the keys of cases, and make no call.", "listed"),
-            flag_option("--judge-cases", "Try the judge alone, on its worked cases.", "examined"),
-        ),
-    ),
     _Place,
+    corpus_option("Corpus of the cases. Default: the published one; the sample if embedded."),
+    Section(
+        Heading.CASES,
+        click.Option(
+            ["--case", "--trigger", "keys"],
+            metavar="KEY",
+            help="Try this case, by its key or a unique beginning of it; repeatable.",
+            multiple=True,
+        ),
+        *strata_options("Three cases of this stratum, such as a phase; repeatable. Default: the benchmark's."),
+        text_option("--conversation", "FILE|-", "Your own conversation, from a file or standard input."),
+        flag_option("--list", "Print the keys of cases, and make no call.", "listed"),
+        flag_option("--judge-cases", "Try the judge alone, on its worked cases.", "examined"),
+    ),
 )
 
 

@@ -213,7 +213,10 @@ def spoilt(change):
 
 SPOILT = {
     "another signature": (spoilt(lambda it: it.update(signature="0" * 64)), "compiled for other signatures"),
-    "a bound model": (spoilt(lambda it: it["states"]["grade"].update(lm={"model": "openai/x"})), "states.grade.lm"),
+    "a bound model": (
+        spoilt(lambda it: it["states"]["recovery"].update(lm={"model": "openai/x"})),
+        "states.recovery.lm",
+    ),
     "a pickle": (pickle.dumps({}), "not a compiled program of ours"),
     "a torn file": (spoilt(lambda it: None)[:-9], "not a compiled program of ours"),
 }
@@ -295,12 +298,6 @@ def test_a_compiled_judge_is_asked_in_its_own_words_and_as_often_as_it_says(
     status, out, err = proact("rejudge", "parent", *judge, "--judge-program", program, *more, "--out", "child")
     assert (status, out, server.sent) == (2, "", [])
     assert said in err
-
-
-def test_what_was_compiled_here_is_used_here(optimize, proact):
-    optimize(optimizer="search")
-    status, out, _ = proact("eval", "--judge-program", "out/judge.json", "--limit", 2, "--out", "run", "--json")
-    assert (status, json.loads(out)["triggers"]["scored"]) == (0, 2)
 
 
 def test_a_judge_whose_card_promises_too_little_is_refused_naming_statistic_reference_and_phase(proact, program):

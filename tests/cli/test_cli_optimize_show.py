@@ -74,8 +74,8 @@ def test_a_compiled_judge_is_compared_with_ours_uncompiled(diff):
     status, out, err = diff(begun_with(tuning.artefact(demos=1), judge.fingerprint()))
     taken, brought = changed(out)
     assert (status, err) == (0, "")
-    assert list(filter(None, taken)) == list(filter(None, judge.instruction.splitlines()))
-    assert brought[0] == "Grade by the moon."
+    assert set(filter(None, judge.instruction.splitlines())) <= set(taken)
+    assert brought.count("Grade by the moon.") == 3  # one for each phase
     assert "A worked example:" in brought
     assert '"conversation": [' in "".join(brought)
 

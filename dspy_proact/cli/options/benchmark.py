@@ -160,7 +160,7 @@ def _options(default: str, *more: click.Option) -> Bundle:
         help=f"Benchmark of `dspy-proact benchmarks`, or your own file. Default: {default}.",
         shell_complete=_names,
     )
-    return Bundle("chosen", (Section(Heading.CASES, named, *more),), Chosen)
+    return Bundle("chosen", Chosen, Section(Heading.CASES, named, *more))
 
 
 _OF_RUN = f"that of the run, else {DEFAULT}"

@@ -62,10 +62,10 @@ _GRADING = (
     ),
     flag_option("--retry-unscored", "Also retry cases that failed because of their content."),
 )
-SCOPE = Bundle("scope", (Section(Heading.CASES, *_CASES, _EPOCHS, *_GRADING),), _scope)
-GRADING_SCOPE = Bundle("scope", (Section(Heading.CASES, *_CASES, *_GRADING),), _scope)
+SCOPE = Bundle("scope", _scope, Section(Heading.CASES, *_CASES, _EPOCHS, *_GRADING))
+GRADING_SCOPE = Bundle("scope", _scope, Section(Heading.CASES, *_CASES, *_GRADING))
 """Where the responses exist already."""
-VERDICTS = Bundle("scope", (Section(Heading.JUDGE, *_GRADING),), _scope)
+VERDICTS = Bundle("scope", _scope, Section(Heading.JUDGE, *_GRADING))
 """Where all of them are graded."""
 
 

@@ -146,4 +146,4 @@ def output_options(folder: str, what: str) -> Bundle:
         flag_option("--dry-run", "Estimate calls, cost and time, and make no call."),
         json_option(what),
     )
-    return Bundle("output", (Section(Heading.OUTPUT, *options),), Output)
+    return Bundle("output", Output, Section(Heading.OUTPUT, *options))

@@ -106,7 +106,7 @@ def label_options(default: str, named: str, text: str) -> Bundle:
         path_option("--run", "Run that the ratings file rates."),
         path_option("--items", "File of the items that the ratings file rates; see --help-all for the format."),
     )
-    return Bundle("labels", (Section(Heading.CASES, *options),), Labels)
+    return Bundle("labels", Labels, Section(Heading.CASES, *options))
 
 
 def ratings_of(spec: str, summary: "Summary") -> "PeoplesRatings":

@@ -93,7 +93,7 @@ def model_options(flag: str, text: str, heading: Heading = Heading.MODELS) -> Bu
         ),
         click.Option([f"{flag}-price"], type=PerMillion(), help="USD per million tokens, if litellm has no price."),
     )
-    return Bundle(name, (Section(heading, *options),), partial(NamedModel, flag), prefix=f"{name}_")
+    return Bundle(name, partial(NamedModel, flag), Section(heading, *options), prefix=f"{name}_")
 
 
 # Calls
@@ -118,8 +118,8 @@ _LIMITS = Section(
     number_option("--max-tokens", click.IntRange(1), "Stop after N tokens of prompts and answers."),
     number_option("--max-usd", Positive(), "Stop before this many US dollars are spent.", "USD"),
 )
-GATE = Bundle("gate", (_CALLS, _LIMITS), _gate)
-GATE_IF_ASKED = Bundle("gate", GATE.sections, partial(partial, _gate))
+GATE = Bundle("gate", _gate, _CALLS, _LIMITS)
+GATE_IF_ASKED = Bundle("gate", partial(partial, _gate), *GATE.sections)
 """Like `GATE`, but as a function that opens it: for a command that may not ask a model."""
 
 # Programs
@@ -183,4 +183,4 @@ _RECIPE = (
 def recipe_options(optimizers: Sequence[str]) -> Bundle:
     """The options of a compile by one of these optimizers, which come as one `Recipe`."""
     optimizer = choice_option("--optimizer", optimizers, "Optimizer.", "search")
-    return Bundle("recipe", (Section(Heading.RECIPE, optimizer, *_RECIPE),), _recipe)
+    return Bundle("recipe", _recipe, Section(Heading.RECIPE, optimizer, *_RECIPE))

@@ -45,17 +45,18 @@ class Section:
         return (self,)
 
 
-@dataclass(frozen=True)
 class Bundle:
-    """Options that a command gets as one value."""
+    """Options that a command gets as one value.
 
-    name: str
-    """Parameter of the command."""
-    sections: tuple[Section, ...]
-    value: Callable[..., Any]
-    """Makes it of the values of the options, by their names without the prefix."""
-    prefix: str = ""
-    """Begins the name of every option."""
+    Args:
+        name: Parameter of the command.
+        value: Makes it of the values of the options, by their names without the prefix.
+        sections: With the options.
+        prefix: Begins the name of every option.
+    """
+
+    def __init__(self, name: str, value: Callable[..., Any], *sections: Section, prefix: str = ""):
+        self.name, self.value, self.sections, self.prefix = name, value, sections, prefix
 
     @property
     def options(self) -> tuple[click.Option, ...]:
