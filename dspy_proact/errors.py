@@ -34,6 +34,7 @@ _ARGUMENTS = {
     **{name: f"gate.{name}" for name in ("concurrency", "timeout", "retries", "backend")},
     "set": "settings",
     "guard": "margins",
+    "dry-run": "forecast()",
 }
 """Arguments in Python whose names are not those of the options."""
 _naming_options = False
@@ -41,7 +42,7 @@ _naming_options = False
 
 @contextmanager
 def naming_options() -> Generator[None]:
-    """Meanwhile messages name the command line's options; in Python they name arguments."""
+    """Within this context messages name command-line options; elsewhere they name Python arguments."""
     global _naming_options  # noqa: PLW0603 - of the process, since threads raise errors too
     before, _naming_options = _naming_options, True
     try:

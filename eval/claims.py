@@ -6,6 +6,7 @@ Agree: studies of 200 responses in 25 scenarios, rated by 2 to 4 of 8 raters who
 below .2, while phases differ in how much passes. The constant judge reads nothing: it gives each phase its commonest
 grade. The judge like a person errs as a person does. To say of either that it agrees better than a person is false,
 and at most 5 % of studies may. Compare: of differences that are claimed none may have 0 in its interval. Exits 1
+where it is not so. Of runs alike at most 5 % may be claimed to differ; no claim may have 0 in its interval. Exits 1
 where it is not so.
 """
 
@@ -79,30 +80,35 @@ def row(numbered: tuple[int, str], studies: int, seed: int) -> str:
 
 
 def compared(place: tuple[int, float], claims: int, seed: int) -> str:
-    """Of true differences of up to a fifth of the scale, from a base, so many that are claimed."""
+    """Comparisons, half of them of runs alike, until so many true differences are claimed."""
     scenarios, base = place
-    rng, found, crossed = np.random.default_rng((seed, scenarios, int(100 * base))), 0, 0
-    while found < claims:
-        pair = simulate_pair(rng, scenarios, Thresholds.of_mean(base), Effects(run=0.15), rng.uniform(0, 0.2))
-        paired = stats.paired_difference(pair.a, pair.b, pair.groups)
-        if stats.is_claimed(paired, paired.p):
-            found += 1
-            crossed += (paired.difference.low or 0) <= 0 <= (paired.difference.high or 0)
-    return f"{scenarios} | {base} | {claims:,} | {crossed} {OUT if crossed else ''}"
+    rng, shown, crossed, wrong, alike, false = np.random.default_rng((seed, scenarios, int(100 * base))), 0, 0, 0, 0, 0
+    while shown < claims:
+        apart = rng.uniform(0, 0.2) * rng.integers(0, 2)
+        pair = simulate_pair(rng, scenarios, Thresholds.of_mean(base), Effects(run=0.15), apart)
+        found = stats.paired_difference(pair.a, pair.b, pair.groups)
+        claimed, alike = stats.is_claimed(found, found.p), alike + (not apart)
+        false += claimed and not apart
+        if claimed and apart:
+            shown += 1
+            crossed += (found.difference.low or 0) <= 0 <= (found.difference.high or 0)
+            wrong += (found.difference.value or 0) < 0
+    told = FALSE.told(false / alike, alike)
+    return f"{scenarios} | {base} | {told} | {claims:,} | {wrong} | {crossed}{f' {OUT}' if crossed else ''}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--studies", type=int, default=200, help="of each judge")
     parser.add_argument("--seed", type=int, default=20261123)
-    parser.add_argument("--quick", action="store_true", help="20 studies of each, and 200 claims")
+    parser.add_argument("--quick", action="store_true", help="20 studies of each judge, and 20 claims")
     asked = parser.parse_args()
     count = 20 if asked.quick else asked.studies
     with multiprocessing.Pool() as pool:
         rows = pool.map(partial(row, studies=count, seed=asked.seed), enumerate(JUDGES), chunksize=1)
-        others = pool.map(partial(compared, claims=10 * count, seed=asked.seed), PLACES, chunksize=1)
+        others = pool.map(partial(compared, claims=20 if asked.quick else 2000, seed=asked.seed), PLACES, chunksize=1)
     heads = "judge | a person, within phases | the judge, pooled | said to be better | worse"
-    claims = "scenarios | base | claims of compare | with 0 in the interval"
+    claims = "scenarios | base | alike, claimed | apart, claimed | wrong way round | with 0 in the interval"
     print(found := Banded(of_data_sets(count, asked.seed), {heads: rows, claims: others}))
     sys.exit(int(found.out > 0))
 

@@ -3,10 +3,11 @@
     python eval/judge_agreement.py
 
 Prints two Markdown tables; nobody is asked anything. The first is of 124 responses of the sample and of
-eval/judge_words/, graded by language-model agents of whom each saw one version of the words alone, beside three author
-ratings of each: quadratic kappa with one rater at a time, within phases, with 95 % intervals over scenarios, of these
-raters alone. The second has what the raters gave to the 60 responses of eval/judge_words/, each written at an edge that
-a rule settles. The first version stands in eval/first_words/ as it was sent, the second in eval/judge_words/second.txt.
+eval/judge_words/, graded by language-model agents of whom each saw one version of the words alone, beside three
+ratings of each by such agents: quadratic kappa with one rater at a time, within phases, with 95 % intervals over
+scenarios, of these raters alone. The second has what the raters gave to the 60 responses of eval/judge_words/, each
+written at an edge that a rule settles. The first version stands in eval/first_words/ as it was sent, the second in
+eval/judge_words/second.txt.
 """
 
 import argparse

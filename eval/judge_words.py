@@ -1,4 +1,4 @@
-"""The words of the judge and of the detector of offers, first version and third: tokens on the sample.
+"""The words of the judge and of the detector of offers, first version and the present one: tokens on the sample.
 
     python eval/judge_words.py
 
@@ -55,7 +55,7 @@ def main() -> None:
 def rows(who: str, empty: Request, requests: Sequence[Request]) -> Iterator[str]:
     """A row a version."""
     texts = fmean(sum(map(o200k_tokens, texts_of(each))) for each in requests)
-    versions: dict[str, Callable[[Request], str]] = {"first": first, "third": third}
+    versions: dict[str, Callable[[Request], str]] = {"first": first, "now": now}
     for version, words in versions.items():
         whole, ours = fmean(o200k_tokens(words(each)) for each in requests), o200k_tokens(words(empty))
         numbers = " | ".join(f"{number:,.0f}" for number in (whole, ours, texts, whole - ours - texts))
@@ -77,7 +77,7 @@ def first(request: Request) -> str:
     return system + user
 
 
-def third(request: Request) -> str:
+def now(request: Request) -> str:
     """What is sent now where a model takes no schema, which is the most."""
     view = request.view
     sent = (

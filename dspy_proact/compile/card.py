@@ -1,4 +1,4 @@
-"""The card of a compile, of an assistant or a judge; its numbers are out of fold."""
+"""The numbers of a compile's card, of an assistant or a judge, out of fold; its sentences stand in `programs.card`."""
 
 import re
 from collections.abc import Iterable, Sequence

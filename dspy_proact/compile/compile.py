@@ -17,7 +17,8 @@ from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.calls import Call, Usage, collect_calls
 from dspy_proact.compile.folds import Fold
 from dspy_proact.compile.forecast import CompileObserver, Forecast, Progress, watching
-from dspy_proact.compile.optimizers import choose, silenced
+from dspy_proact.compile.guards import choose
+from dspy_proact.compile.optimizers import silenced
 from dspy_proact.compile.proposer import SHOWN, Excerpts
 from dspy_proact.compile.training import Chosen, Compiled, Tested, Training, side_by_side
 from dspy_proact.compile.tuning import Tuning, tamed

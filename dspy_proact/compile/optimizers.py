@@ -1,6 +1,6 @@
-"""The optimizers, each as one function from a training set to the candidates that it tried, the student first.
+"""DSPy's optimizers, each as one function from a training set to the candidates that it tried, the student first.
 
-`choose` takes the best of them that keeps every `--guard`.
+`guards.choose` takes the best of them that keeps every `--guard`; the search of our own is in `search`.
 
 DSPy's own evaluate their examples in as many threads as the training set's width; what they bootstrap, they do one
 after another, for each demo that is found ends the search for it.
@@ -10,10 +10,9 @@ import logging
 import os
 import threading
 import warnings
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from functools import partial
-from pathlib import Path
 from statistics import fmean
 from typing import Any
 from weakref import WeakSet
@@ -24,47 +23,18 @@ import tqdm
 from dspy import AdapterParseError, LMError
 
 from dspy_proact.benchmarks.participant import fingerprint_of
-from dspy_proact.compile.forecast import Progress
-from dspy_proact.compile.proposer import Excerpts, TamedAdapter, TamedJSONAdapter
-from dspy_proact.compile.search import search
-from dspy_proact.compile.training import Candidate, Chosen, Training, instructions_of, side_by_side
+from dspy_proact.compile.proposer import Excerpts, TamedJSONAdapter
+from dspy_proact.compile.training import Candidate, Training, side_by_side
 from dspy_proact.models.dspy_internals import InstructionProposer, grounded_proposer
 from dspy_proact.programs import Optimizer, Recipe
 
-_NO_END = 10**9
+NO_END = 10**9
 """Errors after which DSPy would give up: failures that matter end a compile by themselves."""
 
 
-def choose(training: Training, recipe: Recipe, journal: Path | None, progress: Progress) -> Chosen:
-    """The best candidate of the recipe's optimizer that keeps the guards; the student where no other does."""
-    settings = {"adapter": TamedAdapter(), "max_errors": _NO_END, "disable_history": True, "trace": None}
-    with dspy.context(lm=training.task_lm, **settings):
-        if recipe.optimizer == "search":
-            race = search(training, recipe, journal, progress)
-            return _kept(training, race.candidates(), race.without)
-        tried = _BY_NAME[recipe.optimizer](training, recipe)
-        progress.tried(len(tried), max(each.score for each in tried))
-        worded = {text for each in tried for text in instructions_of(each.program)}
-        progress.worded(len(worded - {*instructions_of(training.student)}))
-        return _kept(training, tried, lambda _: tried)
-
-
-def _kept(training: Training, tried: list[Candidate], again: Callable[[Collection[int]], list[Candidate]]) -> Chosen:
-    """The best candidate that keeps the guards; `again` gives the candidates without some of them."""
-    broken: dict[int, tuple[str, ...]] = {0: ()}
-    while True:
-        place = next(place for place in rank(tried) if not broken.get(place))
-        if place not in broken:
-            broken[place] = training.broken(tried[place].program)
-        if not broken[place]:
-            return Chosen(tuple(tried), place, broken)
-        tried = again([each for each, guards in broken.items() if guards])
-
-
-def rank(candidates: Sequence[Candidate]) -> list[int]:
-    """Places of candidates, the best first: by share compared, score, harm, and the order of trying."""
-    worth = [(-each.share, -each.score, each.harm or 0.0) for each in candidates]
-    return sorted(range(len(candidates)), key=worth.__getitem__)
+def tried_by(training: Training, recipe: Recipe) -> list[Candidate]:
+    """The candidates of one of DSPy's optimizers, the student first."""
+    return _BY_NAME[recipe.optimizer](training, recipe)
 
 
 def _candidates(training: Training, found: Sequence[tuple[Any, float]]) -> list[Candidate]:
@@ -100,7 +70,7 @@ def _by_demos(training: Training, recipe: Recipe) -> tuple[dict[str, Any], dict[
         "max_bootstrapped_demos": recipe.max_demos,
         "max_labeled_demos": recipe.max_demos if training.labelled else 0,
         "num_threads": training.width,
-        "max_errors": _NO_END,
+        "max_errors": NO_END,
     }
     trainset = list(training.labelled or training.learn)
     return settings, {"teacher": training.teacher, "trainset": trainset, "valset": list(training.compare)}

@@ -108,9 +108,9 @@ class Training(ABC):
 
 
 def instructions_of(program: Any) -> list[str]:
-    """Instruction of each predictor; that of the first as the program gives it, empty where there is none."""
-    first, *further = (each.signature.instructions for each in program.predictors())
-    return [getattr(program, "instruction", first), *further]
+    """Instruction of each predictor; that of an only one as the program gives it, empty where there is none."""
+    told = [each.signature.instructions for each in program.predictors()]
+    return told if len(told) > 1 else [getattr(program, "instruction", told[0])]
 
 
 def variant(program: Any, instruction: str | Sequence[str | None] | None, demos: Sequence[dspy.Example]) -> Any:

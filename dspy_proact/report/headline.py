@@ -6,8 +6,8 @@ from dspy_proact.report.comparison import Comparison, Difference, Differences
 from dspy_proact.report.numbers import MEASURES_NOTHING, bounds, counted, listed, seen_from, share, signed
 from dspy_proact.report.summary import Summary
 from dspy_proact.stats import Estimate, is_claimed
+from dspy_proact.stats.paired import LEVEL
 
-_SIGNIFICANT = 0.05
 _HIGHER = ("scores higher", "scores lower")
 
 
@@ -110,7 +110,7 @@ def _not_shown(comparison: Comparison, a: str, b: str) -> str:
         return f"{b} cannot be compared with {a}: no {nouns.case} is scored in both"
     # The smallest p of G flipped groups is 2 / 2^G, and Holm multiplies the smallest by the number of strata.
     groups = max((paired.groups for paired in tested), default=1)
-    if not tested or len(tested) * 2 / 2**groups > _SIGNIFICANT:
+    if not tested or len(tested) * 2 / 2**groups > LEVEL:
         few = f"{counted(groups, nouns.group, nouns.groups)} {'is' if groups == 1 else 'are'}"
         strata = counted(len(tested) or len(comparison.rows), nouns.stratum, nouns.strata)
         return f"A test of {b} against {a} cannot become significant: {few} too few in {strata}"

@@ -46,7 +46,7 @@ def plain(estimate: Estimate) -> str:
 
 
 def seen_from(paired: Paired) -> tuple[int, int] | None:
-    """True differences, in whole points, that are seen in four of five such comparisons, and in half.
+    """True differences, in whole points, that are detected with 80 % and with 50 % power.
 
     None where none could be shown, or their size cannot be told.
     """

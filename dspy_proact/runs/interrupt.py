@@ -1,6 +1,7 @@
 """Ctrl-C in order: the first one lets what is in flight end, the second drops it.
 
-Only the main thread receives signals. It passes them on to a run in another thread while it waits for that.
+A compile that is not awaited has a handler of its own (`Compile._interruptible`). Only the main thread receives
+signals. It passes them on to a run in another thread while it waits for that.
 """
 
 import asyncio

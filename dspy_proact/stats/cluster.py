@@ -21,9 +21,9 @@ ENOUGH_GROUPS = 5
 SHARE_ITEMS = 30
 """With fewer rated items the interval of a share of them was measured to cover up to 99 %, and the lower end of that of
 the difference of two kappas is too high (eval/README.md)."""
-LOW, NEAR_AN_END = 0.08, "close to the end of the scale: may be too narrow"
-"""Means below this, or as far from 1, are marked: with 25 unequal groups of skewed scores their intervals covered 89
-to 92 % (eval/README.md)."""
+LOW, NEAR_AN_END = 0.08, "close to the end of the scale; the interval may be too narrow"
+"""Means below this, or as far from 1, are marked: with 25 unequal groups of skewed scores their intervals covered 88
+to 89 % (eval/README.md)."""
 VERY_WIDE = "too few groups: very wide"
 ONE_STRATUM = (None,)
 """The order of strata where there is one, which needs no name."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact.compile.optimizers import rank
+from dspy_proact.compile.guards import rank
 from dspy_proact.compile.search import Race, in_turns, is_sure, rounds
 from dspy_proact.compile.training import Candidate
 

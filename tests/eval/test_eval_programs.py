@@ -148,10 +148,10 @@ def test_both_versions_of_the_judges_words_are_counted_on_the_whole_sample(proac
     words, cases = tables(printed("judge_words.py", folder=tmp_path))
     counts = {(who, version): [int(cell.replace(",", "")) for cell in cells] for who, version, *cells in words}
     whos = [*(f"judge, {phase}" for phase in PHASES), "detector of offers"]
-    assert [*counts] == [(who, version) for who in whos for version in ("first", "third")]
-    assert sum(counts[who, "third"][0] for who in whos[:3]) == 147
+    assert [*counts] == [(who, version) for who in whos for version in ("first", "now")]
+    assert sum(counts[who, "now"][0] for who in whos[:3]) == 147
     for who in whos:
-        (n, first, _, texts, _), (m, second, ours, same, _) = counts[who, "first"], counts[who, "third"]
+        (n, first, _, texts, _), (m, second, ours, same, _) = counts[who, "first"], counts[who, "now"]
         assert (n, texts) == (m, same)
         assert texts < second < first
         assert ours <= 600

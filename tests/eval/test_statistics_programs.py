@@ -214,4 +214,5 @@ def test_neither_a_judge_that_reads_nothing_nor_a_difference_around_0_is_claimed
     assert [(judge, better) for judge, _, _, better, _ in judges] == [("constant", "0.0"), ("like a person", "0.0")]
     # Pooled over phases it looks better than a person: the trap that the headline avoids.
     assert all(float(pooled) > float(person) + 0.1 for _, person, pooled, *_ in judges)
-    assert [row[2:] for row in claims] == [["200", "0"]] * 3
+    assert [(row[3], row[5]) for row in claims] == [("20", "0")] * 3
+    assert all(float(alike) < 10 for _, _, alike, *_ in claims)

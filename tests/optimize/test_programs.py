@@ -23,7 +23,7 @@ def test_the_artefact_of_each_judge_is_read_by_the_code_as_it_stands():
     for path in paths:
         artefact = read_artefact(path)
         judge, state = compiled_judge(artefact), artefact.states["emergent"]
-        assert (judge.instruction, len(judge.emergent.demos)) == (state.signature.instructions, len(state.demos))
+        assert (judge.emergent.signature.instructions, judge.demos) == (state.signature.instructions, artefact.demos)
         assert judge.name == f"compiled:{artefact.digest[:12]}"
         assert "mprovement shown" in artefact.card.headline
 

@@ -268,7 +268,7 @@ def _pairs_at(path: str) -> dict[str, tuple[Member, Member]]:
     """Input and output of each task at a path (see `load_tasks`), by key and in the order of the keys.
 
     The names of the two zips differ by `inputs` and `outputs`. Raises a `CorpusError` where there is nothing of the
-    kind, an archive is damaged or not to be trusted, or two files have one name; reading a missing partner raises one.
+    kind, an archive is damaged or too large, or two files have one name; reading a missing partner raises one.
     """
     place = Path(path)
     try:

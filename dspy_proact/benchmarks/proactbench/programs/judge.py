@@ -42,7 +42,7 @@ INSTRUCTIONS: Mapping[Phase, str] = {phase: f"{_text('judge')}\n\n{_text(f'judge
 
 
 class GradeResponse(dspy.Signature):
-    """The question of each phase, which has an instruction of its own (`INSTRUCTIONS`)."""
+    """Asked in every phase; `Judge` replaces this docstring by the phase's instruction (`INSTRUCTIONS`)."""
 
     conversation: list[Turn] = dspy.InputField(desc="Conversation")
     rubric: Rubric = dspy.InputField(desc="Rubric")
@@ -105,8 +105,8 @@ class Judge(dspy.Module):
 
     @property
     def instruction(self) -> str:
-        """What it tells its model to do in the first phase."""
-        return cast("type[dspy.Signature]", self.emergent.signature).instructions
+        """What it tells its model to do in each phase, in their order."""
+        return "\n\n".join(cast("type[dspy.Signature]", each.signature).instructions for each in self._gradings)
 
     def forward(self, conversation: list[Turn], rubric: Rubric, response: str) -> dspy.Prediction:
         """A prediction with `reasoning`, `evidence` and `grade`; raises a `StageError` when there is none."""
