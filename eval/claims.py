@@ -2,12 +2,10 @@
 
     python eval/claims.py
 
-Agree: studies of 200 responses in 25 scenarios, rated by 2 to 4 of 8 raters whose quadratic kappa within phases is
-below .2, while phases differ in how much passes. The constant judge reads nothing: it gives each phase its commonest
-grade. The judge like a person errs as a person does. To say of either that it agrees better than a person is false,
-and at most 5 % of studies may. Compare: of differences that are claimed none may have 0 in its interval. Exits 1
-where it is not so. Of runs alike at most 5 % may be claimed to differ; no claim may have 0 in its interval. Exits 1
-where it is not so.
+Agree: studies of 200 responses in 25 scenarios, of 8 raters whose quadratic kappa within phases is below .2. The
+constant judge reads nothing: it gives each phase its commonest grade. The judge like a person errs as a person does.
+At most 5 % of studies may say of either that it agrees better than a person. Compare: of runs alike at most 5 % may be
+claimed to differ, and no claim may have 0 in its interval. Exits 1 where it is not so.
 """
 
 import argparse
@@ -80,7 +78,6 @@ def row(numbered: tuple[int, str], studies: int, seed: int) -> str:
 
 
 def compared(place: tuple[int, float], claims: int, seed: int) -> str:
-    """Comparisons, half of them of runs alike, until so many true differences are claimed."""
     scenarios, base = place
     rng, shown, crossed, wrong, alike, false = np.random.default_rng((seed, scenarios, int(100 * base))), 0, 0, 0, 0, 0
     while shown < claims:

@@ -31,8 +31,8 @@ from dspy_proact.plain_text import spelled
 def proact() -> None:
     """Run ProactBench: measure how proactive an assistant is, and how far its judge can be trusted.
 
-    A case is one response that is graded. In ProactBench it is a trigger: a turn at which a good assistant acts on
-    something that the user mentioned and did not ask about. A stratum is a kind of case, in ProactBench a phase:
+    A case is one input whose response is graded. In ProactBench it is a trigger: a turn at which a good assistant acts
+    on something that the user mentioned and did not ask about. A stratum is a kind of case, in ProactBench a phase:
     EMERGENT, CRITICAL or RECOVERY. An epoch is one answer to every case. `benchmarks` lists other benchmarks.
 
     Without a key or a network, `dspy-proact eval` runs the bundled sample through an embedded stand-in.

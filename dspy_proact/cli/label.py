@@ -80,9 +80,9 @@ def sheet(
 ) -> None:
     """Write a CSV with a row for each response of RUN, or of --items, without the judge's grades.
 
-    Each rater fills in annotator and grade in a copy of it. With --draw N it has N responses, from which `report
-    --ratings` estimates what people would have given to all. The rows are in random order, so raters may split them.
-    The column draw of a sheet holds its DRAW; --draw DRAW writes that sheet again.
+    Each rater fills in annotator and grade in a copy of it. With --draw N it has N responses in random order, so that
+    raters may split the rows, and `report --ratings` estimates what people would have given to all. The column draw
+    identifies the draw: --draw with that value writes the same sheet again.
     """
     from dspy_proact.stats import FEWEST_RATED
 
@@ -119,7 +119,7 @@ def sheet(
         return
     if drawn:
         mend = f"use --draw {enough} or more" if enough else "this run has fewer"
-        say(f"A corrected score takes {FEWEST_RATED} rated triggers per phase; {mend}.")
+        say(f"A corrected score takes at least {FEWEST_RATED} rated triggers per phase; {mend}.")
     say_next("agree", *of, "--ratings", file or "FILE", before=message)
 
 
@@ -137,7 +137,10 @@ def _write_plain_sheet(run: Path | None, declared: "Benchmark[Any, Any]", chosen
 
 
 def _enough(summary: "Summary", seed: int) -> int | None:
-    """Responses of the smallest draw from which a score can be corrected in every phase; None where there is none."""
+    """Responses of the smallest draw with enough rated cases in every phase; None where there is none.
+
+    A corrected score has further conditions.
+    """
     from dspy_proact.report.corrected import drawn_keys
     from dspy_proact.stats import FEWEST_RATED
 

@@ -83,7 +83,7 @@ def text_of(value: Any) -> str:
         return "\n".join(f"{name}: {text}" for name, text in terms_of(value))
     if _is(list, value):
         return ("\n\n" if _has_objects(value) else ", ").join(map(text_of, value))
-    return json.dumps(round(value, 3) if isinstance(value, float) else value)
+    return f"{round(value, 3):.12g}" if isinstance(value, float) else json.dumps(value)
 
 
 def terms_of(fields: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

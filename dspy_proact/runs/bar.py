@@ -14,7 +14,7 @@ def in_notebook() -> bool:
 
 
 class Bar:
-    """A bar of tqdm's on what is standard error when it is made; compiles turn that off meanwhile."""
+    """A tqdm bar on the standard error of the moment it is made, since compiles silence it later."""
 
     def __init__(self, unit: str):
         self._unit, self._file, self._bar = unit, sys.stderr, None

@@ -82,7 +82,7 @@ def test_a_draw_is_balanced_its_beginning_is_a_draw_and_it_can_be_written_again(
 @pytest.mark.parametrize(("count", "few"), [(36, False), (35, True)])
 def test_a_draw_with_too_few_of_a_phase_for_a_corrected_score_says_which_has_enough(proact, run, count, few):
     _, _, err = proact("label", "sheet", run, "--draw", count)
-    assert ("A corrected score takes 12 rated triggers per phase; use --draw 36 or more." in err) is few
+    assert ("A corrected score takes at least 12 rated triggers per phase; use --draw 36 or more." in err) is few
     assert ("Next: dspy-proact agree" in err, "Next: dspy-proact report" in err) == (few, not few)
 
 

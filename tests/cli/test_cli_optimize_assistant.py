@@ -229,7 +229,7 @@ def test_ctrl_c_ends_a_compile_in_order_and_the_same_command_goes_on(proact, tmp
         "interrupted",
         "Results so far are kept in out. Repeat the command to go on.",
     ]
-    assert len(server.sent) in {20, 21}, "the answer may come before the signal"
+    assert 20 <= len(server.sent) < 30, "answers may come before the signal"
     assert not (tmp_path / "out" / f"{program}.json").exists()
 
     server.script = answers
