@@ -419,7 +419,8 @@
       element("summary", "", letters(title), ` (${items.length})`, said && element("span", "quiet", " … ", said)),
       (kind === "chat" ? chat : terms)(items, texts));
     made.open = unfolded.has(title);
-    made.addEventListener("toggle", () => unfolded[made.open ? "add" : "delete"](title));
+    // A click comes before the state changes; the event of the change comes later than a key that follows at once.
+    made.querySelector("summary").addEventListener("click", () => unfolded[made.open ? "delete" : "add"](title));
     return made;
   }
 
