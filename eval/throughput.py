@@ -1,100 +1,87 @@
-"""What a run costs the processor: its time a call beside that of plain httpx.
+"""How near a run at full width comes to the least time that its calls can take, beside raw aiohttp in the same turn.
 
     python eval/throughput.py
 
-In turns, five times: a run of the copied sample and the same messages sent by httpx, both with 32 in flight, to a
-server in another process that answers at once. Printed are medians of this process's user and system time a call.
+A server in another process answers each request after a latency; a run of copied sample triggers and the same chains
+of two requests by aiohttp take turns. The share of the ideal is calls x mean latency / width / the time taken.
 """
 
 import argparse
 import asyncio
 import json
 import os
-import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from operator import truediv
+import time
 from pathlib import Path
 from statistics import median
-from typing import Any
 
-import httpx
+import aiohttp
+from support.fast_server import requests_of, serving
 
-from dspy_proact import Assistant, AssistantView, Corpus, Evaluation, Gate, Judge, JudgeView, ModelSpec, load_corpus
+from dspy_proact import Corpus, Evaluation, Gate, ModelSpec, load_corpus
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
 
-WIDTH, CONTEXT = 32, httpx.create_ssl_context(verify=False)
-RESPONSE = "You could label the boxes today, and ask your sister for the key before she leaves. " * 12
-VERDICT = json.dumps({"reasoning": "It goes on. " * 20, "evidence": [RESPONSE[:60], RESPONSE[84:150]], "grade": "PASS"})
+CASES = ((128, 624, (1.0, 1.0)), (128, 624, (0.5, 1.5)), (512, 10_000, (1.0, 1.0)))
+"""Requests in flight, triggers, and the least and greatest latency in seconds."""
+ROLES = ("assistant", "judge")
+QUICK = ((8, 20, (0.02, 0.02)),)
 
 
-async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while head := await reader.readuntil(b"\r\n\r\n"):
-        await reader.readexactly(int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]))
-        message = {"role": "assistant", "content": VERDICT if b"/judge/" in head[:40] else RESPONSE}
-        whole = {"choices": [{"index": 0, "finish_reason": "stop", "message": message}], "id": "x", "model": "any"}
-        body = json.dumps(whole | {"usage": {"prompt_tokens": 2500, "completion_tokens": 230}}).encode()
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body))
+async def send(base: str, corpus: Corpus, width: int) -> None:
+    """The chains of a run by aiohttp: each worker asks for a response, then for its verdict."""
+    requests = iter(list(requests_of(corpus)))
+    chains = zip(requests, requests, strict=True)
+
+    async def work(session: aiohttp.ClientSession) -> None:
+        for chain in chains:
+            for role, body in chain:
+                async with session.post(f"{base}/{role}/v1/chat/completions", json=body) as response:
+                    assert (await response.json(content_type=None))["choices"]
+
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+        await asyncio.gather(*(work(session) for _ in range(width)))
 
 
-async def serve() -> None:
-    asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # clients hang up
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await server.serve_forever()
-
-
-def requests_of(corpus: Corpus) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What a run sends, by role."""
-    for dialogue in corpus.dialogues:
-        for view in (JudgeView.of(dialogue, trigger) for trigger in dialogue.triggers):
-            yield "assistant", {"model": "any", "messages": Assistant().messages(AssistantView.of(view.conversation))}
-            yield "judge", {"model": "any", "messages": Judge().messages(view, RESPONSE)}
-
-
-async def send(base: str, bodies: Iterator[tuple[str, dict[str, Any]]]) -> None:
-    async def work() -> None:
-        # A client each: one for all would search its pool of 32 at every request, at three times the cost.
-        async with httpx.AsyncClient(verify=CONTEXT) as client:
-            for role, body in bodies:
-                assert (await client.post(f"{base}/{role}/v1/chat/completions", json=body)).json()["choices"]
-
-    await asyncio.gather(*(work() for _ in range(WIDTH)))
-
-
-def milliseconds(act: Callable[[], object]) -> float:
-    before = sum(os.times()[:2])
-    act()
-    return 1000 * (sum(os.times()[:2]) - before)
-
-
-def measure(base: str, folder: Path, copies: int, rounds: int) -> None:
-    rows = [json.loads(line) for line in sample_path().read_text(encoding="utf-8").splitlines()]
-    copied = (row | {"unique_id_eval": f"{row['unique_id_eval']}-{copy}"} for copy in range(copies) for row in rows)
-    (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, copied)), encoding="utf-8")
-    corpus = load_corpus(str(folder / "corpus.jsonl"))
-    requests, ran, sent = list(requests_of(corpus)), list[float](), list[float]()
-    models = [ModelSpec(name="openai/gpt-4o", api_base=f"{base}/{role}/v1") for role in ("assistant", "judge")]
-    for number in range(rounds):
-        evaluation, run = Evaluation(corpus, *models, gate=Gate(concurrency=WIDTH)), folder / f"run-{number}"
-        ran.append(milliseconds(lambda: evaluation.run(run)) / len(requests))  # noqa: B023 - called at once
-        sent.append(milliseconds(lambda: asyncio.run(send(base, iter(requests)))) / len(requests))
-    print(f"{len(requests)} calls a round, {rounds} rounds: {median(ran):.2f} ms a call in a run, ", end="")
-    print(f"{median(sent):.2f} in httpx; median ratio {median(map(truediv, ran, sent)):.2f}")
+def corpus_of(triggers: int, folder: Path) -> Corpus:
+    """Copies of the sample, cut to so many triggers."""
+    rows, copied = [json.loads(line) for line in sample_path().read_text(encoding="utf-8").splitlines()], list[str]()
+    left, number = triggers, 0
+    while left > 0:
+        row = rows[number % len(rows)]
+        points = row["trigger_points"][:left]
+        changes = {"unique_id_eval": f"{row['unique_id_eval']}-{number}", "trigger_points": points}
+        copied.append(json.dumps(row | changes))
+        left, number = left - len(points), number + 1
+    (folder / "corpus.jsonl").write_text("\n".join(copied), encoding="utf-8")
+    return load_corpus(str(folder / "corpus.jsonl"))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="98 calls, twice")
-    size, os.environ["OPENAI_API_KEY"] = (1, 2) if parser.parse_args().quick else (20, 5), "none"
-    command = [sys.executable, __file__, "--serve"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server, tempfile.TemporaryDirectory() as name:
-        try:
-            measure(f"http://127.0.0.1:{int(server.stdout.readline())}", Path(name), *size)  # pyright: ignore
-        finally:
-            server.terminate()
+    parser.add_argument("--quick", action="store_true", help="20 triggers, once")
+    parser.add_argument("--rounds", type=int, default=5)
+    options, os.environ["OPENAI_API_KEY"] = parser.parse_args(), "none"
+    print("| in flight | triggers | latency, s | a run | aiohttp | run / aiohttp |\n|" + " --- |" * 6)
+    with serving() as port:
+        for width, triggers, (low, high) in QUICK if options.quick else CASES:
+            base, shares = f"http://127.0.0.1:{port}/{low}/{high}", list[tuple[float, float]]()
+            for _ in range(1 if options.quick else options.rounds):
+                with tempfile.TemporaryDirectory() as name:
+                    corpus = corpus_of(triggers, Path(name))
+                    at = (ModelSpec(name="openai/any", api_base=f"{base}/{role}/v1") for role in ROLES)
+                    evaluation = Evaluation(corpus, *at, gate=Gate(concurrency=width))
+                    times = [time.perf_counter()]
+                    evaluation.run(Path(name, "run"))
+                    times.append(time.perf_counter())
+                    asyncio.run(send(base, corpus, width))
+                    times.append(time.perf_counter())
+                ideal = 2 * triggers * (low + high) / 2 / width
+                shares.append((ideal / (times[1] - times[0]), ideal / (times[2] - times[1])))
+            run, raw = (median(column) for column in zip(*shares, strict=True))
+            latency = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+            ratio = median(one / other for one, other in shares)
+            print(f"| {width} | {triggers:,} | {latency} | {run:.2f} | {raw:.2f} | {ratio:.2f} |", flush=True)
 
 
 if __name__ == "__main__":
-    asyncio.run(serve()) if sys.argv[1:] == ["--serve"] else main()
+    main()

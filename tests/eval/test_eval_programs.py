@@ -96,14 +96,14 @@ def test_the_failures_of_a_copied_run_are_listed(proactbench, tmp_path):
     assert re.search(r"^147 triggers, \d+ MB: [\d.]+ s, [\d.]+ s of the processor, \d+ MB", text, re.MULTILINE)
 
 
-def test_throughput_tells_a_run_beside_httpx(tmp_path):
+def test_call_cost_tells_a_run_beside_httpx(tmp_path):
     number = r"\d+\.\d\d"
     shape = rf"98 calls a round, 2 rounds: {number} ms a call in a run, {number} in httpx; median ratio {number}\n"
-    assert re.fullmatch(shape, printed("throughput.py", "--quick", folder=tmp_path))
+    assert re.fullmatch(shape, printed("call_cost.py", "--quick", folder=tmp_path))
 
 
-def test_width_tells_a_run_beside_aiohttp(tmp_path):
-    (row,) = table_rows(printed("width.py", "--quick", folder=tmp_path))[2:]
+def test_throughput_tells_a_run_beside_aiohttp(tmp_path):
+    (row,) = table_rows(printed("throughput.py", "--quick", folder=tmp_path))[2:]
     assert row[:3] == ["8", "20", "0.02"]
     assert all(0 < float(share) < 2 for share in row[3:])
 
