@@ -66,11 +66,10 @@ def test_a_trial_runs_where_a_loop_is_running(tmp_path, server):
 
 
 class Interrupting(Observer):
-    """Presses Ctrl-C at the third response, and once more when that was heard if it is told to press again."""
+    """Presses Ctrl-C at the third response."""
 
-    def __init__(self, server: Server, again: bool = False):
-        self.again, self.heard, self.over = again, threading.Event(), threading.Event()
-        self._server = server
+    def __init__(self, server: Server):
+        self.heard, self._server = threading.Event(), server
         server.script = self._script
 
     async def _script(self, sent: Sent) -> Answer:
@@ -78,12 +77,10 @@ class Interrupting(Observer):
         if asked == 3:
             os.kill(os.getpid(), signal.SIGINT)
         if asked >= 3:
-            await asyncio.to_thread((self.over if self.again else self.heard).wait)
+            await asyncio.to_thread(self.heard.wait)
         return healthy(sent)
 
     def interrupted(self) -> None:
-        if self.again:
-            os.kill(os.getpid(), signal.SIGINT)
         self.heard.set()
 
 
@@ -106,21 +103,6 @@ def test_the_first_ctrl_c_lets_what_is_in_flight_end_and_the_same_call_goes_on(t
     assert len(server.of("assistant")) == TRIGGERS - 3
 
 
-@WAYS
-def test_the_second_ctrl_c_drops_what_is_in_flight(tmp_path, server, way: Way):
-    observer = Interrupting(server, again=True)
-
-    async def cell() -> None:
-        try:
-            await way(evaluation(tmp_path, server, concurrency=1), tmp_path / "run", observer)
-        finally:
-            observer.over.set()
-
-    with pytest.raises(Interrupted, match="interrupted twice"):
-        asyncio.run(cell())
-    assert [event.key.stage for event in RunFolder(tmp_path / "run").events()].count("response") == 2
-
-
 def test_one_ctrl_c_ends_all_runs_that_are_awaited_together_and_the_handlers_of_before_are_there_after(
     tmp_path, server
 ):
@@ -134,22 +116,6 @@ def test_one_ctrl_c_ends_all_runs_that_are_awaited_together_and_the_handlers_of_
 
     assert [type(ended) for ended in asyncio.run(cell())] == [Interrupted, Interrupted]
     assert signal.getsignal(signal.SIGINT) == before
-
-
-def test_a_run_that_is_cancelled_keeps_what_is_on_disk(tmp_path, server):
-    async def cell() -> None:
-        class Cancelling(Observer):
-            def ended(self, *_: object) -> None:
-                running.cancel()
-
-        running = asyncio.create_task(
-            evaluation(tmp_path, server, concurrency=1).arun(tmp_path / "run", observer=Cancelling())
-        )
-        await running
-
-    with pytest.raises(asyncio.CancelledError):
-        asyncio.run(cell())
-    assert len(list(RunFolder(tmp_path / "run").events())) == 1
 
 
 def test_ctrl_c_cancels_what_does_not_end_in_order_and_is_raised_when_that_has_ended():

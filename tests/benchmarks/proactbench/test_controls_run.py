@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from rows import corpus, record, row, trigger_point
-from server import Answer, Sent, Server, healthy, is_about_offers, offers, verdict
+from server import Answer, Sent, Server, is_about_offers, offers, verdict
 from specs import spec, specs
 from tuning import artefact, compiled_judge
 
@@ -18,8 +18,8 @@ from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.programs import Assistant, OfferDetector
 from dspy_proact.benchmarks.proactbench.types import AssistantView, ControlView
 from dspy_proact.benchmarks.responses import Responses
-from dspy_proact.errors import LimitReached, RunError, UsageError
-from dspy_proact.models import Gate, Limits
+from dspy_proact.errors import RunError, UsageError
+from dspy_proact.models import Gate
 from dspy_proact.programs.artefact import Artefact
 from dspy_proact.report import Summary, summarize, summary_document
 from dspy_proact.runs import CONTROL, RunFolder, Scope
@@ -105,21 +105,6 @@ def test_a_run_is_widened_by_control_turns_which_alone_are_paid_for_and_stay(ser
     assert [record.stratum == CONTROL for record in RunFolder(path).cases()] == [False] * 3 + [True] * 3
 
 
-def test_with_control_turns_everything_else_is_as_without(server: Server, tmp_path: Path):
-    read = dialogues(tmp_path)
-    evaluation(server, read).run(tmp_path / "without" / "run")
-    evaluation(server, read).run(tmp_path / "with" / "run", Scope(controls=True))
-    without, with_ = (summary_document(summary_of(tmp_path / name / "run")) for name in ("without", "with"))
-    assert with_.pop("controls")["total"] == 3
-    assert without.pop("controls") is None
-    del without["controls_reason"]
-    for found in (without, with_):
-        assert found["complete"]
-        found["run"] = {name: found["run"][name] for name in found["run"].keys() - {"path", "created", "seconds"}}
-        del found["usage"]
-    assert with_ == without
-
-
 def test_other_words_of_the_detector_are_refused_before_a_call(server: Server, tmp_path: Path, monkeypatch):
     read, path = dialogues(tmp_path), tmp_path / "run"
     evaluation(server, read).run(path, Scope(controls=True))
@@ -146,16 +131,6 @@ def test_phases_are_of_triggers_and_drop_no_control_turn(server: Server, tmp_pat
         evaluation(server, read).run(tmp_path / "run", Scope(strata=(CONTROL,), controls=True))
 
 
-def test_of_a_jury_that_is_divided_the_worse_holds(server: Server, tmp_path: Path):
-    scripts = {"kind": finding(unwanted=False), "strict": finding(unwanted=True), "third": finding(unwanted=False)}
-    server.script_roles(judge=lambda sent: scripts[sent.body["model"]](sent))
-    read = dialogues(tmp_path)
-    evaluation(server, read, (KIND, STRICT)).run(tmp_path / "two", Scope(controls=True))
-    assert labels(tmp_path / "two") == ["UNWANTED"] * 3
-    evaluation(server, read, (KIND, STRICT, "openai/third")).run(tmp_path / "three", Scope(controls=True))
-    assert labels(tmp_path / "three") == ["HELD_BACK"] * 3
-
-
 def test_a_compiled_judge_with_votes_and_cuts_grades_triggers_and_its_model_finds_offers(
     server: Server, tmp_path: Path
 ):
@@ -177,42 +152,6 @@ def test_a_compiled_judge_with_votes_and_cuts_grades_triggers_and_its_model_find
     assert [(outcome.label, outcome.score) for outcome in summary.controls.outcomes] == [
         ("HELD_BACK", pytest.approx(2 / 3))
     ]
-
-
-def test_what_could_not_be_read_is_unscored_with_its_reason_and_asked_again_when_that_is_wanted(
-    server: Server, tmp_path: Path
-):
-    read, path = dialogues(tmp_path), tmp_path / "run"
-    server.script_roles(judge=lambda sent: Answer("prose") if is_about_offers(sent) else healthy(sent))
-    finished = evaluation(server, read).run(path, Scope(controls=True))
-    assert (asked(server), finished.unscored) == ((6, 3, 6), 3)  # each asked for once more
-    assert summary_document(summary_of(path))["controls"]["unscored_reasons"] == {"verdict: unreadable": 3}
-    server.script = healthy
-    evaluation(server, read).run(path, Scope(controls=True))
-    assert asked(server) == (6, 3, 6)
-    finished = evaluation(server, read).run(path, Scope(controls=True, retry_unscored=True))
-    assert (asked(server), finished.unscored) == ((6, 3, 9), 0)
-
-
-def test_a_run_stopped_by_a_limit_goes_on_and_pays_for_nothing_twice(server: Server, tmp_path: Path):
-    read, path = dialogues(tmp_path), tmp_path / "run"
-    with pytest.raises(LimitReached):
-        evaluation(server, read, limits=Limits(9), concurrency=1).run(path, Scope(controls=True))
-    assert asked(server) == (5, 3, 1)
-    summary = summary_of(path)
-    assert (summary.complete, summary.count("pending"), summary.controls.count("pending")) == (False, 0, 2)
-    evaluation(server, read).run(path, Scope(controls=True))
-    assert asked(server) == (6, 3, 3)
-    assert summary_of(path).complete
-
-
-def test_a_corpus_without_control_turns_is_run_and_said_to_have_none(server: Server, tmp_path: Path):
-    read = corpus(tmp_path, row())  # triggers at 2, 3 and 5 of 5, the last a RECOVERY
-    assert not controls_of(read)
-    evaluation(server, read).run(tmp_path / "run", Scope(controls=True))
-    assert asked(server) == (3, 3, 0)
-    found = summary_document(summary_of(tmp_path / "run"))
-    assert (found["controls"], found["controls_reason"]) == (None, "the corpus has no control turns")
 
 
 def test_a_plan_counts_control_turns_until_they_are_done(tmp_path: Path):

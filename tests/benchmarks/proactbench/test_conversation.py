@@ -110,11 +110,9 @@ def test_a_text_without_a_label_is_one_user_message(text):
     assert parsed(f"{text}\n") == (Turn(user=text, assistant=None),)
 
 
-def test_a_message_keeps_its_lines():
-    assert parsed("User: one\n\n  two\nSystem: Linux\nAssistant: three\nUser: four") == (
-        Turn(user="one\n\n  two\nSystem: Linux", assistant="three"),
-        Turn(user="four", assistant=None),
-    )
+@pytest.mark.parametrize(("text", "user"), SEVERAL)
+def test_a_message_keeps_its_lines(text, user):
+    assert parsed(text)[-1].user == user
 
 
 _LINES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), min_size=1).filter(str.strip)

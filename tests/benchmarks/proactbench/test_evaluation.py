@@ -19,7 +19,7 @@ from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.calls import Price
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.report import summarize
-from dspy_proact.runs import Event, Observer, RunFolder, Scope
+from dspy_proact.runs import RunFolder, Scope
 
 HERE = "http://127.0.0.1:9/v1"
 """An endpoint that nobody calls: an evaluation is made without I/O."""
@@ -167,18 +167,6 @@ def test_cases_hold_what_grouping_and_export_read_and_views_do_not(here: Path):
     assert "Question 5" in shown
     for hidden in ("Answer 5", "TRAVEL_07", "0123456789abcdef", "ferry", "curator-1"):
         assert hidden not in shown
-
-
-def test_the_observer_is_told_of_every_event(here: Path):
-    events: list[Event] = []
-
-    class Listing(Observer):
-        def ended(self, event: Event, last: bool) -> None:
-            events.append(event)
-            assert last is (event.key.stage == "verdict")
-
-    finished = Evaluation(corpus(here)).run(observer=Listing())
-    assert events == list(RunFolder(finished.path).events())
 
 
 @pytest.mark.parametrize(

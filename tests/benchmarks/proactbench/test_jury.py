@@ -17,10 +17,10 @@ from specs import spec, specs
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.calls import Price
-from dspy_proact.errors import LimitReached, ProviderDown, RunError, UsageError
-from dspy_proact.models import Gate, Limits
-from dspy_proact.report import summarize, summary_document
-from dspy_proact.runs import RunFolder, Scope, StageKey, latest
+from dspy_proact.errors import ProviderDown, RunError, UsageError
+from dspy_proact.models import Gate
+from dspy_proact.report import summarize
+from dspy_proact.runs import RunFolder, Scope, StageKey
 
 KIND, STRICT = "openai/kind", "openai/strict"
 JURY = (KIND, STRICT)
@@ -43,27 +43,13 @@ def judges(**scripts: Callable[[Sent], Answer]) -> Callable[[Sent], Answer]:
     return lambda sent: scripts.get(sent.body["model"], healthy)(sent)
 
 
-def grading(grade: str) -> Callable[[Sent], Answer]:
-    return lambda sent: Answer(verdict(grade, [QUOTE]))
-
-
 def broken(sent: Sent) -> Answer:
     return error(500)
-
-
-def prose(sent: Sent) -> Answer:
-    return Answer("I would say that it passes.")
 
 
 def asked(server: Server) -> Counter[str]:
     """Requests of each judge."""
     return Counter(f"openai/{sent.body['model']}" for sent in server.of("judge"))
-
-
-def ends(path: Path) -> dict[StageKey, Any]:
-    """What counts for each stage on disk, without times and calls."""
-    ended = latest(RunFolder(path).events()).items()
-    return {key: event.answer or event.grade or event.failure for key, event in ended}
 
 
 def test_every_judge_grades_every_response_as_often_as_asked_and_hears_of_no_other_verdict(
@@ -96,79 +82,6 @@ def test_every_judge_grades_every_response_as_often_as_asked_and_hears_of_no_oth
         name = (key.judge or "").removeprefix("openai/")
         assert grade.label == {"kind": "PASS", "strict": "FAIL"}[name]
         assert grade.detail["reasoning"] == f"canary of {name}, time {key.judge_epoch}"
-
-
-def test_the_grade_is_the_majoritys_with_ties_to_the_lower_and_the_score_is_the_mean(server: Server, tmp_path: Path):
-    server.script_roles(judge=judges(kind=grading("PASS"), strict=grading("PARTIAL")))
-    evaluation(server, dialogues(tmp_path)).run(tmp_path / "run", Scope(judge_epochs=2))
-    (outcome, *_) = outcomes = summarize(RunFolder(tmp_path / "run")).outcomes
-    # Two PASS and two PARTIAL tie; (1 + 1 + 0.5 + 0.5) / 4.
-    assert {(each.state, each.label, each.score) for each in outcomes} == {("scored", "PARTIAL", 0.75)}
-    given = {(each.judge, each.judge_epoch, each.label) for each in outcome.verdicts}
-    assert given == {(judge, n, label) for judge, label in zip(JURY, ("PASS", "PARTIAL"), strict=True) for n in (1, 2)}
-
-
-@pytest.mark.parametrize(("fault", "calls"), [(broken, 3), (prose, 6)], ids=["provider", "content"])
-@pytest.mark.parametrize("failing", JURY)
-def test_a_judge_that_fails_leaves_the_others_verdict_and_the_trigger_is_scored(
-    server: Server, tmp_path: Path, failing: str, fault: Callable[[Sent], Answer], calls: int
-):
-    (standing,) = set(JURY) - {failing}
-    scripts = {"kind": grading("PASS"), "strict": grading("PARTIAL")} | {failing.removeprefix("openai/"): fault}
-    server.script_roles(judge=judges(**scripts))
-    finished = evaluation(server, dialogues(tmp_path)).run(tmp_path / "run")
-    summary = summarize(RunFolder(tmp_path / "run"))
-    assert (finished.unscored, summary.count("scored"), summary.complete) == (0, 3, True)
-    label, score = {KIND: ("PASS", 1.0), STRICT: ("PARTIAL", 0.5)}[standing]
-    assert {(each.label, each.score) for each in summary.outcomes} == {(label, score)}
-    assert {each.judge for each in summary.verdicts} == {standing}
-    # An unreadable verdict costs its repair too, and every call is in the event of its verdict.
-    assert asked(server) == {standing: 3, failing: calls}
-    events = RunFolder(tmp_path / "run").events()
-    counted = Counter((event.key.judge, call.role) for event in events for call in event.calls)
-    assert counted == {(None, "assistant"): 3, (standing, "judge"): 3, (failing, "judge"): calls}
-
-
-def test_a_trigger_that_no_judge_could_grade_is_unscored_and_never_a_fail(server: Server, tmp_path: Path):
-    server.script_roles(judge=judges(kind=prose, strict=broken))
-    finished = evaluation(server, dialogues(tmp_path)).run(tmp_path / "run")
-    summary = summarize(RunFolder(tmp_path / "run"))
-    assert (finished.unscored, summary.count("unscored"), summary.complete) == (3, 3, True)
-    assert summary.unscored_reasons == {"verdict: unreadable": 3}  # the first judge's
-    found = summary_document(summary)
-    assert [found["phases"][phase]["fail"] for phase in found["phases"]] == [0, 0, 0]
-    assert found["overall"]["micro"]["weighted"]["value"] is None
-    assert found["overall"]["micro"]["strict_weighted"]["value"] == 0.0
-
-
-@pytest.mark.parametrize("calls", [1, 7, 14])
-def test_a_jury_that_a_limit_stopped_goes_on_and_ends_like_an_uninterrupted_one(
-    server: Server, tmp_path: Path, calls: int
-):
-    read = dialogues(tmp_path)
-    evaluation(server, read).run(tmp_path / "whole", Scope(judge_epochs=2))
-    server.sent.clear()
-    with pytest.raises(LimitReached, match=f"--max-calls {calls}"):
-        evaluation(server, read, calls={"limits": Limits(calls=calls)}).run(tmp_path / "pieces", Scope(judge_epochs=2))
-    assert len(server.sent) == calls
-    assert not summarize(RunFolder(tmp_path / "pieces")).complete
-    evaluation(server, read).run(tmp_path / "pieces", Scope(judge_epochs=2))
-    assert len(server.sent) == 15  # 3 x (1 + 2 x 2), as if it had not been stopped
-    assert ends(tmp_path / "pieces") == ends(tmp_path / "whole")
-
-
-def test_a_jury_whose_record_lost_its_end_pays_for_what_is_lost_and_no_more(server: Server, tmp_path: Path):
-    jury = evaluation(server, dialogues(tmp_path), calls={"concurrency": 1})
-    jury.run(tmp_path / "run", Scope(judge_epochs=2))
-    whole, events = ends(tmp_path / "run"), (tmp_path / "run" / "events.jsonl").read_bytes()
-    lines = events.splitlines(keepends=True)
-    for kept in (1, 2, 4, 8, 14):
-        # The killed writer was in the middle of the next line.
-        (tmp_path / "run" / "events.jsonl").write_bytes(b"".join(lines[:kept]) + lines[kept][:30])
-        server.sent.clear()
-        jury.run(tmp_path / "run", Scope(judge_epochs=2))
-        assert len(server.sent) == 15 - kept
-        assert ends(tmp_path / "run") == whole
 
 
 def test_one_judge_that_is_down_ends_the_run_though_the_other_is_well(server: Server, tmp_path: Path):
@@ -231,19 +144,12 @@ def test_a_fault_of_any_judge_is_found_when_the_jury_is_made(server: Server, tmp
     assert server.sent == []
 
 
-def test_the_use_of_each_judge_is_priced_and_adds_up(server: Server, tmp_path: Path):
+def test_the_plan_of_a_jury_prices_each_of_its_judges(server: Server, tmp_path: Path):
     read, price = dialogues(tmp_path), Price(prompt=1e-6, completion=1e-5, reason="given")
     one, jury = (evaluation(server, read, judge, price=price) for judge in (KIND, JURY))
     plan, half = jury.forecast().judge, one.forecast().judge
     assert (plan.prompt_tokens, plan.usd) == (2 * half.prompt_tokens, pytest.approx([2 * usd for usd in half.usd]))
     assert evaluation(server, read, (KIND, "openai/gpt-4o")).forecast().judge.usd is None  # `kind` has no list price
-    jury.run(tmp_path / "run", Scope(judge_epochs=2))
-    found = summary_document(summarize(RunFolder(tmp_path / "run")))
-    # The server counts 11 tokens in and 7 out: 6 x (11 x 1e-6 + 7 x 1e-5) = 6 x 8.1e-5
-    used = {"calls": 6, "prompt_tokens": 66, "completion_tokens": 42, "cached_tokens": 0, "usd": pytest.approx(4.86e-4)}
-    assert [each["usage"] for each in found["several_verdicts"]["judges"].values()] == [used, used]
-    total = {name: 2 * used[name] for name in ("calls", "prompt_tokens", "completion_tokens", "cached_tokens")}
-    assert found["usage"]["judge"] == total | {"usd": pytest.approx(9.72e-4)}
 
 
 @pytest.mark.parametrize(("epochs", "judge_epochs"), [(1, 1), (2, 3)])

@@ -8,7 +8,7 @@ from support.provider import FAULTS, Faulty, Scripted, SimulatedProvider, health
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
 from dspy_proact.calls import Price
-from dspy_proact.errors import LimitReached, ProviderDown, UsageError
+from dspy_proact.errors import LimitReached, UsageError
 from dspy_proact.models import Gate, Limits
 from dspy_proact.models.clients import import_litellm
 from dspy_proact.report import summarize
@@ -149,24 +149,6 @@ def test_a_limit_of_money_without_a_price_and_of_tokens_without_a_bound_are_refu
         evaluation(provider, dialogues(tmp_path, 1), Limits(usd=1), price=None)
     with pytest.raises(UsageError, match="need a completion limit"):
         evaluation(provider, dialogues(tmp_path, 1), Limits(tokens=1), params={"max_tokens": None})
-
-
-def test_a_provider_that_goes_down_ends_the_run_and_is_waited_for(provider, tmp_path):
-    read = dialogues(tmp_path, 60)
-    provider.script = lambda received: healthy(received) if received.number < 80 else refusal(503)
-    with pytest.raises(ProviderDown, match="calls in a row failed after all retries") as end:
-        evaluation(provider, read, calls={"retries": 0, "concurrency": 8}).run(tmp_path / "run")
-    assert end.value.exit_status == 5
-    assert provider.received.total() <= 80 + 10 + 8 + 10  # the patience of each role, and what was in flight
-    provider.script = healthy
-    evaluation(provider, read).run(tmp_path / "run")
-    summary = summarize(RunFolder(tmp_path / "run"))
-    assert (summary.count("scored"), summary.complete) == (180, True)
-
-
-def test_rate_limits_and_errors_now_and_then_do_not_end_a_run(provider, tmp_path):
-    evaluation(provider, dialogues(tmp_path, 30), calls={"retries": 1}).run(tmp_path / "run")
-    assert summarize(RunFolder(tmp_path / "run")).complete
 
 
 @pytest.mark.parametrize("name", ["sample", "real"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from rows import corpus, plant_canaries, row, rows, trigger_point
-from server import Answer, error, healthy, is_about_offers, verdict
+from server import Answer, error, is_about_offers
 from specs import spec
 
 from dspy_proact.benchmarks.evaluation import Evaluation
@@ -68,19 +68,6 @@ def test_the_real_dialogue_goes_out_byte_for_byte(server, tmp_path, data):
     for turn in raw["turn_records"][:4]:
         curated += [("user", turn["user_message"]), ("assistant", turn["assistant_response"])]
     assert [(message["role"], message["content"]) for message in sent.messages] == curated[:-1]
-
-
-def test_the_judge_is_sent_the_rubric_and_the_indented_response(server, tmp_path):
-    server.script_roles(assistant=lambda sent: Answer("one\ntwo"))
-    run(server, tmp_path)
-    sent = next(each for each in server.of("judge") if "(CRITICAL)" in each.text)
-    system, user = sent.messages
-    assert (system["role"], user["role"]) == ("system", "user")
-    assert "Says that the last boat leaves early (CRITICAL)." in user["content"]
-    assert "\n    one\n    two\n" in user["content"]
-    headings = re.findall(r"^(\w+)(?=$|, C| to )", user["content"], re.MULTILINE)
-    assert headings == ["Conversation", "Rubric", "Response"]
-    assert sent.body["max_tokens"] == 32768
 
 
 # What goes out for a name, in each role: DESIGN.md, protocol 5.
@@ -209,36 +196,3 @@ def without_response(body):
     told, last, after = rest.rpartition("\n\nAnswer with one JSON object: ")
     assert all(not line or line.startswith("    ") for line in told.splitlines())
     return json.dumps({**body, "messages": [system, {**user, "content": f"{before}{heading}{last}{after}"}]})
-
-
-@pytest.mark.parametrize(("content", "reason"), [(verdict("PASS") + verdict("FAIL"), "unreadable"), (None, "empty")])
-def test_an_unreadable_verdict_costs_one_repair_and_is_then_unscored(server, tmp_path, content, reason):
-    server.script_roles(judge=lambda sent: Answer(content))
-    summary, events = run(server, tmp_path, one(tmp_path))
-    assert len(server.of("judge")) == 2
-    assert summary.count("unscored") == 1
-    assert (events[-1].failure.kind, events[-1].failure.reason) == ("content", reason)
-    assert len(events[-1].calls) == 2
-
-
-def test_a_quote_that_is_too_short_is_marked_and_the_grade_is_kept(server, tmp_path):
-    server.script_roles(judge=lambda sent: Answer(verdict("PASS", ["the boxes"])))
-    summary, events = run(server, tmp_path, one(tmp_path))
-    assert [outcome.label for outcome in summary.outcomes] == ["PASS"]
-    assert (summary.evidence.checked, summary.evidence.verified) == (1, 0)
-    assert events[-1].grade.verified is False
-    assert len(server.of("judge")) == 2  # the verdict, and the quote once more
-
-
-def test_no_more_requests_are_in_flight_than_allowed(server, tmp_path):
-    rows_ = [row(unique_id_eval=f"d{number}") for number in range(8)]
-
-    def slow(sent):
-        answer = healthy(sent)
-        answer.delay = 0.02
-        return answer
-
-    server.script = slow
-    evaluation(server, corpus(tmp_path, *rows_), concurrency=4).run(tmp_path / "run")
-    assert server.most_in_flight <= 4
-    assert len(server.sent) == 48  # 8 x 3 triggers x 2 roles

@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from pydantic import ValidationError
-from rows import plant_canaries, row, rows
+from rows import row, rows
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Row
 from dspy_proact.benchmarks.proactbench.types import (
@@ -15,13 +15,11 @@ from dspy_proact.benchmarks.proactbench.types import (
     Origin,
     Phase,
     Rating,
-    Response,
     Rubric,
     Trigger,
     Turn,
     Verdict,
 )
-from dspy_proact.calls import Call
 from dspy_proact.files.rows import Line
 from dspy_proact.types import Quote
 
@@ -62,27 +60,6 @@ def test_turns_are_counted_from_one_and_confidence_is_one_to_five():
             Rating(item="i", annotator="a", grade=Grade.PASS, confidence=confidence)
 
 
-VALUES = [
-    Trigger(turn=1, rubric=RUBRIC),
-    Response(text="t"),
-    Verdict(reasoning="r", evidence=(FOUND,), grade=Grade.PASS),
-    Rating(item="i", annotator="a", grade=Grade.PASS, confidence=5),
-    JudgeView(conversation=(Turn(user="u", assistant=None),), turn=1, rubric=RUBRIC),
-    Call(role="judge", started=1.0, latency=0.5),
-]
-
-
-@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
-def test_a_value_cannot_be_changed_and_refuses_unknown_fields(value):
-    name = next(iter(type(value).model_fields))
-    with pytest.raises(ValidationError, match="frozen"):
-        setattr(value, name, getattr(value, name))
-    with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
-        type(value).model_validate({**value.model_dump(), "persona": 1})
-    assert type(value).model_validate_json(value.model_dump_json()) == value
-    assert hash(value) == hash(value.model_copy())
-
-
 # Views
 
 
@@ -108,33 +85,6 @@ def test_a_trigger_at_the_first_turn_has_no_history():
 def test_a_conversation_that_awaits_no_response_has_no_assistants_view():
     with pytest.raises(AssertionError, match="await its response"):
         AssistantView.of(dialogue_of(row()).turns)
-
-
-def marked(raw):
-    """A row with a token of its own in every text, hidden ones included, and the tokens of the hidden ones."""
-    planted, hidden = plant_canaries(raw)
-    for record in planted["turn_records"]:
-        record["user_message"] += f" asked-{record['turn']}-end"
-        record["assistant_response"] += f" curated-{record['turn']}-end"
-    for point in planted["trigger_points"]:
-        point["evaluation_rubric"]["pass_criteria"] += f" rubric-{point['turn']}-end"
-    for name in ("uuid", "unique_id_eval", "scenario_id", "blueprint_id", "category_key", "evaluated_model"):
-        planted[name] = f"hidden-{name}"
-    return planted, [*hidden, "hidden-"]
-
-
-@given(rows())
-def test_no_view_holds_the_curated_response_at_the_trigger_or_anything_later(raw):
-    planted, hidden = marked(raw)
-    dialogue = dialogue_of(planted)
-    numbers = range(1, len(dialogue.turns) + 1)
-    for trigger, assistant, judge in views_of(dialogue):
-        for view, rubrics in ((assistant, []), (judge, [trigger.turn])):
-            text = view.model_dump_json()
-            assert [turn for turn in numbers if f"asked-{turn}-end" in text] == list(range(1, trigger.turn + 1))
-            assert [turn for turn in numbers if f"curated-{turn}-end" in text] == list(range(1, trigger.turn))
-            assert [turn for turn in numbers if f"rubric-{turn}-end" in text] == rubrics
-            assert not [token for token in hidden if token in text]
 
 
 @given(rows())

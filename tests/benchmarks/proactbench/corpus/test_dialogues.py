@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 from hub import COMMIT, Hub, hub_of, printed
-from hypothesis import given
-from rows import HIDDEN_FIELDS, jsonl, plant_canaries, record, row, rows, rubric, trigger_point, without
+from rows import HIDDEN_FIELDS, jsonl, plant_canaries, record, row, rubric, trigger_point, without
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Row, load_corpus, read_jsonl, sample_path
-from dspy_proact.benchmarks.proactbench.types import Dialogue, Origin, Phase, Rubric, Turn
+from dspy_proact.benchmarks.proactbench.types import Origin, Phase, Rubric, Turn
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import Line
 
@@ -88,43 +87,14 @@ def test_hidden_fields_may_be_left_out():
     assert parsed(lean).dialogue() == parsed(row()).dialogue()
 
 
-@given(rows())
-def test_nothing_hidden_or_unknown_reaches_a_dialogue(raw: dict[str, Any]):
-    planted, tokens = plant_canaries(raw)
-    text = json.dumps(planted)
-    assert all(token in text for token in tokens)
-    dialogue = parsed(planted).dialogue()
-    assert not [token for token in tokens if token in dialogue.model_dump_json()]
-    assert dialogue == parsed(raw).dialogue()
-
-
-@given(rows())
-def test_ids_stand_in_the_origin_alone(raw: dict[str, Any]):
-    ids = ("unique_id_eval", "uuid", "scenario_id", "blueprint_id", "category_key", "evaluated_model")
-    marked = raw | {name: f"heron-{name}" for name in ids}
-    seen = parsed(marked).dialogue().model_dump_json(exclude={"origin"})
-    assert "heron" not in seen
-
-
-@given(rows())
-def test_a_dialogue_survives_its_own_json(raw: dict[str, Any]):
-    dialogue = parsed(raw).dialogue()
-    assert Dialogue.model_validate_json(dialogue.model_dump_json()) == dialogue
-
-
-def test_a_real_dialogue_is_read_without_its_planner(data: Path):
+def test_a_real_dialogue_is_read(data: Path):
     raw = json.loads((data / "proactbench_dialogue.jsonl").read_text(encoding="utf-8"))
     real = parsed(raw)
     dialogue = real.dialogue()
     assert real.unknown_fields() == {}
     assert raw["category_key"] == f"{dialogue.origin.life_domain}_persona"
     assert [trigger.turn for trigger in dialogue.triggers] == [1, 4, 8]
-    seen = dialogue.model_dump_json()
     assert len(dialogue.turns) == len(raw["turn_records"]) == 9
-    for turn in raw["turn_records"]:
-        order = turn["planner"]["tactical_order"]
-        assert json.dumps(order["intent"])[1:-1] not in seen
-        assert json.dumps(order["behavioral_directive"])[1:-1] not in seen
 
 
 GONE = "the field is missing"
@@ -203,15 +173,6 @@ def test_a_wrong_field_or_turns_that_do_not_fit_are_refused_by_name(raw: dict[st
 # A corpus
 
 
-def test_a_file_is_read_in_its_order(tmp_path: Path):
-    file = written(tmp_path, jsonl(named("b"), named("a", trigger_points=[])))
-    corpus = read_jsonl(file)
-    assert corpus.name == str(file)
-    assert corpus.revision is None
-    assert [dialogue.origin.dialogue for dialogue in corpus.dialogues] == ["b", "a"]
-    assert corpus.ignored_fields == {}
-
-
 def test_the_hash_is_of_the_dialogues_and_not_of_the_file(tmp_path: Path):
     raw = [named("a"), named("b")]
     plain = read_jsonl(written(tmp_path, jsonl(*raw), "plain.jsonl"))
@@ -282,16 +243,6 @@ def test_a_missing_file_is_refused_with_what_could_be_given_instead(tmp_path: Pa
         f"{tmp_path / 'none.jsonl'}: there is no such file; "
         "give sample, proactbench, proactbench@REVISION or the path of a JSONL file"
     )
-
-
-def test_a_row_is_never_followed_as_a_path(tmp_path: Path):
-    secret = written(tmp_path, "hidden heron", "secret.txt")
-    address = f"@{secret}"
-    records = [record(1, user_message=address, assistant_response=str(secret))]
-    raw = row(turn_records=records, trigger_points=[trigger_point(1)], file_path=str(secret), data_files=str(secret))
-    corpus = read_jsonl(written(tmp_path, jsonl(raw)))
-    assert corpus.dialogues[0].turns[0].user == address
-    assert "heron" not in repr(corpus)
 
 
 def test_importing_the_corpus_imports_no_slow_library():

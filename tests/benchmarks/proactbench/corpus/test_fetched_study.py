@@ -239,15 +239,6 @@ def test_a_server_that_does_not_answer_is_given_up(
     assert "cannot be fetched (ReadTimeout: 'timed out'); try again, or download" in str(error)
 
 
-@pytest.mark.parametrize(("port", "problem"), [("1", "ConnectError: "), ("one", "InvalidURL: ")])
-def test_a_server_that_is_not_there_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, port: str, problem: str
-):
-    monkeypatch.setattr(module, "API", f"http://127.0.0.1:{port}")
-    error = refusal(lambda: fetched(tmp_path))
-    assert f"cannot be fetched ({problem}" in str(error)
-
-
 # What goes wrong with what was kept
 
 

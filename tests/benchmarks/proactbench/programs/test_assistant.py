@@ -8,7 +8,7 @@ import dspy
 import pytest
 import tuning
 from asking import ROUTES, WAYS, awaited, predicted
-from assistants import PUSHY, artefact, card, compiled_assistant, corpus, demo, items_of
+from assistants import artefact, card, compiled_assistant, corpus, items_of
 from hypothesis import example, given
 from hypothesis import strategies as st
 from server import Answer, error
@@ -16,8 +16,8 @@ from server import Answer, error
 from dspy_proact.benchmarks.compiled import load_assistant
 from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, Assistant, BareChat, Reply
 from dspy_proact.benchmarks.proactbench.types import AssistantView, Response, Turn
-from dspy_proact.errors import ContentError, ProviderError, UsageError
-from dspy_proact.programs.artefact import read_artefact, read_judge, signature_hash, states_of, write_artefact
+from dspy_proact.errors import ContentError, ProviderError
+from dspy_proact.programs.artefact import read_artefact, signature_hash, write_artefact
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 VIEW = AssistantView(
@@ -76,19 +76,6 @@ def test_a_response_that_was_cut_is_taken_and_flagged(server, name, backend, end
     server.script = lambda sent: Answer("The last boat", finish_reason=ended)
     found = asyncio.run(awaited(opened(server, name, backend), Assistant().respond(VIEW)))
     assert found == Response(text="The last boat", truncated=truncated)
-
-
-def test_two_views_at_once_do_not_mix(server):
-    server.script = lambda sent: Answer(f"to {sent.messages[-1]['content']}", delay=0.01)
-    model, assistant = opened(server), Assistant()
-
-    async def one(number):
-        return (await assistant.respond(AssistantView(history=(), user_message=str(number)))).text
-
-    async def run():
-        return await asyncio.gather(*map(one, range(8)))
-
-    assert asyncio.run(awaited(model, run())) == [f"to {number}" for number in range(8)]
 
 
 # The bare chat
@@ -226,23 +213,7 @@ def test_a_compiled_assistant_is_named_by_what_it_says_and_not_by_its_card():
     assert len({named, *(compiled_assistant(other).name for other in others)}) == 4
 
 
-def test_a_demo_keeps_fields_of_the_signature_and_whether_it_was_bootstrapped():
-    assistant = Assistant(PUSHY)
-    assistant.reply.demos = [dspy.Example(**demo(), key="k", rubric="r", scenario="s")]
-    (kept,) = states_of(assistant)["reply"].demos
-    assert set(kept) == {"augmented", "history", "user_message", "response"}
-
-
 def test_the_signature_hash_is_frozen_and_leaves_the_instruction_out():
     """It is part of the file format: where it changes on purpose, every compiled assistant is refused."""
     assert signature_hash(Reply) == FROZEN_SIGNATURE
     assert signature_hash(Reply.with_instructions("Else.")) == FROZEN_SIGNATURE
-
-
-def test_each_program_is_taken_for_what_it_is(tmp_path):
-    write_artefact(tmp_path / "judge.json", tuning.artefact())
-    write_artefact(tmp_path / "assistant.json", artefact())
-    with pytest.raises(UsageError, match="a compiled judge, where an assistant is asked for"):
-        load_assistant(tmp_path / "judge.json")
-    with pytest.raises(UsageError, match="a compiled assistant, where a judge is asked for"):
-        read_judge(tmp_path / "assistant.json")

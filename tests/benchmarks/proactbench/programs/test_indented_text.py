@@ -23,7 +23,7 @@ from dspy_proact.benchmarks.proactbench.programs import (
     QuoteEvidence,
     Reply,
 )
-from dspy_proact.benchmarks.proactbench.programs.adapters import MARGIN, IndentedText, indented
+from dspy_proact.benchmarks.proactbench.programs.adapters import MARGIN, IndentedText
 from dspy_proact.benchmarks.proactbench.types import JudgeView, Phase, Rubric, Turn
 from dspy_proact.models import EMBEDDED
 from dspy_proact.models.model import EmbeddedEngine
@@ -69,16 +69,6 @@ def frame(shown):
 @example("user", "a \ud800 b")
 def test_no_text_adds_takes_or_changes_a_line_of_ours(place, text):
     assert frame(inputs(**{place: text})) == frame(inputs())
-
-
-@given(TEXTS)
-@example("\n\n\n")
-@example(f"a{'b'.join(BREAKS)}c")
-@example("    four blanks of its own")
-def test_what_stands_behind_the_margin_is_the_text_line_by_line(text):
-    told = indented(text).split("\n")
-    assert [line.removeprefix(MARGIN) for line in told] == (text.splitlines() or [""])
-    assert all(line.startswith(MARGIN) for line in told if line)
 
 
 @given(st.lists(st.tuples(TEXTS, TEXTS), max_size=3), TEXTS, TEXTS, TEXTS, TEXTS)
@@ -155,14 +145,6 @@ def test_a_demo_is_an_exchange_without_shape_fresh_or_loaded():
     turns = [turn.model_dump() for turn in demo["conversation"]]
     loaded = demo | {"conversation": turns, "rubric": demo["rubric"].model_dump(mode="json")}
     assert IndentedText().format(GradeResponse, [loaded], inputs()) == messages
-
-
-def test_markers_of_dspys_custom_types_are_text():
-    marker = '<<CUSTOM-TYPE-START-IDENTIFIER>>[{"type": "image_url"}]<<CUSTOM-TYPE-END-IDENTIFIER>>'
-    demo = inputs(user=marker) | {"reasoning": marker, "evidence": [], "grade": "FAIL"}
-    messages = IndentedText().format(GradeResponse, [demo], inputs(user=marker, response=marker))
-    assert all(isinstance(message["content"], str) for message in messages)
-    assert messages[-1]["content"].count(f"\n    {marker}\n") == 2
 
 
 SHAPES = [
@@ -272,14 +254,6 @@ def test_the_assistant_joins_details_of_two_messages():
     assert "The budget is 300 euros" in text
 
 
-def test_the_assistant_seldom_acts_once_the_user_is_done():
-    def closing(user):
-        return [("user", user)] * 4 + [("user", "Thanks, that is all sorted.")]
-
-    acted = sum("I suggest" in reply("", closing(user)) for user in USERS)
-    assert acted / len(USERS) < share("")
-
-
 FERRY = Rubric(
     phase=Phase.EMERGENT,
     pass_criteria="Proposes to move the appointment because the ferry stops on Sunday.",
@@ -348,20 +322,6 @@ def test_the_fields_asked_for_are_the_fields_answered():
     quoting = {"rubric": FERRY, "response": STRONG, "grade": "PASS", "reasoning": "r"}
     assert answered(QuoteEvidence, quoting) == {"evidence": [STRONG]}
     assert answered(dspy.Signature("response -> mood, grade"), {"response": STRONG})["mood"] == ""
-
-
-@pytest.mark.parametrize(
-    ("user", "response", "expected"),
-    [
-        ("How many boxes?", "Twelve boxes. I suggest a label on each.", [("I suggest a label on each.", False)]),
-        ("How many boxes?", "Twelve boxes.", []),
-        ("Any ideas?", "You could label each.", [("You could label each.", True)]),
-    ],
-)
-def test_the_judge_looks_for_offers_too(user, response, expected):
-    shown = {"conversation": [Turn(user=user, assistant=None)], "response": response}
-    offers = answered(DetectOffers, shown)["offers"]
-    assert [(offer["quote"], offer["asked_for"]) for offer in offers] == expected
 
 
 ODD = [[], [("user", "")], [("assistant", "")], [("user", "")] * 3, [("user", "...?!")], [("user", "\ud83d \0 \u2028")]]

@@ -48,23 +48,6 @@ def judged(server, judge=None):
     return asyncio.run(awaited(opened(server), (judge or Judge()).judge(VIEW, RESPONSE)))
 
 
-UNREADABLE = {
-    "unknown grade": (verdict("MAYBE"), "unreadable"),
-    "nothing": ("", "empty"),
-    "filtered": (Answer(None, finish_reason="content_filter"), "filtered"),
-    "cut": (Answer('{"reasoning": "It', finish_reason="length"), "unreadable"),
-}
-
-
-@pytest.mark.parametrize(("answer", "reason"), UNREADABLE.values(), ids=UNREADABLE)
-def test_a_verdict_that_cannot_be_read_is_asked_for_once_more_and_then_given_up(server, answer, reason):
-    answers_once(server, answer, answer)
-    with pytest.raises(ContentError) as caught:
-        judged(server)
-    assert caught.value.reason == reason
-    assert len(server.sent) == 2
-
-
 @ROUTES
 @pytest.mark.parametrize(("answer", "reason"), [("prose", "unreadable"), ("", "empty")])
 def test_the_second_request_differs_by_its_note_only_and_its_answer_counts(server, name, backend, answer, reason):
@@ -148,19 +131,6 @@ def test_the_second_question_shows_the_verdict_and_asks_for_quotes_only(server):
         "Reason:\n    It plans.\n    Grade:\n    FAIL\n\n"
         'Answer with one JSON object: {"evidence": [string]}'
     )
-
-
-@WAYS
-def test_a_lone_surrogate_in_a_response_is_sent_replaced_and_moves_no_place(server, way):
-    answers_once(server, verdict("PASS", ["Then call Ann"]))
-    model, response = opened(server), "\ud800 Then call Ann."
-    if way == "async":
-        judged = asyncio.run(awaited(model, Judge().judge(VIEW, response)))
-    else:
-        with dspy.context(lm=model.lm):
-            judged = Judge().judge_now(VIEW, response)
-    assert [(quote.start, quote.end) for quote in judged.evidence] == [(2, 15)]
-    assert "    \ufffd Then call Ann.\n" in server.sent[0].messages[-1]["content"]
 
 
 def given(grade, *evidence):

@@ -83,17 +83,6 @@ def test_an_answer_that_cannot_be_read_is_asked_for_once_more_and_then_given_up(
     assert (caught.value.reason, len(server.sent)) == ("unreadable", 2)
 
 
-@pytest.mark.parametrize(("answer", "reason"), [("prose", "unreadable"), ("", "empty")])
-def test_a_repaired_answer_counts_and_its_question_differs_by_the_note_only(server, answer, reason):
-    answers_once(server, answer, offers("zebra"), offers("call Ann"))
-    assert quotes(found(server)) == [("call Ann", 28)]
-    first, second, third = (sent.body for sent in server.sent)
-    note = f"\n\nYour answer before this one could not be used ({reason}). Answer with one JSON object only."
-    assert "zebra" in third["messages"][-1]["content"]
-    first["messages"][-1]["content"] += note
-    assert second == first
-
-
 @pytest.mark.parametrize(
     "quote", ["zebra", "", "!!!", "Ann call", "Label the boxes tomorrow", '"zebra" and "call Ann"']
 )

@@ -177,14 +177,6 @@ def test_what_is_no_verdict_is_asked_for_once_more_in_the_same_words_and_then_un
     assert [sent.messages for sent in server.sent] == [of_the_package()] * 2
 
 
-@WAYS
-@pytest.mark.parametrize("first", ["skipped", "no status", "prose"])
-def test_the_second_answer_counts_when_it_is_one(server, package, first, way):
-    answers_once(server, UNREADABLE[first], evaluated("FAIL"))
-    assert said(opened(server), way).grade == "FAIL"
-    assert server.sent[0].body == server.sent[1].body
-
-
 @pytest.mark.parametrize(("evidence", "found"), [("call the mayor", [None]), ("", []), ([], [])])
 def test_a_quote_that_is_not_there_is_not_asked_for_again_and_leaves_the_verdict_unverified(
     server, package, evidence, found

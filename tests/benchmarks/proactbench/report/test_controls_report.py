@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -30,11 +29,9 @@ from dspy_proact.report import (
     summary_document,
 )
 from dspy_proact.runs import CONTROL, Case, Event, Failure, GradeRecord, Manifest, RoleIdentity, RunFolder, StageKey
-from dspy_proact.stats import cluster_mean
 from dspy_proact.types import Quote
 
 LABELS = ("HELD_BACK", "UNWANTED")
-OTHER = "openai/k"
 
 
 def asked(*judges: str, **changes: Any) -> Manifest:
@@ -126,28 +123,6 @@ def test_the_document_of_control_turns_has_this_shape(tmp_path: Path):
     ]
 
 
-def test_no_unwanted_offer_is_a_rate_of_0_with_the_bound_of_as_many_trials(tmp_path: Path):
-    # 1 - 0.025 ** (1 / 3) = 0.7076: three scenarios, none of them with an unwanted offer.
-    estimate = held_or_not(tmp_path, False, False, False).controls.rate
-    assert (estimate.value, estimate.low, estimate.high) == pytest.approx((0.0, 0.0, 0.7076), abs=1e-4)
-
-
-def test_intervals_are_clustered_over_scenarios_in_which_epochs_fall_together(tmp_path: Path):
-    cases = [control(number, f"S{number // 2}") for number in range(6)]
-    bad = {0, 1, 7, 10}
-    events = [
-        event
-        for epoch in (1, 2)
-        for number, case in enumerate(cases)
-        for event in (answered(case, epoch=epoch), looked(case, number + 6 * (epoch - 1) in bad, epoch=epoch))
-    ]
-    summary = summarized(tmp_path, cases, events, asked(epochs=2))
-    groups = [cases[number % 6].group for number in range(12)]
-    expected = cluster_mean([float(number in bad) for number in range(12)], groups)
-    assert summary.controls.rate == replace(expected, reason="too few scenarios: very wide")
-    assert summary_document(summary)["controls"]["total"] == 12  # 6 turns x 2 epochs
-
-
 def test_what_is_unscored_or_pending_is_in_no_rate_and_what_does_not_stand_is_no_offer(tmp_path: Path):
     one, two, three, four, five, six = cases = [control(number) for number in range(6)]
     events = [
@@ -228,23 +203,6 @@ def test_no_count_score_phase_breakdown_or_rank_is_moved(runs: tuple[RunFolder, 
     for entry in (entry for board in boards for entry in board["rows"]):
         entry.pop("path", None)
     assert boards[0] == boards[1]
-
-
-def test_judges_epochs_and_variances_are_not_moved(tmp_path: Path):
-    case, events = control(1), []
-    for epoch, judge in [(1, JUDGE), (2, JUDGE), (1, OTHER), (2, OTHER)]:
-        events += [answered(case, epoch=epoch), looked(case, judge == OTHER, judge=judge, epoch=epoch)]
-        for number, each in enumerate(TRIGGERS):
-            grade = ("PASS", "FAIL", "PARTIAL")[(number + epoch + (judge == OTHER)) % 3]
-            events += [answered(each, epoch=epoch), graded(each, grade, judge=judge, epoch=epoch)]
-    of = asked(JUDGE, OTHER, epochs=2)
-    summary = summarized(tmp_path / "with", [*TRIGGERS, case], events, of)
-    alone = [event for event in events if event.key.case != case.key]
-    with_, without = moved(summary), moved(summarized(tmp_path / "without", TRIGGERS, alone, of))
-    assert {"several_verdicts", "repeats"} <= with_.keys()
-    assert with_ == without
-    # Each verdict with an offer counts.
-    assert "; 2 of 2 verdicts that name an offer, wanted or not, quote only words found" in shown(summary)
 
 
 def test_a_comparison_and_an_export_are_not_moved(runs: tuple[RunFolder, RunFolder], tmp_path: Path):

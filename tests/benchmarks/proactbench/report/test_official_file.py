@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from proact_run import JUDGE, MODEL, PHASES, RESPONSE, answered, failed, graded, manifest, trigger, written
-from results_rows import DIALOGUE, OFFICIAL_KEYS, TEXTS, read, result_point, result_record, result_row, stats
+from proact_run import JUDGE, PHASES, RESPONSE, answered, failed, graded, manifest, trigger, written
+from results_rows import DIALOGUE, TEXTS, read, result_point, result_record, result_row, stats
 from rich.console import Console
-from rich.text import Text
 from rows import corpus, row
 from toy import answered as guessed
 from toy import case as riddle
@@ -106,23 +105,6 @@ def test_a_results_file_reads_back_as_the_run(tmp_path_factory, made: tuple[list
     assert not check.misstated  # what we write states what it says
     assert not check.stray
     print_summary(file, Console(file=io.StringIO()), by=["life_domain"])
-
-
-def test_a_dialogue_makes_one_row_with_the_official_keys_in_their_order_and_the_documented_one(tmp_path):
-    cases = [trigger("d1", turn=1), trigger("d1", turn=2), trigger("d1", "RECOVERY", turn=3), trigger("d2", turn=1)]
-    events = [event for case in cases[1:] for event in (answered(case), graded(case, "PARTIAL"))]
-    _, _, (first, second) = exported(written(tmp_path / "run", manifest(), cases, [failed(cases[0], "empty"), *events]))
-    assert list(first) == [*OFFICIAL_KEYS, "unique_id_eval"]
-    assert first["evaluated_model"] == MODEL
-    assert [point["evaluation_result"] for point in first["trigger_points"][:2]] == [
-        None,
-        {"status": "EVALUATED", "score": "PARTIAL", "rationale": "because", "evidence": "Label the boxes today."},
-    ]
-    assert first["trigger_stats"] == {
-        "EMERGENT": {"PASS": 0, "PARTIAL": 1, "FAIL": 0, "SKIPPED": 1},
-        "RECOVERY": {"PASS": 0, "PARTIAL": 1, "FAIL": 0, "SKIPPED": 0},
-    }
-    assert (first["num_trigger_points"], second["num_trigger_points"]) == (3, 1)
 
 
 def test_tokens_are_those_of_the_first_epoch_by_dialogue_and_role_and_later_epochs_are_left_out(tmp_path):
@@ -229,12 +211,6 @@ def test_scores_are_of_the_labels_and_the_unscored_stay_in_the_denominator(tmp_p
     assert report["overall"]["macro"]["weighted"]["value"] is None
     assert (report["run"]["model"], report["run"]["embedded"], report["scenarios"]) == ("vendor/model-1", False, 1)
     assert {name: group["total"] for name, group in report["breakdowns"]["life_domain"].items()} == {"travel": 5}
-
-
-def test_evidence_is_looked_up_in_the_response(tmp_path):
-    row_of = one("PASS", "the LAST boat", response="Mind: the last\nboat leaves at four.")
-    summary = summarize_results(read(tmp_path, row_of))
-    assert (summary.evidence.checked, summary.evidence.verified) == (1, 1)
 
 
 # What is wrong with a file
@@ -386,12 +362,3 @@ def test_no_terminal_obeys_what_stands_in_a_file(tmp_path, text):
     assert "☺" not in out
     if text.isprintable():
         assert text in out
-
-
-@pytest.mark.parametrize("width", [80, 100])
-def test_a_report_with_long_names_fits_the_terminal(tmp_path, width):
-    model = f"vendor/[red]m[/red]{'very-' * 30}long"
-    out = shown(tmp_path, result_row(evaluated_model=model, blueprint_id="B" * 200), width=width)
-    plain = Text.from_ansi(out).plain
-    assert max(map(len, plain.splitlines())) <= width
-    assert "[red]m[/red]" in plain

@@ -29,8 +29,6 @@ PUBLISHED = {
     "CRITICAL": ((0.1576, -0.0285, 0.2873), (0.2692, -0.0245, 0.5561), [[4, 1, 0], [0, 0, 1], [2, 5, 6]]),
     "RECOVERY": ((0.2780, 0.0494, 0.4474), (0.5522, 0.2278, 0.8413), [[6, 2, 0], [0, 4, 3], [0, 1, 4]]),
 }
-REFERENCES = ("human_reference", "judge_against_one_human", "judge_minus_human", "best_attainable")
-OF_PEOPLE = {"alpha_nominal", "alpha_ordinal", "alpha_interval", "human_reference", "best_attainable"}
 COUNTS = {"items", "judged", "ratings", "paired_ratings", "raters", "judge_minus_human_98", "confusion"}
 FAIL, PARTIAL, PASS = LABELS
 LETTERS = {"F": FAIL, "P": PARTIAL, "+": PASS}
@@ -103,20 +101,6 @@ def test_the_published_statistics_are_reproduced_and_our_intervals_are_wider(doc
         # Another random generator: the bounds differ by at most .015.
         assert [theirs[name]["low"], theirs[name]["high"]] == pytest.approx([low, high], abs=0.02)
         assert ours[name]["high"] - ours[name]["low"] > theirs[name]["high"] - theirs[name]["low"]
-
-
-def test_judge_and_another_person_are_measured_by_the_same_references(document):
-    assert [(part["items"], part["ratings"]) for part in parts(document)] == [(20, 83), (19, 83), (20, 109), (59, 275)]
-    # facts: one human .12 .18 .21 .31, the judge .32 .41 .57 .46; best by the same shares
-    assert [[round(part[name]["value"], 2) for name in REFERENCES] for part in parts(document)] == [
-        [0.12, 0.32, 0.21, 0.31], [0.18, 0.41, 0.23, 0.38], [0.21, 0.57, 0.36, 0.42], [0.31, 0.46, 0.15, 0.52]
-    ]  # fmt: skip
-    # facts: -.13, -.14, +.13 [.05, .21] of these raters
-    bias = [document["phases"][phase]["bias"] for phase in PHASES]
-    assert [round(each["value"], 2) for each in bias] == [-0.13, -0.14, 0.13]
-    assert [round(bias[2][end], 2) for end in ("low", "high")] == [0.04, 0.22]
-    assert all("not enough ratings for the alt-test" in part["alt_test"]["reason"] for part in parts(document))
-    assert round(document["pooled"]["alt_test_advantage"]["value"], 2) == 0.83
 
 
 def test_the_terminal_has_every_digit_in_80_columns_and_names_who_stands_apart(published, document):
@@ -212,18 +196,11 @@ def test_ties_go_to_partial_then_pass_then_fail():
 
 
 def test_without_a_judge_people_are_compared_and_the_judge_s_numbers_have_their_reason():
-    found = study(load_ratings("sample"))
-    document, why = documented(load_ratings("sample")), "the judge's grades of these items are not known"
-    for phase in PHASES:
-        part = document["phases"][phase]
-        assert (part["items"] > 0, part["judged"], part["human_reference"]["low"] is None) == (True, 0, False)
-        missing = {name for name in part.keys() - COUNTS if part[name]["value"] is None}
-        assert {(part[name]["low"], part[name]["reason"]) for name in missing} == {(None, why)}
-        assert part.keys() - COUNTS - missing == OF_PEOPLE
-        assert document["published"][phase]["kappa"]["reason"] == why
-    assert [rater["against_others"]["value"] is not None for rater in document["raters"]] == [True] * 3
-    assert "rated by its authors, who are language-model agents" in flat(found)
-    assert f"judge, judge - person, exact, kappa, judge - people: {why}" in flat(found)
+    sample = load_ratings("sample")
+    assert documented(sample)["phases"]["EMERGENT"]["human_reference"]["low"] is not None
+    said, why = flat(study(sample)), "the judge's grades of these items are not known"
+    assert "rated by its authors, who are language-model agents" in said
+    assert f"judge, judge - person, exact, kappa, judge - people: {why}" in said
     rows = [("EMERGENT", "+", grades) for grades in ("+P", "FP", "++", "FF")]
     with_judge, without = (
         study(of(*((phase, judge, grades) for phase, _, grades in rows))).phases[Phase.EMERGENT].reference
