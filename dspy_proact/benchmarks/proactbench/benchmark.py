@@ -8,6 +8,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from dspy_proact.benchmarks.benchmark import Benchmark, ResultsCheck, ResultsFile, StandIn, Start, WorkedCase
+from dspy_proact.benchmarks.proactbench.cases import case_set_of, responses_of_results
+from dspy_proact.benchmarks.proactbench.conversation import parse_transcript
+from dspy_proact.benchmarks.proactbench.corpus.bundled import judge_cases, published_models
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, load_corpus
+from dspy_proact.benchmarks.proactbench.corpus.results import Results, read_results
 from dspy_proact.benchmarks.proactbench.types import (
     AssistantView,
     ControlView,
@@ -22,12 +27,11 @@ from dspy_proact.benchmarks.proactbench.types import (
 )
 from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.errors import UsageError
+from dspy_proact.kept import Kind, place_of
 from dspy_proact.runs import CONTROL, Case, CaseSet, ExpectedCall, Nouns, RunFolder, Scored, Settings
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
-    from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
-    from dspy_proact.benchmarks.proactbench.corpus.results import Results
     from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge
     from dspy_proact.benchmarks.proactbench.tuning import ProactTuning
     from dspy_proact.benchmarks.responses import Responses
@@ -94,8 +98,6 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def published(self) -> Sequence[PublishedRow]:
         """The 16 published models, best first; the triggers without a published grade are unscored."""
-        from dspy_proact.benchmarks.proactbench.corpus.bundled import published_models
-
         return published_models()
 
     def differences(self, run: Any) -> Sequence[str]:
@@ -106,9 +108,6 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         """Every trigger and control turn of a corpus: of a `Corpus`, or as `load_corpus` reads it."""
-        from dspy_proact.benchmarks.proactbench.cases import case_set_of
-        from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
-
         return case_set_of(load_corpus(corpus, revision) if isinstance(corpus, str) else corpus)
 
     def view_type(self, stratum: str) -> type[BaseModel]:
@@ -187,10 +186,6 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def responses(self, path: Path, corpus: str | None) -> "Responses":
         """Those of a run, or of a results file of the official evaluator with the corpus that it answers."""
-        from dspy_proact.benchmarks.proactbench.cases import responses_of_results
-        from dspy_proact.benchmarks.proactbench.corpus.results import read_results
-        from dspy_proact.kept import Kind, place_of
-
         if place_of(path).kind is not Kind.FILE:
             return super().responses(path, corpus)
         results = read_results(path)
@@ -202,7 +197,6 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def read_results(self, path: Path) -> ResultsFile:
         """A file of the official evaluator: its own counts against its triggers, and the triggers that it dropped."""
-        from dspy_proact.benchmarks.proactbench.corpus.results import read_results
         from dspy_proact.benchmarks.proactbench.report import results as official
 
         results = read_results(path)
@@ -235,14 +229,10 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def worked_cases(self) -> Sequence[WorkedCase]:
         """Those of the judge's rules; the rule is their group."""
-        from dspy_proact.benchmarks.proactbench.corpus.bundled import judge_cases
-
         return judge_cases()
 
     def case_of_text(self, data: bytes, source: str) -> tuple[Case, str | None]:
         """A conversation in any of the field's forms, that ends with the user's message."""
-        from dspy_proact.benchmarks.proactbench.conversation import parse_transcript
-
         said = parse_transcript(data, source)
         view = ControlView(conversation=said.turns, turn=len(said.turns))
         return Case(key="", group="", stratum="", view=view), said.system
@@ -263,10 +253,8 @@ def _conversation(view: Any) -> tuple[Turn, ...]:
     return view.conversation
 
 
-def _answered(results: "Results", named: str | None) -> "Corpus | None":
+def _answered(results: Results, named: str | None) -> Corpus | None:
     """The corpus that a results file answers: the one that is named, or the sample where it has every trigger."""
-    from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
-
     if named is not None:
         return load_corpus(named)
     sample = load_corpus("sample")

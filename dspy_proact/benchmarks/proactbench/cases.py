@@ -1,14 +1,12 @@
 """The cases of ProactBench, of a corpus or of files that have responses already; neither needs DSPy."""
 
-import hashlib
-import json
 import time
 from typing import Any
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, control_turns, trigger_key
 from dspy_proact.benchmarks.proactbench.corpus.ratings import RatedItem, Ratings
 from dspy_proact.benchmarks.proactbench.corpus.results import Results
-from dspy_proact.benchmarks.proactbench.types import ControlView, Dialogue, JudgeView, Response, usable
+from dspy_proact.benchmarks.proactbench.types import ControlView, Dialogue, JudgeView, Response, digest_of, usable
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.runs import CONTROL, Case, CaseSet, CorpusRecord, Event, Failure, RoleIdentity, StageKey
@@ -116,8 +114,7 @@ def responses_of_ratings(ratings: Ratings) -> Responses:
             "such as --ratings proactbench"
         )
     seen = [item.model_dump(mode="json", exclude={"judge"}) for item in items]
-    canonical = json.dumps(seen, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    sha256 = hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+    sha256 = digest_of(seen)
     models = {item.model for item in items if item.model}
     model = "several models" if len(models) > 1 else next(iter(models), "unknown")
     record = CorpusRecord(

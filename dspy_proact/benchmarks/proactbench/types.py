@@ -8,6 +8,7 @@ the trigger or anything later.
 """
 
 import hashlib
+import json
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Literal
@@ -228,6 +229,12 @@ class ControlView(Frozen):
     def of(cls, dialogue: Dialogue, turn: int) -> "ControlView":
         """The view on a turn of a dialogue, counted from 1; its curated response is left behind."""
         return cls(conversation=_awaiting(dialogue, turn), turn=turn)
+
+
+def digest_of(values: object) -> str:
+    """64 hex digits of sha256 over values as JSON, however their keys are ordered."""
+    canonical = json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def dialogue_mark(conversation: Sequence[Turn]) -> str:

@@ -6,7 +6,6 @@ versions) are named so that they are not counted as unknown, and are dropped unr
 """
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from typing import Annotated, Self
 
 from pydantic import Field
 
-from dspy_proact.benchmarks.proactbench.types import Dialogue, Origin, Phase, Rubric, Trigger, Turn
+from dspy_proact.benchmarks.proactbench.types import Dialogue, Origin, Phase, Rubric, Trigger, Turn, digest_of
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.files.hub import hub_commit, text_lines
 from dspy_proact.files.rows import Id, Name, Part, RawPart, Text, lines_in, lines_of, opened
@@ -192,10 +191,7 @@ class Corpus:
     @cached_property
     def sha256(self) -> str:
         """64 hex digits over the dialogues and their order; the file's formatting and hidden fields do not matter."""
-        rows = [dialogue.model_dump(mode="json") for dialogue in self.dialogues]
-        return hashlib.sha256(
-            json.dumps(rows, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
-        ).hexdigest()
+        return digest_of([dialogue.model_dump(mode="json") for dialogue in self.dialogues])
 
 
 def load_corpus(spec: str, revision: str | None = None) -> Corpus:

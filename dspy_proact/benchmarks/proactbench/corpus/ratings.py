@@ -4,7 +4,6 @@ A judge's grade of an item stands beside them where it is known; nothing here sa
 """
 
 import hashlib
-import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rating
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rating, digest_of
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import Line, Part
 from dspy_proact.plain_text import shown
@@ -278,9 +277,7 @@ class Ratings:
     @cached_property
     def sha256(self) -> str:
         """64 hex digits over items, ratings and their order; where and in which form they were kept does not matter."""
-        parts = [[each.model_dump(mode="json") for each in part] for part in (self.items, self.ratings)]
-        canonical = json.dumps(parts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+        return digest_of([[each.model_dump(mode="json") for each in part] for part in (self.items, self.ratings)])
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -42,10 +42,7 @@ CITATION = """@misc{proactbench2026,
 
 
 def differences(run: Summary) -> tuple[str, ...]:
-    """What was done otherwise than for the published models, among which a run is ranked where nothing was.
-
-    Only the model under test may differ.
-    """
+    """How a run differs from the published ones, but for its model; without differences it is ranked among them."""
     manifest = run.manifest
     assert manifest is not None, "asked of runs only"
     assistant, judges = manifest.identity.assistant, manifest.identity.judges
@@ -77,7 +74,7 @@ def differences(run: Summary) -> tuple[str, ...]:
 
 @cache
 def author_agreement() -> Estimate:
-    """Nominal alpha of the author ratings of offers in the sample, with its jackknife interval."""
+    """How far the sample's raters agree on unwanted offers: nominal alpha with a jackknife over scenarios."""
     given: defaultdict[str, list[bool]] = defaultdict(list)
     raters: defaultdict[str, list[str]] = defaultdict(list)
     for rating in sample_offer_ratings():
@@ -92,12 +89,11 @@ def author_agreement() -> Estimate:
 
 
 def _unwanted(controls: Controls) -> list[Offer]:
-    """The unwanted offers of all verdicts."""
     return [offer for verdict in controls.verdicts for offer in Offers.model_validate(verdict.detail).unwanted]
 
 
 def control_document(controls: Controls) -> dict[str, Any]:
-    """Control turns as JSON: how often something was offered that nobody asked for."""
+    """The `controls` of `report --json`: counts of control turns, the rate of unwanted offers, and their evidence."""
     unwanted = _unwanted(controls)
     return controls.counts() | {
         "unwanted_offers": controls.rate.for_json(),
@@ -108,7 +104,7 @@ def control_document(controls: Controls) -> dict[str, Any]:
 
 
 def control_lines(controls: Controls) -> Iterator[str]:
-    """The rate of unwanted offers, and how many of them refer to what the user said."""
+    """The sentences of a report on control turns: the rate of unwanted offers, and how many fit this user."""
     evidence, rate, unwanted = controls.evidence, controls.rate, _unwanted(controls)
     told = f" ({rate.reason})" if rate.reason else ""
     yield (
@@ -123,7 +119,7 @@ def control_lines(controls: Controls) -> Iterator[str]:
 
 
 def control_notes() -> Iterator[str]:
-    """What a control turn is, and how far people agree on unwanted offers."""
+    """The notes under that rate: the rule for control turns, and how far the sample's raters agree."""
     yield f"{CONTROL_RULE}."
     yield (
         f"author reference: the sample's raters agree on unwanted offers with nominal alpha "
@@ -132,7 +128,11 @@ def control_notes() -> Iterator[str]:
 
 
 def alike(one: View, other: View) -> bool:
-    """Whether two views are of one trigger; a results file has the last message and the rubric of it, or less."""
+    """Whether two views show the same trigger.
+
+    A results file holds no history: where a view has one turn, user message and rubric are compared. A message that
+    the file lacks equals any.
+    """
     ours: list[dict[str, Any]] = one.get("conversation") or []
     theirs: list[dict[str, Any]] = other.get("conversation") or []
     if not ours or not theirs or min(len(ours), len(theirs)) > 1:
@@ -171,7 +171,7 @@ def sections(view: View) -> Iterator[Section]:
 
 
 def grounds(verdict: GivenVerdict) -> Grounds:
-    """Reasons and quotes of a verdict on a trigger, or the offers that were found at a control turn."""
+    """What a reader is shown of a verdict: reasons and quotes; at a control turn the offers that were found."""
     detail = verdict.detail
     if "offers" not in detail:
         return Grounds(detail["reasoning"], tuple(map(Quote.model_validate, detail["evidence"])))
