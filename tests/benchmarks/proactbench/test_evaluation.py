@@ -7,18 +7,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rows import corpus, row, rubric, trigger_point
+from rows import corpus, row
 from specs import spec
 
 from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.execution import Completed
 from dspy_proact.benchmarks.participant import folder_name
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.programs import assistant, judge
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.calls import Price
 from dspy_proact.models import Gate, ModelSpec
-from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder, Scope
 
 HERE = "http://127.0.0.1:9/v1"
@@ -78,19 +76,6 @@ def test_prompts_are_identity(here: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize(
-    "changed",
-    [
-        row(trigger_points=[trigger_point(2)]),
-        row(trigger_points=[trigger_point(2, evaluation_rubric=rubric("EMERGENT", pass_criteria="Another one."))]),
-        row(unique_id_eval="another"),
-    ],
-)
-def test_the_corpus_is_identity(here: Path, changed: dict[str, Any]):
-    one, other = real(corpus(here, row())), real(corpus(here, changed, name="other.jsonl"))
-    assert list(one.manifest.identity.differences(other.manifest.identity)) == ["corpus"]
-
-
-@pytest.mark.parametrize(
     ("change", "hidden"),
     [
         ({"gate": Gate(concurrency=1, retries=0, timeout=1.0)}, {}),
@@ -104,15 +89,6 @@ def test_how_calls_are_made_and_what_is_hidden_in_a_corpus_is_no_identity(
 ):
     same = real(corpus(here, row(**hidden), name="moved.jsonl"), **change).manifest.identity
     assert same.digest() == real(corpus(here, row())).manifest.identity.digest()
-
-
-def test_no_secret_of_a_parameter_is_in_the_manifest_and_another_one_is_another_run(here: Path):
-    def keyed(secret: str) -> Evaluation:
-        return real(corpus(here), model=spec("openai/m", HERE, params={"extra_body": {"auth": [{"token": secret}]}}))
-
-    one, other = keyed("hunter2hunter2").manifest, keyed("hunter3hunter3").manifest
-    assert "hunter" not in one.model_dump_json()
-    assert list(one.identity.differences(other.identity)) == ["assistant.decoding.extra_body.auth"]
 
 
 def test_the_manifest_says_what_is_measured_with_what(here: Path):
@@ -138,20 +114,6 @@ def test_the_manifest_says_what_is_measured_with_what(here: Path):
 )
 def test_a_run_in_which_a_stand_in_takes_part_is_marked(here: Path, models: dict[str, Any], embedded: bool):
     assert real(corpus(here), **models).manifest.embedded is embedded
-
-
-def test_a_run_is_widened_by_limit_phases_and_epochs_and_only_what_is_new_is_done(here: Path):
-    evaluation = Evaluation(corpus(here))
-    assert evaluation.run(scope=Scope(limit=1)).stages == 2
-    assert evaluation.run(scope=Scope(limit=4)).stages == 6  # 3 more triggers
-    assert evaluation.run().stages == 4  # the last 2 of 6
-    assert evaluation.run(scope=Scope(strata=("RECOVERY",), epochs=2)).stages == 4  # one trigger in each of 2 dialogues
-    assert evaluation.run(scope=Scope(epochs=2)).stages == 8
-    before = (evaluation.default_folder / "events.jsonl").read_bytes()
-    assert evaluation.run(scope=Scope(epochs=2)) == Completed(evaluation.default_folder, stages=0, unscored=0)
-    assert (evaluation.default_folder / "events.jsonl").read_bytes() == before
-    summary = summarize(RunFolder(evaluation.default_folder))
-    assert (summary.case_count, summary.group_count, summary.count("scored"), summary.complete) == (6, 2, 12, True)
 
 
 def test_cases_hold_what_grouping_and_export_read_and_views_do_not(here: Path):

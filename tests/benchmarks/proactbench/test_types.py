@@ -4,7 +4,6 @@ import json
 
 import pytest
 from hypothesis import given
-from pydantic import ValidationError
 from rows import row, rows
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Row
@@ -12,18 +11,11 @@ from dspy_proact.benchmarks.proactbench.types import (
     AssistantView,
     Grade,
     JudgeView,
-    Origin,
-    Phase,
-    Rating,
-    Rubric,
-    Trigger,
-    Turn,
     Verdict,
 )
 from dspy_proact.files.rows import Line
 from dspy_proact.types import Quote
 
-RUBRIC = Rubric(phase=Phase.EMERGENT, pass_criteria="p", partial_criteria="q", fail_criteria="f")
 FOUND, INVENTED = Quote(text="the boxes", start=6, end=15), Quote(text="zebra")
 
 
@@ -46,20 +38,6 @@ def test_a_verdict_is_verified_when_one_of_its_quotes_stands_in_the_response(gra
     assert Verdict(reasoning="", evidence=tuple(evidence), grade=Grade(grade)).verified is verified
 
 
-def test_a_scenario_is_persona_and_scenario_id_together():
-    fields = dict.fromkeys(("dialogue", "blueprint", "life_domain", "source_model"), "x")
-    origins = [Origin(persona=persona, scenario_id="ARTS_01", style=1, **fields) for persona in ("ada", "bo")]
-    assert [origin.scenario for origin in origins] == ["ada/ARTS_01", "bo/ARTS_01"]
-
-
-def test_turns_are_counted_from_one_and_confidence_is_one_to_five():
-    with pytest.raises(ValidationError, match="greater than or equal to 1"):
-        Trigger(turn=0, rubric=RUBRIC)
-    for confidence in (0, 6, 2.5):
-        with pytest.raises(ValidationError):
-            Rating(item="i", annotator="a", grade=Grade.PASS, confidence=confidence)
-
-
 # Views
 
 
@@ -72,14 +50,6 @@ def views_of(dialogue):
     for trigger in dialogue.triggers:
         view = JudgeView.of(dialogue, trigger)
         yield trigger, AssistantView.of(view.conversation), view
-
-
-def test_a_trigger_at_the_first_turn_has_no_history():
-    dialogue = dialogue_of(row())
-    first = dialogue.triggers[0].model_copy(update={"turn": 1})
-    view = JudgeView.of(dialogue, first)
-    assert view.conversation == (Turn(user="Question 1: which path leads to the lighthouse?", assistant=None),)
-    assert AssistantView.of(view.conversation).history == ()
 
 
 def test_a_conversation_that_awaits_no_response_has_no_assistants_view():

@@ -209,10 +209,6 @@ def test_no_cell_of_a_template_is_run_by_a_spreadsheet():
     items = [item(f"{start.strip()}{index}", start) for index, start in enumerate(starts)]
     rows = cells(rating_template(items))[1:]
     assert not [cell for row in rows for cell in row if cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))]
-    assert [row[-1] for row in rows] == [
-        *("'=1", "'+1", "'-1", "'@x", "'\tx", "'\nx", "'\nx", "''=1", "'''-"),
-        *("'tis", "fine"),
-    ]
 
 
 def test_what_no_file_can_hold_is_replaced_in_a_template_and_still_the_same_response(tmp_path: Path):

@@ -108,17 +108,6 @@ def test_a_rubric_that_speaks_to_others_comes_with_who_they_are(said):
     assert "User Agent" not in asked(inputs())[-1]["content"]
 
 
-def test_what_the_triggers_of_a_dialogue_share_comes_first():
-    turns = [Turn(user=f"user {n}", assistant=f"assistant {n}") for n in range(3)]
-
-    def prompt(last):
-        shown = [*turns[:last], Turn(user=f"user {last}", assistant=None)]
-        return "".join(message["content"] for message in asked(inputs() | {"conversation": shown}))
-
-    shared, _, _ = prompt(1).partition("\n\nRubric, ")
-    assert prompt(2).startswith(shared)
-
-
 def test_a_lone_surrogate_is_replaced_and_a_pair_is_joined():
     for place in PLACES:
         told = asked(inputs(**{place: "a \ud800 b \ud83d\ude00"}))[-1]["content"]

@@ -151,22 +151,14 @@ def test_what_is_unscored_or_pending_is_in_no_rate_and_what_does_not_stand_is_no
         ("xx", None),
     ],
 )
-@pytest.mark.parametrize("of", ["a jury", "one judge asked again", "a compiled judge"])
-def test_of_several_verdicts_the_commonest_holds_and_a_tie_is_unwanted(
-    tmp_path: Path, of: str, given: str, label: str | None
-):
+def test_of_several_verdicts_the_commonest_holds_and_a_tie_is_unwanted(tmp_path: Path, given: str, label: str | None):
     """Cuts of a compiled judge are of grades, and of no label of a control turn."""
-    case, jury = control(1), of == "a jury"
-    names = [f"openai/{number}" for number in range(len(given))] if jury else [JUDGE]
-    numbers = range(1, len(given) + 1)
-    keys: list[Any] = [{"judge": name} for name in names] if jury else [{"judge_epoch": number} for number in numbers]
-    said = {"x": None, "U": True, "H": False}
-    events = [looked(case, said[letter], **key) for letter, key in zip(given, keys, strict=True)]
-    made = asked(*names, judge_epochs=1 if jury else len(given))
-    if of == "a compiled judge":
-        cuts: dict[str, tuple[float, float]] = dict.fromkeys(made.strata, (0.2, 0.4))
-        judge = RoleIdentity(model=JUDGE, program="compiled:aa", prompt="bb", decoding={}, cuts=cuts)
-        made = made.model_copy(update={"identity": made.identity.model_copy(update={"judges": (judge,)})})
+    case, said = control(1), {"x": None, "U": True, "H": False}
+    events = [looked(case, said[letter], judge_epoch=number) for number, letter in enumerate(given, start=1)]
+    made = asked(judge_epochs=len(given))
+    cuts: dict[str, tuple[float, float]] = dict.fromkeys(made.strata, (0.2, 0.4))
+    judge = RoleIdentity(model=JUDGE, program="compiled:aa", prompt="bb", decoding={}, cuts=cuts)
+    made = made.model_copy(update={"identity": made.identity.model_copy(update={"judges": (judge,)})})
     summary = summarized(tmp_path, [case], [answered(case), *events], made)
     (outcome,) = summary.controls.outcomes
     assert (outcome.label, outcome.state) == (label, "scored" if label else "unscored")

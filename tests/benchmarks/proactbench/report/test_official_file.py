@@ -189,30 +189,6 @@ def shown(folder: Path, row_of: dict[str, Any], width: int = 80) -> str:
     return file.getvalue()
 
 
-def test_scores_are_of_the_labels_and_the_unscored_stay_in_the_denominator(tmp_path):
-    points = [
-        result_point(1, "EMERGENT", score="PASS"),
-        result_point(2, "EMERGENT", score="Partial"),
-        result_point(3, "CRITICAL", score="FAIL"),
-        result_point(4, "CRITICAL", None),
-        result_point(5, "RECOVERY", score="MAYBE"),
-    ]
-    records = [*map(result_record, range(1, 6))]
-    rows = [result_row(trigger_points=points, turn_records=records)]
-    report = summary_document(summarize_results(read(tmp_path, *rows)), by=["life_domain"])
-    counts = {"total": 5, "scored": 3, "unscored": 2, "pending": 0}
-    assert report["triggers"] == counts | {"unscored_reasons": {"no_verdict": 1, "stray_label": 1}}
-    emergent, critical, recovery = (report["phases"][phase] for phase in PHASES)
-    assert (emergent["weighted"]["value"], emergent["strict_weighted"]["value"]) == (0.75, 0.75)  # (1 + 0.5) / 2
-    assert (critical["weighted"]["value"], critical["total"], critical["unscored"]) == (0.0, 2, 1)
-    assert (recovery["weighted"]["value"], recovery["weighted"]["reason"]) == (None, "no scores")
-    micro = report["overall"]["micro"]
-    assert (micro["weighted"]["value"], micro["strict_weighted"]["value"]) == (0.5, 0.3)  # 1.5 / 3 and 1.5 / 5
-    assert report["overall"]["macro"]["weighted"]["value"] is None
-    assert (report["run"]["model"], report["run"]["embedded"], report["scenarios"]) == ("vendor/model-1", False, 1)
-    assert {name: group["total"] for name, group in report["breakdowns"]["life_domain"].items()} == {"travel": 5}
-
-
 # What is wrong with a file
 
 
