@@ -7,7 +7,7 @@ from typing import Any
 
 from rows import Row, jsonl, record, row, rubric, trigger_point
 from server import Answer, Sent, Server, is_about_offers, offers, verdict
-from tuning import filed, provenance
+from tuning import NUMBER, USAGE, filed, provenance
 
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
@@ -18,7 +18,7 @@ from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
 from dspy_proact.compile.assistant_compile import AssistantCompile
 from dspy_proact.compile.measured import Item
 from dspy_proact.models import Gate, ModelSpec
-from dspy_proact.programs import Card, CardNumber, CardUsage, Recipe
+from dspy_proact.programs import Card, Recipe
 from dspy_proact.programs import Row as CardRow
 from dspy_proact.programs.artefact import Artefact
 from dspy_proact.programs.embedded import proposer
@@ -117,17 +117,6 @@ def items_of(read: Corpus) -> tuple[Item, ...]:
 def of_phases(items: Sequence[Item], phases: Sequence[str]) -> list[Item]:
     """Those of some phases."""
     return [item for item in items if item.case.stratum in phases]
-
-
-def controls_among(items: Sequence[Item]) -> list[Item]:
-    """The control turns."""
-    return [item for item in items if item.is_control]
-
-
-def last_message(item: Item) -> str:
-    """The message that awaits its response."""
-    view: Any = item.case.view
-    return view.conversation[-1].user
 
 
 def few(personas: int | Iterable[int] = 4) -> Corpus:
@@ -267,14 +256,10 @@ def proposed(sent: Sent, instruction: str) -> str:
 # Artefacts
 
 
-_NUMBER = CardNumber(value=0.5, low=0.3, high=0.7)
-_USAGE = CardUsage(prompt_tokens=1000, completion_tokens=100, usd=None)
-
-
 def card_row(name: str, title: str | None = None, **changes: Any) -> CardRow:
     """A row by hand."""
     of: dict[str, Any] = {"name": name, "title": title or name, "count": 20, "total": 20, "low98": 0.1, "p": 0.01}
-    return CardRow(**(of | dict.fromkeys(("before", "after", "difference"), _NUMBER) | changes))
+    return CardRow(**(of | dict.fromkeys(("before", "after", "difference"), NUMBER) | changes))
 
 
 def card(**changes: Any) -> Card:
@@ -297,8 +282,8 @@ def card(**changes: Any) -> Card:
         "unscored": 0,
         "fold_scores": (0.6, None),
         "guards": {"offers": 0.05},
-        "usage_before": _USAGE,
-        "usage_after": _USAGE,
+        "usage_before": USAGE,
+        "usage_after": USAGE,
         "provenance": provenance(
             "a corpus",
             assistant="openai/student",

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import dspy
@@ -14,16 +13,14 @@ from dspy_proact.benchmarks.compiled import compiled_program
 from dspy_proact.benchmarks.evaluation import role_of
 from dspy_proact.benchmarks.own_file import located
 from dspy_proact.benchmarks.participant import fingerprint_of
-from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.calls import collect_calls
 from dspy_proact.compile.card import assistant_card
-from dspy_proact.compile.compile import Compile, require_unseen, suited
-from dspy_proact.compile.folds import balanced_folds, split
+from dspy_proact.compile.compile import Compile, require_unseen
+from dspy_proact.compile.folds import split
 from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, guarded_at_most, mean_tokens
 from dspy_proact.compile.measured import Examined, Item, guarded, mean_of, measured_of, tokens_of
 from dspy_proact.compile.proposer import SHOWN
-from dspy_proact.compile.training import Chosen, Compiled, Training, side_by_side
-from dspy_proact.compile.tuning import Tuning
+from dspy_proact.compile.training import Compiled, Training, side_by_side
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import DataSource, Provenance, Recipe
@@ -82,9 +79,8 @@ class AssistantCompile(Compile):
         revision: str | None = None,
         gate: Gate | None = None,
     ):
-        declared = benchmark_named(benchmark)
-        self.declared, self.settings = declared, settings or declared.settings_type()
-        self.tuning = declared.tuning(self.settings) or Tuning(declared, self.settings)
+        super().__init__(benchmark, settings, gate)
+        declared = self.declared
         self.tuning.require("assistant")
         self.case_set = corpus if isinstance(corpus, CaseSet) else declared.read(corpus, self.settings, revision)
         units = self.tuning.units(self.case_set.cases)
@@ -93,9 +89,7 @@ class AssistantCompile(Compile):
             raise UsageError(f"{wrong[0]!r} is no {declared.nouns.stratum}; they are {', '.join(declared.strata)}")
         named = strata or self.tuning.strata or {item.case.stratum for item in self.items}
         self.strata = tuple(each for each in declared.strata if each in named)
-        chosen = self.chosen(self.items)
-        recipe = suited(recipe or Recipe(), self.tuning, chosen, "assistant")
-        self.folds = balanced_folds(self.items, chosen, recipe.folds, recipe.seed, declared.nouns)
+        self._divide(recipe, self.chosen(self.items))
         self.measured = measured_of(declared, self.tuning, self.items, self.strata)
         self.guards = guarded(self.measured, margins or {}, self.items)
         if start is not None and system_prompt is not None:
@@ -123,7 +117,7 @@ class AssistantCompile(Compile):
                 ModelSpec.of(report_judge).beside(tested),
                 role_of(declared, "judge", "--report-judge"),
             )
-        super().__init__(models, proposer or (tested if "judge" in models else spec), recipe, gate)
+        self._name_models(models, proposer or (tested if "judge" in models else spec))
 
     def chosen(self, items: Sequence[Item]) -> list[Item]:
         """The items that it is tuned on."""
@@ -142,11 +136,6 @@ class AssistantCompile(Compile):
         """The cases of the chosen strata in two parts; the reporting judge's results are not used."""
         del before
         return AssistantTraining(self, train)
-
-    def finished(self, chosen: Chosen, training: Any) -> Any:
-        """The program that was chosen."""
-        del training
-        return chosen.program
 
     def test(self, tuned: Any, item: Item) -> Examined:
         """The answer with the reporting judge's grade."""
@@ -168,7 +157,9 @@ class AssistantCompile(Compile):
             except ContentError:
                 answer = self.tuning.no_answer
         scored = None if answer is None else self.grade(item, answer, judge)
-        words = None if prediction is None or answer is None else self.tuning.words(answer)
+        words = None
+        if prediction is not None and answer is not None:
+            words = sum(len(text.split()) for text in answer.model_dump().values() if isinstance(text, str))
         return Examined(answer, scored, tokens_of(calls), words, prediction)
 
     def examine_all(self, program: Any, items: Sequence[Item]) -> dict[str, Examined]:
@@ -252,8 +243,8 @@ class AssistantTraining(Training):
         super().__init__(compiling, compiling.program.deepcopy(), learn, compare, controls)
         self.compiling, self.train = compiling, train
         self.teacher = self.tuning.teacher(self.student)
+        self.guarded = compiling.guarded(train)
         self._graded: dict[tuple[str, str], Scored[Any] | None] = {}
-        self._turn = Lock()
 
     def pool(self) -> Sequence[dspy.Example]:
         """Answers of the teacher that are a full pass, of programs that ask one question.
@@ -282,16 +273,13 @@ class AssistantTraining(Training):
         """Guards that it breaks, compared with the student; what cannot be measured breaks none."""
         if not self.compiling.guards:
             return ()
-        before, after = self._at_start, self._examined(program)
+        before, after = self._at_start, self.compiling.examine_all(program, self.guarded)
         guards = self.compiling.guards
         return tuple(guard.name for guard, margin in guards if guard.is_broken(self.train, before, after, margin))
 
     @cached_property
     def _at_start(self) -> Mapping[str, Examined]:
-        return self._examined(self.student)
-
-    def _examined(self, program: Any) -> Mapping[str, Examined]:
-        return self.compiling.examine_all(program, self.compiling.guarded(self.train))
+        return self.compiling.examine_all(self.student, self.guarded)
 
     def score(self, example: dspy.Example, prediction: dspy.Prediction) -> float:
         """The tuning judge's, in [0, 1], higher is better."""
@@ -320,10 +308,6 @@ class AssistantTraining(Training):
         """Graded once, for score and feedback."""
         answer = self.compiling.declared.answer_of(prediction)
         place = example.key, answer.model_dump_json()
-        with self._turn:
-            if place in self._graded:
-                return self._graded[place]
-        found = self.compiling.grade(self.items[example.key], answer)
-        with self._turn:
-            self._graded[place] = found
-        return found
+        if place not in self._graded:
+            self._graded[place] = self.compiling.grade(self.items[example.key], answer)
+        return self._graded[place]

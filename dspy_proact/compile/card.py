@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -68,7 +69,7 @@ def assistant_card(compiling: "AssistantCompile", compiled: Compiled, made: Prov
         aim=aim,
         case=declared.nouns.case,
         shown=target.shown and not card["unchanged"],
-        target=_row(declared.nouns, "score", aim, target, len(chosen), p=target.p),
+        target=_row(declared.nouns, "score", aim, target, len(chosen)),
         rows=tuple(rows),
         items=sum(not item.is_control for item in items),
         controls=sum(item.is_control for item in items),
@@ -158,7 +159,7 @@ def _measured_rows(compiling: "AssistantCompile", compiled: Compiled, seed: int)
         of, total = (declared.nouns, measured.name, measured.title), len(items)
         if measured.unit != "times" and not beyond:
             change = score_change(before, after, [item.group for item in items], seed=seed)
-            rows.append(_row(*of, change, total, p=change.p, unit=measured.unit, margin=measured.margin))
+            rows.append(_row(*of, change, total, unit=measured.unit, margin=measured.margin))
         else:
             known, first, second = compiled.both(items, measured.number)
             length = length_change(first, second, [item.group for item in known])
@@ -175,11 +176,11 @@ def _measured_rows(compiling: "AssistantCompile", compiled: Compiled, seed: int)
 
 def _row(nouns: Nouns, name: str, title: str, change: Change, total: int, **further: Any) -> Row:
     """A row of a change, of so many items that were tested."""
+    further = {"p": change.p} | further
     if change.unread:
         further["low98_unread"] = change.low98_unread
-        further |= {
-            name: each and _number(each, nouns) for name, each in (("least", change.least), ("most", change.most))
-        }
+        for bound, each in (("least", change.least), ("most", change.most)):
+            further[bound] = each and _number(each, nouns)
     return Row(
         name=name,
         title=title,
@@ -195,8 +196,7 @@ def _row(nouns: Nouns, name: str, title: str, change: Change, total: int, **furt
 
 def _number(estimate: Estimate, nouns: Nouns) -> CardNumber:
     """An estimate, its reason in the benchmark's nouns."""
-    reason = estimate.reason and nouns.worded(estimate.reason)
-    return CardNumber(value=estimate.value, low=estimate.low, high=estimate.high, reason=reason)
+    return CardNumber.of(replace(estimate, reason=estimate.reason and nouns.worded(estimate.reason)))
 
 
 def _advice(compiling: "JudgeCompile") -> str:
@@ -237,7 +237,7 @@ def _shares(compiling: "JudgeCompile", compiled: Compiled, seed: int) -> tuple[b
         _row(nouns, name, name, change, len(of_part[name]), p=p)
         for (name, change), p in zip(changes.items(), holm([each.p for each in changes.values()]), strict=True)
     ]
-    return target.shown, _row(nouns, "agreement", "agreement", target, len(items), p=target.p), rows
+    return target.shown, _row(nouns, "agreement", "agreement", target, len(items)), rows
 
 
 def _kappas(compiling: "JudgeCompile", compiled: Compiled, seed: int) -> tuple[bool, Row, list[Row]]:
@@ -258,12 +258,9 @@ def _kappas(compiling: "JudgeCompile", compiled: Compiled, seed: int) -> tuple[b
     for stratum, gain in zip(strata, gains.strata, strict=True):
         of = [item for item in items if item.case.stratum == stratum]
         beside = _beside(of, compiled, part, declared.nouns)
-        rows.append(
-            _row(declared.nouns, stratum.lower(), stratum, gain, len(of), unit="kappa", p=gain.p, beside=beside)
-        )
-    overall = gains.overall
-    target = _row(declared.nouns, "average", "average", overall, len(items), unit="kappa", p=overall.p)
-    return overall.shown, target, rows
+        rows.append(_row(declared.nouns, stratum.lower(), stratum, gain, len(of), unit="kappa", beside=beside))
+    target = _row(declared.nouns, "average", "average", gains.overall, len(items), unit="kappa")
+    return gains.overall.shown, target, rows
 
 
 def _beside(items: Sequence[GradedAnswer], compiled: Compiled, part: Part, nouns: Nouns) -> dict[str, CardNumber]:

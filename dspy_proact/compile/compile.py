@@ -1,10 +1,8 @@
 """A compile as a value: checked before the first call, run in a folder, and resumed by the same call."""
 
 import asyncio
-import signal
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -14,8 +12,9 @@ from typing import Any, ClassVar, Self
 import dspy
 
 from dspy_proact.benchmarks.benchmark import Benchmark
+from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.calls import Call, Usage, collect_calls
-from dspy_proact.compile.folds import Fold
+from dspy_proact.compile.folds import Fold, balanced_folds
 from dspy_proact.compile.forecast import CompileObserver, Forecast, Progress, watching
 from dspy_proact.compile.guards import choose
 from dspy_proact.compile.optimizers import silenced
@@ -41,6 +40,7 @@ from dspy_proact.programs import OPTIMIZERS, Card, DataSource, Provenance, Recip
 from dspy_proact.programs.artefact import Artefact, ProgramRole, signature_of, states_of, write_artefact
 from dspy_proact.programs.embedded import proposer
 from dspy_proact.runs import Settings, orderly_interrupt
+from dspy_proact.runs.interrupt import signals_handled
 from dspy_proact.switch import Switch
 
 PROPOSER = Role("proposer", "--proposer", "verdict", proposer.answer)
@@ -83,28 +83,18 @@ class Finished:
 class Compile(ABC):
     """What the compiles of all programs have in common.
 
-    A subclass sets the attributes below, then calls this constructor.
+    A subclass sets the attributes below, and calls `_divide` and `_name_models`.
 
     Args:
-        models: With their roles, by what each is asked for.
-        proposed_by: Model that writes instructions.
-        recipe: How the compile is done.
+        benchmark: By its name, the path of its file, or itself.
+        settings: Of the benchmark; its defaults where None.
         gate: Of all its models.
-
-    Raises:
-        UsageError: The models cannot be called as asked.
     """
 
     role: ClassVar[ProgramRole]
     """Of the program that is compiled; the name of its model, its folder and its file."""
-    declared: Benchmark[Any, Any]
-    settings: Settings
-    """Of the benchmark."""
-    tuning: Tuning
     items: Sequence[Any]
     """To learn from and to test on."""
-    folds: Sequence[Fold[Any]]
-    """Each item is tested once; no unit is on both sides."""
     program: Any
     """Where tuning starts, and what is tested before; it is never changed."""
     start: str
@@ -114,14 +104,31 @@ class Compile(ABC):
     identity_settings: Mapping[str, Any]
     """What else decides this compile, as JSON."""
 
-    def __init__(
-        self,
-        models: Mapping[str, tuple[ModelSpec, Role]],
-        proposed_by: ModelSpec | str,
-        recipe: Recipe,
-        gate: Gate | None,
-    ):
-        self.recipe, self._gate, self.excerpts = recipe, gate or Gate(), Excerpts(SHOWN)
+    def __init__(self, benchmark: Benchmark[Any, Any] | str | None, settings: Settings | None, gate: Gate | None):
+        self.declared = benchmark_named(benchmark)
+        self.settings = settings or self.declared.settings_type()
+        self.tuning: Tuning = self.declared.tuning(self.settings) or Tuning(self.declared, self.settings)
+        self._gate, self.excerpts = gate or Gate(), Excerpts(SHOWN)
+
+    def _divide(self, recipe: Recipe | None, chosen: Sequence[Any]) -> None:
+        """Set the folds, balanced by the chosen items, and the recipe: no more folds than units, no demos without any.
+
+        Raises:
+            UsageError: There are too few units, or the optimizer works by worked examples that nobody has.
+        """
+        recipe, demos = recipe or Recipe(), self.tuning.demos
+        possible = OPTIMIZERS if self.role == "judge" else tuple(name for name in OPTIMIZERS if name != "labeled")
+        why = "nobody has written the answers that it would show"
+        if not demos:
+            possible, why = ("search", "gepa"), f"{self.declared.name} has no worked examples, by which it works"
+        if recipe.optimizer not in possible:
+            raise UsageError(f"--optimizer {recipe.optimizer}: {why}; choose among {', '.join(possible)}")
+        folds = max(2, min(recipe.folds, len({item.unit for item in chosen})))
+        self.recipe = recipe.model_copy(update={"folds": folds} if demos else {"folds": folds, "max_demos": 0})
+        self.folds = balanced_folds(self.items, chosen, folds, recipe.seed, self.declared.nouns)
+
+    def _name_models(self, models: Mapping[str, tuple[ModelSpec, Role]], proposed_by: ModelSpec | str) -> None:
+        """Set the models, by what each is asked for; raises a `UsageError` where they cannot be called as asked."""
         self._named = {**models, "proposer": (ModelSpec.of(proposed_by), PROPOSER)}
         self.models = self._open(None)
 
@@ -159,9 +166,9 @@ class Compile(ABC):
     def training(self, train: Sequence[Any], before: Mapping[str, Any]) -> Training:
         """One training set, with the test results of its items before; no other item is in reach."""
 
-    @abstractmethod
-    def finished(self, chosen: Chosen, training: Any) -> Any:
+    def finished(self, chosen: Chosen, training: Any) -> Any:  # noqa: ARG002 - for those that fit cuts on it
         """What is shipped and tested, made of the program that was chosen on a training set."""
+        return chosen.program
 
     @abstractmethod
     def test(self, tuned: Any, item: Any) -> Any:
@@ -242,6 +249,14 @@ class Compile(ABC):
                 raise
 
     def _run(self, out: str | Path | None, observer: CompileObserver, switch: Switch) -> Finished:
+        def interrupted() -> None:
+            """The first Ctrl-C lets the calls in flight end, the second drops them."""
+            if switch.halt is not None:
+                self._gate.slots.drop()
+                return
+            switch.pull(Interrupted("interrupted"))
+            observer.interrupted()
+
         for model in self.models.values():
             model.require_key()
         folder = Path(out or self.default_folder)
@@ -252,12 +267,12 @@ class Compile(ABC):
                 claim.write(CompileClaim(identity=self.identity, data=self.data))
             record = Record(folder / "record.jsonl")
             try:
-                with record, self._interruptible(switch, observer), silenced():
+                with record, signals_handled(otherwise=interrupted), silenced():
                     task, compiled = self._recorded(record, folder, observer)
                     switch.check()
             except Halt:
                 if claimed is None and not record.answers:
-                    claim.leave(*folder.iterdir())
+                    claim.leave(*folder.glob("*"))  # none where the folder was removed
                 raise
             made = Provenance(
                 models=self.identity.models,
@@ -345,44 +360,6 @@ class Compile(ABC):
         found = side_by_side([partial(test, item) for item in items], self.width)
         results = {item.key: result for item, (result, _) in zip(items, found, strict=True)}
         return Tested(results, tuple(call for _, calls in found for call in calls if call.role == self.role))
-
-    @contextmanager
-    def _interruptible(self, switch: Switch, observer: CompileObserver) -> Generator[None]:
-        """The first Ctrl-C lets the calls in flight end, the second drops them."""
-
-        def interrupted(*_: object) -> None:
-            if switch.halt is not None:
-                self._gate.slots.drop()
-                return
-            switch.pull(Interrupted("interrupted"))
-            observer.interrupted()
-
-        try:
-            before = signal.signal(signal.SIGINT, interrupted)
-        except ValueError:  # not the main thread
-            yield
-            return
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
-
-
-def suited(recipe: Recipe, tuning: Tuning, items: Sequence[Any], role: ProgramRole) -> Recipe:
-    """The recipe with no more folds than there are units, and without demos where the benchmark has none.
-
-    Raises:
-        UsageError: The optimizer works by worked examples that nobody has.
-    """
-    possible = OPTIMIZERS if role == "judge" else tuple(name for name in OPTIMIZERS if name != "labeled")
-    why = "nobody has written the answers that it would show"
-    if not tuning.demos:
-        possible, why = ("search", "gepa"), f"{tuning.declared.name} has no worked examples, by which it works"
-    if recipe.optimizer not in possible:
-        raise UsageError(f"--optimizer {recipe.optimizer}: {why}; choose among {', '.join(possible)}")
-    units = len({item.unit for item in items})
-    folds = {"folds": max(2, min(recipe.folds, units))}
-    return recipe.model_copy(update=folds if tuning.demos else {**folds, "max_demos": 0})
 
 
 def require_unseen(start: Path, card: Card, marks: Collection[str], what: str) -> None:

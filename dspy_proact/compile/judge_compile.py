@@ -15,14 +15,13 @@ from dspy_proact.benchmarks.benchmark import Benchmark, Start, WorkedCase
 from dspy_proact.benchmarks.compiled import compiled_program
 from dspy_proact.benchmarks.evaluation import role_of
 from dspy_proact.benchmarks.participant import fingerprint_of
-from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.compile.agreement import Agreement, Votes, fitted_cuts, is_cut, level_of, levels_of, plain_cuts
 from dspy_proact.compile.card import judge_card
-from dspy_proact.compile.compile import Compile, require_unseen, suited
-from dspy_proact.compile.folds import balanced_folds, split
+from dspy_proact.compile.compile import Compile, require_unseen
+from dspy_proact.compile.folds import split
 from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, guarded_at_most, mean_tokens
 from dspy_proact.compile.training import Chosen, Compiled, Training, side_by_side
-from dspy_proact.compile.tuning import GradedAnswer, Tuning, Verdict
+from dspy_proact.compile.tuning import GradedAnswer, Verdict
 from dspy_proact.errors import ContentError, StageError, UsageError
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import Provenance, Recipe
@@ -38,8 +37,8 @@ class CutJudge:
 
     judge: Any
     cuts: Mapping[str, Cuts]
-    cases: tuple[int, int, int] | None = None
-    """Worked cases right before and after, and candidates that lost one; None without the guard."""
+    cases: tuple[int, int] | None = None
+    """Worked cases right before and after; None without the guard."""
 
 
 @dataclass(frozen=True)
@@ -86,9 +85,8 @@ class JudgeCompile(Compile):
         guards: Collection[str] = (),
         gate: Gate | None = None,
     ):
-        declared = benchmark_named(benchmark)
-        self.declared, self.settings, self.votes = declared, settings or declared.settings_type(), votes
-        self.tuning = declared.tuning(self.settings) or Tuning(declared, self.settings)
+        super().__init__(benchmark, settings, gate)
+        declared, self.votes = self.declared, votes
         if declared.judge(self.settings, Start()) is None:
             raise UsageError(f"{declared.name} is graded without a judge; there is none to tune")
         self.tuning.require("judge")
@@ -99,8 +97,7 @@ class JudgeCompile(Compile):
         self.guarded = tuple(declared.worked_cases()) if guards else ()
         if guards and not self.guarded:
             raise UsageError(f"--guard cases: {declared.name} declares no worked cases; leave it out")
-        recipe = suited(recipe or Recipe(), self.tuning, self.items, "judge")
-        self.folds = balanced_folds(self.items, self.items, recipe.folds, recipe.seed, declared.nouns)
+        self._divide(recipe, self.items)
         cuts, digest = plain_cuts(declared), None
         if start:
             artefact = read_artefact(start, "judge")
@@ -115,7 +112,7 @@ class JudgeCompile(Compile):
         guard = {"guards": {"cases": hashlib.sha256(told.encode()).hexdigest()}} if guards else {}
         self.identity_settings = {"votes": votes, **guard}
         spec = ModelSpec.of(judge)
-        super().__init__({"judge": (spec, role_of(declared, "judge"))}, proposer or spec, recipe, gate)
+        self._name_models({"judge": (spec, role_of(declared, "judge"))}, proposer or spec)
 
     def inputs(self, item: GradedAnswer) -> Mapping[str, Any]:
         """Inputs of the judge on an answer."""
@@ -156,8 +153,7 @@ class JudgeCompile(Compile):
         lost = before - training.right(given, cuts)
         losing = {case.case.stratum for case in self.guarded if case.name in lost}
         kept = {stratum: self.program.cuts[stratum] if stratum in losing else cut for stratum, cut in cuts.items()}
-        dropped = sum(bool(guards) for guards in chosen.broken.values())
-        return CutJudge(judge, kept, (len(before), len(training.right(given, kept)), dropped))
+        return CutJudge(judge, kept, (len(before), len(training.right(given, kept))))
 
     def test(self, tuned: CutJudge, item: GradedAnswer) -> Graded:
         """A judge's verdicts on an answer, and their levels by its cuts."""

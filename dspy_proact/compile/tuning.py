@@ -156,10 +156,6 @@ class Tuning:
         """An answer with what may be told of it, for a proposer that has not seen it."""
         return f"Answer: {answer.model_dump_json()}\n{told}"
 
-    def words(self, answer: BaseModel) -> int:
-        """Words of an answer: of its texts."""
-        return sum(len(value.split()) for value in answer.model_dump().values() if isinstance(value, str))
-
     def notes(self, demos: int) -> Sequence[str]:
         """Sentences of the card of a program with so many worked examples, without their full stop."""
         return [f"{demos} worked examples"] if demos else []

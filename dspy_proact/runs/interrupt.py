@@ -1,6 +1,6 @@
 """Ctrl-C in order: the first one lets what is in flight end, the second drops it.
 
-A compile that is not awaited has a handler of its own (`Compile._interruptible`). Only the main thread receives
+A compile that is not awaited is interrupted by `otherwise` of `signals_handled`. Only the main thread receives
 signals. It passes them on to a run in another thread while it waits for that.
 """
 

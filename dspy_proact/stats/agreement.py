@@ -34,8 +34,6 @@ AlphaMetric = Literal["nominal", "ordinal", "interval"]
 or by the square of the steps between."""
 EQUAL = "all gradings equal"
 """Why there is no kappa."""
-BOTH = (-2.0, 2.0)
-"""Where the difference of two kappas can be."""
 UNPAIRED = "no item with two ratings"
 
 
@@ -164,6 +162,10 @@ class Strata:
         differ = np.count_nonzero(member.T @ soft, axis=1) > 1
         labels = member[:, differ].sum(axis=0)
         return cls(member[:, differ], labels / max(1.0, labels.sum()))
+
+    def placed(self, tables: NDArray[np.float64], at: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Two tables of each of some items, in the place of its stratum: from shape (m, 2, k, k) to (m, 2, P, k, k)."""
+        return self.member[at][:, None, :, None, None] * tables[:, :, None]
 
     def averages(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:
         """Mean of the strata's quadratic kappas by their weights, shape (B, P, 3, 3) to (B,); nan without strata."""

@@ -137,26 +137,22 @@ def _solved(start: float, tail: float, df: float) -> float:
 
     Above 0 the tail is a convex, falling function of t, so that Newton's method climbs from the normal
     quantile, which is too small, to the solution without passing it.
+
+    With y = t^2 / (df + t^2) the tail is I_{1-y}(df/2, 1/2) / 2 = 1/2 - I_y(1/2, df/2) / 2, I being the regularised
+    incomplete beta function, and the factor x^a (1-x)^b / B(a, b) of both is t times the density.
     """
     scale = math.exp(math.lgamma((df + 1) / 2) - math.lgamma(df / 2)) / math.sqrt(df * math.pi)
     t, step = start, math.inf
     while step > 1e-12 * (1 + t):
         density = scale * math.exp(-(df + 1) / 2 * math.log1p(t**2 / df))
-        step = (_upper_tail(t, density, df) - tail) / density
+        y = t**2 / (df + t**2)
+        if y < 3 / (df + 5):  # where this form's series is the shorter one
+            above = 0.5 - t * density * _beta_series(0.5, df / 2, y)
+        else:
+            above = t * density / df * _beta_series(df / 2, 0.5, df / (df + t**2))
+        step = (above - tail) / density
         t += step
     return t
-
-
-def _upper_tail(t: float, density: float, df: float) -> float:
-    """Share of the distribution above `t` >= 0, from the regularised incomplete beta function I.
-
-    With y = t^2 / (df + t^2) it is I_{1-y}(df/2, 1/2) / 2 = 1/2 - I_y(1/2, df/2) / 2, and the factor
-    x^a (1-x)^b / B(a, b) of both is t times the density. The form whose series is the shorter is used.
-    """
-    y = t**2 / (df + t**2)
-    if y < 3 / (df + 5):
-        return 0.5 - t * density * _beta_series(0.5, df / 2, y)
-    return t * density / df * _beta_series(df / 2, 0.5, df / (df + t**2))
 
 
 def _beta_series(a: float, b: float, x: float) -> float:

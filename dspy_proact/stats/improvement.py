@@ -16,10 +16,10 @@ from itertools import compress
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dspy_proact.stats.agreement import BOTH, Strata, kappas
+from dspy_proact.stats.agreement import Strata, kappas
 from dspy_proact.stats.cluster import cluster_mean
 from dspy_proact.stats.estimate import Estimate, t_quantile
-from dspy_proact.stats.jackknife import Jackknife, gain, ratio
+from dspy_proact.stats.jackknife import Jackknife, Sides, ratio
 from dspy_proact.stats.paired import holm, paired_difference, swap_p
 from dspy_proact.stats.raters import ENOUGH_RATERS, Changes, Panel, with_rater_df
 from dspy_proact.stats.tally import numbered, shares
@@ -30,7 +30,6 @@ CLAIM_GROUPS = 10
 """With cases in fewer groups nothing is claimed."""
 LEVELS = 3
 """Labels are levels 0, 1 and 2, from the worst to the best."""
-_ALL_ALIKE = "all items graded alike"
 _SPREAD = 0.9
 """Standard error of a gain in kappa, times the root of the number of labels, at most."""
 
@@ -171,7 +170,8 @@ def improvement(
     Raises:
         ValueError: `order` does not name every stratum once.
     """
-    items = Items.of(before, after, panel, strata, groups)
+    first, second = (np.asarray(levels, dtype=np.float64) for levels in (before, after))
+    items = Items(first, second, panel, strata, groups)
     read, worst = items.where(~items.unread), items.at_worst()
     of_strata = [_change(read.of_stratum(stratum), worst.of_stratum(stratum), [stratum], seed) for stratum in order]
     adjusted = holm([one.p for one in of_strata])
@@ -181,20 +181,21 @@ def improvement(
 
 def _change(read: "Items", worst: "Items", order: Sequence[Hashable], seed: int) -> Change:
     """What changed on the items that were read, and with all of them, the unread at their worst."""
-    found, unread = Gain.of(read, order), len(worst.groups) - len(read.groups)
-    p = None
+    found, unread, p = read.kappas(order), len(worst.groups) - len(read.groups), None
     if found.difference.value is not None:
-        p = swap_p(found.tables[:, 0], found.tables[:, 1], read.groups, found.strata.averages, seed)
+        strata = Strata.of(read.soft, read.strata, order)
+        tables, _ = read.tables(strata)
+        p = swap_p(tables[:, 0], tables[:, 1], read.groups, strata.averages, seed)
     return Change(
         count=len(read.groups),
         groups=len(set(read.groups)),
-        before=found.kappa(0),
-        after=found.kappa(1),
+        before=found.first,
+        after=found.second,
         difference=found.difference,
         low98=found.low98,
         p=p,
         unread=unread,
-        low98_unread=Gain.of(worst, order).low98 if unread else found.low98,
+        low98_unread=worst.kappas(order).low98 if unread else found.low98,
     )
 
 
@@ -202,20 +203,12 @@ def _change(read: "Items", worst: "Items", order: Sequence[Hashable], seed: int)
 class Items:
     """The labelled items with both judges' levels."""
 
-    panel: Panel
     before: NDArray[np.float64]
     """Shape (n,), nan where it is unread."""
     after: NDArray[np.float64]
+    panel: Panel
     strata: Sequence[Hashable]
     groups: Sequence[Hashable]
-
-    @classmethod
-    def of(
-        cls, before: Levels, after: Levels, panel: Panel, strata: Sequence[Hashable], groups: Sequence[Hashable]
-    ) -> "Items":
-        """As `improvement` gets them."""
-        first, second = (np.asarray(levels, dtype=np.float64) for levels in (before, after))
-        return cls(panel, first, second, strata, groups)
 
     @property
     def soft(self) -> NDArray[np.float64]:
@@ -236,49 +229,24 @@ class Items:
     def where(self, kept: NDArray[np.bool_]) -> "Items":
         """Some of them: shape (n,)."""
         strata, groups = (list(compress(keys, kept)) for keys in (self.strata, self.groups))
-        return Items(self.panel.where(kept), self.before[kept], self.after[kept], strata, groups)
+        return Items(self.before[kept], self.after[kept], self.panel.where(kept), strata, groups)
 
     def of_stratum(self, stratum: Hashable) -> "Items":
         """Those of one stratum."""
         return self.where(np.array([own == stratum for own in self.strata], dtype=bool))
 
+    def tables(self, strata: Strata) -> tuple[NDArray[np.float64], Changes | None]:
+        """Both judges' tables in the strata, all levels being read: shape (n, 2, P, 3, 3); and what ratings change."""
+        judged = np.eye(LEVELS)[np.stack([self.before, self.after], axis=1).astype(np.intp)]
+        return self.panel.parts(
+            lambda counts, at: strata.placed(shares(counts)[:, None, :, None] * judged[at][:, :, None, :], at)
+        )
 
-@dataclass(frozen=True)
-class Gain:
-    """Both judges' agreement on items of which all are read, and what decides of a claim."""
-
-    strata: Strata
-    groups: Sequence[Hashable]
-    tables: NDArray[np.float64]
-    """Before and after, in the places of their strata: shape (n, 2, P, 3, 3)."""
-    changes: Changes | None
-    """What ratings change in them."""
-    difference: Estimate
-    """After minus before."""
-    low98: float | None
-
-    @classmethod
-    def of(cls, items: Items, order: Sequence[Hashable]) -> "Gain":
-        """That of items in strata that `order` names."""
-        strata = Strata.of(items.soft, items.strata, order)
-        judged = np.eye(LEVELS)[np.stack([items.before, items.after], axis=1).astype(np.intp)]
-
-        def placed(counts: NDArray[np.float64], at: NDArray[np.intp]) -> NDArray[np.float64]:
-            tables = shares(counts)[:, None, :, None] * judged[at][:, :, None, :]
-            return strata.member[at][:, None, :, None, None] * tables[:, :, None]
-
-        tables, changes = items.panel.parts(placed)
-        gained = Jackknife.of(tables, items.groups, gain(strata.averages), undefined=_ALL_ALIKE, changes=changes)
-        return cls(strata, items.groups, tables, changes, gained.estimate(BOTH), gained.claim_bounds(BOTH)[0])
-
-    def kappa(self, which: int) -> Estimate:
-        """Of the first judge or the second."""
-
-        def statistic(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-            return self.strata.averages(sums[:, which])
-
-        found = Jackknife.of(self.tables, self.groups, statistic, undefined=_ALL_ALIKE, changes=self.changes)
-        return found.estimate()
+    def kappas(self, order: Sequence[Hashable]) -> Sides:
+        """Both judges' agreement with people within the strata that `order` names, all levels being read."""
+        strata = Strata.of(self.soft, self.strata, order)
+        tables, changes = self.tables(strata)
+        return Sides.of(tables, self.groups, strata.averages, undefined="all items graded alike", changes=changes)
 
 
 def levels_at_worst(

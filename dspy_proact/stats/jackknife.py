@@ -134,6 +134,42 @@ def ratio(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(over, under, out=np.full(over.shape, np.nan), where=under != 0)
 
 
+@dataclass(frozen=True)
+class Sides:
+    """A statistic of two sums of the same items, such as the kappas of two judges, and by how much it gains."""
+
+    first: Estimate
+    second: Estimate
+    difference: Estimate
+    """The second minus the first, in [-2, 2]."""
+    low98: float | None
+    """Lower end of the 98 % interval of the difference; None where it has none."""
+    high98: float | None
+    """Upper end, likewise."""
+
+    @classmethod
+    def of(
+        cls,
+        parts: NDArray[np.float64],
+        groups: Sequence[Hashable],
+        statistic: Statistic,
+        *,
+        undefined: str,
+        changes: Changes | None,
+    ) -> "Sides":
+        """Of parts of shape (n, 2, ...) and a statistic in [-1, 1]; arguments and silence are as in `Jackknife.of`."""
+
+        def side(which: int) -> Statistic:
+            return lambda sums: statistic(sums[:, which])
+
+        first, second, difference = (
+            Jackknife.of(parts, groups, each, undefined=undefined, changes=changes)
+            for each in (side(0), side(1), gain(statistic))
+        )
+        low98, high98 = difference.claim_bounds((-2, 2))
+        return cls(first.estimate(), second.estimate(), difference.estimate((-2, 2)), low98, high98)
+
+
 def gain(statistic: Statistic) -> Statistic:
     """Of two sums at a time, the second's statistic minus the first's; nan where either is undefined."""
     return lambda sums: statistic(sums[:, 1]) - statistic(sums[:, 0])

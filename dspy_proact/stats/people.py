@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dspy_proact.stats.agreement import (
-    BOTH,
     EQUAL,
     UNPAIRED,
     Judged,
@@ -35,7 +34,7 @@ from dspy_proact.stats.agreement import (
 )
 from dspy_proact.stats.cluster import SHARE_ITEMS, share_of_items
 from dspy_proact.stats.estimate import ROUNDING, Estimate, Figure, t_quantile
-from dspy_proact.stats.jackknife import Jackknife, gain, rater_variance, ratio
+from dspy_proact.stats.jackknife import Jackknife, Sides, rater_variance, ratio
 from dspy_proact.stats.raters import Changes
 from dspy_proact.stats.tally import shares
 
@@ -116,18 +115,14 @@ def human_reference(
         human = coincidences(counts) / np.maximum(ratings, 1)
         against = counts[:, :, None] * grades[at][:, None, :] / np.maximum(ratings, 1) * (ratings >= 2)
         both = np.stack([human, against], axis=1)
-        return both if parted is None else parted.member[at][:, None, :, None, None] * both[:, :, None]
+        return both if parted is None else parted.placed(both, at)
 
     tables, changes = panel.parts(of_items)
     of_table = partial(kappas, weight=weight) if parted is None else parted.averages
-    jackknife = partial(Jackknife.of, undefined=EQUAL, changes=changes)
-    one_human, against_judge = (
-        jackknife(tables, keys, lambda sums, which=which: of_table(sums[:, which])).estimate() for which in (0, 1)
-    )
-
+    sides = Sides.of(tables, keys, of_table, undefined=EQUAL, changes=changes)
     best = Estimate(None, reason="known by stratum")
     if parted is None:
-        best = _best_attainable(one_human, weight, panel.counts)
+        best = _best_attainable(sides.first, weight, panel.counts)
 
     def exact(which: int) -> Estimate:
         if parted is not None:
@@ -141,19 +136,18 @@ def human_reference(
         equal = np.minimum(np.trace(tables[:, which], axis1=1, axis2=2), 1)
         return share_of_items(equal, keys, changes and rater_variance(tables.sum(axis=0), diagonal, changes, keys))
 
-    apart = jackknife(tables, keys, gain(of_table))
-    difference, (low98, high98) = apart.estimate(BOTH), apart.claim_bounds(BOTH)
+    difference = sides.difference
     if len(keys) < SHARE_ITEMS:
         difference = difference.marked(f"fewer than {SHARE_ITEMS} items: the interval's lower end is optimistic")
     return HumanReference(
         items=len(keys),
         ratings=int(panel.counts.sum()),
         raters=panel.people,
-        one_human=one_human,
-        judge=against_judge,
+        one_human=sides.first,
+        judge=sides.second,
         difference=difference,
-        low98=low98,
-        high98=high98,
+        low98=sides.low98,
+        high98=sides.high98,
         best_attainable=best,
         exact_one_human=exact(0),
         exact_judge=exact(1),

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.improvement import Gain, Items, Levels, Strata, enough_for_claim
+from dspy_proact.stats.improvement import Items, Strata, enough_for_claim
 from dspy_proact.stats.raters import Panel
 from dspy_proact.stats.tally import shares
 from support.scores import NORMAL
@@ -113,8 +113,8 @@ def simulate_compile(
 
 
 def improvement_shown(
-    before: Levels,
-    after: Levels,
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
     panel: Panel,
     strata: Sequence[Hashable],
     groups: Sequence[Hashable],
@@ -122,11 +122,11 @@ def improvement_shown(
     order: Sequence[Hashable],
 ) -> bool:
     """Whether `improvement` says overall that one is shown; without its p values, which take long and do not decide."""
-    items = Items.of(before, after, panel, strata, groups)
+    items = Items(before, after, panel, strata, groups)
     read = items.where(~items.unread)
     ways = [read, items.at_worst()] if items.unread.any() else [read]
     enough = enough_for_claim(len(read.groups), len(set(read.groups)))
-    return enough and all((Gain.of(way, order).low98 or 0) > 0 for way in ways)
+    return enough and all((way.kappas(order).low98 or 0) > 0 for way in ways)
 
 
 def _chosen(

@@ -10,10 +10,8 @@ from assistants import (
     TIMELY,
     artefact,
     at,
-    controls_among,
     few,
     items_of,
-    last_message,
     obedient,
     of_phases,
     proposed,
@@ -63,7 +61,7 @@ def raced(of: AssistantTraining, journal=None, **how: Any) -> list[Candidate]:
 def searched(server: Server, probes: Sequence[Item], student: Assistant | None = None, journal=None, **how: Any):
     """Candidates of a search that learns from the first two triggers and compares on the others."""
     chosen = of_phases(probes, [Phase.RECOVERY])
-    of = training(server, chosen[:2], chosen[2:], controls_among(probes)[2:], student)
+    of = training(server, chosen[:2], chosen[2:], [item for item in probes if item.is_control][2:], student)
     return raced(of, journal, **how)
 
 
@@ -140,7 +138,7 @@ def test_demos_are_what_the_hinted_teacher_passed_with_and_the_student_is_not_hi
         for demo in each.program.reply.demos:
             assert set(demo.keys()) == {"augmented", "history", "user_message", "response"}
     hinted = [sent for sent in server.of("assistant") if HINT in told(sent)[0]]
-    learn = {last_message(probe) for probe in of_phases(PROBES, [Phase.RECOVERY])[:2]}
+    learn = {probe.case.view.conversation[-1].user for probe in of_phases(PROBES, [Phase.RECOVERY])[:2]}
     assert {sent.messages[-1]["content"] for sent in hinted} <= learn
 
 

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 import pytest
 from parts import Heard
 from server import Answer, Sent
-from tuning import KEY, RATER, at, models, proposal, recipe, study, taught, token
+from tuning import KEY, RATER, at, proposal, recipe, study, taught, token
 
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse
-from dspy_proact.errors import UsageError
 from dspy_proact.programs import OPTIMIZERS
 
 PERSONAS = 4
@@ -87,10 +86,3 @@ def test_the_file_holds_no_label_beyond_its_demos_signature_fields_and_no_model(
         assert (state["traces"], state["train"]) == ([], [])
         state["signature"].pop("instructions")  # the proposer's words
     assert not words_in(json.dumps([content, *states]))
-
-
-def test_a_start_that_has_seen_one_of_the_conversations_is_refused(tmp_path, server):
-    server.script = models
-    start = at(server, study(PERSONAS), recipe("labeled")).run(tmp_path / "first").path
-    with pytest.raises(UsageError, match=r"was compiled on \d+ of the dialogues of these grades"):
-        at(server, study(PERSONAS), recipe("gepa"), start=start)

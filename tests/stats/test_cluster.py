@@ -96,13 +96,6 @@ def test_the_complement_mirrors_the_interval(table: list[tuple[float, int, str]]
 
 
 @law
-@given(st.lists(st.integers(1, 50), min_size=2, max_size=30))
-def test_degrees_of_freedom_lie_between_one_and_one_less_than_scenarios(sizes: list[int]):
-    df = degrees_of_freedom(np.array(sizes) / sum(sizes))
-    assert 1 - 1e-9 <= df <= len(sizes) - 1 + 1e-9
-
-
-@law
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 5), st.sampled_from(["X", "Y"])), min_size=8, max_size=30))
 def test_the_spread_of_a_macro_mean_is_cr2_by_matrices(table: list[tuple[float, int, str]]):
     """The regression on the strata, each group's residuals by the root of the inverse of 1 - H (Bell & McCaffrey)."""
@@ -140,25 +133,6 @@ def test_a_mean_has_its_textbook_intervals():
     reach = 6.964557 * 0.1 / math.sqrt(3)
     assert mean.claim_bounds() == pytest.approx((0.2 - reach, 0.2 + reach), abs=1e-6)
     assert mean.claim_bounds((0, 0.25)) == (0, 0.25)
-
-
-def test_unequal_groups_leave_fewer_degrees_of_freedom_by_hand():
-    # 10 groups, one of 2 items and 9 of 1: w = 2/11, 9 times 1/11. sum w^2 = 13/121 = .107438.
-    # q = (4/121) / (9/11) = .0404040 and 9 times (1/121) / (10/11) = .0090909: sum .1222222, squared .0149383;
-    # sum of squares .0016325 + .0007438 = .0023763. df = 1 / (.107438 + .0149383 - .0023763) = 1 / .1200000.
-    unequal = Jackknife.of(counted([place / 10 for place in range(11)]), [*range(10), 0], ratio)
-    assert unequal.spread is not None
-    assert unequal.spread.df == pytest.approx(8.33333, abs=1e-4)
-
-
-@pytest.mark.parametrize("groups", [2, 4, 9, 10])
-def test_whole_groups_are_left_out_however_few(groups: int):
-    # Groups of two equal items each: the same as one item each.
-    values = [place / 10 for place in range(groups)]
-    twice = Jackknife.of(counted(values * 2), [*range(groups), *range(groups)], ratio).estimate()
-    once = Jackknife.of(counted(values), range(groups), ratio).estimate()
-    assert [twice.value, twice.low, twice.high] == pytest.approx([once.value, once.low, once.high])
-    assert twice.reason == once.reason == ("too few groups: very wide" if groups < 5 else None)
 
 
 def test_what_nobody_else_adds_to_is_exactly_zero_without_it():

