@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from dspy_proact.benchmarks.benchmark import Benchmark, Start
-from dspy_proact.benchmarks.registry import benchmark_named, find_benchmark, recorded_benchmark
+from dspy_proact.benchmarks.registry import benchmark_of, find_benchmark
 from dspy_proact.errors import UsageError
 from dspy_proact.kept import first_fault
 from dspy_proact.programs.artefact import Artefact, ProgramRole, read_artefact
@@ -40,7 +40,7 @@ def _load(path: str | Path, benchmark: "Benchmark[Any, Any] | str | None", role:
     """The module of an artefact; raises as `load_assistant` does."""
     artefact = read_artefact(path, role)
     try:
-        declared = benchmark_named(benchmark) if benchmark else recorded_benchmark(artefact.benchmark)
+        declared = benchmark_of(artefact.benchmark, benchmark)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error
     try:

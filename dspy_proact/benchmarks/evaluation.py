@@ -11,7 +11,7 @@ from dspy_proact.benchmarks.compiled import compiled_program
 from dspy_proact.benchmarks.execution import Bound, Execution
 from dspy_proact.benchmarks.own_file import located
 from dspy_proact.benchmarks.participant import Participant, fingerprint_of, program_name
-from dspy_proact.benchmarks.registry import benchmark_named, recorded_benchmark
+from dspy_proact.benchmarks.registry import benchmark_named, benchmark_of
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import UsageError
 from dspy_proact.models import EMBEDDED, EMBEDDER, Embedder, Gate, Model, ModelSpec, Role, open_model
@@ -94,7 +94,7 @@ class Rejudging(Execution):
         judge_program: Any = None,
         gate: Gate | None = None,
     ):
-        declared = benchmark_named(benchmark) if benchmark else recorded_benchmark(responses.benchmark)
+        declared = benchmark_of(responses.benchmark, benchmark)
         gate = gate or Gate()
         settings = settings or declared.settings_type.model_validate(responses.settings)
         judges = _Judges(declared, settings, judge, gate, prompt=judge_prompt, program=judge_program)

@@ -54,24 +54,26 @@ def benchmark_named(named: Declared | str | None) -> Declared:
     path, colon, name = named.rpartition(":") if not named.endswith(".py") else (named, "", "")
     if path.endswith(".py"):
         return _given(_of_file(Path(path).resolve(), name if colon else None))
-    return recorded_benchmark(named)
+    return benchmark_of(named)
 
 
-def recorded_benchmark(named: str | None) -> Declared:
-    """As `benchmark_named`, by a name that a file of a run or of a program holds: it runs no code that is named there.
+def benchmark_of(recorded: str | None, named: Declared | str | None = None) -> Declared:
+    """The one that is named, else by a name that a file of a run or program holds: it runs no code that is named there.
 
-    A benchmark of a person's own file is found once this process was given that.
+    A benchmark of a person's own file is found once this process was given that. Raises as `benchmark_named` does.
     """
-    if named is None:
+    if named:
+        return benchmark_named(named)
+    if recorded is None:
         return next(iter(benchmarks().values()))
-    if declared := find_benchmark(named):
+    if declared := find_benchmark(recorded):
         return declared
-    if reason := unusable_benchmarks().get(named):
+    if reason := unusable_benchmarks().get(recorded):
         raise UsageError(reason)
-    near = get_close_matches(named, benchmarks(), n=1)
+    near = get_close_matches(recorded, benchmarks(), n=1)
     hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(benchmarks())}."
     raise UsageError(
-        f"no benchmark is called {named!r}{hint} `dspy-proact benchmarks` describes each; "
+        f"no benchmark is called {recorded!r}{hint} `dspy-proact benchmarks` describes each; "
         "one of your own is named by its file: --benchmark FILE.py"
     )
 

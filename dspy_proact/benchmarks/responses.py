@@ -9,7 +9,7 @@ from typing import Any, Self
 from pydantic import ValidationError
 
 from dspy_proact.benchmarks.benchmark import Benchmark
-from dspy_proact.benchmarks.registry import benchmark_named, recorded_benchmark
+from dspy_proact.benchmarks.registry import benchmark_of
 from dspy_proact.calls import Price
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.runs import Case, CaseRecord, CaseSet, CorpusRecord, Event, RoleIdentity, RunFolder, StageKey, latest
@@ -56,7 +56,7 @@ class Responses:
         """
         manifest = folder.manifest()
         identity = manifest.identity
-        declared = benchmark_named(benchmark) if benchmark else recorded_benchmark(identity.benchmark)
+        declared = benchmark_of(identity.benchmark, benchmark)
         if identity.benchmark != declared.name:
             raise RunError(
                 f"{folder.path}: a run of {identity.benchmark!r}, which cannot be rejudged as {declared.name}"

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.benchmarks.published import Counts, PublishedRow, pooled
-from dspy_proact.benchmarks.registry import benchmark_named, recorded_benchmark
+from dspy_proact.benchmarks.registry import benchmark_of
 from dspy_proact.errors import UsageError
 from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, bounds, counted, listed, percent, share
 from dspy_proact.report.summary import Summary
@@ -140,9 +140,7 @@ def leaderboard(runs: Sequence[Summary] = (), benchmark: Benchmark[Any, Any] | s
     Raises:
         UsageError: Nothing was published, one path is given twice, or a run is of another benchmark.
     """
-    declared = (
-        benchmark_named(benchmark) if benchmark else recorded_benchmark(next((run.benchmark for run in runs), None))
-    )
+    declared = benchmark_of(next((run.benchmark for run in runs), None), benchmark)
     rows = declared.published()
     if not rows:
         raise UsageError(f"{declared.name}: it has no leaderboard; `compare` takes two of its runs")

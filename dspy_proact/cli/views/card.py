@@ -14,7 +14,7 @@ from rich.console import Console
 from dspy_proact.benchmarks.benchmark import Start
 from dspy_proact.benchmarks.compiled import compiled_program
 from dspy_proact.benchmarks.participant import fingerprint_of
-from dspy_proact.benchmarks.registry import recorded_benchmark
+from dspy_proact.benchmarks.registry import benchmark_of
 from dspy_proact.cli.options.models import text_of
 from dspy_proact.cli.views.message import print_json, say
 from dspy_proact.compile.tuning import Tuning
@@ -242,7 +242,7 @@ def _before(artefact: Artefact, start: Path | None, system_prompt: str | None) -
     if start:
         begun = read_artefact(start, artefact.role)
         return begun.states, begun.digest
-    declared = recorded_benchmark(artefact.benchmark)
+    declared = benchmark_of(artefact.benchmark)
     settings = declared.settings_type.model_validate(artefact.settings)
     program = compiled_program(declared, settings, Start(text_of(system_prompt)), artefact.role)
     program = (declared.tuning(settings) or Tuning(declared, settings)).student(program)
