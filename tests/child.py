@@ -29,7 +29,7 @@ _FORKS.set_forkserver_preload(
             "dspy_proact.benchmarks.proactbench.people",
             "dspy_proact.cli.eval",
         ),
-        *(f"dspy_proact.cli.views.{name}" for name in ("compilation", "runs", "summary", "trial")),
+        *(f"dspy_proact.cli.views.{name}" for name in ("compilation", "runs", "trial")),
         *("litellm", "pandas", "pyarrow.dataset"),  # and not `datasets`, which reads the environment
     ]
 )

@@ -10,15 +10,11 @@ import click
 
 from dspy_proact.cli.agree import agree
 from dspy_proact.cli.benchmarks import benchmarks
-from dspy_proact.cli.compare import compare
-from dspy_proact.cli.eval import evaluate
-from dspy_proact.cli.export import export
+from dspy_proact.cli.eval import evaluate, rejudge
 from dspy_proact.cli.label import label
-from dspy_proact.cli.leaderboard import leaderboard
 from dspy_proact.cli.optimize import optimize
-from dspy_proact.cli.rejudge import rejudge
-from dspy_proact.cli.report import report
-from dspy_proact.cli.runs import runs
+from dspy_proact.cli.report import compare, leaderboard, report
+from dspy_proact.cli.runs import export, runs
 from dspy_proact.cli.show import show
 from dspy_proact.cli.try_ import try_
 from dspy_proact.cli.views.message import SafeRecord, complain, say

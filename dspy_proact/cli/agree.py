@@ -1,58 +1,24 @@
 """`dspy-proact agree`: how far a judge agrees with people."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from dspy_proact.cli.options.benchmark import RUN_BENCHMARK, Chosen, judges_of
-from dspy_proact.cli.options.cases import VERDICTS
+from dspy_proact.cli.options.benchmark import RUN_BENCHMARK, VERDICTS, Chosen, judges_of, summary_of
 from dspy_proact.cli.options.kinds import Output, choice_option, explain_option, number_option, output_options
 from dspy_proact.cli.options.labels import FILES, RATINGS, Labels, label_options
 from dspy_proact.cli.options.models import EMBEDDED, GATE_IF_ASKED, JUDGING, NamedModel, model_options
-from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, flags_of, verb
-from dspy_proact.cli.views.message import Typed, print_json, print_more, say, say_next
-from dspy_proact.cli.views.summary import summary_of
+from dspy_proact.cli.options.verb import Heading, Section, first_typed, flags_of, verb
+from dspy_proact.cli.views.message import Typed, console, print_json, print_more, say, say_next
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.benchmark import Benchmark
     from dspy_proact.models import Gate
-    from dspy_proact.report import Summary
     from dspy_proact.runs import Scope
 
 
-@dataclass(frozen=True)
-class _Compared:
-    """How it is compared."""
-
-    consensus: str
-    min_ratings: int
-    exclude: str | None
-
-
-_COMPARED = Section(
-    Heading.COMPARED,
-    choice_option(
-        "--consensus",
-        ("published", "soft"),
-        "What people say of an item: its commonest grade, or the share of each grade.",
-    ),
-    number_option(
-        "--min-ratings",
-        click.IntRange(1),
-        "Compare the judge on items with N ratings or more; alpha keeps all.",
-        default=1,
-    ),
-    click.Option(
-        ["--exclude"],
-        type=click.Choice(["published"]),
-        help="As the paper did, exclude raters with 5 ratings or more whose kappa with the judge is below 0.10; "
-        "this flatters the judge.",
-    ),
-)
 _JUDGE = model_options(
     "--judge",
     "Judge that grades the rated items now, a litellm name; repeat it for a jury. Default: the grades stored with the "
@@ -74,7 +40,26 @@ _OF_JUDGE = (*flags_of(_JUDGE, JUDGING, VERDICTS, GATE_IF_ASKED), "--out", "--dr
         f"published|{RATINGS}",
         "Published ratings (bundled), those of the sample, the whole published study (fetched), or your own.",
     ),
-    Bundle("compared", _Compared, _COMPARED),
+    Section(
+        Heading.COMPARED,
+        choice_option(
+            "--consensus",
+            ("published", "soft"),
+            "What people say of an item: its commonest grade, or the share of each grade.",
+        ),
+        number_option(
+            "--min-ratings",
+            click.IntRange(1),
+            "Compare the judge on items with N ratings or more; alpha keeps all.",
+            default=1,
+        ),
+        click.Option(
+            ["--exclude"],
+            type=click.Choice(["published"]),
+            help="As the paper did, exclude raters with 5 ratings or more whose kappa with the judge is below 0.10; "
+            "this flatters the judge.",
+        ),
+    ),
     GATE_IF_ASKED,
     Section(Heading.OUTPUT, explain_option()),
     output_options("the judge's grades. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the numbers"),
@@ -90,7 +75,9 @@ def agree(
     judge_program: Path | None,
     scope: "Scope",
     labels: Labels,
-    compared: _Compared,
+    consensus: str,
+    min_ratings: int,
+    exclude: str | None,
     gate: Callable[[], "Gate"],
     explain: bool,
     output: Output,
@@ -107,12 +94,13 @@ def agree(
         flag = "--run" if labels.run else "--items"
         raise UsageError(f"{flag}: name ratings of it with --ratings FILE; `label sheet` writes a file to fill in")
     own = declared.own_study()
-    choices = own and own.Choices(compared.consensus, compared.min_ratings, compared.exclude is not None)
+    choices = own and own.Choices(consensus, min_ratings, exclude is not None)
     if own and not judge.name:
         return _compare_stored(own, choices, labels, output, explain)
     from dspy_proact.benchmarks.evaluation import Rejudging
     from dspy_proact.benchmarks.responses import Responses
-    from dspy_proact.cli.views.runs import rejudged, say_of_programs
+    from dspy_proact.cli.views.runs import run_all
+    from dspy_proact.report.human_agreement import human_agreement_document, human_agreements, print_human_agreement
 
     if own:
         ratings = labels.load(own)
@@ -129,8 +117,7 @@ def agree(
     rejudging = Rejudging(
         answers, judges, benchmark=declared, judge_prompt=judge_prompt, judge_program=judge_program, gate=gate()
     )
-    say_of_programs(rejudging)
-    ending = rejudged(rejudging, scope, output)
+    ending = run_all([(rejudging, output.out or rejudging.default_folder)], scope, output)
     if ending is None:
         return 0
     learned_on = rejudging.learned_by_judge()
@@ -139,36 +126,22 @@ def agree(
             result = own.study(ratings, choices, graded=graded, learned_on=learned_on)
             _show_study(own, result, output.as_json, explain)
         elif graded.verdicts:
-            _show_agreements(declared, output.as_json, explain, graded, learned_on)
+            agreements = human_agreements(declared, graded, learned_on)
+            if output.as_json:
+                print_json({"judges": [human_agreement_document(agreement) for agreement in agreements]})
+                continue
+            for agreement in agreements:
+                print_human_agreement(agreement, console(), explain)
+            if not explain:
+                print_more()
     return ending.close(declared)
 
 
-def _show_agreements(
-    declared: "Benchmark[Any, Any]", as_json: bool, explain: bool, graded: "Summary", learned_on: int
-) -> None:
-    """Print the agreement of each judge with the human grades of a benchmark."""
-    from rich.console import Console
-
-    from dspy_proact.report.human_agreement import human_agreement_document, human_agreements, print_human_agreement
-
-    agreements = human_agreements(declared, graded, learned_on)
-    if as_json:
-        documents = [human_agreement_document(agreement) for agreement in agreements]
-        print_json({"judges": documents})
-        return
-    for agreement in agreements:
-        print_human_agreement(agreement, Console(soft_wrap=False), explain)
-    if not explain:
-        print_more()
-
-
 def _show_study(own: Any, result: Any, as_json: bool, explain: bool) -> None:
-    from rich.console import Console
-
     if as_json:
         print_json(own.study_document(result))
         return
-    own.print_study(result, Console(soft_wrap=False), explain)
+    own.print_study(result, console(), explain)
     if not explain:
         print_more(besides=", and where judge and people differ most" if result.partings else "")
 

@@ -1,4 +1,4 @@
-"""`dspy-proact eval`: score models on a corpus."""
+"""`dspy-proact eval` and `rejudge`: score models on a corpus, and have other judges grade what they answered."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -7,32 +7,31 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, corpus_of, judges_of
-from dspy_proact.cli.options.cases import CORPUS, SCOPE
+from dspy_proact.cli.options.benchmark import (
+    ANSWERED_CORPUS,
+    BENCHMARK,
+    CORPUS,
+    GRADING_SCOPE,
+    RUN_BENCHMARK,
+    SCOPE,
+    Chosen,
+    corpus_of,
+    judges_of,
+    summary_of,
+)
 from dspy_proact.cli.options.kinds import Output, number_option, output_options
 from dspy_proact.cli.options.models import ASSISTANT, EMBEDDED, GATE, JUDGING, NamedModel, model_options, text_of
 from dspy_proact.cli.options.verb import Heading, Section, verb
-from dspy_proact.cli.views.message import complain
-from dspy_proact.cli.views.summary import print_summaries, summary_of
-from dspy_proact.errors import UsageError
+from dspy_proact.cli.views.message import complain, console, print_json, print_more
+from dspy_proact.errors import RunError, UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.execution import Execution
     from dspy_proact.models import Gate, ModelSpec
+    from dspy_proact.report import Summary
     from dspy_proact.runs import Manifest, Scope
 
-_MIN_KAPPA = number_option(
-    "--min-kappa",
-    click.FloatRange(-1, 1),
-    "Refuse a --judge-program whose card promises a lower kappa, from -1 to 1, in any stratum.",
-    "X",
-)
-_FAIL_UNDER = number_option(
-    "--fail-under",
-    click.FloatRange(0, 100),
-    "End with status 2 where the strict score of a run, which counts the unscored as 0, is lower; for CI.",
-    "SCORE",
-)
+_UNJUDGED = "None of these responses was graded before, so there are no two judges to compare."
 
 
 @verb(
@@ -46,11 +45,27 @@ _FAIL_UNDER = number_option(
         Heading.JUDGE,
     ),
     JUDGING,
-    Section(Heading.JUDGE, _MIN_KAPPA),
+    Section(
+        Heading.JUDGE,
+        number_option(
+            "--min-kappa",
+            click.FloatRange(-1, 1),
+            "Refuse a --judge-program whose card promises a lower kappa, from -1 to 1, in any stratum.",
+            "X",
+        ),
+    ),
     CORPUS,
     SCOPE,
     GATE,
-    Section(Heading.OUTPUT, _FAIL_UNDER),
+    Section(
+        Heading.OUTPUT,
+        number_option(
+            "--fail-under",
+            click.FloatRange(0, 100),
+            "End with status 2 where the strict score of a run, which counts the unscored as 0, is lower; for CI.",
+            "SCORE",
+        ),
+    ),
     output_options("the run. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the report"),
     first="--model --system-prompt --judge --benchmark --corpus --limit --stratum --max-usd --out --dry-run --json",
     example="dspy-proact eval --model openai/gpt-4o --limit 50 --dry-run",
@@ -77,7 +92,7 @@ def evaluate(
     embedded stand-in runs the bundled sample. Several --model make a run each, in folders under --out.
     """
     from dspy_proact.benchmarks.evaluation import Evaluation
-    from dspy_proact.cli.views.runs import print_forecasts, run_all, say_of_corpus, say_of_programs
+    from dspy_proact.cli.views.runs import run_all, say_of_corpus
 
     declared = chosen.declared()
     settings = chosen.settings_of_answers(declared)
@@ -107,15 +122,12 @@ def evaluate(
         )
         for spec in models
     ]
-    for evaluation in evaluations:
-        say_of_programs(evaluation)
     runs = [(evaluation, _path(evaluation, output.out, alone)) for evaluation in evaluations]
-    if output.dry_run:
-        print_forecasts(runs, scope, output.as_json)
+    ending = run_all(runs, scope, output)
+    if ending is None:
         return 0
-    ending = run_all(runs, scope)
     summaries = [summary_of(path) for path in ending.begun]
-    print_summaries(summaries, output.as_json, alone)
+    _print_summaries(summaries, output.as_json, alone)
     status = ending.close(declared)
     for summary in summaries:
         score = 100 * (summary.micro.strict_weighted.value or 0.0)
@@ -123,6 +135,20 @@ def evaluate(
             complain(f"{summary.path}: the strict score {score:.1f} is under --fail-under {fail_under:g}")
             status = status or 2
     return status
+
+
+def _print_summaries(summaries: "Sequence[Summary]", as_json: bool, alone: bool = True) -> None:
+    """Print summaries in their order; as JSON a list, unless no more than one was asked for (`alone`)."""
+    from dspy_proact.report import print_summary, summary_document
+
+    if as_json and (summaries or not alone):
+        documents = [summary_document(summary) for summary in summaries]
+        print_json(documents[0] if alone else documents)
+        return
+    for summary in summaries:
+        print_summary(summary, console())
+    if summaries:
+        print_more("dspy-proact report RUN ")
 
 
 def _require_kappa(program: Path | None, least: float) -> None:
@@ -159,7 +185,6 @@ def _path(execution: "Execution", out: Path | None, alone: bool) -> Path:
 def _recorded_revision(benchmark: str, corpus: str, models: "Sequence[ModelSpec]", out: Path | None) -> str | None:
     """The revision that a run of these models has recorded of its corpus: resuming does not move on to a newer one."""
     from dspy_proact.benchmarks.participant import run_name
-    from dspy_proact.errors import RunError
     from dspy_proact.runs import RunFolder
 
     paths = [out] if out else []
@@ -170,3 +195,81 @@ def _recorded_revision(benchmark: str, corpus: str, models: "Sequence[ModelSpec]
         with suppress(RunError):  # what cannot be read is no run to go on with; if it is asked for, it is refused later
             recorded += [manifest] if (manifest := folder.manifest()).corpus.name == corpus else []
     return max(recorded, key=lambda manifest: manifest.created).corpus.revision if recorded else None
+
+
+# Another judge
+
+
+@verb(
+    "rejudge",
+    RUN_BENCHMARK,
+    model_options(
+        "--judge",
+        "Judge, a litellm name; repeat it for a jury. Default: the benchmark's; embedded for embedded responses.",
+        Heading.JUDGE,
+    ),
+    JUDGING,
+    ANSWERED_CORPUS,
+    GRADING_SCOPE,
+    GATE,
+    output_options("the run. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the report"),
+    first="--judge --judge-program --corpus --limit --stratum --votes --max-usd --out --dry-run --json",
+    example="dspy-proact rejudge runs/mine --judge anthropic/claude-opus-4-7",
+    brief="Have other judges grade the responses of a run.",
+)
+@click.argument("run", type=click.Path(path_type=Path))
+def rejudge(
+    run: Path,
+    chosen: Chosen,
+    judge: NamedModel,
+    judge_prompt: Literal["default", "official"],
+    judge_program: Path | None,
+    corpus: str | None,
+    scope: "Scope",
+    gate: "Gate",
+    output: Output,
+) -> int:
+    """Have other judges grade the responses of RUN, the folder of a run or a results file; no model answers again.
+
+    The responses are copied into a new run, and the two gradings are compared. A results file holds no conversations:
+    name the --corpus that it answers.
+    """
+    from dspy_proact.benchmarks.evaluation import Rejudging
+    from dspy_proact.cli.views.runs import run_all
+
+    declared = chosen.declared(run)
+    responses = declared.responses(run, corpus)
+    settings = chosen.settings_of_grading(declared, responses.settings)
+    rejudging = Rejudging(
+        responses,
+        judges_of(declared, judge, responses.embedded),
+        benchmark=declared,
+        settings=settings,
+        judge_prompt=judge_prompt,
+        judge_program=judge_program,
+        gate=gate,
+    )
+    ending = run_all([(rejudging, output.out or rejudging.default_folder)], scope, output)
+    if ending is None:
+        return 0
+    compared = [_print_regraded(run, path, output.as_json) for path in ending.begun]
+    return ending.close(declared, beside=run if any(compared) else None)
+
+
+def _print_regraded(parent: Path, path: Path, as_json: bool) -> bool:
+    """Print the new gradings, and how they agree with those of the parent; whether they can be compared."""
+    from dspy_proact.report import agreement_document, agreement_lines, cell, compare, summary_document
+
+    child = summary_of(path)
+    try:
+        agreement = compare(summary_of(parent), child).agreement
+    except UsageError:  # no response was graded in both
+        agreement = None
+    if as_json:
+        judges = {"judges": agreement_document(agreement)} if agreement else {"judges": None, "reason": _UNJUDGED}
+        print_json(summary_document(child) | judges)
+        return agreement is not None
+    _print_summaries([child], as_json=False)
+    for line in agreement_lines(agreement) if agreement else [_UNJUDGED]:
+        console().print(cell(line))
+    return agreement is not None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen
+from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen, summary_of
 from dspy_proact.cli.options.kinds import (
     STANDARD_OUTPUT,
     Positive,
@@ -19,8 +19,7 @@ from dspy_proact.cli.options.kinds import (
 )
 from dspy_proact.cli.options.labels import FILES, RATINGS, default_study, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
-from dspy_proact.cli.views.message import print_json, say, say_next
-from dspy_proact.cli.views.summary import summary_of
+from dspy_proact.cli.views.message import console, print_json, say, say_next
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -197,8 +196,6 @@ def plan(run: Path | None, width: float, ratings: str | None, as_json: bool) -> 
     Responses and grades are those of RUN, or of the published corpus. How much ratings vary is taken from --ratings,
     which must be of RUN, or from the published study.
     """
-    from rich.console import Console
-
     if ratings is not None and run is None:
         raise UsageError("--ratings: give the RUN that these ratings are of")
     summary = None if run is None else summary_of(run)
@@ -207,7 +204,7 @@ def plan(run: Path | None, width: float, ratings: str | None, as_json: bool) -> 
     if as_json:
         print_json(own.plan_document(planned))
         return
-    own.print_plan(planned, Console(soft_wrap=False))
+    own.print_plan(planned, console())
     if planned.best and run:
         say_next("label", "sheet", run, "--draw", str(planned.best.rated))
 

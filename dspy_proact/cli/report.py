@@ -1,4 +1,4 @@
-"""`dspy-proact report`: the scores of a run or of a results file."""
+"""`dspy-proact report`, `compare` and `leaderboard`: the scores of runs and of results files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options.benchmark import DEFAULT, READ_BENCHMARK, Chosen
-from dspy_proact.cli.options.cases import ANSWERED_CORPUS
+from dspy_proact.cli.options.benchmark import ANSWERED_CORPUS, DEFAULT, READ_BENCHMARK, Chosen, is_results, summary_of
 from dspy_proact.cli.options.kinds import STANDARD_OUTPUT, explain_option, json_option, text_option
 from dspy_proact.cli.options.labels import RATINGS, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
-from dspy_proact.cli.views.message import print_json, print_more, say, say_next
-from dspy_proact.cli.views.summary import is_results, summary_of
+from dspy_proact.cli.views.message import console, print_json, print_more, say, say_next
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -77,8 +75,6 @@ def report(
         return
     if len(runs) > 1:
         raise UsageError(f"{len(runs)} RUNs are given; several are reported on a page: --html FILE")
-    from rich.console import Console
-
     from dspy_proact.report import Corrected, corrected_document, print_corrected, print_summary, show, summary_document
 
     run = next(iter(runs))
@@ -89,11 +85,10 @@ def report(
         whole |= {"corrected": corrected_document(corrected)} if corrected else {}
         print_json(whole)
     else:
-        console = Console(soft_wrap=False)
-        print_summary(summary, console, by, explain)
-        show(console, *(check.lines if check else ()))
+        print_summary(summary, console(), by, explain)
+        show(console(), *(check.lines if check else ()))
         if corrected:
-            print_corrected(corrected, console, explain)
+            print_corrected(corrected, console(), explain)
         if not explain:
             print_more()
     if not check and not summary.complete:
@@ -130,3 +125,100 @@ def _write_page(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:
     write_whole(html, page([summary_of(run) for run in runs], by))
     say(f"The page is in {html}; open it in a browser.")
     say_next(*{1: ["show", *runs], 2: ["compare", *runs]}.get(len(runs), ["leaderboard", *runs]))
+
+
+# Several runs
+
+
+@verb(
+    "compare",
+    Section(
+        Heading.CASES,
+        text_option(
+            "--ratings",
+            RATINGS,
+            "People's ratings of a part of the responses; give it twice: of RUN_A, then of RUN_B.",
+            several=True,
+        ),
+    ),
+    READ_BENCHMARK,
+    Section(Heading.OUTPUT, explain_option(), json_option("the comparison")),
+    first="--ratings --benchmark --explain --json",
+    example="dspy-proact compare runs/before runs/after",
+    brief="Compare two runs on the cases that they share.",
+)
+@click.argument("runs", nargs=-1, metavar="RUN_A RUN_B", type=click.Path(path_type=Path))
+def compare(runs: tuple[Path, ...], ratings: tuple[str, ...], chosen: Chosen, explain: bool, as_json: bool) -> None:
+    """Compare RUN_B with RUN_A, each the folder of a run or a results file, on the cases that they share.
+
+    Differences are paired by case and clustered by what cases share, such as a scenario; the smallest detectable
+    difference stands beside them. With --ratings of both, how much more people would have given to one of them.
+    """
+    from dspy_proact.report import (
+        EACH_ITS_OWN,
+        compare,
+        compare_corrected,
+        comparison_document,
+        corrected_comparison_document,
+        print_comparison,
+        print_corrected_comparison,
+    )
+    from dspy_proact.runs import RunFolder
+
+    if len(runs) != 2:
+        others = [str(path) for path in runs if not RunFolder(path).exists] if len(runs) > 2 else []
+        message = f"; these are no runs: {', '.join(others)}" if others else ""
+        raise UsageError(f"compare takes RUN_A and RUN_B, and {len(runs)} are given{message}")
+    if len(ratings) not in (0, 2):
+        raise UsageError(
+            f"--ratings is given {'once' if len(ratings) == 1 else f'{len(ratings)} times'}: {EACH_ITS_OWN}"
+        )
+    chosen.require(*runs)
+    a, b = map(summary_of, runs)
+    comparison, corrected = compare(a, b), None
+    if ratings:
+        corrected = compare_corrected(comparison, ratings_of(ratings[0], a), ratings_of(ratings[1], b))
+    if as_json:
+        whole = comparison_document(comparison)
+        whole |= {"corrected": corrected_comparison_document(corrected)} if corrected else {}
+        print_json(whole)
+        return
+    print_comparison(comparison, console(), explain)
+    if corrected:
+        print_corrected_comparison(corrected, console(), explain)
+    if not explain:
+        print_more()
+    say_next("show", *chosen.words, runs[0], "--beside", runs[1], "--disagree")
+
+
+@verb(
+    "leaderboard",
+    READ_BENCHMARK,
+    Section(Heading.OUTPUT, explain_option(), json_option("the leaderboard")),
+    first="--benchmark --explain --json",
+    example="dspy-proact leaderboard runs/mine",
+    brief="Rank runs among published scores.",
+)
+@click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path(path_type=Path))
+def leaderboard(runs: tuple[Path, ...], chosen: Chosen, explain: bool, as_json: bool) -> None:
+    """Print the published scores of a benchmark in order, and each RUN with how its conditions differ.
+
+    A run is ranked among them if it was made under their conditions; any other run, and a results file, stands below
+    the line. Published scores count dropped cases as the paper did; the strict score counts them as failed.
+    """
+    from dspy_proact.report import leaderboard as put_in_order
+    from dspy_proact.report import leaderboard_document, print_leaderboard
+
+    declared = chosen.known(*runs)
+    board = put_in_order([summary_of(run) for run in runs], declared)
+    if as_json:
+        print_json(leaderboard_document(board))
+        return
+    print_leaderboard(board, console(), explain)
+    if not explain:
+        print_more()
+    if runs:
+        say_next("report", *chosen.words, runs[0])
+    else:
+        own = ["--model", "openai/gpt-4o", *declared.as_published]
+        say_next("eval", *chosen.words, *own, before=declared.published_beside)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen, require_phases
-from dspy_proact.cli.options.cases import known_names, strata_options
+from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen, known_names, require_phases, strata_options
 from dspy_proact.cli.options.kinds import flag_option, json_option, number_option, path_option, text_option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import print_json, say, say_next

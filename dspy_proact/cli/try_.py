@@ -9,12 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, corpus_of, judges_of
-from dspy_proact.cli.options.cases import corpus_option, known_names, resolve_key, strata_options
+from dspy_proact.cli.options.benchmark import (
+    BENCHMARK,
+    Chosen,
+    corpus_of,
+    corpus_option,
+    judges_of,
+    known_names,
+    resolve_key,
+    strata_options,
+)
 from dspy_proact.cli.options.kinds import flag_option, json_option, text_option
 from dspy_proact.cli.options.models import EMBEDDED, GATE, JUDGE_PROGRAM, PROGRAM, NamedModel, model_options, text_of
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, flags_of, verb
-from dspy_proact.cli.views.message import Typed, print_json, say, say_next
+from dspy_proact.cli.views.message import Typed, say, say_next
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -275,9 +283,9 @@ def _examine(
     from dspy_proact.benchmarks.participant import program_name
     from dspy_proact.benchmarks.trial import Examination
     from dspy_proact.cli.views.runs import say_of_card
-    from dspy_proact.cli.views.trial import examination_document, print_examination
+    from dspy_proact.cli.views.trial import print_examination
     from dspy_proact.models import open_model
-    from dspy_proact.report import STAND_IN, counted
+    from dspy_proact.report import counted
 
     if not (cases := declared.worked_cases()):
         raise UsageError(f"--judge-cases: {declared.name} declares no worked cases; leave it out")
@@ -290,14 +298,10 @@ def _examine(
     examination = Examination(declared, judge, model, gate, settings)
     say(f"Asking for {counted(len(cases) * examination.votes, 'verdict')}.")
     examined = examination.run()
-    if examined.begun and as_json:
-        if model.embedded:
-            say(STAND_IN)
-        print_json(examination_document(examination, examined, whole))
-    elif examined.begun:
+    if examined.begun:
         name = program_name(judge)
         shown = model.name if name == "default" else f"{model.name} ({name})"
-        print_examination(examination, examined, shown, whole)
+        print_examination(examination, examined, shown, whole, as_json)
     if examined.halt:
         say(f"Stopped: {examined.halt}")
     else:

@@ -1,12 +1,14 @@
-"""Which benchmark a command is about, and what it is set to."""
+"""What a command is about: the benchmark and its settings, the runs, the corpus, and which of the cases."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from dspy_proact.cli.options.kinds import flag_option, number_option, text_option
 from dspy_proact.cli.options.models import EMBEDDED, NamedModel
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, typed
 from dspy_proact.errors import UsageError
@@ -14,7 +16,8 @@ from dspy_proact.errors import UsageError
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.benchmark import Benchmark
     from dspy_proact.models import ModelSpec
-    from dspy_proact.runs import Nouns, Settings
+    from dspy_proact.report import Summary
+    from dspy_proact.runs import Nouns, Scope, Settings
 
 LACKED = {
     "--system-prompt": "system prompt",
@@ -32,6 +35,9 @@ LACKED = {
     "--exclude": "choice of how ratings are compared",
 }
 """Options that not every benchmark has, and what one lacks that does not have them."""
+LEFT_OUT = "..."
+"""In a key that is shown shortened, and may be given so."""
+_MOST_NAMED = 3
 DEFAULT = "proactbench"
 """The benchmark where none is named and no run says which."""
 
@@ -99,9 +105,9 @@ class Chosen:
     def declared(self, *paths: Path) -> "Benchmark[Any, Any]":
         """Like `known`, but raises a `UsageError` for an option that this benchmark does not have."""
         declared = self.known(*paths)
-        if "--phase" in typed(click.get_current_context()):
+        if "--phase" in typed():
             require_phases(declared.nouns, declared.name)
-        for flag in typed(click.get_current_context()):
+        for flag in typed():
             if flag in LACKED and not {"*", flag} & declared.options:
                 raise UsageError(f"{flag}: {declared.name} has no {LACKED[flag]}; leave it out")
         return declared
@@ -134,6 +140,28 @@ class Chosen:
                 raise UsageError(f"--set {name}: would change the answers, which exist already{free}; leave it out")
         settings.require_effect(name for name, _ in self.given if name in declared.of_grading)
         return settings
+
+
+def is_results(path: Path) -> bool:
+    """Whether a path is a results file, and not a run; raises `UsageError` where it is neither."""
+    from dspy_proact.kept import Kind, place_of
+
+    place = place_of(path)
+    if place.kind in (Kind.RUN, Kind.FILE):
+        return place.kind is Kind.FILE
+    problem = place.problem("the folder of a run or a results file", Kind.RUNS)
+    raise UsageError(f"{path}: no run here and no results file: {problem}")
+
+
+def summary_of(path: Path) -> "Summary":
+    """The summary of a run's folder or of a results file; raises `UsageError` as `is_results` does."""
+    from dspy_proact.benchmarks.registry import benchmark_named
+    from dspy_proact.report import summarize
+    from dspy_proact.runs import RunFolder
+
+    if not is_results(path):
+        return summarize(RunFolder(path))
+    return benchmark_named(DEFAULT).read_results(path).summary
 
 
 def _recorded(path: Path) -> str | None:
@@ -198,3 +226,89 @@ def judges_of(declared: "Benchmark[Any, Any]", named: "NamedModel", embedded: bo
     if not named.name and not embedded and declared.judge_name is None:
         raise UsageError(f"{declared.name} declares no judge of a real model; name one with --judge")
     return named.specs(EMBEDDED if embedded or declared.judge_name is None else declared.judge_name)
+
+
+# Cases
+
+
+def corpus_option(text: str) -> Section:
+    """`--corpus`, with a help of its own."""
+    return Section(Heading.CASES, text_option("--corpus", "sample|NAME[@REV]|PATH", text))
+
+
+CORPUS = corpus_option(
+    "`sample`, the published corpus by the benchmark's NAME, or your own files. Default: the published one; the sample "
+    "if embedded."
+)
+ANSWERED_CORPUS = corpus_option("Corpus of a results file.")
+
+
+# How much
+
+
+def strata_options(text: str) -> tuple[click.Option, click.Option]:
+    """`--stratum`, and `--phase`, which is the same for benchmarks whose strata are phases: see `Chosen`."""
+    return (
+        text_option("--stratum", "NAME", text, "strata", several=True),
+        text_option(
+            "--phase", "NAME", "The same as --stratum, for benchmarks whose strata are phases.", "phases", several=True
+        ),
+    )
+
+
+def _scope(*, strata: Sequence[str] = (), phases: Sequence[str] = (), votes: int | None, **given: Any) -> "Scope":
+    from dspy_proact.runs import Scope
+
+    return Scope(strata=(*strata, *phases), judge_epochs=votes, **given)
+
+
+_TIMES = click.IntRange(1, 1000)
+_CASES = (
+    number_option("--limit", click.IntRange(1, 10**9), "At most N cases, balanced across groups and strata."),
+    *strata_options("Only this stratum, such as a phase or a difficulty; repeatable."),
+    flag_option("--controls", "Run the control cases too, where only an answer is wanted."),
+)
+_EPOCHS = number_option("--epochs", _TIMES, "Answers to each case.", default=1)
+_GRADING = (
+    number_option(
+        "--votes", _TIMES, "Verdicts of each judge on a response. Default: 1, or as a compiled judge was compiled."
+    ),
+    flag_option("--retry-unscored", "Also retry cases that failed because of their content."),
+)
+SCOPE = Bundle("scope", _scope, Section(Heading.CASES, *_CASES, _EPOCHS, *_GRADING))
+GRADING_SCOPE = Bundle("scope", _scope, Section(Heading.CASES, *_CASES, *_GRADING))
+"""Where the responses exist already."""
+VERDICTS = Bundle("scope", _scope, Section(Heading.JUDGE, *_GRADING))
+"""Where all of them are graded."""
+
+
+# Names and keys
+
+
+def known_names(flag: str, named: Sequence[str], known: Sequence[str]) -> list[str]:
+    """The names as they are known, in any case of letters; raises a `UsageError` for one that is none of them."""
+    spelled = {name.casefold(): str(name) for name in known}
+    for name in named:
+        if name.casefold() not in spelled:
+            raise UsageError(f"{flag} {name}: is none of {', '.join(spelled.values())}")
+    return [spelled[name.casefold()] for name in named]
+
+
+def resolve_key(named: str, keys: Sequence[str], noun: str, where: str, more: str = "") -> str:
+    """The key that a person means: the one that is given, or the only one that begins so; `...` stands for a middle.
+
+    Raises a `UsageError` where there is none or several; its message calls the option like the `noun`, says `where`
+    the keys are, and has one sentence `more` where there is none.
+    """
+    if named in keys:
+        return named
+    head, _, tail = named.partition(LEFT_OUT)
+    matches = [key for key in keys if key.startswith(head) and key[len(head) :].endswith(tail)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        others = f" and {len(matches) - _MOST_NAMED} more" if len(matches) > _MOST_NAMED else ""
+        raise UsageError(f"--{noun} {named}: is ambiguous: {', '.join(matches[:_MOST_NAMED])}{others}; give more of it")
+    near = get_close_matches(named, keys, n=1)
+    hint = f"; did you mean {near[0]}?" if near else "." if more else ""
+    raise UsageError(f"--{noun} {named}: {where} has no such {noun}{hint}{f' {more}' if more else ''}")

@@ -135,12 +135,7 @@ class Output:
 
 
 def output_options(folder: str, what: str) -> Bundle:
-    """The options of a command that works in a folder, which come as one `Output`.
-
-    Args:
-        folder: Whose it is, and the name it has by default.
-        what: Is printed as JSON.
-    """
+    """The options of a command that works in a folder: whose it is, with its default name, and what JSON has."""
     options = (
         path_option("--out", f"Folder of {folder}."),
         flag_option("--dry-run", "Estimate calls, cost and time, and make no call."),

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.options.benchmark import DEFAULT
+from dspy_proact.cli.options.benchmark import DEFAULT, summary_of
 from dspy_proact.cli.options.kinds import path_option
 from dspy_proact.cli.options.verb import Bundle, FileForm, Heading, Section, first_typed
-from dspy_proact.cli.views.summary import summary_of
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:

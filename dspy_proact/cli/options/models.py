@@ -73,13 +73,7 @@ class NamedModel:
 
 
 def model_options(flag: str, text: str, heading: Heading = Heading.MODELS) -> Bundle:
-    """The options of a role, which come as one `NamedModel`.
-
-    Args:
-        flag: Names the model, such as `--judge`; the others begin with it.
-        text: What the model is for, and its default: the help of the flag.
-        heading: Under which they stand.
-    """
+    """The options of a role, which come as one `NamedModel`; all begin with the flag, such as `--judge`."""
     name = flag.removeprefix("--").replace("-", "_")
     options = (
         text_option(flag, "NAME", text, f"{name}_name", several=True),

@@ -81,41 +81,12 @@ class FileForm:
 
 
 class Verb(click.Command):
-    """A command made by `verb`."""
+    """A command made by `verb`, which says what its parts are."""
 
-    def __init__(
-        self,
-        name: str | None,
-        *,
-        callback: Callable[..., Any],
-        params: Sequence[click.Parameter],
-        help: str | None,  # noqa: A002 - click's name of it
-        short_help: str,
-        parts: Sequence[Section | Bundle],
-        first: str,
-        example: str,
-        files: Sequence[FileForm],
-    ):
-        self.parts, self.first, self.example, self.files = parts, first.split(), example, files
-        self.sections = [section for part in parts for section in part.sections]
-        options = [option for section in self.sections for option in section.options]
-        everything = click.Option(
-            ["--help-all"],
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=_print_all,
-            help="Show all options and exit.",
-        )
-        config = click.Option(
-            ["--config"],
-            metavar="FILE.toml",
-            expose_value=False,
-            help="TOML file of options, by their names without --; command-line options override it.",
-        )
-        super().__init__(
-            name, callback=callback, params=[*params, *options, config, everything], help=help, short_help=short_help
-        )
+    parts: Sequence[Section | Bundle]
+    first: Sequence[str]
+    example: str
+    files: Sequence[FileForm]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments, and keep the options as they were typed: values are made of them and cannot be undone.
@@ -134,7 +105,11 @@ class Verb(click.Command):
             if count > 1 and not option.multiple and not option.is_flag and not ctx.resilient_parsing:
                 raise click.UsageError(f"{option.opts[0]}: given {count} times; it takes one value", ctx)
         options = [param for param in self.params if isinstance(param, click.Option) and param.name in read]
-        ctx.meta[_TYPED] = {option.opts[0]: _texts(read[option.name or ""]) for option in options}
+        values = {option.opts[0]: read[option.name or ""] for option in options}
+        ctx.meta[_TYPED] = {
+            flag: [value] if isinstance(value, str) else list(value) if isinstance(value, list | tuple) else []
+            for flag, value in values.items()
+        }
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -148,10 +123,9 @@ class Verb(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of a first day in one list, or all of them under their headings."""
+        sections = [section for part in self.parts for section in part.sections]
         listed = {
-            str(heading): [
-                option for section in self.sections if section.heading is heading for option in section.options
-            ]
+            str(heading): [option for section in sections if section.heading is heading for option in section.options]
             for heading in Heading
         }
         own = [option for options in listed.values() for option in options]
@@ -194,23 +168,36 @@ def verb(
         brief: What it does, a short sentence, in the list of commands.
         files: Forms of files of a person's own that it reads.
     """
-    return click.command(name, cls=Verb, parts=parts, first=first, example=example, files=files, short_help=brief)
+
+    def made(function: Callable[..., Any]) -> Verb:
+        command = click.command(name, cls=Verb, short_help=brief)(function)
+        command.parts, command.first, command.example, command.files = parts, first.split(), example, files
+        config = "TOML file of options, by their names without --; command-line options override it."
+        command.params += [
+            *(option for part in parts for section in part.sections for option in section.options),
+            click.Option(["--config"], metavar="FILE.toml", expose_value=False, help=config),
+            click.Option(
+                ["--help-all"],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_print_all,
+                help="Show all options and exit.",
+            ),
+        ]
+        return command
+
+    return made
 
 
-def typed(ctx: click.Context) -> dict[str, list[str]]:
-    """The options of a command as they were typed, by flag, in the order of the help; no text for a plain flag."""
-    return ctx.meta[_TYPED]
+def typed() -> dict[str, list[str]]:
+    """The options of the command that runs as they were typed, by flag, in the help's order; no text for a flag."""
+    return click.get_current_context().meta[_TYPED]
 
 
 def first_typed(of: Collection[str] | None = None, but: Collection[str] = ()) -> str | None:
-    """The flag of the first option that was typed of the command that runs, in the order of its help; None for none.
-
-    Args:
-        of: Flags that are looked for; all where None.
-        but: Flags that are passed over.
-    """
-    flags = typed(click.get_current_context())
-    return next((flag for flag in flags if flag not in but and (of is None or flag in of)), None)
+    """The flag of the first option that was typed, in the order of the help: one `of` these, and none `but` those."""
+    return next((flag for flag in typed() if flag not in but and (of is None or flag in of)), None)
 
 
 def _configured(path: Path, of: Verb, typed_flags: Collection[str]) -> list[str]:
@@ -243,9 +230,8 @@ def _configured(path: Path, of: Verb, typed_flags: Collection[str]) -> list[str]
         if option.is_flag:
             words += [option.opts[0]] if value else []
             continue
-        pairs = [f"{key}={_as_typed(each)}" for key, each in value.items()] if isinstance(value, dict) else None
-        values = value if isinstance(value, list) else [value]
-        for each in values if pairs is None else pairs:
+        pairs = [f"{key}={_as_typed(each)}" for key, each in value.items()] if isinstance(value, dict) else value
+        for each in pairs if isinstance(pairs, list) else [pairs]:
             words += [option.opts[0], _placed(_as_typed(each), path.parent)]
     return words
 
@@ -268,10 +254,6 @@ def _print_all(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
         ctx.meta[_ALL] = True
         click.echo(ctx.get_help())
         ctx.exit()
-
-
-def _texts(read: Any) -> list[str]:
-    return [read] if isinstance(read, str) else list(read) if isinstance(read, list | tuple) else []
 
 
 def _write_lines(formatter: click.HelpFormatter, text: str) -> None:

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 
 from dspy_proact.benchmarks.benchmark import Start
 from dspy_proact.benchmarks.compiled import compiled_program
 from dspy_proact.benchmarks.participant import fingerprint_of
 from dspy_proact.benchmarks.registry import benchmark_of
 from dspy_proact.cli.options.models import text_of
-from dspy_proact.cli.views.message import print_json, say
+from dspy_proact.cli.views.message import console, print_json, print_more, say
 from dspy_proact.compile.tuning import Tuning
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
@@ -38,8 +37,14 @@ from dspy_proact.report import (
 )
 
 
-def print_card_text(artefact: Artefact, explain: bool) -> None:
-    """Print what a compile showed, out of fold; to explain it, also with what it was made and what stands beside it."""
+def print_card(artefact: Artefact, as_json: bool, explain: bool | None = None) -> None:
+    """Print what a compile showed, out of fold, and what an answer costs.
+
+    `explain` adds the details, such as with what it was made; it is None where the command has no option for it.
+    """
+    if as_json:
+        print_json(artefact.card.document())
+        return
     card, made, recipe = artefact.card, artefact.card.provenance, artefact.card.provenance.recipe
     votes = f", {counted(artefact.votes, 'vote')}" if artefact.role == "judge" else ""
     heading = (
@@ -47,23 +52,26 @@ def print_card_text(artefact: Artefact, explain: bool) -> None:
         f"{recipe.optimizer}, {recipe.trials} trials, at most {recipe.max_demos} demos, {recipe.folds} folds, "
         f"seed {recipe.seed}{votes}"
     )
+    before, after = (_usage_text(usage) for usage in (card.usage_before, card.usage_after))
+    ratio = tokens_ratio(card.usage_before, card.usage_after)
+    times = "" if ratio is None else f", {ratio:.1f} times as many tokens"
+    answer = "response" if "assistant" in made.models else "verdict"
+    in_kappa = card.target.unit == "kappa"
+    rows = [[card.target.title if in_kappa else f"{card.aim}*", *_row(card.target)]]
+    rows += [[row.title, *_row(row)] for row in card.rows if row.title != card.aim]
+    first = "kappa" if in_kappa else "out of fold"
     show(
-        Console(soft_wrap=False),
+        console(),
         card.headline,
         heading,
-        _cost(card),
+        f"a {answer} takes {before} before, {after} after{times}.",
         *(f"warning: {warning}." for warning in card.warnings),
-        _rows(card),
-        *_said(card),
+        table((first, "n", "before", "after", "change", "p"), rows, fold=False),
+        *_notes(card),
         *(_explained(artefact) if explain else ()),
     )
-
-
-def _rows(card: Card) -> Table:
-    rows = [[f"{card.aim}*" if card.target.unit != "kappa" else card.target.title, *_row(card.target)]]
-    rows += [[row.title, *_row(row)] for row in card.rows if row.title != card.aim]
-    heading = "kappa" if card.target.unit == "kappa" else "out of fold"
-    return table((heading, "n", "before", "after", "change", "p"), rows, fold=False)
+    if not explain:
+        print_more("dspy-proact optimize show FILE " if explain is None else "")
 
 
 def _row(row: Row) -> list[str]:
@@ -77,7 +85,7 @@ def _row(row: Row) -> list[str]:
     return [count, percent(before), percent(after), points_of(difference), probability(row.p)]
 
 
-def _said(card: Card) -> Iterator[str]:
+def _notes(card: Card) -> Iterator[str]:
     """Notes on how to read the table, and what was left out."""
     if card.target.unit != "kappa":
         yield (
@@ -100,7 +108,10 @@ def _explained(artefact: Artefact) -> Iterator[str | Table]:
     card, made = artefact.card, artefact.card.provenance
     if beside := [row for row in card.rows if row.beside]:
         names = list(beside[0].beside)
-        cells = ([row.title, *(_value(row.beside[name].value) for name in names)] for row in beside)
+        cells = (
+            [row.title, *("-" if (value := row.beside[name].value) is None else f"{value:.2f}" for name in names)]
+            for row in beside
+        )
         yield table(("", *names), cells, fold=False)
     yield _candidates(card)
     low, unread = card.target.low98, card.target.low98_unread
@@ -146,15 +157,6 @@ def _candidates(card: Card) -> Table:
     return table(("candidate", "score", "compared", *(["harm"] if harm else []), ""), rows, fold=False)
 
 
-def _cost(card: Card) -> str:
-    """Tokens and price of one answer, before and after."""
-    before, after = (_usage_text(usage) for usage in (card.usage_before, card.usage_after))
-    ratio = tokens_ratio(card.usage_before, card.usage_after)
-    times = "" if ratio is None else f", {ratio:.1f} times as many tokens"
-    answer = "response" if "assistant" in card.provenance.models else "verdict"
-    return f"a {answer} takes {before} before, {after} after{times}."
-
-
 def _usage_text(usage: CardUsage) -> str:
     if usage.prompt_tokens is None or usage.completion_tokens is None:
         return "an unknown number of tokens"
@@ -164,10 +166,6 @@ def _usage_text(usage: CardUsage) -> str:
     return f"{usage.prompt_tokens / 1000:,.0f} tokens in and {usage.completion_tokens / 1000:,.0f} out ({cost})"
 
 
-def _value(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
-
-
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 _GENERATED = re.compile(r"Given the fields .*, produce the fields .*\.", re.DOTALL)
 """DSPy's default instruction, which stands for none."""
@@ -175,16 +173,10 @@ States = Mapping[str, PredictorState]
 
 
 def print_diff(artefact: Artefact, start: Path | None, system_prompt: str | None, as_json: bool) -> None:
-    """Print the lines that a compile took away and those that it brought.
+    """Print the lines that a compile took away and those that it brought; as JSON the whole of before and after.
 
-    Args:
-        artefact: What came of it.
-        start: The compiled program that it began with.
-        system_prompt: The prompt that it began with, TEXT or @FILE; without either the uncompiled program.
-        as_json: Both wholes instead.
-
-    Raises:
-        UsageError: What is named is not what it began with.
+    It began with the compiled program of `start`, with `system_prompt` (TEXT or @FILE), or with the uncompiled
+    program; raises a `UsageError` where what is named is not what it began with.
     """
     before, known = _before(artefact, start, system_prompt)
     known = known == artefact.card.provenance.start

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.cells import cell_len, set_cell_size
 
-from dspy_proact.cli.options.cases import LEFT_OUT, resolve_key
-from dspy_proact.cli.views.summary import is_results, summary_of
+from dspy_proact.cli.options.benchmark import LEFT_OUT, is_results, resolve_key, summary_of
 from dspy_proact.plain_text import printable
 from dspy_proact.runs import CONTROL, Outcome, RunFolder, controls_of, read_run
 
@@ -37,23 +36,16 @@ class ShownRun:
     """The run or results file that `show` reads.
 
     Args:
-        path: Of a run's folder or of a results file.
+        path: Of a run's folder or of a results file; a `ProactError` where there is neither, or it is damaged.
         check: Whether the whole run is checked against tampering and damaged verdicts, which takes longer than to read
             it. Without, `check_cases` checks the cases that are listed.
 
     Attributes:
         outcomes: Of every case in every epoch, case by case.
-        benchmark: Its name.
         name: The model under test, with its program.
-        nouns: The benchmark's.
         embedded: Whether a stand-in that measures nothing took part.
         strata: All there are, that of control cases too.
         labels: All there are, from best to worst; those of control cases after them.
-
-    Raises:
-        UsageError: There is neither.
-        RunError: The run is damaged.
-        CorpusError: The results file is damaged.
     """
 
     def __init__(self, path: Path, check: bool):
@@ -157,15 +149,9 @@ class ShownRun:
 def print_cases(
     run: ShownRun, shown: Sequence[Outcome], matching: Sequence[Outcome], width: int, other: ShownRun | None, text: str
 ) -> None:
-    """Print some cases, and how many there are.
+    """Print the cases that are shown, in so many columns, and how many match and are there.
 
-    Args:
-        run: Of the cases.
-        shown: Those that are listed.
-        matching: All cases that match the filters.
-        width: Columns of the terminal.
-        other: The run beside it, if any.
-        text: What was searched for; empty for nothing.
+    `other` is the run beside it, and `text` what was searched for, empty for nothing.
     """
     several, nouns = run.outcomes and run.outcomes[-1].epoch > 1, run.nouns
     reworded = run.reworded(shown, other) if other else set[str]()

@@ -9,8 +9,8 @@ import click
 
 from dspy_proact.benchmarks.forecast import SECONDS
 from dspy_proact.cli.options.kinds import Output
-from dspy_proact.cli.views.card import print_card_text
-from dspy_proact.cli.views.message import print_json, print_more, say, say_next, say_stopped
+from dspy_proact.cli.views.card import print_card
+from dspy_proact.cli.views.message import print_json, say, say_next, say_stopped
 from dspy_proact.cli.views.progress import ProgressOnStderr, duration
 from dspy_proact.cli.views.runs import exceeded
 from dspy_proact.compile.compile import Compile
@@ -18,7 +18,6 @@ from dspy_proact.compile.forecast import PROPOSALS, CompileObserver, Forecast, S
 from dspy_proact.errors import Halt
 from dspy_proact.models import Limits
 from dspy_proact.programs import Optimizer, Recipe
-from dspy_proact.programs.artefact import Artefact
 from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS
 
 _SECONDS = 60.0
@@ -129,7 +128,7 @@ def _shown(forecast: Forecast) -> str:
 
 
 def compile_shown(compiling: Compile, recipe: Recipe, output: Output, use: Sequence[str | Path], note: str = "") -> int:
-    """Do a compile and say how it ended, or only what it will take.
+    """Do a compile and say how it ended, or only what it will take; the exit status.
 
     Args:
         compiling: Checked already.
@@ -137,9 +136,6 @@ def compile_shown(compiling: Compile, recipe: Recipe, output: Output, use: Seque
         output: Where it is done, and what is printed.
         use: The command to type next, to the option that takes the file of the program.
         note: A sentence added to the message that names the file.
-
-    Returns:
-        The exit status.
     """
     if (folds := compiling.recipe.folds) < recipe.folds:
         say(f"{compiling.data.name}: {folds} independent {compiling.declared.nouns.groups} make {folds} folds.")
@@ -166,19 +162,3 @@ def compile_shown(compiling: Compile, recipe: Recipe, output: Output, use: Seque
         say("Nothing to do: every answer is in the record; no calls were made.")
     say_next(*use, finished.path, before=f"The program is in {finished.path}. {note}".rstrip())
     return 3 if artefact.card.unscored else 0
-
-
-def print_card(artefact: Artefact, as_json: bool, explain: bool | None = None) -> None:
-    """Print the card of a compiled program on standard output.
-
-    Args:
-        artefact: The program.
-        as_json: Instead of text.
-        explain: Whether the details are printed; None where the command has no option for it.
-    """
-    if as_json:
-        print_json(artefact.card.document())
-        return
-    print_card_text(artefact, bool(explain))
-    if not explain:
-        print_more("dspy-proact optimize show FILE " if explain is None else "")

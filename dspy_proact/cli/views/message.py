@@ -10,7 +10,7 @@ import shlex
 import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
@@ -18,6 +18,9 @@ from dspy_proact.cli.options.kinds import Parameter
 from dspy_proact.cli.options.verb import typed
 from dspy_proact.errors import Halt, LimitReached
 from dspy_proact.plain_text import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _MODEL = ("", "-api-base", "-param", "-price")
 """How the options of a role end."""
@@ -35,19 +38,20 @@ def complain(text: str) -> None:
     say(f"Error: {text}")
 
 
+def console() -> "Console":
+    """Standard output as wide as the terminal."""
+    from rich.console import Console
+
+    return Console()
+
+
 def print_json(document: Any) -> None:
     """Print what scripts read."""
     click.echo(json.dumps(document, indent=2, allow_nan=False))
 
 
 def say_stopped(halt: Halt, folder: Path, answered: bool = False) -> None:
-    """Print what stopped a command, what is kept of it, and how to go on.
-
-    Args:
-        halt: What stopped it.
-        folder: Where it kept answers; it leaves none where there are none.
-        answered: Whether there are.
-    """
+    """Print what stopped a command, what is kept in its folder, whether or not it has answered, and how to go on."""
     say(str(halt))
     if not folder.exists():
         gone = f"There is no folder {folder} any more; if it was moved, name it with --out to go on."
@@ -58,17 +62,10 @@ def say_stopped(halt: Halt, folder: Path, answered: bool = False) -> None:
 
 
 def print_more(command: str = "", besides: str = "") -> None:
-    """Say on standard output how to read the details.
-
-    Args:
-        command: That prints them, where it is another one than this, with a blank at its end.
-        besides: What else it prints.
-    """
-    from rich.console import Console
-
+    """Say on standard output how to read the details: by another command, with a blank at its end, or this one."""
     from dspy_proact.report import show
 
-    show(Console(soft_wrap=False), f"Details{besides}: {command}--explain")
+    show(console(), f"Details{besides}: {command}--explain")
 
 
 class SafeRecord(logging.LogRecord):
@@ -87,12 +84,7 @@ class SafeRecord(logging.LogRecord):
 
 
 def say_next(*words: str | Path, before: str = "") -> None:
-    """Print what to type next.
-
-    Args:
-        words: Of the command, without the name of the program.
-        before: What is said in the same line, such as where the result is.
-    """
+    """Print what to type next, after what is said before it in the same line, such as where the result is."""
     line = command(*words)
     missing = "Fill in what is [hidden] in it." if "[hidden " in line else ""
     say(" ".join(part for part in (before, missing, f"Next: {line}") if part))
@@ -113,7 +105,7 @@ class Typed:
     """
 
     def __init__(self, given: Mapping[str, Sequence[str]] | None = None):
-        self.given = typed(click.get_current_context()) if given is None else given
+        self.given = typed() if given is None else given
 
     def options(self, *flags: str) -> list[str]:
         """The words of some options, of all where none is named."""

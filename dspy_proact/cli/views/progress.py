@@ -28,11 +28,7 @@ _WORTH_SAYING = 10.0
 
 
 class ProgressOnStderr:
-    """How far something is, on standard error as it was at first: a bar on a terminal, lines elsewhere.
-
-    Args:
-        left: What the clock of the time that is left is called.
-    """
+    """How far something is, on standard error as it was at first: a bar on a terminal, lines elsewhere."""
 
     def __init__(self, left: str):
         self._stream = sys.stderr
@@ -94,12 +90,7 @@ class _Bar(Progress):
 
 
 class RunProgress(ProgressOnStderr, Observer):
-    """Shows cases that are done.
-
-    Args:
-        manifest: Of the run as it begins; it names its things and knows its prices.
-        scope: How much of it is asked for.
-    """
+    """Shows cases that are done: of a run as it begins, as far as it is asked for."""
 
     def __init__(self, manifest: Manifest, scope: Scope):
         super().__init__("left")

@@ -26,14 +26,8 @@ if TYPE_CHECKING:
 # Before
 
 
-def say_of_programs(execution: Execution) -> None:
-    """Say where a compiled program shows no improvement, or was compiled for another model than it speaks through."""
-    for flag, role, participants in execution.compiled():
-        say_of_card(flag, participants[0].program_card, role, [each.model.name for each in participants])
-
-
 def say_of_card(flag: str, card: "Card | None", role: str, models: Sequence[str]) -> None:
-    """Like `say_of_programs`, for one program; says nothing if it is not compiled."""
+    """Say where a compiled program shows no improvement, or was compiled for another model than it speaks through."""
     if card is None:
         return
     if not card.shown:
@@ -52,7 +46,7 @@ def say_of_corpus(named: str, record: CorpusRecord) -> None:
         say(f"{named}: {count:,} of {record.rows:,} rows {'is' if count == 1 else 'are'} left out: {reason}.")
 
 
-def print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_json: bool) -> None:
+def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_json: bool) -> None:
     """Print what each run would take, by the name of its model; JSON of several is a list."""
     forecasts = {
         execution.manifest.identity.assistant.model: execution.forecast(path, scope) for execution, path in runs
@@ -120,12 +114,7 @@ class Ending:
     """Its folder."""
 
     def close(self, declared: "Benchmark[Any, Any]", beside: Path | None = None) -> int:
-        """Say where the results are and what to type next; the exit status.
-
-        Args:
-            declared: The benchmark.
-            beside: The run with which the only one is compared next.
-        """
+        """Say where the results are and what to type next, such as to compare it with `beside`; the exit status."""
         if self.finished and not self.halt and not any(run.stages for run in self.finished):
             say("Nothing to do: all results are on disk; no calls were made.")
         for run in self.finished:
@@ -164,8 +153,18 @@ def _arguments(context: click.Context) -> list[str]:
     return [str(each) for each in given if each is not None]
 
 
-def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope) -> Ending:
-    """Do each run into its folder; what one spends counts against the limits of the next."""
+def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope, output: Output) -> Ending | None:
+    """Do each run into its folder; what one spends counts against the limits of the next.
+
+    Returns:
+        How they ended; None where only the forecasts were asked for, which are printed.
+    """
+    for execution, _ in runs:
+        for flag, role, participants in execution.compiled():
+            say_of_card(flag, participants[0].program_card, role, [each.model.name for each in participants])
+    if output.dry_run:
+        _print_forecasts(runs, scope, output.as_json)
+        return None
     # DSPy would log a line for every response cut at the token limit; the report counts them.
     logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
     finished: list[Completed] = []
@@ -182,16 +181,3 @@ def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope) -> Ending:
             return Ending(finished, halt, path)
         spent = execution.spent
     return Ending(finished, None, None)
-
-
-def rejudged(rejudging: Execution, scope: Scope, output: Output) -> Ending | None:
-    """Have judges grade responses that exist; None where only the forecast was asked for, which is printed.
-
-    Raises:
-        UsageError: It cannot be done as asked.
-    """
-    runs = [(rejudging, output.out or rejudging.default_folder)]
-    if output.dry_run:
-        print_forecasts(runs, scope, output.as_json)
-        return None
-    return run_all(runs, scope)

@@ -43,31 +43,17 @@ _MOST = 2000
 Declared = Benchmark[Any, Any]
 
 
-class Spending:
-    """Usage of calls by role, at the price of its model.
+def _spent(models: Sequence[Model], calls: Iterable[Call]) -> dict[str, Usage]:
+    """Usage by role at the price of its model, every attempt counted."""
+    calls, prices = list(calls), {model.role.name: model.price for model in models}
+    return {role: Usage.of([call for call in calls if call.role == role], price) for role, price in prices.items()}
 
-    Args:
-        models: Each of a role of its own.
-    """
 
-    def __init__(self, *models: Model):
-        self._prices = {model.role.name: model.price for model in models}
-
-    def of(self, calls: Iterable[Call]) -> dict[str, Usage]:
-        """Usage by role, every attempt counted."""
-        calls = list(calls)
-        return {role: Usage.of([call for call in calls if call.role == role], p) for role, p in self._prices.items()}
-
-    def document(self, calls: Iterable[Call]) -> dict[str, Any]:
-        """Usage by role, as JSON."""
-        return {role: document(usage) for role, usage in self.of(calls).items()}
-
-    def lines(self, calls: Iterable[Call]) -> Iterator[str]:
-        """A line per role, for a person."""
-        for role, usage in self.of(calls).items():
-            cost = f"cost unknown ({usage.reason})" if usage.usd is None else f"USD {usage.usd:.4f}"
-            tokens = f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out"
-            yield f"{role}: {usage.calls:,} calls, {tokens}, {cost}"
+def _spent_lines(models: Sequence[Model], calls: Iterable[Call]) -> Iterator[str]:
+    for role, usage in _spent(models, calls).items():
+        cost = f"cost unknown ({usage.reason})" if usage.usd is None else f"USD {usage.usd:.4f}"
+        tokens = f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out"
+        yield f"{role}: {usage.calls:,} calls, {tokens}, {cost}"
 
 
 # Cases
@@ -132,21 +118,15 @@ def print_tried(
     whole: bool,
     as_json: bool,
 ) -> None:
-    """Print what came of a trial on standard output.
+    """Print what came of a trial, and what it cost by model; the first of each pair is made with what `prompted` says.
 
-    Args:
-        declared: The benchmark.
-        pairs: Answers to each case.
-        models: Under test, and the judge's where there is one.
-        prompted: What the answers on trial are made with, such as `the prompt`.
-        whole: Whether all of a case is printed, such as earlier turns and the rubric.
-        as_json: Instead of text.
+    `whole` prints all of a case, such as earlier turns and the rubric.
     """
-    spending, embedded = Spending(*models), any(model.embedded for model in models)
+    embedded = any(model.embedded for model in models)
     if as_json:
         if embedded:
             say(STAND_IN)
-        documents = [pair_document(declared, pair, spending, whole) for pair in pairs]
+        documents = [_pair_document(declared, pair, models, whole) for pair in pairs]
         print_json(documents)
         return
     click.echo(printable(" judged by ".join(model.name for model in models)))
@@ -155,12 +135,23 @@ def print_tried(
     click.echo()
     sheet = Sheet(Console())
     for pair in pairs:
-        print_pair(declared, sheet, pair, prompted, whole)
-    for line in spending.lines(call for pair in pairs for side in pair.sides for call in side.calls):
+        case, reading = pair.case, reading_of(declared, pair.case)
+        sheet.line(readable(f"{case.stratum}  {case.key}".strip() or "your conversation"), "bold reverse")
+        if whole:
+            print_sections(sheet, reading.sections)
+        else:
+            who, text = _gist(reading)
+            sheet.line(in_a_line(who), "bold")
+            sheet.text(readable(text if len(text) <= _MOST else f"{text[:_MOST]}... (--whole shows it all)"))
+            sheet.line()
+        sides = [(pair.prompted, f"with {prompted}"), (pair.bare, "without it" if pair.prompted else "the bare model")]
+        # Side by side where it fits.
+        sheet.columns([_column(declared, case, side, name, sheet.styled) for side, name in sides if side])
+    for line in _spent_lines(models, (call for pair in pairs for side in pair.sides for call in side.calls)):
         click.echo(printable(line))
 
 
-def pair_document(declared: Declared, pair: Pair, spending: Spending, whole: bool = False) -> dict[str, Any]:
+def _pair_document(declared: Declared, pair: Pair, models: Sequence[Model], whole: bool) -> dict[str, Any]:
     """One case with its answers: an object of the list of `try --json`, which scripts read.
 
     Key and stratum have the benchmark's nouns as names; both are null for a conversation of a person's own. `with` is
@@ -168,13 +159,14 @@ def pair_document(declared: Declared, pair: Pair, spending: Spending, whole: boo
     halt left out has `stopped`. If `whole`, `sections` has all of the case.
     """
     sections = reading_of(declared, pair.case).sections
+    calls = [call for side in pair.sides for call in side.calls]
     return {
         declared.nouns.case: pair.case.key or None,
         declared.nouns.stratum: pair.case.stratum or None,
         **({"sections": sections_document(sections)} if whole else {}),
         "with": None if pair.prompted is None else _side_document(declared, pair.case, pair.prompted),
         "without": _side_document(declared, pair.case, pair.bare),
-        "usage": spending.document([call for side in pair.sides for call in side.calls]),
+        "usage": {role: document(usage) for role, usage in _spent(models, calls).items()},
     }
 
 
@@ -200,35 +192,15 @@ def _grounds_document(reading: Reading) -> dict[str, Any]:
     }
 
 
-def print_pair(declared: Declared, sheet: Sheet, pair: Pair, prompted: str, whole: bool = False) -> None:
-    """Print what awaited an answer, or the whole case, and each answer with its grade, side by side where it fits."""
-    case, reading = pair.case, reading_of(declared, pair.case)
-    sheet.line(readable(f"{case.stratum}  {case.key}".strip() or "your conversation"), "bold reverse")
-    if whole:
-        print_sections(sheet, reading.sections)
-    else:
-        who, text = _gist(reading)
-        sheet.line(in_a_line(who), "bold")
-        sheet.text(readable(text if len(text) <= _MOST else f"{text[:_MOST]}... (--whole shows it all)"))
-        sheet.line()
-    sides = [(pair.prompted, f"with {prompted}"), (pair.bare, "without it")]
-    named = [(pair.bare, "the bare model")] if pair.prompted is None else sides
-    sheet.columns([_column(declared, case, side, name, sheet.styled) for side, name in named if side])
-
-
 def _column(declared: Declared, case: Case, side: Side, name: str, styled: bool) -> tuple[Text, Text, Text]:
     """Heading, answer, and notes, which may be empty: reasons, quotes that are not found, and what is missing."""
-    heading, reading = (
-        Text(name, style="bold"),
-        reading_of(declared, case, side.answer, [side.scored] if side.scored else []),
-    )
+    heading = Text(name, style="bold")
+    reading = reading_of(declared, case, side.answer, [side.scored] if side.scored else [])
     if label := reading.outcome.label:
         heading.append(": ").append(label, style=grade_style(label, declared.labels))
     if reading.answer is None:
         return heading, Text(f"no response: {in_a_line(side.error or '')}", style="red"), Text()
-    notes: list[Text] = []
-    if reading.outcome.truncated:
-        notes.append(Text("cut at the token limit", style="yellow"))
+    notes = [Text("cut at the token limit", style="yellow")] if reading.outcome.truncated else []
     if side.error:
         notes.append(Text(f"no verdict: {in_a_line(side.error)}", style="red"))
     for grounds in reading.grounds:
@@ -240,25 +212,26 @@ def _column(declared: Declared, case: Case, side: Side, name: str, styled: bool)
 # Worked cases
 
 
-def print_examination(examination: Examination, examined: Examined, name: str, whole: bool) -> None:
-    """Print which worked cases a judge gets right, what its calls used, and the missed ones with reasons.
-
-    Args:
-        examination: What was asked.
-        examined: Begun at least.
-        name: Of the judge.
-        whole: Whether all of the missed cases is printed too.
-    """
+def print_examination(examination: Examination, examined: Examined, name: str, whole: bool, as_json: bool) -> None:
+    """Print which worked cases a judge of this name gets right, what its calls used, and the missed with reasons."""
     declared, model = examination.declared, examination.model
+    if as_json:
+        if model.embedded:
+            say(STAND_IN)
+        print_json([_judged_document(declared, judged, model, whole) for judged in examined.cases])
+        return
     console, stand_in = Console(), MEASURES_NOTHING if model.embedded else ""
-    show(console, f"{stand_in}{name} {_count(examined)}.")
     words = {True: "yes", False: "no", None: "-"}
     rows = [
         (judged.case.name, judged.case.rule, judged.case.label, judged.label or "-", words[judged.right])
         for judged in examined.cases
     ]
-    show(console, table(("case", "rule", "by the rule", "judge", "right"), rows, fold=False))
-    show(console, *Spending(model).lines(call for judged in examined.cases for call in judged.calls))
+    show(
+        console,
+        f"{stand_in}{name} {_count(examined)}.",
+        table(("case", "rule", "by the rule", "judge", "right"), rows, fold=False),
+        *_spent_lines([model], (call for judged in examined.cases for call in judged.calls)),
+    )
     if unread := sum(len(judged.unread) for judged in examined.cases):
         verdicts = counted(unread + sum(len(judged.verdicts) for judged in examined.cases), "verdict")
         show(console, f"{unread} of {verdicts} could not be read.")
@@ -297,33 +270,27 @@ def _missed(judged: JudgedCase, reading: Reading) -> Iterator[str]:
         yield f"The judge: {verdict.label}. {in_a_line(grounds.reasons)}"
 
 
-def examination_document(examination: Examination, examined: Examined, whole: bool = False) -> list[dict[str, Any]]:
-    """The list of `try --judge-cases --json`: an object a case.
+def _judged_document(declared: Declared, judged: JudgedCase, model: Model, whole: bool) -> dict[str, Any]:
+    """An object of the list of `try --judge-cases --json`.
 
     `grade` is the judge's and `expected` the rule's; without a verdict `grade` and `right` are null and `error` begins
     with a short word. `grades` has those of all its verdicts, `reasons`, `quotes` and `points` are of the first, and
     `unread` has why others could not be read. If `whole`, `sections` has the case, and `response` what is graded.
     """
-    declared, spending = examination.declared, Spending(examination.model)
-    documents: list[dict[str, Any]] = []
-    for judged in examined.cases:
-        reading = reading_of(declared, judged.case.case, judged.case.answer, judged.verdicts)
-        shown = {"sections": sections_document(reading.sections), "response": reading.answer}
-        documents.append(
-            {
-                "case": judged.case.name,
-                "rule": judged.case.rule,
-                declared.nouns.stratum: judged.case.case.stratum,
-                **(shown if whole else {}),
-                "expected": judged.case.label,
-                "why": judged.case.why,
-                "grade": judged.label,
-                "grades": [each.label for each in judged.verdicts],
-                "right": judged.right,
-                **_grounds_document(reading),
-                "error": judged.error,
-                "unread": list(judged.unread),
-                "usage": spending.document(judged.calls),
-            }
-        )
-    return documents
+    case, reading = judged.case, reading_of(declared, judged.case.case, judged.case.answer, judged.verdicts)
+    shown = {"sections": sections_document(reading.sections), "response": reading.answer}
+    return {
+        "case": case.name,
+        "rule": case.rule,
+        declared.nouns.stratum: case.case.stratum,
+        **(shown if whole else {}),
+        "expected": case.label,
+        "why": case.why,
+        "grade": judged.label,
+        "grades": [each.label for each in judged.verdicts],
+        "right": judged.right,
+        **_grounds_document(reading),
+        "error": judged.error,
+        "unread": list(judged.unread),
+        "usage": {role: document(usage) for role, usage in _spent([model], judged.calls).items()},
+    }

@@ -1,0 +1,356 @@
+"""`dspy-proact optimize`: compile the judge or the assistant, and show what came of it."""
+
+import math
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dspy_proact.cli.options.benchmark import BENCHMARK, CORPUS, Chosen, corpus_of, known_names, strata_options
+from dspy_proact.cli.options.kinds import (
+    Output,
+    explain_option,
+    flag_option,
+    json_option,
+    number_option,
+    output_options,
+    path_option,
+    text_option,
+)
+from dspy_proact.cli.options.labels import FILES, RATINGS, Labels, label_options
+from dspy_proact.cli.options.models import (
+    EMBEDDED,
+    GATE,
+    SYSTEM_PROMPT,
+    NamedModel,
+    model_options,
+    recipe_options,
+    text_of,
+)
+from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
+from dspy_proact.cli.views.message import Typed, say
+from dspy_proact.errors import RunError, UsageError
+
+if TYPE_CHECKING:
+    from dspy_proact.models import Gate
+    from dspy_proact.programs import Recipe
+    from dspy_proact.programs.artefact import Artefact
+
+
+@click.group(short_help="Compile the judge or the assistant.")
+def optimize() -> None:
+    """Compile the judge or the assistant, and show what a compile changed."""
+
+
+# The assistant
+
+
+class Margin(click.ParamType):
+    """NAME or NAME=MARGIN."""
+
+    name = "METRIC[=MARGIN]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float | None]:
+        """The row of the card, and its margin; None for the usual one."""
+        name, equals, text = str(value).lower().partition("=")
+        if not equals:
+            return name, None
+        try:
+            margin = float(text)
+        except ValueError:
+            margin = math.nan
+        if not 0 <= margin <= 100:
+            self.fail(f"{text!r} is not a margin, such as {name}=0.05", param, ctx)
+        return name, margin
+
+
+@verb(
+    "assistant",
+    BENCHMARK,
+    model_options("--model", "Model to tune for, a litellm name. Default: embedded."),
+    model_options(
+        "--judge", "Judge whose grades guide the tuning. Default: embedded, for an embedded model; required otherwise."
+    ),
+    model_options(
+        "--report-judge",
+        "Another judge, which tests the result. Default: that of --judge, for an embedded model; required otherwise.",
+    ),
+    model_options("--proposer", "Model that writes prompts. Default: that of --judge."),
+    CORPUS,
+    Section(Heading.CASES, *strata_options("Stratum to tune for; repeatable. Default: the benchmark's.")),
+    recipe_options(("bootstrap", "miprov2", "gepa", "search")),
+    Section(
+        Heading.RECIPE,
+        SYSTEM_PROMPT,
+        path_option("--start", "Compiled assistant to start from."),
+        click.Option(
+            ["--guard", "guards"],
+            multiple=True,
+            type=Margin(),
+            help="Metric that may not get worse than the starting program by more than MARGIN, such as offers, phases, "
+            "length or tokens; repeatable.",
+        ),
+    ),
+    GATE,
+    output_options("the compile. Default: compiles/NAME--ID", "the card"),
+    first="--model --judge --report-judge --benchmark --corpus --optimizer --trials --guard --max-usd --out "
+    "--dry-run --json",
+    example="dspy-proact optimize assistant --model openai/gpt-4o \\\n"
+    "    --judge openai/gpt-5.4 --report-judge anthropic/claude-opus-4-7 --dry-run",
+    brief="Tune the assistant, and show gains and regressions.",
+)
+def assistant(
+    chosen: Chosen,
+    model: NamedModel,
+    judge: NamedModel,
+    report_judge: NamedModel,
+    proposer: NamedModel,
+    corpus: str | None,
+    strata: tuple[str, ...],
+    phases: tuple[str, ...],
+    recipe: "Recipe",
+    system_prompt: str | None,
+    start: Path | None,
+    guards: tuple[tuple[str, float | None], ...],
+    gate: "Gate",
+    output: Output,
+) -> int:
+    """Tune the assistant, and show gains and regressions.
+
+    It is tested on groups of cases, such as scenarios, that it was not tuned on, by a judge that did not tune it.
+    Repeat the command to resume.
+    """
+    from dspy_proact.benchmarks.benchmark import Start
+    from dspy_proact.cli.views.compilation import compile_shown
+    from dspy_proact.compile.assistant_compile import AssistantCompile
+
+    declared, tested = chosen.declared(), model.spec(EMBEDDED)
+    settings = chosen.settings_of_answers(declared)
+    judged = declared.judge(settings, Start()) is not None
+    if judged and tested.name != EMBEDDED and not (judge.name and report_judge.name):
+        raise UsageError(
+            "name a judge to tune by, --judge, and another one to report, --report-judge; one name for both is "
+            "allowed, and the card warns of it"
+        )
+    tuning, named = judge.spec(EMBEDDED), corpus_of(declared, corpus, tested.name == EMBEDDED)
+    compiling = AssistantCompile(
+        named,
+        tested,
+        tuning,
+        report_judge.spec(tuning),
+        proposer.spec(tuning if judged else tested),
+        benchmark=declared,
+        settings=settings,
+        recipe=recipe,
+        strata=known_names("--stratum", (*strata, *phases), declared.strata),
+        margins=dict(guards),
+        system_prompt=text_of(system_prompt),
+        start=start,
+        revision=_recorded_revision(named, output.out) if named == declared.published_corpus else None,
+        gate=gate,
+    )
+    if compiling.same_judge and not output.dry_run:
+        say("One model tunes and reports; the card warns of it. Name another one with --report-judge.")
+    typed = Typed().beside("--report-judge", "--judge")
+    use = ["eval", *typed.options("--benchmark", "--set"), *typed.model("--model", EMBEDDED)]
+    use += [*typed.model("--report-judge", EMBEDDED, as_flag="--judge"), "--corpus", named, *typed.calls()]
+    return compile_shown(compiling, recipe, output, [*use, "--program"])
+
+
+def _recorded_revision(corpus: str, out: Path | None) -> str | None:
+    """The dataset's revision that a compile has recorded, so that resuming does not move on to a newer."""
+    from dspy_proact.compile.compile import CLAIM, COMPILES, CompileClaim
+    from dspy_proact.kept import Claim
+
+    folders = [out] if out else list(COMPILES.glob("assistant--*"))
+    claims = [Claim(folder, CLAIM, CompileClaim, "compile") for folder in folders]
+    for claim in sorted((each for each in claims if each.exists), key=lambda each: -each.file.stat().st_mtime):
+        with suppress(RunError):  # what cannot be read is no compile to go on with; it is refused later
+            if (data := claim.read().data).name == corpus:
+                return data.revision
+    return None
+
+
+# The judge
+
+
+@verb(
+    "judge",
+    BENCHMARK,
+    model_options("--judge", "Judge to tune, a litellm name. Default: embedded."),
+    model_options("--proposer", "Model that writes instructions. Default: the judge's."),
+    label_options("sample", RATINGS, "Ratings of the sample, of the published study (fetched), or your own."),
+    recipe_options(("labeled", "bootstrap", "miprov2", "gepa", "search")),
+    Section(
+        Heading.RECIPE,
+        path_option("--start", "Compiled judge to start from."),
+        number_option("--votes", click.IntRange(1, 100), "Verdicts on each response.", default=1),
+        click.Option(
+            ["--guard", "guards"],
+            multiple=True,
+            type=click.Choice(["cases"], case_sensitive=False),
+            help="`cases`: keep each worked case that the start gets right (see `try --judge-cases`).",
+        ),
+    ),
+    GATE,
+    output_options("the compile. Default: compiles/NAME--ID", "the card"),
+    first="--judge --ratings --run --items --benchmark --optimizer --trials --max-usd --out --dry-run --json",
+    example="dspy-proact optimize judge --judge openai/gpt-4o \\\n    --ratings ratings.csv --run runs/mine --dry-run",
+    files=FILES,
+    brief="Tune the judge to agree with people.",
+)
+def judge(
+    chosen: Chosen,
+    judge: NamedModel,
+    proposer: NamedModel,
+    labels: Labels,
+    recipe: "Recipe",
+    start: Path | None,
+    votes: int,
+    guards: tuple[str, ...],
+    gate: "Gate",
+    output: Output,
+) -> int:
+    """Tune the judge to agree with people, and test it on items that it was not tuned on.
+
+    By default the embedded stand-in is tuned to the sample's ratings, which only shows how this works. Repeat the
+    command to resume: answers in the record are not paid for again.
+    """
+    from dspy_proact.cli.views.compilation import compile_shown
+    from dspy_proact.compile.judge_compile import JudgeCompile
+
+    declared, tuned = chosen.declared(), judge.spec(EMBEDDED)
+    own = declared.own_study()
+    compiling = JudgeCompile(
+        labels.load(own) if own else None,
+        tuned,
+        proposer.spec(tuned),
+        benchmark=declared if own else labels.rated(declared),
+        settings=chosen.settings(declared),
+        recipe=recipe,
+        votes=votes,
+        start=start,
+        guards=guards,
+        gate=gate,
+    )
+    if guards and tuned.name == EMBEDDED:
+        say("--guard cases: the embedded stand-in reads no rules, so that the cases measure nothing of it.")
+    typed = Typed()
+    named = typed.options("--benchmark", "--set")
+    judging = [*typed.model("--judge", EMBEDDED), *typed.calls(), "--judge-program"]
+    if labels.run is not None:
+        return compile_shown(compiling, recipe, output, ["rejudge", *named, labels.run, *judging])
+    corpus = declared.published_corpus if labels.ratings == (declared.published_corpus,) else "sample"
+    note = "" if tuned.name == EMBEDDED else "Name a model of your own in place of the stand-in."
+    use = ["eval", *named, "--model", EMBEDDED, "--corpus", corpus, *judging]
+    return compile_shown(compiling, recipe, output, use, note)
+
+
+# What came of it
+
+_READ = {
+    "--as-prompt": ("--no-demos",),
+    "--diff": ("--start", "--system-prompt", "--json"),
+    "": ("--explain", "--json"),
+}
+"""Options that each form reads; the card is asked for by none."""
+_ABOUT = {
+    "--no-demos": "the prompt that --as-prompt prints",
+    "--start": "what --diff compares with",
+    "--system-prompt": "what --diff compares with",
+    "--explain": "the card",
+    "--json": "the card, or what --diff prints",
+}
+
+
+@verb(
+    "show",
+    Section(
+        Heading.OUTPUT,
+        flag_option("--as-prompt", "Print only its system prompt, or one for each of its questions."),
+        flag_option("--no-demos", "With --as-prompt: leave out its worked examples."),
+        flag_option("--diff", "Print how its prompt differs from the one that the compile began with."),
+        path_option("--start", "With --diff: the compiled program that it began with."),
+        text_option("--system-prompt", "TEXT|@FILE", "With --diff: the system prompt that it began with."),
+        text_option("--benchmark", "FILE.py", "Your own benchmark, for which it was compiled."),
+        explain_option(),
+        json_option("the card, or with --diff both programs,"),
+    ),
+    first="--as-prompt --no-demos --diff --start --system-prompt --explain --json --benchmark",
+    example="dspy-proact optimize show compiles/mine/assistant.json --as-prompt",
+    brief="Print the card of a compiled program, or its prompt.",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+def show(
+    file: Path,
+    benchmark: str | None,
+    as_prompt: bool,
+    no_demos: bool,
+    diff: bool,
+    start: Path | None,
+    system_prompt: str | None,
+    explain: bool,
+    as_json: bool,
+) -> None:
+    """Print the card of a compiled program, by its FILE or the folder of its compile.
+
+    With --diff, how the compile changed its instruction and worked examples; by default compared with the uncompiled
+    program.
+    """
+    from dspy_proact.benchmarks.compiled import require_current
+    from dspy_proact.benchmarks.registry import benchmark_named
+    from dspy_proact.cli.views.card import print_card, print_diff
+    from dspy_proact.plain_text import printable
+    from dspy_proact.programs.artefact import read_artefact
+
+    if diff and as_prompt:
+        raise UsageError("--as-prompt prints the prompt and nothing else; leave it out, or leave --diff out")
+    form = "--as-prompt" if as_prompt else "--diff" if diff else ""
+    if flag := first_typed(but=("--benchmark", form, *_READ[form])):
+        raise UsageError(
+            f"{flag} is about {_ABOUT[flag]}; {'leave it out' if form else 'name that too, or leave it out'}"
+        )
+    artefact = read_artefact(file)
+    if benchmark and (named := benchmark_named(benchmark).name) != artefact.benchmark:
+        raise UsageError(f"--benchmark {named}: {file} was compiled for {artefact.benchmark}; leave it out")
+    require_current(artefact, file)
+    if diff:
+        print_diff(artefact, start, system_prompt, as_json)
+        return
+    if not as_prompt:
+        print_card(artefact, as_json, explain)
+        return
+    prompt = _prompt(artefact, no_demos, file)
+    terminal = sys.stdout.isatty()
+    click.echo(printable(prompt) if terminal else prompt)
+    if terminal and printable(prompt) != prompt:
+        say("Characters that a terminal would obey are shown as escapes; piped into a file they are as they are.")
+
+
+def _prompt(artefact: "Artefact", no_demos: bool, file: Path) -> str:
+    """The system prompt of a compiled assistant; raises a `UsageError` if there is none."""
+    from dspy_proact.benchmarks.compiled import load_assistant
+    from dspy_proact.cli.views.card import lines_of
+
+    if artefact.role == "judge":
+        raise UsageError(f"{file}: a compiled judge, which is no system prompt; use it with --judge-program")
+    try:
+        program = load_assistant(file)
+    except UsageError:  # of a person's own file, which a program does not name
+        program = None
+    if program is None or not hasattr(program, "system_prompt"):
+        if no_demos and not artefact.demos:
+            raise UsageError("--no-demos: it has no worked examples; leave it out")
+        return "\n".join(lines_of(artefact.states, demos=not no_demos))
+    prompt = program.instruction if no_demos else program.system_prompt
+    if not prompt:
+        kept = "says nothing beside its worked examples; leave --no-demos out"
+        bare = "says nothing to its model; the compile kept the bare chat"
+        raise UsageError(f"{file}: {kept if program.system_prompt else bare}")
+    return prompt
+
+
+for command in (judge, assistant, show):
+    optimize.add_command(command)
