@@ -1,6 +1,6 @@
 """`dspy-proact agree`: how far a judge agrees with people."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +16,7 @@ from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.models import Gate
+    from dspy_proact.report.human_agreement import HumanAgreement
     from dspy_proact.runs import Scope
 
 
@@ -89,7 +90,7 @@ def agree(
     now: every verdict is kept, and the same command again goes on where it stopped.
     """
     declared = chosen.declared(*([labels.run] if labels.run else []))
-    settings = chosen.settings(declared)
+    settings = chosen.settings(declared, answers=False)
     if labels.ratings == ("published",) and (labels.run or labels.items):
         flag = "--run" if labels.run else "--items"
         raise UsageError(f"{flag}: name ratings of it with --ratings FILE; `label sheet` writes a file to fill in")
@@ -100,7 +101,7 @@ def agree(
     from dspy_proact.benchmarks.evaluation import Rejudging
     from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.cli.views.runs import run_all
-    from dspy_proact.report.human_agreement import human_agreement_document, human_agreements, print_human_agreement
+    from dspy_proact.report.human_agreement import human_agreements
 
     if own:
         ratings = labels.load(own)
@@ -126,15 +127,20 @@ def agree(
             result = own.study(ratings, choices, graded=graded, learned_on=learned_on)
             _show_study(own, result, output.as_json, explain)
         elif graded.verdicts:
-            agreements = human_agreements(declared, graded, learned_on)
-            if output.as_json:
-                print_json({"judges": [human_agreement_document(agreement) for agreement in agreements]})
-                continue
-            for agreement in agreements:
-                print_human_agreement(agreement, console(), explain)
-            if not explain:
-                print_more()
+            _show_agreements(human_agreements(declared, graded, learned_on), output.as_json, explain)
     return ending.close(declared)
+
+
+def _show_agreements(agreements: "Sequence[HumanAgreement]", as_json: bool, explain: bool) -> None:
+    from dspy_proact.report.human_agreement import human_agreement_document, print_human_agreement
+
+    if as_json:
+        print_json({"judges": [human_agreement_document(agreement) for agreement in agreements]})
+        return
+    for agreement in agreements:
+        print_human_agreement(agreement, console(), explain)
+    if not explain:
+        print_more()
 
 
 def _show_study(own: Any, result: Any, as_json: bool, explain: bool) -> None:

@@ -95,7 +95,7 @@ def evaluate(
     from dspy_proact.cli.views.runs import run_all, say_of_corpus
 
     declared = chosen.declared()
-    settings = chosen.settings_of_answers(declared)
+    settings = chosen.settings(declared)
     if min_kappa is not None:
         _require_kappa(judge_program, min_kappa)
     models = model.specs(EMBEDDED)

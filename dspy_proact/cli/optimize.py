@@ -127,7 +127,7 @@ def assistant(
     from dspy_proact.compile.assistant_compile import AssistantCompile
 
     declared, tested = chosen.declared(), model.spec(EMBEDDED)
-    settings = chosen.settings_of_answers(declared)
+    settings = chosen.settings(declared)
     judged = declared.judge(settings, Start()) is not None
     if judged and tested.name != EMBEDDED and not (judge.name and report_judge.name):
         raise UsageError(
@@ -228,7 +228,7 @@ def judge(
         tuned,
         proposer.spec(tuned),
         benchmark=declared if own else labels.rated(declared),
-        settings=chosen.settings(declared),
+        settings=chosen.settings(declared, answers=False),
         recipe=recipe,
         votes=votes,
         start=start,

@@ -174,7 +174,7 @@ def try_(
     if text is not None and program:
         raise UsageError("TEXT and --program are mutually exclusive: a program has its own prompt")
     declared = chosen.declared()
-    settings, embedded = chosen.settings_of_answers(declared), model.spec(EMBEDDED).name == EMBEDDED
+    settings, embedded = chosen.settings(declared), model.spec(EMBEDDED).name == EMBEDDED
     if place.examined:
         return _examine(declared, settings, judge, judge_program, gate, whole=whole, as_json=as_json)
     if place.listed:

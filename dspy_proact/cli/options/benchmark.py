@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.options.kinds import flag_option, number_option, text_option
+from dspy_proact.cli.options.kinds import NameValue, flag_option, number_option, text_option
 from dspy_proact.cli.options.models import EMBEDDED, NamedModel
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, typed
 from dspy_proact.errors import UsageError
@@ -40,19 +40,6 @@ LEFT_OUT = "..."
 _MOST_NAMED = 3
 DEFAULT = "proactbench"
 """The benchmark where none is named and no run says which."""
-
-
-class SettingText(click.ParamType):
-    """NAME=VALUE, which is read when the benchmark is known."""
-
-    name = "NAME=VALUE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        """The name and the text of the value."""
-        name, equals, text = str(value).partition("=")
-        if not equals or not name.strip():
-            self.fail(f"{value!r} is not NAME=VALUE", param, ctx)
-        return name.strip(), text
 
 
 @dataclass(frozen=True)
@@ -112,16 +99,17 @@ class Chosen:
                 raise UsageError(f"{flag}: {declared.name} has no {LACKED[flag]}; leave it out")
         return declared
 
-    def settings(self, declared: "Benchmark[Any, Any]") -> "Settings":
-        """The settings of the benchmark; raises `UsageError` if a name or value is not valid."""
+    def settings(self, declared: "Benchmark[Any, Any]", answers: bool = True) -> "Settings":
+        """The settings of the benchmark, for a command that asks for answers unless it says otherwise.
+
+        Raises:
+            UsageError: A name or value is not valid, or has no effect on the answers that are asked for.
+        """
         from dspy_proact.cli.options.settings import read_settings
 
-        return read_settings(declared.settings_type, self.given, declared.name)
-
-    def settings_of_answers(self, declared: "Benchmark[Any, Any]") -> "Settings":
-        """Like `settings`, for a command that asks for answers: also raises if a setting has no effect."""
-        settings = self.settings(declared)
-        settings.require_effect(name for name, _ in self.given)
+        settings = read_settings(declared.settings_type, self.given, declared.name)
+        if answers:
+            settings.require_effect(name for name, _ in self.given)
         return settings
 
     def settings_of_grading(self, declared: "Benchmark[Any, Any]", before: Mapping[str, Any]) -> "Settings":
@@ -193,7 +181,7 @@ def _options(default: str, *more: click.Option) -> Bundle:
 
 _OF_RUN = f"that of the run, else {DEFAULT}"
 _SET = click.Option(
-    ["--set", "given"], type=SettingText(), multiple=True, help="Setting of the benchmark, listed there; repeatable."
+    ["--set", "given"], type=NameValue(), multiple=True, help="Setting of the benchmark, listed there; repeatable."
 )
 BENCHMARK = _options(DEFAULT, _SET)
 RUN_BENCHMARK = _options(_OF_RUN, _SET)

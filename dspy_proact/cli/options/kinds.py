@@ -16,24 +16,32 @@ if TYPE_CHECKING:
     from dspy_proact.calls import Price
 
 
-class Parameter(click.ParamType):
-    """NAME=VALUE, the value read as JSON where it is JSON; `none` leaves the parameter out."""
+class NameValue(click.ParamType):
+    """NAME=VALUE, whose value is read when it is known what takes it."""
 
     name = "NAME=VALUE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
+        """The name and the text of the value."""
+        name, equals, text = str(value).partition("=")
+        if not equals or not name.strip():
+            self.fail(f"{value!r} is not NAME=VALUE", param, ctx)
+        return name.strip(), text
+
+
+class Parameter(NameValue):
+    """NAME=VALUE, the value read as JSON where it is JSON; `none` leaves the parameter out."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
         """The name and the value."""
         name, equals, text = str(value).partition("=")
         if not equals or not name.strip().isidentifier():
             self.fail(f"{value!r} is not NAME=VALUE, such as temperature=0 or top_p=none", param, ctx)
-        if text.strip().lower() == "none":
-            return name.strip(), None
         try:
-            return name.strip(), json.loads(
-                text, parse_constant=lambda _: self.fail(f"{text} is not a number", param, ctx)
-            )
+            read = json.loads(text, parse_constant=lambda _: self.fail(f"{text} is not a number", param, ctx))
         except ValueError:
-            return name.strip(), text
+            read = text
+        return name.strip(), None if text.strip().lower() == "none" else read
 
 
 class Positive(click.FloatRange):
