@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 from proact_run import PHASES, run_of, trigger
 
-from dspy_proact.cli.export import export
+from dspy_proact.cli.runs import export
 
 FORMS = {"official": ".jsonl", "csv": ".csv", "parquet": ".parquet"}
 EACH = pytest.mark.parametrize(("form", "ending"), FORMS.items())
