@@ -190,17 +190,6 @@ def test_a_run_says_its_benchmark_and_another_is_not_read_as_it(proact, refused,
         assert "--benchmark proactbench: run is of contest" in refused(*command, "--benchmark", "proactbench")
 
 
-def test_a_run_that_nobody_knows_any_more_is_still_reported(proact, guessed, monkeypatch):
-    guessed()
-    register(monkeypatch)
-    assert proact("report", "run")[0] == 0
-    status, _, err = proact("rejudge", "run")
-    assert (status, "run: a run of 'contest', which is not installed; name its file with --benchmark" in err) == (
-        2,
-        True,
-    )
-
-
 # Graded again
 
 

@@ -1,18 +1,21 @@
-"""`dspy-proact eval` as a person meets it: results, prompts, control cases, resuming, and every refusal."""
+"""`dspy-proact eval` and `rejudge`: results, prompts, options in a file, another judge, kills, and every refusal."""
 
-import asyncio
 import json
+import re
 import signal
 from pathlib import Path
 
 import pytest
 from child import Child, command_line
+from mine import write_mine
+from proact_run import manifest, run_of, trigger, written
+from results_rows import corpus_with, file_with, result_point, result_row
 from rows import jsonl, row, rubric, trigger_point, without
-from server import Answer, Server, error, healthy
+from server import Answer, Server, error, healthy, verdict
 from sheets import said
 from typed import last
 
-from dspy_proact.report import summarize
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
 from dspy_proact.runs import RunFolder
 
 pytestmark = pytest.mark.usefixtures("proactbench")
@@ -49,39 +52,6 @@ def test_a_run_prints_scores_marked_as_stand_in_and_the_next_step(proact, tmp_pa
     assert "ignored fields that the format does not know: 'novelty' (2)" in err
 
 
-def test_json_is_the_report_and_the_same_command_again_makes_no_call(proact, tmp_path, server):
-    command = against(server, "--corpus", corpus(tmp_path), "--out", "run", "--json")
-    first = proact(*command)
-    count = len(server.sent)
-    assert json.loads(first[1]) == json.loads(proact("report", "run", "--json")[1])
-    second = proact(*command)
-    assert (first[0], second[0], second[1], len(server.sent)) == (0, 0, first[1], count)
-    assert "no calls were made" in second[2]
-
-
-def test_a_limit_and_phases_can_be_widened(proact, tmp_path, server):
-    command = against(server, "--corpus", corpus(tmp_path), "--out", "run")
-    proact(*command, "--limit", 1)
-    assert len(server.sent) == 2
-    proact(*command, "--phase", "recovery", "--stratum", "Critical")
-    proact(*command)
-    assert len(server.sent) == 6  # 3 triggers x 2 roles, each once
-    assert summarize(RunFolder(Path("run"))).count("scored") == 3
-
-
-def test_provider_failures_are_mended_by_the_same_command_and_content_failures_are_not(proact, tmp_path, server):
-    command = against(server, "--corpus", corpus(tmp_path), "--out", "run")
-    broken = {3: error(500), 5: Answer("")}  # by the number of messages: triggers at turns 2 and 3
-    server.script_roles(assistant=lambda sent: broken.get(len(sent.messages)) or healthy(sent))
-    status, out, _ = proact(*command)
-    assert (status, "1/3" in out) == (3, True)
-    server.script = healthy
-    server.sent.clear()
-    status, out, _ = proact(*command)
-    assert (status, "unscored 1: response: empty 1" in out) == (3, True)
-    assert [len(sent.messages) for sent in server.of("assistant")] == [3]
-
-
 @pytest.mark.parametrize(("role", "flag"), [("assistant", "--model"), ("judge", "--judge")])
 def test_a_refused_key_stops_the_run_at_once(proact, tmp_path, server, role, flag, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-test")
@@ -93,18 +63,6 @@ def test_a_refused_key_stops_the_run_at_once(proact, tmp_path, server, role, fla
     assert len([sent for sent in server.sent if sent.role == role]) <= 4
     assert ("no folder was kept" if role == "assistant" else "Repeat the command to go on") in err
     assert any(Path("runs").iterdir()) == (role == "judge")
-
-
-def test_a_folder_with_another_run_is_refused_naming_what_differs(proact, refused, tmp_path, server):
-    command = ["--corpus", corpus(tmp_path), "--out", "run"]
-    proact(*against(server, *command))
-    count = len(server.sent)
-    more = ["--model-param", "temperature=0", "--judge", "openai/other", "--system-prompt", PROMPT]
-    err = refused(*against(server, *command, *more))
-    assert len(server.sent) == count
-    named = ("assistant.decoding.temperature", "assistant.program", "assistant.prompt", "judges.2.")
-    assert "run: holds another run, which differs in " in err
-    assert [name for name in named if name not in err] == []
 
 
 # Refusals
@@ -132,13 +90,8 @@ def test_a_bad_corpus_is_refused_before_any_call(proact, tmp_path, server, conte
     "arguments",
     [
         ["--limit", "0"],
-        ["--limit", "99999999999999"],
-        ["--votes", "0"],
-        ["--concurrency", "0"],
         ["--timeout", "nan"],
-        ["--retries", "-1"],
         ["--stratum", "LATE"],
-        ["--backend", "magic"],
         ["--model-param", "temperature"],
         ["--model-param", "=1"],
         ["--model-param", "temperature=NaN"],
@@ -146,7 +99,6 @@ def test_a_bad_corpus_is_refused_before_any_call(proact, tmp_path, server, conte
         ["--model", "nonsense/model", "--judge", "embedded"],
         ["--system-prompt", "x", "--program", "assistant.json"],
         ["--min-kappa", "0.2"],
-        ["--unheard-of"],
     ],
     ids=" ".join,
 )
@@ -206,9 +158,6 @@ def test_a_file_that_cannot_be_a_prompt_is_refused_before_a_call(proact, tmp_pat
         assert "the system prompt is empty" in said(err) or "cannot be read" in err
 
 
-# Control cases
-
-
 # Kills and interrupts
 
 
@@ -253,29 +202,203 @@ def test_a_killed_run_ends_like_an_uninterrupted_one(tmp_path, server):
     assert len(server.sent) <= 60 + 4  # 10 dialogues x 3 triggers x 2 roles, and what was in flight
 
 
-def test_an_interrupted_run_keeps_what_is_in_flight_and_says_how_to_go_on(tmp_path, server):
-    server.script = holding = Holding(signal.SIGINT, at=10)
-    holding.process = child(server, tmp_path, "--concurrency", "4")
-    done = holding.process.ended()
-    assert (done.returncode, "Traceback" in done.stderr) == (130, False)
-    assert "Repeat the command to go on" in done.stderr
-    events = list(RunFolder(tmp_path / "run").events())
-    assert len(events) == len(server.sent)  # nothing that was paid for is lost
-    server.script = healthy
-    assert child(server, tmp_path).ended().returncode == 0
-    assert len(server.sent) == 60  # and nothing is paid for twice
+def config(text, folder="there"):
+    path = Path(folder, "run.toml")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
-def test_a_second_process_on_the_same_folder_is_refused(tmp_path, server):
-    refused = []
+def test_a_file_gives_every_kind_of_option_and_what_is_typed_comes_first(proact, server):
+    path = config(
+        f"""
+        model = "hosted_vllm/ann"
+        model-api-base = "{server.assistant}"
+        judge = ["hosted_vllm/j", "hosted_vllm/k"]
+        judge-api-base = "{server.judge}"
+        corpus = "sample"
+        limit = 2
+        phase = ["EMERGENT"]
+        system-prompt = "@prompt.txt"
+        retry-unscored = true
+        dry-run = false
+        [model-param]
+        seed = 7
+        top_p = "none"
+        """
+    )
+    path.with_name("prompt.txt").write_text("Look ahead.", encoding="utf-8")
+    assert proact("eval", "--config", path, "--limit", 1, "--out", "run")[0] == 0
+    (asked,) = server.of("assistant")
+    assert (asked.body["seed"], "top_p" in asked.body, asked.messages[0]["content"]) == (7, False, "Look ahead.")
+    assert {sent.body["model"] for sent in server.of("judge")} == {"j", "k"}
 
-    async def script(sent):
-        """Answer when the other process has ended: until then this one holds the folder."""
-        if not refused:
-            second = child(server, tmp_path)
-            refused.append(await asyncio.to_thread(second.ended))
-        return healthy(sent)
 
-    server.script = script
-    first = child(server, tmp_path, "--concurrency", "1", "--limit", "1").ended()
-    assert (refused[0].returncode, "another process" in refused[0].stderr, first.returncode) == (2, True, 0)
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("modle = 'x'", "'modle' is no option of eval; did you mean 'model'?"),
+        ("limit = 'many'", "'many' is not a valid integer"),
+        ("limit =", "Invalid value"),
+        ("config = 'other.toml'", "'config' is no option of eval"),
+        (None, "No such file"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_with_what_is_wrong(proact, text, said):
+    status, _, err = proact("eval", "--config", config(text) if text else "nowhere.toml")
+    assert (status, said in " ".join(err.split())) == (2, True), err
+
+
+def test_a_score_under_the_required_one_ends_with_two(proact):
+    for least, status in ((0, 0), (100, 2)):
+        done = proact("eval", "--limit", 4, "--fail-under", least, "--out", "run")
+        assert (done[0], "is under --fail-under 100" in done[2]) == (status, bool(status))
+
+
+def test_runs_are_listed_the_latest_first_and_a_damaged_one_says_so(proact):
+    proact("eval", "--limit", 3)
+    proact("eval", "--benchmark", write_mine(Path()))
+    run_of(Path("runs", "zero"), [(trigger(), "FAIL")])
+    broken = Path("runs", "broken")
+    broken.mkdir()
+    (broken / "manifest.json").write_text("{", encoding="utf-8")
+    listed = json.loads(proact("runs", "--json")[1])
+    assert sorted(row["benchmark"] or "" for row in listed) == ["", "next-step", "proactbench", "proactbench"]
+    assert (listed[-1]["state"], "manifest.json" in listed[-1]["reason"]) == ("cannot be read", True)
+    (mine,) = [row for row in listed if row["model"] == "embedded" and row["benchmark"] == "proactbench"]
+    assert (mine["state"], Path(mine["path"]).name.partition("--")[0]) == ("complete", "proactbench")
+    assert mine["score"] == round(
+        100 * json.loads(proact("report", mine["path"], "--json")[1])["overall"]["micro"]["weighted"]["value"], 1
+    )
+    text = proact("runs")[1]
+    assert all(word in text for word in ("proactbench", "next-step", "complete"))
+    ids = [Path(row["path"]).name.rpartition("--")[2] for row in listed]
+    assert re.search(r"zero +proactbench .* 0\.0 +complete", text)
+    for part in text.split("\n\n"):  # too wide for 80 columns: several tables, each with the ids of the runs
+        assert [line.split()[0] for line in part.splitlines()[2:]] == ids
+    assert proact("runs", "nowhere")[0] == 2
+
+
+def test_runs_of_two_benchmarks_are_refused_by_name(proact, refused):
+    proact("eval", "--limit", 1, "--out", "one")
+    proact("eval", "--benchmark", write_mine(Path()), "--out", "two")
+    for verb in ("report one two --html page.html", "show one --beside two", "compare one two", "leaderboard one two"):
+        told = refused(*verb.split())
+        assert ("two" in told, "next-step" in told) == (True, True), verb
+
+
+def by(server, *more, judge="hosted_vllm/second", out="child"):
+    """The options of a rejudging by a judge at the server."""
+    return ["--judge", judge, "--judge-api-base", server.judge, "--retries", 0, "--out", out, *more]
+
+
+@pytest.fixture
+def run():
+    """A run of three triggers, graded PASS, PARTIAL and FAIL by openai/j, in the working folder."""
+    cases = [trigger(f"d{number}", scenario=f"S{number}") for number in range(3)]
+    return lambda folder: run_of(folder / "parent", zip(cases, ("PASS", "PARTIAL", "FAIL"), strict=True)).path
+
+
+def lenient(sent):
+    """A judge that passes everything, and quotes what stands there."""
+    return Answer(verdict("PASS", ["Label the boxes today"]))
+
+
+# A run
+
+
+def test_the_new_grades_are_shown_and_both_judges_compared(proact, run, tmp_path, server):
+    run(tmp_path)
+    server.script = lenient
+    status, out, err = proact("rejudge", "parent", *by(server))
+    text = " ".join(out.split())
+    assert status == 0
+    for part in (
+        "on 3 triggers of the corpus c.jsonl, judged by hosted_vllm/second.",
+        "assistant: 0 calls",
+        "openai/j and hosted_vllm/second on 3 responses: same grade 33.3",
+        "flips from the first to the second: PARTIAL -> PASS 1, FAIL -> PASS 1.",
+        "Mean score of the second minus the first: +50.0",  # (0 + 0.5 + 1) / 3
+    ):
+        assert part in text
+    assert err.endswith("The run is in child.\nNext: dspy-proact compare parent child\n")
+    assert err.count("Next:") == 1
+    again = proact("rejudge", "parent", *by(server))
+    assert (again[0], again[1], len(server.sent), "no calls were made" in again[2]) == (0, out, 3, True)
+    document = json.loads(proact("rejudge", "parent", *by(server, "--json"))[1])
+    judges = document.pop("judges")
+    assert document == json.loads(proact("report", "child", "--json")[1])
+    assert judges == json.loads(proact("compare", "parent", "child", "--json")[1])["judges"]
+    assert judges["table"]["PARTIAL"] == {"PASS": 1, "PARTIAL": 0, "FAIL": 0}
+
+
+def test_without_a_judge_the_stand_in_judges_its_own_and_the_papers_judge_others(proact, refused, run, tmp_path):
+    run_of(tmp_path / "embedded", [(trigger(), "PASS")], "embedded", model="embedded", embedded=True)
+    status, out, _ = proact("rejudge", "embedded", "--out", "first")
+    assert (status, ", judged by embedded. " in " ".join(out.split())) == (0, True)
+    run(tmp_path)
+    assert "--judge openai/gpt-5.4: no key. Set OPENAI_API_KEY" in refused("rejudge", "parent")
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["parent", "--corpus", "sample"], "--corpus is for results files; a run knows its corpus"),
+        (["owing"], "no response in it yet"),
+        (["parent", "--judge", "hosted_vllm/second"], "name each judge once"),
+        (["parent", "--out", "other"], "other: holds another run, which differs in"),
+        (["parent", "--out", "parent"], "parent: holds another run, which differs in judge.decoding"),
+        (["results.jsonl"], "a results file holds no conversations; name the corpus that it answers with --corpus"),
+        (["dropped.jsonl"], "--corpus"),
+        (["corpus.jsonl"], "as in a corpus: this is no results file"),
+        (["without", "--controls"], "--controls: among these responses is none at a control turn"),
+        (["results.jsonl", "--corpus", "strange.jsonl"], "3 of its 3 triggers are not in the corpus 'strange.jsonl'"),
+        (["results.jsonl", "--corpus", "reworded.jsonl"], "is worded otherwise"),
+    ],
+)
+def test_what_cannot_be_rejudged_is_refused_before_any_call(proact, run, tmp_path, server, given, said):
+    run(tmp_path)
+    written(tmp_path / "owing", manifest(), [trigger()])
+    run_of(tmp_path / "other", [(trigger("x"), "PASS")], corpus_sha256="dd")
+    file_with(tmp_path)
+    nothing = result_row(trigger_points=[], turn_records=[], trigger_stats={}, num_trigger_points=0)
+    file_with(tmp_path, nothing, name="dropped.jsonl")
+    corpus_with(tmp_path)
+    run_of(tmp_path / "without", [(trigger(), "PASS")])
+    file_with(tmp_path, row(unique_id_eval="other"), name="strange.jsonl")
+    turns = [{**each, "user_message": "Else?"} for each in row()["turn_records"]]
+    file_with(tmp_path, row(turn_records=turns), name="reworded.jsonl")
+    status, out, err = proact(*last("rejudge", *by(server), *given))
+    assert (status, out, server.sent, said in " ".join(err.split())) == (2, "", [], True), err
+    assert not (tmp_path / "child").exists()
+
+
+# A results file
+
+
+def test_a_results_file_is_reported_rejudged_without_a_key_and_compared(proact, tmp_path):
+    """As the official evaluator writes it (facts (a)): no `unique_id_eval`, a score in another case, a null result."""
+    points = [
+        result_point(2, score="Pass"),
+        result_point(3, "CRITICAL", evidence="a quote that is not there", score="PARTIAL"),
+        result_point(5, "RECOVERY", result=None),
+    ]
+    file, of = file_with(tmp_path, result_row(trigger_points=points)), corpus_with(tmp_path)
+    status, out, err = proact("rejudge", file, "--corpus", of, "--judge", "embedded", "--out", "child")
+    text = " ".join(out.split())
+    assert (status, ": vendor/model-1 scored " in text, ", judged by embedded. " in text) == (0, True, True)
+    assert "a judge that the file does not name and embedded on 2 responses" in text
+    assert f"dspy-proact compare {file} child" in err
+    document = json.loads(proact("compare", file, "child", "--json")[1])
+    assert document["triggers"] == {"shared": 3, "compared": 2, "tried": 3, "worded_otherwise": 0}
+    assert document["judges"]["evidence"]["first"] == {"checked": 2, "verified": 1}
+
+
+def test_a_file_on_the_sample_needs_no_corpus_to_be_named(proact, tmp_path):
+    proact("eval", "--limit", 3, "--out", "run")
+    proact("export", "run", "--format", "official")
+    status, out, _ = proact("rejudge", "exports/run.jsonl", "--out", "child")
+    assert status == 3  # the sample's other triggers are not in the file
+    assert "response: absent 46" in out  # of 49
+    assert Path(RunFolder("child").manifest().corpus.name).name in ("sample", sample_path().name)

@@ -1,18 +1,33 @@
-"""Help of every verb as a person reads it in a terminal of 80 columns, and the options that several verbs share."""
+"""The command line before it works: help in 80 columns, what it imports, narrow terminals and few characters."""
 
+import json
+import os
+import re
 import shlex
+import subprocess
+import sys
+import tomllib
 from collections.abc import Iterator
 
 import click
 import pytest
 from assistants import ASSISTANT_OPTIMIZERS
+from child import Child, command_line_in
+from proact_run import run_of, trigger
+from results_rows import result_row
+from rows import jsonl, row
+from script import ROOT
+from tuning import artefact
 
+from dspy_proact.benchmarks.evaluation import Evaluation
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
 from dspy_proact.cli import proact as command_line
 from dspy_proact.cli.options.models import EMBEDDED
 from dspy_proact.cli.options.verb import Bundle, Heading, Verb
 from dspy_proact.models import EMBEDDED as NAME_OF_THE_STAND_IN
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import OPTIMIZERS, Recipe
+from dspy_proact.programs.artefact import write_artefact
 
 OF_ONE_BENCHMARK = ("PROBE", "ProactBench", "--phase", "--judge-prompt")
 """Of which help for a first day does not speak."""
@@ -135,3 +150,206 @@ def test_defaults_and_choices_are_those_of_the_library():
     assert EMBEDDED == NAME_OF_THE_STAND_IN == ModelSpec().name
     for name, known in (("optimize judge", OPTIMIZERS), ("optimize assistant", ASSISTANT_OPTIMIZERS)):
         assert tuple(options(name)["--optimizer"].type.choices) == known
+
+
+SLOW = {"dspy", "litellm", "datasets", "optuna", "huggingface_hub"}
+CODE = """
+import contextlib, io, json, sys
+from dspy_proact import cli
+told = []
+for arguments in json.loads(sys.stdin.read()):
+    sys.argv = ['dspy-proact', *arguments]
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            cli.main()
+    except SystemExit as end:
+        told.append((end.code, list(sys.modules)))
+print(json.dumps(told))
+"""
+
+
+def imported(folder, *commands):
+    """For each of the commands in turn what has been imported by its end, in a fresh process; each ends well."""
+    done = subprocess.run(
+        [sys.executable, "-c", CODE],
+        input=json.dumps(commands),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr.count("Error")) == (0, 0), done.stderr
+    told = json.loads(done.stdout)
+    assert [status for status, _ in told] == [0] * len(commands), done.stderr
+    return [set(modules) for _, modules in told]
+
+
+def test_help_imports_nothing_slow(tmp_path):
+    verbs = ("eval", "rejudge", "report", "compare", "export", "try", "agree", "leaderboard", "benchmarks", "optimize")
+    commands = [["--version"], ["--help"], *([verb, "--help"] for verb in verbs)]
+    for command, modules in zip(commands, imported(tmp_path, *commands), strict=True):
+        assert not modules & (SLOW | {"numpy", "pydantic"}), command
+
+
+def test_what_reads_a_run_or_a_file_imports_nothing_that_asks_a_model(tmp_path):
+    path = tmp_path / "corpus.jsonl"
+    path.write_text(jsonl(row()), encoding="utf-8")
+    (tmp_path / "results.jsonl").write_text(jsonl(result_row()), encoding="utf-8")
+    Evaluation(read_jsonl(path)).run(tmp_path / "run")
+    commands = [
+        ["report", "run"],
+        ["report", "run", "--json", "--by", "turn"],
+        ["report", "results.jsonl", "--corpus", "corpus.jsonl"],
+        ["compare", "run", "run"],
+        ["compare", "run", "run", "--json"],
+        ["compare", "results.jsonl", "results.jsonl"],
+        ["export", "run", "--format", "official"],
+        ["export", "run", "--format", "csv"],
+        ["leaderboard", "run"],
+        ["benchmarks"],
+        ["agree", "--json"],
+    ]
+    for command, modules in zip(commands, imported(tmp_path, *commands), strict=True):
+        assert not modules & (SLOW | {"openai", "httpx"}), command
+
+
+def test_a_reader_that_has_enough_is_no_fault(tmp_path):
+    """`dspy-proact show RUN | head -1`, at its worst: nobody reads at all."""
+    run_of(tmp_path / "runs" / "a", [(trigger(), "PASS")])
+    commands = [["show", "runs/a"], ["report", "runs/a"], ["runs"], ["leaderboard", "runs/a"]]
+    reader, writer = os.pipe()
+    os.close(reader)
+    streams = {"stdout": writer, "stderr": subprocess.PIPE, "cwd": tmp_path, "text": True}
+    started = [subprocess.Popen([sys.executable, "-m", "dspy_proact", *command], **streams) for command in commands]
+    os.close(writer)
+    ended = [(command.communicate()[1], command.returncode) for command in started]
+    assert [(status, "Error" in err or "Traceback" in err) for err, status in ended] == [(0, False)] * len(commands)
+
+
+INTERRUPTED = """
+import os, signal
+os.kill(os.getpid(), signal.SIGINT)
+for _ in range(10**9):  # Python sees a signal between two of its instructions
+    pass
+"""
+SCRIPT = "import sys, importlib; sys.argv[0] = 'dspy-proact'; sys.exit(importlib.import_module({!r}).{}())"
+
+
+@pytest.mark.parametrize(("way", "module"), [("module", "click"), ("script", "click"), ("script", "numpy")])
+def test_ctrl_c_while_it_imports_ends_it_as_ctrl_c_does(tmp_path, way, module):
+    """The first is imported by every command, the other by the one that is given, when it runs."""
+    (tmp_path / f"{module}.py").write_text(INTERRUPTED, encoding="utf-8")
+    entry = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]["dspy-proact"]
+    command = {"module": ["-m", "dspy_proact"], "script": ["-c", SCRIPT.format(*entry.split(":"))]}[way]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    done = subprocess.run(
+        [sys.executable, *command, "leaderboard"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "")
+
+
+COMMANDS = {
+    "report": ("report", "run", "--by", "life_domain"),
+    "compare": ("compare", "run", "run"),
+    "leaderboard": ("leaderboard", "run"),
+    "agree": ("agree",),
+    "show": ("optimize", "show", "judge.json"),
+}
+EACH_TABLE = pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+MORE = "Details"
+"""Begins the line that says how to read what a report leaves out."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A run of the stand-in, and a compiled judge."""
+    folder = tmp_path_factory.mktemp("terminals")
+    write_artefact(folder / "judge.json", artefact())
+    assert told(folder, "eval", "--out", "run").returncode == 0
+    return folder
+
+
+def told(folder, *command, encoding="utf-8", **environment):
+    """What a command prints in a process of its own."""
+    return Child(command_line_in, encoding, *command, folder=folder, **{"COLUMNS": "80"} | environment).ended()
+
+
+@pytest.mark.parametrize("command", [COMMANDS["compare"], COMMANDS["show"]])
+def test_a_character_that_a_terminal_lacks_is_replaced(folder, command):
+    done = told(folder, *command, encoding="ascii")
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+    assert "---" in done.stdout
+    done.stdout.encode("utf-8", "surrogateescape").decode("ascii")
+
+
+@pytest.mark.parametrize(("encoding", "before", "after"), [("latin-1", "»", "«"), ("ascii", ">>", "<<")])
+def test_dashes_and_marks_that_a_terminal_lacks_are_spelled(folder, encoding, before, after):
+    done = told(folder, "report", "run", encoding=encoding)
+    assert re.search(r"\[\d+\.\d-\d+\.\d\]", done.stdout)
+    keys = re.findall(r"^\S+__t\d+(?= )", told(folder, "show", "run", COLUMNS="200").stdout, re.MULTILINE)
+    shown = told(folder, "show", "run", "--trigger", keys[0], encoding=encoding)
+    text = shown.stdout.encode("utf-8", "surrogateescape").decode(encoding)
+    assert before in text
+    assert after in text
+
+
+@pytest.fixture
+def shown(proact, folder, monkeypatch):
+    """What a command prints at a width, in this process."""
+    monkeypatch.chdir(folder)
+
+    def call(columns, *command, **environment):
+        for name, value in {"COLUMNS": str(columns), **environment}.items():
+            monkeypatch.setenv(name, value)
+        status, out, err = proact(*command)
+        assert status == 0, err
+        for name in environment:
+            monkeypatch.delenv(name)
+        return out
+
+    return call
+
+
+@EACH_TABLE
+def test_a_report_begins_with_a_sentence_is_cut_at_no_width_and_says_how_to_read_more(shown, command):
+    narrow, usual, wide = (shown(columns, *command) for columns in (60, 80, 120))
+    assert max(map(len, narrow.splitlines())) <= 60
+    assert "…" not in narrow
+    headings = [above for above, below in zip(wide.splitlines(), wide.splitlines()[1:], strict=False) if "───" in below]
+    assert headings
+    assert {word for line in headings for word in line.split()} <= set(narrow.split())
+    assert max(map(len, usual.splitlines())) <= 80
+    above, rule, _ = usual.partition("───")
+    assert (bool(rule), ". " in " ".join(above.split()), MORE in above) == (True, True, False)
+    assert MORE in " ".join(usual.splitlines()[-2:])
+
+
+@EACH_TABLE
+def test_explained_it_begins_alike_goes_on_and_fits_sixty_columns(shown, command):
+    short, whole = (shown(60, *command, *more) for more in ([], ["--explain"]))
+    left_out = short.rpartition(MORE)[0]
+    assert whole.startswith(left_out)
+    assert len(whole) > len(left_out)
+    assert MORE not in whole
+    assert max(map(len, whole.splitlines())) <= 60
+
+
+@EACH_TABLE
+def test_without_colour_nothing_is_lost(shown, command):
+    plain, coloured = (shown(80, *command, **{name: "1", "TERM": "xterm"}) for name in ("NO_COLOR", "FORCE_COLOR"))
+    assert "\x1b" not in plain
+    assert "\x1b" in coloured
+    assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == plain
+
+
+def test_a_bar_that_is_forced_on_a_pipe_ends_in_order(folder):
+    few = ("--folds", "2", "--trials", "1", "--max-demos", "1")
+    done = told(folder, "optimize", "judge", "--optimizer", "labeled", *few, FORCE_COLOR="1")
+    assert done.returncode == 0
+    assert "so far" in done.stderr
+    assert "closed file" not in done.stderr

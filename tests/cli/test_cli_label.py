@@ -1,4 +1,4 @@
-"""`dspy-proact label`: sheets for people to fill in, and plans of how much they must rate."""
+"""`dspy-proact label`, and what people would have given: sheets, plans, `report --ratings` and `compare --ratings`."""
 
 import csv
 import json
@@ -7,25 +7,265 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from proact_run import JUDGE, PHASES, run_of, trigger
+from proact_run import JUDGE, PHASES, answered, graded, manifest, run_of, trigger, written
 from results_rows import result_row
 from rows import jsonl
 from sheets import GRADES, filled, rows_of, said
 
+from dspy_proact.benchmarks.evaluation import Evaluation
+from dspy_proact.benchmarks.proactbench.corpus.results import read_results
+from dspy_proact.benchmarks.proactbench.report.results import summarize_results
+from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.cli.options.labels import FILES
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
+CASES = [
+    trigger(f"d{number}", phase, turn=turn, scenario=f"S{number % 10}")
+    for turn, phase in enumerate(PHASES, start=1)
+    for number in range(20)
+]
+"""Twenty triggers a phase in ten scenarios."""
+
+
+def judged(path, shift=0, text="Label the boxes."):
+    """A run on them whose grades take turns, all responses alike."""
+    events = []
+    for number, case in enumerate(CASES):
+        events += [answered(case, text), graded(case, GRADES[(number + shift) % 4], evidence=(text,), response=text)]
+    return written(path, manifest(), CASES, events).path
+
 
 @pytest.fixture
 def run(tmp_path):
-    """Sixty triggers in ten scenarios, twenty a phase."""
-    cases = [
-        trigger(f"d{number}", phase, turn=turn, scenario=f"S{number % 10}")
-        for turn, phase in enumerate(PHASES, start=1)
-        for number in range(20)
+    return judged(tmp_path / "run")
+
+
+@pytest.fixture
+def sheet(proact, run):
+    """48 of the 60, as rows: sixteen a phase."""
+    return sheet_of(proact, run, "--draw", 48)
+
+
+def sheet_of(proact, run, *more):
+    """The rows of a sheet."""
+    return list(csv.DictReader(StringIO(proact("label", "sheet", run, *more, "--out", "-")[1])))
+
+
+@pytest.fixture
+def corrected(proact, run):
+    """The part of the report that ratings add."""
+
+    def told(file):
+        status, out, err = proact("report", run, "--ratings", file, "--json")
+        assert (status, err) == (0, "")
+        return json.loads(out)["corrected"]
+
+    return told
+
+
+def reasons(document):
+    """By phase and over all, why there is no corrected score."""
+    rows = {**document["phases"], **document["overall"]}
+    assert all(row["corrected"]["value"] is None for row in rows.values())
+    return [row["corrected"]["reason"] for row in rows.values()]
+
+
+def test_what_people_would_have_given_stands_beside_the_judge_and_the_mean_of_the_rated(
+    proact, run, sheet, corrected, tmp_path
+):
+    file = filled(tmp_path / "ratings.csv", sheet)
+    document = corrected(file)
+    whole, recovery = document["overall"]["micro"], document["phases"]["RECOVERY"]
+    assert (whole["scored"], whole["rated"], whole["scenarios"]) == (60, 48, 10)
+    assert (whole["ratings"], whole["raters"]) == (96, 8)
+    assert (recovery["scored"], recovery["rated"]) == (20, 16)
+    # A quarter PASS, a quarter PARTIAL.
+    assert whole["judge"]["value"] == pytest.approx(0.375)
+    # PASS, PARTIAL and FAIL in turn, pairs of .75, .25 and .5.
+    assert whole["mean_of_the_rated"] == pytest.approx(0.5)
+    assert whole["corrected"]["low"] < whole["corrected"]["value"] < whole["corrected"]["high"]
+    assert whole["corrected"]["reason"] == "fewer than 50 rated"
+    assert recovery["corrected"]["reason"] == "fewer than 50 rated"
+    value, low, high = (100 * whole["corrected"][name] for name in ("value", "low", "high"))
+    judge = [100 * whole["judge"][name] for name in ("low", "high")]
+    assert document["headline"].startswith(
+        f"People would give 60 triggers a mean score of {value:.1f} % (95 % {low:.1f} to {high:.1f}, fewer than 50 "
+        f"rated), where the judge gives 37.5 % (95 % {judge[0]:.1f} to {judge[1]:.1f}): estimated from "
+    )
+    status, out, err = proact("report", run, "--ratings", file)
+    assert status == 0
+    assert said(document["headline"]) in said(out)
+    assert "mean of the rated" in out
+    assert "on the logit scale" not in out
+    assert "on the logit scale" in said(proact("report", run, "--ratings", file, "--explain")[1])
+    assert max(map(len, out.splitlines())) <= 80
+    assert f"Next: dspy-proact report {run} --html page.html" in err
+    # The rest of the report is what it is without ratings.
+    plain, whole = (json.loads(proact("report", run, *more, "--json")[1]) for more in ([], ["--ratings", file]))
+    assert whole == plain | {"corrected": document}
+
+
+def test_ratings_of_all_of_a_widened_draw_or_in_files_of_one_folder_are_taken(proact, run, sheet, corrected, tmp_path):
+    (tmp_path / "folder").mkdir()
+    for number in range(4):
+        filled(tmp_path / "folder" / f"{number}.csv", sheet[number::4])
+    widened = [*sheet, *sheet_of(proact, run, "--draw", 54)[48:]]
+    for file, rated in (
+        (filled(tmp_path / "all.csv", sheet_of(proact, run)), 60),
+        (filled(tmp_path / "widened.csv", widened), 54),
+        (filled(tmp_path / "begun.csv", sheet[:40]), 40),
+        (tmp_path / "folder", 48),
+    ):
+        whole = corrected(file)["overall"]["micro"]
+        assert (whole["rated"], whole["corrected"]["low"] is not None) == (rated, True)
+
+
+NOT_DRAWN = "nothing shows that the rated triggers were drawn by the judge's grades"
+
+
+def without_draw(rows):
+    return [{name: cell for name, cell in row.items() if name != "draw"} for row in rows]
+
+
+def test_ratings_of_a_part_that_nobody_knows_how_it_was_chosen_are_refused(sheet, corrected, tmp_path):
+    document = corrected(filled(tmp_path / "ratings.csv", without_draw(sheet)))
+    assert reasons(document) == [NOT_DRAWN] * 4
+    assert (
+        document["headline"]
+        == f"The mean score that people would give to 60 triggers cannot be estimated: {NOT_DRAWN}."
+    )
+    # Beside the refusal stand what the judge gave and the mean of the rated.
+    assert document["overall"]["micro"]["mean_of_the_rated"] == pytest.approx(0.5)
+
+
+def test_a_draw_by_other_grades_or_with_several_seeds_is_refused(proact, sheet, corrected, tmp_path):
+    other = sheet_of(proact, judged(tmp_path / "other", shift=1), "--draw", 48)
+    seeds = [*sheet[:24], *({**row, "draw": row["draw"].replace("-0-", "-1-")} for row in sheet[24:])]
+    for rows, why in (
+        (other, "the rated triggers were drawn by other grades than this run has"),
+        (seeds, "the rated triggers are of several draws with seeds of their own"),
+    ):
+        assert reasons(corrected(filled(tmp_path / "ratings.csv", rows))) == [why] * 4
+
+
+def test_what_was_rated_besides_the_draw_is_refused(proact, run, sheet, corrected, tmp_path):
+    rows = sheet_of(proact, run)
+    drawn = {row["item"] for row in sheet}
+    besides = [{**row, "draw": ""} for row in rows if row["item"] not in drawn]
+    found = corrected(filled(tmp_path / "ratings.csv", [*sheet, *besides[:1]]))
+    emergent = found["phases"]["EMERGENT"]["corrected"]
+    assert (emergent["value"], emergent["reason"]) == (None, "rated triggers that were not drawn: 1")
+    assert found["phases"]["RECOVERY"]["corrected"]["value"] is not None
+
+
+def test_gaps_in_the_draw_are_refused(sheet, corrected, tmp_path):
+    # In a round every phase has one.
+    kept = [row for number, row in enumerate(sheet) if number // 3 % 5]
+    told = reasons(corrected(filled(tmp_path / "ratings.csv", kept)))
+    assert all(reason.endswith("drawn triggers have no rating, and nobody knows why") for reason in told)
+
+
+def test_ratings_of_other_responses_are_refused(refused, run, tmp_path, sheet):
+    assert f"none of its 147 rated items is a trigger of {run}" in refused("report", run, "--ratings", "sample")
+    other = judged(tmp_path / "other", text="Call Ann.")
+    file = filled(tmp_path / "ratings.csv", sheet)
+    assert "not the response of this item" in refused("report", other, "--ratings", file)
+
+
+def test_what_has_no_grade_is_left_out_and_counted(proact, tmp_path):
+    grades = [(case, GRADES[number % 4]) for number, case in enumerate(CASES)]
+    events = [event for case, grade in grades for event in (answered(case), graded(case, grade))]
+    run = written(tmp_path / "run", manifest(), CASES, events[:-1]).path
+    rows = sheet_of(proact, run)
+    file = filled(tmp_path / "ratings.csv", rows)
+    told = json.loads(proact("report", run, "--ratings", file, "--json")[1])["corrected"]
+    assert told["ratings"]["notes"] == ["rated triggers without a grade of the judge, left out: 1"]
+    assert told["overall"]["micro"]["scored"] == 59
+
+
+def test_a_results_file_takes_ratings_too(proact, tmp_path):
+    names = [f"TRAVEL_{number:02d}" for number in range(15)]
+    rows = [result_row(blueprint_id=f"BP_{name}_EVA", scenario_id=name) for name in names]
+    (tmp_path / "results.jsonl").write_text(jsonl(*rows), encoding="utf-8")
+    summary = summarize_results(read_results(tmp_path / "results.jsonl"))
+    lines = [{"item": each.key, "annotator": "", "grade": ""} for each in summary.outcomes]
+    filled(tmp_path / "ratings.csv", lines)
+    told = json.loads(proact("report", "results.jsonl", "--ratings", "ratings.csv", "--json")[1])
+    assert told["corrected"]["overall"]["micro"]["rated"] == 45
+    assert "People would give" in said(proact("report", "results.jsonl", "--ratings", "ratings.csv")[1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (
+            ["report", "RUN", "--html", "page.html", "--ratings", "sample"],
+            "--html and --ratings are mutually",
+        ),
+        (["report", "RUN", "--ratings", "nowhere.csv"], "nowhere.csv"),
+        (["compare", "RUN", "RUN", "--ratings", "a.csv"], "given once: the same ratings cannot"),
+        (["compare", "RUN", "RUN", *["--ratings", "a.csv"] * 3], "given 3 times: the same ratings cannot"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_a_sentence(refused, run, arguments, why):
+    err = refused(*(run if each == "RUN" else each for each in arguments))
+    assert why in said(err)
+    assert err.count("Error:") == 1
+
+
+def test_runs_of_another_benchmark_have_no_ratings(refused, tmp_path):
+    path = Evaluation(load_tasks("sample"), benchmark="probe").run(tmp_path / "run").path
+    err = refused("report", path, "--ratings", "sample")
+    assert "no run of proactbench, whose phases and rubrics ratings are by" in err
+
+
+@pytest.fixture
+def two(proact, run, sheet, tmp_path):
+    """Two runs with different responses, and a file of ratings of each: people give more to b."""
+    other = judged(tmp_path / "other", shift=2, text="Call Ann.")
+    rows = sheet_of(proact, other, "--draw", 48)
+    a = filled(tmp_path / "a.csv", sheet, grade=lambda number: ("FAIL", "FAIL", "FAIL", "PARTIAL")[number % 4])
+    b = filled(tmp_path / "b.csv", rows, grade=lambda number: ("PASS", "PASS", "FAIL", "PASS")[number % 4])
+    return run, other, a, b
+
+
+def test_two_runs_with_ratings_of_their_own_are_compared_by_what_people_would_have_given(proact, two):
+    run, other, a, b = two
+    status, out, err = proact("compare", run, other, "--ratings", a, "--ratings", b)
+    assert status == 0
+    assert "People would score b higher than a over 60 triggers (+" in said(out)
+    assert f"Next: dspy-proact show {run} --beside {other} --disagree" in err
+    told = json.loads(proact("compare", run, other, "--ratings", a, "--ratings", b, "--json")[1])["corrected"]
+    whole = told["overall"]["micro"]
+    assert (whole["pairs"], whole["a"]["rated"], whole["b"]["rated"]) == (60, 48, 48)
+    expected = whole["b"]["corrected"]["value"] - whole["a"]["corrected"]["value"]
+    assert whole["difference"]["value"] == pytest.approx(expected)
+    assert 0 < whole["difference"]["low"] < whole["difference"]["value"]
+    back = json.loads(proact("compare", other, run, "--ratings", b, "--ratings", a, "--json")[1])["corrected"]
+    assert back["headline"].startswith("People would score b lower than a over 60 triggers (-")
+
+
+def test_runs_with_the_same_responses_have_nothing_to_correct_between_them(refused, two, tmp_path):
+    run, _, a, _ = two
+    alike = judged(tmp_path / "alike", shift=1)
+    err = refused("compare", run, alike, "--ratings", a, "--ratings", a)
+    assert "have the same responses, to which people would give the same" in err
+
+
+def test_with_epochs_the_first_is_what_people_rated(tmp_path, proact):
+    events = []
+    for number, case in enumerate(CASES):
+        for epoch in (1, 2):
+            events += [answered(case, epoch=epoch), graded(case, GRADES[(number + epoch) % 4], epoch=epoch)]
+    run = written(tmp_path / "run", manifest(epochs=2), CASES, events).path
+    rows = sheet_of(proact, run)
+    file = filled(tmp_path / "ratings.csv", rows)
+    told = json.loads(proact("report", run, "--ratings", file, "--json")[1])["corrected"]
+    assert told["overall"]["micro"]["scored"] == 60
+    assert told["ratings"]["notes"] == [
+        "ratings are of the responses of the first epoch, and so are the numbers beside them"
     ]
-    return run_of(tmp_path / "run", [(case, GRADES[n % 4]) for n, case in enumerate(cases)]).path
 
 
 # Sheets

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from proact_run import run_of, trigger
 from server import Answer, verdict
-from tuning import QUOTE, artefact, lasting, models, on_disk, proposer_base, study
+from tuning import artefact, lasting, models, on_disk, proposer_base, study
 from typed import last
 
 from dspy_proact.programs.artefact import write_artefact
@@ -205,27 +205,8 @@ def test_show_prints_the_card_of_a_program_as_the_compile_did(optimize, proact):
     assert card_in(out) == json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]
 
 
-def spoilt(change):
-    content = json.loads(artefact().model_dump_json())
-    change(content)
-    return json.dumps(content).encode()
-
-
-SPOILT = {
-    "another signature": (spoilt(lambda it: it.update(signature="0" * 64)), "compiled for other signatures"),
-    "a bound model": (
-        spoilt(lambda it: it["states"]["recovery"].update(lm={"model": "openai/x"})),
-        "states.recovery.lm",
-    ),
-    "a pickle": (pickle.dumps({}), "not a compiled program of ours"),
-    "a torn file": (spoilt(lambda it: None)[:-9], "not a compiled program of ours"),
-}
-
-
-@pytest.mark.parametrize("what", SPOILT)
-def test_every_verb_refuses_a_file_that_it_cannot_trust(proact, tmp_path, what):
-    contents, said = SPOILT[what]
-    (tmp_path / "judge.pkl").write_bytes(contents)
+def test_every_verb_refuses_a_file_that_it_cannot_trust(refused, tmp_path):
+    (tmp_path / "judge.pkl").write_bytes(pickle.dumps({}))
     run_of(tmp_path / "parent", [(trigger(), "PASS")])
     for command in (
         ["optimize", "show", "judge.pkl"],
@@ -233,25 +214,11 @@ def test_every_verb_refuses_a_file_that_it_cannot_trust(proact, tmp_path, what):
         ["eval", "--judge-program", "judge.pkl", "--out", "out"],
         ["rejudge", "parent", "--judge", "embedded", "--judge-program", "judge.pkl", "--out", "out"],
     ):
-        status, out, err = proact(*command)
-        assert (status, out) == (2, "")
-        assert err.startswith("Error: judge.pkl: ")
-        assert said in err
+        assert refused(*command).startswith("Error: judge.pkl: not a compiled program of ours")
         assert not Path("out").exists()
 
 
 # The compiled judge at work
-
-
-def test_eval_takes_a_compiled_judge_and_asks_for_its_votes(proact, program, server):
-    server.script = lambda sent: Answer(verdict("PARTIAL", [QUOTE]))
-    judge = ["--judge", "openai/any", "--judge-api-base", server.judge, "--judge-program", program(votes=3)]
-    status, out, _ = proact("eval", *judge, "--limit", 2, "--out", "run", "--json")
-    assert status == 0
-    assert json.loads(out)["run"]["judge_prompt"].startswith("compiled:")
-    graded = [sent for sent in server.of("judge") if "Grade by the moon." in str(sent.messages[0]["content"])]
-    assert len(graded) == 6  # 2 triggers x 3
-    assert RunFolder("run").manifest().judge_epochs == 3
 
 
 def test_rejudge_by_a_compiled_judge_counts_its_votes_among_its_cuts_and_compare_shows_both(

@@ -194,35 +194,19 @@ def test_unreadable_answers_of_the_reporting_judge_leave_its_numbers_out(optimiz
     assert set(bases(server)) == {f"{name}_api_base" for name in NAMES}
 
 
-def interrupted_at(place, of):
-    """A script that interrupts a process when it asks for the n-th time."""
-
-    def script(sent):
-        of["asked"] += 1
-        if of["asked"] == place:
-            of["child"].send_signal(signal.SIGINT)
-        return of["models"](sent)
-
-    return script
-
-
-@pytest.mark.parametrize("program", ["assistant", "judge"])
-def test_ctrl_c_ends_a_compile_in_order_and_the_same_command_goes_on(proact, tmp_path, server, program):
+def test_ctrl_c_ends_a_compile_in_order_and_the_same_command_goes_on(proact, tmp_path, server):
     """What is in flight is awaited and kept, so that it is not paid for again."""
-    if program == "assistant":
-        answers, where = models, [*on_disk(tmp_path), *command_at(server)]
-    else:
-        bases = ["--judge-api-base", server.judge, "--proposer-api-base", server.proposer]
-        where = [
-            *tuning.on_disk(tmp_path, tuning.study()),
-            *("--judge", "openai/any", "--proposer", "openai/writer", *bases),
-        ]
-        answers = tuning.models
-    command = last(program, *where, *tuning.SMALL, "--retries", 0, "--concurrency", 1, "--out", "out")
-    of = {"asked": 0, "models": answers}
-    server.script = interrupted_at(20, of)
-    of["child"] = Child(command_line, "optimize", *command, folder=tmp_path)
-    done = of["child"].ended()
+    where = [*on_disk(tmp_path), *command_at(server)]
+    command = last("assistant", *where, *tuning.SMALL, "--retries", 0, "--concurrency", 1, "--out", "out")
+
+    def interrupting(sent):
+        if len(server.sent) == 20:
+            child.send_signal(signal.SIGINT)
+        return models(sent)
+
+    server.script = interrupting
+    child = Child(command_line, "optimize", *command, folder=tmp_path)
+    done = child.ended()
     assert (done.returncode, done.stdout) == (130, "")
     assert "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-2:] == [
@@ -230,11 +214,11 @@ def test_ctrl_c_ends_a_compile_in_order_and_the_same_command_goes_on(proact, tmp
         "Results so far are kept in out. Repeat the command to go on.",
     ]
     assert 20 <= len(server.sent) < 30, "answers may come before the signal"
-    assert not (tmp_path / "out" / f"{program}.json").exists()
+    assert not (tmp_path / "out" / "assistant.json").exists()
 
-    server.script = answers
+    server.script = models
     status, _, err = proact("optimize", *command)
     assert status == 0, err
-    assert (tmp_path / "out" / f"{program}.json").exists()
+    assert (tmp_path / "out" / "assistant.json").exists()
     asked = Counter(json.dumps([sent.role, sent.body], sort_keys=True) for sent in server.sent)
     assert set(asked.values()) == {1}

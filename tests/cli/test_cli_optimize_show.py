@@ -14,7 +14,6 @@ from dspy_proact.programs import CardNumber
 from dspy_proact.programs.artefact import write_artefact
 
 PROMPTS = [
-    (PUSHY, 0),
     (PUSHY, 2),
     (None, 1),
     ("Löse [bold]alles[/bold]: «ja»…\n\n- one\n- two\n\n" + "A long line of many words. " * 12 + "\tEnd.", 1),
@@ -149,11 +148,8 @@ def test_what_has_no_prompt_says_what_it_has(refused, tmp_path, made, told):
         (["--no-demos"], "--no-demos is about the prompt that --as-prompt prints; name that too, or leave it out"),
         (["--diff", "--as-prompt"], "leave it out, or leave --diff out"),
         (["--start", "program.json"], "--start is about what --diff compares with; name that too, or leave it out"),
-        (["--system-prompt", "x"], "--system-prompt is about what --diff compares with; name that too"),
         (["--as-prompt", "--start", "program.json"], "--start is about what --diff compares with; leave it out"),
         (["--diff", "--explain"], "--explain is about the card; leave it out"),
-        (["--as-prompt", "--json"], "--json is about the card"),
-        (["--diff", "--no-demos"], "--no-demos is about the prompt that --as-prompt prints; leave it out"),
         (["--diff", "--no-demos", "--start", "program.json"], "that --as-prompt prints; leave it out"),
         (["--diff", "--start", "program.json", "--system-prompt", "x"], "leave --system-prompt out"),
     ],

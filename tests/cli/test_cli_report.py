@@ -1,16 +1,20 @@
-"""`dspy-proact report` and `leaderboard`: runs and results files, pages, published scores, and every refusal."""
+"""`dspy-proact report`, `compare` and `export`: runs, results files, pages, and every refusal."""
 
 import json
 import re
+from pathlib import Path
 
 import pytest
-from proact_run import run_of, trigger
+from click.testing import CliRunner
+from proact_run import PHASES, manifest, run_of, trigger
 from results_rows import corpus_with, file_with
 from rows import jsonl, row, trigger_point
 from toy import as_format_one
 
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
+from dspy_proact.cli.runs import export
+from dspy_proact.runs import RoleIdentity
 
 
 def evaluated(folder, *rows):
@@ -115,16 +119,13 @@ def test_a_page_is_written_and_said_where(proact, pair, tmp_path, runs, followin
     [
         (["a", "b"], "2 RUNs are given; several are reported on a page: --html FILE"),
         (["a", "--html", "page.html", "--json"], "--html and --json are mutually exclusive"),
-        (["a", "--html", "page.html", "--explain"], "--html and --explain are mutually exclusive"),
         (["a", "--html", "page.html", "--corpus", "sample"], "--html and --corpus are mutually exclusive"),
         (["a", "--html", "page.html", "--by", "colour"], "nothing to group by 'colour'"),
         (["a", "a", "--html", "page.html"], "a: given twice; name each run once"),
         (["a", "--html", "gone/page.html"], "there is no folder 'gone'; create it first"),
         (["a", "--html", "b"], "b: cannot be written"),
-        (["c", "--html", "page.html"], "c: no run here"),
         (["c", "--html", "old.html"], "c: no run here"),
         (["a", "--html", "a/events.jsonl"], "a/events.jsonl: lies in the folder of a run or a compile"),
-        (["a", "--html", "b/page.html"], "b/page.html: lies in the folder of a run or a compile"),
         (["a", "--html", "notes.txt"], "notes.txt: exists and is not a page; name another file"),
         (["results.jsonl", "--html", "./results.jsonl"], "results.jsonl: is the input; name another file"),
         (["a", "--corpus", "sample"], "--corpus is for results files"),
@@ -139,4 +140,173 @@ def test_what_cannot_be_is_refused_and_nothing_is_written(refused, pair, tmp_pat
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
-# The leaderboard
+def spread(scenarios=8):
+    """A trigger a scenario and phase."""
+    return [
+        trigger(f"d{number}", phase, turn=turn, scenario=f"S{number}")
+        for turn, phase in enumerate(PHASES, start=1)
+        for number in range(scenarios)
+    ]
+
+
+@pytest.fixture
+def two(tmp_path):
+    """Run `a` fails everywhere, run `b` passes in EMERGENT only."""
+    cases = spread()
+    run_of(tmp_path / "a", [(case, "FAIL") for case in cases])
+    run_of(tmp_path / "b", [(case, "PASS" if case.stratum == "EMERGENT" else "FAIL") for case in cases], "openai/k")
+
+
+def test_a_run_compared_with_itself_differs_by_nothing_with_p_one(proact, two):
+    status, out, err = proact("compare", "a", "a")
+    assert status == 0
+    assert out.startswith("b and a have the same score on each of 24 triggers scored in both.\n")
+    assert "Next: dspy-proact show a --beside a --disagree" in err
+
+
+def test_runs_that_differ_by_construction_differ_with_the_right_sign(proact, two):
+    status, out, _ = proact("compare", "b", "a")
+    assert status == 0
+    said = "b (judged by openai/j) scores lower than a (judged by openai/k) on EMERGENT (-100.0 points, "
+    assert " ".join(out.split()).startswith(said)
+    document = json.loads(proact("compare", "b", "a", "--json")[1])
+    differences = {phase: row["weighted"]["value"] for phase, row in document["phases"].items()}
+    assert differences == {"EMERGENT": -1, "CRITICAL": 0, "RECOVERY": 0}
+    assert document["phases"]["EMERGENT"]["p_holm"]["weighted"] == 6 / 256  # 2 of 2^8 flips, times 3 phases
+    assert document["overall"]["macro"]["weighted"]["value"] == pytest.approx(-1 / 3)
+    changed = {change["field"]: (change["a"], change["b"]) for change in document["changed"]}
+    assert changed == {"judge.model": ("openai/k", "openai/j")}
+
+
+def named(program, prompt="bb", judge="openai/j"):
+    """The identity of a judge that speaks by another program."""
+    return manifest(judge).identity.model_copy(
+        update={"judges": (RoleIdentity(model=judge, program=program, prompt=prompt, decoding={}),)}
+    )
+
+
+def test_programs_and_prompts_are_named_wherever_their_model_is(proact, tmp_path):
+    cases = spread(1)
+    for name, program in (("a", "default"), ("b", "official"), ("c", "compiled:0123456789ab")):
+        run_of(tmp_path / name, [(case, "PASS") for case in cases], identity=named(program))
+    out = " ".join(proact("compare", "b", "c")[1].split())
+    assert "a: openai/m judged by openai/j (official prompt) (b)" in out
+    assert "b: openai/m judged by openai/j (compiled:0123456789ab) (c)" in out
+    assert "openai/j (official prompt) and openai/j (compiled:0123456789ab) on 3 responses" in out
+    assert "openai/j and openai/j (official prompt) on 3 responses" in " ".join(proact("compare", "a", "b")[1].split())
+    assert "judged by openai/j (compiled:0123456789ab)" in " ".join(proact("report", "c")[1].split())
+    document = json.loads(proact("compare", "a", "c", "--json")[1])
+    assert [document[side]["judge_program"] for side in "ab"] == ["default", "compiled:0123456789ab"]
+    assert document["judges"]["second"] == "openai/j (compiled:0123456789ab)"
+    proact("export", "c", "--format", "csv")
+    assert '"openai/j","compiled:0123456789ab"' in (tmp_path / "exports" / "c.csv").read_text(encoding="utf-8")
+
+
+def prompted(folder, prompt):
+    """A run whose assistant was told something."""
+    told = RoleIdentity(model="openai/m", program="prompt" if prompt else "bare", prompt=f"{prompt!r:.9}", decoding={})
+    identity = manifest().identity.model_copy(update={"assistant": told})
+    run_of(folder, [(case, "PASS") for case in spread(1)], identity=identity, system_prompt=prompt)
+
+
+def test_system_prompts_that_differ_are_shown(proact, tmp_path):
+    prompted(tmp_path / "a", "Notice what was said in passing.")
+    prompted(tmp_path / "b", "Wait until they are done.\nThen offer one thing.")
+    prompted(tmp_path / "c", None)
+    _, out, _ = proact("compare", "a", "b", "--explain")
+    lines = out.splitlines()
+    place = lines.index("system prompt of a:")
+    assert lines[place + 1 : place + 5] == [
+        "  Notice what was said in passing.",
+        "system prompt of b:",
+        "  Wait until they are done.",
+        "  Then offer one thing.",
+    ]
+    assert "system prompt of b: none" in proact("compare", "a", "c", "--explain")[1]
+    document = json.loads(proact("compare", "a", "c", "--json")[1])
+    assert [document[side]["system_prompt"] for side in "ab"] == ["Notice what was said in passing.", None]
+
+
+def test_of_long_system_prompts_the_difference_is_shown_and_no_terminal_obeys_it(proact, tmp_path):
+    lines = [f"Rule {number}." for number in range(200)]
+    prompted(tmp_path / "a", "\n".join(lines))
+    prompted(tmp_path / "b", "\n".join([*lines[:100], "\x1b[31mAnother.", *lines[101:]]))
+    _, out, _ = proact("compare", "a", "b", "--explain")
+    shown = out[out.index("--- system prompt of a") :]
+    assert "-Rule 100.\n+\\x1b[31mAnother.\n Rule 101.\n" in shown
+    assert "Rule 50." not in out
+    prompted(tmp_path / "c", "\n".join(f"Other {line}" for line in lines))
+    assert "... 140 further lines; --json has all of them" in proact("compare", "a", "c", "--explain")[1]
+
+
+def test_what_a_pattern_took_for_runs_is_named(refused, two, tmp_path):
+    (tmp_path / "b.csv").write_text("key\n")
+    err = refused("compare", "a", "b", "b.csv", "missing")
+    assert "Error: compare takes RUN_A and RUN_B, and 4 are given; these are no runs: b.csv, missing" in err
+    assert "compare takes RUN_A and RUN_B, and 1 are given" in refused("compare", "a")
+    assert "and 3 are given\n" in refused("compare", "a", "b", "a")
+
+
+FORMS = {"official": ".jsonl", "csv": ".csv", "parquet": ".parquet"}
+EACH = pytest.mark.parametrize(("form", "ending"), FORMS.items())
+
+
+@pytest.fixture
+def four(tmp_path):
+    """A run of four triggers: a PASS, a PARTIAL, a FAIL and one without a response."""
+    cases = [trigger(f"d{turn}", phase, turn=turn) for turn, phase in enumerate([*PHASES, "RECOVERY"], start=1)]
+    return run_of(tmp_path / "run", zip(cases, ("PASS", "PARTIAL", "FAIL", None), strict=True)).path
+
+
+@EACH
+def test_the_file_stands_in_a_folder_of_its_own_or_where_it_is_asked_for(proact, four, tmp_path, form, ending):
+    path = Path(f"exports/run{ending}")
+    for given in ("run", "run/", f"../{tmp_path.name}/run"):  # it is called like the folder, however that is named
+        status, out, err = proact("export", given, "--format", form)
+        assert (status, out, path.is_file(), str(path) in err) == (0, f"{path}\n", True, True)
+        path.unlink()
+    assert proact("export", four, "--format", form, "--out", "named.txt")[:2] == (0, "named.txt\n")
+    done = CliRunner().invoke(export, [str(four), "--format", form, "--out", "-"])
+    assert (done.exception, done.stdout_bytes, Path("-").exists()) == (None, Path("named.txt").read_bytes(), False)
+
+
+def test_what_cannot_be_exported_is_refused_and_nothing_is_written(proact, four, tmp_path, monkeypatch):
+    (tmp_path / "file.jsonl").write_text("{}")
+    (tmp_path / "no_folder").mkdir()
+    (tmp_path / "no_folder" / "exports").write_text("mine")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for words, told in (
+        ([four, "--out", four / "events.jsonl"], "lies in the folder of a run or a compile"),
+        ([four, "--out", "nowhere/file"], "Error: nowhere/file: cannot be written"),
+        ([four, "--out", tmp_path], "is a directory"),
+        (["missing"], "no run here"),
+        (["file.jsonl"], "no run here"),
+        (["."], "no run here"),
+    ):
+        status, out, err = proact("export", *words, "--format", "csv")
+        assert (status, out, told in err) == (2, "", True), err
+    monkeypatch.chdir(tmp_path / "no_folder")
+    status, out, err = proact("export", four, "--format", "csv")
+    assert (status, out, err.startswith("Error: exports: cannot be made: "), "--out" in err) == (2, "", True, True)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_from_within_its_folder_a_run_is_exported_too(proact, four, monkeypatch):
+    monkeypatch.chdir(four)
+    status, out, _ = proact("export", ".", "--format", "csv")
+    assert (status, Path(out.strip()).name, Path(out.strip()).is_file()) == (0, "run.csv", True)
+
+
+def test_what_the_official_format_cannot_hold_is_said_and_the_file_has_the_same_scores(proact, four):
+    _, _, err = proact("export", four, "--format", "official")
+    assert "Not in the file: 1 reasons of unscored triggers: response: empty 1\n" in err
+    assert "Not in the file: judge, prompts" in err
+    assert "Next: dspy-proact report exports/run.jsonl" in err
+    of_run, of_file = (json.loads(proact("report", path, "--json")[1]) for path in (four, "exports/run.jsonl"))
+    assert (of_file["phases"], of_file["overall"]) == (of_run["phases"], of_run["overall"])
+    assert of_file["triggers"]["unscored_reasons"] == {"no_response": 1}
+
+
+def test_a_form_must_be_named_and_be_one_of_three(proact, refused, four):
+    assert proact("export", four)[0] == 2
+    assert "official" in refused("export", four, "--format", "xlsx")

@@ -195,9 +195,6 @@ def test_a_dry_run_of_several_models_says_what_each_takes_and_what_the_limit_sto
     assert json.loads(proact(*against(server, (ANN,), (KIND,), "--dry-run", "--json"))[1])["calls"] == 6
 
 
-# Juries and repeats
-
-
 # Progress
 
 CASES = [trigger(f"d{number}") for number in range(3)]
