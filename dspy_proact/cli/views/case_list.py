@@ -188,18 +188,15 @@ def _lines(
     longest = max(len(run.nouns.case), *(len(each.key) for each in shown))
     room = min(longest, max(_LEAST_KEY, width - sum(widths) - len(widths) - 1 - _EXCERPT))
     keys = [run.nouns.case, *map(printable, run.abridged([each.key for each in shown], room))]
-    alike = _shared([run.answer(each) for each in shown if each.response])
+    responses = [run.answer(each) for each in shown if each.response]
+    begin = commonprefix(responses)  # noqa: RUF071 - characters are meant, not parts of a path
+    # With which different responses all begin, in whole words: it tells no case from another.
+    alike = begin.rfind(" ") + 1 if len(set(responses)) > 1 else 0
     notes = ["", *(_note(run, each, reworded, text, alike) for each in shown)]
     for key, note, *cells in zip(keys, notes, *columns, strict=True):
         parts = [set_cell_size(cell, size) for cell, size in zip([key, *cells], [room, *widths], strict=True)]
         line = " ".join([*parts, note])
         yield line.rstrip() if cell_len(line) <= width else set_cell_size(line, width).rstrip()
-
-
-def _shared(responses: Sequence[str]) -> int:
-    """Characters with which different responses all begin, in whole words: they tell no case from another."""
-    begin = commonprefix(responses)  # noqa: RUF071 - characters are meant, not parts of a path
-    return begin.rfind(" ") + 1 if len(set(responses)) > 1 else 0
 
 
 def _note(run: ShownRun, outcome: Outcome, reworded: Collection[str], text: str, alike: int) -> str:

@@ -105,26 +105,22 @@ def forecast_text(forecast: Forecast, limits: Limits) -> list[str]:
     low, high = (duration(seconds) for seconds in forecast.seconds)
     price = "price unknown" if forecast.usd is None else f"at most USD {forecast.usd:.2f}"
     roles = ", ".join(f"{name.replace('_', ' ')} {role.calls:,}" for name, role in forecast.roles.items())
+    shown = f"{forecast.items} items in {forecast.group_count} {forecast.groups}"
+    if forecast.items < CLAIM_LABELS or forecast.group_count < CLAIM_GROUPS:
+        shown += f" are too few for any claim, which takes {CLAIM_LABELS} in {CLAIM_GROUPS}."
+    elif forecast.smallest_gain is None:
+        shown += f"; a claim takes at least {CLAIM_LABELS} in {CLAIM_GROUPS}."
+    else:
+        gain = f"a true gain of {forecast.smallest_gain:.2f} in kappa would be shown 4 times in 5"
+        shown = f"With {shown}, {gain}; smaller ones will often be missed."
     return [
-        _shown(forecast),
+        shown,
         f"At most {forecast.calls:,} calls ({roles}), {forecast.tokens:,} tokens, {price}; "
         "repairs and retries not counted.",
         f"Time: {low} to {high} at most, {forecast.concurrency} calls in flight, if a call takes {SECONDS[0]:g} to "
         f"{SECONDS[1]:g} seconds.",
         *exceeded(limits, forecast.calls, forecast.tokens, forecast.usd or 0.0),
     ]
-
-
-def _shown(forecast: Forecast) -> str:
-    count = f"{forecast.items} items in {forecast.group_count} {forecast.groups}"
-    if forecast.items < CLAIM_LABELS or forecast.group_count < CLAIM_GROUPS:
-        return f"{count} are too few for any claim, which takes {CLAIM_LABELS} in {CLAIM_GROUPS}."
-    if forecast.smallest_gain is None:
-        return f"{count}; a claim takes at least {CLAIM_LABELS} in {CLAIM_GROUPS}."
-    gain = f"{forecast.smallest_gain:.2f}"
-    return (
-        f"With {count}, a true gain of {gain} in kappa would be shown 4 times in 5; smaller ones will often be missed."
-    )
 
 
 def compile_shown(compiling: Compile, recipe: Recipe, output: Output, use: Sequence[str | Path], note: str = "") -> int:

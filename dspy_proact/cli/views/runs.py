@@ -127,7 +127,9 @@ class Ending:
         named = typed.options("--benchmark")
         if unscored and "--retry-unscored" not in typed.given:
             verb = click.get_current_context()
-            say_next(verb.info_name or "", *_arguments(verb), *typed.options(), "--retry-unscored")
+            names = [each.name for each in verb.command.params if isinstance(each, click.Argument) and each.name]
+            arguments = [str(verb.params[name]) for name in names if verb.params[name] is not None]
+            say_next(verb.info_name or "", *arguments, *typed.options(), "--retry-unscored")
         elif len(paths) == 1:
             worst = command("show", *named, paths[0], "--grade", declared.labels[-1].lower())
             say(f"To read the worst: {worst}")
@@ -143,14 +145,6 @@ class Ending:
         """The folders of those that came to their end, and of the one that was stopped if something is in it."""
         stopped = [self.halted] if self.halted and RunFolder(self.halted).exists else []
         return [*(run.path for run in self.finished), *stopped]
-
-
-def _arguments(context: click.Context) -> list[str]:
-    """What was typed beside options."""
-    given = [
-        context.params[each.name] for each in context.command.params if isinstance(each, click.Argument) and each.name
-    ]
-    return [str(each) for each in given if each is not None]
 
 
 def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope, output: Output) -> Ending | None:
