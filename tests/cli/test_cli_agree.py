@@ -5,15 +5,12 @@ import json
 from io import StringIO
 
 import pytest
-from results_rows import result_row
 from rows import jsonl
 from script import ROOT
 from server import Answer, error, verdict
 
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
-from dspy_proact.benchmarks.proactbench.corpus.results import read_results
-from dspy_proact.benchmarks.proactbench.report.results import summarize_results
 from dspy_proact.cli.options.labels import FILES
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
@@ -104,14 +101,6 @@ def test_a_copy_of_the_sheet_from_each_rater_is_read_together(proact, run, sheet
         True,
     )
     assert "is named twice" in proact("agree", "--ratings", "published", "--ratings", "published")[2]
-
-
-def test_the_judge_of_a_results_file_is_compared_too(proact, tmp_path):
-    (tmp_path / "results.jsonl").write_text(jsonl(result_row()), encoding="utf-8")
-    keys = [outcome.key for outcome in summarize_results(read_results(tmp_path / "results.jsonl")).outcomes]
-    (tmp_path / "ratings.csv").write_text("item,annotator,grade\n" + "".join(f"{key},ann,PASS\n" for key in keys))
-    status, out, _ = proact("agree", "--run", "results.jsonl", "--ratings", "ratings.csv", "--json")
-    assert (status, json.loads(out)["pooled"]["ratings"]) == (0, len(keys))
 
 
 @pytest.mark.parametrize(
@@ -250,17 +239,6 @@ def test_the_judge_s_grades_of_the_file_give_way_to_those_that_it_gives_now(proa
     known = json.loads(proact(*own[:5], "--json")[1])
     assert (known["judge"], [each["judge"]["grade"] for each in known["partings"]]) == (None, ["FAIL"] * 3)
     assert [each["item"] for each in json.loads(proact(*own, "--json")[1])["partings"]] == ["b", "c"]
-
-
-def test_the_responses_of_a_run_are_graded_by_another_judge_and_none_is_asked_for_again(
-    proact, server, run, sheet, tmp_path
-):
-    file = filled(tmp_path / "ratings.csv", sheet[:4], ("ann", kind))
-    judge = ["--judge", "hosted_vllm/j", "--judge-api-base", server.judge]
-    status, out, _ = proact("agree", "--run", run, "--ratings", file, *judge, "--json")
-    document = json.loads(out)
-    assert (status, server.of("assistant"), document["judge"]) == (0, [], "hosted_vllm/j")
-    assert (document["ratings"]["items"], document["pooled"]["judged"]) == (49, 4)
 
 
 def test_a_compiled_judge_is_told_to_have_been_compiled_on_these_conversations(proact):

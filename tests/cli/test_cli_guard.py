@@ -297,14 +297,9 @@ def test_a_dry_run_needs_no_key_and_the_command_does(tmp_path, monkeypatch, verb
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.parametrize("program", ["judge", "assistant"])
-def test_a_compile_that_gets_no_answer_leaves_nothing(tmp_path, run, program):
-    base = f"http://127.0.0.1:{closed_port()}/v1"
-    asked = ["optimize", program, f"--{'judge' if program == 'judge' else 'model'}", "openai/any", "--retries", "0"]
-    endpoint = [f"--{'judge' if program == 'judge' else 'model'}-api-base", base]
-    judges = ["--judge", "openai/any", "--judge-api-base", base, "--report-judge", "openai/any"]
-    more = [] if program == "judge" else [*judges, "--report-judge-api-base", base, "--corpus", "sample"]
-    done = run([*asked, *endpoint, *more, "--out", str(tmp_path / "out")])
+def test_a_compile_that_gets_no_answer_leaves_nothing(tmp_path, run):
+    judge = ["--judge", "openai/any", "--judge-api-base", f"http://127.0.0.1:{closed_port()}/v1", "--retries", "0"]
+    done = run(["optimize", "judge", *judge, "--out", str(tmp_path / "out")])
     assert done.returncode == 5
     assert "cannot be reached" in done.stderr
     assert not (tmp_path / "out").exists()

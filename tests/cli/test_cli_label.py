@@ -284,13 +284,6 @@ def test_a_sheet_is_a_file_that_says_who_reads_it_and_sways_nobody(proact, run):
     assert proact("label", "sheet", run)[0] == 0  # nothing would be lost
 
 
-def test_a_sheet_goes_to_standard_output_only_when_asked(proact, run):
-    status, out, err = proact("label", "sheet", run, "--out", "-")
-    assert (status, len(list(csv.DictReader(StringIO(out))))) == (0, 60)
-    assert "--ratings FILE" in err
-    assert not Path("labels").exists()
-
-
 def test_a_sheet_of_items_holds_them_and_says_so_in_the_next_command(proact, tmp_path):
     (tmp_path / "items.jsonl").write_text(FILES[1].example, encoding="utf-8")
     _, out, err = proact("label", "sheet", "--items", "items.jsonl")

@@ -92,16 +92,6 @@ def test_json_is_the_card_and_nothing_else_and_progress_is_told(optimize):
     assert len(told) == 5
 
 
-def test_the_same_command_again_makes_no_call_and_says_so(optimize):
-    first = optimize()
-    kept = lasting(Path("out", "judge.json"))
-    second = optimize()
-    assert (first[0], second[0]) == (0, 0)
-    assert "no calls were made" not in first[2]
-    assert "Nothing to do: every answer is in the record; no calls were made." in second[2]
-    assert lasting(Path("out", "judge.json")) == kept
-
-
 def test_a_limit_stops_it_and_the_same_command_goes_on(optimize, server):
     server.script = models
     status, out, err = optimize(*at(server), "--max-calls", 15)
@@ -110,10 +100,12 @@ def test_a_limit_stops_it_and_the_same_command_goes_on(optimize, server):
     assert "Results so far are kept in out. Repeat the command to go on." in err
     assert not Path("out", "judge.json").exists()
     assert optimize(*at(server))[0] == 0
-    calls = len(server.sent)
+    calls, kept = len(server.sent), lasting(Path("out", "judge.json"))
     assert optimize(*at(server), out="other")[0] == 0
     assert len(server.sent) == 2 * calls
-    assert lasting(Path("out", "judge.json")) == lasting(Path("other", "judge.json"))
+    assert lasting(Path("other", "judge.json")) == kept
+    assert "Nothing to do: every answer is in the record; no calls were made." in optimize(*at(server))[2]
+    assert (len(server.sent), lasting(Path("out", "judge.json"))) == (2 * calls, kept)
 
 
 def test_a_compile_whose_folder_is_moved_says_where_its_answers_are_and_goes_on_there(optimize, server, tmp_path):
@@ -193,18 +185,6 @@ def test_a_guard_of_worked_cases_says_how_many_are_right_and_that_none_is_lost(o
     assert "--guard cases: the embedded stand-in reads no rules, so that the cases measure nothing of it." in err
 
 
-# The card
-
-
-def test_show_prints_the_card_of_a_program_as_the_compile_did(optimize, proact):
-    _, printed, _ = optimize()
-    here, there = "--explain", "dspy-proact optimize show FILE --explain"
-    assert proact("optimize", "show", "out/judge.json")[:2] == (0, printed.replace(there, here))
-    status, out, _ = proact("optimize", "show", "out/judge.json", "--json")
-    assert status == 0
-    assert card_in(out) == json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]
-
-
 def test_every_verb_refuses_a_file_that_it_cannot_trust(refused, tmp_path):
     (tmp_path / "judge.pkl").write_bytes(pickle.dumps({}))
     run_of(tmp_path / "parent", [(trigger(), "PASS")])
@@ -256,32 +236,25 @@ def test_rejudge_by_a_compiled_judge_counts_its_votes_among_its_cuts_and_compare
         (["--votes", 2], "the judge's program asks for 3 verdicts on each response; leave --votes out"),
     ],
 )
-def test_a_compiled_judge_is_asked_in_its_own_words_and_as_often_as_it_says(
-    proact, program, tmp_path, server, more, said
-):
+def test_a_compiled_judge_is_asked_in_its_own_words_and_as_often_as_it_says(refused, program, tmp_path, more, said):
     run_of(tmp_path / "parent", [(trigger(), "PASS")])
-    judge = ["--judge", "openai/any", "--judge-api-base", server.judge]
-    program = program(votes=3, cuts=(0.5, 1.5))
-    status, out, err = proact("rejudge", "parent", *judge, "--judge-program", program, *more, "--out", "child")
-    assert (status, out, server.sent) == (2, "", [])
-    assert said in err
+    compiled = ["--judge", "openai/any", "--judge-program", program(votes=3, cuts=(0.5, 1.5))]
+    assert said in refused("rejudge", "parent", *compiled, "--judge-api-base", "http://127.0.0.1:9/v1", *more)
 
 
-def test_a_judge_whose_card_promises_too_little_is_refused_naming_statistic_reference_and_phase(proact, program):
+def test_a_judge_whose_card_promises_too_little_is_refused_naming_statistic_reference_and_phase(
+    proact, refused, program
+):
     low = program(RECOVERY=0.19)  # .4 in the other phases
-    status, out, err = proact("eval", "--judge-program", low, "--min-kappa", 0.2, "--out", "run")
-    assert (status, out) == (2, "")
     assert (
         "judge.json: --min-kappa 0.2 is not met in RECOVERY: quadratic kappa out of fold, against the shares of "
         "people's grades in 'a study', is at least 0.19 at 95 %"
-    ) in err
+    ) in refused("eval", "--judge-program", low, "--min-kappa", 0.2, "--out", "run")
     assert not Path("run").exists()
     assert proact("eval", "--judge-program", low, "--min-kappa", 0.19, "--limit", 1, "--out", "run")[0] == 0
-
-
-def test_a_judge_whose_card_has_no_lower_bound_promises_nothing(refused, program):
-    err = refused("eval", "--judge-program", program(CRITICAL=None), "--min-kappa", -1, "--out", "run")
-    assert "--min-kappa -1 is not met in CRITICAL" in err
+    # One without a lower bound promises nothing.
+    without = ["--judge-program", program(CRITICAL=None), "--min-kappa", -1]
+    assert "--min-kappa -1 is not met in CRITICAL" in refused("eval", *without)
 
 
 def test_fewer_folds_than_were_asked_for_are_said(proact):

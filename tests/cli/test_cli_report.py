@@ -63,13 +63,12 @@ def test_a_report_is_broken_down_by_each_key_with_small_groups_marked(proact, do
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_a_run_of_an_older_format_is_refused_with_a_sentence_by_every_command(proact, run):
+def test_a_run_of_an_older_format_is_refused_with_a_sentence_by_every_command(refused, run):
     raw = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
     (run / "manifest.json").write_text(json.dumps(as_format_one(raw)), encoding="utf-8")
     before = {path.name: path.read_bytes() for path in run.iterdir()}
     for command in (["report", run], ["leaderboard", run], ["eval", "--out", run], ["compare", run, run]):
-        status, out, err = proact(*command)
-        assert (status, out) == (2, "")
+        err = refused(*command)
         assert err.startswith(f"Error: {run / 'manifest.json'}: field 'format': ")
         assert err.count("\n") == 1
     assert {path.name: path.read_bytes() for path in run.iterdir()} == before
@@ -155,13 +154,6 @@ def two(tmp_path):
     cases = spread()
     run_of(tmp_path / "a", [(case, "FAIL") for case in cases])
     run_of(tmp_path / "b", [(case, "PASS" if case.stratum == "EMERGENT" else "FAIL") for case in cases], "openai/k")
-
-
-def test_a_run_compared_with_itself_differs_by_nothing_with_p_one(proact, two):
-    status, out, err = proact("compare", "a", "a")
-    assert status == 0
-    assert out.startswith("b and a have the same score on each of 24 triggers scored in both.\n")
-    assert "Next: dspy-proact show a --beside a --disagree" in err
 
 
 def test_runs_that_differ_by_construction_differ_with_the_right_sign(proact, two):
@@ -270,7 +262,7 @@ def test_the_file_stands_in_a_folder_of_its_own_or_where_it_is_asked_for(proact,
     assert (done.exception, done.stdout_bytes, Path("-").exists()) == (None, Path("named.txt").read_bytes(), False)
 
 
-def test_what_cannot_be_exported_is_refused_and_nothing_is_written(proact, four, tmp_path, monkeypatch):
+def test_what_cannot_be_exported_is_refused_and_nothing_is_written(refused, four, tmp_path, monkeypatch):
     (tmp_path / "file.jsonl").write_text("{}")
     (tmp_path / "no_folder").mkdir()
     (tmp_path / "no_folder" / "exports").write_text("mine")
@@ -283,11 +275,9 @@ def test_what_cannot_be_exported_is_refused_and_nothing_is_written(proact, four,
         (["file.jsonl"], "no run here"),
         (["."], "no run here"),
     ):
-        status, out, err = proact("export", *words, "--format", "csv")
-        assert (status, out, told in err) == (2, "", True), err
+        assert told in refused("export", *words, "--format", "csv")
     monkeypatch.chdir(tmp_path / "no_folder")
-    status, out, err = proact("export", four, "--format", "csv")
-    assert (status, out, err.startswith("Error: exports: cannot be made: "), "--out" in err) == (2, "", True, True)
+    assert refused("export", four, "--format", "csv").startswith("Error: exports: cannot be made: ")
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
@@ -305,8 +295,3 @@ def test_what_the_official_format_cannot_hold_is_said_and_the_file_has_the_same_
     of_run, of_file = (json.loads(proact("report", path, "--json")[1]) for path in (four, "exports/run.jsonl"))
     assert (of_file["phases"], of_file["overall"]) == (of_run["phases"], of_run["overall"])
     assert of_file["triggers"]["unscored_reasons"] == {"no_response": 1}
-
-
-def test_a_form_must_be_named_and_be_one_of_three(proact, refused, four):
-    assert proact("export", four)[0] == 2
-    assert "official" in refused("export", four, "--format", "xlsx")
