@@ -18,12 +18,9 @@ from dspy_proact.compile.optimizers import silenced
 class Parts:
     """The requests of each part."""
 
-    before: Sequence[Sent]
-    """Of the test of the start."""
-    folds: Sequence[tuple[Fold[Any], Sequence[Sent]]]
-    """Of tuning on all but a fold, and of testing on it."""
-    whole: Sequence[Sent]
-    """Of tuning on everything."""
+    before: Sequence[Sent]  # of the test of the start
+    folds: Sequence[tuple[Fold[Any], Sequence[Sent]]]  # of tuning on all but a fold, and of testing on it
+    whole: Sequence[Sent]  # of tuning on everything
 
     @classmethod
     def of(cls, compiling: Compile, server: Server) -> "Parts":
@@ -46,7 +43,6 @@ class Parts:
 
     @property
     def everything(self) -> list[Sent]:
-        """All requests."""
         return [*self.before, *(sent for _, requests in self.folds for sent in requests), *self.whole]
 
 
@@ -68,14 +64,11 @@ class Heard:
 
     @property
     def optimizer(self) -> str:
-        """By which it was compiled."""
         return self.finished.artefact.card.provenance.recipe.optimizer
 
     @cached_property
     def file(self) -> str:
-        """The artefact's text."""
         return self.finished.path.read_text(encoding="utf-8")
 
     def by(self, *roles: str) -> list[Sent]:
-        """Requests to some roles."""
         return [sent for sent in self.sent if sent.role in roles]

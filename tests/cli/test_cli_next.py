@@ -191,12 +191,6 @@ def test_of_ones_own_conversation_the_judge_that_was_not_asked_is_not_named(proa
     assert (told[0], "--judge" in next_of(told), "hunter2" in told[2]) == (0, False, False)
 
 
-def test_the_first_of_the_triggers_that_are_listed_can_be_tried(proact):
-    told = proact("try", "--list", *corpus(2))
-    assert pasted(proact, told) == ["try", *corpus(2), "--case", "d0__t2"]
-    assert pasted(proact, proact("try", "--list"))[:3] == ["try", "--corpus", "sample"]
-
-
 def test_a_secret_among_parameters_is_asked_for_and_never_printed(proact, server):
     secret = {"api_key_2": "hunter2", "plain": 3}
     params = ["--model-param", f"extra_body={json.dumps(secret)}"]
@@ -232,20 +226,17 @@ def test_a_judge_tuned_to_ratings_of_a_run_judges_that_run(proact, server):
     assert flags_of(words) == flags_of([*judged_by(server), *CALLS, "--judge-program", at("out/judge.json")])
 
 
-@pytest.mark.parametrize("named", [True, False])
-def test_a_judge_tuned_to_other_ratings_is_used_in_an_evaluation(proact, tmp_path, server, named):
+def test_a_judge_tuned_to_other_ratings_is_used_in_an_evaluation(proact, tmp_path, server):
     server.script = tuning.models
-    judge = judged_by(server) if named else ["--judge", "embedded"]
-    labels = tuning.on_disk(tmp_path, tuning.study())
-    how = ["--optimizer", "labeled", *FEW, *(judge if named else []), *CALLS, "--out", at("out")]
-    benchmark = ["--benchmark", "proactbench"] if named else []
-    told = proact("optimize", "judge", *benchmark, *labels, *how)
+    named = ["--benchmark", "proactbench", *judged_by(server), *CALLS]
+    few = [*tuning.on_disk(tmp_path, tuning.study()), "--optimizer", "labeled", *FEW]
+    told = proact("optimize", "judge", *few, *named, "--out", at("out"))
     assert told[0] == 0, told[2]
     words = pasted(proact, told)
     assert words[0] == "eval"
-    assert ("Name a model of your own in place of the stand-in. Next: " in told[2]) == named
-    on = [*benchmark, "--model", "embedded", "--corpus", "sample"]
-    assert flags_of(words) == flags_of([*on, *judge, *CALLS, "--judge-program", at("out/judge.json")])
+    assert "Name a model of your own in place of the stand-in. Next: " in told[2]
+    on = ["--model", "embedded", "--corpus", "sample", *named, "--judge-program", at("out/judge.json")]
+    assert flags_of(words) == flags_of(on)
 
 
 def tuned(proact, server, *more):

@@ -119,7 +119,7 @@ def test_the_list_makes_no_call_and_says_key_phase_scenario_and_message(proact):
     assert status == 0
     assert lines[::2] == [f"d{dialogue}__t{turn}" for dialogue in range(4) for turn in (2, 3, 5)]
     assert lines[1] == "    EMERGENT  Question 2: which path leads to the lighthouse?"
-    assert "--case" in err
+    assert err.endswith("Next: dspy-proact try --corpus corpus.jsonl --case d0__t2\n")
     listed = json.loads(proact("try", "--list", "--stratum", "recovery", "--json")[1])
     assert (len(listed) > 3, {each["phase"] for each in listed}) == (True, {"RECOVERY"})
     assert list(listed[0]) == ["trigger", "phase", "scenario", "user"]
