@@ -5,8 +5,7 @@ import re
 import shutil
 import signal
 import socket
-import ssl
-import subprocess
+import socketserver
 import sys
 import threading
 from collections import Counter
@@ -101,46 +100,31 @@ def closed_port():
 
 
 @pytest.fixture(scope="module")
-def untrusted(tmp_path_factory):
-    """An HTTPS endpoint whose certificate nobody has signed."""
-    folder = tmp_path_factory.mktemp("certificate")
-    subject = ["-subj", "/CN=localhost", "-keyout", folder / "key.pem", "-out", folder / "certificate.pem"]
-    if not shutil.which("openssl"):
-        pytest.skip("needs openssl to make a certificate")
-    request = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes"]
-    subprocess.run([*request, *subject], check=True, capture_output=True)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
-    listener = socket.create_server(("127.0.0.1", 0))
+def unencrypted():
+    """An HTTPS endpoint that does not speak TLS."""
 
-    def serve():
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            try:
-                context.wrap_socket(connection, server_side=True).close()
-            except OSError:
-                connection.close()
+    class Plain(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.recv(1)
+            self.request.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    yield f"https://127.0.0.1:{listener.getsockname()[1]}/v1"
-    listener.shutdown(socket.SHUT_RDWR)
-    listener.close()
-    thread.join()
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Plain) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"https://127.0.0.1:{server.server_address[1]}/v1"
+        server.shutdown()
 
 
 @pytest.mark.parametrize(
     ("kind", "backend"),
-    [("refused", "auto"), ("unresolved", "auto"), ("untrusted", "auto"), ("unresolved", "litellm")],
+    [("refused", "auto"), ("unresolved", "auto"), ("unencrypted", "auto"), ("unresolved", "litellm")],
 )
-def test_an_endpoint_that_cannot_be_reached_is_the_networks_failure(tmp_path, provider, untrusted, kind, backend, run):
+def test_an_endpoint_that_cannot_be_reached_is_the_networks_failure(
+    tmp_path, provider, unencrypted, kind, backend, run
+):
     endpoints = {
         "refused": f"http://127.0.0.1:{closed_port()}/v1",
         "unresolved": "http://no-such-host.invalid/v1",
-        "untrusted": untrusted,
+        "unencrypted": unencrypted,
     }
     unreachable = (endpoints[kind], provider.base("judge"))
     done = run(command(tmp_path, unreachable, "--backend", backend, dialogues=1))
