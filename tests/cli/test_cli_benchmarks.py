@@ -139,7 +139,6 @@ def test_a_setting_is_read_as_what_it_takes_and_kept_with_the_run_whose_identity
     [
         (["longer=9"], "contest has no setting 'longer'; did you mean longest? It has longest=3, style=plain, fair=tr"),
         (["longest=many"], "--set longest=many: longest takes a whole number, by default 3: Words that a guess"),
-        (["style=sung"], "--set style=sung: style takes plain or rhymed, by default plain: How it"),
         (["bonus=nan"], "--set bonus=nan: bonus takes a number, by default 0.5: Points"),
         (["longest=none"], "--set longest=none: longest takes a whole number"),
         (["barred=echo"], "--set barred=echo: barred takes JSON, by default []: Words"),
@@ -167,12 +166,8 @@ def test_what_proactbench_does_not_have_and_unknown_benchmarks_are_refused(probe
     ("more", "told"),
     [
         (["--phase", "RECOVERY"], "--phase: contest has no phases; use --stratum"),
-        (["--judge-prompt", "official"], "--judge-prompt: contest has no choice of judge prompts"),
         (["--system-prompt", "x"], "--system-prompt: contest has no system prompt"),
         (["--program", "nowhere.json"], "--program: contest has no compiled assistant"),
-        (["--judge-program", "nowhere.json"], "--judge-program: contest has no compiled judge"),
-        (["--corpus", "sample"], "--corpus: contest has no choice of corpora"),
-        (["--controls"], "--controls: contest has no control cases"),
     ],
 )
 def test_what_it_does_not_have_is_not_asked_for(guessed, server, more, told):

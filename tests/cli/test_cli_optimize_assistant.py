@@ -141,16 +141,12 @@ def test_each_program_is_refused_where_the_other_is_asked_for(refused, tmp_path)
     write_artefact(tmp_path / "judge.json", tuning.artefact())
     write_artefact(tmp_path / "assistant.json", artefact())
     for command, told in (
-        (["eval", "--program", "judge.json"], "judge.json: a compiled judge, where an assistant is asked for"),
-        (["try", "--program", "judge.json"], "judge.json: a compiled judge, where an assistant is asked for"),
-        (["eval", "--judge-program", "assistant.json"], "assistant.json: a compiled assistant, where a judge is"),
-        (["optimize", "judge", "--start", "assistant.json"], "assistant.json: a compiled assistant, where a judge is"),
-        (
-            ["eval", "--program", "assistant.json", "--system-prompt", "Be kind."],
-            "leave --system-prompt out",
-        ),
+        ("try --program judge.json", "judge.json: a compiled judge, where an assistant is asked for"),
+        ("eval --judge-program assistant.json", "assistant.json: a compiled assistant, where a judge is"),
+        ("optimize judge --start assistant.json", "assistant.json: a compiled assistant, where a judge is"),
+        ("eval --program assistant.json --system-prompt kind", "leave --system-prompt out"),
     ):
-        assert told in refused(*command)
+        assert told in refused(*command.split())
 
 
 # Money
