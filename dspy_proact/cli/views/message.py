@@ -51,7 +51,7 @@ def print_json(document: Any) -> None:
 
 
 def say_stopped(halt: Halt, folder: Path, answered: bool = False) -> None:
-    """Print what stopped a command, what is kept in its folder, whether or not it has answered, and how to go on."""
+    """Print what stopped a command, what its folder keeps, and how to go on; `answered` if any answer came."""
     say(str(halt))
     if not folder.exists():
         gone = f"There is no folder {folder} any more; if it was moved, name it with --out to go on."
