@@ -19,7 +19,7 @@ ONE = ("--case", "d0__t5")
 PROMPT = "Act on what the user disclosed."
 QUOTE = "label the boxes today"
 STAND_IN = "embedded stand-in"
-LOAD_CORPUS = "dspy_proact.benchmarks.proactbench.corpus.dialogues.load_corpus"
+LOAD_CORPUS = "dspy_proact.benchmarks.proactbench.benchmark.load_corpus"
 
 
 def corpus(*each):
