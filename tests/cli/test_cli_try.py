@@ -370,5 +370,5 @@ def test_a_bad_conversation_is_refused_before_any_call(refused, server):
     command = [*against(server)[:-2], "--conversation", "talk.txt"]
     assert "talk.txt: there is no such file" in refused(*command)
     talk("User: a\nAssistant: b")
-    assert "talk.txt: ends with an assistant message" in refused(*command)
+    assert "talk.txt, line 2: ends with an assistant message" in refused(*command)
     assert server.sent == []
