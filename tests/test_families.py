@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import litellm
 import pytest
@@ -16,18 +17,65 @@ FAMILIES = (
     "xai/grok-4.5",
     "perplexity/sonar-pro",
     "mistral/mistral-small",
+    "anthropic/claude-opus-4-7",
+    "anthropic/claude-sonnet-4-5",
+    "gemini/gemini-2.5-flash",
 )
-"""One of each preset, and some whose providers refuse more, or answer more shortly, than OpenAI's do."""
+"""One of each preset, some whose providers refuse more, or answer more shortly, than OpenAI's, and two other forms."""
 ALWAYS = {"messages", "model", "n", "stream", "stream_options", "max_tokens", "max_completion_tokens"}
+ANTHROPIC = {"messages", "model", "system", "stream", "max_tokens", "temperature", "top_p", "output_config"}
+GEMINI = {"contents", "systemInstruction", "generationConfig"}
+GENERATION = {"temperature", "topP", "maxOutputTokens", "responseMimeType", "responseJsonSchema"}
+
+
+def text_of(parts: object) -> str:
+    return parts if isinstance(parts, str) else "".join(part["text"] for part in parts)
+
+
+def in_openai_form(sent: Sent) -> tuple[Sent, list[str]]:
+    """A request to Anthropic or Gemini in OpenAI's form, and its fields that are none of theirs."""
+    body = sent.body
+    if "contents" in body:
+        unknown = [*body.keys() - GEMINI, *(generation := body["generationConfig"]).keys() - GENERATION]
+        told = [("user" if each["role"] == "user" else "assistant", each["parts"]) for each in body["contents"]]
+        system, rest = body.get("systemInstruction", {}).get("parts", ""), {"max_tokens": generation["maxOutputTokens"]}
+        schema = generation.get("responseJsonSchema")
+    elif sent.path.endswith("/messages"):
+        unknown = [*body.keys() - ANTHROPIC]
+        told = [(each["role"], each["content"]) for each in body["messages"]]
+        system, rest = body.get("system", ""), {key: body[key] for key in body.keys() - {"messages", "system"}}
+        schema = body.get("output_config", {}).get("format", {}).get("schema")
+    else:
+        return sent, []
+    messages = [{"role": role, "content": text_of(said)} for role, said in [("system", system), *told] if said]
+    if schema is not None:
+        rest["response_format"] = {"json_schema": {"schema": schema}}
+    return replace(sent, body={**rest, "messages": messages}), [f"takes no {each}" for each in unknown]
+
+
+def in_their_form(sent: Sent, answer: Answer) -> Answer:
+    """An answer as the provider of a request gives it."""
+    if "contents" in sent.body:
+        content = {"role": "model", "parts": [{"text": answer.content}]}
+        usage = {"promptTokenCount": 11, "candidatesTokenCount": 7, "totalTokenCount": 18}
+        whole = {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "usageMetadata": usage}
+    elif sent.path.endswith("/messages"):
+        content, usage = [{"type": "text", "text": answer.content}], {"input_tokens": 11, "output_tokens": 7}
+        whole = {"id": "x", "type": "message", "role": "assistant", "model": "m", "content": content, "usage": usage}
+        whole["stop_reason"] = "end_turn"
+    else:
+        return answer
+    return Answer(raw=json.dumps(whole).encode())
 
 
 def faults(name: str, body: dict) -> list[str]:
     """What the provider of a model would refuse in a request, by litellm's list and by OpenAI's rules."""
     provider, _, model = name.partition("/")
     row = litellm.model_cost.get(name) or litellm.model_cost[model]
-    found = [
-        f"takes no {each}" for each in body.keys() - ALWAYS - {*litellm.get_supported_openai_params(model, provider)}
-    ]
+    found = []
+    if provider not in ("anthropic", "gemini"):
+        known = ALWAYS | {*litellm.get_supported_openai_params(model, provider)}
+        found = [f"takes no {each}" for each in body.keys() - known]
     limits = [body[each] for each in ("max_tokens", "max_completion_tokens") if each in body]
     if len(limits) != 1 or limits[0] > row["max_output_tokens"]:
         found.append(f"output of {limits}, at most {row['max_output_tokens']}")
@@ -38,6 +86,8 @@ def faults(name: str, body: dict) -> list[str]:
         found += [f"takes no {each}" for each in ("temperature", "top_p") if each in body]
     if (schema := (body.get("response_format") or {}).get("json_schema")) is not None:
         found += lax(schema["schema"])
+    if provider == "anthropic" and body["messages"][-1]["role"] != "user":
+        found.append("takes no prefilled answer")
     return found
 
 
@@ -56,16 +106,20 @@ def lax(schema: object) -> list[str]:
 
 
 @pytest.fixture(params=FAMILIES)
-def family(request, server):
+def family(request, server, monkeypatch):
     """A model of a family at a server that refuses; what was refused."""
     refused: list[str] = []
 
     def script(sent: Sent) -> Answer:
-        if found := faults(request.param, sent.body):
+        plain, unknown = in_openai_form(sent)
+        if found := [*unknown, *faults(request.param, plain.body)]:
             refused.extend(f"{sent.role} {each}" for each in found)
             return error(400, json.dumps(found))
-        return models(sent) if sent.role != "assistant" else Answer("Label the boxes today. You could ask Ann.")
+        reply = models(plain) if sent.role != "assistant" else Answer("Label the boxes today. You could ask Ann.")
+        return in_their_form(sent, reply)
 
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+    monkeypatch.setenv("GEMINI_API_KEY", "none")
     server.script = script
     return request.param, refused
 
