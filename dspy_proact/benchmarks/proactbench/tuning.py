@@ -13,14 +13,13 @@ from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
 from dspy_proact.benchmarks.proactbench.cases import case_of
 from dspy_proact.benchmarks.proactbench.corpus.ratings import Ratings
 from dspy_proact.benchmarks.proactbench.programs import JUDGE_INSTRUCTIONS, Assistant, BareChat, Judge
-from dspy_proact.benchmarks.proactbench.programs.judge import judge_inputs, verdict_of
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Response, Rubric, Verdict, dialogue_mark
 from dspy_proact.compile.training import Proposal
 from dspy_proact.compile.tuning import PROPOSALS as DEFAULTS
 from dspy_proact.compile.tuning import GradedAnswer, GradedAnswers, Tuning, graded_answers
 from dspy_proact.compile.tuning import Verdict as Given
 from dspy_proact.errors import UsageError
-from dspy_proact.evidence import words_of
+from dspy_proact.evidence import locate_quotes, words_of
 from dspy_proact.plain_text import tame
 from dspy_proact.programs import DataSource
 from dspy_proact.programs.artefact import ProgramRole
@@ -181,12 +180,14 @@ class ProactTuning(Tuning):
 
     def judge_inputs(self, case: Case, answer: Any) -> dict[str, Any]:
         """Those of `GradeResponse`."""
-        return judge_inputs(_triggered(case), answer.text)
+        view = _triggered(case)
+        return {"conversation": list(view.conversation), "rubric": view.rubric, "response": answer.text}
 
     def verdict(self, case: Case, answer: Response, prediction: dspy.Prediction) -> Scored[Verdict]:
         """With the quotes located in the response."""
         del case
-        verdict = verdict_of(prediction, answer.text)
+        evidence = locate_quotes(prediction.evidence, answer.text)
+        verdict = Verdict(reasoning=prediction.reasoning, evidence=evidence, grade=Grade(prediction.grade))
         return Scored(verdict.grade.score, verdict.grade, verdict, verdict.verified)
 
     def worked(self, item: GradedAnswer, inputs: dspy.Example, before: Given | None) -> dspy.Example:

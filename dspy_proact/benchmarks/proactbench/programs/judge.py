@@ -118,16 +118,16 @@ class Judge(dspy.Module):
 
     async def judge(self, view: JudgeView, response: str, asking: Asking | None = None) -> Verdict:
         """The verdict on a response, its quotes located; by way of DSPy where no other way to ask is given."""
-        inputs = judge_inputs(view, response)
-        return verdict_of(await (self._graded(asking, **inputs) if asking else self.acall(**inputs)), response)
+        inputs = _inputs(view, response)
+        return _located(await (self._graded(asking, **inputs) if asking else self.acall(**inputs)), response)
 
     def judge_now(self, view: JudgeView, response: str) -> Verdict:
         """The same, not awaited."""
-        return verdict_of(self(**judge_inputs(view, response)), response)
+        return _located(self(**_inputs(view, response)), response)
 
     def messages(self, view: JudgeView, response: str) -> list[dict[str, Any]]:
         """What `judge` sends first."""
-        return rendered(self._grading(view.rubric), self._wording(), judge_inputs(view, response))
+        return rendered(self._grading(view.rubric), self._wording(), _inputs(view, response))
 
     def fingerprint(self) -> str:
         """Hash of what it says to its model."""
@@ -159,13 +159,11 @@ class Judge(dspy.Module):
         return dspy.Prediction(reasoning=said.reasoning, evidence=evidence, grade=said.grade)
 
 
-def judge_inputs(view: JudgeView, response: str) -> dict[str, Any]:
-    """The inputs of `GradeResponse`."""
+def _inputs(view: JudgeView, response: str) -> dict[str, Any]:
     return {"conversation": list(view.conversation), "rubric": view.rubric, "response": response}
 
 
-def verdict_of(said: dspy.Prediction, response: str) -> Verdict:
-    """What a judge said, with the places of its quotes in the response."""
+def _located(said: dspy.Prediction, response: str) -> Verdict:
     evidence = locate_quotes(said.evidence, response)
     return Verdict(reasoning=said.reasoning, evidence=evidence, grade=Grade(said.grade))
 
