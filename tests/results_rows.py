@@ -1,16 +1,13 @@
 """Rows of the official results format for tests: one by hand, and a strategy for the triggers in a file."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import strategies as st
 from rows import PHASES, Row, jsonl, row, rubric
 
 from dspy_proact.benchmarks.proactbench.corpus.results import Results, ResultTrigger, read_results
 from dspy_proact.benchmarks.proactbench.types import Grade, Origin, Rubric
-from dspy_proact.errors import CorpusError
 
 DIALOGUE = "BP_TRAVEL_07_EVA__style3__0123456789abcdef0123456789abcdef"
 OFFICIAL_KEYS = (
@@ -191,13 +188,6 @@ def only(folder: Path, point: dict[str, Any], **record: Any) -> ResultTrigger:
     """The trigger of a file that has no other; the point is at turn 2."""
     (trigger,) = read(folder, result_row(trigger_points=[point], turn_records=[result_record(2, **record)])).triggers
     return trigger
-
-
-def refusal(act: Callable[[], object]) -> CorpusError:
-    """What is said of a file that cannot be read."""
-    with pytest.raises(CorpusError) as caught:
-        act()
-    return caught.value
 
 
 TEXTS = st.one_of(

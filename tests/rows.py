@@ -2,10 +2,14 @@
 
 import copy
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
+
+from dspy_proact.errors import CorpusError
 
 Row = dict[str, Any]
 
@@ -81,6 +85,13 @@ def without(value: Row, name: str) -> Row:
 def jsonl(*rows: Row) -> str:
     """The text of a file with these rows."""
     return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in rows)
+
+
+def refusal(act: Callable[[], object]) -> CorpusError:
+    """What is said of a file that cannot be read."""
+    with pytest.raises(CorpusError) as caught:
+        act()
+    return caught.value
 
 
 def corpus(folder: Path, *rows: Row, name: str = "corpus.jsonl") -> Any:

@@ -22,7 +22,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import zip_longest
 from typing import Any, cast
 
@@ -175,11 +174,7 @@ def _of_object(fields: Mapping[str, Any], fault: Fault, path: str) -> Iterator[M
         if key not in fields:
             raise fault(f"the key {key!r} is missing", path)
         where = f"{prefix}{key}"
-        yield Message(role, _text(fields[key], fault, where), partial(_at, fault, where))
-
-
-def _at(fault: Fault, path: str, problem: str) -> UsageError:
-    return fault(problem, path)
+        yield Message(role, _text(fields[key], fault, where), lambda problem, where=where: fault(problem, where))
 
 
 def _text(content: object, fault: Fault, path: str) -> str:

@@ -1,9 +1,7 @@
 """How ProactBench's assistant and judge are compiled: hint, proposals, what may be told of a verdict, ratings."""
 
 import re
-import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, ClassVar
 
@@ -86,7 +84,8 @@ class ProactTuning(Tuning):
 
     def __init__(self, declared: Benchmark[Any, Any], settings: Settings):
         super().__init__(declared, settings)
-        self.withheld = Withheld()
+        # Of each reasoning how many sentences were kept back, and how many it has; threads append to a list safely.
+        self.withheld: list[tuple[int, int]] = []
 
     def units(self, cases: Sequence[Case]) -> Mapping[str, str]:
         """By scenario: scenarios that share a persona, and personas that share a scenario, are one unit."""
@@ -121,12 +120,13 @@ class ProactTuning(Tuning):
         """The grade, quotes that stand in the response, and of the reasons what has nothing of the rubric."""
         view, verdict, response = _triggered(case), scored.detail, answer.text
         turns = [text for turn in view.conversation for text in (turn.user, turn.assistant or "")]
-        told = tellable(verdict.reasoning, view.rubric, "\n".join([*turns, response]), self.withheld)
+        told, sentences = tellable(verdict.reasoning, view.rubric, "\n".join([*turns, response]))
+        self.withheld.append((sentences - len(told), sentences))
         quotes = [response[quote.start : quote.end] for quote in verdict.evidence if quote.start is not None]
         lines = [
             f"The judge graded this response {verdict.grade}.",
             *([f"It quoted: {' / '.join(quotes)}"] if quotes else []),
-            *([f"It said: {told}"] if told else ["Its reasons are not told."]),
+            *([f"It said: {' '.join(told)}"] if told else ["Its reasons are not told."]),
         ]
         return "\n".join(lines)
 
@@ -142,7 +142,7 @@ class ProactTuning(Tuning):
 
     def counts(self) -> Mapping[str, tuple[int, int]]:
         """Sentences that were kept from the proposer."""
-        return {"withheld": (self.withheld.sentences, self.withheld.of)}
+        return {"withheld": (sum(kept for kept, _ in self.withheld), sum(of for _, of in self.withheld))}
 
     # The judge
 
@@ -239,28 +239,13 @@ _ENDINGS = ("ingly", "edly", "ing", "ies", "ed", "es", "ly", "s")
 _VOCABULARY = files("dspy_proact.benchmarks.proactbench").joinpath("vocabulary.txt").read_text("utf-8")
 
 
-@dataclass
-class Withheld:
-    """How much was kept back; threads may share it."""
-
-    sentences: int = 0
-    of: int = 0
-    _turn: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
-
-    def add(self, sentences: int, of: int) -> None:
-        """So many sentences more, of so many."""
-        with self._turn:
-            self.sentences, self.of = self.sentences + sentences, self.of + of
-
-
-def tellable(reasoning: str, rubric: Rubric, seen: str, withheld: Withheld) -> str:
-    """The sentences of a judge's reasoning that have no words or runs of the rubric alone.
+def tellable(reasoning: str, rubric: Rubric, seen: str) -> tuple[list[str], int]:
+    """The sentences of a judge's reasoning that have no words or runs of the rubric alone, and how many it has in all.
 
     Args:
         reasoning: By a judge who saw the rubric.
         rubric: What must not be told.
         seen: What may be told: conversation and response.
-        withheld: Its counts are increased.
     """
     criteria = "\n".join((rubric.pass_criteria, rubric.partial_criteria, rubric.fail_criteria))
     runs = _runs(criteria) - _runs(seen)
@@ -271,8 +256,7 @@ def tellable(reasoning: str, rubric: Rubric, seen: str, withheld: Withheld) -> s
         for sentence in sentences
         if (words := words_of(sentence)) and _stems(sentence) <= known and not _runs(sentence) & runs
     ]
-    withheld.add(len(sentences) - len(told), len(sentences))
-    return " ".join(told)
+    return told, len(sentences)
 
 
 def _stems(text: str) -> set[str]:

@@ -68,24 +68,22 @@ def dialogues(folder, count):
 def loaded(tmp_path_factory):
     """Clients load slow modules at their first call, which no time limit of a test is to hold."""
     with SimulatedProvider(healthy) as running:
-        for backend in ("auto", "litellm"):
-            folder = tmp_path_factory.mktemp(backend)
-            evaluation(running, dialogues(folder, 1), calls={"backend": backend}).run(folder / "run")
+        folder = tmp_path_factory.mktemp("loaded")
+        evaluation(running, dialogues(folder, 1)).run(folder / "run")
 
 
 def test_every_fault_has_its_outcome():
     assert OUTCOMES.keys() == FAULTS.keys()
 
 
-@pytest.mark.parametrize("backend", ["auto", "litellm"])
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_of_one_trigger_costs_that_trigger_and_no_other(provider, loaded, tmp_path, backend, name):
+def test_a_fault_of_one_trigger_costs_that_trigger_and_no_other(provider, loaded, tmp_path, name):
     def script(received):
         hit = received.role == "assistant" and len(received.body["messages"]) == 3  # the trigger at turn 2
         return FAULTS[name] if hit else healthy(received)
 
     provider.script, read, reason = script, dialogues(tmp_path, 1), OUTCOMES[name]
-    calls = {"retries": 0, "backend": backend, "timeout": 1.0 if reason == "timeout" else 30.0}
+    calls = {"retries": 0, "timeout": 1.0 if reason == "timeout" else 30.0}
     evaluation(provider, read, calls=calls).run(tmp_path / "run")
     summary = summarize(RunFolder(tmp_path / "run"))
     assert summary.complete

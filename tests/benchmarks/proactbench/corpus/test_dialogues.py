@@ -4,7 +4,7 @@ import json
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 from hub import COMMIT, Hub, hub_of, printed
-from rows import HIDDEN_FIELDS, jsonl, plant_canaries, record, row, rubric, trigger_point, without
+from rows import HIDDEN_FIELDS, jsonl, plant_canaries, record, refusal, row, rubric, trigger_point, without
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Row, load_corpus, read_jsonl, sample_path
 from dspy_proact.benchmarks.proactbench.types import Origin, Phase, Rubric, Turn
-from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import Line
 
 
@@ -33,12 +32,6 @@ def written(folder: Path, content: str | bytes, name: str = "final_dialogues.jso
     file = folder / name
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
     return file
-
-
-def refusal(read: Callable[[], object]) -> CorpusError:
-    with pytest.raises(CorpusError) as caught:
-        read()
-    return caught.value
 
 
 # A row

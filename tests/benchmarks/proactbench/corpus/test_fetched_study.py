@@ -3,18 +3,17 @@
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from rows import jsonl, rubric, without
+from rows import jsonl, refusal, rubric, without
 
 from dspy_proact.benchmarks.proactbench.corpus.rating_files import load_ratings
 from dspy_proact.benchmarks.proactbench.corpus.ratings import Ratings
-from dspy_proact.errors import CorpusError
 from dspy_proact.files import github as module
 from dspy_proact.files.github import RepositoryFolder
 
@@ -123,12 +122,6 @@ def repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
 
 def fetched(cache: Path) -> Ratings:
     return load_ratings("proactbench", cache=cache)
-
-
-def refusal(act: Callable[[], object]) -> CorpusError:
-    with pytest.raises(CorpusError) as caught:
-        act()
-    return caught.value
 
 
 def kept(cache: Path) -> Path:

@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -11,21 +10,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rows import Row, jsonl, rubric, without
+from rows import Row, jsonl, refusal, rubric, without
 
 from dspy_proact.benchmarks.proactbench.corpus.rating_files import load_ratings, rating_template, read_rated_items
 from dspy_proact.benchmarks.proactbench.corpus.ratings import Draw, RatedItem, Ratings
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rating, Rubric, Turn
-from dspy_proact.errors import CorpusError
 
 LONGEST_OF_CSV = 131_072
 """Characters of a cell that the csv module takes unless it is told otherwise."""
-
-
-def refusal(act: Callable[[], object]) -> CorpusError:
-    with pytest.raises(CorpusError) as caught:
-        act()
-    return caught.value
 
 
 def item(key: str, response: str | None = "The last boat leaves at four.", user: str = "Which path?") -> RatedItem:

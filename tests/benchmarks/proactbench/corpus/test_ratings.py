@@ -1,28 +1,20 @@
 """The published study, a folder in the official layout, and what a study says of itself."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from rows import Row, jsonl, rubric, without
+from rows import Row, jsonl, refusal, rubric, without
 
 from dspy_proact.benchmarks.proactbench.corpus.bundled import published_ratings
 from dspy_proact.benchmarks.proactbench.corpus.rating_files import load_ratings
 from dspy_proact.benchmarks.proactbench.corpus.ratings import RatedItem, Ratings, RatingsSource, TimedRating
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rating, Rubric, Turn
-from dspy_proact.errors import CorpusError
 
 PERSONA = "0123456789abcdef0123456789abcdef"
 ITEM = f"{PERSONA}__TRAVEL_07__s3__Model-1__t2"
-
-
-def refusal(act: Callable[[], object]) -> CorpusError:
-    with pytest.raises(CorpusError) as caught:
-        act()
-    return caught.value
 
 
 # What a study says of itself

@@ -16,7 +16,6 @@ from results_rows import (
     UNSCORED,
     only,
     read,
-    refusal,
     result_point,
     result_record,
     result_row,
@@ -27,7 +26,7 @@ from results_rows import (
     verdict,
     written,
 )
-from rows import jsonl, row, rubric, without
+from rows import jsonl, refusal, row, rubric, without
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
 from dspy_proact.benchmarks.proactbench.corpus.results import (

@@ -60,12 +60,11 @@ NO_ANSWERS = {
 
 
 @ROUTES
-@WAYS
 @pytest.mark.parametrize(("answer", "kind", "reason"), NO_ANSWERS.values(), ids=NO_ANSWERS)
-def test_no_answer_is_an_error_with_its_reason_after_one_call(server, name, backend, way, answer, kind, reason):
+def test_no_answer_is_an_error_with_its_reason_after_one_call(server, name, backend, answer, kind, reason):
     server.script = lambda sent: answer
     with pytest.raises(kind) as caught:
-        reply(opened(server, name, backend), way)
+        reply(opened(server, name, backend))
     assert caught.value.reason == reason
     assert len(server.sent) == 1
 
