@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from rows import corpus, plant_canaries, row, rows, trigger_point
-from server import Answer, error, is_about_offers
+from server import Answer, is_about_offers
 from specs import spec
 
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.cases import controls_of
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
-from dspy_proact.errors import SetupFault
 from dspy_proact.models import Gate
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder, Scope
@@ -116,13 +115,6 @@ def test_parameters_of_the_person_replace_leave_out_and_add(server, tmp_path, ba
     body = server.of("assistant")[0].body
     assert (body["temperature"], body["max_tokens"], body["top_k"], body["seed"]) == (0.0, 64, 5, 7)
     assert "top_p" not in body
-
-
-def test_a_refused_schema_is_named_with_the_flag_that_leaves_it_out(server, tmp_path):
-    read = one(tmp_path)
-    server.script_roles(judge=lambda sent: error(400, "json_schema is not supported by this model"))
-    with pytest.raises(SetupFault, match="--judge-param response_format=none"):
-        run(server, tmp_path, read, judge="openai/gpt-4o")
 
 
 def hides(fresh):

@@ -121,21 +121,6 @@ def test_a_second_question_that_ends_the_run_ends_it(server):
         found(server)
 
 
-def test_an_offer_with_something_unseen_in_its_words_is_unwanted_like_another(server):
-    answers_once(server, offers("Label the boxes"))
-    result = found(server, response="La\u200bbel the bo\u00adxes\u202c today.")
-    assert [(offer.quote.start, offer.quote.end) for offer in result.unwanted] == [(0, 17)]
-    assert len(server.sent) == 1
-
-
-@pytest.mark.parametrize(
-    ("asked_for", "grounded", "read"), [("no", 1, (False, True)), ("True", "false", (True, False))]
-)
-def test_truth_may_be_said_in_words_and_numbers(server, asked_for, grounded, read):
-    answers_once(server, of(ONE | {"asked_for": asked_for, "grounded": grounded}))
-    assert [(offer.asked_for, offer.grounded) for offer in found(server).offers] == [read]
-
-
 def test_the_same_words_twice_are_one_offer_and_unwanted_where_once_called_so(server):
     answers_once(server, of(ONE | {"asked_for": True}, ONE | {"asked_for": False}, ONE | {"asked_for": True}))
     assert [offer.asked_for for offer in found(server).offers] == [False]
