@@ -110,12 +110,8 @@ def alpha_estimate(panel: Panel, metric: AlphaMetric, groups: Sequence[Hashable]
         return Estimate(None, reason=UNPAIRED)
     keys = [key for key, pairs in zip(groups, pairing, strict=True) if pairs]
     tables, changes = panel.where(pairing).parts(lambda counts, _: coincidences(counts))
-
-    def alphas(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        observed, expected = disagreements(sums, metric)
-        return 1 - np.divide(observed, expected, out=np.full(expected.shape, np.nan), where=expected > 0)
-
-    return Jackknife.of(tables, keys, alphas, undefined="all ratings equal", changes=changes).estimate()
+    statistic = partial(alphas, metric=metric)
+    return Jackknife.of(tables, keys, statistic, undefined="all ratings equal", changes=changes).estimate()
 
 
 def coincidences(counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -124,11 +120,8 @@ def coincidences(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return pairs / np.maximum(counts.sum(axis=1) - 1, 1)[:, None, None]
 
 
-def disagreements(tables: NDArray[np.float64], metric: AlphaMetric) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Observed and expected disagreement of tables of coincidences, in one unit: alpha is 1 - their ratio.
-
-    From shape (..., k, k) to (...) each. The expected one is 0 exactly where alpha is undefined.
-    """
+def alphas(tables: NDArray[np.float64], metric: AlphaMetric) -> NDArray[np.float64]:
+    """Alpha of each of many tables of coincidences, shape (..., k, k) to (...); nan where it is undefined (0 / 0)."""
     margins = tables.sum(axis=-1)
     total = margins.sum(axis=-1)
     places = np.broadcast_to(np.arange(margins.shape[-1], dtype=np.float64), margins.shape)
@@ -138,7 +131,7 @@ def disagreements(tables: NDArray[np.float64], metric: AlphaMetric) -> tuple[NDA
     distance = np.sign(distance) if metric == "nominal" else distance
     observed = (total - 1) * np.sum(distance * tables, axis=(-1, -2))
     expected = np.sum(distance * margins[..., :, None] * margins[..., None, :], axis=(-1, -2))
-    return observed, expected
+    return 1 - np.divide(observed, expected, out=np.full(expected.shape, np.nan), where=expected > 0)
 
 
 @dataclass(frozen=True)
