@@ -28,8 +28,7 @@ def cases_of(corpus: Corpus) -> tuple[Case, ...]:
     """One case a trigger, in the order of the corpus."""
     return tuple(
         _case(dialogue, trigger.rubric.phase, JudgeView.of(dialogue, trigger))
-        for dialogue in corpus.dialogues
-        for trigger in dialogue.triggers
+        for dialogue, trigger in corpus.triggers.values()
     )
 
 
@@ -68,13 +67,11 @@ def responses_of_results(results: Results, corpus: Corpus) -> Responses:
     Raises:
         UsageError: The file answers another corpus.
     """
-    case_set = case_set_of(corpus, controls=False)
     corpus.require((trigger.key for trigger in results.triggers), results.name)
-    views = {case.key: case.view for case in case_set.cases}
     for trigger in results.triggers:
-        view = views[trigger.key]
-        assert isinstance(view, JudgeView), "made from a corpus"
-        if trigger.rubric != view.rubric or trigger.user_message not in (None, view.conversation[-1].user):
+        dialogue, asked = corpus.triggers[trigger.key]
+        message = dialogue.turns[trigger.turn - 1].user
+        if trigger.rubric != asked.rubric or trigger.user_message not in (None, message):
             raise UsageError(
                 f"{results.name}: the trigger {trigger.key!r} is worded otherwise in the corpus {corpus.name!r}; "
                 "name the version of the corpus that it answers with --corpus"
@@ -88,8 +85,8 @@ def responses_of_results(results: Results, corpus: Corpus) -> Responses:
         name=results.name,
         parent=results.sha256,
         identity=RoleIdentity(model=results.model, program="unknown", prompt="", decoding={}),
-        case_set=case_set,
-        stages=tuple(stages.get(key) or _ended(key, failure=absent) for key in views),
+        case_set=case_set_of(corpus, controls=False),
+        stages=tuple(stages.get(key) or _ended(key, failure=absent) for key in corpus.triggers),
         embedded=results.model == "embedded",
         benchmark="proactbench",
     )

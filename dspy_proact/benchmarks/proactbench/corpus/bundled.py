@@ -18,7 +18,7 @@ from pydantic import Field
 
 from dspy_proact.benchmarks.benchmark import WorkedCase
 from dspy_proact.benchmarks.proactbench.conversation import turns_of
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import DATA, read_jsonl, rubric_of, sample_path, trigger_key
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import DATA, read_jsonl, rubric_of, sample_path
 from dspy_proact.benchmarks.proactbench.corpus.ratings import (
     ConfidenceWord,
     GivenRating,
@@ -272,11 +272,7 @@ class SampleResponse(Frozen):
 
 def sample_study() -> Ratings:
     """The responses of the bundled sample with their author ratings, which are no human study; no judge graded them."""
-    triggers = {
-        trigger_key(dialogue.origin.dialogue, trigger.turn): (dialogue, trigger)
-        for dialogue in read_jsonl(sample_path()).dialogues
-        for trigger in dialogue.triggers
-    }
+    triggers = read_jsonl(sample_path()).triggers
     items: list[RatedItem] = []
     for response in _responses("responses.jsonl"):
         dialogue, trigger = triggers[response.case]

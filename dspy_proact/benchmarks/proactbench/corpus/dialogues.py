@@ -145,8 +145,7 @@ class Corpus:
     """How often each field occurred that the format does not know, by dotted name."""
 
     def __repr__(self) -> str:
-        triggers = sum(len(dialogue.triggers) for dialogue in self.dialogues)
-        return f"Corpus({self.name!r}, {len(self.dialogues):,} dialogues, {triggers:,} triggers)"
+        return f"Corpus({self.name!r}, {len(self.dialogues):,} dialogues, {self.trigger_count:,} triggers)"
 
     @classmethod
     def of(cls, lines: Iterable[str], *, name: str, source: str, revision: str | None = None) -> Self:
@@ -173,20 +172,26 @@ class Corpus:
 
     def require(self, keys: Iterable[str], source: str) -> None:
         """Raise a `UsageError` where keys of triggers in a results file are none of this corpus."""
-        known = {
-            trigger_key(each.origin.dialogue, trigger.turn) for each in self.dialogues for trigger in each.triggers
-        }
         keys = list(keys)
-        if strange := [key for key in keys if key not in known]:
+        if strange := [key for key in keys if key not in self.triggers]:
             raise UsageError(
                 f"{source}: {len(strange)} of its {len(keys)} triggers are not in the corpus {self.name!r}, the first "
                 f"is {strange[0]!r}; name the corpus that it answers with --corpus"
             )
 
+    @cached_property
+    def triggers(self) -> Mapping[str, tuple[Dialogue, Trigger]]:
+        """Every trigger, after its dialogue, by key and in the order of the file; at least one."""
+        return {
+            trigger_key(dialogue.origin.dialogue, trigger.turn): (dialogue, trigger)
+            for dialogue in self.dialogues
+            for trigger in dialogue.triggers
+        }
+
     @property
     def trigger_count(self) -> int:
         """Of all dialogues, at least 1."""
-        return sum(len(dialogue.triggers) for dialogue in self.dialogues)
+        return len(self.triggers)
 
     @cached_property
     def sha256(self) -> str:

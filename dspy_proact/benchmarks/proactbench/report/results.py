@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dspy_proact.benchmarks.proactbench.corpus.bundled import TRIGGERS_PER_PHASE
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, trigger_key
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.corpus.results import Results, ResultTrigger, write_results
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Origin, Phase, Verdict
@@ -215,12 +215,7 @@ def check_results(results: Results, corpus: Corpus | None = None) -> Check:
     if corpus is not None:
         keys = {trigger.key for trigger in results.triggers}
         corpus.require(keys, results.name)
-        dropped = Counter(
-            str(trigger.rubric.phase)
-            for dialogue in corpus.dialogues
-            for trigger in dialogue.triggers
-            if trigger_key(dialogue.origin.dialogue, trigger.turn) not in keys
-        )
+        dropped = Counter(str(trigger.rubric.phase) for key, (_, trigger) in corpus.triggers.items() if key not in keys)
         return Check(results, {phase: dropped[phase] for phase in Phase}, f"against the corpus {corpus.name!r}")
     if results.dialogue_count == PUBLISHED_DIALOGUES:
         here = Counter(str(trigger.rubric.phase) for trigger in results.triggers)
