@@ -131,7 +131,8 @@ def alphas(tables: NDArray[np.float64], metric: AlphaMetric) -> NDArray[np.float
     distance = np.sign(distance) if metric == "nominal" else distance
     observed = (total - 1) * np.sum(distance * tables, axis=(-1, -2))
     expected = np.sum(distance * margins[..., :, None] * margins[..., None, :], axis=(-1, -2))
-    return 1 - np.divide(observed, expected, out=np.full(expected.shape, np.nan), where=expected > 0)
+    undefined = np.full(np.shape(expected), np.nan)
+    return 1 - np.divide(observed, expected, out=undefined, where=expected > 0)
 
 
 @dataclass(frozen=True)
