@@ -23,6 +23,7 @@ settings.load_profile("house")
 # A shell that starts a job in the background has it ignore Ctrl-C, and every process that a test starts inherits that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 gc.set_threshold(20_000, 10, 10)  # what is imported is much, and to look through it for garbage takes long
+sys.dont_write_bytecode = False  # a machine that forbids it has each worker and child compile all tests anew
 
 
 class AbsentBenchmarks:
@@ -114,6 +115,11 @@ def no_keys(monkeypatch):
 def pytest_xdist_auto_num_workers():
     """One worker more than there are processors: a third of the time, tests wait for servers, timers and a browser."""
     return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_modifyitems(items):
+    """The longest tests are begun first, so that no worker is left with one at the end."""
+    items.sort(key=lambda item: item.path.name != "test_without_benchmark.py")
 
 
 def pytest_collection_finish():

@@ -263,7 +263,7 @@ SCENES: dict[str, Scene] = {
     "judge_compiled": compiled("judge", "--folds", 2),
     "judge_voting": compiled("judge", *DEMOS, "--votes", 2, optimizers="search", card=False),
     "judge_demos": compiled("judge", *DEMOS, optimizers="labeled bootstrap miprov2", card=False),
-    "judge_http": compiled("judge", "--folds", 2, *JUDGE_THERE, card=False),
+    "judge_http": compiled("judge", "--folds", 2, *JUDGE_THERE, optimizers="search", card=False),
     "assistant_compiled": compiled("assistant", *SMALL),
     "assistant_demos": compiled("assistant", *SMALL, optimizers="bootstrap miprov2", card=False),
     "assistant_http": compiled(
