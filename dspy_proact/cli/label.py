@@ -136,10 +136,7 @@ def _write_plain_sheet(run: Path | None, declared: "Benchmark[Any, Any]", chosen
 
 
 def _enough(summary: "Summary", seed: int) -> int | None:
-    """Responses of the smallest draw with enough rated cases in every phase; None where there is none.
-
-    A corrected score has further conditions.
-    """
+    """Responses of the smallest draw with enough rated cases in every phase; None where there is none."""
     from dspy_proact.report.corrected import drawn_keys
     from dspy_proact.stats import FEWEST_RATED
 

@@ -176,7 +176,9 @@ def try_(
     declared = chosen.declared()
     settings, embedded = chosen.settings(declared), model.spec(EMBEDDED).name == EMBEDDED
     if place.examined:
-        return _examine(declared, settings, judge, judge_program, gate, whole=whole, as_json=as_json)
+        from dspy_proact.cli.views.trial import examine
+
+        return examine(declared, settings, judge, judge_program, gate, whole=whole, as_json=as_json)
     if place.listed:
         from dspy_proact.cli.views.trial import print_cases
 
@@ -260,53 +262,3 @@ def _say_next(text: str | None, prompt: str | None, program: Path | None, *, gra
         shown += "" if whole else f"{' ' if shown else ''}With the prompt in FILE:"
         beginning = ["--system-prompt", words if whole else "@FILE"]
     say_next("eval", *beginning, *again, before=shown)
-
-
-def _examine(
-    declared: "Benchmark[Any, Any]",
-    settings: "Settings",
-    named: NamedModel,
-    program: Path | None,
-    gate: "Gate",
-    *,
-    whole: bool,
-    as_json: bool,
-) -> int:
-    """Ask a judge about the worked cases of its rules, and show which it gets right; the exit status.
-
-    Raises:
-        UsageError: The judge cannot be called as asked, or the benchmark has no worked cases.
-    """
-    from dspy_proact.benchmarks.benchmark import Start
-    from dspy_proact.benchmarks.compiled import compiled_program
-    from dspy_proact.benchmarks.evaluation import role_of
-    from dspy_proact.benchmarks.participant import program_name
-    from dspy_proact.benchmarks.trial import Examination
-    from dspy_proact.cli.views.runs import say_of_card
-    from dspy_proact.cli.views.trial import print_examination
-    from dspy_proact.models import open_model
-    from dspy_proact.report import counted
-
-    if not (cases := declared.worked_cases()):
-        raise UsageError(f"--judge-cases: {declared.name} declares no worked cases; leave it out")
-    judge = compiled_program(declared, settings, Start(file=program), "judge")
-    model = open_model(named.spec(EMBEDDED), role_of(declared, "judge"), gate)
-    card = getattr(judge, "card", None)
-    say_of_card("--judge-program", card, "judge", [model.name])
-    if card and "cases after" in card.counts:
-        say("--judge-program: was compiled with --guard cases on these cases, so the result is not a test of it.")
-    examination = Examination(declared, judge, model, gate, settings)
-    say(f"Asking for {counted(len(cases) * examination.votes, 'verdict')}.")
-    examined = examination.run()
-    if examined.begun:
-        name = program_name(judge)
-        shown = model.name if name == "default" else f"{model.name} ({name})"
-        print_examination(examination, examined, shown, whole, as_json)
-    if examined.halt:
-        say(f"Stopped: {examined.halt}")
-    else:
-        typed = Typed()
-        again = [*typed.options("--benchmark", "--set"), *typed.model("--judge", model.name)]
-        again += [*typed.options("--judge-program"), *typed.calls()]
-        say_next("agree", *again, before="Compare it with people:")
-    return examined.exit_status

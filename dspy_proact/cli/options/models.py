@@ -57,9 +57,7 @@ class NamedModel:
     def spec(self, default: "ModelSpec | str") -> "ModelSpec":
         """The one that is named; else the default, with what is said here in place of its own.
 
-        Raises:
-            UsageError: Several are named; or an endpoint is given and not the model that is there, and the default is
-                another role's model.
+        Raises a `UsageError` for several, and for an endpoint without its model where the default is another role's.
         """
         from dspy_proact.models import ModelSpec
 

@@ -98,11 +98,7 @@ def command(*words: str | Path) -> str:
 
 
 class Typed:
-    """The options of the command that runs, as they were typed.
-
-    Args:
-        given: By flag; no text for a flag that takes none. Those of the command that runs where None.
-    """
+    """Options as they were typed, by flag: those of the command that runs, if none are given."""
 
     def __init__(self, given: Mapping[str, Sequence[str]] | None = None):
         self.given = typed() if given is None else given
@@ -113,12 +109,9 @@ class Typed:
         return [word for flag, texts in chosen.items() for word in _words(flag, texts) or [flag]]
 
     def model(self, flag: str, default: str | None = None, as_flag: str | None = None) -> list[str]:
-        """The words that name the model of a role as it was named, the last of several.
+        """The words that name the model of a role as it was named, the last of several, else by default.
 
-        Args:
-            flag: Of the role.
-            default: Who it is where nobody was named; nothing is said where None.
-            as_flag: The role that it has next.
+        `as_flag` is the flag of the role that it has next, if another.
         """
         parts = {end: list(self.given.get(flag + end, ())) for end in _MODEL}
         parts[""] = parts[""][-1:] or ([default] if default else [])

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -9,11 +10,17 @@ from pydantic import BaseModel
 from rich.console import Console
 from rich.text import Text
 
-from dspy_proact.benchmarks.benchmark import Benchmark
+from dspy_proact.benchmarks.benchmark import Benchmark, Start
+from dspy_proact.benchmarks.compiled import compiled_program
+from dspy_proact.benchmarks.evaluation import role_of
+from dspy_proact.benchmarks.participant import program_name
 from dspy_proact.benchmarks.trial import Examination, Examined, JudgedCase, Pair, Side
 from dspy_proact.calls import Call, Usage
-from dspy_proact.cli.views.message import print_json, say
-from dspy_proact.models import Model
+from dspy_proact.cli.options.models import EMBEDDED, NamedModel
+from dspy_proact.cli.views.message import Typed, print_json, say, say_next
+from dspy_proact.cli.views.runs import say_of_card
+from dspy_proact.errors import UsageError
+from dspy_proact.models import Gate, Model, open_model
 from dspy_proact.plain_text import printable
 from dspy_proact.report import (
     MEASURES_NOTHING,
@@ -33,7 +40,7 @@ from dspy_proact.report import (
     show,
     table,
 )
-from dspy_proact.runs import Case, GivenVerdict, Outcome, Scored
+from dspy_proact.runs import Case, GivenVerdict, Outcome, Scored, Settings
 
 _INDENT = 4
 _SHORTEST = 40
@@ -212,14 +219,51 @@ def _column(declared: Declared, case: Case, side: Side, name: str, styled: bool)
 # Worked cases
 
 
-def print_examination(examination: Examination, examined: Examined, name: str, whole: bool, as_json: bool) -> None:
-    """Print which worked cases a judge of this name gets right, what its calls used, and the missed with reasons."""
-    declared, model = examination.declared, examination.model
-    if as_json:
+def examine(
+    declared: Declared,
+    settings: Settings,
+    named: NamedModel,
+    program: Path | None,
+    gate: Gate,
+    *,
+    whole: bool,
+    as_json: bool,
+) -> int:
+    """Ask a judge about the worked cases of its rules, and show which it gets right; the exit status.
+
+    Raises:
+        UsageError: The judge cannot be called as asked, or the benchmark has no worked cases.
+    """
+    if not (cases := declared.worked_cases()):
+        raise UsageError(f"--judge-cases: {declared.name} declares no worked cases; leave it out")
+    judge = compiled_program(declared, settings, Start(file=program), "judge")
+    model = open_model(named.spec(EMBEDDED), role_of(declared, "judge"), gate)
+    card = getattr(judge, "card", None)
+    say_of_card("--judge-program", card, "judge", [model.name])
+    if card and "cases after" in card.counts:
+        say("--judge-program: was compiled with --guard cases on these cases, so the result is not a test of it.")
+    examination = Examination(declared, judge, model, gate, settings)
+    say(f"Asking for {counted(len(cases) * examination.votes, 'verdict')}.")
+    examined = examination.run()
+    if examined.begun and as_json:
         if model.embedded:
             say(STAND_IN)
         print_json([_judged_document(declared, judged, model, whole) for judged in examined.cases])
-        return
+    elif examined.begun:
+        name = program_name(judge)
+        _print_examined(declared, examined, model, model.name if name == "default" else f"{model.name} ({name})", whole)
+    if examined.halt:
+        say(f"Stopped: {examined.halt}")
+    else:
+        typed = Typed()
+        again = [*typed.options("--benchmark", "--set"), *typed.model("--judge", model.name)]
+        again += [*typed.options("--judge-program"), *typed.calls()]
+        say_next("agree", *again, before="Compare it with people:")
+    return examined.exit_status
+
+
+def _print_examined(declared: Declared, examined: Examined, model: Model, name: str, whole: bool) -> None:
+    """Print which worked cases a judge of this name gets right, what its calls used, and the missed with reasons."""
     console, stand_in = Console(), MEASURES_NOTHING if model.embedded else ""
     words = {True: "yes", False: "no", None: "-"}
     rows = [
