@@ -82,25 +82,17 @@ def test_a_sheet_of_a_run_is_filled_in_and_read_back(proact, run, sheet, tmp_pat
     assert "embedded stand-in" in proact("agree", "--run", run, "--ratings", file)[1]
 
 
-def test_a_copy_of_the_sheet_from_each_rater_is_read_together(proact, run, sheet, tmp_path):
-    judge = [outcome.label for outcome in summarize(RunFolder(run)).outcomes]
-    one = filled(tmp_path / "one.csv", sheet, ("ann", judge.__getitem__), ("jos\u00e9", kind))
-    ann, jose = (
-        filled(tmp_path / f"{number}.csv", sheet, rater)
-        for number, rater in enumerate([("ann", judge.__getitem__), ("jose\u0301", kind)])
-    )
-    together = json.loads(proact("agree", "--run", run, "--ratings", one, "--json")[1])
-    status, out, _ = proact("agree", "--run", run, "--ratings", ann, "--ratings", jose, "--json")
-    assert status == 0
-    assert json.loads(out)["pooled"] == together["pooled"]
-    assert [rater["rater"] for rater in json.loads(out)["raters"]] == ["ann", "jos\u00e9"]
-    twice = proact("agree", "--run", run, "--ratings", one, "--ratings", jose)
-    assert (twice[0], "in " in twice[2], "already; keep one of the two" in " ".join(twice[2].split())) == (
-        2,
-        True,
-        True,
-    )
-    assert "is named twice" in proact("agree", "--ratings", "published", "--ratings", "published")[2]
+def test_a_copy_of_the_sheet_from_each_rater_is_read_together(proact, refused, run, sheet, tmp_path):
+    both = filled(tmp_path / "both.csv", sheet, ("ann", kind), ("jos\u00e9", kind))
+    ann = filled(tmp_path / "ann.csv", sheet, ("ann", kind))
+    jose = filled(tmp_path / "jose.csv", sheet, ("jose\u0301", kind))
+    together = json.loads(proact("agree", "--run", run, "--ratings", both, "--json")[1])
+    read = json.loads(proact("agree", "--run", run, "--ratings", ann, "--ratings", jose, "--json")[1])
+    assert read["pooled"] == together["pooled"]
+    assert [rater["rater"] for rater in read["raters"]] == ["ann", "jos\u00e9"]
+    twice = refused("agree", "--run", run, "--ratings", both, "--ratings", jose)
+    assert "already; keep one of the two" in " ".join(twice.split())
+    assert "is named twice" in refused("agree", "--ratings", "published", "--ratings", "published")
 
 
 @pytest.mark.parametrize(

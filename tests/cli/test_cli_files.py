@@ -17,53 +17,40 @@ from dspy_proact.runs import RunWriter
 
 # Paths
 
-TAKES_A_RUN = [
-    ["rejudge"],
-    ["compare", "runs/a"],
-    ["leaderboard"],
-    ["export", "--format", "csv"],
-    ["label", "sheet"],
-    ["optimize", "judge", "--ratings", "ratings.csv", "--run"],
+TAKES_A_RUN = (
+    *("rejudge", "compare runs/a", "leaderboard", "export --format csv", "label sheet"),
+    "optimize judge --ratings ratings.csv --run",
+)
+TAKES_A_PROGRAM = (
+    *("eval --dry-run --program", "eval --dry-run --judge-program", "rejudge runs/a --judge-program", "try --program"),
+    *("optimize judge --start", "optimize assistant --start"),
+)
+A_PARENT = ("runs", "a folder of runs; name one of them: runs/a, runs/b")
+A_RUN = ("runs/a", "the folder of a run; `dspy-proact report runs/a` prints its scores; give the file of a")
+OTHERS = [
+    ("elsewhere", "no such file or folder; give the "),
+    ("runs/aa", "no such file or folder; did you mean runs/a?"),
+    ("empty", "a folder without a run or a compile in it; give the "),
+    ("a.csv", "a table written by `export`; give the "),
+    ("a.parquet", "a table written by `export`; give the "),
+    ("C/compile.json", "a file inside the folder of a run or a compile; name the folder: C"),
+    ("runs/a/manifest.json", "a file inside the folder of a run or a compile; name the folder: runs/a"),
 ]
-TAKES_A_PROGRAM = [
-    ["eval", "--dry-run", "--program"],
-    ["eval", "--dry-run", "--judge-program"],
-    ["rejudge", "runs/a", "--judge-program"],
-    ["try", "--program"],
-    ["optimize", "judge", "--start"],
-    ["optimize", "assistant", "--start"],
+NO_RUNS = [
+    *OTHERS,
+    A_PARENT,
+    (".", "a folder of runs; name one of them: runs/a, runs/b"),
+    ("C", "the folder of a compile; `dspy-proact optimize show C` prints its card; give the folder of a"),
+    ("compiles", "a folder of compiles; give the folder of a run"),
+    ("judge.json", "a compiled program; `dspy-proact optimize show judge.json` prints its card; give"),
 ]
-OTHERS = {
-    "nothing": ("elsewhere", "no such file or folder; give the "),
-    "a misspelt name": ("runs/aa", "no such file or folder; did you mean runs/a?"),
-    "an empty folder": ("empty", "a folder without a run or a compile in it; give the "),
-    "a table": ("a.csv", "a table written by `export`; give the "),
-    "another table": ("a.parquet", "a table written by `export`; give the "),
-    "a file of a compile": ("C/compile.json", "a file inside the folder of a run or a compile; name the folder: C"),
-    "a file of a run": (
-        "runs/a/manifest.json",
-        "a file inside the folder of a run or a compile; name the folder: runs/a",
-    ),
-}
-NO_RUNS = OTHERS | {
-    "a parent": ("runs", "a folder of runs; name one of them: runs/a, runs/b"),
-    "a parent of parents": (".", "a folder of runs; name one of them: runs/a, runs/b"),
-    "a compile": (
-        "C",
-        "the folder of a compile; `dspy-proact optimize show C` prints its card; give the folder of a",
-    ),
-    "a parent of compiles": ("compiles", "a folder of compiles; give the folder of a run"),
-    "a program": ("judge.json", "a compiled program; `dspy-proact optimize show judge.json` prints its card; give"),
-}
-NO_PROGRAMS = OTHERS | {
-    "a run": ("runs/a", "the folder of a run; `dspy-proact report runs/a` prints its scores; give the file of a"),
-    "runs": ("runs", "a folder of runs; give the file of a compiled program, or the folder of its compile"),
-    "compiles": ("compiles", "a folder of compiles; name one of them: compiles/unfinished"),
-    "a compile that goes on": (
-        "compiles/unfinished",
-        "the folder of a compile that has not finished; repeat the command that started it",
-    ),
-}
+NO_PROGRAMS = [
+    *OTHERS,
+    A_RUN,
+    ("runs", "a folder of runs; give the file of a compiled program, or the folder of its compile"),
+    ("compiles", "a folder of compiles; name one of them: compiles/unfinished"),
+    ("compiles/unfinished", "the folder of a compile that has not finished; repeat the command that started it"),
+]
 
 
 @pytest.fixture
@@ -88,15 +75,15 @@ def world(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("command", "others", "begin"),
     [
-        (["report"], NO_RUNS, "no run here"),
-        (["optimize", "show"], NO_PROGRAMS, "cannot be read: "),
-        *((command, {"runs": NO_RUNS["a parent"]}, "no run here") for command in TAKES_A_RUN),
-        *((command, {"run": NO_PROGRAMS["a run"]}, "cannot be read: ") for command in TAKES_A_PROGRAM),
+        ("report", NO_RUNS, "no run here"),
+        ("optimize show", NO_PROGRAMS, "cannot be read: "),
+        *((command, [A_PARENT], "no run here") for command in TAKES_A_RUN),
+        *((command, [A_RUN], "cannot be read: ") for command in TAKES_A_PROGRAM),
     ],
 )
 def test_what_was_not_asked_for_is_named_with_what_to_do(refused, command, others, begin):
-    for path, told in others.values():
-        err = refused(*command, path)
+    for path, told in others:
+        err = refused(*command.split(), path)
         assert err.startswith(f"Error: {path}: {begin}"), err
         assert told in err
         assert err.count("\n") == 1
@@ -104,7 +91,7 @@ def test_what_was_not_asked_for_is_named_with_what_to_do(refused, command, other
         content = json.loads(Path("judge.json").read_text(encoding="utf-8"))
         for version in (0, 1):
             Path("old.json").write_text(json.dumps(content | {"format": version}), encoding="utf-8")
-            err = refused(*command, "old.json")
+            err = refused(*command.split(), "old.json")
             assert f"old.json: a compiled program of format {version}, made by another version of dspy-proact" in err
             assert "Compile it again, or use it with that version" in err
 
@@ -130,22 +117,16 @@ def test_many_runs_are_named_as_far_as_a_person_reads(proact):
     assert err.rstrip().endswith("many/11 and 3 more")
 
 
-ENDLESS = {
-    "ratings": ["agree", "--items", "items.jsonl", "--ratings"],
-    "items": ["agree", "--ratings", "runs/a/cases.jsonl", "--items"],
-    "a corpus": ["eval", "--dry-run", "--corpus"],
-    "a conversation": ["try", "--conversation"],
-    "a program": ["eval", "--dry-run", "--judge-program"],
-    "a system prompt": ["eval", "--dry-run", "--system-prompt"],
-    "options": ["eval", "--dry-run", "--config"],
-    "results": ["report"],
-}
-
-
-@pytest.mark.parametrize("command", ENDLESS.values(), ids=ENDLESS)
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("agree --items items.jsonl --ratings", "agree --ratings runs/a/cases.jsonl --items", "report"),
+        *("eval --corpus", "try --conversation", "eval --judge-program", "eval --system-prompt", "eval --config"),
+    ],
+)
 @pytest.mark.usefixtures("world")
 def test_a_file_without_an_end_is_read_up_to_a_bound(refused, command):
-    said = refused(*command, "@/dev/zero" if command[-1] == "--system-prompt" else "/dev/zero")
+    said = refused(*command.split(), "@/dev/zero" if command.endswith("--system-prompt") else "/dev/zero")
     assert re.search(r"/dev/zero\b.* (larger|more) than \d+ MiB, or (without an|no) end", unwrapped(said))
 
 
@@ -163,16 +144,11 @@ def test_a_folder_where_a_file_is_asked_for_is_told(proact):
 
 # Runs that somebody changed
 
-READERS = {
-    "report": ("report", "run"),
-    "compare": ("compare", "whole", "run"),
-    "rejudge": ("rejudge", "run", "--judge", "embedded"),
-    "export": ("export", "run", "--format", "csv"),
-    "export official": ("export", "run", "--format", "official"),
-    "label": ("label", "sheet", "run"),
-    "leaderboard": ("leaderboard", "run"),
-    "show": ("show", "run", "--trigger", "d1"),
-}
+REJUDGE = "rejudge run --judge embedded"
+READERS = (
+    *("report run", "compare whole run", REJUDGE, "export run --format csv", "export run --format official"),
+    *("label sheet run", "leaderboard run", "show run --trigger d1"),
+)
 
 
 def edited(folder, change, name="cases.jsonl", marked=True):
@@ -240,14 +216,14 @@ CHANGES = {
 def test_a_run_that_somebody_changed_is_refused_with_the_place_by_every_reader(refused, run, name):
     change, told = CHANGES[name]
     change(run)
-    for verb, command in READERS.items():
-        if "verdict on" not in told or verb != "rejudge":  # which reads no verdict
-            assert told in refused(*command), verb
+    for command in READERS:
+        if "verdict on" not in told or command != REJUDGE:  # which reads no verdict
+            assert told in refused(*command.split()), command
 
 
 def test_what_one_reader_alone_would_see_is_refused_too(proact, run):
     edited(run, lambda line: line["view"].pop("rubric"), marked=False)
-    assert "run: the case 'd1__t2' is damaged at 'view.rubric'" in proact(*READERS["rejudge"])[2]
+    assert "run: the case 'd1__t2' is damaged at 'view.rubric'" in proact(*REJUDGE.split())[2]
     for tokens in (-1, 10**30):
         spent = {"role": "assistant", "started": 1.0, "latency": 0.1, "prompt_tokens": tokens}
         edited(run, lambda event, spent=spent: event.update(calls=[spent]), "events.jsonl", marked=False)
@@ -274,7 +250,7 @@ def test_a_plan_for_a_run_of_labels_that_nobody_has_rated_is_refused(proact, ref
 
 def test_a_run_of_before_there_were_marks_is_read_as_it_was(proact, run):
     edited(run, lambda _: None, marked=False)
-    assert {verb: proact(*command)[0] for verb, command in READERS.items()} == dict.fromkeys(READERS, 0)
+    assert {command: proact(*command.split())[0] for command in READERS} == dict.fromkeys(READERS, 0)
 
 
 def test_a_run_that_was_limited_widened_and_taken_up_again_fits_its_marks(proact, tmp_path):
