@@ -199,10 +199,7 @@ def test_a_results_file_takes_ratings_too(proact, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (
-            ["report", "RUN", "--html", "page.html", "--ratings", "sample"],
-            "--html and --ratings are mutually",
-        ),
+        (["report", "RUN", "--html", "page.html", "--ratings", "sample"], "--html and --ratings are mutually"),
         (["report", "RUN", "--ratings", "nowhere.csv"], "nowhere.csv"),
         (["compare", "RUN", "RUN", "--ratings", "a.csv"], "given once: the same ratings cannot"),
         (["compare", "RUN", "RUN", *["--ratings", "a.csv"] * 3], "given 3 times: the same ratings cannot"),

@@ -195,12 +195,7 @@ def first(proact):
         # Of 20 scenarios, t 2.5395 and .8610: .9 x 3.4005 / sqrt(147) = .252.
         (JUDGE, NOT_SHOWN, {}, f"No improvement shown {KAPPA}: 147 graded answers have 80 % power to detect 0.25"),
         # The 98 % interval reaches .2 + .01 below the gain.
-        (
-            ASSISTANT,
-            NOT_SHOWN,
-            {},
-            f"shown in RECOVERY {POINTS}: with 147 triggers it takes a measured gain of 21 points",
-        ),
+        (ASSISTANT, NOT_SHOWN, {}, f"RECOVERY {POINTS}: with 147 triggers it takes a measured gain of 21 points"),
         *((made, NOT_SHOWN, UNREAD, ": not counting the 7 unreadable against it") for made in (JUDGE, ASSISTANT)),
         (JUDGE, NOT_SHOWN, {"count": 59}, "59 graded answers in 20 scenarios are too few; a claim takes 60 in 10"),
         (ASSISTANT, NOT_SHOWN | {"group_count": 9}, {}, "147 triggers in 9 scenarios are too few; a claim takes 60"),
@@ -225,10 +220,7 @@ def row(name, value, low, high, **changes):
         ([row("EMERGENT", -0.06, -0.1, -0.02)], "; beyond the usual margins: EMERGENT -6 [-10, -2] points"),
         ([row("offers", 0.1, 0.0, 0.2, unit="rate")], "; beyond the usual margins: offers +10 [+0, +20] points"),
         # A ratio of 1.1 is a growth of .1 that may be .3.
-        (
-            [row("words", 1.1, 0.9, 1.3, unit="times", margin=0.2)],
-            "; costs beyond the usual margins cannot be excluded",
-        ),
+        ([row("words", 1.1, 0.9, 1.3, unit="times", margin=0.2)], "; costs beyond the usual margins cannot be excl"),
         # The unread at their worst count against it.
         (
             [
