@@ -8,14 +8,11 @@ import traceback
 
 import click
 
-from dspy_proact.cli.agree import agree
-from dspy_proact.cli.benchmarks import benchmarks
-from dspy_proact.cli.eval import evaluate, rejudge
-from dspy_proact.cli.label import label
+from dspy_proact.cli.eval import benchmarks, evaluate, rejudge
 from dspy_proact.cli.optimize import optimize
+from dspy_proact.cli.people import agree, label
 from dspy_proact.cli.report import compare, leaderboard, report
-from dspy_proact.cli.runs import export, runs
-from dspy_proact.cli.show import show
+from dspy_proact.cli.runs import export, runs, show
 from dspy_proact.cli.try_ import try_
 from dspy_proact.cli.views.message import SafeRecord, complain, say
 from dspy_proact.errors import Halt, ProactError, naming_options

@@ -301,7 +301,7 @@ def show(
     """
     from dspy_proact.benchmarks.compiled import require_current
     from dspy_proact.benchmarks.registry import benchmark_named
-    from dspy_proact.cli.views.card import print_card, print_diff
+    from dspy_proact.cli.views.compilation import print_card, print_diff
     from dspy_proact.plain_text import printable
     from dspy_proact.programs.artefact import read_artefact
 
@@ -332,7 +332,7 @@ def show(
 def _prompt(artefact: "Artefact", no_demos: bool, file: Path) -> str:
     """The system prompt of a compiled assistant; raises a `UsageError` if there is none."""
     from dspy_proact.benchmarks.compiled import load_assistant
-    from dspy_proact.cli.views.card import lines_of
+    from dspy_proact.cli.views.compilation import lines_of
 
     if artefact.role == "judge":
         raise UsageError(f"{file}: a compiled judge, which is no system prompt; use it with --judge-program")

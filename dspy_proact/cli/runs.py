@@ -1,16 +1,32 @@
-"""`dspy-proact runs` and `export`: the runs of a folder in a list, and a run as a file for other tools."""
+"""`dspy-proact runs`, `show` and `export`: runs in a list, a run read case by case, and as a file for other tools."""
 
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen
-from dspy_proact.cli.options.kinds import STANDARD_OUTPUT, file_option, json_option
-from dspy_proact.cli.options.verb import Heading, Section, verb
+from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen, known_names, require_phases, strata_options
+from dspy_proact.cli.options.kinds import (
+    STANDARD_OUTPUT,
+    file_option,
+    flag_option,
+    json_option,
+    number_option,
+    path_option,
+    text_option,
+)
+from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import print_json, say, say_next
 from dspy_proact.errors import RunError, UsageError
+
+if TYPE_CHECKING:
+    from dspy_proact.cli.views.case_list import ShownRun
+    from dspy_proact.runs import Outcome
 
 _ENDINGS = {"official": ".jsonl", "csv": ".csv", "parquet": ".parquet"}
 _FOLDER = Path("exports")
@@ -32,7 +48,7 @@ def runs(folder: Path, as_json: bool) -> None:
     """
     from rich.console import Console
 
-    from dspy_proact.report import show, table
+    from dspy_proact.report import table
     from dspy_proact.runs import RunFolder
 
     if not folder.is_dir():
@@ -50,7 +66,7 @@ def runs(folder: Path, as_json: bool) -> None:
             say(f"{row['path']}: {row['reason']}")
     names = ("run", "benchmark", "model", "judge", "score", "state", "created", "path")
     rows = (["-" if row[name] is None else str(row[name]) for name in names] for row in found)
-    show(Console(soft_wrap=True), table(names, rows, fold=False))
+    Console(soft_wrap=True).print(table(names, rows, fold=False))
 
 
 def _row(path: Path) -> dict[str, Any]:
@@ -139,3 +155,188 @@ def _path(out: Path | None, run: Path, form: str, scratch: Path) -> Path:
     except OSError as error:
         raise UsageError(f"{_FOLDER}: cannot be made: {error.strerror}; name a file with --out") from error
     return _FOLDER / f"{run.resolve().name}{_ENDINGS[form]}"
+
+
+_FEW = 30
+"""Cases that are listed by default."""
+_OF_LISTS = ("--grade", "--stratum", "--phase", "--unverified", "--unscored", "--disagree", "--search", "--limit")
+"""Options that choose among cases."""
+_COUNT = click.IntRange(1, 10**9)
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """Which cases a person looks at."""
+
+    trigger: str | None
+    grade: tuple[str, ...]
+    strata: tuple[str, ...]
+    phases: tuple[str, ...]
+    unverified: bool
+    unscored: bool
+    disagree: bool
+    search: str | None
+    epoch: int | None
+    beside: Path | None
+    limit: int | None
+
+    def among(self, run: "ShownRun", other: "ShownRun | None") -> "list[Outcome]":
+        """The cases that apply, in the order of the run; raises `UsageError` where a name is none of the run's."""
+        if any(name.casefold() == "unscored" for name in self.grade):
+            raise UsageError("--grade unscored: is not a grade; use --unscored")
+        if self.phases:
+            require_phases(run.nouns, run.path)
+        labels = known_names("--grade", self.grade, run.labels)
+        strata = known_names("--stratum", (*self.strata, *self.phases), run.strata)
+
+        def differs(outcome: "Outcome") -> bool:
+            if other is None:
+                return outcome.split or outcome.key in run.differing_epochs
+            there = other.placed.get((outcome.key, outcome.epoch))
+            return there is not None and there.label != outcome.label
+
+        matching = [
+            outcome
+            for outcome in run.outcomes
+            if (not labels or outcome.label in labels)
+            and (not strata or outcome.stratum in strata)
+            and (self.epoch is None or outcome.epoch == self.epoch)
+            and (not self.unverified or outcome.unverified)
+            and (not self.unscored or outcome.state == "unscored")
+            and (not self.disagree or differs(outcome))
+        ]
+        return matching if self.search is None else run.holding(matching, self.search)
+
+
+_CHOICE = Bundle(
+    "choice",
+    _Choice,
+    Section(
+        Heading.SHOWN,
+        click.Option(
+            ["--trigger", "--case", "trigger"],
+            metavar="KEY",
+            help="Show one case in full: its key, a unique beginning of it, or the key as listed.",
+        ),
+        text_option("--grade", "GRADE", "Only this grade; repeatable.", several=True),
+        *strata_options("Only this stratum, such as a phase; CONTROL for control cases; repeatable."),
+        flag_option("--unverified", "Only cases with a verdict whose quotes are not in the response."),
+        flag_option("--unscored", "Only cases that were tried and have no grade."),
+        flag_option(
+            "--disagree", "Only cases on which judges or epochs differ; with --beside, on which the runs differ."
+        ),
+        text_option("--search", "TEXT", "Only cases with this text in key, group, question, response or reasons."),
+        number_option("--epoch", _COUNT, "Only this epoch. Default with --trigger: 1."),
+        path_option("--beside", "Show another run or results file next to this one."),
+        number_option("--limit", _COUNT, f"List at most N cases. Default: {_FEW}; with --json, all."),
+    ),
+)
+
+
+@verb(
+    "show",
+    _CHOICE,
+    READ_BENCHMARK,
+    Section(Heading.OUTPUT, json_option("what is shown")),
+    first="--trigger --grade --stratum --unverified --unscored --disagree --search --beside --limit --json",
+    example="dspy-proact show runs/mine --grade fail",
+    brief="Read a run case by case.",
+)
+@click.argument("run", type=click.Path(path_type=Path))
+def show(run: Path, choice: _Choice, chosen: Chosen, as_json: bool) -> None:
+    """Read a run case by case; RUN is its folder, or a results file.
+
+    Lists the cases. --trigger shows one in full: what was asked, the response with quoted words marked, and what each
+    judge says of it.
+    """
+    from dspy_proact.cli.views.case_list import ShownRun
+
+    if choice.trigger is not None and (flag := first_typed(_OF_LISTS)):
+        raise UsageError(f"--trigger and {flag} are mutually exclusive")
+    if choice.search is not None and not choice.search.strip():
+        raise UsageError("--search: the text is empty")
+    chosen.require(*filter(None, (run, choice.beside)))
+    check = as_json or bool(choice.trigger or choice.beside)
+    shown, other = ShownRun(run, check), ShownRun(choice.beside, check) if choice.beside else None
+    if choice.trigger is None:
+        _list(shown, other, choice, as_json)
+    else:
+        _show(shown, other, choice, as_json)
+
+
+def _list(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: bool) -> None:
+    from dspy_proact.cli.views.case_list import print_cases
+
+    matching = choice.among(run, other)
+    _say_stand_in(run, other, as_json)
+    if other and choice.disagree and (reworded := run.reworded(matching, other)):
+        more, matching = len(matching), [outcome for outcome in matching if outcome.key not in reworded]
+        more -= len(matching)
+        verbs = ("differs but was", "is") if more == 1 else ("differ but were", "are")
+        say(f"{more:,} more {verbs[0]} asked with other wording there, and {verbs[1]} left out.")
+    if as_json:
+        _print_list(run, other, matching[: choice.limit])
+        return
+    shown = matching[: choice.limit or _FEW]
+    run.check_cases(shown)
+    print_cases(run, shown, matching, shutil.get_terminal_size().columns, other, choice.search or "")
+    if shown:
+        beside = ["--beside", choice.beside] if choice.beside else []
+        again = ["--epoch", str(shown[0].epoch)] if shown[0].epoch > 1 else []
+        say_next("show", run.path, "--trigger", shown[0].key, *again, *beside)
+
+
+def _print_list(run: "ShownRun", other: "ShownRun | None", shown: "Sequence[Outcome]") -> None:
+    from dspy_proact.report import outcome_document
+
+    reworded = run.reworded(shown, other) if other else ()
+    ends = "["
+    for outcome in shown:  # one by one: a large run in one text would take several times its size
+        document = outcome_document(outcome, run.nouns)
+        if other:
+            there = other.placed.get((outcome.key, outcome.epoch))
+            document["beside"] = outcome_document(there, other.nouns) if there else None
+            document["worded_otherwise"] = outcome.key in reworded
+        click.echo(ends + "\n" + json.dumps(document, indent=2, allow_nan=False), nl=False)
+        ends = ","
+    click.echo("\n]" if shown else "[]")
+
+
+def _show(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: bool) -> None:
+    from rich.console import Console
+
+    from dspy_proact.report import print_reading, reading_document
+
+    key, epoch = run.key(choice.trigger or ""), choice.epoch or 1
+    of_key = [outcome for outcome in run.outcomes if outcome.key == key]
+    if (key, epoch) not in run.placed:
+        raise UsageError(f"--epoch {epoch}: {run.path} has {len(of_key)}")
+    reading = run.reading(run.placed[key, epoch])
+    there = other.placed.get((key, epoch)) if other else None
+    beside = other.reading(there) if other and there else None
+    reworded = bool(other and run.reworded(of_key, other))
+    _say_stand_in(run, other, as_json)
+    if as_json:
+        document = reading_document(reading, run.nouns)
+        if other:
+            document["beside"] = reading_document(beside, other.nouns) if beside else None
+            document["worded_otherwise"] = reworded
+        print_json(document)
+        return
+    named = [(run.name, reading)]
+    if other:
+        otherwise = ", asked with other wording" if reworded else ""
+        named = [(f"{run.name} in {run.path}", reading), (f"{other.name} in {other.path}{otherwise}", beside)]
+    print_reading(Console(), named, run.labels_of(reading.outcome.stratum))
+    if len(of_key) > 1:
+        say(f"This is epoch {epoch} of {len(of_key)}; --epoch shows another.")
+    if rest := run.keys[run.keys.index(key) + 1 :]:
+        say_next("show", run.path, "--trigger", rest[0], *(["--beside", other.path] if other else []))
+
+
+def _say_stand_in(run: "ShownRun", other: "ShownRun | None", as_json: bool) -> None:
+    """Say that a stand-in took part; on standard error with JSON."""
+    if run.embedded or (other and other.embedded):
+        from dspy_proact.report import STAND_IN
+
+        click.echo(STAND_IN, err=as_json)

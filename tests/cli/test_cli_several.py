@@ -17,8 +17,8 @@ from rows import jsonl, row
 from server import Answer, error, healthy
 
 from dspy_proact.calls import Call, Price
-from dspy_proact.cli.views import progress
-from dspy_proact.cli.views.progress import RunProgress
+from dspy_proact.cli.views import runs
+from dspy_proact.cli.views.runs import RunProgress
 from dspy_proact.report import summarize
 from dspy_proact.runs import CONTROL, Event, GradeRecord, RunFolder, Scope, StageKey
 
@@ -258,7 +258,7 @@ def test_answers_are_counted_where_they_are_more_than_triggers_and_their_grades_
 def test_on_a_terminal_a_bar_names_its_clocks_and_the_same_stands_below(monkeypatch, width):
     stream = io.StringIO()
     terminal = Console(file=stream, force_terminal=True, width=width, color_system=None, legacy_windows=False)
-    monkeypatch.setattr(progress, "Console", lambda **_: terminal)
+    monkeypatch.setattr(runs, "Console", lambda **_: terminal)
     watched(manifest(assistant_price=PRICED, judge_prices={JUDGE: PRICED}))
     assert re.search(
         r"triggers \S+ 3/3 so far 0:00:00 left \S+ *\nverdicts: PASS 1, FAIL 1; failed 1; USD 6.50", stream.getvalue()

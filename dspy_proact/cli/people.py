@@ -1,30 +1,189 @@
-"""`dspy-proact label`: how much people must rate, and the sheets that they fill in."""
+"""`dspy-proact agree` and `label`: how far a judge agrees with people, and what people rate."""
 
 import re
 from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen, summary_of
+from dspy_proact.cli.options.benchmark import READ_BENCHMARK, RUN_BENCHMARK, VERDICTS, Chosen, judges_of, summary_of
 from dspy_proact.cli.options.kinds import (
     STANDARD_OUTPUT,
+    Output,
     Positive,
+    choice_option,
+    explain_option,
     file_option,
     json_option,
     number_option,
+    output_options,
     path_option,
     text_option,
 )
-from dspy_proact.cli.options.labels import FILES, RATINGS, default_study, ratings_of
-from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
-from dspy_proact.cli.views.message import console, print_json, say, say_next
+from dspy_proact.cli.options.labels import FILES, RATINGS, Labels, default_study, label_options, ratings_of
+from dspy_proact.cli.options.models import EMBEDDED, GATE_IF_ASKED, JUDGING, NamedModel, model_options
+from dspy_proact.cli.options.verb import Heading, Section, first_typed, flags_of, verb
+from dspy_proact.cli.views.message import Typed, console, print_json, print_more, say, say_next
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.benchmark import Benchmark
+    from dspy_proact.models import Gate
     from dspy_proact.report import Summary
+    from dspy_proact.report.human_agreement import HumanAgreement
+    from dspy_proact.runs import Scope
+
+_JUDGE = model_options(
+    "--judge",
+    "Judge that grades the rated items now, a litellm name; repeat it for a jury. Default: the grades stored with the "
+    "items.",
+    Heading.JUDGE,
+)
+_OF_JUDGE = (*flags_of(_JUDGE, JUDGING, VERDICTS, GATE_IF_ASKED), "--out", "--dry-run")
+"""Options that have an effect only where a judge is asked."""
+
+
+@verb(
+    "agree",
+    RUN_BENCHMARK,
+    _JUDGE,
+    JUDGING,
+    VERDICTS,
+    label_options(
+        "published",
+        f"published|{RATINGS}",
+        "Published ratings (bundled), those of the sample, the whole published study (fetched), or your own.",
+    ),
+    Section(
+        Heading.COMPARED,
+        choice_option(
+            "--consensus",
+            ("published", "soft"),
+            "What people say of an item: its commonest grade, or the share of each grade.",
+        ),
+        number_option(
+            "--min-ratings",
+            click.IntRange(1),
+            "Compare the judge on items with N ratings or more; alpha keeps all.",
+            default=1,
+        ),
+        click.Option(
+            ["--exclude"],
+            type=click.Choice(["published"]),
+            help="As the paper did, exclude raters with 5 ratings or more whose kappa with the judge is below 0.10; "
+            "this flatters the judge.",
+        ),
+    ),
+    GATE_IF_ASKED,
+    Section(Heading.OUTPUT, explain_option()),
+    output_options("the judge's grades. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the numbers"),
+    first="--ratings --run --items --judge --judge-program --benchmark --dry-run --out --explain --json",
+    example="dspy-proact agree --ratings ratings.csv --items items.jsonl \\\n    --judge openai/gpt-5.4 --dry-run",
+    files=FILES,
+    brief="Measure agreement between a judge and people.",
+)
+def agree(
+    chosen: Chosen,
+    judge: NamedModel,
+    judge_prompt: Literal["default", "official"],
+    judge_program: Path | None,
+    scope: "Scope",
+    labels: Labels,
+    consensus: str,
+    min_ratings: int,
+    exclude: str | None,
+    gate: Callable[[], "Gate"],
+    explain: bool,
+    output: Output,
+) -> int:
+    """Measure agreement between a judge and people, and among people, by stratum and with intervals.
+
+    By default on the published study: 275 ratings of 59 items by 18 people, judged by GPT-5.4. Your own ratings are of
+    the cases of --run or the items of --items; `label sheet` writes a file for them. With --judge the items are graded
+    now: every verdict is kept, and the same command again goes on where it stopped.
+    """
+    declared = chosen.declared(*([labels.run] if labels.run else []))
+    settings = chosen.settings(declared, answers=False)
+    if labels.ratings == ("published",) and (labels.run or labels.items):
+        flag = "--run" if labels.run else "--items"
+        raise UsageError(f"{flag}: name ratings of it with --ratings FILE; `label sheet` writes a file to fill in")
+    own = declared.own_study()
+    choices = own and own.Choices(consensus, min_ratings, exclude is not None)
+    if own and not judge.name:
+        return _compare_stored(own, choices, labels, output, explain)
+    from dspy_proact.benchmarks.evaluation import Rejudging
+    from dspy_proact.benchmarks.responses import Responses
+    from dspy_proact.cli.views.runs import run_all
+    from dspy_proact.report.human_agreement import human_agreements
+
+    if own:
+        ratings = labels.load(own)
+        answers, judges = own.responses(ratings), judge.specs(EMBEDDED)
+    else:
+        declared, ratings = labels.rated(declared), None
+        if name := min(settings.model_fields_set, default=None):
+            raise UsageError(
+                f"--set {name}: agree reads no setting of {declared.name}; the answers that people graded are shown to "
+                "judges alike, whatever is set. Leave it out"
+            )
+        judges = judges_of(declared, judge, embedded=not judge.name)
+        answers = Responses.of_human_grades(declared)
+    rejudging = Rejudging(
+        answers, judges, benchmark=declared, judge_prompt=judge_prompt, judge_program=judge_program, gate=gate()
+    )
+    ending = run_all([(rejudging, output.out or rejudging.default_folder)], scope, output)
+    if ending is None:
+        return 0
+    learned_on = rejudging.learned_by_judge()
+    for graded in map(summary_of, ending.begun):
+        if graded.verdicts and own:
+            result = own.study(ratings, choices, graded=graded, learned_on=learned_on)
+            _show_study(own, result, output.as_json, explain)
+        elif graded.verdicts:
+            _show_agreements(human_agreements(declared, graded, learned_on), output.as_json, explain)
+    return ending.close(declared)
+
+
+def _show_agreements(agreements: "Sequence[HumanAgreement]", as_json: bool, explain: bool) -> None:
+    from dspy_proact.report.human_agreement import human_agreement_document, print_human_agreement
+
+    if as_json:
+        print_json({"judges": [human_agreement_document(agreement) for agreement in agreements]})
+        return
+    for agreement in agreements:
+        print_human_agreement(agreement, console(), explain)
+    if not explain:
+        print_more()
+
+
+def _show_study(own: Any, result: Any, as_json: bool, explain: bool) -> None:
+    if as_json:
+        print_json(own.study_document(result))
+        return
+    own.print_study(result, console(), explain)
+    if not explain:
+        print_more(besides=", and where judge and people differ most" if result.partings else "")
+
+
+def _compare_stored(own: Any, choices: Any, labels: Labels, output: Output, explain: bool) -> int:
+    """Compare people with the grades that are stored with the items, if any, and say what to type next."""
+    if flag := first_typed(_OF_JUDGE):
+        raise UsageError(f"{flag}: has no effect without --judge")
+    result = own.study(labels.load(own), choices, graded=labels.summary)
+    _show_study(own, result, output.as_json, explain)
+    if output.as_json:
+        return 0
+    if labels.run is None and labels.items is None and labels.ratings == ("published",):
+        say("To rate responses of your own: dspy-proact label sheet RUN")
+    if result.pooled.compared:
+        say_next("agree", *Typed().options(), "--json")
+    else:
+        message = "A judge can grade the items; estimate the cost first, then drop --dry-run to run."
+        say_next("agree", *Typed().options(), "--judge", "MODEL", "--dry-run", before=message)
+    return 0
+
 
 _FOLDER = Path("labels")
 """Where a sheet goes that is not named."""
@@ -45,6 +204,9 @@ class DrawText(click.ParamType):
         if not count.isdecimal() or not 1 <= int(count) <= _MOST or not re.fullmatch(r"(\d{1,9}-[0-9a-f]{8})?", rest):
             self.fail(f"{value!r} is neither a number of responses nor a draw, such as 60-0-1a2b3c4d", param, ctx)
         return int(count), text if rest else None
+
+
+# What people rate
 
 
 @click.group(short_help="Plan what people rate, and write the sheets.")
