@@ -185,6 +185,8 @@ def _compare_stored(own: Any, choices: Any, labels: Labels, output: Output, expl
     return 0
 
 
+# What people rate
+
 _FOLDER = Path("labels")
 """Where a sheet goes that is not named."""
 _MOST = 10**9
@@ -204,9 +206,6 @@ class DrawText(click.ParamType):
         if not count.isdecimal() or not 1 <= int(count) <= _MOST or not re.fullmatch(r"(\d{1,9}-[0-9a-f]{8})?", rest):
             self.fail(f"{value!r} is neither a number of responses nor a draw, such as 60-0-1a2b3c4d", param, ctx)
         return int(count), text if rest else None
-
-
-# What people rate
 
 
 @click.group(short_help="Plan what people rate, and write the sheets.")

@@ -157,6 +157,8 @@ def _path(out: Path | None, run: Path, form: str, scratch: Path) -> Path:
     return _FOLDER / f"{run.resolve().name}{_ENDINGS[form]}"
 
 
+# A run, case by case
+
 _FEW = 30
 """Cases that are listed by default."""
 _OF_LISTS = ("--grade", "--stratum", "--phase", "--unverified", "--unscored", "--disagree", "--search", "--limit")
