@@ -4,7 +4,7 @@ import math
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -47,23 +47,18 @@ def optimize() -> None:
 # The assistant
 
 
-class Margin(click.ParamType):
-    """NAME or NAME=MARGIN."""
-
-    name = "METRIC[=MARGIN]"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float | None]:
-        """The row of the card, and its margin; None for the usual one."""
-        name, equals, text = str(value).lower().partition("=")
-        if not equals:
-            return name, None
-        try:
-            margin = float(text)
-        except ValueError:
-            margin = math.nan
-        if not 0 <= margin <= 100:
-            self.fail(f"{text!r} is not a margin, such as {name}=0.05", param, ctx)
-        return name, margin
+def margin_of(text: str) -> tuple[str, float | None]:
+    """The row of the card of METRIC[=MARGIN], and its margin; None for the usual one."""
+    name, equals, number = text.lower().partition("=")
+    if not equals:
+        return name, None
+    try:
+        margin = float(number)
+    except ValueError:
+        margin = math.nan
+    if not 0 <= margin <= 100:
+        raise click.BadParameter(f"{number!r} is not a margin, such as {name}=0.05")
+    return name, margin
 
 
 @verb(
@@ -88,7 +83,8 @@ class Margin(click.ParamType):
         click.Option(
             ["--guard", "guards"],
             multiple=True,
-            type=Margin(),
+            type=margin_of,
+            metavar="METRIC[=MARGIN]",
             help="Metric that may not get worse than the starting program by more than MARGIN, such as offers, phases, "
             "length or tokens; repeatable.",
         ),

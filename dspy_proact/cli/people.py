@@ -194,18 +194,12 @@ _MOST_POINTS = 49.0
 """Half of an interval over nearly the whole scale."""
 
 
-class DrawText(click.ParamType):
-    """N, or a draw as the column `draw` of a sheet has it."""
-
-    name = "N|DRAW"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, str | None]:
-        """The number of responses, and the whole draw if one is given."""
-        text = str(value).strip()
-        count, _, rest = text.partition("-")
-        if not count.isdecimal() or not 1 <= int(count) <= _MOST or not re.fullmatch(r"(\d{1,9}-[0-9a-f]{8})?", rest):
-            self.fail(f"{value!r} is neither a number of responses nor a draw, such as 60-0-1a2b3c4d", param, ctx)
-        return int(count), text if rest else None
+def draw_of(text: str) -> tuple[int, str | None]:
+    """The number of responses of N or of a draw, as the column `draw` of a sheet has it, and the draw if it is one."""
+    count, _, rest = text.strip().partition("-")
+    if not count.isdecimal() or not 1 <= int(count) <= _MOST or not re.fullmatch(r"(\d{1,9}-[0-9a-f]{8})?", rest):
+        raise click.BadParameter(f"{text!r} is neither a number of responses nor a draw, such as 60-0-1a2b3c4d")
+    return int(count), text.strip() if rest else None
 
 
 @click.group(short_help="Plan what people rate, and write the sheets.")
@@ -218,7 +212,9 @@ def label() -> None:
     Section(
         Heading.CASES,
         path_option("--items", "File of items to be rated, in place of RUN."),
-        click.Option(["--draw"], type=DrawText(), help="Only N responses, balanced across phases and grades."),
+        click.Option(
+            ["--draw"], type=draw_of, metavar="N|DRAW", help="Only N responses, balanced across phases and grades."
+        ),
     ),
     Section(
         Heading.OUTPUT,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.options.kinds import NameValue, flag_option, number_option, text_option
+from dspy_proact.cli.options.kinds import flag_option, name_value, number_option, text_option
 from dspy_proact.cli.options.models import EMBEDDED, NamedModel
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, typed
 from dspy_proact.errors import UsageError
@@ -181,7 +181,11 @@ def _options(default: str, *more: click.Option) -> Bundle:
 
 _OF_RUN = f"that of the run, else {DEFAULT}"
 _SET = click.Option(
-    ["--set", "given"], type=NameValue(), multiple=True, help="Setting of the benchmark, listed there; repeatable."
+    ["--set", "given"],
+    type=name_value,
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Setting of the benchmark, listed there; repeatable.",
 )
 BENCHMARK = _options(DEFAULT, _SET)
 RUN_BENCHMARK = _options(_OF_RUN, _SET)

@@ -16,32 +16,29 @@ if TYPE_CHECKING:
     from dspy_proact.calls import Price
 
 
-class NameValue(click.ParamType):
-    """NAME=VALUE, whose value is read when it is known what takes it."""
-
-    name = "NAME=VALUE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
-        """The name and the text of the value."""
-        name, equals, text = str(value).partition("=")
-        if not equals or not name.strip():
-            self.fail(f"{value!r} is not NAME=VALUE", param, ctx)
-        return name.strip(), text
+def name_value(text: str) -> tuple[str, str]:
+    """The name and the text of NAME=VALUE, whose value is read when it is known what takes it."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE")
+    return name.strip(), value
 
 
-class Parameter(NameValue):
-    """NAME=VALUE, the value read as JSON where it is JSON; `none` leaves the parameter out."""
+def parameter(text: str) -> tuple[str, Any]:
+    """The name and the value of NAME=VALUE, read as JSON where it is JSON; `none` leaves the parameter out."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip().isidentifier():
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE, such as temperature=0 or top_p=none")
+    if value.strip().lower() == "none":
+        return name.strip(), None
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
-        """The name and the value."""
-        name, equals, text = str(value).partition("=")
-        if not equals or not name.strip().isidentifier():
-            self.fail(f"{value!r} is not NAME=VALUE, such as temperature=0 or top_p=none", param, ctx)
-        try:
-            read = json.loads(text, parse_constant=lambda _: self.fail(f"{text} is not a number", param, ctx))
-        except ValueError:
-            read = text
-        return name.strip(), None if text.strip().lower() == "none" else read
+    def refuse(_: str) -> None:
+        raise click.BadParameter(f"{value} is not a number")
+
+    try:
+        return name.strip(), json.loads(value, parse_constant=refuse)
+    except ValueError:
+        return name.strip(), value
 
 
 class Positive(click.FloatRange):
@@ -58,22 +55,17 @@ class Positive(click.FloatRange):
         return number
 
 
-class PerMillion(click.ParamType):
-    """IN,OUT: US dollars per million tokens of the prompt and of the answer."""
+def per_million(text: str) -> "Price":
+    """The price of a token, of IN,OUT: US dollars per million tokens of the prompt and of the answer."""
+    from dspy_proact.calls import Price
 
-    name = "IN,OUT"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Price":
-        """The price of a token."""
-        from dspy_proact.calls import Price
-
-        try:
-            prompt, completion = (float(part) / 1e6 for part in str(value).split(","))
-        except ValueError:
-            self.fail(f"{value!r} is not IN,OUT, such as 2.5,15", param, ctx)
-        if not all(math.isfinite(price) and price >= 0 for price in (prompt, completion)):
-            self.fail(f"{value!r} is not a price", param, ctx)
-        return Price(prompt=prompt, completion=completion, reason="given on the command line")
+    try:
+        prompt, completion = (float(part) / 1e6 for part in text.split(","))
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not IN,OUT, such as 2.5,15") from None
+    if not all(math.isfinite(price) and price >= 0 for price in (prompt, completion)):
+        raise click.BadParameter(f"{text!r} is not a price")
+    return Price(prompt=prompt, completion=completion, reason="given on the command line")
 
 
 class _Number(click.Option):

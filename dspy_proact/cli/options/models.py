@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dspy_proact.cli.options.kinds import (
-    Parameter,
-    PerMillion,
     Positive,
     choice_option,
     number_option,
+    parameter,
     path_option,
+    per_million,
     text_option,
 )
 from dspy_proact.cli.options.verb import Bundle, Heading, Section
@@ -78,12 +78,18 @@ def model_options(flag: str, text: str, heading: Heading = Heading.MODELS) -> Bu
         text_option(f"{flag}-api-base", "URL", "Its endpoint, such as http://localhost:8000/v1."),
         click.Option(
             [f"{flag}-param"],
-            type=Parameter(),
+            type=parameter,
+            metavar="NAME=VALUE",
             multiple=True,
             help="Request parameter in place of the preset's; repeatable. NAME=none omits it. response_format=none "
             "omits the JSON schema.",
         ),
-        click.Option([f"{flag}-price"], type=PerMillion(), help="USD per million tokens, if litellm has no price."),
+        click.Option(
+            [f"{flag}-price"],
+            type=per_million,
+            metavar="IN,OUT",
+            help="USD per million tokens, if litellm has no price.",
+        ),
     )
     return Bundle(name, partial(NamedModel, flag), Section(heading, *options), prefix=f"{name}_")
 

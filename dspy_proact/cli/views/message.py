@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from dspy_proact.cli.options.kinds import Parameter
+from dspy_proact.cli.options.kinds import parameter
 from dspy_proact.cli.options.verb import typed
 from dspy_proact.errors import Halt, LimitReached
 from dspy_proact.plain_text import printable
@@ -135,10 +135,10 @@ def _words(flag: str, texts: Sequence[str]) -> list[str]:
     return [word for text in shown for word in (flag, text)]
 
 
-def _without_secrets(parameter: str) -> str:
+def _without_secrets(typed_parameter: str) -> str:
     """NAME=VALUE as it was typed, of a secret its mark."""
     from dspy_proact.models import without_secrets
 
-    name, value = Parameter().convert(parameter, None, None)
+    name, value = parameter(typed_parameter)
     shown = without_secrets({name: value})[name]
-    return parameter if shown == value else f"{name}={json.dumps(shown)}"
+    return typed_parameter if shown == value else f"{name}={json.dumps(shown)}"
