@@ -25,7 +25,6 @@ from dspy_proact import (
     summarize,
 )
 from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 
 CORPUS = "probe"
@@ -49,9 +48,8 @@ def main() -> None:
     settings = {} if name == "embedded" else CLAUDE if name.startswith("claude-") else DECODING
     judged = JUDGED if asked.judge == JUDGE else {}
     try:
-        tasks = load_tasks(asked.corpus, sanitize=SETTINGS.sanitize, seed=SETTINGS.seed)
         model, judge = ModelSpec(name=asked.model, params=settings), ModelSpec(name=asked.judge, params=judged)
-        finished = Evaluation(tasks, model, judge, settings=SETTINGS, benchmark="probe").run(asked.out)
+        finished = Evaluation(asked.corpus, model, judge, settings=SETTINGS, benchmark="probe").run(asked.out)
     except (ProactError, Halt) as end:
         parser.exit(2, f"{end}\n")
     summary = summarize(RunFolder(finished.path))

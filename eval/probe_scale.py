@@ -69,7 +69,8 @@ class Quarters(Observer):
 def measure(folder: Path, port: str, tasks: int) -> None:
     began = time.perf_counter()
     corpus = load_tasks(str(folder))
-    told(f"{len(corpus)} tasks of {len({entry.person for entry in corpus.entries})} people read", tasks, began)
+    cases = corpus.case_set.cases
+    told(f"{len(cases)} tasks of {len({case.group for case in cases})} people read", tasks, began)
     at = f"http://127.0.0.1:{port}"
     agent, judge = (ModelSpec(name=NAME, api_base=f"{at}/{role}/v1") for role in ("assistant", "judge"))
     evaluation = Evaluation(corpus, agent, judge, gate=Gate(concurrency=WIDTH, retries=0), benchmark="probe")

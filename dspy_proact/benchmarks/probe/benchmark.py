@@ -14,6 +14,7 @@ from dspy_proact.benchmarks.probe.scoring import (
     JUDGMENTS,
     PARTIAL,
     SOLVED,
+    STAGE_WEIGHTS,
     FacetGrades,
     FacetWord,
     ProbeGrade,
@@ -21,12 +22,14 @@ from dspy_proact.benchmarks.probe.scoring import (
     is_described,
     is_filled,
     label_of,
+    overall_score,
     parts_of,
 )
-from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution, shown, with_given
+from dspy_proact.benchmarks.probe.settings import ProbeSettings, settings_of
+from dspy_proact.benchmarks.probe.task import DATA, PARTS, ProbeView, Solution, shown, view_of, with_given
 from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.errors import ContentError, UsageError
+from dspy_proact.files.rows import csv_rows
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
@@ -132,44 +135,75 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         first = [row.name for row in rows if row.scores["task"] == most]
         return f"{100 * most:.0f} % task execution: {' and '.join(first)} (arXiv 2510.19771)"
 
-    @property
-    def _report(self) -> Any:
-        """The module of reports, which is slow to import."""
-        from dspy_proact.benchmarks.probe import report
-
-        return report
-
     def published(self) -> Sequence[PublishedRow]:
-        """The paper's models, agents and people."""
-        return self._report.published_rows()
+        """Tables 3, 4 and 2: models and agents by their task score, the best first, and people as published.
+
+        Scores are means over tasks, in [0, 1]; precision and recall of people were not published. The paper does not
+        print its weighted overall; the overall of means is the mean overall. Notes say why a row contradicts the
+        paper's own text or what was released. Source in NOTICE.
+        """
+        rows: list[PublishedRow] = []
+        doubts = {row["doubt"]: row["note"] for row in csv_rows(DATA / "published" / "probe_doubts.csv")}
+        for row in csv_rows(DATA / "published" / "probe_scores.csv"):
+            names = ("precision", "recall", "f1", "identification", "task")
+            scores = {name: float(row[name]) if row[name] else None for name in names}
+            scores["overall"] = overall_score({name: scores[name] or 0.0 for name in STAGE_WEIGHTS})
+            notes = tuple(doubts[word] for word in row["doubt"].split())
+            cases = int(row["entries"]) if row["entries"] else None
+            rows.append(PublishedRow(row["name"], scores, kind=row["kind"], cases=cases, notes=notes))
+        rows.sort(key=lambda row: 0.0 if row.kind == "person" else -(row.scores["task"] or 0.0))
+        return sorted(rows, key=lambda row: ("model", "agent", "person").index(row.kind))
 
     def differences(self, run: Any) -> Sequence[str]:
-        """The paper names no judge, so that no run is ranked."""
-        return tuple(self._report.differences(run))
+        """How a run was measured otherwise than the published rows; it is never ranked: the paper names no judge."""
+        settings = run.manifest.identity.settings
+        found: list[str] = []
+        if settings["baseline"] != "none":
+            found.append("a blind baseline, which only searches")
+        elif settings["agent"] != "single":
+            found.append(f"the agent is {settings['agent']!r} of ours; published models answer in one call")
+        if settings["oracle"] != "none":
+            found.append(f"an oracle gives away: {settings['oracle']}")
+        if settings["sanitize"]:
+            found.append("ids, order and stamps are sanitized; published models saw them as they are")
+        if not settings["upstream_rule"]:
+            found.append("graded by our rule, which knows facets that do not apply")
+        if run.manifest.corpus.name != "probe":
+            found.append(f"the corpus is {run.manifest.corpus.name!r}, not the published one")
+        if run.judges:
+            found.append(f"the paper names no judge; here {run.judge_name}, with our prompt")
+        states = [f"{count} {state}" for state in ("unscored", "pending") if (count := run.count(state))]
+        answers = [f"{run.manifest.epochs} answers to each task"] if run.manifest.epochs != 1 else []
+        return [*found, *run.left_out, *states, *answers]
 
     def leaderboard_details(self, runs: Sequence[Any]) -> Iterable[Any]:
         """Failure modes."""
-        return self._report.leaderboard_details(runs)
+        from dspy_proact.benchmarks.probe.report import leaderboard_details
+
+        return leaderboard_details(runs)
 
     def leaderboard_document(self, runs: Sequence[Any]) -> dict[str, Any]:
         """Failure modes."""
-        return self._report.leaderboard_document(runs)
+        from dspy_proact.benchmarks.probe.report import leaderboard_document
+
+        return leaderboard_document(runs)
 
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
-        """Every task of a corpus: of `Tasks`, or as `load_tasks` reads it by the settings.
+        """Every task of a corpus: of a `TaskSet`, or as `load_tasks` reads it by the settings.
 
         Raises:
             UsageError: The tasks were read by other settings.
         """
-        from dspy_proact.benchmarks.probe.corpus import case_set_of, load_tasks
+        from dspy_proact.benchmarks.probe.corpus import load_tasks
 
         wanted = settings_of(settings)
         if isinstance(corpus, str):
             corpus = load_tasks(corpus, revision, sanitize=wanted.sanitize, seed=wanted.seed, strict=wanted.strict)
         if (corpus.sanitize, corpus.seed) != (wanted.sanitize, wanted.seed):
             read, set_ = (f"sanitize={of.sanitize} and seed={of.seed}" for of in (corpus, wanted))
-            raise UsageError(f"{corpus.name}: read with {read}, and the settings say {set_}; read it by the settings")
-        return case_set_of(corpus)
+            problem = f"read with {read}, and the settings say {set_}; read it by the settings"
+            raise UsageError(f"{corpus.case_set.corpus.name}: {problem}")
+        return corpus.case_set
 
     def strata_of(self, case_set: CaseSet) -> Sequence[str]:
         """The difficulties that the tasks have."""
@@ -336,23 +370,22 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         return parts
 
     def human_grades(self) -> Sequence[HumanGrade]:
-        """Grades by the sample's authors."""
-        from dspy_proact.benchmarks.probe.corpus import human_grades
+        """Grades that the sample's authors gave by hand: four descriptions and four sets of parameters a task.
 
-        return list(human_grades())
+        Of a description its judgment and each facet, of parameters their judgment and whether they would resolve. Each
+        is an answer with nothing else in it.
+        """
+        grades: list[HumanGrade] = []
+        for kind in ("descriptions", "parameters"):
+            for line in (DATA / "sample" / f"graded_{kind}.jsonl").read_text(encoding="utf-8").splitlines():
+                row = json.loads(line)
+                answer = Solution.model_validate(row["answer"])
+                for part, level in row["grades"].items():
+                    grades.append(HumanGrade(row["task"], answer, level, "authors", part, item=row["key"]))
+        return grades
 
     def particulars(self) -> "Particulars":
         """Worlds, documents, actions, and how an answer fails."""
-        return self._report.PARTICULARS
+        from dspy_proact.benchmarks.probe.report import PARTICULARS
 
-
-def settings_of(settings: Settings) -> ProbeSettings:
-    """The settings as PROBE's own."""
-    assert isinstance(settings, ProbeSettings), "settings are of the benchmark's own kind"
-    return settings
-
-
-def view_of(case: Case) -> ProbeView:
-    """The task of a case."""
-    assert isinstance(case.view, ProbeView), "PROBE makes its own cases"
-    return case.view
+        return PARTICULARS

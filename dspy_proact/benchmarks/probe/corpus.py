@@ -10,16 +10,14 @@ import re
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
-from importlib.resources import files
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from dspy_proact.benchmarks.benchmark import HumanGrade
 from dspy_proact.benchmarks.probe.official import JsonFile, read_task
-from dspy_proact.benchmarks.probe.task import Difficulty, ProbeView, Solution, Task
+from dspy_proact.benchmarks.probe.task import DATA, ProbeView, view_of
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.hub import hub_commit, hub_folder
 from dspy_proact.files.rows import opened
@@ -28,7 +26,6 @@ from dspy_proact.runs import Case, CaseSet, CorpusRecord
 
 PROBE = "gilfastino/PROBE"
 """The official dataset on the Hugging Face hub."""
-DATA = files("dspy_proact.benchmarks.probe") / "data"
 LARGEST = 16 << 20
 """Bytes of one file, unpacked; the official ones have less than one million."""
 MOST_BYTES = 8 << 30
@@ -51,170 +48,24 @@ class Member:
 
 
 @dataclass(frozen=True)
-class TaskEntry:
-    """What is kept of a task: enough to select it, to group it and to read it again."""
+class TaskSet:
+    """Tasks that were validated as a whole, and how they were read."""
 
-    key: str
-    person: str
-    difficulty: Difficulty
-    generator: str | None
-    """Model that wrote it."""
-    sha256: str
-    """Of the task as it is handed out."""
-    given: Member = field(repr=False)
-    right: Member = field(repr=False)
-
-
-@dataclass(frozen=True)
-class TaskCorpus:
-    """Tasks that were validated as a whole. A task is read again each time it is asked for."""
-
-    name: str
-    """What the person asked for: a path, `sample` or `probe`."""
-    revision: str | None
-    """Commit of the dataset; None for files."""
-    entries: tuple[TaskEntry, ...]
-    """In the order of their keys."""
-    ignored_fields: Mapping[str, int] = field(hash=False)
-    """How often each field occurred that the format does not know, by dotted name."""
-    left_out: tuple[CorpusError, ...]
-    """What is wrong with each task whose files cannot be used."""
+    case_set: CaseSet
     sanitize: bool
     seed: int
 
-    def __len__(self) -> int:
-        """Number of tasks, at least 1."""
-        return len(self.entries)
-
-    def __iter__(self) -> Iterator[Task]:
-        """The tasks, one at a time, in the order of their keys; raises as `task` does."""
-        return (self.task(entry.key) for entry in self.entries)
-
-    def task(self, key: str) -> Task:
-        """Read the task of a key.
-
-        Raises:
-            KeyError: There is none.
-            CorpusError: Its files have changed since the corpus was read, or cannot be read.
-        """
-        entry = self._by_key[key]
-        task = _read(key, entry.given, entry.right, Counter())
-        task = sanitized(task, self.seed) if self.sanitize else task
-        if _sha256(task) != entry.sha256:
-            problem = "changed since the corpus was read; give the same command again"
-            raise CorpusError(problem, source=entry.given.source)
-        return task
-
-    @cached_property
-    def sha256(self) -> str:
-        """Hash over the tasks as they are handed out, in their order."""
-        return hashlib.sha256("".join(f"{entry.sha256}\n" for entry in self.entries).encode()).hexdigest()
-
-    @cached_property
-    def _by_key(self) -> Mapping[str, TaskEntry]:
-        return {entry.key: entry for entry in self.entries}
-
-
-def load_tasks(
-    spec: str, revision: str | None = None, *, sanitize: bool = True, seed: int = 0, strict: bool = False
-) -> TaskCorpus:
-    """Load the tasks that a person asked for, and validate all of them.
-
-    Args:
-        spec: `sample`, `probe`, `probe@REVISION`, or a path: a folder of the official files, one of the two official
-            zips, or a folder that holds both. A folder with one of these names is given as `./sample`.
-        revision: Used where `probe` pins none, such as the commit that a resumed run has recorded.
-        sanitize: Whether tasks are handed out with opaque ids, in a seeded order and without stamps.
-        seed: For the ids and the order.
-        strict: Whether a task whose files cannot be used refuses the corpus; else it is left out and counted.
-
-    Raises:
-        CorpusError: There is no such corpus, no task of it can be used, or a revision is given for files.
-    """
-    name, at, pinned = spec.partition("@")
-    if name == "probe":
-        if at and not pinned:
-            raise CorpusError("the revision after @ is empty; leave the @ out for the newest", source=spec)
-        revision = hub_commit(PROBE, pinned or revision, _INSTEAD)
-        path = hub_folder(PROBE, revision, ("*.zip", "*_input.json", "*_output.json"), _INSTEAD)
-    elif revision is not None:
-        raise CorpusError("only probe has revisions; leave the revision out", source=spec)
-    else:
-        name, path = spec, str(DATA / "sample") if spec == "sample" else spec
-    ignored, entries, left_out = Counter[str](), list[TaskEntry](), list[CorpusError]()
-    for key, (given, right) in _pairs_at(path).items():
-        try:
-            task = _read(key, given, right, ignored)
-        except CorpusError as error:
-            left_out.append(error)
-        else:
-            sha256 = _sha256(sanitized(task, seed) if sanitize else task)
-            entries.append(TaskEntry(key, task.person, task.difficulty, task.generator, sha256, given, right))
-    if left_out and (strict or not entries):
-        raise left_out[0]
-    return TaskCorpus(name, revision, tuple(entries), dict(sorted(ignored.items())), tuple(left_out), sanitize, seed)
-
-
-def human_grades() -> Iterator[HumanGrade]:
-    """Grades that the sample's authors gave by hand: four descriptions and four sets of parameters a task.
-
-    Of a description its judgment and each facet, of parameters their judgment and whether they would resolve. Each is
-    an answer with nothing else in it.
-    """
-    for kind in ("descriptions", "parameters"):
-        for line in (DATA / "sample" / f"graded_{kind}.jsonl").read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            answer = Solution.model_validate(row["answer"])
-            for part, level in row["grades"].items():
-                yield HumanGrade(row["task"], answer, level, "authors", part, item=row["key"])
-
-
-def sanitized(task: Task, seed: int = 0) -> Task:
-    """The task with nothing but its content to tell what is evidence.
-
-    In the official files the prefix of an id, the order of the items and their time of creation can tell it. A
-    sanitized task has ids of one form and items cut to id, kind and content.
-
-    A person's tasks share the items that are no evidence. Half of these come first, with the same ids and in the same
-    order in each task, so that a provider's cache holds that much of a prompt. The others are shuffled, task by task,
-    with the evidence: were all of them first, the place of an item would tell what it is.
-    """
-    others = [item for item in task.items if item.id not in task.gold.evidence]
-    others.sort(key=lambda item: _digest(seed, task.person, "order", item.id))
-    shared = others[: len(others) // 2]
-    shuffled = [item for item in task.items if item not in shared]
-    shuffled.sort(key=lambda item: _digest(seed, task.key, "order", item.id))
-    items = [*shared, *shuffled]
-    ids: dict[str, str] = {}
-    for item in items:
-        digest = _digest(seed, task.person, "id", item.id)
-        # Eight digits are few enough to copy; the prefix keeps a model from copying digits alone as a number.
-        while (new := f"item_{digest[:8]}") in ids.values():
-            digest = _digest(digest)
-        ids[item.id] = new
-    gold, support = task.gold, task.gold.supported_by
-    in_gold = {
-        "evidence": tuple(ids[id_] for id_ in gold.evidence),
-        "supported_by": support and {name: ids[item] for name, item in support.items()},
-    }
-    return task.model_copy(
-        update={
-            "items": tuple(item.model_copy(update={"id": ids[item.id], "stamps": None}) for item in items),
-            "gold": gold.model_copy(update=in_gold),
-        }
-    )
-
 
 class TaskCase(Case):
-    """A case whose view is read when it is used."""
+    """A task whose view is read again when it is used.
+
+    Reading raises a `CorpusError` where the files have changed since the corpus was read, or cannot be read.
+    """
 
     _read: Callable[[str], ProbeView]
 
-    def __init__(self, entry: TaskEntry, read: Callable[[str], ProbeView]):
-        meta = {"person": entry.person, **({"generator": entry.generator} if entry.generator else {})}
-        given = {"key": entry.key, "group": entry.person, "stratum": entry.difficulty, "meta": meta, "_read": read}
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
+    def __init__(self, case: Case, read: Callable[[str], ProbeView]):
+        vars(self).update(key=case.key, group=case.group, stratum=case.stratum, meta=case.meta, _read=read)
 
     @property
     def view(self) -> ProbeView:  # pyright: ignore[reportIncompatibleVariableOverride]  # read-only in the frozen parent
@@ -229,20 +80,102 @@ class TaskCase(Case):
         return hash(self.key)
 
 
-def case_set_of(tasks: TaskCorpus) -> CaseSet:
-    """One case per task, in their order."""
-    count = len(tasks.entries)
+def load_tasks(
+    spec: str, revision: str | None = None, *, sanitize: bool = True, seed: int = 0, strict: bool = False
+) -> TaskSet:
+    """Load the tasks that a person asked for, and validate all of them.
+
+    Args:
+        spec: `sample`, `probe`, `probe@REVISION`, or a path: a folder of the official files, one of the two official
+            zips, or a folder that holds both. A folder with one of these names is given as `./sample`.
+        revision: Commit of `probe` where the spec names none, such as the one that a resumed run has recorded.
+        sanitize: Whether tasks are handed out with opaque ids, in a seeded order and without stamps.
+        seed: For the ids and the order.
+        strict: Whether one task whose files cannot be used raises; otherwise the task is left out and counted.
+
+    Raises:
+        CorpusError: There is no such corpus, no task of it can be used, or a revision is given for files.
+    """
+    name, at, pinned = spec.partition("@")
+    if name == "probe":
+        if at and not pinned:
+            raise CorpusError("the revision after @ is empty; leave the @ out for the newest", source=spec)
+        revision = hub_commit(PROBE, pinned or revision, _INSTEAD)
+        path = hub_folder(PROBE, revision, ("*.zip", "*_input.json", "*_output.json"), _INSTEAD)
+    elif revision is not None:
+        raise CorpusError("only probe has revisions; leave the revision out", source=spec)
+    else:
+        name, path = spec, str(DATA / "sample") if spec == "sample" else spec
+    pairs = _pairs_at(path)
+
+    def read(key: str, ignored: Counter[str]) -> tuple[Case, str]:
+        given, right = (JsonFile.of(member.source, member.read()) for member in pairs[key])
+        case = read_task(key, given, right, ignored)
+        case = sanitized(case, seed) if sanitize else case
+        return case, _sha256(case)
+
+    @lru_cache(maxsize=64)  # an agent looks at a task, and soon after the judges
+    def view(key: str) -> ProbeView:
+        case, sha256 = read(key, Counter())
+        if sha256 != hashes[key]:
+            problem = "changed since the corpus was read; give the same command again"
+            raise CorpusError(problem, source=pairs[key][0].source)
+        return view_of(case)
+
+    ignored, cases, hashes, left_out = Counter[str](), list[Case](), dict[str, str](), list[CorpusError]()
+    for key in pairs:
+        try:
+            case, hashes[key] = read(key, ignored)
+            cases.append(TaskCase(case, view))
+        except CorpusError as error:
+            left_out.append(error)
+    if left_out and (strict or not cases):
+        raise left_out[0]
     record = CorpusRecord(
-        name=tasks.name,
-        revision=tasks.revision,
-        rows=count + len(tasks.left_out),
-        cases=count,
-        ignored_fields=dict(tasks.ignored_fields),
-        left_out=dict(Counter(map(_reason, tasks.left_out))),
+        name=name,
+        revision=revision,
+        rows=len(pairs),
+        cases=len(cases),
+        ignored_fields=dict(sorted(ignored.items())),
+        left_out=dict(Counter(map(_reason, left_out))),
     )
-    # An agent looks at a task, and soon after the judges.
-    read = lru_cache(maxsize=64)(lambda key: ProbeView.of(tasks.task(key)))
-    return CaseSet(tuple(TaskCase(entry, read) for entry in tasks.entries), record, tasks.sha256)
+    digest = hashlib.sha256("".join(f"{sha256}\n" for sha256 in hashes.values()).encode())
+    return TaskSet(CaseSet(tuple(cases), record, digest.hexdigest()), sanitize, seed)
+
+
+def sanitized(case: Case, seed: int = 0) -> Case:
+    """The task with nothing but its content to tell what is evidence.
+
+    In the official files the prefix of an id, the order of the items and their time of creation can tell it. A
+    sanitized task has ids of one form and items cut to id, kind and content.
+
+    A person's tasks share the items that are no evidence. Half of these come first, with the same ids and in the same
+    order in each task, so that a provider's cache holds that much of a prompt. The others are shuffled, task by task,
+    with the evidence: were all of them first, the place of an item would tell what it is.
+    """
+    view, gold = view_of(case), view_of(case).gold
+    others = [item for item in view.items if item.id not in gold.evidence]
+    others.sort(key=lambda item: _digest(seed, case.group, "order", item.id))
+    shared = others[: len(others) // 2]
+    shuffled = [item for item in view.items if item not in shared]
+    shuffled.sort(key=lambda item: _digest(seed, case.key, "order", item.id))
+    items = [*shared, *shuffled]
+    ids: dict[str, str] = {}
+    for item in items:
+        digest = _digest(seed, case.group, "id", item.id)
+        # Eight digits are few enough to copy; the prefix keeps a model from copying digits alone as a number.
+        while (new := f"item_{digest[:8]}") in ids.values():
+            digest = _digest(digest)
+        ids[item.id] = new
+    in_gold = {
+        "evidence": tuple(ids[id_] for id_ in gold.evidence),
+        "supported_by": gold.supported_by and {name: ids[item] for name, item in gold.supported_by.items()},
+    }
+    in_view = {
+        "items": tuple(item.model_copy(update={"id": ids[item.id], "stamps": None}) for item in items),
+        "gold": gold.model_copy(update=in_gold),
+    }
+    return replace(case, view=view.model_copy(update=in_view))
 
 
 def _reason(error: CorpusError) -> str:
@@ -251,16 +184,13 @@ def _reason(error: CorpusError) -> str:
     return f"{field}: {error.problem}" if field else error.problem
 
 
-def _read(key: str, given: Member, right: Member, ignored: Counter[str]) -> Task:
-    return read_task(key, JsonFile.of(given.source, given.read()), JsonFile.of(right.source, right.read()), ignored)
-
-
 def _digest(*parts: object) -> str:
     return hashlib.sha256("/".join(map(str, parts)).encode()).hexdigest()
 
 
-def _sha256(task: Task) -> str:
-    canonical = json.dumps(task.model_dump(mode="json"), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+def _sha256(case: Case) -> str:
+    task = {"key": case.key, "person": case.group, "difficulty": case.stratum, **case.view.model_dump(mode="json")}
+    canonical = json.dumps(task, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import date
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, Strict, ValidationError
 
 from dspy_proact.benchmarks.probe.task import (
     Action,
@@ -22,13 +22,14 @@ from dspy_proact.benchmarks.probe.task import (
     Gold,
     Item,
     Organisation,
+    ProbeView,
     Relationship,
-    Task,
     World,
 )
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import Id, Line, Name, RawPart, Text, json_of, misfit, text_of
 from dspy_proact.plain_text import shown
+from dspy_proact.runs import Case
 
 _STAMPS = ("created_at", "metadata", "tags", "updated_at")
 """What an item may say of itself besides its content."""
@@ -66,14 +67,14 @@ class JsonFile(Line):
         return CorpusError(problem, source=self.source, field=field)
 
 
-def read_task(key: str, given: JsonFile, right: JsonFile, ignored: Counter[str]) -> Task:
+def read_task(key: str, given: JsonFile, right: JsonFile, ignored: Counter[str]) -> Case:
     """Read a task from its two files, and count the fields that the format does not know in `ignored`.
 
     Raises:
         CorpusError: A field is missing or malformed, or the two files do not fit together.
     """
     source, output = _Input.of(given), _Output.of(right)
-    world = source.world_model
+    world, person = source.world_model, source.world_model.persona_id
     for name in _Person.model_fields:
         here, there = getattr(output.world_model, name), getattr(world, name)
         if here != there:
@@ -81,19 +82,16 @@ def read_task(key: str, given: JsonFile, right: JsonFile, ignored: Counter[str])
             raise right.error(problem, f"world_model.{name}")
     unknown = source.unknown_fields() + output.unknown_fields()
     items = tuple(_item(given, place, raw, unknown) for place, raw in enumerate(source.data_points))
-    task = Task(
-        key=key,
-        person=world.persona_id,
-        difficulty=world.context_difficulty,
-        world=world.world().model_copy(update={"today": _newest(items)}),
+    view = ProbeView(
+        world=world.world(_newest(items)),
         items=items,
         actions=tuple(action.action() for action in world.available_actions),
         gold=output.gold(),
-        generator=output.metadata.model,
     )
-    _require_known(task, output.criteria_path, right)
+    _require_known(view, output.criteria_path, right)
     ignored.update({name: count for name, count in unknown.items() if name not in _DROPPED})
-    return task
+    written_by = {"generator": output.metadata.model} if output.metadata.model else {}
+    return Case(key, person, world.context_difficulty, view, {"person": person, **written_by})
 
 
 def _item(given: JsonFile, place: int, raw: "_Item", unknown: Counter[str]) -> Item:
@@ -120,9 +118,9 @@ def _newest(items: Iterable[Item]) -> str:
     return f"{max(days):%A %Y-%m-%d}" if days else ""
 
 
-def _require_known(task: Task, criteria: str, right: JsonFile) -> None:
+def _require_known(view: ProbeView, criteria: str, right: JsonFile) -> None:
     """Raise a `CorpusError` where gold names an item, an action or a parameter that does not exist."""
-    gold, ids, actions = task.gold, {item.id for item in task.items}, {action.id for action in task.actions}
+    gold, ids, actions = view.gold, {item.id for item in view.items}, {action.id for action in view.actions}
     items, supported = f"the input's {len(ids)} items", (gold.supported_by or {}).items()
     named = [(f"true_positive_ids[{index}]", id_, ids, items) for index, id_ in enumerate(gold.evidence)]
     named.append((f"{criteria}.correct_action", gold.action, actions, f"the input's {len(actions)} actions"))
@@ -142,10 +140,9 @@ def _repeated(path: str, ids: list[str], field: str = ".id") -> Iterator[tuple[s
             yield f"{path}[{index}]{field}", f"{shown(id_)} is at [{before}] already; an id stands once"
 
 
-class _Relationship(RawPart):
+class _Relationship(Relationship, RawPart):
     name: Name
     type: Name
-    department: str | None = None
     relationship_context: str = ""
 
 
@@ -156,12 +153,8 @@ class _PersonalContext(RawPart):
     pain_points: list[str] = Field(default=[])
 
 
-class _Organisation(RawPart):
-    company_name: str
-    department: str
-    team_size: int
-    reporting_to: str
-    key_meetings: list[str] = Field(default=[])
+class _Organisation(Organisation, RawPart):
+    key_meetings: Annotated[tuple[str, ...], Strict(False)] = ()
 
 
 class _ParametersSchema(RawPart):
@@ -196,8 +189,9 @@ class _World(_Person):
     available_actions: Annotated[list[_Action], Field(min_length=1)]
     context_difficulty: Difficulty
 
-    def world(self) -> World:
+    def world(self, today: str) -> World:
         return World(
+            today=today,
             person=self.persona_full_name,
             occupation=self.persona_occupation,
             about=self.persona_about,

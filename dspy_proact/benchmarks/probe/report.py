@@ -1,7 +1,4 @@
-"""What is PROBE's own in reports: tasks as they are read, failure modes, and the published rows.
-
-The rows are of arXiv 2510.19771 (source in NOTICE). A run never stands among them, for the paper names no judge.
-Answers fail in the paper's modes:
+"""What is PROBE's own in reports: tasks as they are read, and the modes in which answers fail, as the paper has them.
 
     failure       counted among                                        mode
     description   verdicts whose judgment is not CORRECT               root_cause, person, deadline, else general
@@ -20,11 +17,10 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean, median, stdev
 from typing import Any
 
-from dspy_proact.benchmarks.probe.corpus import DATA
-from dspy_proact.benchmarks.probe.scoring import ProbeGrade, overall_score
-from dspy_proact.benchmarks.published import PublishedRow
+from dspy_proact.benchmarks.probe.scoring import ProbeGrade
+from dspy_proact.benchmarks.probe.task import DATA
 from dspy_proact.files.rows import csv_rows
-from dspy_proact.report.numbers import counted, document, share
+from dspy_proact.report.numbers import document, share
 from dspy_proact.report.particulars import Column, Grounds, Particulars, Section, View, sections_of, terms_of, text_of
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import Table, table
@@ -49,7 +45,6 @@ _BINS: Mapping[str, Callable[[float], bool]] = {
     "between": lambda recall: 0.25 < recall < 0.75,
     "from .75": lambda recall: recall >= 0.75,
 }
-_PUBLISHED = DATA / "published"
 
 
 # Failures
@@ -77,19 +72,20 @@ class Failures:
             return self.descriptions - (0 if mode == "nothing" else self.modes["nothing"])
         return self.resolutions if mode == "wrong_action" else self.with_right_action
 
-    def share(self, mode: str) -> float | None:
-        """Of the failures among which the paper counts it, in [0, 1]; None where there are none."""
-        return self.modes[mode] / self.of(mode) if self.of(mode) else None
+    @property
+    def shares(self) -> Mapping[str, float | None]:
+        """By mode, of the failures among which the paper counts it, in [0, 1]; None where there are none."""
+        return {mode: self.modes[mode] / self.of(mode) if self.of(mode) else None for mode in MODES}
 
-    def share_of_all(self, mode: str) -> float | None:
-        """Of all failures of its stage, in [0, 1]; None where there are none."""
-        failed = self.descriptions if mode in OF_DESCRIPTIONS else self.resolutions
-        return self.modes[mode] / failed if failed else None
+    @property
+    def shares_of_all(self) -> Mapping[str, float | None]:
+        """By mode, of all failures of its stage, in [0, 1]; None where there are none."""
+        failed = {mode: self.descriptions if mode in OF_DESCRIPTIONS else self.resolutions for mode in MODES}
+        return {mode: self.modes[mode] / count if count else None for mode, count in failed.items()}
 
     def document(self) -> dict[str, Any]:
         """As JSON, with both shares of each mode."""
-        shares = {mode: self.share(mode) for mode in MODES}
-        return document(self) | {"shares": shares, "shares_of_all": {mode: self.share_of_all(mode) for mode in MODES}}
+        return document(self) | {"shares": self.shares, "shares_of_all": self.shares_of_all}
 
 
 def failures(summary: Summary) -> Failures:
@@ -113,7 +109,12 @@ def failures(summary: Summary) -> Failures:
 
 
 def score_spreads(summary: Summary, prefix: str) -> dict[str, dict[str, float | int | None]]:
-    """Count, mean, median and standard deviation of each score: `read_` for answers that could be read, else empty."""
+    """Count, mean, median and standard deviation of each score; None where there are too few values.
+
+    Args:
+        summary: Of a run.
+        prefix: `read_` for the answers that could be read; empty for all answers, of which the others score 0.
+    """
     found: dict[str, dict[str, float | int | None]] = {}
     for name in ("f1", "identification", "task", "overall"):
         values = [verdict.parts[key] for verdict in summary.verdicts if (key := f"{prefix}{name}") in verdict.parts]
@@ -129,30 +130,18 @@ def score_spreads(summary: Summary, prefix: str) -> dict[str, dict[str, float | 
 def _report_details(summary: Summary) -> Iterator[Table | str]:
     """The paper's tables and figures, of a run."""
     sides, spread = [score_spreads(summary, prefix) for prefix in ("read_", "")], ("mean", "median", "sd")
-    rows = (
-        [
-            name,
-            *(
-                cell
-                for side in sides
-                for cell in (str(side[name]["count"]), *(share(side[name][key]) for key in spread))
-            ),
-        ]
-        for name in sides[0]
-    )
+    rows: list[list[str]] = []
+    for name in sides[0]:
+        cells = [[str(side[name]["count"]), *(share(side[name][key]) for key in spread)] for side in sides]
+        rows.append([name, *cells[0], *cells[1]])
     yield table(("score, %", "readable", *spread, "all", *spread), rows)
     yield "readable: answers that could be read, which published scores are of. all: another answer counts 0."
     counts = failures(summary)
-    shown = (
-        [
-            title,
-            f"{counts.modes[mode]}/{counts.of(mode)}",
-            share(counts.share(mode), 0),
-            share(counts.share_of_all(mode), 0),
-        ]
-        for mode, title in MODES.items()
-    )
-    yield table(("failure mode", "n", "as published, %", "of all, %"), shown)
+    modes: list[list[str]] = []
+    for mode, title in MODES.items():
+        shares = (share(shares[mode], 0) for shares in (counts.shares, counts.shares_of_all))
+        modes.append([title, f"{counts.modes[mode]}/{counts.of(mode)}", *shares])
+    yield table(("failure mode", "n", "as published, %", "of all, %"), modes)
     bins = ([str(value) for value in each.values()] for each in counts.by_recall)
     yield table(("recall of evidence", "verdicts", "correct", "or partially"), bins)
     yield (
@@ -191,56 +180,10 @@ def modes_of(grade: ProbeGrade) -> tuple[str, ...]:
 # The leaderboard
 
 
-def published_rows() -> tuple[PublishedRow, ...]:
-    """Tables 3, 4 and 2: models and agents by their task score, the best first, and people as published.
-
-    Scores are means over tasks, in [0, 1]; precision and recall of people were not published. The paper does not print
-    its weighted overall; the overall of means is the mean overall. Notes say why a row contradicts the paper's own text
-    or what was released.
-    """
-    rows: list[PublishedRow] = []
-    doubts = {row["doubt"]: row["note"] for row in csv_rows(_PUBLISHED / "probe_doubts.csv")}
-    for row in csv_rows(_PUBLISHED / "probe_scores.csv"):
-        names = ("precision", "recall", "f1", "identification", "task")
-        scores = {name: float(row[name]) if row[name] else None for name in names}
-        scores["overall"] = overall_score({name: scores[name] or 0.0 for name in ("f1", "identification", "task")})
-        notes = tuple(doubts[word] for word in row["doubt"].split())
-        cases = int(row["entries"]) if row["entries"] else None
-        rows.append(PublishedRow(row["name"], scores, kind=row["kind"], cases=cases, notes=notes))
-
-    rows.sort(key=lambda row: 0.0 if row.kind == "person" else -(row.scores["task"] or 0.0))
-    return tuple(sorted(rows, key=lambda row: ("model", "agent", "person").index(row.kind)))
-
-
 def published_failures() -> Mapping[str, Mapping[str, float]]:
     """By model, the share of its failures that shows each mode; modes overlap."""
-    rows = csv_rows(_PUBLISHED / "probe_failures.csv")
+    rows = csv_rows(DATA / "published" / "probe_failures.csv")
     return {row["model"]: {mode: float(row[mode]) for mode in _PUBLISHED_MODES} for row in rows}
-
-
-def differences(summary: Summary) -> Iterator[str]:
-    """What a run was measured otherwise than the published rows; a run never stands among them."""
-    manifest = summary.manifest
-    assert manifest is not None, "the caller requires one"
-    settings = manifest.identity.settings
-    if settings["baseline"] != "none":
-        yield "a blind baseline, which only searches"
-    elif settings["agent"] != "single":
-        yield f"the agent is {settings['agent']!r} of ours; published models answer in one call"
-    if settings["oracle"] != "none":
-        yield f"an oracle gives away: {settings['oracle']}"
-    if settings["sanitize"]:
-        yield "ids, order and stamps are sanitized; published models saw them as they are"
-    if not settings["upstream_rule"]:
-        yield "graded by our rule, which knows facets that do not apply"
-    if manifest.corpus.name != "probe":
-        yield f"the corpus is {manifest.corpus.name!r}, not the published one"
-    if summary.judges:
-        yield f"the paper names no judge; here {summary.judge_name}, with our prompt"
-    yield from summary.left_out
-    yield from (f"{count} {state}" for state in ("unscored", "pending") if (count := summary.count(state)))
-    if manifest.epochs != 1:
-        yield f"{counted(manifest.epochs, 'answer')} to each task"
 
 
 def leaderboard_document(runs: Sequence[Summary]) -> dict[str, Any]:
@@ -258,8 +201,9 @@ def leaderboard_details(runs: Sequence[Summary]) -> Iterator[Table | str]:
     own: list[list[str]] = []
     for number, run in enumerate(runs, start=1):
         counts = failures(run)
-        cells = [(counts.share(mode), counts.modes[mode], counts.of(mode)) for mode in _PUBLISHED_MODES]
-        shares = (f"{share(rate, 0)} ({shown}/{of})" for rate, shown, of in cells)
+        shares = (
+            f"{share(counts.shares[mode], 0)} ({counts.modes[mode]}/{counts.of(mode)})" for mode in _PUBLISHED_MODES
+        )
         own.append([f"[{number}] {run.model_name}", *shares])
     yield table(("of failures, % with", *(MODES[mode] for mode in _PUBLISHED_MODES)), published, own)
     yield (

@@ -2,21 +2,26 @@
 
     TaskView     the person's world, the items, the actions     agents
     ProbeView    the same and the gold answer                   what a run keeps; only graders read the gold
-    Task         the same and its key, person and difficulty    a corpus
+
+A task's key, person and difficulty are those of its `Case`.
 
 Names of fields are those of the official files, or say what these mean. Nothing in a `TaskView` has a place for gold.
 
 Docstrings and fields of what programs are shown are part of the hash by which a compiled program is accepted.
 """
 
+from importlib.resources import files
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from dspy_proact.benchmarks.probe.settings import OracleName
 from dspy_proact.files.rows import Text
+from dspy_proact.runs import Case
 from dspy_proact.types import Frozen
 
+DATA = files("dspy_proact.benchmarks.probe") / "data"
+"""The sample and the published figures."""
 Difficulty = Literal["easy", "medium", "hard"]
 PARTS = ("evidence", "bottleneck", "action", "parameters")
 """The parts of an answer. An answer in which nothing could be read has all of them as faults."""
@@ -163,26 +168,16 @@ class ProbeView(TaskView):
 
     gold: Gold
 
-    @classmethod
-    def of(cls, task: "Task") -> "ProbeView":
-        """The view of a task."""
-        return cls(world=task.world, items=task.items, actions=task.actions, gold=task.gold)
-
     @property
     def task(self) -> TaskView:
         """What an agent sees, without the gold answer."""
         return TaskView(world=self.world, items=self.items, actions=self.actions)
 
 
-class Task(ProbeView):
-    """One bottleneck of one person."""
-
-    key: str
-    person: str
-    """Id of the person: tasks of one person are not independent."""
-    difficulty: Difficulty
-    generator: str | None = Field(default=None, exclude=True)
-    """Model that wrote it, where the files say so; no program sees it."""
+def view_of(case: Case) -> ProbeView:
+    """The task of a case."""
+    assert isinstance(case.view, ProbeView), "PROBE makes its own cases"
+    return case.view
 
 
 class Solution(Frozen):

@@ -6,11 +6,11 @@ from typing import Any, ClassVar
 
 import dspy
 
-from dspy_proact.benchmarks.probe.benchmark import SOLUTION_TOKENS, settings_of, view_of
+from dspy_proact.benchmarks.probe.benchmark import SOLUTION_TOKENS
 from dspy_proact.benchmarks.probe.judging import description_inputs, identified, parameters_inputs, resolved
 from dspy_proact.benchmarks.probe.scoring import ProbeGrade, graded, is_described, is_filled, label_of
-from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.benchmarks.probe.task import PARTS, Solution
+from dspy_proact.benchmarks.probe.settings import ProbeSettings, settings_of
+from dspy_proact.benchmarks.probe.task import PARTS, Solution, view_of
 from dspy_proact.compile.training import Proposal
 from dspy_proact.compile.tuning import GradedAnswer, GradedAnswers, ProposeJudge, ProposeProgram, Tuning, Verdict
 from dspy_proact.errors import UsageError

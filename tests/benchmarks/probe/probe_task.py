@@ -1,6 +1,5 @@
 """Small tasks of PROBE, made in code: Mira waits for a key that Tom has; with planted words; and who plays models."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ from assistants import told
 from server import Answer, Sent
 
 from dspy_proact.benchmarks.evaluation import Evaluation
+from dspy_proact.benchmarks.probe.corpus import TaskSet
 from dspy_proact.benchmarks.probe.scoring import FacetGrades, IdentificationVerdict, ParametersVerdict
 from dspy_proact.benchmarks.probe.stand_in import agent_answer, judge_answer
 from dspy_proact.benchmarks.probe.task import (
@@ -21,13 +21,12 @@ from dspy_proact.benchmarks.probe.task import (
     ProbeView,
     Relationship,
     Solution,
-    Task,
     World,
 )
 from dspy_proact.models import Gate
 from dspy_proact.programs.embedded import proposer
 from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder
+from dspy_proact.runs import Case, CaseSet, RunFolder
 
 FACETS = Facets(
     who_blocked="Mira Solberg, archive",
@@ -79,15 +78,19 @@ GOOD = Solution(
 )
 
 
-def task(key: str = "t1", person: str = "p1", difficulty: Any = "easy", **gold: Any) -> Task:
-    """A task; what is said of gold is on top."""
-    right = GOLD.model_copy(update=gold)
-    return Task(key=key, person=person, difficulty=difficulty, world=WORLD, items=ITEMS, actions=ACTIONS, gold=right)
-
-
 def view(**gold: Any) -> ProbeView:
-    """What a run keeps of a task."""
-    return ProbeView.of(task(**gold))
+    """What a run keeps of a task; what is said of gold is on top."""
+    return ProbeView(world=WORLD, items=ITEMS, actions=ACTIONS, gold=GOLD.model_copy(update=gold))
+
+
+def task(key: str = "t1", person: str = "p1", difficulty: str = "easy", **gold: Any) -> Case:
+    """A task; what is said of gold is on top."""
+    return Case(key, person, difficulty, view(**gold), {"person": person})
+
+
+def corpus_of(*cases: Case, sanitize: bool = True) -> TaskSet:
+    """A corpus of tasks that are held."""
+    return TaskSet(CaseSet.of("made", cases), sanitize, 0)
 
 
 def identified(judgment: Any = "CORRECT", **words: str) -> IdentificationVerdict:
@@ -124,28 +127,7 @@ class Scripted:
         return answer
 
 
-@dataclass(frozen=True)
-class Tasks:
-    """A corpus of tasks that are held."""
-
-    held: tuple[Task, ...]
-    name: str = "made"
-    revision: str | None = None
-    ignored_fields: dict[str, int] = field(default_factory=dict[str, int])
-    left_out: tuple[str, ...] = ()
-    sha256: str = "ab" * 32
-    sanitize: bool = True
-    seed: int = 0
-
-    @property
-    def entries(self) -> tuple[Task, ...]:
-        return self.held
-
-    def task(self, key: str) -> Task:
-        return next(each for each in self.held if each.key == key)
-
-
-CORPUS = Tasks((task("t1", "p1"), task("t2", "p1", "hard"), task("t3", "p2"), task("t4", "p3", "hard")))
+CORPUS = corpus_of(task("t1", "p1"), task("t2", "p1", "hard"), task("t3", "p2"), task("t4", "p3", "hard"))
 
 SECRET = "quokka"
 """Stands in every hidden field, and nowhere else: keys, gold, what supports a value."""
@@ -156,32 +138,25 @@ def token(person: int) -> str:
     return f"zebra{person}x"
 
 
-def planted(people: int = 4, each: int = 1) -> Tasks:
-    """Tasks with a person's word in all that an agent sees, and the secret in all that it does not."""
-    return Tasks(tuple(_task(person, number) for person in range(people) for number in range(each)))
+def planted() -> TaskSet:
+    """Tasks of four people with a person's word in all that an agent sees, and the secret in all that it does not."""
+    return corpus_of(*(_planted(person) for person in range(4)))
 
 
-def _task(person: int, number: int) -> Task:
+def _planted(person: int) -> Case:
     word = token(person)
     titled = [(item, "subject" if hasattr(item, "subject") else "title") for item in ITEMS]
-    items = tuple(item.model_copy(update={name: f"{getattr(item, name)} {word}"}) for item, name in titled)
-    gold = GOLD.model_copy(
-        update={
-            "description": f"{GOLD.description} {SECRET}{person}",
-            "facets": FACETS.model_copy(update={"why_root_cause": f"{FACETS.why_root_cause} {SECRET}"}),
-            "parameters": {**GOLD.parameters, "item": f"storage room key {SECRET}"},
-            "supported_by": {"item": f"{SECRET}-item"},
-        }
+    hidden = view(
+        description=f"{GOLD.description} {SECRET}{person}",
+        facets=FACETS.model_copy(update={"why_root_cause": f"{FACETS.why_root_cause} {SECRET}"}),
+        parameters={**GOLD.parameters, "item": f"storage room key {SECRET}"},
+        supported_by={"item": f"{SECRET}-item"},
     )
-    return Task(
-        key=f"{SECRET}-{person}-{number}",
-        person=f"{SECRET}-person-{person}",
-        difficulty="easy" if number % 2 == 0 else "hard",
-        world=WORLD.model_copy(update={"about": f"{WORLD.about} {word}"}),
-        items=items,
-        actions=ACTIONS,
-        gold=gold,
-    )
+    seen = {
+        "world": WORLD.model_copy(update={"about": f"{WORLD.about} {word}"}),
+        "items": tuple(item.model_copy(update={name: f"{getattr(item, name)} {word}"}) for item, name in titled),
+    }
+    return Case(f"{SECRET}-{person}", f"{SECRET}-person-{person}", "easy", hidden.model_copy(update=seen))
 
 
 def played(sent: Sent) -> Answer:

@@ -6,6 +6,7 @@ import zipfile
 from collections.abc import Mapping
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hub import COMMIT, hub_of, printed
@@ -28,55 +29,58 @@ from support.probe_tasks import Size, write_synthetic
 
 from dspy_proact.benchmarks.probe import corpus as probe_corpus
 from dspy_proact.benchmarks.probe.agents import make_agent
-from dspy_proact.benchmarks.probe.benchmark import Probe
-from dspy_proact.benchmarks.probe.corpus import LARGEST, case_set_of, load_tasks, sanitized
-from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.benchmarks.probe.task import Document, Email, Event
+from dspy_proact.benchmarks.probe.corpus import LARGEST, load_tasks
+from dspy_proact.benchmarks.probe.task import Document, Email, Event, ProbeView, view_of
 from dspy_proact.errors import CorpusError
+from dspy_proact.runs import CaseSet
 
 SMALL = Size(items=12, words=20, actions=3)
 
 
-def refusal(path: str | Path) -> CorpusError:
+def refusal(path: str | Path, strict: bool = False) -> CorpusError:
     with pytest.raises(CorpusError) as caught:
-        load_tasks(str(path))
+        load_tasks(str(path), strict=strict)
     return caught.value
+
+
+def read(path: str | Path, **options: Any) -> CaseSet:
+    return load_tasks(str(path), **options).case_set
+
+
+def views(path: str | Path, **options: Any) -> list[ProbeView]:
+    return [view_of(case) for case in read(path, **options).cases]
 
 
 def test_a_task_is_read_from_its_two_files(tmp_path: Path):
     inputs = given(annotation_instructions={"task": CANARY})
-    corpus = load_tasks(in_folder(tmp_path, files(inputs)), sanitize=False)
-    (task,) = corpus
-    assert (task.key, task.person, task.difficulty) == (KEY, "p-0", "easy")
-    assert (task.world.person, task.world.relationships[0].name) == ("Ada Brook", "Bo")
-    assert (task.world.current_priorities, task.world.organisation.reporting_to) == (("flour",), "Cy")
-    assert [type(each) for each in task.items] == [Email, Event, Document]
-    assert [item.id for item in task.items] == ["email_1", "calendar_1", "document_1"]
+    tasks = read(in_folder(tmp_path, files(inputs)), sanitize=False)
+    (case,) = tasks.cases
+    assert (case.key, case.group, case.stratum) == (KEY, "p-0", "easy")
+    view = view_of(case)
+    assert (view.world.person, view.world.relationships[0].name) == ("Ada Brook", "Bo")
+    assert (view.world.current_priorities, view.world.organisation.reporting_to) == (("flour",), "Cy")
+    assert [type(each) for each in view.items] == [Email, Event, Document]
+    assert [item.id for item in view.items] == ["email_1", "calendar_1", "document_1"]
     stamps = {"metadata": {}, "created_at": "2025-03-01", "updated_at": "2025-03-01", "tags": ["mill"]}
-    assert task.items[0].stamps == stamps
-    assert (task.actions[0].required, task.gold.evidence) == (("part",), ("email_1", "calendar_1"))
-    assert (task.gold.action, task.gold.parameters) == ("order", {"part": "seal"})
-    assert (task.gold.facets, task.gold.supported_by) == (None, None)
-    # What is known and hidden is neither kept nor counted.
-    assert not [word for word in (CANARY, "solves_bottleneck") if word in task.model_dump_json()]
-    assert corpus.ignored_fields == {}
-    # The model that wrote a task is kept for breakdowns and shown to nobody.
-    (case,) = case_set_of(corpus).cases
-    assert case.meta["generator"] == "writer-1"
-    assert "writer-1" not in case.view.model_dump_json()
+    assert view.items[0].stamps == stamps
+    assert (view.actions[0].required, view.gold.evidence) == (("part",), ("email_1", "calendar_1"))
+    assert (view.gold.action, view.gold.parameters) == ("order", {"part": "seal"})
+    assert (view.gold.facets, view.gold.supported_by) == (None, None)
+    # What is known and hidden is neither kept nor counted; the model that wrote a task is kept for breakdowns only.
+    assert not [word for word in (CANARY, "solves_bottleneck", "writer-1") if word in view.model_dump_json()]
+    assert (tasks.corpus.ignored_fields, case.meta["generator"]) == ({}, "writer-1")
 
 
 def test_tasks_come_in_the_order_of_their_keys_without_fields_that_the_format_does_not_know(tmp_path: Path):
-    inputs = given(data_points=[email(author="Bo"), email("email_2", author="Bo"), event()])
-    contents = files(key="b") | files(inputs, {**right(), "difficulty_word": "hard"}, key="a")
-    corpus = load_tasks(in_folder(tmp_path, contents))
-    one, other = corpus
-    assert [one.key, other.key] == [entry.key for entry in corpus.entries] == ["a", "b"]
-    assert (len(corpus), one.person, corpus.task("b").key) == (2, "p-0", "b")
-    assert corpus.ignored_fields == {"data_points.payload.author": 2, "difficulty_word": 1}
-    assert "author" not in one.model_dump_json()
-    with pytest.raises(KeyError):
-        corpus.task("c")
+    known = world()
+    strange = [{**known["relationships"][0], "mood": "glum"}]
+    inputs = given(world_model=world(relationships=strange), data_points=[email(author="Bo"), email("b", author="Bo")])
+    outputs = right(true_positive_ids=["b"], difficulty_word="hard")
+    tasks = read(in_folder(tmp_path, files(key="b") | files(inputs, outputs, key="a")))
+    assert [case.key for case in tasks.cases] == ["a", "b"]
+    ignored = {"data_points.payload.author": 2, "difficulty_word": 1, "world_model.relationships.mood": 1}
+    assert tasks.corpus.ignored_fields == ignored
+    assert not [word for word in ("author", "glum") if word in view_of(tasks.cases[0]).model_dump_json()]
 
 
 def test_folder_zips_and_one_zip_give_the_same_tasks(tmp_path: Path):
@@ -87,29 +91,30 @@ def test_folder_zips_and_one_zip_give_the_same_tasks(tmp_path: Path):
     both = zipped(tmp_path / "both.zip", contents | {"__MACOSX/._a_input.json": b"\0\5\x16\7"})
     places = [in_folder(folder, contents), in_zips(zips, contents), in_folder(deep, nested), both]
     places += [zips / f"sept_1000_{side}s_2025.zip" for side in ("input", "output")]
-    assert len({load_tasks(str(place)).sha256 for place in places}) == 1
+    assert len({read(place).sha256 for place in places}) == 1
 
 
 def test_the_hash_tells_tasks_apart_and_not_how_they_are_written(tmp_path: Path):
     contents = files()
-    corpus = load_tasks(in_folder(tmp_path / "one", contents))
+    tasks = read(in_folder(tmp_path / "one", contents))
     indented = {name: "\ufeff" + json.dumps(json.loads(text), indent=3) for name, text in contents.items()}
-    assert load_tasks(in_folder(tmp_path / "spaced", indented)).sha256 == corpus.sha256
+    assert read(in_folder(tmp_path / "spaced", indented)).sha256 == tasks.sha256
     changed = files(given(data_points=[email(body="No."), event()]))
-    assert load_tasks(in_folder(tmp_path / "one", changed)).sha256 != corpus.sha256
+    assert read(in_folder(tmp_path / "one", changed)).sha256 != tasks.sha256
     with pytest.raises(CorpusError, match="changed since the corpus was read"):
-        corpus.task(KEY)
+        view_of(tasks.cases[0])
 
 
 def test_of_a_corpus_only_the_task_at_hand_is_held(tmp_path: Path):
-    write_synthetic(tmp_path, 0, 12, Size(items=20), zipped=True)
+    write_synthetic(tmp_path, 0, 8, Size(items=20), zipped=True)
     tracemalloc.start()
-    sizes = [len(task.model_dump_json()) for task in load_tasks(str(tmp_path))]
+    tasks = read(tmp_path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    # 12 tasks of about 120 kB, of which reading holds a few copies of one.
-    assert sum(sizes) > 1_200_000
-    assert peak < 9 * max(sizes)
+    sizes = [len(view_of(case).model_dump_json()) for case in tasks.cases]
+    # 8 tasks of about 120 kB, of which reading holds a few copies of one.
+    assert sum(sizes) > 800_000
+    assert peak < 7 * max(sizes)
 
 
 # Sanitized tasks
@@ -118,13 +123,13 @@ def test_of_a_corpus_only_the_task_at_hand_is_held(tmp_path: Path):
 def test_the_leaks_of_a_corpus_find_all_evidence_and_sanitized_none(tmp_path: Path):
     write_synthetic(tmp_path, 0, 20, SMALL, leaks=True)
     prefixes, hits = {"email": "email", "event": "calendar", "document": "document"}, list[bool]()
-    for task in load_tasks(str(tmp_path), sanitize=False):
+    for task in views(tmp_path, sanitize=False):
         evidence = set(task.gold.evidence)
         assert {item.id for item in task.items if not item.id.startswith(prefixes[item.kind])} == evidence
         assert {item.id for item in task.items[: len(evidence)]} == evidence
         oldest = sorted(task.items, key=lambda item: (item.stamps or {})["created_at"])
         assert {item.id for item in oldest[: len(evidence)]} == evidence
-    for task in load_tasks(str(tmp_path)):
+    for task in views(tmp_path):
         assert {len(item.id) for item in task.items} == {len("item_01234567")}
         assert all(item.id.startswith("item_") and item.stamps is None for item in task.items)
         count = len(task.gold.evidence)
@@ -137,7 +142,7 @@ def test_the_leaks_of_a_corpus_find_all_evidence_and_sanitized_none(tmp_path: Pa
 def test_tasks_of_a_person_begin_alike_so_that_a_cache_holds_half_of_what_they_share(tmp_path: Path):
     others = [document(f"document_{number}", content=f"{number} kilos") for number in range(20)]
     inputs = [given(data_points=[email(), event(body=kind), *others[::step]]) for kind, step in (("a", 1), ("b", -1))]
-    tasks = load_tasks(in_folder(tmp_path, files(inputs[0], key="a") | files(inputs[1], key="b")))
+    tasks = views(in_folder(tmp_path, files(inputs[0], key="a") | files(inputs[1], key="b")))
     asked = [make_agent("single").expected(task.task)[-1]["content"] for task in tasks]
     same = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(*asked, strict=False)))
     assert sum(f"{number} kilos" in same for number in range(20)) >= 10
@@ -149,7 +154,7 @@ def test_our_own_fields_are_read_and_gold_follows_the_new_ids(tmp_path: Path):
     bottleneck = {"description": "The pump waits for a seal.", "facets": facets}
     outputs = right(bottleneck=bottleneck, checklist={"required_steps": steps(supported_by={"part": "email_1"})})
     path = in_folder(tmp_path, files(outputs=outputs))
-    (plain,), (clean,) = load_tasks(path, sanitize=False), load_tasks(path)
+    (plain,), (clean,) = views(path, sanitize=False), views(path)
     assert plain.gold.facets.model_dump(exclude_defaults=True) == facets
     assert plain.gold.supported_by == {"part": "email_1"}
     held, shown = (
@@ -163,12 +168,10 @@ def test_our_own_fields_are_read_and_gold_follows_the_new_ids(tmp_path: Path):
 def test_ids_and_order_come_from_seed_and_task_and_not_from_the_file(tmp_path: Path):
     items = [email(), event(), document(), email("email_2", body="Later.")]
     orders = {"one": items, "other": items[::-1]}
-    one, other = (load_tasks(in_folder(tmp_path / name, files(given(data_points=orders[name])))) for name in orders)
-    assert (one.task(KEY), one.sha256) == (other.task(KEY), other.sha256)
-    assert load_tasks(str(tmp_path / "one"), seed=4).sha256 != one.sha256
-    (task,) = load_tasks(str(tmp_path / "one"), sanitize=False)
-    seeded = [[item.model_dump() for item in sanitized(task, seed).items] for seed in range(5)]
-    assert seeded[0] == [item.model_dump() for item in sanitized(task, 0).items]
+    one, other = (read(in_folder(tmp_path / name, files(given(data_points=orders[name])))) for name in orders)
+    assert (view_of(one.cases[0]), one.sha256) == (view_of(other.cases[0]), other.sha256)
+    assert read(tmp_path / "one", seed=4).sha256 != one.sha256
+    seeded = [[item.model_dump() for item in views(tmp_path / "one", seed=seed)[0].items] for seed in range(5)]
     assert len({item["id"] for items in seeded for item in items}) == 20
     assert len({tuple(item["kind"] for item in items) for items in seeded}) > 1
 
@@ -180,18 +183,20 @@ def executed(**changes):
     return right(checklist={"required_steps": steps(**changes)})
 
 
-def without(part, *names):
-    return {name: value for name, value in part.items() if name not in names}
-
-
 CRITERIA = "checklist.required_steps[2].success_criteria"
 TWICE = "is at [0] already; an id stands once"
+OBJECTS = [{**each, "params_schema": {"required": [{"name": "part"}]}} for each in world()["available_actions"]]
 BAD_INPUTS = [
     (given(data_points=[email(), event(), document("email_1")]), "data_points[2].id", f"'email_1' {TWICE}"),
     (
         given(world_model=world(available_actions=[action("order", "part"), action("order")])),
         "world_model.available_actions[1].id",
         f"'order' {TWICE}",
+    ),
+    (
+        given(world_model=world(available_actions=OBJECTS)),
+        "world_model.available_actions[0].params_schema.required[0]",
+        "input should be a valid string, not an object",
     ),
     (
         given(data_points=[{**email(), "type": "memo"}]),
@@ -204,6 +209,7 @@ BAD_INPUTS = [
         "input should be a valid list, not 'Ada'",
     ),
 ]
+DICTIONARY = "input should be a valid dictionary, not a list"
 BAD_OUTPUTS = [
     (
         right(true_positive_ids=["email_1", "email_7"]),
@@ -212,6 +218,8 @@ BAD_OUTPUTS = [
     ),
     (right(true_positive_ids=["email_1", "email_1"]), "true_positive_ids[1]", f"'email_1' {TWICE}"),
     (executed(correct_action="pray"), f"{CRITERIA}.correct_action", "'pray' is none of the input's 2 actions"),
+    (executed(correct_parameters=None), f"{CRITERIA}.correct_parameters", "the field is missing"),
+    (executed(correct_parameters=["seal"]), f"{CRITERIA}.correct_parameters", DICTIONARY),
     (
         right(checklist={"required_steps": steps()[:2]}),
         "checklist.required_steps",
@@ -241,16 +249,7 @@ def test_a_bad_file_is_refused_with_file_and_field(tmp_path: Path, side: str, co
     assert "\n" not in str(told)
 
 
-def objects_required():
-    """An input whose actions name their parameters as objects."""
-    actions = [{**each, "params_schema": {"required": [{"name": "part"}]}} for each in world()["available_actions"]]
-    return given(world_model=world(available_actions=actions))
-
-
 UNUSABLE = {
-    "null parameters": (files(outputs=executed(correct_parameters=None)), f"{CRITERIA}.correct_parameters"),
-    "a list of parameters": (files(outputs=executed(correct_parameters=["seal"])), f"{CRITERIA}.correct_parameters"),
-    "objects": (files(objects_required()), "world_model.available_actions[0].params_schema.required[0]"),
     "an unknown item": (files(outputs=right(true_positive_ids=["email_7"])), "true_positive_ids[0]"),
     "half a file": ({**files(), f"{KEY}_input.json": '{"world_model": '}, None),
     "no output": ({f"{KEY}_input.json": files()[f"{KEY}_input.json"]}, None),
@@ -261,29 +260,24 @@ UNUSABLE = {
 @pytest.mark.parametrize(("bad", "field"), UNUSABLE.values(), ids=UNUSABLE)
 def test_a_pair_of_files_that_cannot_be_used_is_left_out_and_counted_or_refuses_a_strict_corpus(tmp_path, bad, field):
     folder = in_folder(tmp_path, bad | files(key="good_1") | files(key="good_2"))
-    tasks = load_tasks(folder)
-    (why,) = tasks.left_out
-    assert [entry.key for entry in tasks.entries] == ["good_1", "good_2"]
+    why = refusal(folder, strict=True)
     assert (KEY in why.source, why.field) == (True, field)
-    record = case_set_of(tasks).corpus
-    (told,) = record.left_out.items()
-    assert (record.rows, record.cases, told[1], why.problem in told[0]) == (3, 2, 1, True)
-    for strict in (lambda: load_tasks(folder, strict=True), lambda: Probe().read(folder, ProbeSettings(strict=True))):
-        with pytest.raises(CorpusError) as caught:
-            strict()
-        assert str(caught.value) == str(why)
+    tasks = read(folder)
+    assert [case.key for case in tasks.cases] == ["good_1", "good_2"]
+    (told,) = tasks.corpus.left_out.items()
+    assert (tasks.corpus.rows, tasks.corpus.cases, told[1], why.problem in told[0]) == (3, 2, 1, True)
 
 
 def test_what_is_wrong_with_many_tasks_alike_is_one_reason(tmp_path: Path):
     outputs = [right(true_positive_ids=[*named, "gone"]) for named in ([], ["email_1"])]
     bad = files(outputs=outputs[0], key="a") | files(outputs=outputs[1], key="b")
-    record = case_set_of(load_tasks(in_folder(tmp_path, bad | files()))).corpus
-    assert record.left_out == {"true_positive_ids[]: 'gone' is none of the input's 3 items": 2}
+    left_out = read(in_folder(tmp_path, bad | files())).corpus.left_out
+    assert left_out == {"true_positive_ids[]: 'gone' is none of the input's 3 items": 2}
 
 
 def test_a_task_stays_whose_right_parameters_are_not_those_that_its_action_requires(tmp_path: Path):
     more = {"part": "seal", "note": "by Friday"}
-    (task,) = load_tasks(in_folder(tmp_path, files(outputs=executed(correct_parameters=more))))
+    (task,) = views(in_folder(tmp_path, files(outputs=executed(correct_parameters=more))))
     assert (task.actions[0].required, task.gold.parameters) == (("part",), more)
 
 
@@ -347,15 +341,15 @@ def test_a_damaged_zip_is_refused(tmp_path: Path):
 
 @pytest.mark.parametrize("name", ["../a_input.json", "/etc/a_input.json", "x/../../a_input.json", "C:\\a_input.json"])
 def test_paths_in_an_archive_lead_nowhere(tmp_path: Path, name: str):
-    tasks = load_tasks(str(zipped(tmp_path / "tasks.zip", files() | {name: b"{}"})))
-    assert [entry.key for entry in tasks.entries] == [KEY]
+    tasks = read(zipped(tmp_path / "tasks.zip", files() | {name: b"{}"}))
+    assert [case.key for case in tasks.cases] == [KEY]
     assert [each.name for each in tmp_path.iterdir()] == ["tasks.zip"]
 
 
 def test_an_archive_of_too_many_bytes_is_refused_and_a_task_of_too_many_left_out(tmp_path: Path, monkeypatch):
     path = zipped(tmp_path / "tasks.zip", files() | files(key="b") | {"b_input.json": b" " * (LARGEST + 1)})
-    (why,) = load_tasks(str(path)).left_out
-    assert "b_input.json: larger than 16,777,216 bytes" in str(why)
+    assert "b_input.json: larger than 16,777,216 bytes" in str(refusal(path, strict=True))
+    assert len(read(path).cases) == 1
     monkeypatch.setattr(probe_corpus, "MOST_BYTES", 10_000_000)
     assert "bytes when unpacked; at most 10,000,000 are read" in str(refusal(path))
 
@@ -366,7 +360,7 @@ def test_a_bomb_that_lies_about_its_size_is_not_unpacked(tmp_path: Path):
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("b_output.json", json.dumps(right()))
     tracemalloc.start()
-    (why,) = load_tasks(str(path)).left_out
+    why = refusal(path, strict=True)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert "b_input.json: cannot be unpacked: Bad CRC-32" in str(why)
@@ -381,8 +375,8 @@ from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.errors import CorpusError
 for spec in sys.argv[1:]:
     try:
-        corpus = load_tasks(spec)
-        print(corpus.name, corpus.revision, [entry.key for entry in corpus.entries])
+        corpus = load_tasks(spec).case_set
+        print(corpus.corpus.name, corpus.corpus.revision, [case.key for case in corpus.cases])
     except CorpusError as error:
         print("CorpusError", error)
 """

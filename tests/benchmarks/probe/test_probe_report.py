@@ -9,12 +9,13 @@ from io import StringIO
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser import chromium, visit
-from probe_task import CORPUS, GOOD, PARAMETERS, identified, resolved, scripted_run, view
+from probe_task import CORPUS, GOOD, PARAMETERS, corpus_of, identified, resolved, scripted_run, view
 from rich.console import Console
 
 from dspy_proact.benchmarks.evaluation import Evaluation
+from dspy_proact.benchmarks.probe.benchmark import Probe
 from dspy_proact.benchmarks.probe.corpus import load_tasks
-from dspy_proact.benchmarks.probe.report import failures, modes_of, published_failures, published_rows
+from dspy_proact.benchmarks.probe.report import failures, modes_of, published_failures
 from dspy_proact.benchmarks.probe.scoring import graded
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import PARTS, Solution
@@ -123,8 +124,8 @@ def test_modes_are_counted_among_the_failures_of_their_kind(tmp_path):
     found = failures(summary_of(tmp_path, GOOD, WRONG, nothing, GOOD))
     assert (found.descriptions, found.resolutions) == (1, 1)
     # An answer that describes nothing is no failed description of the paper's.
-    assert (found.share("nothing"), found.share("wrong_action"), found.share("root_cause")) == (1, 1, None)
-    assert found.share_of_all("root_cause") == 0
+    assert (*(found.shares[mode] for mode in ("nothing", "wrong_action", "root_cause")),) == (1, 1, None)
+    assert found.shares_of_all["root_cause"] == 0
     assert [(*each.values(),) for each in found.by_recall] == [
         ("0", 1, 1, 1),
         ("up to .25", 0, 0, 0),
@@ -140,7 +141,7 @@ def test_modes_of_parameters_are_shares_of_the_failures_with_the_right_action(tm
     summary = summary_of(tmp_path, WRONG, lacking, wrong, GOOD)
     found = failures(summary)
     assert (found.resolutions, found.with_right_action) == (3, 2)
-    shares = {mode: (found.share(mode), found.share_of_all(mode)) for mode in ("wrong_action", "parameters_wrong")}
+    shares = {mode: (found.shares[mode], found.shares_of_all[mode]) for mode in ("wrong_action", "parameters_wrong")}
     assert shares == {"wrong_action": (1 / 3, 1 / 3), "parameters_wrong": (1 / 2, 1 / 3)}
     document = summary_document(summary)
     assert document["failures"]["shares"]["parameters_missing"] == 1 / 2
@@ -166,7 +167,7 @@ def test_scores_of_readable_answers_as_published_stand_beside_those_of_all(tmp_p
 
 
 def test_the_published_rows_are_those_of_the_tables():
-    rows = {row.name: row for row in published_rows()}
+    rows = {row.name: row for row in Probe().published()}
     best = {name: rows["GPT-5"].scores[name] for name in ("precision", "recall", "f1", "identification", "task")}
     assert [*best.values()] == [0.73, 0.59, 0.65, 0.42, 0.40]
     assert rows["GPT-5"].scores["overall"] == pytest.approx(0.49016)
@@ -215,12 +216,12 @@ def test_the_leaderboard_is_printed_with_what_its_rows_contradict(tmp_path):
 
 
 def test_runs_on_sanitized_tasks_and_on_tasks_as_they_are_can_be_compared(tmp_path):
-    def renamed(one):
-        items = (item.model_copy(update={"id": f"document_{number}"}) for number, item in enumerate(one.items))
-        world = one.world.model_copy(update={"today": "Monday 2025-03-10"})  # which runs of earlier versions do not say
-        return one.model_copy(update={"items": tuple(items)[::-1], "world": world})
+    def renamed(case):
+        items = (item.model_copy(update={"id": f"document_{number}"}) for number, item in enumerate(case.view.items))
+        world = case.view.world.model_copy(update={"today": "Monday 2025-03-10"})  # runs of earlier versions lack it
+        return replace(case, view=case.view.model_copy(update={"items": tuple(items)[::-1], "world": world}))
 
-    raw = replace(CORPUS, held=tuple(map(renamed, CORPUS.held)), sanitize=False, sha256="cd" * 32)
+    raw = corpus_of(*map(renamed, CORPUS.case_set.cases), sanitize=False)
     other = summary_of(tmp_path / "other", WRONG, corpus=raw, sanitize=False)
     comparison = compare(summary_of(tmp_path, GOOD), other)
     assert (len(comparison.pairs), comparison.otherwise) == (4, 0)

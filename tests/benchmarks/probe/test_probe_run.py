@@ -15,13 +15,14 @@ from probe_task import (
     PARAMETERS,
     SECRET,
     Scripted,
-    Tasks,
+    corpus_of,
     means,
     planted,
     played,
     scripted_run,
     task,
     token,
+    view,
 )
 from rich.console import Console
 from server import Answer
@@ -94,7 +95,7 @@ def test_an_answer_that_cannot_be_read_counts_0_and_one_that_was_withheld_is_uns
 
 def test_a_judge_is_asked_where_there_is_something_to_judge_and_leaves_what_it_cannot_say_unscored(server, tmp_path):
     server.script = lambda sent: Answer("I would say it is right.")
-    options = {"corpus": Tasks((task(),)), "judge": judge_at(server)}
+    options = {"corpus": corpus_of(task()), "judge": judge_at(server)}
     answer = Solution(evidence=("item_a1",), action="send_note", parameters={"to": "Tom"})
     summary, _ = scripted_run(tmp_path / "run", answer, **options)
     assert (server.sent, summary.outcomes[0].label) == ([], "PARTIAL")
@@ -120,14 +121,14 @@ def test_parameters_of_the_right_action_are_judged_and_empty_ones_by_the_publish
 ):
     answer = {"reasoning": "so", "evidence": ["item_a1"], "bottleneck": "", "action": "request_key", **given}
     server.script = lambda sent: Answer(json.dumps(answer)) if sent.role == "assistant" else played(sent)
-    at(server, "single", Tasks((task(),)), {"upstream_rule": upstream}).run(tmp_path / "run")
+    at(server, "single", corpus_of(task()), {"upstream_rule": upstream}).run(tmp_path / "run")
     assert [asked(sent)["given"] for sent in server.of("judge")] == ([f"| {judged}"] if judged else [])
     assert means(summarize(RunFolder(tmp_path / "run")))["task"] == (1 if given in FILLED else 0)
 
 
 def test_answers_are_judged_again_by_the_rule_that_is_asked_for(tmp_path):
-    facets = task().gold.facets.model_copy(update={"who_blocker": None})
-    corpus = Tasks(tuple(task(f"t{number}", f"p{number}", facets=facets) for number in range(2)))
+    facets = view().gold.facets.model_copy(update={"who_blocker": None})
+    corpus = corpus_of(*(task(f"t{number}", f"p{number}", facets=facets) for number in range(2)))
     before, _ = scripted_run(tmp_path / "run", corpus=corpus)
     responses = Responses.of_run(RunFolder(tmp_path / "run"), Probe())
     Rejudging(responses, settings=ProbeSettings(upstream_rule=True)).run(tmp_path / "again")
@@ -225,7 +226,7 @@ def test_nothing_that_tells_the_answer_reaches_an_agent(server, tmp_path, agent)
     raw = load_tasks(str(tmp_path), sanitize=False)
     at(server, agent, load_tasks(str(tmp_path))).run(tmp_path / "leaks")
     asked = "".join(sent.text for sent in server.of("assistant"))
-    leaks = {item.id for task in raw for item in task.items} | {"created_at", "updated_at"}
+    leaks = {item.id for case in raw.case_set.cases for item in case.view.items} | {"created_at", "updated_at"}
     assert not [leak for leak in leaks if leak in asked]
 
 

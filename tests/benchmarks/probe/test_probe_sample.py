@@ -12,9 +12,10 @@ from typing import get_args
 import pytest
 
 from dspy_proact.benchmarks.probe.baselines import Blind
-from dspy_proact.benchmarks.probe.corpus import DATA, load_tasks
+from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER, search_scores
 from dspy_proact.benchmarks.probe.settings import BaselineName
+from dspy_proact.benchmarks.probe.task import DATA, view_of
 from dspy_proact.files.rows import csv_rows
 
 DISTRACTORS = list(csv_rows(DATA / "sample" / "distractors.csv"))
@@ -25,10 +26,10 @@ DESCRIPTIONS, PARAMETERS = (
     ]
     for kind in ("descriptions", "parameters")
 )
-FILES = load_tasks("sample", sanitize=False)
-TASKS, CLEAN = tuple(FILES), tuple(load_tasks("sample"))
-ITEMS = {item.id: item for task in TASKS for item in task.items}
-EVIDENCE = {id_ for task in TASKS for id_ in task.gold.evidence}
+FILES, SANITIZED = (load_tasks("sample", sanitize=sanitize).case_set for sanitize in (False, True))
+TASKS, CLEAN = ({case.key: view_of(case) for case in tasks.cases} for tasks in (FILES, SANITIZED))
+ITEMS = {item.id: item for task in TASKS.values() for item in task.items}
+EVIDENCE = {id_ for task in TASKS.values() for id_ in task.gold.evidence}
 
 
 def text(item):
@@ -36,18 +37,19 @@ def text(item):
 
 
 def test_it_has_three_people_with_two_tasks_each_and_fifteen_other_items():
-    assert [task.person for task in TASKS] == [task.person for task in TASKS[::2] for _ in range(2)]
-    assert [task.difficulty for task in TASKS] == ["easy", "hard", "easy", "medium", "easy", "hard"]
-    assert [len(task.gold.evidence) for task in TASKS] == [2, 4, 2, 3, 2, 4]
-    assert FILES.ignored_fields == {}
-    for task in TASKS:
+    assert [case.group for case in FILES.cases] == [case.group for case in FILES.cases[::2] for _ in range(2)]
+    assert [case.stratum for case in FILES.cases] == ["easy", "hard", "easy", "medium", "easy", "hard"]
+    assert [len(task.gold.evidence) for task in TASKS.values()] == [2, 4, 2, 3, 2, 4]
+    assert FILES.corpus.ignored_fields == {}
+    for case in FILES.cases:
+        task = TASKS[case.key]
         others = {item.id for item in task.items} - set(task.gold.evidence)
-        assert others == {row["item"] for row in DISTRACTORS if row["person"] == task.person}
+        assert others == {row["item"] for row in DISTRACTORS if row["person"] == case.group}
         assert (len(task.actions), task.gold.supported_by.keys()) == (12, task.gold.parameters.keys())
         assert Counter(ITEMS[id_].kind for id_ in others) == {"email": 8, "document": 4, "event": 3}
     assert Counter(ITEMS[id_].kind for id_ in EVIDENCE) == {"email": 6, "document": 6, "event": 5}
     for graded in (DESCRIPTIONS, PARAMETERS):
-        assert Counter(each.task for each in graded) == dict.fromkeys((task.key for task in TASKS), 4)
+        assert Counter(each.task for each in graded) == dict.fromkeys(TASKS, 4)
         assert len({each.key for each in graded}) == 24
 
 
@@ -59,11 +61,11 @@ def ways_to_say(value):
 
 
 def test_every_right_value_can_be_read_in_the_item_that_supports_it():
-    for task in TASKS:
+    for key, task in TASKS.items():
         for name, item in task.gold.supported_by.items():
             assert item in task.gold.evidence
             written, value = ITEMS[item].model_dump_json(exclude={"stamps"}), task.gold.parameters[name]
-            assert any(said in written for said in ways_to_say(value)), (task.key, name)
+            assert any(said in written for said in ways_to_say(value)), (key, name)
 
 
 # What could tell evidence without being read
@@ -87,7 +89,7 @@ def last(task, take):
     return [item.id for item in task.items[-take:]]
 
 
-@pytest.mark.parametrize("tasks", [CLEAN, TASKS], ids=["sanitized", "as they are"])
+@pytest.mark.parametrize("tasks", [CLEAN.values(), TASKS.values()], ids=["sanitized", "as they are"])
 @pytest.mark.parametrize("rule", [*get_args(BaselineName)[1:], last])
 def test_no_blind_rule_finds_half_of_it(rule, tasks):
     def named(task, take):
@@ -101,7 +103,7 @@ def test_no_blind_rule_finds_half_of_it(rule, tasks):
 
 
 def test_descriptions_are_graded_by_what_they_were_written_to_be():
-    gold = {task.key: task.gold for task in TASKS}
+    gold = {key: task.gold for key, task in TASKS.items()}
     judgments = {"full": "CORRECT", "detail missing": "PARTIALLY_CORRECT"}
     for each in DESCRIPTIONS:
         expected, facets = gold[each.task], vars(each.grades)
@@ -117,7 +119,7 @@ def test_descriptions_are_graded_by_what_they_were_written_to_be():
 
 
 def test_parameters_are_graded_by_what_they_hold():
-    gold = {task.key: task.gold.parameters for task in TASKS}
+    gold = {key: task.gold.parameters for key, task in TASKS.items()}
     judgments = {"partial": ("PARTIALLY_CORRECT", "partially"), "wrong": ("INCORRECT", "no")}
     for each in PARAMETERS:
         expected, given, verdict = gold[each.task], vars(each.answer.parameters), each.verdict

@@ -7,6 +7,7 @@ import pytest
 from support.probe_tasks import EVIDENCE, Size, synthetic_tasks, write_synthetic
 
 from dspy_proact.benchmarks.probe.corpus import load_tasks
+from dspy_proact.benchmarks.probe.task import view_of
 
 SMALL = Size(items=10, words=30, actions=4)
 
@@ -32,12 +33,13 @@ def test_they_are_valid_and_their_evidence_tells_every_right_value(tmp_path: Pat
     for path in (folder, zips):
         path.mkdir()
         write_synthetic(path, 0, 9, SMALL, zipped=path is zips)
-    corpus = load_tasks(str(folder))
-    assert (corpus.sha256, corpus.ignored_fields) == (load_tasks(str(zips)).sha256, {})
-    assert (len(corpus), len({task.person for task in corpus})) == (9, 3)
-    assert len({(task.person, task.gold.action) for task in corpus}) == 9
-    for task in corpus:
-        assert EVIDENCE[0] <= len(task.gold.evidence) <= EVIDENCE[1]
-        shown = " ".join(item.model_dump_json() for item in task.items if item.id in task.gold.evidence)
-        assert task.gold.parameters
-        assert all(value in shown for value in task.gold.parameters.values())
+    tasks = load_tasks(str(folder)).case_set
+    assert (tasks.sha256, tasks.corpus.ignored_fields) == (load_tasks(str(zips)).case_set.sha256, {})
+    assert (len(tasks.cases), len({case.group for case in tasks.cases})) == (9, 3)
+    views = [view_of(case) for case in tasks.cases]
+    assert len({(view.world.person, view.gold.action) for view in views}) == 9
+    for view in views:
+        assert EVIDENCE[0] <= len(view.gold.evidence) <= EVIDENCE[1]
+        shown = " ".join(item.model_dump_json() for item in view.items if item.id in view.gold.evidence)
+        assert view.gold.parameters
+        assert all(value in shown for value in view.gold.parameters.values())
