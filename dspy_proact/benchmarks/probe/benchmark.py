@@ -290,10 +290,6 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         assert isinstance(view, ProbeView), "PROBE makes its own cases"
         return {"world": view.world, "documents": list(view.items), "actions": list(view.actions)}
 
-    def answer_of(self, prediction: Any) -> Solution:
-        """What an agent predicts is a solution."""
-        return Solution.model_validate(prediction.toDict())
-
     async def grade(self, case: Case, answer: Solution, ask: "Ask") -> Scored[ProbeGrade]:
         """Ids counted, and what a judge says of the description and of the parameters, where there is any."""
         view, settings = view_of(case), settings_of(ask.settings)

@@ -38,23 +38,6 @@ def constant(sent: Sent) -> Answer:
     return Answer(json.dumps(said | said.pop("facets", {})))
 
 
-def test_without_a_key_the_sample_is_worked_by_the_stand_in_and_says_so(proact):
-    status, out, _ = proact("eval", "--benchmark", "probe", "--out", "run")
-    assert (status, " ".join(out.split()).startswith("Demonstration with the embedded stand-in, no real model")) == (
-        0,
-        True,
-    )
-    assert "on 6 tasks of the corpus sample" in " ".join(out.split())
-    assert RunFolder(Path("run")).manifest().corpus.name == "sample"
-    assert "no calls were made" in proact("eval", "--benchmark", "probe", "--out", "run")[2]
-
-
-def test_two_agents_are_compared_by_person(proact, run):
-    proact("eval", "--benchmark", "probe", "--set", "agent=stages", "--out", "stages")
-    status, out, _ = proact("compare", run, "stages")
-    assert (status, "3 people are too few" in " ".join(out.split())) == (0, True)
-
-
 def test_the_leaderboard_says_first_what_it_carries_and_what_to_type_next(proact, run):
     status, out, err = proact("leaderboard", "--benchmark", "probe")
     first = "GPT-5 and Claude Opus 4.1 rank first of 9 (task 40.0 %)"

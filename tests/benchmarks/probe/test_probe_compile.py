@@ -14,7 +14,6 @@ from dspy_proact import cli
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.compile.assistant_compile import AssistantCompile
 from dspy_proact.compile.judge_compile import JudgeCompile
-from dspy_proact.compile.proposer import CUT
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import Recipe
@@ -118,16 +117,6 @@ def test_what_is_right_and_test_people_of_a_fold_stay_hidden(server, compiled):
         assert not any(unseen in text for text in proposed)
         # What is right reaches neither agent nor proposer.
         assert {each.role for each in sent if SECRET in each.text} == (set() if judged else {"judge"})
-
-
-def test_of_long_tasks_a_proposer_is_shown_beginnings_and_the_card_says_how_many(server, tmp_path, monkeypatch):
-    server.script = played
-    monkeypatch.setattr("dspy_proact.compile.compile.SHOWN", 500)
-    made = compile_at(server, "gepa").run(tmp_path / "made")
-    (told,) = [each for each in made.artefact.card.warnings if "beginnings" in each]
-    assert "longer than 500 characters" in told
-    assert CUT in "".join(sent.text for sent in server.of("proposer"))
-    assert "It is mended. " * 20 not in "".join(sent.text for sent in server.of("proposer"))
 
 
 @pytest.mark.parametrize(

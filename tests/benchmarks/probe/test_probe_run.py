@@ -22,18 +22,15 @@ from probe_task import (
     scripted_run,
     task,
     token,
-    view,
 )
 from rich.console import Console
 from server import Answer
 from support.probe_tasks import Size, write_synthetic
 
-from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
-from dspy_proact.benchmarks.probe.benchmark import Probe
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.benchmarks.probe.settings import AgentName, ProbeSettings
 from dspy_proact.benchmarks.probe.task import Solution, TaskView
-from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import ContentError, LimitReached, RunError, UsageError
 from dspy_proact.models import Gate, Limits, ModelSpec
 from dspy_proact.report import Reading, print_summary, summarize
@@ -126,16 +123,6 @@ def test_parameters_of_the_right_action_are_judged_and_empty_ones_by_the_publish
     assert means(summarize(RunFolder(tmp_path / "run")))["task"] == (1 if given in FILLED else 0)
 
 
-def test_answers_are_judged_again_by_the_rule_that_is_asked_for(tmp_path):
-    facets = view().gold.facets.model_copy(update={"who_blocker": None})
-    corpus = corpus_of(*(task(f"t{number}", f"p{number}", facets=facets) for number in range(2)))
-    before, _ = scripted_run(tmp_path / "run", corpus=corpus)
-    responses = Responses.of_run(RunFolder(tmp_path / "run"), Probe())
-    Rejudging(responses, settings=ProbeSettings(upstream_rule=True)).run(tmp_path / "again")
-    after = summarize(RunFolder(tmp_path / "again"))
-    assert (means(before)["identification"], means(after)["identification"]) == (1, 0)
-
-
 # Settings
 
 
@@ -147,8 +134,6 @@ OPENAI = {"embedder": "openai/text-embedding-3-small"}
     ("given", "options", "problem"),
     [
         ({"sanitize": False}, {}, "read with sanitize=True and seed=0"),
-        ({"embedder": "openai/any"}, {}, "embedder: has no effect with agent=single"),
-        (SEARCHING | {"embedder_price": 1}, {}, "embedder_price: has no effect with embedder=none"),
         (SEARCHING | {"embedder": "openai/any", "embedder_api_base": "http://a:b@c/v1"}, {}, "a user or password"),
         (SEARCHING | OPENAI, {}, "OPENAI_API_KEY"),
         (BLIND | {"oracle": "evidence"}, {}, "baseline=first"),
@@ -199,15 +184,6 @@ def test_a_judge_is_not_asked_about_a_bottleneck_that_an_oracle_gave_away(server
     oracle = ProbeSettings(oracle="bottleneck")
     scripted_run(tmp_path / "run", Solution(), settings=oracle, judge=judge_at(server))
     assert server.sent == []
-
-
-def test_a_baseline_is_a_run_without_a_call_or_a_judge(tmp_path):
-    evaluation(settings=ProbeSettings(baseline="everything")).run(tmp_path / "run")
-    summary = summarize(RunFolder(tmp_path / "run"))
-    assert (summary.model_name, summary.judges, summary.embedded) == ("blind (everything)", (), False)
-    assert not [event.calls for event in RunFolder(tmp_path / "run").events() if event.calls]
-    measured = means(summary)
-    assert (measured["recall"], measured["precision"], measured["task"]) == (1, 0.4, 0)
 
 
 # Agents over HTTP

@@ -8,7 +8,6 @@ from probe_desk import ACTIONS, AGENT, ITEMS, NOTICE, WORLD, task_of
 from dspy_proact.benchmarks.probe.agents import AGENTS, make_agent
 from dspy_proact.models import EMBEDDED, Gate, open_model
 from dspy_proact.programs import Direct
-from dspy_proact.programs.embedded.proposer import answer as propose
 
 LOUD = [
     NOTICE.model_copy(update={"id": f"n{number}", "title": f"Palm house {number}", "content": "URGENT! Reopen! Now!"})
@@ -57,11 +56,3 @@ def test_a_rule_that_speaks_of_waiting_makes_it_search_for_what_waits():
         predictor.signature = predictor.signature.with_instructions(f"{predictor.signature.instructions} It waits.")
     assert solved(make_agent("react")).touched[0] != "a1"
     assert solved(agent).touched[0] == "a1"
-
-
-def test_the_proposer_gives_an_agent_a_rule_that_the_agent_follows():
-    instruction = make_agent("stages").instruction
-    proposed = {propose("", [("user", f"Attempt {number}:\n```\n{instruction}\n```")]) for number in range(20)}
-    rules = {text.strip("`\n").removeprefix(instruction).strip() for text in proposed}
-    assert "Take few items." in rules
-    assert len(rules) == 3

@@ -10,19 +10,8 @@ from typing import Any, get_args
 import dspy
 from dspy import AdapterParseError
 
-from dspy_proact.benchmarks.probe.agents.questions import (
-    AnswerQuestion,
-    ChooseStep,
-    ConcludeTask,
-    CriticiseAttempt,
-    IdentifyBottleneck,
-    PlanStep,
-    PlanWork,
-    ResolveBottleneck,
-    SearchDocuments,
-    SolveTask,
-    Step,
-)
+from dspy_proact.benchmarks.probe.agents import questions
+from dspy_proact.benchmarks.probe.agents.questions import PlanStep, Step
 from dspy_proact.benchmarks.probe.agents.sql import cut
 from dspy_proact.benchmarks.probe.agents.tools import Observation, Toolbox
 from dspy_proact.benchmarks.probe.settings import AgentName, Bounds
@@ -222,7 +211,7 @@ class Single(AgentModule):
 
     def __init__(self, bounds: Bounds | None = None, embedder: Embedder | None = None):
         super().__init__(bounds, embedder)
-        self.solve_task = dspy.Predict(SolveTask)
+        self.solve_task = dspy.Predict(questions.SolveTask)
 
     async def _work(self, session: Session) -> Mapping[str, Any]:
         session.tools.touch_all()
@@ -236,9 +225,9 @@ class Stages(AgentModule):
 
     def __init__(self, bounds: Bounds | None = None, embedder: Embedder | None = None):
         super().__init__(bounds, embedder)
-        self.search = dspy.Predict(SearchDocuments)
-        self.identify = dspy.Predict(IdentifyBottleneck)
-        self.resolve = dspy.Predict(ResolveBottleneck)
+        self.search = dspy.Predict(questions.SearchDocuments)
+        self.identify = dspy.Predict(questions.IdentifyBottleneck)
+        self.resolve = dspy.Predict(questions.ResolveBottleneck)
 
     async def _work(self, session: Session) -> Mapping[str, Any]:
         task = session.task
@@ -259,8 +248,8 @@ class ReAct(AgentModule):
 
     def __init__(self, bounds: Bounds | None = None, embedder: Embedder | None = None):
         super().__init__(bounds, embedder)
-        self.choose = dspy.Predict(ChooseStep)
-        self.conclude = dspy.Predict(ConcludeTask)
+        self.choose = dspy.Predict(questions.ChooseStep)
+        self.conclude = dspy.Predict(questions.ConcludeTask)
 
     async def _work(self, session: Session) -> Mapping[str, Any]:
         return (await self.trial(session, self.turns))[1]
@@ -305,7 +294,7 @@ class Reflexion(AgentModule):
     def __init__(self, bounds: Bounds | None = None, embedder: Embedder | None = None):
         super().__init__(bounds, embedder)
         self.react = ReAct(bounds, embedder)
-        self.criticise = dspy.Predict(CriticiseAttempt)
+        self.criticise = dspy.Predict(questions.CriticiseAttempt)
         self.turns = max(1, self.bounds.turns // self.bounds.trials)
 
     async def _work(self, session: Session) -> Mapping[str, Any]:
@@ -340,9 +329,9 @@ class ReWOO(AgentModule):
 
     def __init__(self, bounds: Bounds | None = None, embedder: Embedder | None = None):
         super().__init__(bounds, embedder)
-        self.plan = dspy.Predict(PlanWork)
-        self.answer = dspy.Predict(AnswerQuestion)
-        self.conclude = dspy.Predict(ConcludeTask)
+        self.plan = dspy.Predict(questions.PlanWork)
+        self.answer = dspy.Predict(questions.AnswerQuestion)
+        self.conclude = dspy.Predict(questions.ConcludeTask)
 
     async def _work(self, session: Session) -> Mapping[str, Any]:
         planned = await session.ask(self.plan, **session.common, most=self.turns)

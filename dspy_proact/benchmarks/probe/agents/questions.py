@@ -16,12 +16,12 @@ from dspy_proact.benchmarks.probe.task import Action, Document, Email, Event, Wo
 from dspy_proact.types import Frozen
 
 _TEXTS = tomllib.loads((files("dspy_proact.benchmarks.probe.agents") / "questions.toml").read_text("utf-8"))
-_AIM, _DATA, _EVIDENCE, _BOTTLENECK = (_TEXTS[name] for name in ("aim", "data", "evidence", "bottleneck"))
-_RESOLUTION, _TOOLS = _TEXTS["resolution"], _TEXTS["tools"].format(columns=", ".join(COLUMNS))
 
 
-def _joined(*paragraphs: str) -> str:
-    return "\n\n".join(paragraphs)
+def _instruction(question: str) -> str:
+    """The paragraphs of a question, each by its name or as it is, with a blank line between them."""
+    paragraphs = [_TEXTS["paragraphs"].get(part, part) for part in _TEXTS["questions"][question]]
+    return "\n\n".join(paragraphs).replace("{columns}", ", ".join(COLUMNS))
 
 
 class Step(Frozen):
@@ -64,13 +64,13 @@ class _Solution(_OfActions):
 
 
 class SolveTask(_Solution):
-    __doc__ = _joined("Find the bottleneck and resolve it.", _AIM, _EVIDENCE, _BOTTLENECK, _RESOLUTION, _DATA)
+    __doc__ = _instruction("SolveTask")
 
     documents: list[Email | Event | Document] = dspy.InputField(desc="everything in mailbox, calendar and folders")
 
 
 class SearchDocuments(_OfPerson):
-    __doc__ = _joined("Find the items that show the bottleneck.", _AIM, _EVIDENCE, _DATA)
+    __doc__ = _instruction("SearchDocuments")
 
     documents: list[Email | Event | Document] = dspy.InputField(desc="everything in mailbox, calendar and folders")
     reasoning: str = dspy.OutputField(desc="what holds up what, and how the items show it")
@@ -78,14 +78,14 @@ class SearchDocuments(_OfPerson):
 
 
 class IdentifyBottleneck(_OfPerson):
-    __doc__ = _joined("Say what the bottleneck is.", _AIM, _BOTTLENECK, _DATA)
+    __doc__ = _instruction("IdentifyBottleneck")
 
     documents: list[Email | Event | Document] = dspy.InputField(desc="the items that were found to show it")
     bottleneck: str = dspy.OutputField()
 
 
 class ResolveBottleneck(_OfActions):
-    __doc__ = _joined("Resolve the bottleneck with one action.", _RESOLUTION, _DATA)
+    __doc__ = _instruction("ResolveBottleneck")
 
     documents: list[Email | Event | Document] = dspy.InputField(desc="the items that were found to show it")
     bottleneck: str = dspy.InputField(desc="each of its lines begins with |")
@@ -94,14 +94,7 @@ class ResolveBottleneck(_OfActions):
 
 
 class ChooseStep(_OfActions):
-    __doc__ = _joined(
-        "Look for the bottleneck with tools, one use at a time.",
-        _AIM,
-        _TOOLS,
-        "- finish: the argument is empty. Finish as soon as the steps hold the evidence and what the action's "
-        "parameters need.",
-        _DATA,
-    )
+    __doc__ = _instruction("ChooseStep")
 
     steps: list[Step] = dspy.InputField(desc="what you did so far, and what it returned")
     left: int = dspy.InputField(desc="steps that are left, this one included")
@@ -111,17 +104,7 @@ class ChooseStep(_OfActions):
 
 
 class PlanWork(_OfActions):
-    __doc__ = _joined(
-        "Plan how to find the bottleneck: all uses of tools beforehand, before any result is seen.",
-        _AIM,
-        _TOOLS,
-        "- model: the argument is a question to you, such as which of the items in $E1 are still open; you are shown "
-        "what the steps that it names returned, and your answer is the result.",
-        "Each step has a name of its own, such as E1. $E1 in the argument of a later step stands for what E1 "
-        "returned: for read the ids of its items, for sql the same as a list of texts, for search the title of its "
-        "first item.",
-        _DATA,
-    )
+    __doc__ = _instruction("PlanWork")
 
     most: int = dspy.InputField(desc="steps that the plan may have")
     reasoning: str = dspy.OutputField(desc="what could be held up, and where it would show")
@@ -129,7 +112,7 @@ class PlanWork(_OfActions):
 
 
 class AnswerQuestion(dspy.Signature):
-    __doc__ = _joined("Answer a question from what tools returned, and from nothing else.", _DATA)
+    __doc__ = _instruction("AnswerQuestion")
 
     steps: list[Step] = dspy.InputField(desc="the steps that the question names, and what they returned")
     question: str = dspy.InputField(desc="each of its lines begins with |")
@@ -137,29 +120,13 @@ class AnswerQuestion(dspy.Signature):
 
 
 class ConcludeTask(_Solution):
-    __doc__ = _joined(
-        "Conclude from what tools returned what the bottleneck is, and resolve it.",
-        _AIM,
-        _EVIDENCE,
-        _BOTTLENECK,
-        _RESOLUTION,
-        _DATA,
-    )
+    __doc__ = _instruction("ConcludeTask")
 
     steps: list[Step] = dspy.InputField(desc="what was done, and what it returned")
 
 
 class CriticiseAttempt(_OfActions):
-    __doc__ = _joined(
-        "Judge an attempt to find one bottleneck and to resolve it, by what its steps returned.",
-        _AIM,
-        _EVIDENCE,
-        _BOTTLENECK,
-        _RESOLUTION,
-        "Score: from 0, nothing in it holds, to 1, every statement and every parameter is borne out by the steps "
-        "and nothing is left open. Lacking: what a further attempt should look for or do otherwise.",
-        _DATA,
-    )
+    __doc__ = _instruction("CriticiseAttempt")
 
     steps: list[Step] = dspy.InputField(desc="what was done, and what it returned")
     evidence: list[str] = dspy.InputField()

@@ -107,14 +107,10 @@ def _allowed(action: int, first: str | None, second: str | None, *_: str | None)
     return sqlite3.SQLITE_OK if action in _READING and reads and computes else sqlite3.SQLITE_DENY
 
 
-def _limited() -> None:
+if __name__ == "__main__":
     with suppress(ImportError, ValueError, OSError):  # not every system knows such limits
         import resource
 
         resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS + 1))
         resource.setrlimit(resource.RLIMIT_AS, (_BYTES, _BYTES))
-
-
-if __name__ == "__main__":
-    _limited()
     sys.stdout.write(json.dumps(answer(*json.load(sys.stdin))))
