@@ -19,7 +19,6 @@ from dspy_proact.benchmarks.compiled import load_assistant
 from dspy_proact.benchmarks.proactbench.corpus.rating_files import load_ratings
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.calls import Price
-from dspy_proact.compile.assistant_compile import AssistantCompile
 from dspy_proact.compile.compile import Compile
 from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.errors import Interrupted, LimitReached, ProviderDown, RunError, UsageError
@@ -384,9 +383,3 @@ REFUSING = {
 def test_a_proposal_that_cannot_be_used_ends_nothing(tmp_path, server, what, optimizer):
     server.script = lambda sent: REFUSING[what](sent) if sent.role == "proposer" else assistants.models(sent)
     at(server, few(), recipe(optimizer, trials=4 if optimizer == "gepa" else 2)).run(tmp_path / "out")
-
-
-def test_the_embedded_model_takes_every_role_by_default(tmp_path):
-    finished = AssistantCompile(corpus(), recipe=recipe(trials=1)).run(tmp_path / "out")
-    assert finished.artefact.card.provenance.embedded
-    assert finished.artefact.card.warnings  # one model tunes and reports

@@ -1,26 +1,98 @@
-"""What a compile tells whom: words that are planted in every persona are read for in every request and in the file."""
+"""What a compile tells whom: planted words are read for in every request of every role, and in the file."""
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 import pytest
+import tuning
+from assistants import (
+    ASSISTANT_OPTIMIZERS,
+    KEY,
+    OFFER,
+    PERSONA,
+    SCENARIO,
+    SECRET,
+    at,
+    criteria,
+    curated,
+    dialogue,
+    items_of,
+    of_phases,
+    proposed,
+    recipe,
+    secret,
+    token,
+    told,
+)
 from parts import Heard
-from server import Answer, Sent
-from tuning import KEY, RATER, at, proposal, recipe, study, taught, token
+from rows import jsonl, plant_canaries
+from server import Answer, Sent, is_about_offers, offers, verdict
+from tuning import RATER, proposal, study, taught
 
-from dspy_proact.benchmarks.proactbench.programs import GradeResponse
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
+from dspy_proact.benchmarks.proactbench.programs import GradeResponse, Reply
+from dspy_proact.benchmarks.proactbench.tuning import HINT
+from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.programs import OPTIMIZERS
 
-PERSONAS = 4
-WORDS = tuple(token(persona) for persona in range(PERSONAS))
-JUDGE = taught(study(PERSONAS))
+PERSONAS = {"judge": 4, "assistant": 6}
+WORDS = tuple(token(persona) for persona in range(6))
+"""The same in both."""
+SECRETS = re.compile(rf"{SECRET}[a-z]+")
+HIDDEN = "wren"
+"""Stands in every field of a row that nobody may see."""
+NOWHERE = {"judge": (tuning.KEY, RATER), "assistant": (KEY, SCENARIO, PERSONA, HIDDEN)}
+PROPOSING = {"miprov2", "gepa", "search"}
+JUDGE = taught(study(PERSONAS["judge"]))
 
 
 def words_in(text: str) -> set[str]:
     return {word for word in WORDS if word in text}
 
 
+def read() -> Corpus:
+    """Six personas, with planted words in the planner's notes and in unknown fields too."""
+    rows = [plant_canaries(dialogue(persona))[0] for persona in range(PERSONAS["assistant"])]
+    return Corpus.of(jsonl(*rows).splitlines(), name="a corpus", source="here")
+
+
+RUBRICS = criteria(read())
+
+
+def echo(sent: Sent, grade: str) -> str:
+    """A verdict whose reasoning and quotes hold the rubric: whole, word by word, inflected, in capitals."""
+    shown = str(sent.messages[-1]["content"])
+    of = next(each for each in RUBRICS if each.pass_criteria in shown)
+    whole = f"{of.pass_criteria}\n{of.partial_criteria}\n{of.fail_criteria}"
+    first, second, third = SECRETS.findall(whole)
+    sentences = [
+        "It is a kind answer.",
+        whole,
+        f"It never says {first}.",
+        f"Two {second}s are missing!",
+        f"Nor is it {third}ed, or {third}ing.",
+        f"Where is the **{first.upper()}**, the {second.title()}'s?",
+    ]
+    return verdict(grade, [OFFER, of.pass_criteria, first, f"{second}s"], "\n".join(sentences))
+
+
 def gossip(sent: Sent) -> Answer:
+    """Models that repeat every planted word that they are shown; whatever is told, the assistant then offers."""
+    shown = json.dumps(sent.messages)
+    words = " ".join(sorted({*words_in(shown), *SECRETS.findall(shown)}))
+    if sent.role == "assistant":
+        system, _ = told(sent)
+        return Answer(f"Good luck, {words}. {OFFER if system else ''}")
+    if sent.role == "proposer":
+        return Answer(proposed(sent, f"Look ahead, as in {words}."))
+    pushes = OFFER in str(sent.messages[-1]["content"])
+    if is_about_offers(sent):
+        return Answer(offers(*[OFFER][: int(pushes)], reasoning=words))
+    return Answer(echo(sent, "PASS" if pushes else "FAIL"))
+
+
+def gossip_of_judge(sent: Sent) -> Answer:
     """A proposer that puts every planted word that it is shown into the instruction, and a judge that learns."""
     if sent.role == "judge":
         return JUDGE(sent)
@@ -28,18 +100,48 @@ def gossip(sent: Sent) -> Answer:
     return Answer(proposal(sent).replace("when in doubt", f"as in {shown}, when in doubt"))
 
 
-@pytest.fixture(scope="module", params=OPTIMIZERS)
+@pytest.fixture(scope="module")
 def heard(request, tmp_path_factory):
-    """A compile with each optimizer."""
-    how = recipe(request.param, trials=3)
-    return Heard.of(gossip, lambda server: at(server, study(PERSONAS), how), tmp_path_factory.mktemp("out"))
+    """A compile with an optimizer, all guards of an assistant watching."""
+    role, optimizer = request.param
+    folder, ratings = tmp_path_factory.mktemp("out"), study(PERSONAS["judge"])
+    if role == "judge":
+        how = tuning.recipe(optimizer, trials=3)
+        return Heard.of(gossip_of_judge, lambda server: tuning.at(server, ratings, how), folder)
+    guards = {"offers": 1.0, "length": 9.0, "phases": 1.0}
+    return Heard.of(gossip, lambda server: at(server, read(), recipe(optimizer), guards=guards), folder)
+
+
+JUDGES = [("judge", optimizer) for optimizer in OPTIMIZERS]
+ASSISTANTS = [("assistant", optimizer) for optimizer in ASSISTANT_OPTIMIZERS]
+OF_JUDGES, OF_ASSISTANTS, OF_BOTH = (
+    pytest.mark.parametrize("heard", of, indirect=True, scope="module", ids="-".join)
+    for of in (JUDGES, ASSISTANTS, [*JUDGES, *ASSISTANTS])
+)
 
 
 def folds(heard: Heard) -> list[tuple[set[str], Sequence[Sent]]]:
-    """Requests of each fold, with the words of the personas that its program must not have seen."""
-    return [({token(int(item.unit[1:])) for item in fold.test}, sent) for fold, sent in heard.parts.folds]
+    """The folds' requests, each with the words of the personas that its program must not have seen."""
+    return [
+        (words_in(" ".join(str(item.case.view.conversation[0].user) for item in fold.test)), requests)
+        for fold, requests in heard.parts.folds
+    ]
 
 
+def spread(sent: Sent) -> tuple[str, str]:
+    """What a program adds to a conversation, worked examples and instructions, and the conversation itself."""
+    system, said = told(sent)
+    return system, json.dumps(said)
+
+
+def text_of(requests: Iterable[Sent]) -> str:
+    return "\n".join(sent.text for sent in requests)
+
+
+# Folds
+
+
+@OF_JUDGES
 def test_no_request_of_a_fold_holds_a_word_of_its_test_personas_but_the_grading_of_them(heard):
     learned = 0
     assert len(folds(heard)) == 2
@@ -60,29 +162,141 @@ def test_no_request_of_a_fold_holds_a_word_of_its_test_personas_but_the_grading_
     # Words of training personas are found where those of test personas are looked for.
     assert learned
     proposals = [sent for _, requests in folds(heard) for sent in requests if sent.role == "proposer"]
-    assert bool(proposals) == (heard.optimizer in {"miprov2", "gepa", "search"})
+    assert bool(proposals) == (heard.optimizer in PROPOSING)
 
 
+@OF_ASSISTANTS
+def test_nothing_of_a_folds_test_personas_reaches_its_optimizer_or_its_program_but_in_testing(heard):
+    assert len(folds(heard)) == 2
+    learned, tested = 0, 0
+    for hidden, requests in folds(heard):
+        assert len(hidden) == PERSONAS["assistant"] / 2
+        testing = False
+        for sent in requests:
+            if sent.role == "report":
+                testing = True
+            if sent.role in {"judge", "proposer"}:
+                assert not testing, "tuning is over when testing begins"
+                assert not words_in(sent.text) & hidden
+                assert not any(secret(int(word[5]), turn, 0) in sent.text for word in hidden for turn in (2, 6))
+            if sent.role == "assistant":
+                program, conversation = spread(sent)
+                assert not words_in(program) & hidden
+                learned += len(words_in(program))
+                (asked,) = words_in(conversation)  # nobody is asked with a word of another persona's
+                testing = testing or asked in hidden
+                assert (asked in hidden) == testing
+        tested += testing
+    assert tested == 2
+    # Words of training personas are found where those of test personas are looked for: in programs, as demos or as
+    # what the proposer made of what it was shown.
+    assert learned
+    assert {bool([sent for sent in requests if sent.role == "proposer"]) for _, requests in folds(heard)} == {
+        heard.optimizer in PROPOSING
+    }
+
+
+@OF_ASSISTANTS
+def test_the_reporting_judge_hears_of_the_start_and_of_tests_and_the_tuning_judge_of_neither(heard):
+    before = heard.parts.before
+    assert {sent.role for sent in before} == {"assistant", "report"}
+    assert "report" not in {sent.role for sent in heard.parts.whole}
+    # 18 turns: graded or looked at once as they are answered by the start; a FAIL needs no second quote.
+    assert len([sent for sent in before if sent.role == "report"]) == 18
+
+
+# Rubrics
+
+
+@OF_ASSISTANTS
+def test_no_word_of_a_rubric_is_in_any_request_to_the_assistant_or_the_proposer_or_in_the_file(heard):
+    assert not SECRETS.search(text_of(heard.by("assistant", "proposer")))
+    assert not SECRETS.search(heard.file)
+    # They are where they belong.
+    probes = items_of(read())
+    both = text_of(heard.by("judge")), text_of(heard.by("report"))
+    for persona in range(PERSONAS["assistant"]):
+        for criterion in range(3):
+            assert secret(persona, 6, criterion) in both[0]
+            assert secret(persona, 6, criterion) in both[1]
+    assert len(of_phases(probes, [Phase.RECOVERY])) == PERSONAS["assistant"]
+
+
+@OF_ASSISTANTS
+def test_what_a_judge_repeats_of_a_rubric_is_counted_and_what_it_says_otherwise_is_told(heard):
+    kept, of = heard.finished.artefact.card.counts["withheld"]
+    if heard.optimizer in {"bootstrap", "miprov2"}:  # they show no feedback to anybody
+        assert (kept, of) == (0, 0)
+        return
+    # Of each echo only the first sentence may be told: 3 lines of the rubric and 4 others are kept.
+    assert of > 0
+    assert kept * 8 == of * 7
+    asked = text_of(heard.by("proposer"))
+    assert "it is a kind answer." in asked
+    assert "The judge graded this response FAIL" in asked
+    assert "Its reasons are not told" not in asked
+
+
+# What nobody is told
+
+
+@OF_ASSISTANTS
+def test_no_curated_response_is_shown_to_who_is_to_write_it(heard):
+    """Neither at the turn that is asked for, nor of any turn after it."""
+    for sent in heard.by("assistant", "judge", "report"):
+        if sent.role != "assistant":
+            conversation = str(sent.messages[-1]["content"])
+            turn = int(re.findall(r"^Turn (\d), user:$", conversation, re.MULTILINE)[-1])
+        else:
+            _, said = told(sent)
+            conversation, turn = json.dumps(said), (len(said) + 1) // 2
+        shown = {int(found) for found in re.findall(r"capybara\dt(\d)", conversation)}
+        assert shown == set(range(1, turn))
+    last = [curated(persona, 6) for persona in range(PERSONAS["assistant"])]
+    everything = text_of(heard.sent) + heard.file
+    assert not [word for word in last if word in everything]
+
+
+@OF_ASSISTANTS
+def test_only_a_teacher_is_hinted_at_and_no_student_proposer_or_file(heard):
+    hinted = [sent for sent in heard.by("assistant") if HINT in told(sent)[0]]
+    assert bool(hinted) == (heard.optimizer in {"bootstrap", "miprov2", "search"})
+    assert not [sent for sent in heard.by("judge", "report", "proposer") if HINT in sent.text]
+    assert HINT not in heard.file
+    assert HINT[:60] not in heard.file
+    for hidden, requests in folds(heard):
+        testing = [sent for sent in requests if sent.role == "assistant" and words_in(spread(sent)[1]) & hidden]
+        assert testing
+        assert not [sent for sent in testing if HINT in sent.text]
+    assert not [sent for sent in heard.parts.before if HINT in sent.text]
+
+
+# Both
+
+
+@OF_BOTH
 def test_the_whole_compile_sends_what_its_parts_send_alone(heard):
     """Side by side, with a record that they share, no fold is told of another: there is nothing further to read."""
     assert {sent.said for sent in heard.sent} == {sent.said for sent in heard.parts.everything}
 
 
-def test_no_key_and_no_rater_is_in_any_request_or_in_the_file(heard):
-    texts = [sent.text for sent in heard.sent]
-    for text in [*texts, heard.file]:
-        assert KEY not in text
-        assert RATER not in text
+@OF_BOTH
+def test_no_key_name_or_hidden_field_is_in_any_request_or_in_the_file(heard):
+    everything = text_of(heard.sent) + heard.file
+    assert not [word for word in NOWHERE[heard.finished.artefact.role] if word in everything]
 
 
-def test_the_file_holds_no_label_beyond_its_demos_signature_fields_and_no_model(heard):
+@OF_BOTH
+def test_the_file_holds_nothing_of_the_data_beyond_its_demos_signature_fields_and_instructions(heard):
     content = json.loads(heard.file)
     states = content.pop("states").values()
     shown = [state.pop("demos") for state in states]
     assert any(shown) or heard.optimizer not in {"labeled", "bootstrap"}
-    assert all(demo.keys() <= {*GradeResponse.fields, "augmented"} for demos in shown for demo in demos)
+    fields = {*(GradeResponse if heard.finished.artefact.role == "judge" else Reply).fields, "augmented"}
+    assert all(demo.keys() <= fields for demos in shown for demo in demos)
     for state in states:
         assert state["lm"] is None
         assert (state["traces"], state["train"]) == ([], [])
         state["signature"].pop("instructions")  # the proposer's words
     assert not words_in(json.dumps([content, *states]))
+    assert OFFER not in json.dumps([content, *states])

@@ -102,8 +102,6 @@ def test_groups_take_turns_in_an_order_that_the_seed_alone_decides(groups, seed,
 
 # Races
 
-SCORES = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=8, max_size=8)
-
 
 @given(
     data=st.data(),
@@ -144,19 +142,6 @@ def test_every_candidate_is_tried_on_a_beginning_of_one_order_and_on_nothing_twi
         assert each.score == pytest.approx(sum(scores[each.program][int(key)] for key in tried) / len(tried))
     assert left  # not everybody is dropped
     assert race.candidates()[rank(race.candidates())[0]].share == 1
-
-
-@given(data=st.data(), seed=st.integers(0, 9))
-def test_a_race_in_parts_and_a_race_again_ask_for_nothing_that_is_there(data, seed):
-    chance = data.draw(st.randoms(use_true_random=False))
-    scores = {f"p{number}": [chance.choice([0.0, 0.5, 1.0]) for _ in range(20)] for number in range(6)}
-    table = Table(scores, 5)
-    race = race_of(table, [*scores], seed)
-    left = race.run(range(3))
-    left = race.run({*left, 3, 4, 5})
-    asked = len(table.asked)
-    assert race.run(left) == left
-    assert len(table.asked) == asked == len(set(table.asked))
 
 
 def test_who_was_dropped_for_another_is_raced_again_without_it():

@@ -53,13 +53,6 @@ def test_a_mean_of_any_range_by_hand():
 # Silence and ties.
 
 
-@pytest.mark.parametrize(("groups", "warning"), [*((few, "too few groups: very wide") for few in (2, 3, 4)), (5, None)])
-def test_bounds_from_two_to_four_scenarios_carry_a_warning(groups: int, warning: str | None):
-    estimate = cluster_mean([0.5] + [1] * (groups - 1), list(range(groups)))
-    assert None not in numbers(estimate)
-    assert estimate.reason == warning
-
-
 def test_a_stratum_within_few_scenarios_carries_a_warning():
     estimate = cluster_mean([1, 0, 0.5, 0.5, 1, 0.5, 1], list("ABCDEAB"), list("XXXXXYY"), list("XY"))
     assert None not in numbers(estimate)
