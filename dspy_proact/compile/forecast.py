@@ -156,11 +156,12 @@ class Stand:
 class CompileObserver(CallObserver):
     """Is told what happens in a compile; this one keeps it to itself. It may be told by several threads, in turn."""
 
-    def started(self, forecast: Forecast, stand: Stand) -> None:
+    def started(self, forecast: Forecast, stand: Stand) -> None:  # noqa: ARG002 - for those that tell it
         """A compile begins."""
+        self.changed(stand)
 
     def changed(self, stand: Stand) -> None:
-        """An answer came, or candidates were tried."""
+        """An answer came, candidates were tried, or a compile begins."""
 
     def interrupted(self) -> None:
         """The person asked to stop; what is in flight is still awaited."""
@@ -170,12 +171,8 @@ class _CompileBar(CompileObserver):
     def __init__(self, bar: Bar):
         self._bar = bar
 
-    def started(self, forecast: Forecast, stand: Stand) -> None:  # noqa: ARG002 - an observer's
-        """Draw the bar."""
-        self.changed(stand)
-
     def changed(self, stand: Stand) -> None:
-        """Move it; few compiles take all the calls that they may take."""
+        """Move the bar; few compiles take all the calls that they may take."""
         self._bar.move(stand.done, stand.at_most)
 
 

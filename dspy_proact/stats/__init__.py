@@ -1,9 +1,7 @@
 """Estimates with honest intervals: functions of scores and their groups, without I/O."""
 
 from dspy_proact.stats.agreement import (
-    AlphaMetric,
     Judged,
-    Weight,
     alpha_estimate,
     alphas,
     coincidences,
@@ -55,7 +53,6 @@ __all__ = [
     "FEWEST_RATED",
     "SHARE_ITEMS",
     "START_CUTS",
-    "AlphaMetric",
     "AltTest",
     "Change",
     "CorrectedMean",
@@ -70,7 +67,6 @@ __all__ = [
     "RatedCases",
     "Repeats",
     "Standing",
-    "Weight",
     "alpha_estimate",
     "alphas",
     "alt_test",

@@ -138,9 +138,23 @@ class CorrectedMean:
 def corrected_mean(cases: RatedCases) -> CorrectedMean:
     """What people would have given to all cases, beside the judge's mean, every case weighted equally.
 
-    The rated cases were drawn within each stratum by the judge's label alone.
+    The rated cases were drawn within each stratum by the judge's label alone. No corrected value where
+    `corrected_refusals` says why; only 0 or only 1 given: as in `cluster_mean`, by rated groups.
     """
     rated = cases.means[cases.rated]
+
+    def corrected() -> Estimate:
+        if refused := "no scores" if not len(cases.labels) else joined(*corrected_refusals(cases)):
+            return Estimate(None, reason=refused)
+        found = correction(cases)
+        value, warning = found.value, joined(*_warnings(cases))
+        if cases.rater_count > 1 and min(value, 1 - value) < ROUNDING:
+            value = float(round(value))
+            return Estimate(value, *trial_bounds(value, len(found.rated)), joined("all ratings equal", warning))
+        if unbounded := _unbounded(found, cases.rater_count):
+            return Estimate(value, reason=unbounded)
+        return Estimate(value, *logit_bounds(value, found.spread), warning)
+
     return CorrectedMean(
         cases=len(cases.labels),
         rated=len(rated),
@@ -149,24 +163,8 @@ def corrected_mean(cases: RatedCases) -> CorrectedMean:
         raters=cases.rater_count,
         judge=cluster_mean(cases.scores, cases.groups),
         rated_mean=float(rated.mean()) if len(rated) else None,
-        corrected=_corrected(cases),
+        corrected=corrected(),
     )
-
-
-def _corrected(cases: RatedCases) -> Estimate:
-    """No value where `corrected_refusals` says why; only 0 or only 1 given: as in `cluster_mean`, by rated groups."""
-    if not len(cases.labels):
-        return Estimate(None, reason="no scores")
-    if refused := joined(*corrected_refusals(cases)):
-        return Estimate(None, reason=refused)
-    found = correction(cases)
-    value, warning = found.value, joined(*_warnings(cases))
-    if cases.rater_count > 1 and min(value, 1 - value) < ROUNDING:
-        value = float(round(value))
-        return Estimate(value, *trial_bounds(value, len(found.rated)), joined("all ratings equal", warning))
-    if unbounded := _unbounded(found, cases.rater_count):
-        return Estimate(value, reason=unbounded)
-    return Estimate(value, *logit_bounds(value, found.spread), warning)
 
 
 def corrected_difference(a: RatedCases, b: RatedCases) -> Estimate:

@@ -66,12 +66,9 @@ class Jackknife:
             return cls(math.nan, None, "no items")
         place = numbered(groups)
         sums = added_up(parts, place)
-        # The sum over all groups but each one is added from both sides and not subtracted from the whole, so that what
-        # nobody else adds to is exactly 0.
-        none = np.zeros_like(sums[:1])
-        before = np.concatenate([none, np.cumsum(sums[:-1], axis=0)])
-        after = np.concatenate([np.cumsum(sums[:0:-1], axis=0)[::-1], none])
-        value, *left_out = statistic(np.concatenate([sums.sum(axis=0)[None], before + after])).tolist()
+        total = sums.sum(axis=0)[None]
+        # What nobody else adds to is exactly 0 without a group: its sum is that group's, whatever zeros were added.
+        value, *left_out = statistic(np.concatenate([total, total - sums])).tolist()
         if math.isnan(value):
             return cls(value, None, undefined)
         count = len(left_out)

@@ -35,8 +35,6 @@ ALL_SWAPS = 13
 """Up to so many groups, all their swaps are taken: 8,192."""
 TIE = 1e-9
 """Statistics within this of each other are equal but for rounding."""
-
-
 UNDECIDED = "the test and the interval disagree, so that nothing is claimed"
 
 

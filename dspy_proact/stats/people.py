@@ -355,6 +355,13 @@ def _mean_shares(
     left = others.any(axis=1)
     without = _nearer(judged.grades[items[first]], panel.own[first], others)
     kept = used[items]
+
+    def mean_share(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of the people with a count, from each person's sum and count: shape (B, raters, 2)."""
+        shares = ratio(sums)
+        known = np.isfinite(shares)
+        return ratio(np.stack([np.where(known, shares, 0).sum(axis=-1), known.sum(axis=-1)], axis=-1))
+
     found: list[Estimate] = []
     for now, after in ((nearer[0], without[0]), (nearer[0] & nearer[1], without[0] & without[1])):
         parts = np.zeros((len(used), len(entered), 2))
@@ -365,12 +372,5 @@ def _mean_shares(
         gained = np.stack([after & left, left], axis=1) - parts[items[first], column[first]]
         np.add.at(change, (second, column[first]), gained)
         changes = Changes(change[kept], (np.cumsum(used) - 1)[items[kept]], raters[kept])
-        found.append(Jackknife.of(parts[used], keys, _mean_of_shares, changes=changes).estimate((0, 1)))
+        found.append(Jackknife.of(parts[used], keys, mean_share, changes=changes).estimate((0, 1)))
     return found[0], found[1]
-
-
-def _mean_of_shares(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """From each person's sum and count, shape (B, raters, 2), those with a count; nan where nobody has one."""
-    shares = ratio(sums)
-    known = np.isfinite(shares)
-    return ratio(np.stack([np.where(known, shares, 0).sum(axis=-1), known.sum(axis=-1)], axis=-1))

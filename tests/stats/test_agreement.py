@@ -14,13 +14,12 @@ from dspy_proact.stats import (
     Estimate,
     Judged,
     Panel,
-    Weight,
     alpha_estimate,
     cross_tables,
     majority,
     tally,
 )
-from dspy_proact.stats.agreement import AlphaMetric, acs, kappas
+from dspy_proact.stats.agreement import AlphaMetric, Weight, acs, kappas
 
 law = settings(deadline=None, max_examples=25)
 WEIGHTS: list[Weight] = ["none", "linear", "quadratic"]

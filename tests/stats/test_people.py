@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from study import LABELS, PHASES, Study, numbers, study
 
 from dspy_proact.stats import (
@@ -22,9 +20,6 @@ from dspy_proact.stats import (
 )
 from dspy_proact.stats.people import attainable_kappa
 
-law = settings(deadline=None, max_examples=25)
-weights = st.sampled_from(["none", "linear", "quadratic"])
-grades = st.sampled_from(LABELS)
 FAIL, PARTIAL, PASS = LABELS
 # One row is (ratings by the first so many people, the judge's grade).
 Rows = Sequence[tuple[Sequence[str], str]]
@@ -121,15 +116,6 @@ def test_nobody_beside_another_leaves_no_value(table: Rows):
     one = human_reference(beside(table))
     assert (one.items, one.ratings) == (0, 0)
     assert estimates(one) == [UNPAIRED] * 6
-
-
-@law
-@given(st.lists(st.tuples(grades, grades), min_size=1, max_size=20), weights)
-def test_a_judge_who_repeats_one_of_two_people_agrees_halfway_to_perfectly(pairs: list[tuple[str, str]], weight):
-    """Each pair twice, so that the judge repeats either: half of what J counts is agreement with oneself."""
-    one = human_reference(beside([([a, b], judge) for a, b in pairs for judge in (a, b)]), weight)
-    if one.one_human.value is not None:
-        assert one.judge.value == pytest.approx((1 + one.one_human.value) / 2)
 
 
 @pytest.mark.parametrize(("agreement", "best"), [(0.15, 0.36), (0.28, 0.49), (0.36, 0.55), (0.68, 0.80)])

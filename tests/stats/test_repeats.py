@@ -1,7 +1,5 @@
 from collections.abc import Sequence
-from itertools import product
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -78,22 +76,6 @@ def test_variances_are_at_least_zero_and_the_rules_hold(table: Rows):
         noise = [(found.within_variance.value or 0) / (found.epochs_worth.value - less) for less in (0, 1)]
         assert noise[0] <= 0.1 * (left + noise[0]) * (1 + 1e-6)
         assert noise[1] > 0.1 * (left + noise[1])
-
-
-@law
-@given(st.integers(2, 4), st.integers(2, 3), st.integers(2, 3), st.randoms())
-def test_balanced_designs_give_the_textbook_mean_squares(cases: int, epochs: int, verdicts: int, random):
-    cells = [(case, epoch) for case, epoch, _ in product(range(cases), range(epochs), range(verdicts))]
-    table = [(random.choice([0, 0.5, 1]), case, epoch) for case, epoch in cells]
-    scores = np.array([row[0] for row in table]).reshape(cases, epochs, verdicts)
-    within = scores.var(axis=2, ddof=1).mean()
-    responses = verdicts * scores.mean(axis=2).var(axis=1, ddof=1).mean()
-    between = epochs * verdicts * scores.mean(axis=(1, 2)).var(ddof=1)
-    found, reply = of(table), max(0, (responses - within) / verdicts)
-    assert found.judge_variance.value == pytest.approx(within)
-    assert found.response_variance.value == pytest.approx(reply, abs=1e-12)
-    expected = max(0, (between - within - verdicts * reply) / (epochs * verdicts))
-    assert found.case_variance.value == pytest.approx(expected, abs=1e-12)
 
 
 WITHIN = ["response_variance", "judge_variance", "judge_epochs_worth"]
