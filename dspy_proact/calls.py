@@ -88,7 +88,8 @@ class Price(Frozen):
 
         Counts may be those of several `calls`, whose prompts are of about one length.
         """
-        tier = self._tier(prompt / max(calls, 1))
+        sizes = [size for size in self.above if prompt / max(calls, 1) > size]
+        tier = self.above[max(sizes)] if sizes else self
         if tier.prompt is None or tier.completion is None:
             return None
         read = tier.prompt if tier.cached is None else tier.cached
@@ -109,10 +110,6 @@ class Price(Frozen):
     def known(self) -> bool:
         """Whether the price of every call is known."""
         return all(None not in (tier.prompt, tier.completion) for tier in (self, *self.above.values()))
-
-    def _tier(self, prompt: float) -> "Price":
-        sizes = [size for size in self.above if prompt > size]
-        return self.above[max(sizes)] if sizes else self
 
 
 @dataclass(frozen=True)

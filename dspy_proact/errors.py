@@ -31,9 +31,10 @@ _ARGUMENTS = {
     **{name: f"recipe.{name.replace('-', '_')}" for name in ("optimizer", "trials", "max-demos", "folds", "seed")},
     **{name: f"scope.{name.replace('-', '_')}" for name in ("limit", "epochs", "controls", "retry-unscored")},
     "stratum": "scope.strata",
+    "votes": "scope.judge_epochs",
     **{name: f"gate.{name}" for name in ("concurrency", "timeout", "retries", "backend")},
     "set": "settings",
-    "guard": "margins",
+    "guard": "guards",
     "dry-run": "forecast()",
 }
 """Arguments in Python whose names are not those of the options."""
@@ -51,15 +52,14 @@ def naming_options() -> Generator[None]:
         _naming_options = before
 
 
-def _argument(option: re.Match[str]) -> str:
-    name = option[1]
-    of = re.fullmatch(r"(.+)-(api-base|param|price)", name)
-    plain = f"{of[1]}.{of[2]}s" if of and of[2] == "param" else f"{of[1]}.{of[2]}" if of else name
-    return _ARGUMENTS.get(name, plain.replace("-", "_"))
-
-
 def _worded(message: str) -> str:
-    return message if _naming_options else _OPTION.sub(_argument, message)
+    def argument(option: re.Match[str]) -> str:
+        name = option[1]
+        of = re.fullmatch(r"(.+)-(api-base|param|price)", name)
+        plain = f"{of[1]}.{of[2]}{'s' if of[2] == 'param' else ''}" if of else name
+        return _ARGUMENTS.get(name, plain.replace("-", "_"))
+
+    return message if _naming_options else _OPTION.sub(argument, message)
 
 
 class ProactError(Exception):

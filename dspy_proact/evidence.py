@@ -11,7 +11,6 @@ word of its own.
 import re
 import unicodedata
 from array import array
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache
 from itertools import chain, islice, takewhile
@@ -55,8 +54,8 @@ def locate_quotes(evidence: Iterable[str], text: str) -> tuple[Quote, ...]:
     first 200 quotes, or after the first 60 or more where the text has a million characters.
     """
     passage = Passage(text)
-    quotes = chain.from_iterable(locate(entry, passage) for entry in passage.while_short(evidence))
-    return tuple(islice(passage.while_short(quotes), _MOST_QUOTES))
+    quotes = chain.from_iterable(locate(entry, passage) for entry in passage.within_budget(evidence))
+    return tuple(islice(passage.within_budget(quotes), _MOST_QUOTES))
 
 
 def locate(entry: str, passage: "Passage") -> Iterator[Quote]:
@@ -86,7 +85,7 @@ class Passage:
         self._cut = _words_by_reading(text)
         self._read = 0
 
-    def while_short(self, values: Iterable[T]) -> Iterator[T]:
+    def within_budget(self, values: Iterable[T]) -> Iterator[T]:
         """The values, until so much of the text was read for quotes that the search would take seconds."""
         return takewhile(lambda _: self._read <= _MOST_READ, values)
 
@@ -186,45 +185,34 @@ class PlainLetters:
     """
 
     def __init__(self, text: str):
-        # For each piece that changes: its start and end in `self.text`, and in the given text.
-        self._starts, self._ends, self._from, self._to = (array("Q") for _ in range(4))
         kinds = {char: _kind(char) for char in set(text)}
+        # Start and end in the given text of what each character of `self.text` was made of.
+        self._starts, self._ends = range(len(text)), range(1, len(text) + 1)
         if set(kinds.values()) <= {"a", "-"}:
             self.text = text
             return
         alone = {char: form for char, kind in kinds.items() if kind == "c" and len(form := _nfkc(char)) == 1}
         text = text.translate(str.maketrans(alone))
         kinds |= {form: _kind(form) for form in alone.values()}
-        pieces, read, length = list[str](), 0, 0
+        pieces, starts, ends, read = list[str](), array("Q"), array("Q"), 0
         for match in _PIECE.finditer(text.translate(str.maketrans(kinds))):
             begin, end = match.span()
             piece = text[begin:end]
             seen = "".join(char for char, kind in zip(piece, match[0], strict=True) if kind != "u")
             plain = "" if match["unseen"] else _nfkc(seen)
-            pieces += (text[read:begin], plain)
-            length += begin - read
             if plain != piece:
-                self._starts.append(length)
-                self._ends.append(length + len(plain))
-                self._from.append(begin)
-                self._to.append(end)
-            length += len(plain)
-            read = end
+                pieces += (text[read:begin], plain)
+                starts.extend([*range(read, begin), *[begin] * len(plain)])
+                ends.extend([*range(read + 1, begin + 1), *[end] * len(plain)])
+                read = end
         self.text = "".join([*pieces, text[read:]])
+        self._starts, self._ends = starts, ends
+        starts.extend(range(read, len(text)))
+        ends.extend(range(read + 1, len(text) + 1))
 
     def place(self, start: int, end: int) -> tuple[int, int]:
         """Start and end in the given text of what stands in `text` from `start` to `end`."""
-        return self._character(start)[0], self._character(end - 1)[1]
-
-    def _character(self, index: int) -> tuple[int, int]:
-        """Start and end of what a character was made of."""
-        piece = bisect_right(self._starts, index) - 1
-        if piece < 0:
-            return index, index + 1
-        if index < self._ends[piece]:
-            return self._from[piece], self._to[piece]
-        start = self._to[piece] + index - self._ends[piece]
-        return start, start + 1
+        return self._starts[start], self._ends[end - 1]
 
 
 @lru_cache(maxsize=2**14)

@@ -8,13 +8,14 @@ from typing import Any
 from dspy_proact.benchmarks.ask import Ask
 from dspy_proact.benchmarks.benchmark import Benchmark, Start
 from dspy_proact.benchmarks.compiled import compiled_program
-from dspy_proact.benchmarks.execution import Bound, Execution
+from dspy_proact.benchmarks.execution import Execution
 from dspy_proact.benchmarks.own_file import located
-from dspy_proact.benchmarks.participant import Participant, fingerprint_of, program_name
+from dspy_proact.benchmarks.participant import Participant
 from dspy_proact.benchmarks.registry import benchmark_named, benchmark_of
 from dspy_proact.benchmarks.responses import Responses
+from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
-from dspy_proact.models import EMBEDDED, EMBEDDER, Embedder, Gate, Model, ModelSpec, Role, open_model
+from dspy_proact.models import EMBEDDED, EMBEDDER, Gate, ModelSpec, Role, open_model
 from dspy_proact.runs import CaseSet, Settings
 
 Named = ModelSpec | str | Sequence[ModelSpec | str]
@@ -66,12 +67,21 @@ class Evaluation(Execution):
         cases = corpus if isinstance(corpus, CaseSet) else declared.read(corpus, settings, revision)
         given = program is not None and start.file is None
         module = program if given else compiled_program(declared, settings, start, "assistant", companions)
-        answering = _participant(declared, settings, module, model, gate=gate, companions=companions, cases=cases)
-        asks = declared.unasked(settings) is None
-        judges = _Judges(declared, settings, judge, gate, prompt=judge_prompt, program=judge_program, asked=asks)
-        ask = Ask.in_run(module, answering.model.lm if asks else None, settings)
-        bound = Bound(declared, cases, settings, ask, judges.asks, judges.program)
-        super().__init__(bound, answering, judges.participants, gate)
+        role, rule = role_of(declared, "assistant"), declared.unasked(settings)
+        learned, prices = 0, dict[str, Price]()
+        if rule is not None:  # a rule that asks no model stands under its own name
+            role = replace(role, stand_in=role.stand_in or (lambda _, __: ""))
+            opened = replace(open_model(EMBEDDED, role, gate), name=rule)
+        else:
+            opened = replace(open_model(model, role, gate), companions=tuple(companions))
+            if seen := frozenset[str](getattr(module, "learned_from", ())):
+                learned = len(seen & {declared.mark(case.view) for case in cases.cases})
+            prices = dict.fromkeys([EMBEDDER], companions[0].price) if companions else prices
+        ask = Ask.in_run(module, None if rule is not None else opened.lm, settings)
+        judges = _judges(
+            declared, settings, judge, gate, prompt=judge_prompt, program=judge_program, asked=rule is None
+        )
+        super().__init__(declared, cases, settings, Participant(opened, ask, learned, prices), judges, gate=gate)
 
 
 class Rejudging(Execution):
@@ -97,50 +107,38 @@ class Rejudging(Execution):
         declared = benchmark_of(responses.benchmark, benchmark)
         gate = gate or Gate()
         settings = settings or declared.settings_type.model_validate(responses.settings)
-        judges = _Judges(declared, settings, judge, gate, prompt=judge_prompt, program=judge_program)
-        bound = Bound(declared, responses.case_set, settings, None, judges.asks, judges.program)
-        super().__init__(bound, responses, judges.participants, gate)
+        judges = _judges(declared, settings, judge, gate, prompt=judge_prompt, program=judge_program)
+        super().__init__(declared, responses.case_set, settings, responses, judges, gate=gate)
 
 
-class _Judges:
-    """The judge's program, and the models under it."""
-
-    def __init__(
-        self,
-        declared: Benchmark[Any, Any],
-        settings: Settings,
-        named: Named | None,
-        gate: Gate,
-        *,
-        prompt: str,
-        program: Any,
-        asked: bool = True,
-    ):
-        file = _file(program)
-        given = program if program is not None and file is None else None
-        start = Start(None if prompt == "default" else prompt, file)
-        self.program = given or compiled_program(declared, settings, start, "judge")
-        models = list[Model]()
-        if self.program is not None and asked:
-            models = open_judges(EMBEDDED if named is None else named, role_of(declared, "judge"), gate)
-            if prompt != "default" and any(model.embedded for model in models):
-                raise UsageError(
-                    f"--judge-prompt {prompt}: the embedded stand-in reads our prompt only; name a --judge"
-                )
-        elif named and asked:
+def _judges(
+    declared: Benchmark[Any, Any],
+    settings: Settings,
+    named: Named | None,
+    gate: Gate,
+    *,
+    prompt: str,
+    program: Any,
+    asked: bool = True,
+) -> list[Participant]:
+    """The models under the judge's program, by their names; their order makes no difference."""
+    file = _file(program)
+    start = Start(None if prompt == "default" else prompt, file)
+    given = program if program is not None and file is None else None
+    judge = given or compiled_program(declared, settings, start, "judge")
+    if not asked:
+        return []
+    if judge is None:
+        if named:
             raise UsageError(f"{declared.name} is graded without a judge; leave --judge out")
-        self.participants = [
-            Participant(
-                model,
-                program_name(self.program),
-                fingerprint_of(self.program),
-                cuts=getattr(self.program, "cuts", {}),
-                votes=getattr(self.program, "votes", 1),
-                program_card=getattr(self.program, "card", None),
-            )
-            for model in models
-        ]
-        self.asks = {model.name: Ask.in_run(self.program, model.lm, settings) for model in models}
+        return []
+    specs = sorted(map(ModelSpec.of, _several(EMBEDDED if named is None else named)), key=lambda spec: spec.name)
+    if len({spec.name for spec in specs}) < len(specs) or not specs:
+        raise UsageError("name each judge once; --votes N has each of them grade a response N times")
+    models = [open_model(spec, role_of(declared, "judge"), gate) for spec in specs]
+    if prompt != "default" and any(model.embedded for model in models):
+        raise UsageError(f"--judge-prompt {prompt}: the embedded stand-in reads our prompt only; name a --judge")
+    return [Participant(model, Ask.in_run(judge, model.lm, settings)) for model in models]
 
 
 def role_of(declared: Benchmark[Any, Any], name: str, flag: str | None = None) -> Role:
@@ -158,45 +156,6 @@ def role_of(declared: Benchmark[Any, Any], name: str, flag: str | None = None) -
     writes = "response" if name == "assistant" else "verdict"
     answers = answer if stand_in else None
     return Role(name, flag or flags[name], writes, answers, declared.temperatures.get(name))
-
-
-def open_judges(named: Named, role: Role, gate: Gate) -> list[Model]:
-    """Make one judge or several callable, by their names; their order makes no difference.
-
-    Raises:
-        UsageError: None is named, or one twice; a model cannot be called as asked.
-    """
-    specs = sorted(map(ModelSpec.of, _several(named)), key=lambda spec: spec.name)
-    if len({spec.name for spec in specs}) < len(specs) or not specs:
-        raise UsageError("name each judge once; --votes N has each of them grade a response N times")
-    return [open_model(spec, role, gate) for spec in specs]
-
-
-def _participant(
-    declared: Benchmark[Any, Any],
-    settings: Settings,
-    program: Any,
-    model: ModelSpec | str,
-    *,
-    gate: Gate,
-    companions: Sequence[Embedder],
-    cases: CaseSet,
-) -> Participant:
-    """The model under test with its program; a rule that asks no model stands under its own name."""
-    role, said = role_of(declared, "assistant"), (program_name(program), fingerprint_of(program))
-    if (rule := declared.unasked(settings)) is not None:
-        role = replace(role, stand_in=role.stand_in or (lambda _, __: ""))
-        return Participant(replace(open_model(EMBEDDED, role, gate), name=rule), *said)
-    opened = replace(open_model(model, role, gate), companions=tuple(companions))
-    seen = frozenset[str](getattr(program, "learned_from", ()))
-    return Participant(
-        opened,
-        *said,
-        system_prompt=getattr(program, "system_prompt", None) or None,
-        program_card=getattr(program, "card", None),
-        learned_on=len(seen & {declared.mark(case.view) for case in cases.cases}) if seen else 0,
-        further_prices=dict.fromkeys([EMBEDDER], companions[0].price) if companions else {},
-    )
 
 
 def _several(named: Named | None) -> Sequence[ModelSpec | str]:

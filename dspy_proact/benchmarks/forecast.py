@@ -68,18 +68,16 @@ class RunForecast:
 
     assistant: RoleCalls
     judge: RoleCalls
-    seconds: tuple[float, float]
-    """From quick models to slow ones, at the given concurrency."""
+    concurrency: int
+    """Requests in flight."""
     assumption: str | None
 
-    @classmethod
-    def of(
-        cls, assistant: RoleCalls, judge: RoleCalls, concurrency: int, assumption: str | None = None
-    ) -> "RunForecast":
-        """The forecast of both roles at a number of requests in flight."""
-        rounds = max((assistant.calls + judge.calls) / concurrency, bool(assistant.calls) + bool(judge.calls))
+    @property
+    def seconds(self) -> tuple[float, float]:
+        """From quick models to slow ones."""
+        rounds = max(self.calls / self.concurrency, bool(self.assistant.calls) + bool(self.judge.calls))
         quick, slow = (rounds * seconds for seconds in SECONDS)
-        return cls(assistant, judge, (quick, slow), assumption)
+        return quick, slow
 
     @property
     def calls(self) -> int:

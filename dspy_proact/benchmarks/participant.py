@@ -3,10 +3,11 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dspy_proact.benchmarks.ask import Ask
 from dspy_proact.calls import Price
 from dspy_proact.models import Model
 from dspy_proact.runs import RoleIdentity
@@ -17,36 +18,43 @@ class Participant:
     """A model in its role of a run, with the program that calls it."""
 
     model: Model
-    program: str
-    prompt: str
-    """sha256 of what it renders."""
-    system_prompt: str | None = None
+    ask: Ask
+    """Its program, through the model."""
     learned_on: int = 0
     """Rows of the corpus that the program was compiled on."""
-    program_card: Any = None
-    """The card of a compiled program; None for another."""
-    cuts: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
-    """Of a compiled judge, as `RoleIdentity` has them."""
-    votes: int = 1
-    """Verdicts that a judge's program asks of its model on each response."""
     further_prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
     """Of other models that the program calls, by role."""
 
     @property
+    def program_card(self) -> Any:
+        """The card of a compiled program; None for another."""
+        return getattr(self.ask.program, "card", None)
+
+    @property
     def card(self) -> str | None:
-        """What the card of a compiled program says, in two sentences."""
+        """What that says, in two sentences."""
         return self.program_card and self.program_card.summary
+
+    @property
+    def system_prompt(self) -> str | None:
+        """What the program tells its model beside its inputs."""
+        return getattr(self.ask.program, "system_prompt", None) or None
+
+    @property
+    def votes(self) -> int:
+        """Verdicts that a judge's program asks of its model on each response."""
+        return getattr(self.ask.program, "votes", 1)
 
     @property
     def identity(self) -> RoleIdentity:
         """What decides its answers."""
         return RoleIdentity(
             model=self.model.name,
-            program=self.program,
-            prompt=self.prompt,
+            program=program_name(self.ask.program),
+            prompt=fingerprint_of(self.ask.program),
             decoding=dict(self.model.decoding),
             endpoint=self.model.endpoint,
-            cuts=dict(self.cuts),
+            cuts=dict(getattr(self.ask.program, "cuts", {})),
         )
 
     @property
@@ -84,12 +92,11 @@ def fingerprint_of(program: Any) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()
 
 
-_LONGEST_PROGRAM = 20
-_LONGEST_NAME = 100
-"""Characters of the name of a model, or of a jury, in a folder's name."""
+_LONGEST_PROGRAM, _LONGEST_NAME = 20, 100
+"""Characters of the name of a program, and of a model or a jury, in a folder's name."""
 
 
-def run_name(benchmark: str, model: str, judges: Sequence[str], program: str = "") -> str:
+def run_name(benchmark: str, model: str, judges: Iterable[str], program: str = "") -> str:
     """`<benchmark>--<model>--<judges>`, the beginning of the name of a run's folder.
 
     Args:
@@ -98,7 +105,9 @@ def run_name(benchmark: str, model: str, judges: Sequence[str], program: str = "
         judges: Joined by a plus; none where the benchmark grades by itself.
         program: Through which the model answers; empty for the plain one.
     """
-    answering = "-".join(filter(None, [folder_name(model), folder_name(program)[:_LONGEST_PROGRAM] if program else ""]))
+    answering = folder_name(model)
+    if program:
+        answering += f"-{folder_name(program)[:_LONGEST_PROGRAM]}"
     return "--".join(filter(None, [benchmark, answering, "+".join(map(folder_name, judges))[:_LONGEST_NAME]]))
 
 

@@ -47,10 +47,10 @@ def benchmark_named(named: Declared | str | None) -> Declared:
     A name is that of a benchmark, `FILE.py`, or `FILE.py:NAME` where the file declares several; None is the first
     benchmark. Raises a `UsageError`, with file and line, where there is none of that name or the file cannot be used.
     """
+    if named is None:
+        return recorded_benchmark(None)
     if isinstance(named, Benchmark):
         return _given(named)
-    if named is None:
-        return next(iter(benchmarks().values()))
     path, colon, name = named.rpartition(":") if not named.endswith(".py") else (named, "", "")
     if path.endswith(".py"):
         return _given(_of_file(Path(path).resolve(), name if colon else None))

@@ -53,6 +53,23 @@ class Attempted:
 
 
 @dataclass(frozen=True)
+class Ended:
+    """How a handful of questions ended."""
+
+    halt: Halt | None
+    """What stopped it; None where it came to its end."""
+    begun: bool
+    """Whether there is anything to show."""
+    missing: bool
+    """Whether something that was tried failed."""
+
+    @property
+    def exit_status(self) -> int:
+        """That of the halt; else 3 where something failed, and 0 where nothing did."""
+        return self.halt.exit_status if self.halt else 3 if self.missing else 0
+
+
+@dataclass(frozen=True)
 class Side(Attempted):
     """One answer and its grade, as far as they came."""
 
@@ -77,27 +94,13 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Tried:
+class Tried(Ended):
     """What came of a trial."""
 
     pairs: tuple[Pair, ...]
-    halt: Halt | None
-    """What stopped it; None where it came to its end."""
 
     def __repr__(self) -> str:
         return f"Tried({len(self.pairs)} cases, {f'stopped: {self.halt}' if self.halt else 'done'})"
-
-    @property
-    def begun(self) -> bool:
-        """Whether there is anything to show."""
-        return any(side.answer or side.failed for pair in self.pairs for side in pair.sides)
-
-    @property
-    def exit_status(self) -> int:
-        """That of the halt; else 3 where something failed, and 0 where nothing did."""
-        if self.halt:
-            return self.halt.exit_status
-        return 3 if any(side.failed for pair in self.pairs for side in pair.sides) else 0
 
 
 class Trial:
@@ -171,7 +174,8 @@ class Trial:
         found, halt = await _at_once(work, self.models, self._gate)
         sides = iter(found)
         pairs = [Pair(case, next(sides) if self.program is not None else None, next(sides)) for case in cases]
-        return Tried(tuple(pairs), halt)
+        begun = any(side.answer or side.failed for side in found)
+        return Tried(halt, begun, any(side.failed for side in found), tuple(pairs))
 
     async def _side(self, ask: Ask, case: Case, room: asyncio.Semaphore) -> Side:
         answer = scored = error = None
@@ -205,24 +209,10 @@ class JudgedCase(Attempted):
 
 
 @dataclass(frozen=True)
-class Examined:
-    """What came of an examination."""
+class Examined(Ended):
+    """What came of an examination; something is missing where a verdict is, right or wrong."""
 
     cases: tuple[JudgedCase, ...]
-    halt: Halt | None
-    """What stopped it; None where it came to its end."""
-
-    @property
-    def begun(self) -> bool:
-        """Whether there is anything to show."""
-        return any(each.label or each.failed for each in self.cases)
-
-    @property
-    def exit_status(self) -> int:
-        """That of the halt; else 3 where a verdict is missing, and 0 where none is, right or wrong."""
-        if self.halt:
-            return self.halt.exit_status
-        return 3 if any(each.unread for each in self.cases) else 0
 
 
 @dataclass(frozen=True)
@@ -247,7 +237,8 @@ class Examination:
         """Ask everything at once and wait for the end of it, as `Trial.run` does."""
         work = [partial(self._judged, case) for case in self.declared.worked_cases()]
         judged, halt = run_to_end(_at_once(work, [self.model], self.gate))
-        return Examined(tuple(judged), halt)
+        begun = any(each.label or each.failed for each in judged)
+        return Examined(halt, begun, any(each.unread for each in judged), tuple(judged))
 
     async def _judged(self, worked: WorkedCase, room: asyncio.Semaphore) -> JudgedCase:
         verdicts, unread, error, label = list[Scored[Any]](), list[str](), None, None

@@ -1,7 +1,7 @@
 """A folder of a repository on GitHub, fetched once and kept with a record.
 
-The commit is pinned, or resolved at the first reading: the newest in which the folder holds what is wanted, because the
-newest of all need not hold it. What was fetched is kept with a record of where it comes from and of every file's
+The commit is resolved at the first reading: the newest in which the folder holds what is wanted, because the newest of
+all need not hold it. What was fetched is kept with a record of where it comes from and of every file's
 sha256, which all later readings check. A folder is in its place only when all of it was fetched.
 """
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from dspy_proact.errors import CorpusError
-from dspy_proact.files.rows import read_bytes
+from dspy_proact.files.rows import read_files
 from dspy_proact.types import Frozen
 
 if TYPE_CHECKING:
@@ -71,8 +71,6 @@ class RepositoryFolder:
     path: str
     wanted: tuple[str, ...]
     """Patterns of the paths of files in the folder; at least one file must match each."""
-    commit: str | None = None
-    """40 hex digits; None for the newest that holds what is wanted."""
 
     def fetched(self, cache: Path) -> tuple[FetchRecord, dict[str, bytes]]:
         """The record and the contents of the files, by path in the folder and in its order.
@@ -91,10 +89,14 @@ class RepositoryFolder:
             with httpx.Client(timeout=_TIMEOUT, follow_redirects=True) as client:
                 commit, hashes = self._resolved(client, f"{API}/repos/{self.repository}")
                 url = f"{RAW}/{self.repository}/{commit}/{self.path}"
-                contents = {name: self._content(client, f"{url}/{name}", of) for name, of in hashes.items()}
+                contents = {name: self._get(client, f"{url}/{name}") for name in hashes}
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             message = " ".join(str(error).split())[:_MAX_MESSAGE]
             raise self._unfetched(f"{type(error).__name__}: {message!r}") from error
+        for name, data in contents.items():
+            # git's own hash of a file: it says whether all of it arrived, and nothing of who made it.
+            if hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest() != hashes[name]:
+                raise self._unfetched(f"{url}/{name} is not the file that the commit holds")
         record = FetchRecord(
             repository=f"github.com/{self.repository}",
             commit=commit,
@@ -106,11 +108,7 @@ class RepositoryFolder:
 
     def _resolved(self, client: "httpx.Client", address: str) -> tuple[str, dict[str, str]]:
         """The commit, and git's hash of each of the files that are wanted."""
-        if self.commit:
-            commits = [_Commit(sha=self.commit)]
-        else:
-            commits = self._answer(client, f"{address}/commits?path={self.path}&per_page={_COMMITS}", list[_Commit])
-        for commit in commits:
+        for commit in self._answer(client, f"{address}/commits?path={self.path}&per_page={_COMMITS}", list[_Commit]):
             tree = self._answer(client, f"{address}/git/trees/{commit.sha}?recursive=1", _Tree)
             inside = [entry for entry in tree.tree if entry.type == "blob" and entry.path.startswith(f"{self.path}/")]
             under = {entry.path.removeprefix(f"{self.path}/"): entry.sha for entry in inside}
@@ -129,13 +127,6 @@ class RepositoryFolder:
             return TypeAdapter(kind).validate_json(self._get(client, url))
         except ValidationError as error:
             raise self._unfetched(f"{url} answered something else than GitHub does") from error
-
-    def _content(self, client: "httpx.Client", url: str, git_hash: str) -> bytes:
-        data = self._get(client, url)
-        # git's own hash of a file: it says whether all of it arrived, and nothing of who made it.
-        if hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest() != git_hash:
-            raise self._unfetched(f"{url} is not the file that the commit holds")
-        return data
 
     def _get(self, client: "httpx.Client", url: str) -> bytes:
         response = client.get(url)
@@ -156,13 +147,11 @@ class RepositoryFolder:
         except (OSError, ValidationError) as error:
             problem = f"no record of what was fetched can be read; {mend}"
             raise CorpusError(problem, source=str(cache / _RECORD)) from error
-        if self.commit not in (None, record.commit):
-            raise CorpusError(f"of commit {record.commit}, not {self.commit}; {mend}", source=str(cache))
         for name in record.files:
             if not (cache / name).is_file():
                 raise CorpusError(f"removed since it was fetched; {mend}", source=str(cache / name))
         held = self._matching(path.relative_to(cache).as_posix() for path in cache.rglob("*") if path.is_file())
-        contents = {name: read_bytes(str(cache / name), "a file that was fetched") for name in held}
+        contents = read_files({name: cache / name for name in held}, "a file that was fetched")
         for name, data in contents.items():
             if hashlib.sha256(data).hexdigest() != record.files.get(name):
                 change = "changed" if name in record.files else "added"

@@ -9,7 +9,7 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core import PydanticCustomError
 
 from dspy_proact.errors import CorpusError
-from dspy_proact.kept import Kind, place_of, read_whole
+from dspy_proact.kept import Kind, open_to_read, place_of, read_whole
 from dspy_proact.plain_text import shortened, shown
 
 _MAX_DEPTH = 64
@@ -39,9 +39,11 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 def opened(source: str, wanted: str) -> Generator[BinaryIO]:
     """A file to be read; raises `CorpusError` where the file is missing, a folder or unreadable."""
     try:
-        with _open(source) as file:
+        with open_to_read(source) as file:
             yield file
         return
+    except ValueError as error:
+        problem = f"not a path: {error}"
     except FileNotFoundError:
         problem = f"there is no such file; give {wanted}"
     except IsADirectoryError:
@@ -53,17 +55,18 @@ def opened(source: str, wanted: str) -> Generator[BinaryIO]:
     raise CorpusError(problem, source=source)
 
 
-def _open(source: str) -> BinaryIO:
-    try:
-        return Path(source).open("rb")
-    except ValueError as error:
-        raise CorpusError(f"not a path: {error}", source=source) from None
-
-
 def read_bytes(source: str, wanted: str) -> bytes:
     """The contents of a file; raises `CorpusError` as `opened` does, and where it is larger than 256 MiB."""
-    with opened(source, wanted) as file:
-        return read_whole(file)
+    return read_files({source: source}, wanted)[source]
+
+
+def read_files(paths: Mapping[str, str | Path], wanted: str) -> dict[str, bytes]:
+    """The contents of several files by name; raises as `read_bytes` does, also where all together are larger."""
+    contents = dict[str, bytes]()
+    for name, path in paths.items():
+        with opened(str(path), wanted) as file:
+            contents[name] = read_whole(file, beside=sum(map(len, contents.values())))
+    return contents
 
 
 def csv_rows(file: Traversable) -> Iterator[dict[str, str]]:
@@ -326,24 +329,18 @@ def _unknown(part: RawPart, *path: str) -> Iterator[tuple[str, ...]]:
 
 
 def misfit(error: ValidationError) -> tuple[str, str]:
-    """Dotted path and problem of the first field that does not fit."""
+    """Dotted path of the first field that does not fit, and what is wrong with it in a sentence of ours."""
     first = error.errors(include_url=False)[0]
-    return _dotted(first["loc"]), _sentence(first)
-
-
-def _sentence(error: ErrorDetails) -> str:
-    """What is wrong with a field, in a sentence of ours."""
-    match error["type"]:
-        case "missing" | "too_short" | "extra_forbidden" as kind:
-            return _SENTENCES[kind]
-        case "union_tag_not_found":
-            return f"the field {error.get('ctx', {})['discriminator']} is missing"
-        case "union_tag_invalid":
-            context = error.get("ctx", {})
-            return f"its {context['discriminator']} is {shown(context['tag'])}, none of {context['expected_tags']}"
-        case kind:
-            expected = _EXPECTED.get(kind, error["msg"])
-    return f"{expected[0].lower()}{expected[1:]}, not {shown(error['input'])}"
+    kind, context = first["type"], first.get("ctx", {})
+    problem = _SENTENCES.get(kind)
+    if kind == "union_tag_not_found":
+        problem = f"the field {context['discriminator']} is missing"
+    elif kind == "union_tag_invalid":
+        problem = f"its {context['discriminator']} is {shown(context['tag'])}, none of {context['expected_tags']}"
+    elif problem is None:
+        expected = _EXPECTED.get(kind, first["msg"])
+        problem = f"{expected[0].lower()}{expected[1:]}, not {shown(first['input'])}"
+    return _dotted(first["loc"]), problem
 
 
 _SENTENCES = {

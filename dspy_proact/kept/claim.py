@@ -22,7 +22,7 @@ import filelock
 from pydantic import ValidationError
 
 from dspy_proact.errors import RunError, UsageError
-from dspy_proact.kept.log import first_fault, read_whole, require_finite, unwritable, write_whole
+from dspy_proact.kept.log import first_fault, open_to_read, read_whole, require_finite, unwritable, write_whole
 from dspy_proact.types import Frozen
 
 RUN_CLAIM, COMPILE_CLAIM = "manifest.json", "compile.json"
@@ -108,7 +108,7 @@ class Claim(Generic[C]):
     def read(self) -> C:
         """The content of the file; raises `RunError` where it is missing or damaged."""
         try:
-            with self.file.open("rb") as file:
+            with open_to_read(self.file) as file:
                 data = read_whole(file)
             claimed = self._form.model_validate_json(data)
             require_finite(data)
@@ -236,12 +236,22 @@ def place_of(path: Path) -> Place:
     try:
         if path.is_dir():
             return _folder(path)
-        if path.exists():
-            return Place(path, _kind_of_file(path))
-        names = [sibling.name for sibling in path.parent.iterdir()] if path.parent.is_dir() else []
-        return Place(path, Kind.NOTHING, [path.with_name(name) for name in get_close_matches(path.name, names, n=1)])
+        if not path.exists():
+            names = [sibling.name for sibling in path.parent.iterdir()] if path.parent.is_dir() else []
+            near = get_close_matches(path.name, names, n=1)
+            return Place(path, Kind.NOTHING, [path.with_name(name) for name in near])
+        parts = (RUN_CLAIM, COMPILE_CLAIM, *_RUN_RECORDS, _COMPILE_RECORD)
+        if path.name in parts and _folder(path.parent).kind in (Kind.RUN, Kind.COMPILE):
+            return Place(path, Kind.PART)
+        if path.suffix.lower() in (".csv", ".parquet"):
+            return Place(path, Kind.TABLE)
+        if path.is_file():  # never a pipe: reading would take its content away
+            with path.open("rb") as file:
+                if _PROGRAM_HEAD.match(file.read(_HEAD_BYTES)):
+                    return Place(path, Kind.PROGRAM)
     except OSError:
-        return Place(path, Kind.FILE)
+        pass
+    return Place(path, Kind.FILE)
 
 
 def _folder(path: Path) -> Place:
@@ -253,19 +263,6 @@ def _folder(path: Path) -> Place:
         if folders := sorted(claimed.parent for depth in ("*", "*/*") for claimed in path.glob(f"{depth}/{claim}")):
             return Place(path, kind, folders)
     return Place(path, Kind.FOLDER)
-
-
-def _kind_of_file(path: Path) -> Kind:
-    parts = (RUN_CLAIM, COMPILE_CLAIM, *_RUN_RECORDS, _COMPILE_RECORD)
-    if path.name in parts and _folder(path.parent).kind in (Kind.RUN, Kind.COMPILE):
-        return Kind.PART
-    if path.suffix.lower() in (".csv", ".parquet"):
-        return Kind.TABLE
-    if path.is_file():  # never a pipe: reading would take its content away
-        with path.open("rb") as file:
-            if _PROGRAM_HEAD.match(file.read(_HEAD_BYTES)):
-                return Kind.PROGRAM
-    return Kind.FILE
 
 
 def refuse_overwrite(path: Path, *inputs: Path) -> None:

@@ -9,11 +9,13 @@ import errno
 import fcntl
 import json
 import os
+import stat
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from select import select
 from typing import Any, BinaryIO, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -88,19 +90,13 @@ class Log(Generic[M]):
             self._end += len(line)
             if time.monotonic() - self._synced > _SYNC_SECONDS:
                 self._sync()
-            if not self._is_there(status):
-                raise RunError(f"{self.path}: was moved{self._where()}; name its folder with --out to go on")
-
-    def _is_there(self, status: os.stat_result) -> bool:
-        with suppress(OSError):
-            return os.path.samestat(os.stat(self.path), status)  # noqa: PTH116 - the fastest, once a line
-        return False
-
-    def _where(self) -> str:
-        """To which path it was moved, where the system tells."""
-        with suppress(OSError):
-            return f" to {Path(f'/proc/self/fd/{self._file.fileno()}').readlink()}"
-        return ""
+            there, place = False, ""
+            with suppress(OSError):
+                there = os.path.samestat(os.stat(self.path), status)  # noqa: PTH116 - the fastest, once a line
+            if not there:
+                with suppress(OSError):  # to which path, where the system tells
+                    place = f" to {Path(f'/proc/self/fd/{self._file.fileno()}').readlink()}"
+                raise RunError(f"{self.path}: was moved{place}; name its folder with --out to go on")
 
     def _write(self, line: bytes) -> None:
         try:
@@ -120,13 +116,27 @@ class Log(Generic[M]):
 
 _LONGEST = 256 * 2**20
 """Bytes, more than any file that people write has; a device or a pipe may have no end."""
+_PATIENCE = 30.0
+"""Seconds in which a pipe must begin to send."""
 
 
-def read_whole(file: BinaryIO) -> bytes:
-    """The contents of a file; raises an `OSError` where they are more than 256 MiB."""
-    data = file.read(_LONGEST + 1)
-    if len(data) > _LONGEST:
-        raise OSError(errno.EFBIG, f"larger than {_LONGEST // 2**20} MiB, or without an end")
+def open_to_read(path: str | Path) -> BinaryIO:
+    """A file, device or pipe; raises an `OSError` where it cannot be read, or is a pipe that sends nothing."""
+    # Without waiting for the writer of a pipe, who may never come.
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))  # noqa: SIM115
+    if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode) and not select([file], [], [], _PATIENCE)[0]:
+        file.close()
+        raise OSError(errno.ETIMEDOUT, f"a pipe that sent nothing in {_PATIENCE:g} seconds")
+    os.set_blocking(file.fileno(), True)
+    return file
+
+
+def read_whole(file: BinaryIO, beside: int = 0) -> bytes:
+    """The contents of a file; raises an `OSError` where they, with so many bytes beside them, are above 256 MiB."""
+    data = file.read(_LONGEST - beside + 1)
+    if len(data) > _LONGEST - beside:
+        which = "with the files before it larger" if beside else "larger"
+        raise OSError(errno.EFBIG, f"{which} than {_LONGEST // 2**20} MiB, or without an end")
     return data
 
 
@@ -223,7 +233,18 @@ def replacing(path: Path) -> Generator[Path]:
     Where anything goes wrong inside, the path is as it was and nothing is left beside it. Raises a `UsageError` where
     the path cannot be written.
     """
-    temporary = _made_beside(path)
+    try:
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if path.exists() and not path.is_file():
+            raise OSError(errno.EINVAL, "not a regular file; name another")
+        temporary.unlink(missing_ok=True)
+        temporary.touch(exist_ok=False)  # it follows no link that stands at its name
+    except OSError as error:
+        raise UsageError(unwritable(path, error)) from error
+    except ValueError as error:
+        raise UsageError(f"{path}: cannot be written: not a path: {error}") from error
     try:
         yield temporary
         with temporary.open("rb") as file:
@@ -233,23 +254,6 @@ def replacing(path: Path) -> Generator[Path]:
         raise UsageError(unwritable(path, error)) from error
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _made_beside(path: Path) -> Path:
-    """A new file beside the path: it follows no link that stands at its name, and will replace no device."""
-    try:
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
-        if path.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if path.exists() and not path.is_file():
-            raise OSError(errno.EINVAL, "not a regular file; name another")
-        temporary.unlink(missing_ok=True)
-        temporary.touch(exist_ok=False)
-    except OSError as error:
-        raise UsageError(unwritable(path, error)) from error
-    except ValueError as error:
-        raise UsageError(f"{path}: cannot be written: not a path: {error}") from error
-    return temporary
 
 
 def unwritable(path: Path, error: OSError) -> str:

@@ -5,15 +5,13 @@ from dspy_proact.models.engine import one_by_one, wait_for
 from dspy_proact.models.gate import Cost, Gate, Limits
 from dspy_proact.models.model import Model, open_model
 from dspy_proact.models.record import Answered, Record
-from dspy_proact.models.route import Backend, count_tokens, tokenizer_name
+from dspy_proact.models.route import count_tokens, tokenizer_name
 from dspy_proact.models.spec import (
     EMBEDDED,
     PRESETS,
     ModelIdentity,
     ModelSpec,
-    Preset,
     Role,
-    StandIn,
     decoding,
     without_secrets,
 )
@@ -23,7 +21,6 @@ __all__ = [
     "EMBEDDER",
     "PRESETS",
     "Answered",
-    "Backend",
     "Cost",
     "Embedder",
     "Gate",
@@ -31,10 +28,8 @@ __all__ = [
     "Model",
     "ModelIdentity",
     "ModelSpec",
-    "Preset",
     "Record",
     "Role",
-    "StandIn",
     "count_tokens",
     "decoding",
     "one_by_one",

@@ -17,6 +17,7 @@ Besides `dspy` and `dspy.lm15`, which are public, these are relied on, each held
 
 `clients` overrides the methods with an underscore.
 """
+# ruff: noqa: F401 - other files import these names from here
 
 import os
 from typing import Any
@@ -38,28 +39,6 @@ from dspy.clients.engines.litellm_errors import litellm_errors
 from dspy.clients.model_metadata import model_info
 from dspy.propose import grounded_proposer
 from dspy.teleprompt.gepa import InstructionProposer
-
-__all__ = [
-    "AsyncLM15Engine",
-    "AsyncLiteLLMEngine",
-    "ConnectTimeout",
-    "InstructionProposer",
-    "LM15Engine",
-    "StdlibAsyncTransport",
-    "StreamEvent",
-    "async_engine_of",
-    "capabilities",
-    "format_field_value",
-    "grounded_proposer",
-    "litellm_errors",
-    "lookup",
-    "model_info",
-    "request_to_dict",
-    "response_from_dict",
-    "response_to_dict",
-    "retry_after_seconds",
-    "validate_request",
-]
 
 
 def async_engine_of(lm: dspy.LM) -> Any:

@@ -217,15 +217,22 @@ def _sum(tokens: int | None, more: int) -> int | None:
     return tokens + more if tokens is not None and 0 <= tokens + more <= MOST_TOKENS else None
 
 
-class BlockingEngine:
+class Described:
+    """Says of an engine what DSPy asks before a call, as the engine behind it does."""
+
+    def __init__(self, other: Any):
+        self.supports_response_schema: bool = other.supports_response_schema
+        self.supports_function_calling: bool = other.supports_function_calling
+        self.supports_reasoning: bool = other.supports_reasoning
+        self.supported_params: set[str] = other.supported_params
+
+
+class BlockingEngine(Described):
     """The synchronous face of an asynchronous engine."""
 
     def __init__(self, engine: Any):
+        super().__init__(engine)
         self.engine = engine
-        self.supports_response_schema: bool = engine.supports_response_schema
-        self.supports_function_calling: bool = engine.supports_function_calling
-        self.supports_reasoning: bool = engine.supports_reasoning
-        self.supported_params: set[str] = engine.supported_params
 
     def complete(self, request: Request) -> Response:
         """Answer one request; raises what the engine raises."""

@@ -103,7 +103,12 @@ def understand(error: Exception, caller: Caller) -> Fault:
     excerpt = repr(excerpt if len(excerpt) <= _EXCERPT else excerpt[:_EXCERPT] + "...")
     if problem := _for_good(error, on_the_way, excerpt, caller):
         return _setup(f"{caller.flag} {caller.model}: {problem}")
-    if word := _passing(error, message):
+    word = next((word for word, classes in _RETRIED.items() if isinstance(error, classes)), None)
+    if word == "server" and _LOST.search(message):
+        word = "network"
+    if word == "network" and _LATE.search(message):
+        word = "timeout"
+    if word:
         lost = word == "network" or (word == "timeout" and getattr(error, "status", None) is None)
         unreached = word == "network" and any(isinstance(cause, _UNREACHED) for cause in chain(error))
         after = getattr(error, "retry_after", None)
@@ -135,26 +140,12 @@ def _for_good(error: Exception, on_the_way: WireError | None, excerpt: str, call
         if caller.endpoint and not re.search(r"/v\d", caller.endpoint):
             hint = f" Did you mean {caller.flag}-api-base {caller.endpoint}/v1?"
         return f"no such model at this endpoint ({http}).{hint} The server said: {excerpt}"
-    return _without_client(error, caller)
-
-
-def _without_client(error: Exception, caller: Caller) -> str | None:
-    """Why litellm can call no model of the provider; None where it can."""
     causes = list(chain(error))
-    if missing := next((cause for cause in causes if isinstance(cause, ImportError)), None):
-        return f"litellm needs a further package for this provider: {missing}"
     if any(type(cause).__name__ == "LiteLLMUnknownProvider" for cause in causes):
         mend = f"For a server that speaks OpenAI's protocol, give hosted_vllm/NAME and {caller.flag}-api-base."
         return f"litellm has no chat client for this provider, so the endpoint has no effect. {mend}"
-    return None
-
-
-def _passing(error: Exception, message: str) -> str | None:
-    """The word for a failure that may pass; None for one that stays."""
-    word = next((word for word, classes in _RETRIED.items() if isinstance(error, classes)), None)
-    if word == "server" and _LOST.search(message):
-        word = "network"
-    return "timeout" if word == "network" and _LATE.search(message) else word
+    missing = next((cause for cause in causes if isinstance(cause, ImportError)), None)
+    return f"litellm needs a further package for this provider: {missing}" if missing else None
 
 
 def _refusal(error: Exception, message: str, excerpt: str, caller: Caller) -> Fault:

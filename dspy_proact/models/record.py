@@ -20,7 +20,7 @@ from dspy_proact.calls import Call, collect_calls, record_call
 from dspy_proact.errors import ContentError, Halt, Interrupted, ProviderDown, ProviderError, RunError, StorageFault
 from dspy_proact.kept import Log
 from dspy_proact.models.dspy_internals import async_engine_of, request_to_dict, response_from_dict, response_to_dict
-from dspy_proact.models.engine import BlockingEngine, GatedEngine, wait_for
+from dspy_proact.models.engine import BlockingEngine, Described, GatedEngine, wait_for
 from dspy_proact.plain_text import encodable_all
 from dspy_proact.types import Frozen
 
@@ -136,15 +136,12 @@ class Record:
         return answered
 
 
-class RecordedEngine:
+class RecordedEngine(Described):
     """A gated engine whose answers are kept and given again."""
 
     def __init__(self, gated: GatedEngine, record: Record, whose: str, rollout: int | None = None):
+        super().__init__(gated)
         self.gated, self.record, self.whose, self.rollout = gated, record, whose, rollout
-        self.supports_response_schema = gated.supports_response_schema
-        self.supports_function_calling = gated.supports_function_calling
-        self.supports_reasoning = gated.supports_reasoning
-        self.supported_params = gated.supported_params
 
     async def complete(self, request: Request) -> Response:
         """The answer, from the record or from the model.

@@ -2,7 +2,6 @@
 
 from dspy_proact.programs.card import (
     OPTIMIZERS,
-    CandidateCard,
     Card,
     CardNumber,
     CardUsage,
@@ -18,7 +17,6 @@ from dspy_proact.programs.fenced_json import FencedJSON, ask_plainly
 
 __all__ = [
     "OPTIMIZERS",
-    "CandidateCard",
     "Card",
     "CardNumber",
     "CardUsage",

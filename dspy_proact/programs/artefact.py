@@ -15,7 +15,7 @@ import dspy
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from dspy_proact.errors import UsageError
-from dspy_proact.kept import Kind, first_fault, place_of, read_whole, require_finite, write_whole
+from dspy_proact.kept import Kind, first_fault, open_to_read, place_of, read_whole, require_finite, write_whole
 from dspy_proact.programs.card import Card
 from dspy_proact.types import Frozen
 
@@ -203,7 +203,7 @@ def read_artefact(path: str | Path, role: ProgramRole | None = None) -> Artefact
         raise UsageError(f"{path}: cannot be read: {told}")
     path = Path(path)
     try:
-        with path.open("rb") as file:
+        with open_to_read(path) as file:
             content = read_whole(file)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error

@@ -6,7 +6,7 @@ engine that only listens, and what arrives there is the form of those that follo
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from typing import Any, cast
@@ -15,6 +15,7 @@ import dspy
 from dspy import AdapterParseError
 from dspy.lm15 import DataPart, Message, Request, Response, TextPart, request_from_openai_chat
 
+from dspy_proact.models.engine import Described
 from dspy_proact.programs.asking import Answer, answered, ask, ours
 from dspy_proact.programs.fenced_json import FencedJSON
 
@@ -70,14 +71,8 @@ class Direct:
         return self._forms[kind]
 
 
-class _Listening:
+class _Listening(Described):
     """An engine that is described as another one, hears what it is asked and answers nothing."""
-
-    def __init__(self, other: Any):
-        self.supports_response_schema: bool = other.supports_response_schema
-        self.supports_function_calling: bool = other.supports_function_calling
-        self.supports_reasoning: bool = other.supports_reasoning
-        self.supported_params: Iterable[str] = other.supported_params
 
     def complete(self, request: Request) -> Response:
         raise _Heard(request)

@@ -218,7 +218,26 @@ class LastEvents:
         self._span: tuple[float, float] | None = None
         self._tallies = defaultdict[tuple[str, str | None], CallTally](CallTally)
         for event in events:
-            self._note(event)
+            key, grade, failure = event.key, event.grade, event.failure and event.failure.reason
+            case, judge = sys.intern(key.case), key.judge and sys.intern(key.judge)
+            began = min([event.time, *(call.started for call in event.calls)])
+            first, last = self._span or (began, event.time)
+            self._span = min(first, began), max(last, event.time)
+            for call in event.calls:
+                self._tallies[call.role, judge if call.role == "judge" else None].add(call)
+            if key.stage == "response":
+                before = self.responses.get((case, key.epoch))
+                self.tried_again += before is not None and before.failure is not None
+                stopped = event.answer is None and not failure
+                truncated = bool(event.answer and event.answer.get("truncated"))
+                self.responses[case, key.epoch] = None if stopped else _Response(event.text, truncated, failure)
+                continue
+            place = (case, key.epoch, judge, key.judge_epoch)
+            self.tried_again += isinstance(self.verdicts.get(place), str)
+            self.verdicts[place] = failure
+            if grade:
+                given = sys.intern(grade.label), grade.score, grade.verified, grade.detail, grade.parts
+                self.verdicts[place] = GivenVerdict(judge, key.judge_epoch, *given)
 
     @property
     def cases(self) -> set[str]:
@@ -238,28 +257,6 @@ class LastEvents:
     def usage(self, role: str, price: Price, judge: str | None = None) -> Usage:
         """What a role used; of judges, the one of this name."""
         return self._tallies[role, judge].usage(price)
-
-    def _note(self, event: Event) -> None:
-        key, grade, failure = event.key, event.grade, event.failure and event.failure.reason
-        case, judge = sys.intern(key.case), key.judge and sys.intern(key.judge)
-        began = min([event.time, *(call.started for call in event.calls)])
-        first, last = self._span or (began, event.time)
-        self._span = min(first, began), max(last, event.time)
-        for call in event.calls:
-            self._tallies[call.role, judge if call.role == "judge" else None].add(call)
-        if key.stage == "response":
-            before = self.responses.get((case, key.epoch))
-            self.tried_again += before is not None and before.failure is not None
-            stopped = event.answer is None and not failure
-            truncated = bool(event.answer and event.answer.get("truncated"))
-            self.responses[case, key.epoch] = None if stopped else _Response(event.text, truncated, failure)
-            return
-        place = (case, key.epoch, judge, key.judge_epoch)
-        self.tried_again += isinstance(self.verdicts.get(place), str)
-        self.verdicts[place] = failure
-        if grade:
-            given = sys.intern(grade.label), grade.score, grade.verified, grade.detail, grade.parts
-            self.verdicts[place] = GivenVerdict(judge, key.judge_epoch, *given)
 
 
 @dataclass(frozen=True)

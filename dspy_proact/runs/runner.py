@@ -79,16 +79,15 @@ class Runner:
             self.switch.pull(halt)
 
     async def _do(self, work: Work, key: StageKey) -> None:
-        stage = self._grade(work, key.judge) if key.stage == "verdict" else self._answer(work)
         with collect_calls() as calls:
             try:
-                outcome = await attempted(stage)
+                outcome = await attempted(self._result(work, key))
             except Halt:
                 self._cut_short = True
                 if calls:  # they were paid for, so that the record must have them
                     self._keep(key, calls)
                 raise
-        event = self._keep(key, calls, **(outcome if isinstance(outcome, dict) else {"failure": outcome}))
+        event = self._keep(key, calls, **({"failure": outcome} if isinstance(outcome, Failure) else outcome))
         self.stages += 1
         self.observer.ended(event, not any(map(self.ledger.is_open, self.ledger.stages(work))))
 
@@ -98,14 +97,14 @@ class Runner:
         self.ledger.add(event)
         return event
 
-    async def _answer(self, work: Work) -> dict[str, Any]:
-        return {"answer": _as_kept(await self.benchmark.answer(work.case))}
-
-    async def _grade(self, work: Work, judge: str | None) -> dict[str, Any]:
+    async def _result(self, work: Work, key: StageKey) -> dict[str, Any]:
+        """The answer or the grade, as it is kept."""
+        if key.stage == "response":
+            return {"answer": _as_kept(await self.benchmark.answer(work.case))}
         kept = self.ledger.answer(work)
         assert kept is not None, "a verdict is open only after its response"
         answer = self.benchmark.answer_type.model_validate(kept)
-        scored = await self.benchmark.grade(work.case, answer, judge)
+        scored = await self.benchmark.grade(work.case, answer, key.judge)
         grade = GradeRecord(
             score=scored.score,
             label=scored.label,

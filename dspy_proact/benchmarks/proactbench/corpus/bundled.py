@@ -42,7 +42,7 @@ from dspy_proact.files.rows import (
     elements,
     lines_in,
     lines_of,
-    read_bytes,
+    read_files,
     text_of,
 )
 from dspy_proact.runs import Case
@@ -184,7 +184,7 @@ def read_folder(folder: Path) -> Ratings:
         raise CorpusError(problem, source=str(folder))
     if len(names) == 1:
         raise CorpusError(f"there is no file of ratings in {RESULTS}", source=str(folder))
-    contents = {name: read_bytes(str(folder / name), "a file of the official layout") for name in names}
+    contents = read_files({name: folder / name for name in names}, "a file of the official layout")
     return _study_in(folder, contents, str(folder), RatingsSource.of(str(folder), contents))
 
 

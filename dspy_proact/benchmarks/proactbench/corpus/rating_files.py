@@ -48,6 +48,7 @@ from dspy_proact.files.rows import (
     lines_in,
     lines_of,
     read_bytes,
+    read_files,
     text_of,
     unguarded,
 )
@@ -103,7 +104,7 @@ def load_ratings(
             raise CorpusError("needs a folder to keep what is fetched; give one as cache", source=spec)
         return fetched_study(cache)
     sheets = [str(path) for path in _sheets(Path(spec))] if Path(spec).is_dir() else [spec]
-    contents = {sheet: read_bytes(sheet, _WANTED) for sheet in sheets}
+    contents = read_files(dict(zip(sheets, sheets, strict=True)), _WANTED)
     if items is not None and items_path is not None:
         raise CorpusError("give either the run or a file of items, not both", source=spec)
     if items_path is not None:

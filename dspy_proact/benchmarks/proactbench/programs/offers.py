@@ -97,7 +97,7 @@ def located(said: dspy.Prediction, response: str) -> Offers:
     """What a detector said, with the places of its quotes in the response."""
     passage = Passage(response)
     places: dict[tuple[int, int] | str, Offer] = {}
-    for each in passage.while_short(said.offers):
+    for each in passage.within_budget(said.offers):
         found = [(part.start, part.end) for part in islice(locate(each.quote, passage), _MAX_PARTS)]
         starts = [start for start, _ in found if start is not None]
         ends = [end for _, end in found if end is not None]

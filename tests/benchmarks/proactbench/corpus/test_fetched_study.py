@@ -4,7 +4,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,7 +15,6 @@ from rows import jsonl, refusal, rubric, without
 from dspy_proact.benchmarks.proactbench.corpus.rating_files import load_ratings
 from dspy_proact.benchmarks.proactbench.corpus.ratings import Ratings
 from dspy_proact.files import github as module
-from dspy_proact.files.github import RepositoryFolder
 
 COMMIT, OLDER = "c0ffee" + "0" * 34, "0dd" + "1" * 37
 STUDY = "dataset/human_eval"
@@ -165,16 +164,6 @@ def test_the_second_reading_asks_nobody_and_is_the_same(tmp_path: Path, reposito
     assert repository.asked == []
     by_path = load_ratings(str(kept(tmp_path)))
     assert (by_path.sha256, by_path.source.commit) == (first.sha256, None)
-
-
-def test_a_pinned_commit_is_fetched_and_no_other_is_taken_for_it(tmp_path: Path, repository: Repository):
-    repository.commits = {COMMIT: files(), OLDER: {**files(), f"{STUDY}/results/A02.jsonl": rating("A03")}}
-    older = RepositoryFolder("boson-ai/ProactBench", STUDY, ("results/*.jsonl",), OLDER)
-    record, contents = older.fetched(tmp_path / "study")
-    assert (record.commit, list(contents)) == (OLDER, ["results/A01.jsonl", "results/A02.jsonl"])
-    assert not [path for path in repository.asked if "/commits" in path]
-    error = refusal(lambda: replace(older, commit=COMMIT).fetched(tmp_path / "study"))
-    assert f"of commit {OLDER}, not {COMMIT}; delete" in str(error)
 
 
 def test_a_study_that_the_newest_commit_took_away_is_read_as_it_was_last(tmp_path: Path, repository: Repository):
