@@ -1,6 +1,8 @@
 """Rows of files and of datasets: read strictly, alike whichever way, and refused with file, line and field."""
 
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +14,8 @@ from rows import jsonl, plant_canaries, record, row, rows
 
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.hub import text_lines
-from dspy_proact.files.rows import Id, Line, RawPart, Text, lines_in, lines_of, read_bytes
+from dspy_proact.files.rows import Id, Line, RawPart, Text, lines_in, lines_of, read_bytes, read_files
+from dspy_proact.kept import log
 
 
 class Stop(RawPart):
@@ -143,6 +146,23 @@ def test_what_is_no_file_is_refused_with_what_to_give(tmp_path: Path):
     assert problem(tmp_path) == f"{tmp_path}: a folder, not a file; give the path of the file in it"
     assert "cannot be read: Not a directory" in problem(tmp_path / "file" / "x")
     assert "not a path: embedded null byte" in problem("a\0b")
+
+
+def test_a_pipe_is_read_and_one_that_sends_nothing_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen("echo row > pipe", shell=True, cwd=tmp_path):
+        assert read_bytes(str(tmp_path / "pipe"), "a ferry") == b"row\n"
+    monkeypatch.setattr(log, "_PATIENCE", 0.01)
+    error = refusal(lambda: read_bytes(str(tmp_path / "pipe"), "a ferry"))
+    assert str(error) == f"{tmp_path / 'pipe'}: cannot be read: a pipe that sent nothing in 0.01 seconds"
+
+
+def test_many_files_are_bounded_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(log, "_LONGEST", 10)
+    (tmp_path / "six").write_bytes(b"x" * 6)
+    read_files({"a": tmp_path / "six"}, "ferries")
+    error = refusal(lambda: read_files({"a": tmp_path / "six", "b": tmp_path / "six"}, "ferries"))
+    assert "six: cannot be read: with the files before it larger than" in str(error)
 
 
 # By way of `datasets`, whose own JSON reader would infer types.
