@@ -98,7 +98,7 @@ def test_what_it_does_not_have_is_not_asked_for(guesser: Server, tmp_path: Path)
     for scope, mend in [
         (Scope(controls=True), "contest has no control cases"),
         (Scope(strata=("PROSE",)), "--stratum PROSE: is none of RHYME, NUMBER"),
-        (Scope(judge_epochs=2), "graded without a judge, and once; leave scope.judge_epochs out"),
+        (Scope(judge_epochs=2), "contest is graded without a judge, and once"),
         (Scope(limit=0), "limit must be 1 or more"),
         (Scope(epochs=0), "epochs and votes 1 to 1000"),
         (Scope(epochs=1001), "epochs and votes 1 to 1000"),
