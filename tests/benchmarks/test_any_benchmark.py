@@ -3,7 +3,6 @@
 `contest.py` is all that was written for it.
 """
 
-import csv
 import json
 import queue
 import signal
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from child import Child
-from contest import COUNT, Contest, Refereed, Rules, contest, contestant, fields, one_by_one
+from contest import COUNT, Contest, Refereed, contest, contestant, fields, one_by_one
 from server import Sent, Server
 from toy import outcomes
 
@@ -154,22 +153,3 @@ def test_it_is_reported_in_its_own_words_with_its_measures(proact: Call, run: Pa
     assert "graded by the benchmark itself" in " ".join(text.split())
     assert "10 riddles in 5 places" in text
     assert "tricks seen through" in text
-
-
-def test_two_of_its_runs_are_compared(proact: Call, guesser: Server, run: Path, tmp_path: Path):
-    """With longer guesses allowed the long one is solved: half a point more in nine."""
-    contest(guesser.assistant, Rules(longest=9)).run(tmp_path / "lax")
-    found = json.loads(proact("compare", run, tmp_path / "lax", "--json")[1])
-    assert found["changed"] == [{"field": "settings.longest", "a": "3", "b": "9"}]
-    assert found["overall"]["micro"]["weighted"]["value"] == pytest.approx(0.5 / 9)
-    assert found["overall"]["measures"]["tricks"]["difference"]["value"] == 0
-    assert "settings.longest: 3 -> 9" in proact("compare", run, tmp_path / "lax")[1]
-
-
-def test_it_is_exported_with_its_parts(proact: Call, run: Path, tmp_path: Path):
-    assert proact("export", run, "--format", "csv", "--out", tmp_path / "run.csv")[0] == 0
-    rows = {row["key"]: row for row in csv.DictReader((tmp_path / "run.csv").read_text(encoding="utf-8").splitlines())}
-    assert len(rows) == COUNT
-    wrong = {"place": "place-2", "stratum": "RHYME", "grade": "LOST", "words": "2.0", "said_trick": "0.0", "page": "1"}
-    assert rows["riddle-7"] | wrong == rows["riddle-7"]
-    assert (rows["riddle-9"]["reason"], rows["riddle-9"]["words"]) == ("response: silent", "")

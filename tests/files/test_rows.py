@@ -8,9 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from rows import jsonl, plant_canaries, record, row, rows
+from rows import jsonl, record, row
 
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.hub import text_lines
@@ -203,17 +201,6 @@ def test_a_dataset_gives_the_same_rows_as_the_file(tmp_path: Path, raw: list[dic
 @pytest.mark.usefixtures("hub_cache")
 def test_lines_end_alike_either_way(tmp_path: Path):
     assert both_ways(tmp_path / "rows", "1\r2\r\n3\n\r4") == ([1, 2, 3, 4], [1, 2, 3, 4])
-
-
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(raw=st.lists(rows(), min_size=1, max_size=4), planted=st.booleans())
-@pytest.mark.usefixtures("hub_cache")
-def test_any_rows_are_the_same_either_way(
-    tmp_path_factory: pytest.TempPathFactory, raw: list[dict[str, object]], planted: bool
-):
-    given_rows = [plant_canaries(each)[0] if planted else each for each in raw]
-    file = tmp_path_factory.mktemp("dataset") / "rows"
-    assert both_ways(file, jsonl(*given_rows)) == (given_rows, given_rows)
 
 
 @pytest.mark.usefixtures("hub_cache")

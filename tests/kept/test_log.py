@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from limits import file_size_limit
 
 from dspy_proact.errors import RunError
 from dspy_proact.kept import Log, read_log
@@ -151,27 +152,13 @@ def appended(log: Log[Note], text: str) -> bool:
     return True
 
 
-WITHIN_A_LIMIT = """
-import resource, sys
-from pathlib import Path
-from test_log import Log, Note, appended
-with Log(Path(sys.argv[1]), Note) as log:
-    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
-    kept = [text for text in "abcdefgh" if appended(log, text * 200)]
-    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
-    kept += [text for text in "z" if appended(log, text * 200)]
-print("".join(kept))
-"""
-
-
 def test_a_limit_on_the_size_of_files_cuts_no_line_in_two(path: Path):
     # A line is 200 letters and 25 bytes around them, so that four fit into 1000 bytes.
-    here = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
-    done = subprocess.run(
-        [sys.executable, "-c", WITHIN_A_LIMIT, str(path)], env=here, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "abcdz\n"
+    with Log(path, Note) as log:
+        with file_size_limit(1000):
+            kept = [letter for letter in "abcdefgh" if appended(log, letter * 200)]
+        assert appended(log, "z" * 200)
+    assert kept == [*"abcd"]
     assert texts(path) == [letter * 200 for letter in "abcdz"]
 
 

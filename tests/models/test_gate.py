@@ -192,16 +192,6 @@ def test_refused_content_is_not_tried_again_and_ends_nothing(server, name, backe
 
 @ROUTES
 @EVERY_WAY
-def test_nothing_is_sent_once_the_switch_is_pulled(server, name, backend, way):
-    through = gate(backend)
-    through.switch.pull(Interrupted("stop"))
-    outcome = ask(assistant(server, name, through), way)
-    assert isinstance(outcome.error, Interrupted)
-    assert (server.sent, outcome.calls) == ([], [])
-
-
-@ROUTES
-@EVERY_WAY
 def test_further_attempts_count_against_a_limit_of_calls(server, name, backend, way):
     through = gate(backend, retries=5, limits=Limits(calls=2))
     answers(server, error(500))

@@ -11,15 +11,13 @@ from functools import partial
 import pytest
 from asking import JUDGE
 from dspy.lm15 import Message, Request
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from server import Answer, Sent, Server, error
 
 from dspy_proact.calls import collect_calls
 from dspy_proact.compile.compile import PROPOSER
 from dspy_proact.errors import ContentError, Interrupted, LimitReached, ProviderDown, RunError, SetupFault, StorageFault
 from dspy_proact.models import Gate, Limits, ModelSpec, Record, open_model
-from dspy_proact.models.record import Answered, RecordedFace
+from dspy_proact.models.record import RecordedFace
 
 
 def request(text: str) -> Request:
@@ -225,26 +223,3 @@ def test_an_answer_that_somebody_has_edited_ends_the_compile_with_the_mend(tmp_p
     path.write_text(json.dumps(line | {"response": None}) + "\n", encoding="utf-8")
     with pytest.raises(RunError, match=r"record.jsonl, line 1: .*either an answer or a refusal"), Record(path):
         pass
-
-
-@given(texts=st.lists(st.sampled_from("abc"), max_size=8), cut=st.integers(0, 8), order=st.permutations("abc"))
-@settings(max_examples=30, deadline=None)
-def test_a_compile_that_was_stopped_anywhere_gets_the_answers_of_one_that_was_not(tmp_path_factory, texts, cut, order):
-    """In whatever order it asks afterwards. No model: the answers are numbers in the order of sending."""
-    path = tmp_path_factory.mktemp("record") / "record.jsonl"
-    numbers = iter(range(100))
-
-    def ask(record: Record, text: str) -> str:
-        kept = record.answers.get(text) or record.add(
-            Answered(request=text, refused=(str(next(numbers)), ""), calls=())
-        )
-        assert kept.refused
-        return kept.refused[0]
-
-    with Record(path) as record:
-        begun = {text: ask(record, text) for text in texts[:cut]}
-    with Record(path) as record:
-        whole = {text: ask(record, text) for text in [*order, *texts]}
-        assert record.paid == 3 - len(begun)
-    assert begun.items() <= whole.items()
-    assert sorted(whole.values()) == ["0", "1", "2"]

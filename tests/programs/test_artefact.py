@@ -1,7 +1,6 @@
 """A compiled program as a file: what is written is read back as it was, and nothing else is loaded."""
 
 import json
-import os
 import pickle
 from typing import Any
 
@@ -88,23 +87,6 @@ def test_a_file_that_cannot_be_read_or_written_is_refused(tmp_path, name):
         read_artefact(tmp_path / name)
     with pytest.raises(UsageError, match="cannot be written"):
         write_artefact(tmp_path / "file" / name, artefact())
-
-
-def test_a_pickle_is_not_loaded(tmp_path):
-    (tmp_path / "judge.pkl").write_bytes(pickle.dumps(Trap(str(tmp_path / "sprung"))))
-    with pytest.raises(UsageError, match="not a compiled program of ours"):
-        read_artefact(tmp_path / "judge.pkl")
-    assert not (tmp_path / "sprung").exists()
-
-
-class Trap:
-    """Makes a folder where it is unpickled."""
-
-    def __init__(self, path: str):
-        self.path = path
-
-    def __reduce__(self):
-        return os.mkdir, (self.path,)
 
 
 MADE = {"judge": artefact(votes=3, cuts=(0.5, 1.5)), "assistant": assistants.artefact()}

@@ -90,12 +90,6 @@ def test_a_trigger_is_unscored_only_if_no_verdict_was_read(response: str | None,
     assert ledger(*events).unscored(cases("a"), epochs=1) == unscored
 
 
-def test_open_work_comes_epoch_by_epoch_in_the_order_of_the_cases():
-    b, a = case("b"), case("a")
-    of = ledger(answered("b"), *(ended(verdict_key("b", judge=judge), "result") for judge in JUDGES))
-    assert of.open_work([b, a], epochs=2) == [Work(a, 1), Work(b, 2), Work(a, 2)]
-
-
 Fate = Literal["result", "content", "provider", "halted"]
 CASES, EPOCHS = ("a", "b"), 2
 GRADINGS = st.builds(Grading, st.sampled_from([("sphinx",), JUDGES, ("oracle", "sphinx")]), st.integers(1, 2))

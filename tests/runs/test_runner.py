@@ -14,7 +14,6 @@ from toy import (
     Riddles,
     answered,
     call,
-    case,
     cases,
     failed_call,
     failure,
@@ -31,7 +30,7 @@ from toy import (
 from toy_stages import KINDS, Court, raising, stages, until
 
 from dspy_proact.calls import record_call
-from dspy_proact.runs import CONTROL, Case, Event, Failure, GradeRecord, Observer, RunFolder, Scored
+from dspy_proact.runs import Case, Event, Failure, GradeRecord, Observer, RunFolder, Scored
 
 
 def test_every_case_and_epoch_is_answered_and_graded_once(tmp_path: Path):
@@ -116,19 +115,6 @@ def test_calls_land_in_the_event_of_their_stage_also_when_it_fails(tmp_path: Pat
     }
 
 
-def test_a_run_is_widened_by_its_control_cases_which_alone_are_paid_for(tmp_path: Path):
-    async def grade(asked: Case, answer: Guess) -> Scored[Marking]:
-        return marked("CHATTY" if asked.stratum == CONTROL else "SOLVED")
-
-    run(Riddles(cases("a", "b"), grade=grade), tmp_path)
-    for begun in ([("response", "c"), ("verdict", "c")], []):
-        wider = Riddles([*cases("a", "b"), case("c", stratum=CONTROL)], grade=grade)
-        run(wider, tmp_path, controls="ff")
-        assert wider.begun == begun
-    assert [record.key for record in RunFolder(tmp_path).cases()] == ["a", "b", "c"]
-    assert outcomes(tmp_path)["c", 1, "verdict"].label == "CHATTY"
-
-
 # Several judges, or none
 
 
@@ -153,16 +139,6 @@ def test_a_judge_that_fails_leaves_the_others_verdict_which_is_enough(tmp_path: 
     run(again, tmp_path, judge_epochs=2)
     # Only what failed for the provider's sake is asked again, of the judge who failed.
     assert Counter(again.asked) == ({("a", "sphinx"): 2, ("b", "sphinx"): 2} if kind == "provider" else {})
-
-
-def test_more_judge_epochs_ask_for_the_new_verdicts_and_nothing_else(tmp_path: Path):
-    run(Court("a", "b"), tmp_path, judge_epochs=1)
-    wider = Court("a", "b")
-    assert run(wider, tmp_path, judge_epochs=3, concurrency=1).stages == 8  # 2 cases x 2 judges x 2 more
-    assert wider.begun == []  # no response
-    assert wider.asked == [(key, judge) for key in "ab" for _ in "23" for judge in ("sphinx", "oracle")]
-    assert run(Court("a", "b"), tmp_path, judge_epochs=2).stages == 0
-    assert RunFolder(tmp_path).manifest().judge_epochs == 3
 
 
 # What an observer is told
