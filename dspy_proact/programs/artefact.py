@@ -92,8 +92,7 @@ class Artefact(Frozen):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.digest[:12]!r})"
 
-    def __str__(self) -> str:
-        return repr(self)
+    __str__ = __repr__
 
     @property
     def digest(self) -> str:

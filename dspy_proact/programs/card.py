@@ -331,8 +331,7 @@ class Card(Frozen):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.headline!r})"
 
-    def __str__(self) -> str:
-        return repr(self)
+    __str__ = __repr__
 
     def _repr_html_(self) -> str:
         rows = (

@@ -17,7 +17,7 @@ from toy import outcomes
 
 from dspy_proact import Gate, ModelSpec, Rejudging, Responses
 from dspy_proact.errors import UsageError
-from dspy_proact.runs import RunFolder, Scope, latest
+from dspy_proact.runs import RunFolder, Scope
 
 Call = Callable[..., tuple[int, str, str]]
 KILLED_IN = 8
@@ -105,13 +105,6 @@ def test_what_it_does_not_have_is_not_asked_for(guesser: Server, tmp_path: Path)
         with pytest.raises(UsageError, match=mend):
             contest(guesser.assistant).run(tmp_path / "run", scope)
     assert guesser.sent == []
-
-
-def test_the_unscored_are_tried_again_when_that_is_asked_for(guesser: Server, run: Path):
-    assert contest(guesser.assistant).run(run, Scope(retry_unscored=True)).unscored == 1
-    assert len(guesser.sent) == 2 * COUNT + 2
-    (tried,) = [event for event in latest(RunFolder(run).events()).values() if event.failure]
-    assert (tried.key.case, tried.failure and tried.failure.reason) == ("riddle-9", "silent")
 
 
 def test_its_answers_are_judged_again_without_a_new_one(guesser: Server, run: Path, tmp_path: Path):

@@ -143,23 +143,6 @@ def test_a_stream_that_nobody_reads_asks_nothing(server):
     assert server.sent == []
 
 
-def test_streams_at_once_do_not_mix(server):
-    server.script = lambda sent: Answer(f"to {sent.messages[-1]['content']} and nobody else")
-    model, assistant = opened(server), Assistant()
-
-    async def one(number):
-        return "".join([piece async for piece in streamed(assistant, history=[], user_message=str(number))])
-
-    async def run():
-        try:
-            with dspy.context(lm=model.lm):
-                return await asyncio.gather(*map(one, range(8)))
-        finally:
-            await model.aclose()
-
-    assert asyncio.run(run()) == [f"to {number} and nobody else" for number in range(8)]
-
-
 @ENGINES
 def test_a_model_of_dspys_own_streams_too_and_what_it_remembers_comes_in_one_piece(server, monkeypatch, engine):
     monkeypatch.setattr(dspy, "cache", Cache(enable_disk_cache=False, enable_memory_cache=True, disk_cache_dir=""))

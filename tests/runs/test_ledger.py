@@ -133,23 +133,3 @@ def test_every_stage_is_done_open_waiting_or_given_up_and_open_work_is_where_one
         assert of.is_open(key) is not (done or waiting or given_up or anothers)
     works = [Work(case(key), epoch) for epoch in (1, 2) for key in CASES]
     assert of.open_work(cases(*CASES), EPOCHS) == [work for work in works if any(map(of.is_open, of.stages(work)))]
-
-
-@given(disk=DISKS, grading=GRADINGS, fates=st.lists(st.sampled_from(["result", *KINDS]), min_size=1, max_size=7))
-def test_doing_what_is_open_until_nothing_is_does_every_stage_at_most_once_and_none_that_was_done(
-    disk: dict[StageKey, Fate], grading: Grading, fates: list[Fate]
-):
-    of, begun = Ledger(events(disk.items()), grading), []
-    for work in of.open_work(cases(*CASES), EPOCHS):
-        for key in of.stages(work):
-            if of.is_open(key):
-                of.add(ended(key, fates[len(begun) % len(fates)]))
-                begun.append(key)
-    assert of.open_work(cases(*CASES), EPOCHS) == []
-    assert len(set(begun)) == len(begun)
-    assert not [key for key in begun if disk.get(key) in ("result", "content")]
-    # What is left without a result was tried, or waits for a response that was.
-    tried = {*begun, *(key for key, how in disk.items() if how == "content")}
-    for key in asked(grading):
-        response = response_key(key.case, key.epoch)
-        assert of.has_result(key) or key in tried or (response in tried and not of.has_result(response))

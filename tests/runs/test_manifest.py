@@ -1,12 +1,9 @@
 """What a run is: two commands are one run when, and only when, nothing in their identities differs."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import ValidationError
 from toy import identity
 
@@ -41,12 +38,6 @@ CHANGES = [
         ]
     ],
 ]
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-3, 3) | st.sampled_from(["", "a", "é"]),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["a", "b", "a.b"]), inner, max_size=2),
-    max_leaves=4,
-)
-DECODINGS = st.dictionaries(st.sampled_from(["a", "b", "a.b"]), JSON, max_size=3)
 
 
 def fields() -> dict[str, Any]:
@@ -73,10 +64,6 @@ def changed(name: str, value: Any) -> Identity:
     return Identity.model_validate(raw)
 
 
-def decoded(decoding: Mapping[str, Any]) -> Identity:
-    return identity(assistant=RoleIdentity(model="m", prompt="p", decoding=dict(decoding)))
-
-
 def test_every_field_of_an_identity_is_in_the_table_of_changes():
     paths = [name.split(".") for name, _ in CHANGES]
     assert {"judges" if path[0] == "judge" else path[0] for path in paths} == set(Identity.model_fields)
@@ -98,13 +85,6 @@ def test_the_judges_of_a_jury_are_numbered_and_a_lone_one_is_not():
     assert list(identity(judges=(oracle, sphinx)).differences(jury)) == ["judges.1.model", "judges.2.model"]
     assert lone.digest() != jury.digest()
     assert [name for name in lone.differences(jury) if not name.startswith("judges.2")] == []
-
-
-@given(decoding=DECODINGS)
-def test_an_identity_is_the_same_after_it_was_on_disk(decoding: dict[str, Any]):
-    there = Identity.model_validate_json(decoded(decoding).model_dump_json())
-    assert not there.differences(decoded(decoding))
-    assert there.digest() == decoded(decoding).digest()
 
 
 @pytest.mark.parametrize(

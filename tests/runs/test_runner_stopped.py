@@ -2,58 +2,19 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toy import Guess, Marking, Riddles, case, cases, failure, guess, mark, run, run_async
-from toy_stages import KINDS, stages, until
+from toy import Guess, Marking, Riddles, case, failure, guess, mark, run_async
+from toy_stages import KINDS
 
 from dspy_proact.errors import Halt, Interrupted, SetupFault
 from dspy_proact.runs import Case, Failure, RunFolder, Scored, StageKey, latest
 from dspy_proact.switch import Switch
-
-
-class Scene:
-    """Three stages in flight of four cases; the one of `a` ends the run, the others end after that."""
-
-    def __init__(self, end: Callable[["Scene"], None]):
-        self.switch = Switch()
-        self.end = end
-        self.benchmark = Riddles(cases("a", "b", "c", "d"), self._answer)
-
-    async def _answer(self, case: Case) -> Guess:
-        if case.key == "a":
-            await until(lambda: self.benchmark.in_flight == 3)
-            self.end(self)
-        await until(lambda: self.switch.halt)
-        return await guess(case)
-
-    def play(self, path: Path) -> None:
-        run(self.benchmark, path, concurrency=3, switch=self.switch)
-
-
-@pytest.mark.parametrize("halt", [SetupFault("a key must be mended"), Interrupted("enough")], ids=repr)
-def test_a_halt_lets_what_is_in_flight_end_and_be_kept_and_starts_nothing_more(tmp_path: Path, halt: Halt):
-    """Raised in a stage, which has then no result, or by the switch."""
-    raised = isinstance(halt, SetupFault)
-
-    def end(scene: Scene) -> None:
-        if raised:
-            raise halt
-        scene.switch.pull(halt)
-
-    scene = Scene(end)
-    with pytest.raises(type(halt)) as caught:
-        scene.play(tmp_path)
-    assert caught.value is scene.switch.halt is halt
-    assert scene.benchmark.begun == [("response", key) for key in "abc"]
-    assert stages(tmp_path) == [(key, "response") for key in ("bc" if raised else "abc")]
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,9 @@ import json
 import re
 from collections.abc import Sequence
 
-from dspy_proact.programs.embedded.asked import outputs_of
+from dspy_proact.programs.embedded.asked import fields_of, outputs_of
 
 _FENCED = re.compile(r"```\n(.*?)\n```", re.DOTALL)
-_FIELD = re.compile(r"^\[\[ ## (\w+) ## \]\]\n(.*?)(?=^\[\[ ## |\Z)", re.MULTILINE | re.DOTALL)
 _PEOPLE = re.compile(r"People graded this response: (\d+) PASS, (\d+) PARTIAL, (\d+) FAIL")
 _JUDGE = re.compile(r"The judge said (PASS|PARTIAL|FAIL)")
 _GRADE = "Grade one response by its rubric."
@@ -54,7 +53,7 @@ def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
 
 def _improved(asked: str) -> str:
     """The instruction that is shown, without rules added before, and one rule."""
-    shown = {name: text.strip() for name, text in _FIELD.findall(asked)}
+    shown = {name: text.strip() for name, text in fields_of(asked).items()}
     named = [text for name, text in shown.items() if "instruction" in name and text]
     fenced = _FENCED.search(asked)
     assistant = bool(_ASSISTANT.search(asked))
