@@ -25,7 +25,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import ClassVar, Literal
 
-_OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
+_OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)(?:<([\w.]+)>)?")
+"""An option in a message: `--limit`, or `--guard<margins>` where `_ARGUMENTS` does not know the Python argument."""
 _ARGUMENTS = {
     **{f"max-{what}": f"limits.{what}" for what in ("calls", "tokens", "usd")},
     **{name: f"recipe.{name.replace('-', '_')}" for name in ("optimizer", "trials", "max-demos", "folds", "seed")},
@@ -55,11 +56,13 @@ def naming_options() -> Generator[None]:
 def _worded(message: str) -> str:
     def argument(option: re.Match[str]) -> str:
         name = option[1]
+        if _naming_options:
+            return f"--{name}"
         of = re.fullmatch(r"(.+)-(api-base|param|price)", name)
         plain = f"{of[1]}.{of[2]}{'s' if of[2] == 'param' else ''}" if of else name
-        return _ARGUMENTS.get(name, plain.replace("-", "_"))
+        return option[2] or _ARGUMENTS.get(name, plain.replace("-", "_"))
 
-    return message if _naming_options else _OPTION.sub(argument, message)
+    return _OPTION.sub(argument, message)
 
 
 class ProactError(Exception):

@@ -84,10 +84,12 @@ def misspelt():
 
 REFUSED = {
     "model.params temprature: is not a decoding parameter": misspelt,
-    "name each judge once; votes N has each of them": lambda: Evaluation(judge=["embedded", "embedded"]),
+    "name each judge once; scope.judge_epochs N has each of them": lambda: Evaluation(judge=["embedded", "embedded"]),
     "limits.usd needs a price for judge hosted_vllm/any": lambda: open_model(
         "hosted_vllm/any", dspy_proact.JUDGE, Gate(limits=Limits(usd=1.0))
     ),
+    "margins width: is no row of the card": lambda: AssistantCompile(margins={"width": None}),
+    "guards width: a judge is guarded by": lambda: JudgeCompile(load_ratings("sample"), guards=["width"]),
     "scope.strata ORDINARY: is none of": lambda: Evaluation("sample").check(scope=Scope(strata=("ORDINARY",))),
 }
 

@@ -24,6 +24,7 @@ from dspy_proact.runs import (
     Case,
     CaseSet,
     Event,
+    ExpectedCall,
     Grading,
     Identity,
     Ledger,
@@ -109,8 +110,8 @@ class Execution:
 
     def learned_by_judge(self) -> int:
         """Cases that the judge's program was compiled on; 0 where it is not compiled."""
-        learned = self._judge_card.learned_from if self._judge_card else ()
-        return sum(self._declared.mark(case.view) in learned for case in self._case_set.cases)
+        card, mark = self._judge_card, self._declared.mark
+        return sum(mark(case.view) in card.learned_from for case in self._case_set.cases) if card else 0
 
     @property
     def _judge_card(self) -> Any:
@@ -198,20 +199,24 @@ class Execution:
             if ledger.is_open(key) or (key.judge and ledger.is_open(ledger.stages(work)[0]))
         ]
 
-        def expected(participant: Participant, judge: str | None) -> RoleCalls:
-            program = participant.ask.program
-            works = (work for work, key in stages if (key.stage == "verdict", key.judge) == (bool(judge), judge))
-            if judge is None:
-                calls = (declared.answer_calls(work.case, program, self._settings) for work in works)
-            else:
-                kept = ((work.case, ledger.answer(work)) for work in works)
-                answers = ((case, self.answer_type.model_validate(answer) if answer else None) for case, answer in kept)
-                calls = (declared.grade_calls(*answered, program, self._settings) for answered in answers)
-            return RoleCalls.of(participant.model, calls)
+        answers = list[RoleCalls]()
+        if self._assistant:
+            program = self._assistant.ask.program
+            asked = (work.case for work, key in stages if key.stage == "response")
+            calls = (declared.answer_calls(case, program, self._settings) for case in asked)
+            answers.append(RoleCalls.of(self._assistant.model, calls))
 
+        def of_grades(judge: str, program: Any) -> Iterator[Sequence[ExpectedCall] | None]:
+            for work in (work for work, key in stages if key.judge == judge):
+                kept = ledger.answer(work)
+                answer = self.answer_type.model_validate(kept) if kept else None
+                yield declared.grade_calls(work.case, answer, program, self._settings)
+
+        judges = self._judges.items()
+        grades = [RoleCalls.of(judge.model, of_grades(name, judge.ask.program)) for name, judge in judges]
         return RunForecast(
-            RoleCalls.together([expected(self._assistant, None)] if self._assistant else []),
-            RoleCalls.together([expected(judge, name) for name, judge in self._judges.items()]),
+            RoleCalls.together(answers),
+            RoleCalls.together(grades),
             self._gate.concurrency,
             declared.assumption,
         )

@@ -104,7 +104,7 @@ class JudgeCompile(Compile):
             require_unseen(start, artefact.card, self.data.rows, f"the {declared.nouns.rows} of these grades")
             if artefact.votes != votes:
                 asks = f"asks for {artefact.votes} verdicts an answer"
-                raise UsageError(f"{start}: {asks}; give --votes {artefact.votes}")
+                raise UsageError(f"{start}: {asks}; give --votes<votes> {artefact.votes}")
             cuts, digest = cuts | artefact.cuts, artefact.digest
         program = self.tuning.student(compiled_program(declared, self.settings, Start(file=start), "judge"))
         self.program, self.start = CutJudge(program, cuts), digest or fingerprint_of(program)
