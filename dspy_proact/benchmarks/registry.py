@@ -48,7 +48,7 @@ def benchmark_named(named: Declared | str | None) -> Declared:
     benchmark. Raises a `UsageError`, with file and line, where there is none of that name or the file cannot be used.
     """
     if named is None:
-        return recorded_benchmark(None)
+        return benchmark_of(None)
     if isinstance(named, Benchmark):
         return _given(named)
     path, colon, name = named.rpartition(":") if not named.endswith(".py") else (named, "", "")
