@@ -55,7 +55,6 @@ from dspy_proact.report.reading import (
     reading_document,
     sections_document,
 )
-from dspy_proact.report.scatter import ScatterColours, ScatterPoint, scatter_svg
 from dspy_proact.report.summary import Scores, Summary, summarize
 from dspy_proact.report.summary_text import print_summary, summary_document
 from dspy_proact.report.terminal import Sheet, Table, cell, each_reason, in_a_line, marked, readable, show, table
@@ -77,8 +76,6 @@ __all__ = [
     "Outcome",
     "PeoplesRatings",
     "Reading",
-    "ScatterColours",
-    "ScatterPoint",
     "Scores",
     "Section",
     "Sheet",
@@ -128,7 +125,6 @@ __all__ = [
     "quoted",
     "readable",
     "reading_document",
-    "scatter_svg",
     "sections_document",
     "share",
     "show",

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import product
+from statistics import fmean
 
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
@@ -53,13 +54,13 @@ class CasePair:
         counted = [[outcome for outcome in side if outcome.state in states] for side in (ours, theirs)]
         if not all(counted):
             return None
-        first = ours[0]
-        a, b = (sum(outcome.score for outcome in side) / len(side) for side in counted)
-        passed_a, passed_b = (sum(outcome.label == top for outcome in side) / len(side) for side in counted)
-        passed = (passed_a, passed_b)
+        a, b = (fmean(outcome.score for outcome in side) for side in counted)
+        passed_a, passed_b = (fmean(outcome.label == top for outcome in side) for side in counted)
         mine, other = ([outcome for outcome in side if outcome.state == "scored"] for side in counted)
         unscored = (len(counted[0]) - len(mine), len(counted[1]) - len(other))
-        return cls(first.key, first.stratum, first.group, first.meta, (a, b), passed, (mine, other), unscored)
+        case = ours[0]
+        about = case.key, case.stratum, case.group, case.meta
+        return cls(*about, (a, b), (passed_a, passed_b), (mine, other), unscored)
 
 
 @dataclass(frozen=True)
@@ -230,14 +231,6 @@ class Comparison:
         known = self.a.manifest is not None and self.b.manifest is not None
         return known and not any(name.partition(".")[0] in {"judge", "judges"} for name, _, _ in self.changed)
 
-    @property
-    def system_prompts(self) -> tuple[str | None, str | None] | None:
-        """What each assistant was told beside the conversations; None where that is alike, or not known."""
-        if self.a.manifest is None or self.b.manifest is None:
-            return None
-        told = (self.a.manifest.system_prompt, self.b.manifest.system_prompt)
-        return None if told[0] == told[1] else told
-
     @cached_property
     def flips(self) -> dict[str, dict[str, int]]:
         """Cases by the grade of a, then by that of b; where there are several epochs, of the first scored."""
@@ -245,16 +238,15 @@ class Comparison:
         grades = Counter((first[0][pair.key].label, first[1][pair.key].label) for pair in self.pairs)
         return {a: {b: grades[a, b] for b in self.a.labels} for a in self.a.labels}
 
-    @property
-    def breakdowns(self) -> tuple[str, ...]:
-        """Keys of a case by which the differences are broken down."""
+    @cached_property
+    def breakdowns(self) -> dict[str, dict[str, Difference]]:
+        """Differences by each of the benchmark's grouping keys that the cases have, and by group, in order."""
         known = {key for pair in self.pairs for key in pair.meta}
-        return tuple(key for key in self.a.particulars.breakdowns if key in known)
-
-    def breakdown(self, key: str) -> dict[str, Difference]:
-        """Rows by a grouping key of the cases; groups in order."""
-        groups = grouped(self.pairs, lambda pair: pair.meta.get(key, ""))
-        return {group: self.lenient.row(pairs) for group, pairs in groups.items()}
+        found: dict[str, dict[str, Difference]] = {}
+        for key in filter(known.__contains__, self.a.particulars.breakdowns):
+            groups = grouped(self.pairs, lambda pair, key=key: pair.meta.get(key, ""))
+            found[key] = {group: self.lenient.row(pairs) for group, pairs in groups.items()}
+        return found
 
     @cached_property
     def farthest(self) -> list[tuple[str, int, float]]:

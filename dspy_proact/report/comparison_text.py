@@ -1,6 +1,6 @@
 """A comparison as a JSON document and on a terminal."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from typing import Any
 
@@ -23,13 +23,23 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
     """
     nouns = comparison.a.nouns
     lenient, strict = comparison.lenient, comparison.strict
+
+    def of_stratum(differences: Differences, name: str) -> dict[str, Any]:
+        adjusted = zip(("weighted", "pass_rate"), differences.adjusted[name], strict=True)
+        return _row(differences.rows[name], nouns) | {"p_holm": dict(adjusted)}
+
+    def of_measures(pairs: Sequence[CasePair]) -> dict[str, Any]:
+        found = {name: document(each) for name, each in comparison.measured(pairs).items()}
+        return {"measures": found} if found else {}
+
     strata = {
-        name: _row(row, nouns)
-        | _holm(lenient, name)
-        | {"strict": _row(strict.rows[name], nouns) | _holm(strict, name)}
-        | _measures_document(comparison, lenient.by_stratum[name])
-        for name, row in lenient.rows.items()
+        name: of_stratum(lenient, name) | {"strict": of_stratum(strict, name)} | of_measures(lenient.by_stratum[name])
+        for name in lenient.rows
     }
+    controls: dict[str, Any] = {"controls": None, "controls_reason": f"no {nouns.control} was scored in both"}
+    if row := comparison.controls:
+        a, b = (rate.for_json() for rate in row.scores)
+        controls = {"controls": {"a": a, "b": b, "difference": paired_document(row.weighted, nouns)}}
     return {
         "headline": comparison_headline(comparison),
         "a": _side(comparison.a, comparison) | {"unscored": comparison.unscored[0]},
@@ -45,13 +55,12 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
         "overall": {
             "micro": _row(lenient.micro, nouns) | {"strict": _row(strict.micro, nouns)},
             "macro": _row(lenient.macro, nouns, describe=False) | {"strict": _row(strict.macro, nouns, describe=False)},
-            **_measures_document(comparison, comparison.pairs),
+            **of_measures(comparison.pairs),
         },
-        **_controls(comparison.controls, nouns),
+        **controls,
         "grades": comparison.flips,
         "breakdowns": {
-            key: {group: _row(row, nouns) for group, row in comparison.breakdown(key).items()}
-            for key in comparison.breakdowns
+            key: {group: _row(row, nouns) for group, row in rows.items()} for key, rows in comparison.breakdowns.items()
         },
         f"farthest_{nouns.groups}": [
             {nouns.group: name, "pairs": pairs, "score_sum": total} for name, pairs, total in comparison.farthest
@@ -59,19 +68,6 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
         "judges": agreement_document(comparison.agreement) if comparison.agreement else None,
         **({} if comparison.agreement else {"judges_reason": "the two did not grade the same responses"}),
     }
-
-
-def _holm(differences: Differences, name: str) -> dict[str, Any]:
-    """The adjusted p values of a stratum."""
-    return {"p_holm": dict(zip(("weighted", "pass_rate"), differences.adjusted[name], strict=True))}
-
-
-def _controls(row: Difference | None, nouns: Nouns) -> dict[str, Any]:
-    """Shares of the worst label at the control cases of both."""
-    if row is None:
-        return {"controls": None, "controls_reason": f"no {nouns.control} was scored in both"}
-    a, b = (rate.for_json() for rate in row.scores)
-    return {"controls": {"a": a, "b": b, "difference": paired_document(row.weighted, nouns)}}
 
 
 def _row(row: Difference, nouns: Nouns, describe: bool = True) -> dict[str, Any]:
@@ -83,12 +79,6 @@ def _row(row: Difference, nouns: Nouns, describe: bool = True) -> dict[str, Any]
         "pass_rate": paired_document(row.passes, nouns),
         **({"passes": document(row.discordant)} if describe else {}),
     }
-
-
-def _measures_document(comparison: Comparison, pairs: Sequence[CasePair]) -> dict[str, Any]:
-    """The measures of some pairs; nothing where the benchmark declares none."""
-    found = {name: document(each) for name, each in comparison.measured(pairs).items()}
-    return {"measures": found} if found else {}
 
 
 def _side(summary: Summary, comparison: Comparison) -> dict[str, Any]:
@@ -118,26 +108,36 @@ def print_comparison(comparison: Comparison, console: Console, explain: bool = F
 
     With `explain`, print who passes where, breakdowns, methods and system prompts too.
     """
-    measures = [_measures(comparison, explain)] if comparison.a.measures else []
-    strict = [_weighted(comparison.strict, "strict")] if any(comparison.unscored) else []
-    weighted = [_weighted(comparison.lenient, "score"), *strict]
     sides = (("a", comparison.a), ("b", comparison.b))
     legend = [f"{name}: {side.model_name}{side.graded_by} ({side.path})" for name, side in sides]
     changes = "; ".join(f"{field}: {before} -> {after}" for field, before, after in comparison.changed)
-    changed = f"changed: {changes or 'nothing recorded'}"
-    show(console, comparison_headline(comparison), *legend, changed, *weighted, *measures)
-    show(console, *_said(comparison))
+    show(console, comparison_headline(comparison), *legend, f"changed: {changes or 'nothing recorded'}")
+    show(console, _weighted(comparison.lenient, "score"))
+    if any(comparison.unscored):
+        show(console, _weighted(comparison.strict, "strict"))
+    if comparison.a.measures:
+        show(console, _measures(comparison, explain))
+    show(console, *_notes(comparison))
     if not explain:
         return
-    groups = {key: rows for key in comparison.breakdowns if len(rows := comparison.breakdown(key)) > 1}
-    show(console, _passes(comparison), *(told for key, rows in groups.items() for told in _groups(key, rows)))
-    show(console, *_rules(comparison))
-    if comparison.system_prompts:
-        show(console, *_prompts(*comparison.system_prompts))
+    show(console, _passes(comparison))
+    for key, rows in comparison.breakdowns.items():
+        if len(rows) > 1:
+            marked = (
+                [f"{name}{'*' if row.pairs < SMALL else ''}", *_means(row), points(row.weighted)]
+                for name, row in rows.items()
+            )
+            show(console, table((key.replace("_", " "), "pairs", "a", "b", "b - a, score"), marked))
+            show(console, *each_reason((name, row.weighted.difference.reason) for name, row in rows.items()))
+    show(console, *_rests_on(comparison))
+    if comparison.a.manifest and comparison.b.manifest:
+        show(console, *_prompts(comparison.a.manifest.system_prompt, comparison.b.manifest.system_prompt))
 
 
 def _prompts(a: str | None, b: str | None) -> Iterator[str]:
-    """Two system prompts: both texts, or how they differ by lines where that is shorter."""
+    """Two system prompts that differ: both texts, or how they differ by lines where that is shorter."""
+    if a == b:
+        return
     ours, theirs = (a or "").splitlines(), (b or "").splitlines()
     differing = list(unified_diff(ours, theirs, "system prompt of a", "system prompt of b", n=1, lineterm=""))
     if a and b and len(differing) < len(ours) + len(theirs):
@@ -172,14 +172,6 @@ def _passes(comparison: Comparison) -> Table:
     return table(("pass rate", "only a", "only b", "both", "b - a", "p", "Holm", *_SEEN), told)
 
 
-def _groups(key: str, groups: Mapping[str, Difference]) -> list[Table | str]:
-    """The rows of a breakdown, and why some have no interval or a poor one."""
-    marked = {f"{group}{'*' if row.pairs < SMALL else ''}": row for group, row in groups.items()}
-    told = ([name, *_means(row), points(row.weighted)] for name, row in marked.items())
-    shown = table((key.replace("_", " "), "pairs", "a", "b", "b - a, score"), told)
-    return [shown, *each_reason((name, row.weighted.difference.reason) for name, row in groups.items())]
-
-
 def _measures(comparison: Comparison, explain: bool) -> Table:
     """A line a measure and stratum, and one over all of them."""
     told = (
@@ -202,12 +194,12 @@ def _tested(paired: Paired, adjusted: float | None) -> list[str]:
     return [points(paired), probability(paired.p), probability(adjusted), *seen]
 
 
-def _said(comparison: Comparison) -> Iterator[str]:
+def _notes(comparison: Comparison) -> Iterator[str]:
     nouns = comparison.a.nouns
-    unscored = [side.case_count - len(comparison.pairs) for side in (comparison.a, comparison.b)]
+    scored = len(comparison.pairs)
     yield (
-        f"{counted(len(comparison.pairs), nouns.case, nouns.cases)} scored in both, of {comparison.shared} shared; "
-        f"left out: {unscored[0]} of a, {unscored[1]} of b."
+        f"{counted(scored, nouns.case, nouns.cases)} scored in both, of {comparison.shared} shared; "
+        f"left out: {comparison.a.case_count - scored} of a, {comparison.b.case_count - scored} of b."
     )
     if controls := comparison.controls:
         rates = [share(rate.value) for rate in controls.scores]
@@ -218,8 +210,7 @@ def _said(comparison: Comparison) -> Iterator[str]:
             "not included in the scores."
         )
     if comparison.otherwise:
-        otherwise = counted(comparison.otherwise, nouns.case, nouns.cases)
-        yield f"{otherwise} left out: same name, different text."
+        yield f"{counted(comparison.otherwise, nouns.case, nouns.cases)} left out: same name, different text."
     if any(comparison.unscored):
         a, b = comparison.unscored
         yield f"strict: over what both tried; unscored ones count 0 ({a} of a, {b} of b)."
@@ -239,10 +230,10 @@ def cautions(comparison: Comparison) -> Iterator[str]:
     return each_reason(told)
 
 
-def _rules(comparison: Comparison) -> Iterator[str]:
+def _rests_on(comparison: Comparison) -> Iterator[str]:
     """What the numbers rest on, below breakdowns."""
     nouns = comparison.a.nouns
-    if any(row.pairs < SMALL for key in comparison.breakdowns for row in comparison.breakdown(key).values()):
+    if any(row.pairs < SMALL for rows in comparison.breakdowns.values() for row in rows.values()):
         yield f"* fewer than {SMALL} {nouns.cases}."
     if comparison.farthest:
         moved = ", ".join(f"{name} ({total:+.1f} over {pairs})" for name, pairs, total in comparison.farthest)

@@ -16,17 +16,25 @@ def headline(summary: Summary) -> str:
 
     Counts of what is unscored or pending follow. A stratum is named where its interval lies below that of every other.
     """
-    missing = [f"{count} {state}" for state in ("unscored", "pending") if (count := summary.count(state))]
-    asked, scored = _asked(summary), len(summary.scored)
-    if not scored:
-        told = (
-            f"{summary.model_name} has no score, with 0 of {asked} scored{f' ({listed(missing)})' if missing else ''}"
-        )
+    states = [f"{count} {state}" for state in ("unscored", "pending") if (count := summary.count(state))]
+    missing = f" ({listed(states)})" if states else ""
+    corpus = summary.manifest and summary.manifest.corpus.name
+    of = summary.benchmark if corpus is None or summary.benchmark in corpus else f"the corpus {corpus}"
+    asked = f"{counted(summary.case_count, summary.nouns.case, summary.nouns.cases)} of {of}"
+    if len(summary.outcomes) != summary.case_count:
+        asked = f"{counted(len(summary.outcomes), 'answer')} to {asked}"
+    if not summary.scored:
+        message = f"{summary.model_name} has no score, with 0 of {asked} scored{missing}"
     else:
-        of = f"the {scored:,} scored of {asked} ({listed(missing)})" if missing else asked
-        told = f"{summary.model_name} scored {_score(summary.micro.weighted)} on {of}{_least(summary)}"
+        scored = f"the {len(summary.scored):,} scored of {asked}{missing}" if missing else asked
+        message = f"{summary.model_name} scored {_score(summary.micro.weighted)} on {scored}"
+        scores = {name: summary.scores(name).weighted for name in summary.strata}
+        for name, score in scores.items():
+            others = [other.low for each, other in scores.items() if each != name]
+            if others and score.high is not None and all(low is not None and score.high < low for low in others):
+                message += f", lowest in {name}: {_score(score)}"
     begin = MEASURES_NOTHING if summary.embedded else ""
-    return f"{begin}{told},{summary.graded_by.removeprefix(',')}."
+    return f"{begin}{message},{summary.graded_by.removeprefix(',')}."
 
 
 def comparison_headline(comparison: Comparison, first: str = "a", second: str = "b") -> str:
@@ -37,34 +45,22 @@ def comparison_headline(comparison: Comparison, first: str = "a", second: str = 
     follows, and what is shown with that counted 0 where it is something else. `first` and `second` name a and b.
     """
     begin = MEASURES_NOTHING if comparison.a.embedded or comparison.b.embedded else ""
-    names = _names(comparison, first, second)
+    # By their models, or by their judges where only these differ.
+    named = ((side.model_name, side.graded_by.strip()) for side in (comparison.a, comparison.b))
+    differing = next((pair for pair in zip(*named, strict=True) if pair[0] != pair[1]), None)
+    a, b = (_called(first, differing[0]), _called(second, differing[1])) if differing else (first, second)
+    rows = comparison.lenient.rows
     if shown := _significant(comparison.lenient):
         whole = comparison.judged_alike and len(comparison.pairs) == comparison.shared
-        verbs = ("is better", "is worse") if whole else _HIGHER
-        told = "; ".join([_sides(shown, verbs, *names), *_others(comparison)])
+        message = [_sides(shown, ("is better", "is worse") if whole else _HIGHER, a, b)]
+        unable = [name for name, row in rows.items() if name not in shown and row.weighted.reason]
+        if alike := [name for name in rows if name not in shown and name not in unable]:
+            message.append(f"no difference was detected on {listed(alike)}")
+        if unable:
+            message.append(f"no test was possible on {listed(unable)}")
     else:
-        told = _not_shown(comparison, *names)
-    return f"{begin}{'; '.join([told, *_reserved(comparison, first, second)])}."
-
-
-def _asked(summary: Summary) -> str:
-    """What was asked for: cases, and answers to them where there are several of each."""
-    cases = counted(summary.case_count, summary.nouns.case, summary.nouns.cases)
-    corpus = summary.manifest and summary.manifest.corpus.name
-    of = summary.benchmark if corpus is None or summary.benchmark in corpus else f"the corpus {corpus}"
-    asked = f"{cases} of {of}"
-    answers = len(summary.outcomes)
-    return asked if answers == summary.case_count else f"{counted(answers, 'answer')} to {asked}"
-
-
-def _least(summary: Summary) -> str:
-    """The stratum whose score lies below every other's, intervals and all; nothing without one."""
-    scores = {name: summary.scores(name).weighted for name in summary.strata}
-    for name, score in scores.items():
-        others = [other.low for each, other in scores.items() if each != name]
-        if others and score.high is not None and all(low is not None and score.high < low for low in others):
-            return f", lowest in {name}: {_score(score)}"
-    return ""
+        message = [_not_shown(comparison, a, b)]
+    return f"{begin}{'; '.join([*message, *_reserved(comparison, first, second)])}."
 
 
 def _score(score: Estimate) -> str:
@@ -93,16 +89,6 @@ def _sides(found: Mapping[str, Difference], verbs: tuple[str, str], a: str, b: s
     return f"{b} {' and '.join(sides)}"
 
 
-def _others(comparison: Comparison) -> Iterator[str]:
-    """The strata in which nothing was shown, beside others in which something was."""
-    rest = {name: row for name, row in comparison.rows.items() if name not in _significant(comparison.lenient)}
-    unable = [name for name, row in rest.items() if row.weighted.reason]
-    if seen := [name for name in rest if name not in unable]:
-        yield f"no difference was detected on {listed(seen)}"
-    if unable:
-        yield f"no test was possible on {listed(unable)}"
-
-
 def _not_shown(comparison: Comparison, a: str, b: str) -> str:
     nouns = comparison.a.nouns
     tested = [row.weighted for row in comparison.rows.values() if row.weighted.p is not None]
@@ -128,25 +114,25 @@ def _not_shown(comparison: Comparison, a: str, b: str) -> str:
     return f"{told}; the most sensitive, {name}, has {power}"
 
 
-def _names(comparison: Comparison, first: str, second: str) -> tuple[str, str]:
-    """What a and b are called: by their models too, or by their judges where only these differ."""
-    a, b = comparison.a, comparison.b
-    if a.model_name != b.model_name:
-        return _called(first, a.model_name), _called(second, b.model_name)
-    if a.judge_name != b.judge_name:
-        return _called(first, a.graded_by.strip()), _called(second, b.graded_by.strip())
-    return first, second
-
-
 def _called(name: str, what: str) -> str:
     """A name with what it is in brackets, of which there is one pair: `b (model, prompt 8fc37674)`."""
     return f"{name} ({what.removesuffix(')').replace(' (', ', ') if what.endswith(')') else what})"
 
 
 def _reserved(comparison: Comparison, first: str, second: str) -> Iterator[str]:
-    """Why it may be something else than it seems."""
-    nouns = comparison.a.nouns
-    yield from _left_out(comparison, first, second)
+    """What limits the comparison: what is left out, and what counting it 0 changes; judges; what b was compiled on."""
+    nouns, scored, shared = comparison.a.nouns, len(comparison.pairs), comparison.shared
+    sides = zip((first, second), comparison.unscored, strict=True)
+    missing = [f"{count:,} unscored by {name}" for name, count in sides if count]
+    if untried := shared - len(comparison.tried):
+        missing.append(f"{untried:,} not tried by both")
+    if missing:
+        of = f"based on the {scored:,} of {shared:,} shared {nouns.cases} scored in both: " if scored else ""
+        yield f"{of}{listed(missing)}"
+    lenient, strict = (_significant(each) for each in (comparison.lenient, comparison.strict))
+    if _signs(lenient) != _signs(strict):
+        seen = _sides(strict, _HIGHER, first, second) if strict else f"no difference of {second} is detected"
+        yield f"with the unscored counted 0, {seen}"
     if not comparison.judged_alike:
         known = comparison.a.manifest and comparison.b.manifest
         same = "the responses are the same, so only the judging differs"
@@ -156,22 +142,6 @@ def _reserved(comparison: Comparison, first: str, second: str) -> Iterator[str]:
         if side.manifest and side.manifest.learned_on:
             rows = f"{side.manifest.learned_on:,} of these {nouns.rows}"
             yield f"{name} was compiled on {rows}, so this comparison is not a test of it"
-
-
-def _left_out(comparison: Comparison, first: str, second: str) -> Iterator[str]:
-    """What is in no difference above and who left it out; what counting it shows, where that is something else."""
-    nouns, scored, shared = comparison.a.nouns, len(comparison.pairs), comparison.shared
-    sides = zip((first, second), comparison.unscored, strict=True)
-    untried = shared - len(comparison.tried)
-    missing = [f"{count:,} unscored by {name}" for name, count in sides if count]
-    missing += [f"{untried:,} not tried by both"] if untried else []
-    if missing:
-        of = f"based on the {scored:,} of {shared:,} shared {nouns.cases} scored in both: " if scored else ""
-        yield f"{of}{listed(missing)}"
-    lenient, strict = (_significant(each) for each in (comparison.lenient, comparison.strict))
-    if _signs(lenient) != _signs(strict):
-        seen = _sides(strict, _HIGHER, first, second) if strict else f"no difference of {second} is detected"
-        yield f"with the unscored counted 0, {seen}"
 
 
 def _signs(found: Mapping[str, Difference]) -> dict[str, bool]:

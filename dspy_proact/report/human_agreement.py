@@ -5,7 +5,6 @@ one, so is each person beside each other: the human reference. Nothing is pooled
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import permutations
 from types import SimpleNamespace
@@ -18,7 +17,7 @@ from dspy_proact.report.measured import worded
 from dspy_proact.report.numbers import MEASURES_NOTHING, bounds, coefficient, counted, document, percent, share
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import each_reason, show, table
-from dspy_proact.runs import GivenVerdict, Outcome, Scored
+from dspy_proact.runs import Scored
 from dspy_proact.stats import Estimate, cluster_mean, kappa_estimate
 
 
@@ -81,28 +80,20 @@ def human_agreements(declared: Benchmark[Any, Any], run: Summary, learned_on: in
     leading = {next(part.name for part in parts if key in given[part.name]) for key in graded}
     agreements: list[HumanAgreement] = []
     for judge in run.judges:
-        said = {
-            outcome.key: _parts_of(declared, run, outcome, verdict)
-            for outcome in run.outcomes
-            for verdict in reversed(outcome.verdicts)
-            if verdict.judge == judge
-        }
-        rows: list[AgreementRow] = []
-        for part in parts:
-            known = {key: levels[part.name] for key, levels in said.items() if part.name in levels}
-            rows.append(worded(_row(part, part.name in leading, given[part.name], known, groups), run.nouns))
+        said: dict[str, dict[str, str]] = defaultdict(dict)  # and by answer
+        for outcome in run.outcomes:
+            kind = run.particulars.detail(outcome.stratum)
+            for verdict in [each for each in outcome.verdicts if each.judge == judge][:1]:
+                detail: Any = kind.model_validate(verdict.detail) if kind else SimpleNamespace(**verdict.detail)
+                for name, level in declared.graded_parts(Scored(verdict.score, verdict.label, detail)).items():
+                    said[name][outcome.key] = level
+        rows = tuple(
+            worded(_row(part, part.name in leading, given[part.name], said[part.name], groups), run.nouns)
+            for part in parts
+        )
         about = run.judge_names[judge], run.embedded, len(raters), len(set(groups.values()))
-        agreements.append(HumanAgreement(*about, tuple(rows), learned_on, declared.about_raters))
+        agreements.append(HumanAgreement(*about, rows, learned_on, declared.about_raters))
     return tuple(agreements)
-
-
-def _parts_of(
-    declared: Benchmark[Any, Any], run: Summary, outcome: Outcome, verdict: GivenVerdict
-) -> Mapping[str, str]:
-    """What a verdict says of each part that people grade; the detail as its own model where that is known."""
-    kind, detail = run.particulars.detail(outcome.stratum), dict(verdict.detail)
-    held: Any = kind.model_validate(detail) if kind else SimpleNamespace(**detail)
-    return declared.graded_parts(Scored(verdict.score, verdict.label, held))
 
 
 def _row(
@@ -137,14 +128,12 @@ def human_agreement_headline(agreement: HumanAgreement) -> str:
     several, shares = len(agreement.rows) > 1, list[str]()
     for row in agreement.rows:
         if row.leads:
-            of = (
-                f"{row.same:g} of {row.graded}" if row.graded == row.asked else f"{row.same:g} of the {row.graded} read"
-            )
+            read = f"{row.graded}" if row.graded == row.asked else f"the {row.graded} read"
             rate = "" if row.share.value is None else f" ({share(row.share.value)} %, {bounds(row.share)})"
-            shares.append(f"to {f'the {row.part} of ' if several else ''}{of} answers{rate}")
-    no_test = f"; it was compiled on {agreement.learned_on} of these answers, so that this is no test of it"
+            shares.append(f"to {f'the {row.part} of ' if several else ''}{row.same:g} of {read} answers{rate}")
     people = "the only rater" if agreement.raters == 1 else f"these {counted(agreement.raters, 'rater')}"
     begin = MEASURES_NOTHING if agreement.embedded else ""
+    no_test = f"; it was compiled on {agreement.learned_on} of these answers, so that this is no test of it"
     given = f"{agreement.judge} gives the grade of {people} {' and '.join(shares)}"
     return f"{begin}{given}{no_test if agreement.learned_on else ''}."
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dspy_proact.benchmarks.benchmark import Benchmark
-from dspy_proact.benchmarks.published import Counts, PublishedRow, pooled
+from dspy_proact.benchmarks.published import Counts, pooled
 from dspy_proact.benchmarks.registry import benchmark_of
 from dspy_proact.errors import UsageError
 from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, bounds, counted, listed, percent, share
@@ -31,6 +31,7 @@ SCORE, STRICT = "score", "strict"
 """Columns of every benchmark: the mean score over what was scored, and over all that were tried."""
 _COUNTS_ONLY = "counts alone, without groups, give no interval; see the rank range"
 _MEANS_ONLY = "no spread was published"
+_NO_SPREAD = "no spread was published, so that no difference can be told from chance"
 _MOST_NAMED = 3
 
 
@@ -150,9 +151,14 @@ def leaderboard(runs: Sequence[Summary] = (), benchmark: Benchmark[Any, Any] | s
     if strange := next((run for run in runs if run.benchmark != declared.name), None):
         raise UsageError(f"{strange.path}: of {strange.benchmark!r}; the leaderboard is of {declared.name}")
     columns = dict(declared.leaderboard_columns) or {name: name for name in rows[0].scores}
-    entries = [*(_published(row, columns) for row in rows), *(_run(declared, run, columns) for run in runs)]
-    first = rows[0].kind
-    rankable = [each for each in entries if not each.differences and each.kind in (first, "run")]
+    entries: list[Entry] = []
+    for row in rows:
+        reason = _COUNTS_ONLY if row.counts else _MEANS_ONLY
+        scores = {name: Estimate(row.scores.get(name), reason=reason) for name in columns}
+        entries.append(Entry(row.name, row.kind, scores, row.counts, cases=row.cases, notes=tuple(row.notes)))
+    with_counts = any(row.counts for row in rows)
+    entries += [_run(declared, run, columns, with_counts) for run in runs]
+    rankable = [each for each in entries if not each.differences and each.kind in (rows[0].kind, "run")]
     headline = declared.leaderboard_headline
     rest = [each for each in entries if each not in rankable]
     return Leaderboard(declared, (*_with_ranks(rankable, headline), *rest), columns, headline, tuple(runs))
@@ -160,33 +166,37 @@ def leaderboard(runs: Sequence[Summary] = (), benchmark: Benchmark[Any, Any] | s
 
 def _with_ranks(entries: Sequence[Entry], column: str) -> list[Entry]:
     """The entries with their ranks, best first; ranges and strict ranks where all have counts."""
-    if not all(entry.counts for entry in entries):
-        values = [entry.scores[column].value or 0.0 for entry in entries]
-        placed = [replace(each, rank=rank) for each, rank in zip(entries, competition_ranks(values), strict=True)]
-        return sorted(placed, key=lambda entry: entry.rank or 0)
-    overall = [entry.tried for entry in entries]
-    # Counts order all alike: means that were summed otherwise may differ in the last digit and part a tie.
-    lenient = competition_ranks([counts.weighted or 0.0 for counts in overall])
-    strict = competition_ranks([counts.strict_weighted or 0.0 for counts in overall])
-    ranges = rank_ranges([entry.counted for entry in entries], DESIGN_EFFECT)
-    rows = zip(entries, lenient, strict, ranges, strict=True)
-    placed = [replace(entry, rank=one, strict_rank=two, rank_range=span) for entry, one, two, span in rows]
-    return sorted(placed, key=lambda entry: entry.rank or 0)
+    if all(entry.counts for entry in entries):
+        tried = [entry.tried for entry in entries]
+        # Counts order all alike: means that were summed otherwise may differ in the last digit and part a tie.
+        lenient = competition_ranks([counts.weighted or 0.0 for counts in tried])
+        strict = competition_ranks([counts.strict_weighted or 0.0 for counts in tried])
+        ranges = rank_ranges([entry.counted for entry in entries], DESIGN_EFFECT)
+    else:
+        lenient = competition_ranks([entry.scores[column].value or 0.0 for entry in entries])
+        strict = ranges = [None] * len(entries)
+    placed = zip(lenient, entries, strict, ranges, strict=True)
+    return [
+        replace(entry, rank=rank, strict_rank=second, rank_range=span)
+        for rank, entry, second, span in sorted(placed, key=lambda each: each[0])
+    ]
 
 
-def _published(row: PublishedRow, columns: Mapping[str, str]) -> Entry:
-    reason = _COUNTS_ONLY if row.counts else _MEANS_ONLY
-    scores = {name: Estimate(row.scores.get(name), reason=reason) for name in columns}
-    return Entry(row.name, row.kind, scores, row.counts, cases=row.cases, notes=tuple(row.notes))
-
-
-def _run(declared: Benchmark[Any, Any], run: Summary, columns: Mapping[str, str]) -> Entry:
-    measured = run.measured(run.outcomes)
+def _run(declared: Benchmark[Any, Any], run: Summary, columns: Mapping[str, str], with_counts: bool) -> Entry:
     own = {SCORE: run.micro.weighted, STRICT: run.micro.strict_weighted}
     strata = {stratum: run.scores(stratum).weighted for stratum in declared.strata if stratum in columns}
-    known = {**measured, **strata, **own}
-    differences = declared.differences(run) if run.manifest else [UNKNOWN_ORIGIN]
-    with_counts = any(row.counts for row in declared.published())
+    known = {**run.measured(run.outcomes), **strata, **own}
+    differences = [*([STAND_IN] if run.embedded else ())]
+    differences += declared.differences(run) if run.manifest else [UNKNOWN_ORIGIN]
+    cases, unscored = declared.nouns.cases, run.count("unscored")
+    # A model could gain by what it does not answer.
+    if pending := run.count("pending"):
+        differences.append(f"not complete: {pending} of {len(run.outcomes)} {cases} pending")
+    elif unscored > MOST_UNSCORED * len(run.outcomes):
+        most = f"at most {MOST_UNSCORED:.0%} may lack one"
+        differences.append(f"{unscored} of {len(run.outcomes)} {cases} have no score; {most}")
+    elif with_counts and (empty := [each for each in declared.strata if not run.of_stratum(each)]):
+        differences.append(f"without {listed(empty)}")
     counts: dict[str, Counts] = {}
     for stratum in declared.strata:
         labels = [outcome.label for outcome in run.of_stratum(stratum) if outcome.state != "pending"]
@@ -196,28 +206,14 @@ def _run(declared: Benchmark[Any, Any], run: Summary, columns: Mapping[str, str]
         "run",
         {name: known.get(name, Estimate(None, reason="not measured")) for name in columns},
         counts if with_counts else {},
-        pending=run.count("pending"),
+        pending=pending,
         cases=run.case_count,
         groups=run.group_count,
         path=run.path,
         embedded=run.embedded,
-        differences=(*([STAND_IN] if run.embedded else ()), *differences, *_missing(declared, run, with_counts)),
+        differences=tuple(differences),
         grouped=tuple((outcome.score, outcome.group) for outcome in run.scored),
     )
-
-
-def _missing(declared: Benchmark[Any, Any], run: Summary, with_counts: bool) -> Iterator[str]:
-    """What keeps the cases of a run from standing for all of them: a model could gain by what it does not answer."""
-    cases, pending, unscored = declared.nouns.cases, run.count("pending"), run.count("unscored")
-    if pending:
-        yield f"not complete: {pending} of {len(run.outcomes)} {cases} pending"
-    elif unscored > MOST_UNSCORED * len(run.outcomes):
-        yield f"{unscored} of {len(run.outcomes)} {cases} have no score; at most {MOST_UNSCORED:.0%} may lack one"
-    elif with_counts and (empty := [each for each in declared.strata if not run.of_stratum(each)]):
-        yield f"without {listed(empty)}"
-
-
-# What it says
 
 
 def leaderboard_headline(board: Leaderboard) -> str:
@@ -226,13 +222,26 @@ def leaderboard_headline(board: Leaderboard) -> str:
     It claims no more than the tests of the ranks carry: without counts nothing is told from chance.
     """
     begin = MEASURES_NOTHING if any(entry.embedded for entry in board.runs) else ""
-    said = list(_placed(board)) if board.runs else [_first(board)]
-    if entries := [entry for entry in board.runs if entry.differences]:
-        names = [f"{_called(board, entry)} ({_score(board, entry)})" for entry in entries]
+    parts = [] if board.runs else [_first(board)]
+    unranked: list[str] = []
+    for number, entry in enumerate(board.runs, start=1):
+        name = entry.name if len(board.runs) == 1 else f"{entry.name} [{number}]"
+        if entry.rank is None:
+            unranked.append(f"{name} ({_score(board, entry)})")
+            continue
+        placed = f"{name} ranks {entry.rank} of {len(board.ranked)} ({_score(board, entry)}"
+        if entry.rank_range is None:
+            parts.append(f"{placed}); {_NO_SPREAD}")
+            continue
+        low, high = entry.rank_range
+        scored = f"{entry.tried.scored} of {entry.tried.total} scored; strict rank {entry.strict_rank}"
+        still = f"ranks {low} to {high} are open" if low < high else "no other rank is open"
+        parts.append(f"{placed}, {scored}), and {still}")
+    if unranked:
         among = sum(entry.published for entry in board.entries)
-        unranked = f"{_shortened(names, 'run')} {'are' if len(names) > 1 else 'is'} not ranked among"
-        said.append(f"{unranked} the {among} published rows, not being measured as they were")
-    return f"{begin}{'; '.join(said)}."
+        names = f"{_shortened(unranked, 'run')} {'are' if len(unranked) > 1 else 'is'}"
+        parts.append(f"{names} not ranked among the {among} published rows, not being measured as they were")
+    return f"{begin}{'; '.join(parts)}."
 
 
 def _first(board: Leaderboard) -> str:
@@ -242,7 +251,7 @@ def _first(board: Leaderboard) -> str:
     verb = "rank first" if len(first) > 1 else "ranks first"
     said = f"{listed([own_name(each.name) for each in first])} {verb} of {len(ranked)} ({_score(board, first[0])})"
     if first[0].rank_range is None:
-        return f"{said}; no spread was published, so that no difference can be told from chance"
+        return f"{said}; {_NO_SPREAD}"
     alike = first[0].rank_range[1] - len(first)
     if not alike:
         return f"{said}, better than each of the others by more than chance"
@@ -250,26 +259,6 @@ def _first(board: Leaderboard) -> str:
     others = [own_name(each.name) for each in ranked if each not in first and (each.rank_range or (0,))[0] == 1]
     names = _shortened(others, "other") if len(others) == alike else counted(alike, "other")
     return f"{said}; the difference from {names} could not be told from chance"
-
-
-def _placed(board: Leaderboard) -> Iterator[str]:
-    """The runs that are ranked."""
-    for entry in board.runs:
-        if entry.rank is None:
-            continue
-        said = f"{_called(board, entry)} ranks {entry.rank} of {len(board.ranked)} ({_score(board, entry)}"
-        low, high = entry.rank_range or (0, 0)
-        if not high:
-            yield f"{said}); no spread was published, so that no difference can be told from chance"
-            continue
-        tried = entry.tried
-        strict = f", {tried.scored} of {tried.total} scored; strict rank {entry.strict_rank})"
-        yield f"{said}{strict}, {f'and ranks {low} to {high} are open' if low < high else 'and no other rank is open'}"
-
-
-def _called(board: Leaderboard, entry: Entry) -> str:
-    """A run by its program, and by its mark in the table where there are several."""
-    return entry.name if len(board.runs) == 1 else f"{entry.name} [{board.runs.index(entry) + 1}]"
 
 
 def _score(board: Leaderboard, entry: Entry) -> str:
@@ -291,44 +280,52 @@ def own_name(model: str) -> str:
 
 def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
     """The document of `leaderboard --json`. A value that cannot be given is null; scores have a `reason` then."""
+    labels = [label.lower() for label in board.declared.labels]
+
+    def of_stratum(counts: Counts) -> dict[str, int]:
+        return {"total": counts.total, **dict(zip(labels, counts.labels, strict=True)), "unscored": counts.unscored}
+
     return {
         "headline": leaderboard_headline(board),
-        "rows": [_entry_document(board, entry) for entry in board.entries],
+        "rows": [
+            {
+                "name": entry.name,
+                "kind": entry.kind,
+                "published": entry.published,
+                "path": entry.path,
+                "embedded": entry.embedded,
+                "cases": entry.cases,
+                "groups": entry.groups,
+                "pending": entry.pending,
+                "rank": entry.rank,
+                "strict_rank": entry.strict_rank,
+                "rank_range": entry.rank_range and list(entry.rank_range),
+                "scores": {name: score.for_json() for name, score in entry.scores.items()},
+                "counts": {stratum: of_stratum(counts) for stratum, counts in entry.counts.items()} or None,
+                "differences": list(entry.differences),
+                "notes": list(entry.notes),
+            }
+            for entry in board.entries
+        ],
         "design_effect": DESIGN_EFFECT if board.with_ranges else None,
         **board.declared.leaderboard_document(board.summaries),
     }
 
 
-def _entry_document(board: Leaderboard, entry: Entry) -> dict[str, Any]:
-    labels = [label.lower() for label in board.declared.labels]
-    counts = {
-        stratum: {"total": of.total, **dict(zip(labels, of.labels, strict=True)), "unscored": of.unscored}
-        for stratum, of in entry.counts.items()
-    }
-    return {
-        "name": entry.name,
-        "kind": entry.kind,
-        "published": entry.published,
-        "path": entry.path,
-        "embedded": entry.embedded,
-        "cases": entry.cases,
-        "groups": entry.groups,
-        "pending": entry.pending,
-        "rank": entry.rank,
-        "strict_rank": entry.strict_rank,
-        "rank_range": entry.rank_range and list(entry.rank_range),
-        "scores": {name: score.for_json() for name, score in entry.scores.items()},
-        "counts": counts or None,
-        "differences": list(entry.differences),
-        "notes": list(entry.notes),
-    }
-
-
 def print_leaderboard(board: Leaderboard, console: Console, explain: bool = False) -> None:
     """Print the headline, the table, what each run is and how it differs; with `explain`, the details."""
-    about = (line for number, entry in enumerate(board.runs, start=1) for line in _about(board, number, entry))
-    show(console, leaderboard_headline(board), _table(board), *about, *legend(board))
-    show(console, *(_details(board) if explain else ()))
+    headline, nouns = board.headline_column, board.declared.nouns
+    show(console, leaderboard_headline(board), _table(board))
+    for number, entry in enumerate(board.runs, start=1):
+        score, title = entry.scores[headline], board.columns[headline]
+        reason = f" ({score.reason})" if score.reason else ""
+        cases = counted(entry.cases or 0, nouns.case, nouns.cases)
+        extent = f"{cases} of {counted(entry.groups or 0, nouns.group, nouns.groups)}"
+        show(console, f"[{number}] {entry.name}, {entry.path}: {extent}, {title} {percent(score)}{reason}")
+        show(console, *(f"    not ranked: {difference}" for difference in entry.differences))
+        others = {name: entry.scores[key].reason for key, name in board.columns.items() if key != headline}
+        show(console, *(f"    {line}" for line in each_reason(others.items())))
+    show(console, *legend(board), *(_details(board) if explain else ()))
 
 
 def _table(board: Leaderboard) -> Table:
@@ -345,18 +342,6 @@ def _table(board: Leaderboard) -> Table:
 
     blocks = ([row(entry) for _, entry in block] for block in board.blocks)
     return table((*leading, "model", *scored, *board.columns.values()), *blocks, names=len(leading))
-
-
-def _about(board: Leaderboard, number: int, entry: Entry) -> Iterator[str]:
-    """What the table has no room for."""
-    score, nouns = entry.scores[board.headline_column], board.declared.nouns
-    reason = f" ({score.reason})" if score.reason else ""
-    cases, groups = counted(entry.cases or 0, nouns.case, nouns.cases), (nouns.group, nouns.groups)
-    extent, title = f"{cases} of {counted(entry.groups or 0, *groups)}", board.columns[board.headline_column]
-    yield f"[{number}] {entry.name}, {entry.path}: {extent}, {title} {percent(score)}{reason}"
-    yield from (f"    not ranked: {difference}" for difference in entry.differences)
-    others = {name: entry.scores[key].reason for key, name in board.columns.items() if key != board.headline_column}
-    yield from (f"    {line}" for line in each_reason(others.items()))
 
 
 def legend(board: Leaderboard) -> Iterator[str]:

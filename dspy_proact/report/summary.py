@@ -1,7 +1,7 @@
 """What a run or a results file says: counts with denominators, scores with intervals, usage with its price."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -177,18 +177,12 @@ class Summary(Outcomes):
         tried = [outcome for outcome in outcomes if outcome.state != "pending"]
         scored = [outcome for outcome in tried if outcome.state == "scored"]
 
-        def mean(of: Sequence[Outcome], score: Callable[[Outcome], float]) -> Estimate:
+        def rate_and_score(of: Sequence[Outcome]) -> Iterator[Estimate]:
             strata = ([o.stratum for o in of], self.strata) if by_stratum else ()
-            return cluster_mean([score(o) for o in of], [o.group for o in of], *strata)
+            for values in ([float(o.label == self.labels[0]) for o in of], [o.score for o in of]):
+                yield cluster_mean(values, [o.group for o in of], *strata)
 
-        def passed(outcome: Outcome) -> float:
-            return float(outcome.label == self.labels[0])
-
-        def score(outcome: Outcome) -> float:
-            return outcome.score
-
-        found = Scores(mean(scored, passed), mean(scored, score), mean(tried, passed), mean(tried, score))
-        return worded(found, self.nouns)
+        return worded(Scores(*rate_and_score(scored), *rate_and_score(tried)), self.nouns)
 
     def measured(self, outcomes: Sequence[Outcome]) -> dict[str, Estimate]:
         """The measures of some of the outcomes, by name."""
@@ -206,8 +200,8 @@ class Summary(Outcomes):
         """Every stratum weighted equally."""
         return self.scores_of(self.outcomes, by_stratum=True)
 
-    def breakdown(self, key: str) -> dict[str, tuple[list[Outcome], Scores]]:
-        """Outcomes and scores by a grouping key of the cases, whose values are in order.
+    def breakdown(self, key: str) -> dict[str, list[Outcome]]:
+        """Outcomes by a grouping key of the cases, whose values are in order.
 
         Raises:
             UsageError: The cases have no such key.
@@ -215,8 +209,7 @@ class Summary(Outcomes):
         known = sorted({name for outcome in self.outcomes for name in outcome.meta} - self.particulars.ungrouped)
         if key not in known:
             raise UsageError(f"nothing to group by {key!r}; the keys are {', '.join(known) or 'none'}")
-        groups = grouped(self.outcomes, lambda outcome: outcome.meta.get(key, ""))
-        return {group: (outcomes, self.scores_of(outcomes)) for group, outcomes in groups.items()}
+        return grouped(self.outcomes, lambda outcome: outcome.meta.get(key, ""))
 
     @cached_property
     def graders(self) -> tuple[Grader, ...]:
@@ -240,14 +233,8 @@ class Summary(Outcomes):
         """Where the scores vary, when anything was asked more than once."""
         if not self.judged_again[0] and len({outcome.key for outcome in self.scored}) == len(self.scored):
             return None
-        rows = [(outcome, verdict.score) for outcome in self.scored for verdict in outcome.verdicts]
-        found = repeats(
-            [score for _, score in rows],
-            [outcome.key for outcome, _ in rows],
-            [outcome.epoch for outcome, _ in rows],
-            [outcome.group for outcome, _ in rows],
-        )
-        return worded(found, self.nouns)
+        rows = [(verdict.score, o.key, o.epoch, o.group) for o in self.scored for verdict in o.verdicts]
+        return worded(repeats(*zip(*rows, strict=True)), self.nouns)
 
     @cached_property
     def _shares(self) -> dict[str, bool]:

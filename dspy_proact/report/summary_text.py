@@ -3,7 +3,7 @@
 A value that cannot be given is null, with a `reason` beside it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -11,9 +11,8 @@ from rich.console import Console
 
 from dspy_proact.report.agreement import agree_within, agreement_document, agreement_lines
 from dspy_proact.report.headline import headline
-from dspy_proact.report.measured import Grader
 from dspy_proact.report.numbers import coefficient, counted, document, percent, share
-from dspy_proact.report.summary import SMALL, Scores, Summary, is_small
+from dspy_proact.report.summary import SMALL, Summary, is_small
 from dspy_proact.report.terminal import Table, each_reason, show, table
 from dspy_proact.runs import Nouns, Outcome
 from dspy_proact.stats import Repeats
@@ -49,7 +48,14 @@ def summary_document(summary: Summary, by: Sequence[str] = ()) -> dict[str, Any]
         "usage": {role: document(usage) for role, usage in summary.usage.items()},
         **summary.particulars.document(summary),
     }
-    return whole | _repeated(summary) | ({"breakdowns": _breakdowns(summary, by)} if by else {})
+    breakdowns = {
+        key: {
+            group: counts_and_scores(summary, outcomes) | ({"small": True} if is_small(outcomes) else {})
+            for group, outcomes in summary.breakdown(key).items()
+        }
+        for key in by
+    }
+    return whole | _repeated(summary) | ({"breakdowns": breakdowns} if by else {})
 
 
 def counts_and_scores(summary: Summary, outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -61,16 +67,21 @@ def counts_and_scores(summary: Summary, outcomes: Sequence[Outcome]) -> dict[str
 
 
 def _run(summary: Summary) -> dict[str, Any]:
-    judge = {"judge": summary.judge} if summary.judges else {"judge": None, "judge_reason": "graded by the benchmark"}
-    named = {"path": summary.path, "benchmark": summary.benchmark, "model": summary.model, **judge}
-    counted = {summary.nouns.cases: summary.case_count, "truncated": summary.truncated, "embedded": summary.embedded}
-    manifest = summary.manifest
+    nouns, manifest = summary.nouns, summary.manifest
+    of_any = {
+        "path": summary.path,
+        "benchmark": summary.benchmark,
+        "model": summary.model,
+        "judge": summary.judge or None,
+        **({} if summary.judges else {"judge_reason": "graded by the benchmark"}),
+        nouns.cases: summary.case_count,
+        "truncated": summary.truncated,
+        "embedded": summary.embedded,
+    }
     if manifest is None:
-        return named | counted
-    identity, corpus, nouns = manifest.identity, manifest.corpus, manifest.nouns
-    return {
-        **named,
-        **counted,
+        return of_any
+    identity, corpus = manifest.identity, manifest.corpus
+    return of_any | {
         "id": identity.digest()[:8],
         "judges": list(summary.judges),
         "program": identity.assistant.program,
@@ -105,34 +116,25 @@ def _measures_document(summary: Summary, outcomes: Sequence[Outcome]) -> dict[st
 
 def _repeated(summary: Summary) -> dict[str, Any]:
     """What several verdicts and several epochs tell; nothing where everything was asked once."""
-    told: dict[str, Any] = {}
+    blocks: dict[str, Any] = {}
     if summary.judged_severally:
         several, unanimous = summary.judged_again
-        counts = {"responses": several, "unanimous": unanimous, "awaited": summary.awaited}
         graders = {
             grader.name: {name: each for name, each in document(grader).items() if name != "name" and each is not None}
             for grader in summary.graders
         }
-        agreements = (agree_within(summary, first, second) for first, second in combinations(summary.judges, 2))
-        told["several_verdicts"] = {
-            **counts,
+        pairs = combinations(summary.judges, 2)
+        blocks["several_verdicts"] = {
+            "responses": several,
+            "unanimous": unanimous,
+            "awaited": summary.awaited,
             "judges": graders,
-            "agreement": [agreement_document(agreement) for agreement in agreements],
+            "agreement": [agreement_document(agree_within(summary, first, second)) for first, second in pairs],
         }
     if summary.repeats:
         case = summary.nouns.case
-        told["repeats"] = {name.replace("case", case): each for name, each in document(summary.repeats).items()}
-    return told
-
-
-def _breakdowns(summary: Summary, by: Sequence[str]) -> dict[str, Any]:
-    return {
-        key: {
-            group: counts_and_scores(summary, outcomes) | ({"small": True} if is_small(outcomes) else {})
-            for group, (outcomes, _) in summary.breakdown(key).items()
-        }
-        for key in by
-    }
+        blocks["repeats"] = {name.replace("case", case): each for name, each in document(summary.repeats).items()}
+    return blocks
 
 
 def print_summary(summary: Summary, console: Console, by: Sequence[str] = (), explain: bool = False) -> None:
@@ -144,48 +146,45 @@ def print_summary(summary: Summary, console: Console, by: Sequence[str] = (), ex
         UsageError: The cases have no such key to break down by.
     """
     nouns, manifest = summary.nouns, summary.manifest
-    breakdowns = [told for key in by for told in _breakdown(summary, key)]
+    breakdowns: list[Table | str] = []
+    for key in by:
+        groups = summary.breakdown(key)
+        marked = {f"{name}{'*' if is_small(outcomes) else ''}": outcomes for name, outcomes in groups.items()}
+        reasons = ((name, summary.scores_of(outcomes).weighted.reason) for name, outcomes in groups.items())
+        breakdowns += [_table(summary, key, marked), *each_reason(reasons)]
     show(console, headline(summary))
     if manifest and manifest.learned_on:
         rows = counted(manifest.corpus.rows, nouns.row, nouns.rows)
         never = "their scores are not a fair test; its card has out-of-fold scores"
         show(console, f"compiled on {manifest.learned_on} of these {rows}: {never}")
-    strata = (_row(summary, stratum, summary.of_stratum(stratum)) for stratum in summary.strata)
-    macro = ["macro", *[""] * (1 + len(summary.labels)), *_numbers(summary, summary.macro)]
-    show(console, table(_headings(summary, nouns.stratum), strata, [_row(summary, "micro", summary.outcomes), macro]))
+    strata = {stratum: summary.of_stratum(stratum) for stratum in summary.strata}
+    show(console, _table(summary, nouns.stratum, strata, {"micro": summary.outcomes, "macro": None}))
     if measures := summary.shown_measures(explain):
-        measured = {name: summary.measured(outcomes) for name, outcomes in _named(summary).items()}
-        told = ([name, *(coefficient(of[each.name]) for each in measures)] for name, of in measured.items())
-        show(console, table((nouns.stratum, *(measure.title for measure in measures)), told))
+        measured = {name: summary.measured(of) for name, of in {**strata, "micro": summary.outcomes}.items()}
+        rows = ([name, *(coefficient(of[each.name]) for each in measures)] for name, of in measured.items())
+        show(console, table((nouns.stratum, *(measure.title for measure in measures)), rows))
     show(console, *breakdowns, *_notes(summary, bool(by), explain))
     if explain:
         show(console, *summary.particulars.details(summary), *_rests_on(summary))
 
 
-def _breakdown(summary: Summary, key: str) -> list[Table | str]:
-    """The rows of a breakdown, and why some have no interval or a poor one."""
-    groups = {name: outcomes for name, (outcomes, _) in summary.breakdown(key).items()}
-    marked = {f"{name}{'*' if is_small(outcomes) else ''}": outcomes for name, outcomes in groups.items()}
-    shown = table(_headings(summary, key), (_row(summary, name, outcomes) for name, outcomes in marked.items()))
-    reasons = ((name, summary.scores_of(outcomes).weighted.reason) for name, outcomes in groups.items())
-    return [shown, *each_reason(reasons)]
+def _table(summary: Summary, first: str, *sections: Mapping[str, Sequence[Outcome] | None]) -> Table:
+    """Rows by name: counts, score, pass rate, and the strict score where some are unscored; None for those of macro."""
+    strict = summary.count("unscored") > 0
 
+    def row(name: str, outcomes: Sequence[Outcome] | None) -> list[str]:
+        if outcomes is None:
+            scores, counts = summary.macro, [""] * (1 + len(summary.labels))
+        else:
+            scores, labels = summary.scores_of(outcomes), [outcome.label for outcome in outcomes]
+            scored = sum(outcome.state == "scored" for outcome in outcomes)
+            counts = [f"{scored}/{len(outcomes)}", *(str(labels.count(label)) for label in summary.labels)]
+        rates = [percent(scores.weighted), percent(scores.pass_rate)]
+        return [name, *counts, *rates, *([share(scores.strict_weighted.value)] if strict else [])]
 
-def _headings(summary: Summary, first: str) -> list[str]:
-    strict = ["strict"] if summary.count("unscored") else []
-    return [first, "scored", *(label.lower() for label in summary.labels), "score", "pass rate", *strict]
-
-
-def _row(summary: Summary, name: str, outcomes: Sequence[Outcome]) -> list[str]:
-    scored = sum(outcome.state == "scored" for outcome in outcomes)
-    counts = [str(sum(outcome.label == label for outcome in outcomes)) for label in summary.labels]
-    return [name, f"{scored}/{len(outcomes)}", *counts, *_numbers(summary, summary.scores_of(outcomes))]
-
-
-def _numbers(summary: Summary, scores: Scores) -> list[str]:
-    """The score, beside it the pass rate, and where it differs the strict score."""
-    strict = [share(scores.strict_weighted.value)] if summary.count("unscored") else []
-    return [percent(scores.weighted), percent(scores.pass_rate), *strict]
+    labels = (label.lower() for label in summary.labels)
+    headings = [first, "scored", *labels, "score", "pass rate", *(["strict"] if strict else [])]
+    return table(headings, *([row(*each) for each in section.items()] for section in sections))
 
 
 def _notes(summary: Summary, broken_down: bool, explain: bool) -> Iterator[str]:
@@ -216,7 +215,12 @@ def _notes(summary: Summary, broken_down: bool, explain: bool) -> Iterator[str]:
     if evidence.checked:
         yield f"evidence: {evidence.verified} of {evidence.checked} verdicts quote words found in the response."
     yield from (f"{each}." for each in summary.left_out)
-    yield from (*warnings(summary, explain), *_controls(summary), *_several(summary))
+    yield from warnings(summary, explain)
+    if not summary.controls.reason:
+        yield from summary.particulars.control_lines(summary.controls)
+    elif summary.controls.asked:
+        yield f"{summary.particulars.control_rate}: {summary.controls.reason}."
+    yield from _several(summary)
     for role, usage in summary.usage.items():
         cost = f"USD {usage.usd:.4f}" if usage.usd is not None else f"cost unknown ({usage.reason})"
         tokens = f"{usage.prompt_tokens:,} tokens in ({usage.cached_tokens:,} cached), {usage.completion_tokens:,} out"
@@ -245,12 +249,6 @@ def _rests_on(summary: Summary) -> Iterator[str]:
     yield from particulars.notes
 
 
-def _controls(summary: Summary) -> Iterable[str]:
-    if not summary.controls.reason:
-        return summary.particulars.control_lines(summary.controls)
-    return [f"{summary.particulars.control_rate}: {summary.controls.reason}."] if summary.controls.asked else []
-
-
 def _several(summary: Summary) -> Iterator[str]:
     """What several verdicts on one response tell."""
     several, unanimous = summary.judged_again
@@ -260,18 +258,16 @@ def _several(summary: Summary) -> Iterator[str]:
     if summary.awaited:
         yield f"{counted(summary.awaited, 'further verdict')} pending."
     if len(summary.judges) > 1 or any(outcome.unread for outcome in summary.outcomes):
-        yield from (_grader(grader, summary.judge_names[grader.name]) for grader in summary.graders)
+        for grader in summary.graders:
+            evidence, verdicts = grader.evidence, counted(grader.verdicts, "verdict")
+            reasons = "".join(f", {reason} {count}" for reason, count in grader.unread.items())
+            yield (
+                f"judge {summary.judge_names[grader.name]}: {verdicts}, score {percent(grader.weighted)}, "
+                f"{evidence.verified} of {evidence.checked} quote the response"
+                f"{f'; {sum(grader.unread.values())} missing{reasons}' if reasons else ''}."
+            )
         for first, second in combinations(summary.judges, 2):
             yield from agreement_lines(agree_within(summary, first, second))
-
-
-def _grader(grader: Grader, name: str) -> str:
-    evidence = grader.evidence
-    quotes = f"{evidence.verified} of {evidence.checked} quote the response"
-    missing = "".join(f", {reason} {count}" for reason, count in grader.unread.items())
-    unread = f"; {sum(grader.unread.values())} missing{missing}" if grader.unread else ""
-    verdicts = counted(grader.verdicts, "verdict")
-    return f"judge {name}: {verdicts}, score {percent(grader.weighted)}, {quotes}{unread}."
 
 
 def _variances(repeats: Repeats, nouns: Nouns) -> list[str]:
@@ -295,24 +291,19 @@ def _variances(repeats: Repeats, nouns: Nouns) -> list[str]:
     ]
 
 
-def _named(summary: Summary) -> dict[str, Sequence[Outcome]]:
-    """The outcomes of each stratum, and all."""
-    return {**{name: summary.of_stratum(name) for name in summary.strata}, "micro": summary.outcomes}
-
-
 def warnings(summary: Summary, explain: bool = False) -> Iterator[str]:
     """What is to be said of estimates, each reason once with the rows that it concerns.
 
     What is said of a row holds for its measures too.
     """
-    scores = {name: summary.scores_of(outcomes) for name, outcomes in _named(summary).items()} | {
-        "macro": summary.macro
-    }
+    named = {**{name: summary.of_stratum(name) for name in summary.strata}, "micro": summary.outcomes}
+    scores = {**{name: summary.scores_of(outcomes) for name, outcomes in named.items()}, "macro": summary.macro}
     estimates = {name: each.weighted for name, each in scores.items()}
     passing = {name: each.pass_rate for name, each in scores.items() if each.pass_rate.reason != each.weighted.reason}
     estimates |= {f"pass rate of {name}": each for name, each in passing.items()}
-    for name, outcomes in _named(summary).items():
+    for name, outcomes in named.items():
         measured, whole = summary.measured(outcomes), estimates[name].reason
-        told = {f"{each.title} of {name}": measured[each.name] for each in summary.shown_measures(explain)}
-        estimates |= {title: estimate for title, estimate in told.items() if estimate.reason != whole}
+        for measure in summary.shown_measures(explain):
+            if measured[measure.name].reason != whole:
+                estimates[f"{measure.title} of {name}"] = measured[measure.name]
     yield from each_reason((name, estimate.reason) for name, estimate in estimates.items())

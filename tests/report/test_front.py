@@ -21,16 +21,14 @@ from dspy_proact.errors import UsageError
 from dspy_proact.report import (
     MEASURES_NOTHING,
     Comparison,
-    ScatterColours,
-    ScatterPoint,
     Summary,
     compare,
     print_comparison,
     print_summary,
-    scatter_svg,
     summarize,
 )
 from dspy_proact.report.export import columns, rows
+from dspy_proact.report.page import ScatterColours, ScatterPoint, scatter_svg
 from dspy_proact.runs import RunFolder
 from dspy_proact.stats import Estimate
 

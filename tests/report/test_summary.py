@@ -219,18 +219,19 @@ def test_a_breakdown_groups_outcomes_by_a_key_of_their_cases(tmp_path: Path):
     events = [answered(key) for key in "abc"]
     events += [graded(key, label) for key, label in (("a", "SOLVED"), ("b", "CLOSE"), ("c", "LOST"))]
     events += [failed("d", "response", "content", "empty")]
-    broken_down = summarized(tmp_path, events, asked).breakdown("page")
+    summary = summarized(tmp_path, events, asked)
+    broken_down = summary.breakdown("page")
     assert list(broken_down) == ["9", "10"]  # as numbers, not as words
-    (nine, of_nine), (ten, of_ten) = broken_down.values()
+    nine, ten = broken_down.values()
     assert ([each.key for each in nine], [each.key for each in ten]) == (["b", "c", "d"], ["a"])
-    assert values(of_nine) == pytest.approx([0.0, 0.2, 0.0, 0.4 / 3])
-    assert values(of_ten) == [1.0] * 4
+    assert values(summary.scores_of(nine)) == pytest.approx([0.0, 0.2, 0.0, 0.4 / 3])
+    assert values(summary.scores_of(ten)) == [1.0] * 4
 
 
 def test_a_case_without_the_key_is_in_a_group_without_a_name(tmp_path: Path):
     asked = [case("a", "g1", author="Anon"), case("b", "g2"), case("c", "g3", author="Bede")]
     broken_down = summarized(tmp_path, [], asked).breakdown("author")
-    assert {name: [each.key for each in outcomes] for name, (outcomes, _) in broken_down.items()} == {
+    assert {name: [each.key for each in outcomes] for name, outcomes in broken_down.items()} == {
         "": ["b"],
         "Anon": ["a"],
         "Bede": ["c"],

@@ -17,10 +17,10 @@ from typing import Any
 from dspy_proact.plain_text import encodable
 from dspy_proact.report.page.figures import letter
 from dspy_proact.report.page.rendered import rendered
-from dspy_proact.report.particulars import Grounds, quoted
+from dspy_proact.report.particulars import quoted
 from dspy_proact.report.reading import Reading
 from dspy_proact.report.summary import Summary
-from dspy_proact.runs import CONTROL, GivenVerdict, Outcome
+from dspy_proact.runs import CONTROL, Outcome
 
 ROOM = 60_000_000
 """Characters of what stood before the answers; packed they are about 20 MB of a page."""
@@ -57,60 +57,45 @@ _CHUNK = 256 * 1024
 Item = Mapping[str, Any]
 
 
-class Texts:
-    """Numbers of texts, in the order in which they are first met."""
+class Block:
+    """Items in chunks, each with the texts that it is the first to hold."""
 
     def __init__(self):
         self._numbers: dict[str, int] = {}
         self._new: list[str] = []
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def number(self, text: str) -> int:
-        """That of a text."""
-        if text not in self._numbers:
-            self._numbers[text] = len(self._numbers)
-            self._new.append(text)
-        return self._numbers[text]
-
-    def taken(self) -> list[str]:
-        """Those that were met since this was last asked."""
-        new, self._new = self._new, []
-        return new
-
-
-class Block:
-    """Items in chunks."""
-
-    def __init__(self):
-        self.texts = Texts()
         self._lines: list[str] = []
         self._firsts: list[int] = []
         self._items: list[str] = []
         self._size = self._first = 0
 
+    def number(self, text: str) -> int:
+        """That of a text, in the order in which texts are first met."""
+        if text not in self._numbers:
+            self._numbers[text] = len(self._numbers)
+            self._new.append(text)
+        return self._numbers[text]
+
     def add(self, item: Item) -> tuple[int, int]:
         """Add an item whose texts were numbered just before; the number of its chunk, and its place in it."""
-        told = _json({"texts": self.texts.taken(), **item})
+        added = _json({"texts": self._new, **item})
         place = len(self._lines), len(self._items)
-        self._items.append(told)
-        self._size += len(told)
+        self._items.append(added)
+        self._new = []
+        self._size += len(added)
         if self._size > _CHUNK:
             self._end()
         return place
 
     def lines(self, head: Item) -> Iterable[str]:
         """The block; nothing can be added after that."""
-        self._end()
+        if self._items:
+            self._end()
         return [_packed(_json({**head, "firsts": self._firsts})), *self._lines]
 
     def _end(self) -> None:
-        if not self._items:
-            return
         self._lines.append(_packed(f"[{','.join(self._items)}]"))
         self._firsts.append(self._first)
-        self._items, self._size, self._first = [], 0, len(self.texts)
+        self._items, self._size, self._first = [], 0, len(self._numbers)
 
 
 def _json(value: Item) -> str:
@@ -155,7 +140,14 @@ def block(summaries: Sequence[Summary], longest: int | None = None) -> Iterator[
         RunError: A view or a verdict is not what the benchmark writes.
     """
     first, runs = summaries[0], _runs(summaries)
-    labels = list(dict.fromkeys(label for each in summaries for label in (*each.labels, *_control_labels(each))))
+    scales = [
+        scale
+        for each in summaries
+        for scale in (each.labels, each.manifest.control_labels if each.manifest and each.controls.outcomes else ())
+        if scale
+    ]
+    labels = list(dict.fromkeys(label for scale in scales for label in scale))
+    best, worst = ({scale[end] for scale in scales} for end in (0, -1))
     strata = [*first.strata, *([CONTROL] if any(o.stratum == CONTROL for run in runs for o in run.values()) else [])]
     differing = _differing(runs)
     held, rows = Block(), list[list[Any]]()
@@ -177,7 +169,7 @@ def block(summaries: Sequence[Summary], longest: int | None = None) -> Iterator[
         "runs": [summary.model_name for summary in summaries],
         "letters": [letter(run) for run in range(len(summaries))],
         "labels": labels,
-        "tones": _tones(summaries, labels),
+        "tones": ["best" if each in best else "worst" if each in worst else "middle" for each in labels],
         "strata": strata,
         "control": first.nouns.control,
         "controls": first.nouns.controls,
@@ -199,17 +191,6 @@ def _runs(summaries: Sequence[Summary]) -> list[dict[Key, Outcome]]:
 def _keys(runs: Sequence[Mapping[Key, Outcome]]) -> dict[Key, None]:
     """Those of all runs, each once."""
     return dict.fromkeys(key for run in runs for key in run)
-
-
-def _control_labels(summary: Summary) -> tuple[str, ...]:
-    return summary.manifest.control_labels if summary.manifest and summary.controls.outcomes else ()
-
-
-def _tones(summaries: Sequence[Summary], labels: Sequence[str]) -> list[str]:
-    """Of each label whether it is the best there is, the worst, or in between."""
-    ends = [labels for each in summaries for labels in (each.labels, _control_labels(each)) if labels]
-    best, worst = ({each[end] for each in ends} for end in (0, -1))
-    return ["best" if label in best else "worst" if label in worst else "middle" for label in labels]
 
 
 def _differing(runs: Sequence[Mapping[Key, Outcome]]) -> set[str]:
@@ -244,7 +225,7 @@ def _item(
     readings: Sequence[Reading | None], summaries: Sequence[Summary], held: Block, longest: int | None
 ) -> dict[str, Any]:
     outcome, said = next(each for each in readings if each).outcome, summaries[0].particulars
-    fullest, number = _fullest(readings), held.texts.number
+    fullest, number = _fullest(readings), held.number
     return {
         "group": outcome.group,
         "meta": [[key, str(value)] for key, value in outcome.meta.items() if key not in said.ungrouped],
@@ -263,37 +244,31 @@ def _item(
 
 def _side(reading: Reading, summary: Summary, held: Block) -> dict[str, Any]:
     """What one run has of a case; what is not there has no key."""
-    outcome, number = reading.outcome, held.texts.number
-    told: dict[str, Any] = {"state": outcome.state, "truncated": outcome.truncated, "awaited": outcome.awaited}
+    outcome, number, names = reading.outcome, held.number, summary.judge_names
+    side: dict[str, Any] = {"label": outcome.label, "reason": outcome.reason, "state": outcome.state}
+    side |= {"truncated": outcome.truncated, "awaited": outcome.awaited}
     if (answer := reading.answer) is not None:
         spans = quoted(quote for grounds in reading.grounds for quote in grounds.quotes)
-        told["response"] = number(answer)
+        side["response"] = number(answer)
         # Places in the text, counted as a browser counts them.
-        told["marks"] = spans if answer.isascii() else [(_units(answer[:a]), _units(answer[:b])) for a, b in spans]
-        told["rendered"] = rendered(answer, spans)
-    names = summary.judge_names
-    told["verdicts"] = [
-        _verdict(verdict, grounds, names, held)
+        side["marks"] = spans if answer.isascii() else [(_units(answer[:a]), _units(answer[:b])) for a, b in spans]
+        side["rendered"] = rendered(answer, spans)
+    side["verdicts"] = [
+        {
+            "judge": names.get(verdict.judge or "", verdict.judge),
+            "epoch": verdict.judge_epoch,
+            "label": verdict.label,
+            "score": verdict.score,
+            "verified": verdict.verified,
+            "reasons": number(grounds.reasons),
+            "quotes": [[number(each.text), each.start is not None, each.short] for each in grounds.quotes],
+            "points": [[number(name), number(text)] for name, text in grounds.points],
+        }
         for verdict, grounds in zip(outcome.verdicts, reading.grounds, strict=True)
     ]
-    told["unread"] = [[names.get(judge or "", judge), reason] for judge, reason in outcome.unread]
-    whole = {"label": outcome.label, "reason": outcome.reason, **told}
+    side["unread"] = [[names.get(judge or "", judge), reason] for judge, reason in outcome.unread]
     # The first text has the number 0.
-    return {name: value for name, value in whole.items() if value or name == "response"}
-
-
-def _verdict(verdict: GivenVerdict, grounds: Grounds, names: Mapping[str, str], held: Block) -> dict[str, Any]:
-    number = held.texts.number
-    return {
-        "judge": names.get(verdict.judge or "", verdict.judge),
-        "epoch": verdict.judge_epoch,
-        "label": verdict.label,
-        "score": verdict.score,
-        "verified": verdict.verified,
-        "reasons": number(grounds.reasons),
-        "quotes": [[number(each.text), each.start is not None, each.short] for each in grounds.quotes],
-        "points": [[number(name), number(text)] for name, text in grounds.points],
-    }
+    return {name: value for name, value in side.items() if value or name == "response"}
 
 
 def _units(text: str) -> int:

@@ -1,15 +1,14 @@
-"""Numbers of JSON documents, each shown with the place that it is from, and bars of them as inline SVG.
+"""What templates are filled with: numbers of JSON documents, each with the place that it is from; letters of runs."""
 
-Across, a figure is measured in shares of its width and up it in pixels, so that letters keep their size on any screen.
-Colours and patterns are the page's: a bar has the class of its run and of its kind.
-"""
-
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from dspy_proact.plain_text import encodable, printable
 from dspy_proact.report.numbers import probability, share, signed
 
 Place = str | int
@@ -103,88 +102,6 @@ def _flat(path: tuple[Place | Path, ...]) -> Iterator[Place]:
             yield each
 
 
-_HIGH, _TOP, _FOOT = 240, 26, 54
-_STAMP = 24
-"""Height of the line above the bars that names a stand-in."""
-_GAP = 0.18
-"""Share of a group's width that is left free."""
-_MOST_VALUES = 2
-"""Runs up to which bars have their numbers above them; of more the table tells."""
-
-
-@dataclass(frozen=True)
-class Group:
-    """Bars that stand together: those of one row of a report, by run."""
-
-    name: str
-    rows: Sequence[tuple[Place, ...]]
-    """Where each run's row stands."""
-    note: str = ""
-    """Below the name."""
-
-
-def bars(cited: Cited, groups: Sequence[Group], runs: Sequence[str], title: str, *, stand_in: bool) -> Markup:
-    """Grouped bars of scores in [0, 1] with their 95 % intervals, one for each run."""
-    shape = "many" if len(groups) * len(runs) > 12 else "several" if len(runs) > 1 else "one"
-    what = "; ".join(_told(cited, group, runs) for group in groups)
-    drawn = Markup("").join(_group(cited, group, place, len(groups)) for place, group in enumerate(groups))
-    axis = Markup("").join(
-        Markup(
-            '<line class="grid" x1="0" x2="100%" y1="{0:g}" y2="{0:g}"/>'
-            '<text class="tick" x="-8" y="{1:g}">{2:.0f}</text>'
-        ).format(_up(value), _up(value) + 4, 100 * value)
-        for value in (0.0, 0.25, 0.5, 0.75, 1.0)
-    )
-    stamp = Markup('<text class="stand-in" x="0" y="14">embedded stand-in</text>') if stand_in else ""
-    above = _STAMP if stand_in else 0
-    return Markup(
-        '<svg role="img" aria-labelledby="bars-title bars-what" class="{}" width="100%" height="{}">'
-        '<title id="bars-title">{}</title><desc id="bars-what">{}</desc>{}'
-        '<g transform="translate(0 {})">{}{}</g></svg>'
-    ).format(shape, above + _TOP + _HIGH + _FOOT, title, what, stamp, above, axis, drawn)
-
-
-def _group(cited: Cited, group: Group, place: int, groups: int) -> Markup:
-    wide = 100 / groups
-    left, inner = wide * (place + _GAP / 2), wide * (1 - _GAP)
-    each = inner / len(group.rows)
-    valued = len(group.rows) <= _MOST_VALUES
-    slots = [(left + each * run, each) for run in range(len(group.rows))]
-    drawn = [_bar(cited, (*row, "weighted"), run, slots[run], valued) for run, row in enumerate(group.rows)]
-    letters = [
-        Markup('<text class="letter" x="{:.2f}%" y="{}">{}</text>').format(start + each / 2, _up(0) + 15, letter(run))
-        for run, (start, _) in enumerate(slots)
-        if len(slots) > 1
-    ]
-    name = Markup('<text class="name" x="{:.2f}%" y="{}">{}</text><text class="note" x="{:.2f}%" y="{}">{}</text>')
-    below = _up(0) + (30 if letters else 19)
-    middle = left + inner / 2
-    return Markup("").join([*drawn, *letters, name.format(middle, below, group.name, middle, below + 15, group.note)])
-
-
-def _bar(cited: Cited, path: tuple[Place, ...], run: int, slot: tuple[float, float], valued: bool) -> Markup:
-    """A bar with its interval, in its slot: left end and width; without a value a dash."""
-    left, wide = slot
-    found: dict[str, Any] = cited.at(*path)
-    value, low, high = (found[name] for name in ("value", "low", "high"))
-    if value is None:
-        return Markup('<text class="value" x="{:.2f}%" y="{}">–</text>').format(left + wide / 2, _up(0) - 6)
-    drawn = Markup('<rect x="6%" width="88%" y="{:.1f}" height="{:.1f}"/>').format(_up(value), _HIGH * value)
-    top = _up(value)
-    if low is not None:
-        top = _up(high)
-        whisker = Markup(
-            '<line class="halo" x1="50%" x2="50%" y1="{0:.1f}" y2="{1:.1f}"/>'
-            '<line x1="50%" x2="50%" y1="{0:.1f}" y2="{1:.1f}"/><line x1="32%" x2="68%" y1="{0:.1f}" y2="{0:.1f}"/>'
-            '<line x1="32%" x2="68%" y1="{1:.1f}" y2="{1:.1f}"/>'
-        )
-        drawn += whisker.format(_up(low), _up(high))
-    label = Markup('<text class="value" x="50%" y="{:.1f}">{}</text>').format(top - 6, share(value)) if valued else ""
-    return Markup('<svg class="bar run-{}" data-at="{}" x="{:.3f}%" width="{:.3f}%" height="100%">{}{}</svg>').format(
-        colour(run), pointer(*path), left, wide, drawn, label
-    )
-
-
 _COLOURS = 6
 
 
@@ -198,14 +115,19 @@ def letter(run: int) -> str:
     return chr(ord("A") + run) if run < 26 else str(run + 1)
 
 
-def _told(cited: Cited, group: Group, runs: Sequence[str]) -> str:
-    """A group in words."""
-    values = [
-        f"{f'{name}: ' if len(runs) > 1 else ''}{share(cited.at(*row, 'weighted')['value'])} %"
-        for name, row in zip(runs, group.rows, strict=True)
-    ]
-    return f"{group.name} {', '.join(values)}"
+@cache
+def templates() -> Environment:
+    """The templates of the page; what is filled in is text, never markup."""
+    return Environment(
+        loader=PackageLoader("dspy_proact.report.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_seen,
+    )
 
 
-def _up(value: float) -> float:
-    return _TOP + _HIGH * (1 - value)
+def _seen(value: Any) -> Any:
+    """A text of others with what would be hidden in it shown; what is safe already stays as it is."""
+    return printable(encodable(value)) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -11,20 +11,19 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from dspy_proact.benchmarks.registry import find_benchmark
-from dspy_proact.plain_text import encodable, printable
+from dspy_proact.plain_text import encodable
 from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.comparison_text import cautions, comparison_document
 from dspy_proact.report.headline import comparison_headline, headline
 from dspy_proact.report.leaderboard import Leaderboard, leaderboard, leaderboard_document, legend
-from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN
+from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, share
 from dspy_proact.report.page.cases import block, longest_text
-from dspy_proact.report.page.figures import Cited, Group, Place, bars, colour, letter
+from dspy_proact.report.page.figures import Cited, Place, colour, letter, pointer, templates
 from dspy_proact.report.page.method import method
-from dspy_proact.report.scatter import ScatterColours, ScatterPoint, scatter_svg
+from dspy_proact.report.page.scatter import ScatterColours, ScatterPoint, clipped, scatter_svg
 from dspy_proact.report.summary import SMALL, Summary
 from dspy_proact.report.summary_text import summary_document, warnings
 from dspy_proact.report.terminal import each_reason
@@ -80,9 +79,14 @@ class _Page:
     @cached_property
     def cited(self) -> Cited:
         """What numbers are from: documents of `report --json`, `compare --json` and `leaderboard --json`."""
+
+        def breakdowns(summary: Summary) -> list[str]:
+            known = {name for outcome in summary.outcomes for name in outcome.meta}
+            return list(dict.fromkeys([*filter(known.__contains__, summary.particulars.breakdowns), *self.by]))
+
         return Cited(
             {
-                "runs": [summary_document(each, _breakdowns(each, self.by)) for each in self.summaries],
+                "runs": [summary_document(each, breakdowns(each)) for each in self.summaries],
                 "comparisons": [comparison_document(each) for each in self.comparisons],
                 "ranking": self.board and leaderboard_document(self.board),
             }
@@ -133,30 +137,9 @@ class _Page:
         return [first, *(each.removeprefix(MEASURES_NOTHING) for each in rest)]
 
     def rows(self, run: int) -> list[_Row]:
-        """Of a run: all together, and its strata."""
+        """Of a run: all together, weighted equally, and its strata."""
         strata = [_Row(name, ("runs", run, self.nouns.strata, name)) for name in self.first.strata]
-        return [_Row("all", ("runs", run, "overall", "micro")), *strata]
-
-    @property
-    def bars(self) -> Markup:
-        """The scores of every run, that of the headline first."""
-        groups = [
-            Group(
-                short(row.name),
-                [(*row.path[:1], run, *row.path[2:]) for run in range(len(self.summaries))],
-                "" if self.several else self._scored(row.name),
-            )
-            for row in self.rows(0)
-        ]
-        names = [short(each.model_name) for each in self.summaries]
-        title = f"Score of all {self.nouns.cases} and by {self.nouns.stratum}, with 95 % intervals"
-        return bars(self.cited, groups, names, title, stand_in=self.stand_in is not None)
-
-    def _scored(self, row: str) -> str:
-        if row == "all":
-            return f"each {self.nouns.case} alike"
-        outcomes = self.first.of_stratum(row)
-        return f"{sum(each.state == 'scored' for each in outcomes)} of {len(outcomes)} scored"
+        return [_Row("micro", ("runs", run, "overall", "micro")), *strata]
 
     @property
     def unscored(self) -> bool:
@@ -195,13 +178,17 @@ class _Page:
             scatter_svg(points, title=f"{gain} against {rate}", note=self.stand_in or "", colours=_COLOURS, **axes)
         )
 
-    def breakdowns(self, run: int) -> dict[str, list[_Row]]:
-        """The rows of each breakdown of a run that has more than one group."""
-        return _grouped(self.cited, ("runs", run), "small")
-
-    def differences(self, number: int) -> dict[str, list[_Row]]:
-        """Likewise of a comparison."""
-        return _grouped(self.cited, ("comparisons", number), None)
+    def breakdowns(self, *path: Place) -> dict[str, list[_Row]]:
+        """The rows of each breakdown of a run or a comparison that has more than one group."""
+        found: dict[str, dict[str, Any]] = self.cited.at(*path).get("breakdowns", {})
+        return {
+            key: [
+                _Row(name, (*path, "breakdowns", key, name), row.get("small") or row.get("pairs", SMALL) < SMALL)
+                for name, row in groups.items()
+            ]
+            for key, groups in found.items()
+            if len(groups) > 1
+        }
 
     def compared(self, number: int, *inner: str) -> list[_Row]:
         """The rows of a comparison, or what stands in each under further keys."""
@@ -233,45 +220,19 @@ class _Page:
         """The number of each run, by its path; published rows of the leaderboard have none."""
         return {each.path: number for number, each in enumerate(self.summaries)}
 
-    def measures(self, row: _Row) -> tuple[Place, ...]:
-        """Where a row's measures stand."""
-        return (*(row.path[:-1] if row.path[-1] == "micro" else row.path), "measures")
+    def measures(self, row: _Row, comparison: int | None = None) -> tuple[Place, ...]:
+        """Where the measures of a run's row stand, or those of the same row of a comparison."""
+        of, number, *within = row.path[:-1] if row.path[-1] == "micro" else row.path
+        return (*((of, number) if comparison is None else ("comparisons", comparison)), *within, "measures")
 
     @property
     def further_measures(self) -> list[Measure]:
         """Those that not every report shows."""
         return [each for each in self.first.measures if each not in self.first.shown_measures()]
 
-    def measures_compared(self, number: int, row: _Row) -> tuple[Place, ...]:
-        """Where those of a row stand in a comparison; `row` is one of a run's."""
-        _, _, *within = self.measures(row)
-        return ("comparisons", number, *within)
-
     @property
     def small(self) -> str:
         return f"fewer than {SMALL} {self.nouns.cases}"
-
-
-def _grouped(cited: Cited, path: tuple[Place, ...], small: str | None) -> dict[str, list[_Row]]:
-    found: dict[str, dict[str, Any]] = cited.at(*path).get("breakdowns", {})
-    return {
-        key: [
-            _Row(name, (*path, "breakdowns", key, name), bool(row.get(small)) if small else row["pairs"] < SMALL)
-            for name, row in groups.items()
-        ]
-        for key, groups in found.items()
-        if len(groups) > 1
-    }
-
-
-def _breakdowns(summary: Summary, by: Sequence[str]) -> list[str]:
-    """Keys by which the benchmark breaks down, as far as the cases have them, and those that were asked for."""
-    known = {name for outcome in summary.outcomes for name in outcome.meta}
-    return list(dict.fromkeys([*(key for key in summary.particulars.breakdowns if key in known), *by]))
-
-
-_LONGEST_NAME = 120
-"""Characters of a name; of a longer one the middle is left out."""
 
 
 def filled(name: str, **shown: Any) -> str:
@@ -284,38 +245,19 @@ def filled(name: str, **shown: Any) -> str:
         "form-action 'none'"
     ).format(*digests)
     own = {
-        **{each.__name__: each for each in (cautions, colour, legend, letter, method, short, warnings)},
+        **{each.__name__: each for each in (cautions, colour, legend, letter, method, pointer, share, short, warnings)},
         "style": Markup(style),
         "script": Markup(script),
         "policy": policy,
     }
-    return _templates().get_template(name).render(**own, **shown)
+    return templates().get_template(name).render(**own, **shown)
 
 
 def short(text: str) -> str:
     """A name on one line, its middle left out where it is long."""
-    line = " ".join(printable(encodable(text)).split())
-    half = _LONGEST_NAME // 2
-    return line if len(line) <= _LONGEST_NAME else f"{line[:half]}…{line[-half:]}"
+    return clipped(encodable(text), 120)
 
 
 @cache
 def _file(name: str) -> str:
     return (files("dspy_proact.report.page") / name).read_text(encoding="utf-8")
-
-
-@cache
-def _templates() -> Environment:
-    return Environment(
-        loader=PackageLoader("dspy_proact.report.page"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_seen,
-    )
-
-
-def _seen(value: Any) -> Any:
-    """A text of others with what would be hidden in it shown; what is safe already stays as it is."""
-    return printable(encodable(value)) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -1,0 +1,155 @@
+"""A picture of numbered points with their intervals, their names below: one standalone SVG, for a page or a README.
+
+Names come from people and models. Nothing in them becomes markup, and nothing is drawn that the numbers do not say: a
+point without bounds has no bars, and one without a value is named below the picture with the reason.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import wrap
+
+from dspy_proact.plain_text import printable
+from dspy_proact.report.numbers import percent
+from dspy_proact.report.page.figures import templates
+from dspy_proact.stats import Estimate
+
+_LONGEST_NAME, _LONGEST_LINE = 40, 96
+"""Characters of a name, and of a line below the picture."""
+
+
+@dataclass(frozen=True)
+class ScatterColours:
+    """What the picture is drawn with, each as CSS writes a colour; those of a light ground."""
+
+    ink: str = "#1f2328"
+    """Of text."""
+    muted: str = "#59636e"
+    """Of axes, their numbers and what stands below."""
+    grid: str = "#e7eaee"
+    edge: str = "#c6cdd5"
+    """Of the frame."""
+    paper: str = "#ffffff"
+    marked: str = "#0a58a8"
+    """Of points that stand out."""
+    plain: str = "#7a828b"
+    """Of the others."""
+
+
+_LIGHT = ScatterColours()
+
+
+@dataclass(frozen=True)
+class ScatterPoint:
+    """A named point with its intervals.
+
+    Raises:
+        ValueError: A value or a bound is no share in [0, 1].
+    """
+
+    name: str
+    x: Estimate
+    """Share in [0, 1]; where it has no value, the point is named below the picture."""
+    y: Estimate
+    """Likewise."""
+    marked: bool = False
+    """Whether it stands out."""
+    colour: str = ""
+    """A colour of its own, as CSS writes it, which fills it; without one it has that of marked or of other points."""
+    letter: str = ""
+    """Its name in the picture; without one it has a number."""
+
+    def __post_init__(self):
+        for each in (self.x, self.y):
+            numbers = [number for number in (each.low, each.value, each.high) if number is not None]
+            if not all(0 <= number <= 1 for number in numbers):
+                raise ValueError(f"a point of a scatter is a share in [0, 1]: {self!r}")
+
+    @property
+    def placed(self) -> bool:
+        """Whether it has a place in the picture: both values are known."""
+        return self.x.value is not None and self.y.value is not None
+
+
+@dataclass(frozen=True)
+class _Spot:
+    """A point of the picture, in pixels: the plot goes from 76 to 716 across, and from 484 up to 64."""
+
+    point: ScatterPoint
+    name: str
+    """Its letter or number."""
+    across: float
+    down: float
+
+    @property
+    def bars(self) -> str:
+        """The path of its intervals, with a stroke at each end; empty without bounds."""
+        x, y, path = self.point.x, self.point.y, ""
+        if x.low is not None and x.high is not None:
+            path += f"M{_across(x.low):.1f} {self.down:.1f}H{_across(x.high):.1f}"
+            path += "".join(f"M{_across(end):.1f} {self.down - 4:.1f}v8" for end in (x.low, x.high))
+        if y.low is not None and y.high is not None:
+            path += f"M{self.across:.1f} {_down(y.low):.1f}V{_down(y.high):.1f}"
+            path += "".join(f"M{self.across - 4:.1f} {_down(end):.1f}h8" for end in (y.low, y.high))
+        return path
+
+
+def scatter_svg(
+    points: Sequence[ScatterPoint], *, title: str, x: str, y: str, note: str = "", colours: ScatterColours = _LIGHT
+) -> str:
+    """The picture as SVG text, the same for the same points; both axes go from 0 to 100 %.
+
+    Args:
+        points: In any number; those that stand earlier are drawn above.
+        title: What is shown.
+        x: What the horizontal axis shows.
+        y: What the vertical axis shows.
+        note: What a reader has to know, below the picture.
+        colours: What it is drawn with; a page that holds it can give its own, which change with it.
+    """
+    known = [(point, point.x.value, point.y.value) for point in points]
+    drawn = [(each, a, b) for each, a, b in known if a is not None and b is not None]
+    spots = [
+        _Spot(each, each.letter or str(number), _across(a), _down(b))
+        for number, (each, a, b) in enumerate(drawn, start=1)
+    ]
+    texts = ["; ".join(f"{spot.name} {clipped(spot.point.name, _LONGEST_NAME)}" for spot in spots), note]
+    for point in points:
+        reasons = [f"{axis}: {each.reason}" for axis, each in ((x, point.x), (y, point.y)) if each.value is None]
+        texts += [f"Not drawn: {point.name} ({'; '.join(reasons)})"] if reasons else []
+    below = [
+        line
+        for text in texts
+        for line in wrap(
+            " ".join(clipped(word, _LONGEST_LINE) for word in text.split()),
+            _LONGEST_LINE,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    ]
+    tips = {
+        place: "\n".join(
+            clipped(f"{each.point.name}: {x} {percent(each.point.x)} %, {y} {percent(each.point.y)} %")
+            for each in spots
+            if (each.across, each.down) == place
+        )
+        for place in {(spot.across, spot.down) for spot in spots}
+    }
+    given = {"title": title, "x": x, "y": y, "count": len(points), "spots": spots, "tips": tips, "below": below}
+    shown = templates().get_template("scatter.svg").render(**given, colours=colours, clipped=clipped)
+    return f"{shown}\n"
+
+
+def clipped(text: str, most: int | None = None) -> str:
+    """A text on one line, its middle left out where it is longer than that: names of models differ at their ends."""
+    line = " ".join(printable(text).split())
+    if most is None or len(line) <= most:
+        return line
+    return f"{line[: most // 2 - 1]}…{line[len(line) - most // 2 :]}"
+
+
+def _across(share: float) -> float:
+    return 76 + 640 * share
+
+
+def _down(share: float) -> float:
+    return 484 - 420 * share
