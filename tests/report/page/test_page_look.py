@@ -1,6 +1,5 @@
 """How a page looks: nothing is clipped or covered, and its pictures have its colours."""
 
-import re
 from itertools import pairwise
 
 import pytest
@@ -53,18 +52,14 @@ def four(tmp_path_factory, paged):
     return paged(*(folder / str(run) for run in range(4)))
 
 
-@pytest.mark.parametrize("width", [360, 900, 1280])
-def test_a_row_of_the_list_shows_all_grades_and_flags(browser, four, width):
-    with visit(browser, four, viewport={"width": width, "height": 900}) as page:
-        assert page.locator("#rows li").first.locator(".badge, .flag").count() == 5
-        assert page.evaluate(f"{CLIPPED} + {OUTSIDE}") == 0
-        page.set_viewport_size({"width": 320, "height": 900})
-        page.wait_for_timeout(100)
-        assert page.evaluate(f"{CLIPPED} + {OUTSIDE}") == 0
-
-
-def test_rows_stand_one_below_the_other_wherever_the_list_is_scrolled(browser, four):
+def test_rows_show_all_grades_and_flags_and_stand_one_below_the_other_wherever_the_list_is_scrolled(browser, four):
     with visit(browser, four) as page:
+        assert page.locator("#rows li").first.locator(".badge, .flag").count() == 5
+        for width in (1280, 900, 360, 320):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.wait_for_timeout(100)
+            assert page.evaluate(f"{CLIPPED} + {OUTSIDE}") == 0, width
+        page.set_viewport_size({"width": 1280, "height": 900})
         page.evaluate("document.getElementById('list').scrollTop = 1e6")
         page.locator("#rows a[href='#case=d19__t2&epoch=2']").wait_for()
         boxes = page.evaluate("[...document.querySelectorAll('#rows li')].map(e => [e.offsetTop, e.offsetHeight])")
@@ -87,12 +82,14 @@ def test_a_heap_of_marks_stays_in_its_text(browser, paged, tmp_path):
         }
 
 
-def test_the_scatter_is_dark_on_a_dark_page_and_its_words_are_light(browser, two):
+def test_a_dark_page_and_its_scatter_are_dark_with_light_words_and_a_light_page_is_light(browser, two):
     with visit(browser, two, **DARK) as page:
+        assert light(page.locator("body"), "backgroundColor") < 150
         assert light(page.locator(".scatter svg > rect"), "fill") < 150
         assert light(page.locator(".scatter svg text").last, "fill") > 450
         assert light(page.locator(".scatter svg circle").first, "stroke") > 300
     with visit(browser, two) as page:
+        assert light(page.locator("body"), "backgroundColor") > 600
         assert light(page.locator(".scatter svg > rect"), "fill") == 3 * 255
         assert light(page.locator(".scatter svg text").last, "fill") < 300
 
@@ -112,28 +109,24 @@ def test_a_run_has_one_colour_in_every_figure_list_and_reading(browser, two):
 
 
 @pytest.mark.parametrize("made", ["one", "two"])
-def test_no_table_is_wider_than_a_desktop_and_a_phone_shows_the_scores(browser, made, request):
-    path = request.getfixturevalue(made)
-    with visit(browser, path) as page:
+def test_no_table_is_wider_than_a_desktop_and_a_phone_shows_the_scores_and_the_first_column(browser, made, request):
+    with visit(browser, request.getfixturevalue(made)) as page:
         page.evaluate(UNFOLD)
         assert page.locator(".scroll").evaluate_all(WIDER) == []
-    with visit(browser, path, viewport={"width": 390, "height": 844}) as page:
+        page.set_viewport_size({"width": 390, "height": 844})
         score = page.locator("#glance td").first.bounding_box()
         assert score["x"] + score["width"] < 300
+        if made == "two":
+            table = page.locator("#glance .scroll")
+            assert "linear-gradient" in table.evaluate(COLOUR.format("backgroundImage"))
+            name = table.locator("tbody th").first
+            before = name.bounding_box()["x"]
+            table.evaluate("each => { each.scrollLeft = 1e6; }")
+            assert table.evaluate("each => each.scrollLeft") > 0
+            assert name.bounding_box()["x"] == before
 
 
-def test_a_table_that_is_wider_than_a_phone_has_a_shadow_and_keeps_its_first_column(browser, two):
-    with visit(browser, two, viewport={"width": 390, "height": 844}) as page:
-        table = page.locator("#glance .scroll")
-        assert "linear-gradient" in table.evaluate(COLOUR.format("backgroundImage"))
-        name = table.locator("tbody th").first
-        before = name.bounding_box()["x"]
-        table.evaluate("each => { each.scrollLeft = 1e6; }")
-        assert table.evaluate("each => each.scrollLeft") > 0
-        assert name.bounding_box()["x"] == before
-
-
-def test_a_scatter_in_which_no_run_has_a_place_is_not_drawn(browser, paged, tmp_path):
+def test_a_scatter_in_which_no_run_has_a_place_is_not_drawn(paged, tmp_path):
     case, of = trigger("d1", "RECOVERY"), trigger("d2", turn=4)
     view = ControlView(conversation=(Turn(user="Thanks.", assistant=None),), turn=4)
     control = Case(key=of.key, group=of.group, stratum=CONTROL, view=view, meta=of.meta)
@@ -141,30 +134,30 @@ def test_a_scatter_in_which_no_run_has_a_place_is_not_drawn(browser, paged, tmp_
     asked = manifest(control_labels=("HELD_BACK", "UNWANTED"), controls="ff")
     for name in ("a", "b"):
         written(tmp_path / name, asked, [case, control], events)
-    with visit(browser, paged(tmp_path / "a", tmp_path / "b")) as page:
-        assert "unwanted offers" in page.inner_text("#glance thead")
-        assert page.locator(".scatter").count() == 0
+    text = paged(tmp_path / "a", tmp_path / "b").read_text(encoding="utf-8")
+    assert '<th scope="col" class="number">unwanted offers</th>' in text
+    assert 'class="scatter"' not in text
 
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_what_names_the_stand_in_stands_above_the_bars_and_their_numbers(browser, two, width):
     with visit(browser, two, viewport={"width": width, "height": 844}) as page:
-        stamp = page.locator(".plot .stand-in").bounding_box()
-        plot = page.locator(".plot").bounding_box()
-        parts = page.locator(".plot rect, .plot .value:visible, .plot line").all()
-        assert stamp["y"] + stamp["height"] <= min(part.bounding_box()["y"] for part in parts)
+        stamp, plot = (page.locator(each).bounding_box() for each in (".plot .stand-in", ".plot"))
+        tops = "all => all.filter(e => e.checkVisibility()).map(e => e.getBoundingClientRect().y)"
+        parts = page.locator(".plot rect, .plot .value, .plot line").evaluate_all(tops)
+        assert stamp["y"] + stamp["height"] <= min(parts)
         assert stamp["x"] >= plot["x"]
         assert stamp["x"] + stamp["width"] <= plot["x"] + plot["width"]
 
 
-@pytest.mark.parametrize(
-    ("judge", "heading"), [("openai/j", "so is the way of judging"), ("openai/other", "only the judging differs")]
-)
-def test_the_judging_is_said_to_differ_only_where_it_does(browser, paged, tmp_path, judge, heading):
+def test_the_judging_is_said_to_differ_only_where_it_does(browser, paged, tmp_path):
     case = trigger()
-    for name, by in (("a", "openai/j"), ("b", judge), ("c", judge)):
-        written(tmp_path / name, manifest(by), [case], [answered(case), graded(case, judge=by)])
+    for name, judge in (("a", "openai/j"), ("b", "openai/j"), ("c", "openai/other")):
+        written(tmp_path / name, manifest(judge), [case], [answered(case), graded(case, judge=judge)])
     with visit(browser, paged(*(tmp_path / name for name in "abc"))) as page:
-        assert re.search(f"The responses are the same, .*{heading}", page.inner_text("#differences"))
         page.evaluate(UNFOLD)
+        assert page.locator("#differences h4").all_inner_texts() == [
+            "The responses are the same, and so is the way of judging",
+            "The responses are the same, so only the judging differs",
+        ]
         assert Axe().run(page).violations_count == 0

@@ -50,66 +50,41 @@ def means(text, value):
     return any(math.isclose(number, scale * value, abs_tol=0.5 * 10**-digits + 1e-9) for scale in (1, 100))
 
 
-def test_every_number_is_that_of_the_json(browser, two, said):
+def test_every_number_and_every_bar_is_that_of_the_json(browser, one, two, said):
     with visit(browser, two) as page:
-        shown = page.evaluate(f"({NUMBERS})(document)")
+        shown, bars = page.evaluate(f"({NUMBERS})(document)"), page.evaluate(BARS)
         assert page.evaluate(BARE) == []
+        title = page.inner_text("h1")
     assert len(shown) > 400
     for pointer, value, text in shown:
         assert float(value) == at(said, pointer), pointer
         assert means(text, at(said, pointer)), (pointer, text)
     numbers = {pointer for pointer, _, _ in shown}
-    for run in ("0", "1"):
-        for phase in ("EMERGENT", "CRITICAL", "RECOVERY"):
-            for told in (
-                "total",
-                "pass",
-                "fail",
-                "weighted/low",
-                "pass_rate/high",
-            ):
-                assert f"/runs/{run}/phases/{phase}/{told}" in numbers
-        assert f"/runs/{run}/controls/unwanted_offers/value" in numbers
-        assert f"/runs/{run}/usage/judge/prompt_tokens" in numbers
-        assert f"/runs/{run}/evidence/verified" in numbers
-    for told in ("weighted/value", "weighted/p", "p_holm/weighted", "weighted/detectable_points"):
-        assert f"/comparisons/0/phases/RECOVERY/{told}" in numbers
+    of_a_run = [f"phases/{phase}/{name}" for phase in PHASES for name in ("total", "pass", "weighted/low")]
+    of_a_run += ["controls/unwanted_offers/value", "usage/judge/prompt_tokens", "evidence/verified"]
+    assert numbers >= {f"/runs/{run}/{name}" for run in (0, 1) for name in of_a_run}
+    tested = ("weighted/value", "weighted/p", "p_holm/weighted", "weighted/detectable_points")
+    assert numbers >= {f"/comparisons/0/phases/RECOVERY/{name}" for name in tested}
 
-
-def test_every_bar_is_as_high_as_its_number_and_its_line_as_long_as_its_interval(browser, two, said):
-    with visit(browser, two) as page:
-        bars = page.evaluate(BARS)
-    assert len(bars) == 8  # three phases and all together, of two runs
+    assert len(bars) == 8  # three phases and micro, of two runs
     for pointer, height, ends in bars:
         estimate = at(said, pointer)
         assert height == pytest.approx(estimate["value"], abs=0.001)
         assert sorted(ends) == pytest.approx([estimate["low"], estimate["high"]], abs=0.001)
 
+    # By the letters of the page: A and B are what the command line calls a and b.
+    lettered = said["comparisons"][0]["headline"].replace("b (embedded", "B (embedded")
+    assert title == lettered.replace("a (embedded", "A (embedded")
 
-def test_the_first_bar_has_the_number_of_the_headline(browser, one, said):
     with visit(browser, one) as page:
-        first = page.locator(".plot [data-at]").first
+        run, first = said["runs"][0], page.locator(".plot [data-at]").first
+        assert page.inner_text("h1") == run["headline"]
         assert first.get_attribute("data-at") == "/runs/0/overall/micro/weighted"
-        assert f"scored {first.text_content().strip()} of 100" in said["runs"][0]["headline"]
-
-
-def test_the_words_for_a_paper_have_the_counts_of_the_run(browser, one, said):
-    with visit(browser, one) as page:
+        assert f"scored {first.text_content().strip()} of 100" in run["headline"]
         paper = page.inner_text(".paper")
-    run = said["runs"][0]
     assert f"{run['triggers']['total']} triggers in {run['scenarios']} scenarios" in paper
     assert run["run"]["created"] in paper
     assert re.search(r"without a system prompt.*stand-in.*nothing about any real model", paper, re.DOTALL)
-
-
-def test_the_first_sentence_is_that_of_the_report_or_of_the_comparison(browser, one, two, said):
-    """Of a comparison by the letters of the page: A and B are what the command line calls a and b."""
-    lettered = (
-        said["comparisons"][0]["headline"].replace("b (embedded", "B (embedded").replace("a (embedded", "A (embedded")
-    )
-    for path, told in ((one, said["runs"][0]["headline"]), (two, lettered)):
-        with visit(browser, path) as page:
-            assert page.inner_text("h1") == told
 
 
 CASES = [
@@ -132,12 +107,7 @@ def half(tmp_path_factory, paged):
     return paged(made / "a", made / "b")
 
 
-def notes(page, section):
-    """Every note there, folded ones too."""
-    return page.locator(f"{section} p.note").all_text_contents()
-
-
-def test_strict_differences_stand_beside_lenient_ones(browser, half):
+def test_strict_differences_stand_beside_lenient_ones_and_reasons_below_their_rows(browser, half):
     with visit(browser, half) as page:
         captions = page.locator("#differences caption").all_text_contents()
         assert len(page.evaluate(BARS)) == 8  # one a score, though b has one unscored
@@ -152,16 +122,8 @@ def test_strict_differences_stand_beside_lenient_ones(browser, half):
         # Of three that both have scored b scores as a does; of four it passes one fewer.
         assert found == {"": "0.0", "strict/": "-0.25"}
         assert "tried and unscored: 0 and 1." in page.inner_text("#differences article")
-
-
-def test_an_interval_of_four_scenarios_is_marked_beside_what_cannot_be_significant(browser, half):
-    with visit(browser, half) as page:
-        told = notes(page, "#differences")
-        assert "EMERGENT, CRITICAL, micro, macro: cannot be significant with 4 scenarios." in told
-        assert "EMERGENT, micro, macro: too few scenarios: very wide." in told
-
-
-def test_rows_of_breakdowns_have_their_reasons(browser, half):
-    with visit(browser, half) as page:
-        assert "travel: one scenario." in notes(page, "#more")
-        assert "travel: one scenario." in notes(page, "#differences")
+        notes = page.locator("#differences p.note").all_text_contents()
+        assert "EMERGENT, CRITICAL, micro, macro: cannot be significant with 4 scenarios." in notes
+        assert "EMERGENT, micro, macro: too few scenarios: very wide." in notes
+        assert "travel: one scenario." in notes
+        assert "travel: one scenario." in page.locator("#more p.note").all_text_contents()
