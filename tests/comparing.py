@@ -25,11 +25,12 @@ def spread(scenarios: int, phases: Iterable[str] = PHASES) -> list[Case]:
     ]
 
 
-def compared(folder: Path, cases: Sequence[Case], a: Iterable[str | None], b: Iterable[str | None]) -> Comparison:
-    """Two runs that grade these triggers so."""
+def compared(
+    folder: Path, cases: Sequence[Case], a: Iterable[str | None], b: Iterable[str | None], *judges: str, **of_b: Any
+) -> Comparison:
+    """Two runs that grade these triggers so; judges and changes are the second's."""
     first = summary_of(folder / "a", zip(cases, a, strict=True))
-    second = summary_of(folder / "b", zip(cases, b, strict=True))
-    return compare(first, second)
+    return compare(first, summary_of(folder / "b", zip(cases, b, strict=True), *judges, **of_b))
 
 
 def outcome(
@@ -39,7 +40,8 @@ def outcome(
     view = {"conversation": [{"user": f"Ask {key}", "assistant": None}], "rubric": {"phase": stratum}}
     shared = {"key": key, "epoch": epoch, "view": view, "response": "r", "meta": {"turn": 1, "life_domain": group}}
     if grade is None:
-        return Outcome(stratum, group, "unscored", reason="response: empty", **{**shared, "response": None, **changes})
+        unscored = {"state": "unscored", "reason": "response: empty", "response": None}
+        return Outcome(stratum, group, **(shared | unscored | changes))
     verdict = GivenVerdict("j", 1, grade, SCORES[grade], None, {})
     return Outcome(stratum, group, "scored", grade, SCORES[grade], verdicts=(verdict,), **{**shared, **changes})
 

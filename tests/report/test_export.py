@@ -190,14 +190,6 @@ def test_parquet_leaves_the_progress_bars_of_datasets_as_they_were(tmp_path):
     datasets.utils.enable_progress_bars()
 
 
-def test_a_table_of_a_run_without_events_has_its_pending_triggers(tmp_path):
-    summary = summarize(written(tmp_path / "run", manifest(), [trigger()]))
-    (row,) = as_csv(summary, tmp_path)
-    assert (row["state"], row["user_message"]) == ("pending", "Any boxes?")
-    export_parquet(summary, tmp_path / "out.parquet")
-    assert pyarrow.parquet.read_table(tmp_path / "out.parquet").to_pylist() == list(rows(summary))
-
-
 def test_an_empty_run_makes_a_table_with_its_header(tmp_path):
     summary = summarize(written(tmp_path / "run", manifest()))
     assert as_csv(summary, tmp_path) == []
@@ -243,33 +235,8 @@ def finished(tmp_path: Path) -> RunFolder:
 
 
 @FORMS
-def test_a_folder_that_is_not_there_is_said_with_the_path(tmp_path, finished, write):
-    path = tmp_path / "nowhere" / "out"
-    with pytest.raises((UsageError, CorpusError)) as caught:
-        write(finished, summarize(finished), path)
-    assert str(path) in str(caught.value)
-    assert "cannot be written" in str(caught.value)
-
-
-@FORMS
-def test_what_stood_there_is_replaced(tmp_path, finished, write):
-    write(finished, summarize(finished), tmp_path / "fresh")
-    (tmp_path / "old").write_text("what was there " * 1000)
-    write(finished, summarize(finished), tmp_path / "old")
-    assert (tmp_path / "old").read_bytes() == (tmp_path / "fresh").read_bytes()
-    assert {path.name for path in tmp_path.iterdir()} == {"run", "fresh", "old"}
-
-
-@FORMS
 def test_where_a_folder_stands_nothing_is_written_and_nothing_left_behind(tmp_path, finished, write):
     (tmp_path / "taken").mkdir()
     with pytest.raises((UsageError, CorpusError), match="cannot be written"):
         write(finished, summarize(finished), tmp_path / "taken")
     assert {path.name for path in tmp_path.iterdir()} == {"run", "taken"}
-
-
-@FORMS
-def test_the_run_is_left_as_it_was(tmp_path, finished, write):
-    before = {path.name: path.read_bytes() for path in finished.path.iterdir()}
-    write(finished, summarize(finished), tmp_path / "out")
-    assert {path.name: path.read_bytes() for path in finished.path.iterdir()} == before

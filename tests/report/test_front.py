@@ -236,11 +236,6 @@ def test_the_picture_grows_with_what_stands_below():
     assert all(float(text.get("y", 0)) < height - 5 for text in root.findall(f"{SVG}text"))
 
 
-def test_a_marked_point_is_filled():
-    fills = [circle.get("fill") for circle in drawn(point(marked=True), point()).findall(f"{SVG}circle")]
-    assert fills[0] == "#ffffff" != fills[1]
-
-
 def test_nothing_is_drawn_but_in_the_colours_that_are_given():
     names = [field.name for field in fields(ScatterColours)]
     colours = ScatterColours(**{name: f"var(--{name})" for name in names})

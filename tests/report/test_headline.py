@@ -1,30 +1,26 @@
 """The sentence of a run and of a comparison: what was shown, that nothing was, that nothing could have been."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from comparing import compared as runs_compared
+from comparing import outcome, spread, summary
 from proact_run import JUDGE, PHASES, summary_of, trigger
 
-from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.report import MEASURES_NOTHING, Comparison, Outcome, Summary, compare, comparison_headline, headline
-from dspy_proact.runs import Case
 
-SCORE = {"PASS": 1.0, "PARTIAL": 0.5, "FAIL": 0.0}
 ALL = "no interval: all scenarios shift alike"
 
 
-def run(*grades: str | None, scenarios: int = 6, phases: Sequence[str] = PHASES, **changes: Any) -> Summary:
+def run(*grades: str | None, scenarios: int = 6, **changes: Any) -> Summary:
     """Phase by phase a trigger a scenario; None is unscored, a blank pending."""
-    places = [(phase, f"s{number}") for phase in phases for number in range(scenarios)]
-    outcomes = [
-        Outcome(phase, group, "scored", grade, SCORE[grade], key=f"{phase} {group}")
-        if grade
-        else Outcome(phase, group, "pending" if grade == "" else "unscored", key=f"{phase} {group}")
-        for (phase, group), grade in zip(places, grades, strict=True)
-    ]
-    of = {"model": "m", "judges": ("j",), "strata": PHASES, "labels": tuple(SCORE), "nouns": NOUNS, "embedded": False}
-    return Summary(**({"path": "run", "benchmark": "proactbench", "outcomes": tuple(outcomes)} | of | changes))
+    places = [(phase, f"s{number}") for phase in PHASES for number in range(scenarios)]
+    outcomes: list[Outcome] = []
+    for (phase, group), grade in zip(places, grades, strict=True):
+        name, of = f"{phase} {group}", {"group": group, "stratum": phase}
+        outcomes.append(outcome(name, None, state="pending", **of) if grade == "" else outcome(name, grade, **of))
+    return summary(*outcomes, **changes)
 
 
 def test_a_run_is_told_by_its_score_and_its_lowest_phase_with_intervals():
@@ -77,25 +73,14 @@ def test_a_stand_in_measures_nothing_about_any_model():
     assert headline(run(*["PASS"] * 18, embedded=True)).startswith(f"{MEASURES_NOTHING}m scored ")
 
 
-def spread(scenarios: int) -> list[Case]:
-    """A trigger a phase and scenario, phase by phase."""
-    return [
-        trigger(f"d{number}", phase, turn=turn, scenario=f"S{number:02d}")
-        for turn, phase in enumerate(PHASES, start=1)
-        for number in range(scenarios)
-    ]
-
-
 @pytest.fixture
 def compared(tmp_path):
-    def compared(
-        a: Iterable[str | None], b: Iterable[str | None], *judges: str, scenarios: int = 8, **of: Any
+    def of(
+        a: Iterable[str | None], b: Iterable[str | None], *judges: str, scenarios: int = 8, **of_b: Any
     ) -> Comparison:
-        cases = spread(scenarios)
-        first = summary_of(tmp_path / "a", zip(cases, a, strict=True))
-        return compare(first, summary_of(tmp_path / "b", zip(cases, b, strict=True), *judges, **of))
+        return runs_compared(tmp_path, spread(scenarios), a, b, *judges, **of_b)
 
-    return compared
+    return of
 
 
 FAILED = ["FAIL"] * 24

@@ -14,7 +14,7 @@ from rich.console import Console
 from toy import LABELS, SCORES, answered, call, case, cases, failed, graded, judged_by, manifest, price, written
 
 from dspy_proact.report import GivenVerdict, Outcome, Summary, print_summary, summarize, summary_document
-from dspy_proact.runs import Case, Event
+from dspy_proact.runs import Case, Event, Manifest
 
 SPHINX, ORACLE = "sphinx", "oracle"
 LETTERS = {"S": "SOLVED", "C": "CLOSE", "L": "LOST"}
@@ -110,6 +110,74 @@ def test_asking_for_more_judge_epochs_keeps_what_is_scored_and_says_what_is_awai
     widened = summarized(tmp_path, cases("a"), [], judge_epochs=2)
     assert (widened.count("scored"), widened.awaited, widened.complete) == (1, 2, False)
     assert summary_document(widened)["several_verdicts"]["awaited"] == 2
+
+
+Cuts = dict[str, tuple[float, float]]
+
+
+def cut(path: Path, asked: list[Case], cuts: dict[str, Cuts], **letters: str) -> Summary:
+    """Each case graded by judges as their letters say; a judge has cuts for some strata, or none."""
+    of = manifest(**judged_by(*cuts), judge_epochs=3)
+    judges = tuple(judge.model_copy(update={"cuts": cuts[judge.model]}) for judge in of.identity.judges)
+    of = of.model_copy(update={"identity": of.identity.model_copy(update={"judges": judges})})
+    events = [
+        event
+        for each in asked
+        for event in (
+            answered(each.key),
+            *(e for name, given in letters.items() for e in verdicts(each.key, name, given)),
+        )
+    ]
+    return summarize(written(path, of, asked, events))
+
+
+@pytest.mark.parametrize(
+    ("sphinx", "oracle", "label", "score"),
+    [
+        # Cuts at .5 and 1.5 of the mean level, where S is 2, C 1 and L 0: SSC 1.67; SLL .67, though nobody said CLOSE.
+        # Each judge has one say, and the score is the labels' mean: 1, .5 and 0; a tie goes to the worse.
+        ("SSC", "SLL", "CLOSE", 0.75),
+        ("SSS", "LLL", "LOST", 0.5),
+        ("SSS", "CSS", "SOLVED", 1.0),
+        # Over what could be read: 2 of one verdict, (2 + 1) / 2 of two; a cut belongs to the upper label.
+        ("xSx", "SCx", "SOLVED", 1.0),
+        ("xxx", "CCC", "CLOSE", 0.5),
+    ],
+)
+def test_each_compiled_judge_has_one_say_by_where_its_mean_level_lies_among_its_cuts(
+    tmp_path: Path, sphinx: str, oracle: str, label: str, score: float
+):
+    cuts: dict[str, Cuts] = {judge: {"RHYME": (0.5, 1.5)} for judge in (SPHINX, ORACLE)}
+    (outcome,) = cut(tmp_path, cases("a"), cuts, sphinx=sphinx, oracle=oracle).outcomes
+    assert (outcome.state, outcome.label, outcome.score) == ("scored", label, pytest.approx(score))
+
+
+def test_each_judge_and_stratum_has_its_own_cuts_and_one_without_goes_by_the_commonest_label(tmp_path: Path):
+    asked = [case("r1", stratum="RHYME"), case("n1", stratum="NUMBER")]
+    lenient = cut(tmp_path / "a", asked, {SPHINX: {"RHYME": (0.2, 0.6)}}, sphinx="CCL")
+    # RHYME: (1 + 1 + 0) / 3 = .67 is SOLVED. NUMBER: CLOSE by majority, mean score (.4 + .4 + 0) / 3.
+    assert [(each.label, each.score) for each in lenient.outcomes] == [
+        ("SOLVED", 1.0),
+        ("CLOSE", pytest.approx(0.8 / 3)),
+    ]
+    # Level 1 is SOLVED for sphinx and LOST for the oracle.
+    both: dict[str, Cuts] = {SPHINX: {"RHYME": (0.2, 0.6)}, ORACLE: {"RHYME": (1.1, 1.9)}}
+    (outcome,) = cut(tmp_path / "b", cases("a"), both, sphinx="C", oracle="C").outcomes
+    assert (outcome.label, outcome.score) == ("LOST", 0.5)
+
+
+def test_a_run_of_before_there_were_cuts_is_read():
+    raw = manifest(**judged_by(SPHINX)).model_dump(mode="json")
+    for judge in raw["identity"]["judges"]:
+        del judge["cuts"]
+    assert Manifest.model_validate(raw).identity.judges[0].cuts == {}
+
+
+def test_two_judges_are_compared_by_the_labels_that_the_cuts_give(tmp_path: Path):
+    summary = cut(tmp_path, cases("a"), {SPHINX: {"RHYME": (0.5, 1.8)}, ORACLE: {}}, sphinx="SSC", oracle="CCC")
+    # Sphinx: 1.67 is CLOSE by its cuts, as the oracle says.
+    (agreement,) = summary_document(summary)["several_verdicts"]["agreement"]
+    assert agreement["table"]["CLOSE"]["CLOSE"] == 1
 
 
 def jury(path: Path) -> Summary:
@@ -267,35 +335,6 @@ def test_the_variances_of_repeats_and_what_they_are_worth(tmp_path: Path):
         "epochs_worth": {"value": 54},  # 9 x (1/4) / (1/24)
         "judge_epochs_worth": {"value": 4},  # 9 x (1/12) / (1/24 + 1/6) = 3.6
     }
-
-
-def test_with_epochs_alone_the_judges_part_cannot_be_told_from_the_responses(tmp_path: Path):
-    events = []
-    for key, letters in {"r1": "SS", "r2": "SL", "r3": "LL"}.items():
-        for epoch, letter in enumerate(letters, start=1):
-            events += [answered(key, epoch=epoch), *verdicts(key, SPHINX, letter, epoch)]
-    summary = summarized(tmp_path, FOUR[:3], events, SPHINX, epochs=2)
-    found = summary_document(summary)
-    assert "several_verdicts" not in found
-    repeats = found["repeats"]
-    # Within: 2 x (1/2)^2 over 6 - 3. Between: 2 x (1/4 + 0 + 1/4) over 2 = 1/2; less 1/6, by 2 responses: 1/6.
-    assert repeats["within_variance"] == {"value": pytest.approx(1 / 6)}
-    assert repeats["case_variance"] == {"value": pytest.approx(1 / 6)}
-    missing = {"value": None, "reason": "no repeated verdicts"}
-    assert (repeats["response_variance"], repeats["judge_variance"]) == (missing, missing)
-    assert repeats["epochs_worth"] == {"value": 9}  # 9 x (1/6) / (1/6)
-    assert repeats["judge_epochs_worth"] == missing
-
-
-def test_with_judge_epochs_alone_only_the_judges_variance_can_be_told(tmp_path: Path):
-    events = []
-    for key, letters in {"r1": "SS", "r2": "SL"}.items():
-        events += [answered(key), *verdicts(key, SPHINX, letters)]
-    repeats = summary_document(summarized(tmp_path, FOUR[:2], events, SPHINX, judge_epochs=2))["repeats"]
-    assert repeats["judge_variance"] == {"value": pytest.approx(1 / 4)}  # 2 x (1/2)^2 over 4 - 2
-    missing = {"value": None, "reason": "no repeated responses"}
-    assert [repeats[name] for name in ("case_variance", "response_variance", "within_variance")] == [missing] * 3
-    assert (repeats["epochs_worth"], repeats["judge_epochs_worth"]) == (missing, missing)
 
 
 VERDICTS = st.lists(st.sampled_from("SCL"), min_size=2, max_size=2)

@@ -95,20 +95,14 @@ def test_an_outcome_tells_label_and_score_or_the_reason_why_there_is_none(summar
     )
 
 
-def test_scores_of_a_stratum_are_over_the_scored_and_strict_ones_over_all_that_were_tried(summary: Summary):
+def test_scores_are_over_the_scored_and_strict_ones_over_all_that_were_tried(summary: Summary):
     # RHYME: scored 1, 0.4, 0, 0.4 of which one is solved; one unscored, so 5 were tried; one pending, never counted.
     assert values(summary.scores("RHYME")) == pytest.approx([1 / 4, 1.8 / 4, 1 / 5, 1.8 / 5])
     # NUMBER: scored 0 and 1; three unscored, so 5 were tried.
     assert values(summary.scores("NUMBER")) == pytest.approx([1 / 2, 1 / 2, 1 / 5, 1 / 5])
-
-
-def test_micro_weighs_every_trigger_equally(summary: Summary):
-    # 6 scored with the sum 1.8 + 1, two of them solved; 10 tried.
+    # Micro: 6 scored with the sum 1.8 + 1, two of them solved; 10 tried.
     assert values(summary.micro) == pytest.approx([2 / 6, 2.8 / 6, 2 / 10, 2.8 / 10])
-
-
-def test_macro_weighs_every_stratum_equally(summary: Summary):
-    # The means of the two strata: (1/4 + 1/2) / 2, (0.45 + 0.5) / 2, (0.2 + 0.2) / 2, (0.36 + 0.2) / 2.
+    # Macro, the means of the two strata: (1/4 + 1/2) / 2, (0.45 + 0.5) / 2, (0.2 + 0.2) / 2, (0.36 + 0.2) / 2.
     assert values(summary.macro) == pytest.approx([0.375, 0.475, 0.2, 0.28])
 
 
@@ -180,37 +174,39 @@ def test_usage_adds_up_every_attempt_of_a_role_whatever_became_of_its_stage(tmp_
     }
 
 
-def test_without_a_price_for_cached_tokens_they_cost_as_much_as_others(tmp_path: Path):
-    usage = used(tmp_path, call(prompt_tokens=100, completion_tokens=0, cached_tokens=60), prompt=1e-6, completion=0.0)
-    assert usage.usd == pytest.approx(1e-4)  # 100 x 1e-6
-
-
-def test_cached_tokens_may_be_free(tmp_path: Path):
+@pytest.mark.parametrize(
+    ("cached", "usd"),
+    [(None, 1e-4), (0.0, 4e-5)],  # 100 x 1e-6: they cost as much as others; (100 - 60) x 1e-6: they may be free
+)
+def test_cached_tokens_have_their_price(tmp_path: Path, cached: float | None, usd: float):
     calls = call(prompt_tokens=100, completion_tokens=0, cached_tokens=60)
-    usage = used(tmp_path, calls, prompt=1e-6, completion=0.0, cached=0.0)
-    assert usage.usd == pytest.approx(4e-5)  # (100 - 60) x 1e-6
+    usage = used(tmp_path, calls, prompt=1e-6, completion=0.0, cached=cached)
+    assert usage.usd == pytest.approx(usd)
 
 
-@pytest.mark.parametrize("prices", [{"prompt": None}, {"completion": None}, {"prompt": None, "completion": None}])
-def test_an_unknown_price_leaves_the_cost_open_with_its_reason(tmp_path: Path, prices: dict[str, None]):
-    usage = used(tmp_path, call(), **prices, reason="not in the list")
-    assert (usage.calls, usage.prompt_tokens, usage.completion_tokens) == (1, 10, 5)
-    assert (usage.usd, usage.reason) == (None, "not in the list")
+UNCOUNTED = "1 of 2 answers came without token counts"
 
 
-@pytest.mark.parametrize("silent", [{"prompt_tokens": None}, {"completion_tokens": None}])
-def test_an_answer_without_token_counts_leaves_the_cost_open(tmp_path: Path, silent: dict[str, None]):
-    usage = used(tmp_path, call(), call(**silent), failed_call(), prompt=1e-6, completion=1e-6)
-    assert (usage.usd, usage.reason) == (None, "1 of 2 answers came without token counts")
+@pytest.mark.parametrize(
+    ("silent", "prices", "reason"),
+    [
+        ({}, {"prompt": None, "completion": 1e-6}, "not in the list"),
+        ({}, {"prompt": 1e-6, "completion": None}, "not in the list"),
+        ({"prompt_tokens": None}, {"prompt": 1e-6, "completion": 1e-6}, UNCOUNTED),
+        ({"completion_tokens": None}, {"prompt": 1e-6, "completion": 1e-6}, UNCOUNTED),
+    ],
+)
+def test_an_unknown_price_or_count_leaves_the_cost_open_with_its_reason(
+    tmp_path: Path, silent: dict[str, None], prices: dict[str, float | None], reason: str
+):
+    usage = used(tmp_path, call(), call(**silent), failed_call(), **prices, reason="not in the list")
+    assert (usage.calls, usage.usd, usage.reason) == (3, None, reason)
 
 
 def test_attempts_that_were_not_answered_cost_nothing(tmp_path: Path):
-    usage = used(tmp_path, failed_call(), failed_call(error="timeout"), prompt=1e-6, completion=1e-6)
-    assert usage == Usage(2, 0, 0, 0, 0.0, None)
-
-
-def test_without_calls_nothing_was_spent(tmp_path: Path):
-    assert used(tmp_path, prompt=1e-6, completion=1e-6) == Usage(0, 0, 0, 0, 0.0, None)
+    attempts = (failed_call(), failed_call(error="timeout"))
+    assert used(tmp_path / "a", *attempts, prompt=1e-6, completion=1e-6) == Usage(2, 0, 0, 0, 0.0, None)
+    assert used(tmp_path / "b", prompt=1e-6, completion=1e-6) == Usage(0, 0, 0, 0, 0.0, None)
 
 
 def test_a_breakdown_groups_outcomes_by_a_key_of_their_cases(tmp_path: Path):
@@ -228,19 +224,18 @@ def test_a_breakdown_groups_outcomes_by_a_key_of_their_cases(tmp_path: Path):
     assert values(summary.scores_of(ten)) == [1.0] * 4
 
 
-def test_a_case_without_the_key_is_in_a_group_without_a_name(tmp_path: Path):
-    asked = [case("a", "g1", author="Anon"), case("b", "g2"), case("c", "g3", author="Bede")]
-    broken_down = summarized(tmp_path, [], asked).breakdown("author")
-    assert {name: [each.key for each in outcomes] for name, outcomes in broken_down.items()} == {
-        "": ["b"],
-        "Anon": ["a"],
-        "Bede": ["c"],
+def test_a_breakdown_has_numbers_first_each_in_order_and_a_group_without_a_name(tmp_path: Path):
+    styles = {"a": "late", "b": 2, "c": "early", "d": 10}
+    asked = [*(case(key, "g", style=style) for key, style in styles.items()), case("e", "g")]
+    found = summarized(tmp_path, [], asked).breakdown("style")
+    assert {name: [each.key for each in outcomes] for name, outcomes in found.items()} == {
+        "2": ["b"],
+        "10": ["d"],
+        "": ["e"],
+        "early": ["c"],
+        "late": ["a"],
     }
-
-
-def test_words_and_numbers_under_one_key_are_each_in_order_and_numbers_come_first(tmp_path: Path):
-    asked = [case(key, "g", style=style) for key, style in (("a", "late"), ("b", 2), ("c", "early"), ("d", 10))]
-    assert list(summarized(tmp_path, [], asked).breakdown("style")) == ["2", "10", "early", "late"]
+    assert list(found) == ["2", "10", "", "early", "late"]
 
 
 def test_a_key_that_no_case_has_is_refused_naming_those_that_there_are(tmp_path: Path):

@@ -243,25 +243,6 @@ def test_a_run_that_was_stopped_anywhere_is_a_document(tmp_path: Path, groups: i
     assert_is_a_document(documented(tmp_path, cases, events[: int(done * len(events))]))
 
 
-def test_with_epochs_every_count_is_of_triggers_times_epochs_and_the_run_gives_the_factors(tmp_path: Path):
-    cases, events = finished(groups=2)
-    found = documented(tmp_path, cases, events, epochs=3)
-    assert (found["run"]["triggers"], found["run"]["epochs"]) == (6, 3)
-    # 6 triggers x 3 epochs, the first of which is done
-    assert (found["triggers"]["total"], found["triggers"]["scored"], found["triggers"]["pending"]) == (18, 6, 12)
-    assert [phase["total"] for phase in found["phases"].values()] == [6, 6, 6]
-    assert found["complete"] is False
-
-
-def test_the_counts_of_a_phase_add_up_to_its_total(tmp_path: Path):
-    cases, events = finished(groups=5)
-    found = documented(tmp_path, cases, [*events[:17], failed("4/RECOVERY", "response", "content", "empty")])
-    for phase in found["phases"].values():
-        parts = [phase[name] for name in ("pass", "partial", "fail", "unscored", "pending")]
-        assert sum(parts) == phase["total"] == 5
-    assert found["triggers"]["unscored_reasons"] == {"response: empty": 1}
-
-
 def test_a_benchmark_with_other_strata_and_labels_has_them_in_their_order(tmp_path: Path):
     cases = [case("a", stratum="NUMBER"), case("b", stratum="RHYME")]
     found = summary_document(summarize(written(tmp_path, manifest(), cases, [answered("a"), graded("a", "CLOSE")])))

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import zlib
 
 import pytest
@@ -12,21 +13,6 @@ from dspy_proact.evidence import locate_quotes
 from dspy_proact.report import quoted
 from dspy_proact.report.page.cases import Block, even_length, shortened
 from dspy_proact.report.page.rendered import rendered
-
-
-@pytest.mark.parametrize(
-    ("lengths", "room", "longest"),
-    [
-        ([], 0, None),
-        ([3, 5], 8, None),
-        ([3, 5], 7, 4),  # 3 whole, and 4 of 5
-        ([2, 9, 9], 10, 4),  # 2 whole, and 8 for the two others
-        ([9, 9, 9], 10, 3),
-        ([4], 0, 0),
-    ],
-)
-def test_short_texts_leave_their_share_to_long_ones(lengths, room, longest):
-    assert even_length(lengths, room) == longest
 
 
 @given(st.lists(st.integers(0, 50)), st.integers(0, 500))
@@ -93,22 +79,9 @@ def test_a_half_surrogate_is_replaced_and_no_line_holds_markup():
 
 
 MARKDOWN = "# Plan\n\n1. **Pack** the boxes\n2. Call `Ann`\n\n| a | b |\n|---|---|\n| one | two |\n\n> so *be* it\n"
-ALLOWED = {
-    "address",
-    "blockquote",
-    "br",
-    "code",
-    "em",
-    "heading",
-    "hr",
-    "li",
-    "link",
-    "mark",
-    "ol",
-    "p",
-    "pre",
-    "s",
-} | {*("strong", "table", "tbody", "td", "th", "thead", "tr", "ul")}
+ELEMENT = re.compile(
+    "address|blockquote|br|code|em|heading|hr|li|link|mark|ol|p|pre|s|strong|table|tbody|td|th|thead|tr|ul"
+)
 
 
 def names(nodes):
@@ -195,5 +168,5 @@ def test_whatever_is_written_only_known_elements_come_out_and_marks_hold_what_is
     spans = quoted(locate_quotes(quotes, text))
     tree = rendered(text, spans)
     if tree is not None:
-        assert set(names(tree)) <= ALLOWED
+        assert all(ELEMENT.fullmatch(name) for name in names(tree))
         assert ("mark" in set(names(tree))) == bool(spans)

@@ -85,6 +85,7 @@ def test_an_attack_is_shown_as_the_text_that_it_is_and_what_hides_or_turns_the_l
             expect(page.locator("#found"), text).to_contain_text("1 of")
             expect(page.locator("#case"), text).to_contain_text(text)
             assert page.text_content("#case").count(text) >= 3
+        page.keyboard.press("Escape")  # leaves the search, so that j is a key again
         page.evaluate(
             "key => location.hash = `case=${encodeURIComponent(key)}`", f"{HIDDEN['override']}{len(ATTACKS)}__t2"
         )
