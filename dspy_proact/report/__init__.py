@@ -4,7 +4,7 @@ Each noun has a document, which is its JSON, and a text, which a terminal prints
 stands in a room of its own.
 """
 
-from dspy_proact.report.agreement import Agreement, agree_between, agree_within, agreement_document, agreement_lines
+from dspy_proact.report.agreement import Agreement, agreement_document, agreement_lines
 from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.comparison_text import comparison_document, print_comparison
 from dspy_proact.report.corrected import (
@@ -15,8 +15,6 @@ from dspy_proact.report.corrected import (
     compare_corrected,
     corrected_comparison_document,
     corrected_document,
-    corrected_headline,
-    difference_headline,
     print_corrected,
     print_corrected_comparison,
 )
@@ -33,11 +31,9 @@ from dspy_proact.report.measured import Grader
 from dspy_proact.report.numbers import (
     MEASURES_NOTHING,
     STAND_IN,
-    bounds,
     coefficient,
     counted,
     document,
-    listed,
     percent,
     points_of,
     probability,
@@ -81,11 +77,8 @@ __all__ = [
     "Sheet",
     "Summary",
     "Table",
-    "agree_between",
-    "agree_within",
     "agreement_document",
     "agreement_lines",
-    "bounds",
     "cell",
     "coefficient",
     "compare",
@@ -94,9 +87,7 @@ __all__ = [
     "comparison_headline",
     "corrected_comparison_document",
     "corrected_document",
-    "corrected_headline",
     "counted",
-    "difference_headline",
     "document",
     "each_reason",
     "export_csv",
@@ -108,7 +99,6 @@ __all__ = [
     "leaderboard",
     "leaderboard_document",
     "leaderboard_headline",
-    "listed",
     "marked",
     "outcome_document",
     "particulars_of",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dspy_proact.report.measured import worded
-from dspy_proact.report.numbers import coefficient, counted, document, percent, points, seen_from
+from dspy_proact.report.numbers import coefficient, counted, document, percent, points_of, seen_from
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import Evidence, Nouns, Outcome
 from dspy_proact.stats import Estimate, Paired, cluster_mean, kappa_estimate, paired_difference
@@ -106,6 +106,6 @@ def agreement_lines(agreement: Agreement) -> list[str]:
         f"{first} and {second} on {counted(agreement.responses, 'response')}: same grade {percent(agreement.exact)} %, "
         f"quadratic kappa {coefficient(agreement.kappa)}{f' ({why})' if (why := agreement.kappa.reason) else ''}.",
         f"flips from the first to the second: {flipped}. Mean score of the second minus the first: "
-        f"{points(agreement.shift)} points.",
+        f"{points_of(agreement.shift.difference)} points.",
         *([f"verdicts with a quote that stands in the response: {quotes[0]} and {quotes[1]}."] if asked else []),
     ]

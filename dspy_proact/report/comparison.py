@@ -11,7 +11,7 @@ from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
 from dspy_proact.report.agreement import Agreement, agree_between
 from dspy_proact.report.measured import Compared, compared, is_share, worded
-from dspy_proact.report.numbers import points
+from dspy_proact.report.numbers import points_of
 from dspy_proact.report.summary import Summary, grouped
 from dspy_proact.report.terminal import front_html
 from dspy_proact.runs import Nouns, Outcome, State
@@ -158,7 +158,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         sides = f"{self.a.model_name} ({self.a.path}), {self.b.model_name} ({self.b.path})"
-        difference = points(self.micro.weighted)
+        difference = points_of(self.micro.weighted.difference)
         return f"Comparison({printable(sides)}: {len(self.pairs)} pairs, b - a {difference} points)"
 
     def _repr_html_(self) -> str:

@@ -9,7 +9,7 @@ from rich.console import Console
 from dspy_proact.report.agreement import agreement_document, agreement_lines, paired_document
 from dspy_proact.report.comparison import CasePair, Comparison, Difference, Differences
 from dspy_proact.report.headline import comparison_headline
-from dspy_proact.report.numbers import coefficient, counted, document, points, probability, seen_from, share
+from dspy_proact.report.numbers import coefficient, counted, document, points_of, probability, seen_from, share
 from dspy_proact.report.summary import SMALL, Summary
 from dspy_proact.report.terminal import Table, each_reason, show, table
 from dspy_proact.runs import Nouns
@@ -124,7 +124,7 @@ def print_comparison(comparison: Comparison, console: Console, explain: bool = F
     for key, rows in comparison.breakdowns.items():
         if len(rows) > 1:
             marked = (
-                [f"{name}{'*' if row.pairs < SMALL else ''}", *_means(row), points(row.weighted)]
+                [f"{name}{'*' if row.pairs < SMALL else ''}", *_means(row), points_of(row.weighted.difference)]
                 for name, row in rows.items()
             )
             show(console, table((key.replace("_", " "), "pairs", "a", "b", "b - a, score"), marked))
@@ -191,7 +191,7 @@ def _means(row: Difference) -> list[str]:
 
 def _tested(paired: Paired, adjusted: float | None) -> list[str]:
     seen = map(str, seen_from(paired) or ("-", "-"))
-    return [points(paired), probability(paired.p), probability(adjusted), *seen]
+    return [points_of(paired.difference), probability(paired.p), probability(adjusted), *seen]
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
@@ -206,7 +206,7 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         yield (
             f"{comparison.a.particulars.control_rate} at {counted(controls.pairs, nouns.control, nouns.controls)} of "
             f"both: a {rates[0]}, b {rates[1]} %, "
-            f"b - a {points(controls.weighted)} points, p {probability(controls.weighted.p)}; "
+            f"b - a {points_of(controls.weighted.difference)} points, p {probability(controls.weighted.p)}; "
             "not included in the scores."
         )
     if comparison.otherwise:

@@ -249,15 +249,10 @@ def difference_headline(compared: CorrectedComparison, first: str = "a", second:
 
 def corrected_document(corrected: Corrected) -> dict[str, Any]:
     """What `report --ratings --json` has under `corrected`."""
-    nouns = corrected.nouns
-    rows = {name: _row(row, nouns) for name, row in corrected.rows.items()}
-    whole = rows.pop(WHOLE)
-    ratings = {"name": corrected.ratings.name, "notes": list(corrected.ratings.notes)}
     return {
         "headline": corrected_headline(corrected),
-        "ratings": ratings,
-        nouns.strata: rows,
-        "overall": {WHOLE: whole},
+        "ratings": _ratings(corrected.ratings),
+        **_by_row({name: _row(row, corrected.nouns) for name, row in corrected.rows.items()}, corrected.nouns),
     }
 
 
@@ -273,14 +268,20 @@ def corrected_comparison_document(compared: CorrectedComparison) -> dict[str, An
         }
         for name, row in compared.rows.items()
     }
-    whole = rows.pop(WHOLE)
-    ratings = zip("ab", compared.ratings, strict=True)
     return {
         "headline": difference_headline(compared),
-        "ratings": {side: {"name": each.name, "notes": list(each.notes)} for side, each in ratings},
-        nouns.strata: rows,
-        "overall": {WHOLE: whole},
+        "ratings": {side: _ratings(each) for side, each in zip("ab", compared.ratings, strict=True)},
+        **_by_row(rows, nouns),
     }
+
+
+def _ratings(ratings: PeoplesRatings) -> dict[str, Any]:
+    return {"name": ratings.name, "notes": list(ratings.notes)}
+
+
+def _by_row(rows: Mapping[str, dict[str, Any]], nouns: Nouns) -> dict[str, Any]:
+    strata = {name: row for name, row in rows.items() if name != WHOLE}
+    return {nouns.strata: strata, "overall": {WHOLE: rows[WHOLE]}}
 
 
 def _row(row: CorrectedMean, nouns: Nouns) -> dict[str, Any]:

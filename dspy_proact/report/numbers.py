@@ -25,11 +25,6 @@ def share(value: float | None, digits: int = 1) -> str:
     return "-" if value is None else f"{100 * value:.{digits}f}"
 
 
-def points(paired: Paired) -> str:
-    """A paired difference with its interval, in points of a hundred, signed."""
-    return points_of(paired.difference)
-
-
 def points_of(difference: Estimate) -> str:
     """A difference with its interval, in points of a hundred, signed."""
     return _told(difference, signed)

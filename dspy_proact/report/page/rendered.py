@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from markdown_it import MarkdownIt
-from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
 
 Node = str | list[Any]
 _LONGEST = 50_000
@@ -53,10 +53,9 @@ def rendered(text: str, spans: Sequence[tuple[int, int]]) -> list[Node] | None:
     """
     if len(text) > _LONGEST or not _MARKDOWN.search(text) or _MARKER.search(text):
         return None
-    tokens = _parser().parse(_marked(text, spans))
     tree = _Tree()
-    tree.add(tokens)
-    return tree.nodes if tree.marks == len(spans) and not tree.open else None
+    nodes = tree.nodes(SyntaxTreeNode(_parser().parse(_marked(text, spans))))
+    return nodes if tree.marks == len(spans) and not tree.open else None
 
 
 @cache
@@ -76,72 +75,42 @@ def _marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 
 class _Tree:
-    """A tree as it grows, token by token.
+    """Nodes of a page from those of the parser, with marks that begin and end in their texts.
 
     Attributes:
-        nodes: Of its root.
         marks: Marks that began and ended.
         open: Whether one has begun and not ended.
     """
 
     def __init__(self):
-        self.nodes: list[Node] = []
         self.marks, self.open = 0, False
-        self._within: list[list[Any]] = [self.nodes]
 
-    def add(self, tokens: Sequence[Token]) -> None:
-        """Add what tokens say, and those within them."""
-        for token in tokens:
-            if token.type == "inline":
-                self.add(token.children or [])
-            elif token.type in ("link_open", "link_close"):
-                self._link(token)
-            elif token.nesting:
-                self._nest(token)
+    def nodes(self, parent: SyntaxTreeNode) -> list[Node]:
+        """What stands in a node of the parser's."""
+        found: list[Node] = []
+        for node in parent.children:
+            if node.type == "inline" or (node.type in _ELEMENTS and node.hidden):  # the paragraphs of a tight list
+                found += self.nodes(node)
+            elif node.type == "link":
+                inner, address = self.nodes(node), str(node.attrs.get("href", ""))
+                found.append(["link", *inner, *([] if "".join(_texts(inner)) == address else [["address", address]])])
+            elif node.type in _ELEMENTS:
+                found.append([_ELEMENTS[node.type], *self.nodes(node)])
+            elif node.type in ("fence", "code_block", "code_inline"):
+                found.append(["code" if node.type == "code_inline" else "pre", *self._text(node.content)])
+            elif node.type in ("hr", "hardbreak"):
+                found.append(["hr" if node.type == "hr" else "br"])
             else:
-                self._leaf(token)
+                found += self._text("\n" if node.type == "softbreak" else node.content)
+        return found
 
-    def _nest(self, token: Token) -> None:
-        if token.hidden:  # the paragraphs of a tight list
-            return
-        if token.nesting < 0:
-            self._within.pop()
-            return
-        self._enter([_ELEMENTS[token.type.removesuffix("_open")]])
-
-    def _enter(self, node: list[Any]) -> None:
-        self._within[-1].append(node)
-        self._within.append(node)
-
-    def _link(self, token: Token) -> None:
-        if token.nesting > 0:
-            self._enter(["link", str(token.attrs.get("href", ""))])
-            return
-        name, address, *nodes = self._within.pop()
-        told = [] if "".join(_texts(nodes)) == address else [["address", address]]
-        self._within[-1][-1] = [name, *nodes, *told]
-
-    def _leaf(self, token: Token) -> None:
-        if token.type in ("fence", "code_block"):
-            self._enter(["pre"])
-            self._text(token.content)
-            self._within.pop()
-        elif token.type == "code_inline":
-            self._enter(["code"])
-            self._text(token.content)
-            self._within.pop()
-        elif token.type in ("hr", "hardbreak"):
-            self._within[-1].append(["hr" if token.type == "hr" else "br"])
-        else:
-            self._text({"softbreak": "\n"}.get(token.type, token.content))
-
-    def _text(self, text: str) -> None:
+    def _text(self, text: str) -> Iterator[Node]:
         for piece in filter(None, _MARKER.split(text)):
             if piece in (_START, _END):
                 self.marks += piece == _END and self.open
                 self.open = piece == _START
             else:
-                self._within[-1].append(["mark", piece] if self.open else piece)
+                yield ["mark", piece] if self.open else piece
 
 
 def _texts(nodes: Sequence[Node]) -> Iterator[str]:
