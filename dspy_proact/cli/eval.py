@@ -89,9 +89,6 @@ def _facts(entry: "Benchmark[Any, Any]") -> dict[str, str | None]:
     }
 
 
-_UNJUDGED = "None of these responses was graded before, so there are no two judges to compare."
-
-
 @verb(
     "eval",
     BENCHMARK,
@@ -256,6 +253,8 @@ def _recorded_revision(benchmark: str, corpus: str, models: "Sequence[ModelSpec]
 
 
 # Another judge
+
+_UNJUDGED = "None of these responses was graded before, so there are no two judges to compare."
 
 
 @verb(
