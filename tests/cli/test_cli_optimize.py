@@ -108,28 +108,6 @@ def test_a_limit_stops_it_and_the_same_command_goes_on(optimize, server):
     assert (len(server.sent), lasting(Path("out", "judge.json"))) == (2 * calls, kept)
 
 
-def test_a_compile_whose_folder_is_moved_says_where_its_answers_are_and_goes_on_there(optimize, server, tmp_path):
-    def script(sent):
-        if len(server.sent) == 20:
-            (tmp_path / "out").rename(tmp_path / "moved")
-        return models(sent)
-
-    server.script = script
-    status, _, err = optimize(*at(server), optimizer="bootstrap")
-    assert status == 2
-    said = " ".join(err.split())
-    assert "New compile in out; to go on with one that was moved, name its folder with --out." in said
-    assert f"was moved to {tmp_path}/moved/record.jsonl; name its folder with --out to go on" in said
-    assert not (tmp_path / "out").exists()
-    sent, kept = len(server.sent), len((tmp_path / "moved" / "record.jsonl").read_text("utf-8").splitlines())
-    assert kept == sent
-    server.script = models
-    status, _, err = optimize(*at(server), optimizer="bootstrap", out="moved")
-    assert status == 0
-    assert f"{kept} answers are in the record and are not paid for again" in " ".join(err.split())
-    assert len({each.said for each in server.sent}) == len(server.sent)
-
-
 def test_a_proposer_that_says_nothing_usable_is_told(optimize, server):
     server.script = lambda sent: Answer("  ") if sent.role == "proposer" else models(sent)
     status, _, err = optimize(*at(server), optimizer="search")
