@@ -294,6 +294,8 @@ def test_help_describes_both_files_with_a_whole_example_that_works_when_pasted(p
     assert proact("agree", *given, "--judge", "embedded")[0] == 0
 
 
+# Worked cases of the judge's rules
+
 CASES = judge_cases()
 
 

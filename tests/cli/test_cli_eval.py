@@ -163,6 +163,9 @@ def test_a_killed_run_ends_like_an_uninterrupted_one(tmp_path, server):
     assert len(server.sent) <= 60 + 4  # 10 dialogues x 3 triggers x 2 roles, and what was in flight
 
 
+# Options in a file, lists of runs
+
+
 def config(text, folder="there"):
     path = Path(folder, "run.toml")
     path.parent.mkdir(exist_ok=True)
@@ -264,7 +267,7 @@ def lenient(sent):
     return Answer(verdict("PASS", ["Label the boxes today"]))
 
 
-# A run
+# Another judge on a run
 
 
 def test_the_new_grades_are_shown_and_both_judges_compared(proact, run, tmp_path, server):
@@ -333,7 +336,7 @@ def test_what_cannot_be_rejudged_is_refused_before_any_call(refused, run, tmp_pa
     assert (server.sent, (tmp_path / "child").exists()) == ([], False)
 
 
-# A results file
+# Another judge on a results file
 
 
 def test_a_results_file_is_reported_rejudged_without_a_key_and_compared(proact, tmp_path):

@@ -142,6 +142,8 @@ def test_defaults_and_choices_are_those_of_the_library():
         assert tuple(options(name)["--optimizer"].type.choices) == known
 
 
+# What it imports
+
 SLOW = {"dspy", "litellm", "datasets", "optuna", "huggingface_hub"}
 CODE = """
 import contextlib, io, json, sys
@@ -242,6 +244,8 @@ def test_ctrl_c_while_it_imports_ends_it_as_ctrl_c_does(tmp_path, way, module):
     )
     assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "")
 
+
+# Terminals
 
 COMMANDS = {
     "report": ("report", "run", "--by", "life_domain"),

@@ -208,10 +208,8 @@ def test_ctrl_c_ends_a_compile_in_order_and_the_same_command_goes_on(proact, tmp
     done = child.ended()
     assert (done.returncode, done.stdout) == (130, "")
     assert "Traceback" not in done.stderr
-    assert done.stderr.splitlines()[-2:] == [
-        "interrupted",
-        "Results so far are kept in out. Repeat the command to go on.",
-    ]
+    kept = "Results so far are kept in out. Repeat the command to go on."
+    assert done.stderr.splitlines()[-2:] == ["interrupted", kept]
     assert 20 <= len(server.sent) < 30, "answers may come before the signal"
     assert not (tmp_path / "out" / "assistant.json").exists()
 
@@ -222,6 +220,8 @@ def test_ctrl_c_ends_a_compile_in_order_and_the_same_command_goes_on(proact, tmp
     asked = Counter(json.dumps([sent.role, sent.body], sort_keys=True) for sent in server.sent)
     assert set(asked.values()) == {1}
 
+
+# The prompt, and what a compile changed
 
 PROMPTS = [
     (PUSHY, 2),

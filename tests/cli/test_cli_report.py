@@ -139,6 +139,9 @@ def test_what_cannot_be_is_refused_and_nothing_is_written(refused, pair, tmp_pat
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
+# Two runs
+
+
 def spread(scenarios=8):
     """A trigger a scenario and phase."""
     return [
@@ -238,6 +241,8 @@ def test_what_a_pattern_took_for_runs_is_named(refused, two, tmp_path):
     assert "compare takes RUN_A and RUN_B, and 1 are given" in refused("compare", "a")
     assert "and 3 are given\n" in refused("compare", "a", "b", "a")
 
+
+# Files for other tools
 
 FORMS = {"official": ".jsonl", "csv": ".csv", "parquet": ".parquet"}
 EACH = pytest.mark.parametrize(("form", "ending"), FORMS.items())
