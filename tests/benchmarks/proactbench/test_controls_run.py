@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rows import corpus, record, row, trigger_point
 from server import Answer, Sent, Server, is_about_offers, offers, verdict
-from specs import spec, specs
+from specs import spec
 from tuning import artefact, compiled_judge
 
 from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
@@ -24,7 +24,6 @@ from dspy_proact.programs.artefact import Artefact
 from dspy_proact.report import Summary, summarize, summary_document
 from dspy_proact.runs import CONTROL, RunFolder, Scope
 
-KIND, STRICT = "openai/kind", "openai/strict"
 OFFER = "label the boxes today"
 
 
@@ -38,11 +37,9 @@ def dialogues(folder: Path, count: int = 3) -> Corpus:
     return corpus(folder, *map(dialogue, range(count)))
 
 
-def evaluation(
-    server: Server, read: Corpus, judge: Any = KIND, program: Artefact | None = None, **calls: Any
-) -> Evaluation:
-    model, judges = spec("hosted_vllm/any", server.assistant), specs(judge, server.judge)
-    return Evaluation(read, model, judges, judge_program=program, gate=Gate(retries=0, **calls))
+def evaluation(server: Server, read: Corpus, program: Artefact | None = None) -> Evaluation:
+    model, judge = spec("hosted_vllm/any", server.assistant), spec("openai/kind", server.judge)
+    return Evaluation(read, model, judge, judge_program=program, gate=Gate(retries=0))
 
 
 def summary_of(path: Path) -> Summary:
@@ -143,9 +140,9 @@ def test_a_plan_counts_control_turns_until_they_are_done(tmp_path: Path):
 # Judged again.
 
 
-def rejudging(server: Server, path: Path, judge: str = STRICT) -> Rejudging:
+def rejudging(server: Server, path: Path) -> Rejudging:
     responses = Responses.of_run(RunFolder(path), ProactBench())
-    return Rejudging(responses, spec(judge, server.judge), gate=Gate(retries=0))
+    return Rejudging(responses, spec("openai/strict", server.judge), gate=Gate(retries=0))
 
 
 @pytest.fixture

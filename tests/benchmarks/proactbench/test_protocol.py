@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -29,18 +28,15 @@ def one(folder):
     return corpus(folder, row(trigger_points=[trigger_point(2)]))
 
 
-def evaluation(server, read, model="hosted_vllm/any", judge="openai/any", params=(None, None), **calls):
-    """Of models at the server, with the parameters of the one under test and of the judge."""
-    under_test = spec(model, server.assistant, params=params[0] or {})
-    judging = spec(judge, server.judge, params=params[1] or {})
-    return Evaluation(read, under_test, judging, gate=Gate(retries=0, **calls))
+def evaluation(server, read, model="hosted_vllm/any", judge="openai/any", params=None, **calls):
+    """Of models at the server, with parameters of the one under test."""
+    under_test = spec(model, server.assistant, params=params or {})
+    return Evaluation(read, under_test, spec(judge, server.judge), gate=Gate(retries=0, **calls))
 
 
 def run(server, folder, read=None, **changes):
-    """Run the default row against the server; its outcomes and verdict details by turn."""
-    out = Path(folder) / "run"
-    evaluation(server, read or corpus(folder, row()), **changes).run(out)
-    return summarize(RunFolder(out)), tuple(RunFolder(out).events())
+    """Run the default row against the server."""
+    evaluation(server, read or corpus(folder, row()), **changes).run(folder / "run")
 
 
 @pytest.mark.parametrize(("model", "backend"), ROUTES)
@@ -111,7 +107,7 @@ def test_every_preset_goes_out_under_every_prefix(server, tmp_path, prefix, back
 @pytest.mark.parametrize("backend", ["auto", "litellm"])
 def test_parameters_of_the_person_replace_leave_out_and_add(server, tmp_path, backend):
     params = {"temperature": 0.0, "top_p": None, "max_tokens": 64, "top_k": 5, "seed": 7}
-    run(server, tmp_path, params=(params, None), backend=backend)
+    run(server, tmp_path, params=params, backend=backend)
     body = server.of("assistant")[0].body
     assert (body["temperature"], body["max_tokens"], body["top_k"], body["seed"]) == (0.0, 64, 5, 7)
     assert "top_p" not in body

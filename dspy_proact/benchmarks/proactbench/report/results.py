@@ -13,6 +13,7 @@ from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.corpus.results import Results, ResultTrigger, write_results
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Origin, Phase, Verdict
+from dspy_proact.benchmarks.published import Counts
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.report.measured import Controls
@@ -140,7 +141,7 @@ _FAULTS = {
 }
 """In JSON, and in a sentence."""
 
-Counts = Mapping[str, Mapping[str, int]]
+LabelCounts = Mapping[str, Mapping[str, int]]
 """Of triggers, by phase and label."""
 
 
@@ -182,7 +183,7 @@ class Check:
         return dict(Counter(told).most_common())
 
     @cached_property
-    def counted(self) -> Counts:
+    def counted(self) -> LabelCounts:
         """Counts as the official evaluator makes them: SKIPPED unless evaluated, else the label as it stands."""
         counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for trigger in self.results.triggers:
@@ -271,15 +272,15 @@ def check_lines(check: Check) -> list[str]:
     return [*lines, f"weighted score by the stated counts: {stated or 'none'}; recomputed: {recomputed}."]
 
 
-def _told(counts: Counts) -> str:
+def _told(counts: LabelCounts) -> str:
     nonzero = {phase: [f"{label} {n}" for label, n in of.items() if n] for phase, of in counts.items()}
     return ", ".join(f"{phase} {'/'.join(told)}" for phase, told in nonzero.items() if told) or "none"
 
 
 def _weighted(counts: Mapping[str, int]) -> float | None:
-    """The published convention on counts by label: PASS 1, PARTIAL 0.5, FAIL 0, anything else left out."""
-    scored = sum(counts.get(grade, 0) for grade in Grade)
-    return sum(grade.score * counts.get(grade, 0) for grade in Grade) / scored if scored else None
+    """The published convention on counts by label; labels that are no grade are left out."""
+    grades = [counts.get(grade, 0) for grade in Grade]
+    return Counts(sum(grades), *grades).weighted
 
 
 def _is_cut(response: str) -> bool:

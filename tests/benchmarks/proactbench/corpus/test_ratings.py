@@ -259,21 +259,6 @@ def test_a_bad_rating_is_named_with_file_line_and_field(
     assert problem in str(error)
 
 
-def test_an_item_that_is_rated_again_in_another_file_names_both(tmp_path: Path):
-    folder(tmp_path, A01=jsonl(official_rating()), A01_again=jsonl(official_rating()))
-    error = refusal(lambda: load_ratings(str(tmp_path)))
-    assert error.source == str(tmp_path / "results" / "A01_again.jsonl")
-    assert f"on line 1 of {tmp_path / 'results' / 'A01.jsonl'} already; keep one of the two" in str(error)
-
-
-def test_ratings_of_unknown_items_are_counted_and_the_first_is_named(tmp_path: Path):
-    unknown = [official_rating(item_id=each) for each in ("lost-1", "lost-2", "lost-3")]
-    folder(tmp_path, A01=jsonl(official_rating(), *unknown))
-    error = refusal(lambda: load_ratings(str(tmp_path)))
-    assert (error.line, error.field) == (2, "item")
-    assert "'lost-1' is none of the 1 items, and 2 more ratings are of items that are not" in str(error)
-
-
 def test_a_folder_without_items_or_ratings_is_refused(tmp_path: Path):
     assert "there is no sample_items.json in this folder" in str(refusal(lambda: load_ratings(str(tmp_path))))
     (tmp_path / "sample_items.json").write_text("[]", encoding="utf-8")

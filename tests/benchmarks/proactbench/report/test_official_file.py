@@ -179,10 +179,10 @@ def one(label: str = "PASS", evidence: Any = "the last boat leaves at four", **c
     return result_row(trigger_points=[point], turn_records=[result_record(2, **record)])
 
 
-def shown(folder: Path, row_of: dict[str, Any], width: int = 80) -> str:
+def shown(folder: Path, row_of: dict[str, Any]) -> str:
     """Everything that `report` prints of a file."""
     results, file = read(folder, row_of), io.StringIO()
-    console = Console(file=file, width=width, force_terminal=True, color_system="truecolor")
+    console = Console(file=file, width=80, force_terminal=True, color_system="truecolor")
     print_summary(summarize_results(results), console, explain=True)
     for line in check_lines(check_results(results)):
         console.print(cell(line))
