@@ -8,7 +8,7 @@ import pytest
 from asking import WAYS, answers_once, awaited, opened, predicted
 from hypothesis import given
 from hypothesis import strategies as st
-from official_package import RUNTIME, TYPES, installed
+from official_package import RUNTIME, TYPES, installed, missing
 
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse, Judge, OfficialJudge
@@ -188,6 +188,13 @@ def test_a_quote_that_is_not_there_is_not_asked_for_again_and_leaves_the_verdict
 
 
 # The installation.
+
+
+def test_without_the_package_the_message_says_how_to_install_it():
+    with missing(), pytest.raises(UsageError) as caught:
+        OfficialJudge()
+    assert "--judge-prompt official" in str(caught.value)
+    assert "pip install 'proactbench @ git+https://github.com/boson-ai/ProactBench'" in str(caught.value)
 
 
 RUNTIMES = {
