@@ -98,12 +98,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--studies", type=int, default=200, help="of each judge")
     parser.add_argument("--seed", type=int, default=20261123)
-    parser.add_argument("--quick", action="store_true", help="20 studies of each judge, and 20 claims")
+    parser.add_argument("--quick", action="store_true", help="10 studies of each judge, and 10 claims")
     asked = parser.parse_args()
-    count = 20 if asked.quick else asked.studies
+    count = 10 if asked.quick else asked.studies
     with multiprocessing.Pool() as pool:
         rows = pool.map(partial(row, studies=count, seed=asked.seed), enumerate(JUDGES), chunksize=1)
-        others = pool.map(partial(compared, claims=20 if asked.quick else 2000, seed=asked.seed), PLACES, chunksize=1)
+        others = pool.map(partial(compared, claims=10 if asked.quick else 2000, seed=asked.seed), PLACES, chunksize=1)
     heads = "judge | a person, within phases | the judge, pooled | said to be better | worse"
     claims = "scenarios | base | alike, claimed | apart, claimed | wrong way round | with 0 in the interval"
     print(found := Banded(of_data_sets(count, asked.seed), {heads: rows, claims: others}))

@@ -10,14 +10,14 @@ that of one that nobody killed, times apart, and the provider must have counted 
 import argparse
 import json
 import random
-import signal
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from support.provider import Received, Scripted, SimulatedProvider, healthy
+from support.provider import SimulatedProvider, healthy, killed
 from support.synthetic_study import synthetic_items, synthetic_ratings
 
 from dspy_proact import Gate, load_ratings
@@ -50,21 +50,6 @@ def artefact(folder: Path) -> dict[str, Any]:
     return content
 
 
-def killed(folder: Path, provider: SimulatedProvider, trials: int, after: int) -> bool:
-    """Begin the compile and kill it once so many more requests have come; False when it ended before."""
-    stop = provider.received.total() + after
-    process: list[subprocess.Popen[bytes]] = []
-
-    def answer(received: Received) -> Scripted:
-        if received.number + 1 >= stop and process:
-            process[0].send_signal(signal.SIGKILL)
-        return healthy(received)
-
-    provider.script = answer
-    process.append(begun(folder, provider, trials))
-    return process[0].wait() == -signal.SIGKILL
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=20)
@@ -85,7 +70,8 @@ def main() -> None:
         judge, proposer = provider.base("judge"), provider.base("proposer")
         compiles(folder / "whole", judge, proposer, trials)
         needed = provider.received.total()
-        while done < kills and killed(folder / "killed", provider, trials, moment.randint(1, needed // kills)):
+        again = partial(begun, folder / "killed", provider, trials)
+        while done < kills and killed(provider, again, moment.randint(1, needed // kills), moment.uniform(0, 0.05)):
             done += 1
         provider.script = healthy
         compiles(folder / "killed", judge, proposer, trials)

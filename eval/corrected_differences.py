@@ -70,9 +70,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--datasets", type=int, default=1000, help="data sets in each cell")
     parser.add_argument("--seed", type=int, default=20261122)
-    parser.add_argument("--quick", action="store_true", help="60 data sets in four cells")
+    parser.add_argument("--quick", action="store_true", help="30 data sets in four cells")
     asked = parser.parse_args()
-    count, rated = (60, QUICK) if asked.quick else (asked.datasets, FULL)
+    count, rated = (30, QUICK) if asked.quick else (asked.datasets, FULL)
     grid = product(JUDGES, SECOND, rated, RATERS[1:2] if asked.quick else RATERS)
     cells = [Cell(*place[:3], *place[3], count, (asked.seed, index)) for index, place in enumerate(grid)]
     with multiprocessing.Pool() as pool:

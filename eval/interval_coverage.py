@@ -101,9 +101,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--datasets", type=int, default=2000, help="data sets in each cell")
     parser.add_argument("--seed", type=int, default=20261121)
-    parser.add_argument("--quick", action="store_true", help="100 data sets in four cells, bands wider by 10 points")
+    parser.add_argument("--quick", action="store_true", help="50 data sets in four cells, bands wider by 10 points")
     asked = parser.parse_args()
-    count, slack = (100, 0.10) if asked.quick else (asked.datasets, 0.0)
+    count, slack = (50, 0.10) if asked.quick else (asked.datasets, 0.0)
     means, pairs = ([*product((25, 8), *axes)] for axes in (QUICK if asked.quick else FULL))
     cells = [Cell(*place, count, slack, (asked.seed, index)) for index, place in enumerate(means + pairs)]
     tables = {MEANS: told(mean_row, cells[: len(means)]), PAIRS: told(pair_row, cells[len(means) :])}

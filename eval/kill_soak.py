@@ -13,10 +13,10 @@ import random
 import subprocess
 import sys
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
 
-from support.provider import SimulatedProvider, healthy, slow
+from support.provider import SimulatedProvider, healthy, killed
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
 from dspy_proact.runs import RunFolder
@@ -42,23 +42,6 @@ def command(folder: Path, provider: SimulatedProvider, triggers: int) -> list[st
     return [sys.executable, "-m", "dspy_proact", "eval", *roles, *bases, *size, "--out", str(folder), "--json"]
 
 
-def kill_at_random(
-    folder: Path, provider: SimulatedProvider, triggers: int, life: float, moment: random.Random
-) -> bool:
-    """Begin the run and kill it once it works; False when it ended before."""
-    process = subprocess.Popen(
-        command(folder, provider, triggers), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    seen = provider.received.total()
-    while provider.received.total() == seen and process.poll() is None:
-        time.sleep(0.01)
-    time.sleep(moment.uniform(0, 2 * life))
-    ended = process.poll() is not None
-    process.kill()
-    process.wait()
-    return not ended
-
-
 def grades(folder: Path) -> dict[str, str]:
     return {event.key.case: event.grade.label for event in RunFolder(folder).events() if event.grade}
 
@@ -76,15 +59,17 @@ def main() -> None:
         with SimulatedProvider(healthy) as provider:
             subprocess.run(command(folder / "whole", provider, triggers), check=True, capture_output=True)
             assert provider.received.total() == needed, provider.received
-        life = 0.5
-        # So slow that the run outlives the kills: a life of this length completes a share of 1 / (2 x kills).
-        pause = 2 * kills * life * IN_FLIGHT / needed
-        with SimulatedProvider(slow(healthy, min(pause, life))) as provider:
-            while done < kills and kill_at_random(folder / "killed", provider, triggers, life, moment):
+            again = partial(
+                subprocess.Popen,
+                command(folder / "killed", provider, triggers),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            while done < kills and killed(provider, again, moment.randint(1, needed // kills), moment.uniform(0, 0.05)):
                 done += 1
             provider.script = healthy
             subprocess.run(command(folder / "killed", provider, triggers), check=True, capture_output=True)
-            extra = provider.received.total() - needed
+            extra = provider.received.total() - 2 * needed
         same = grades(folder / "whole") == grades(folder / "killed")
     print(f"{triggers} triggers, {done} kills, {extra} extra calls of at most {done * IN_FLIGHT}; grades equal: {same}")
     if not (same and done == kills and extra <= done * IN_FLIGHT):

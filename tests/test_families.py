@@ -22,6 +22,8 @@ FAMILIES = (
     "gemini/gemini-2.5-flash",
 )
 """One of each preset, some whose providers refuse more, or answer more shortly, than OpenAI's, and two other forms."""
+REFUSE_TEMPERATURE = ("openai/gpt-5.4", "hosted_vllm/claude-opus-4-7", "anthropic/claude-opus-4-7")
+"""MIPROv2 sets one itself; in all else its requests are of the kinds that the other flows send."""
 ALWAYS = {"messages", "model", "n", "stream", "stream_options", "max_tokens", "max_completion_tokens"}
 ANTHROPIC = {"messages", "model", "system", "stream", "max_tokens", "temperature", "top_p", "output_config"}
 GEMINI = {"contents", "systemInstruction", "generationConfig"}
@@ -143,6 +145,8 @@ def test_every_request_of_every_verb_is_accepted(proact, server, tmp_path, famil
             *(*assistant, *judge, *report, *proposer),
         ),
     }
+    if name not in REFUSE_TEMPERATURE:
+        del flows["optimize assistant"]
     for flow, words in flows.items():
         before = len(server.sent)
         status, _, err = proact(*words, "--retries", 0)

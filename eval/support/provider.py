@@ -8,12 +8,15 @@ import asyncio
 import hashlib
 import json
 import random
+import signal
 import socket
 import struct
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from subprocess import Popen
 from typing import Any, Self
 
 
@@ -221,6 +224,28 @@ class SimulatedProvider:
             writer.write(body)
         await writer.drain()
         return True
+
+
+def killed(provider: SimulatedProvider, begin: Callable[[], Popen[bytes]], after: int, pause: float) -> bool:
+    """Begin a process and kill it (SIGKILL) seconds after so many more requests have come; False when it ended before.
+
+    That request and later ones get no answer, so that a process that needs more of them cannot end in the pause.
+    """
+    stop, reached = provider.received.total() + after, threading.Event()
+
+    def answer(received: Received) -> Scripted:
+        if received.number + 1 < stop:
+            return healthy(received)
+        reached.set()
+        return Scripted(stall=True)
+
+    provider.script = answer
+    process = begin()
+    while not reached.wait(0.05) and process.poll() is None:
+        pass
+    time.sleep(pause)
+    process.kill()
+    return process.wait() == -signal.SIGKILL
 
 
 def slow(script: Script, seconds: float) -> Script:
