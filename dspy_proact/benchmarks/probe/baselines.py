@@ -6,7 +6,7 @@ A search that does not beat them has found nothing, and a corpus on which a rule
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from dspy_proact.benchmarks.probe.agents.tools import Record, WordRanking, ranked
@@ -60,10 +60,6 @@ class Blind:
             case name:
                 return items[: self._take] if name == "first" else items
         return [items[place] for place in order[: self._take]]
-
-    def expected(self, task: TaskView) -> list[Mapping[str, Any]]:
-        """No messages."""
-        return []
 
     def fingerprint(self) -> str:
         """sha256, in hexadecimal, of the rule's name and number."""

@@ -89,16 +89,7 @@ def load_tasks(
     Raises:
         CorpusError: There is no such corpus, no task of it can be used, or a revision is given for files.
     """
-    name, at, pinned = spec.partition("@")
-    if name == "probe":
-        if at and not pinned:
-            raise CorpusError("the revision after @ is empty; leave the @ out for the newest", source=spec)
-        revision = hub_commit(PROBE, pinned or revision, _INSTEAD)
-        path = hub_folder(PROBE, revision, ("*.zip", "*_input.json", "*_output.json"), _INSTEAD)
-    elif revision is not None:
-        raise CorpusError("only probe has revisions; leave the revision out", source=spec)
-    else:
-        name, path = spec, str(DATA / "sample") if spec == "sample" else spec
+    name, revision, path = _place_of(spec, revision)
     pairs = _pairs_at(path)
 
     def read(key: str, ignored: Counter[str]) -> tuple[Case, str]:
@@ -185,6 +176,21 @@ def _sha256(case: Case) -> str:
     task = {"key": case.key, "person": case.group, "difficulty": case.stratum, **case.view.model_dump(mode="json")}
     canonical = json.dumps(task, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _place_of(spec: str, revision: str | None) -> tuple[str, str | None, str]:
+    """Name, revision and path of the corpus that a person asked for, fetched from the hub where it has to be."""
+    name, at, pinned = spec.partition("@")
+    if name == "probe":
+        if at and not pinned:
+            raise CorpusError("the revision after @ is empty; leave the @ out for the newest", source=spec)
+        revision = hub_commit(PROBE, pinned or revision, _INSTEAD)
+        path = hub_folder(PROBE, revision, ("*.zip", "*_input.json", "*_output.json"), _INSTEAD)
+    elif revision is not None:
+        raise CorpusError("only probe has revisions; leave the revision out", source=spec)
+    else:
+        name, path = spec, str(DATA / "sample") if spec == "sample" else spec
+    return name, revision, path
 
 
 def _pairs_at(path: str) -> dict[str, tuple[Member, Member]]:

@@ -88,7 +88,7 @@ def read_task(key: str, given: JsonFile, right: JsonFile, ignored: Counter[str])
         actions=tuple(action.action() for action in world.available_actions),
         gold=output.gold(),
     )
-    _require_known(view, output.criteria_path, right)
+    _require_known(view, output.criteria[0], right)
     ignored.update({name: count for name, count in unknown.items() if name not in _DROPPED})
     written_by = {"generator": output.metadata.model} if output.metadata.model else {}
     return Case(key, person, world.context_difficulty, view, {"person": person, **written_by})
@@ -266,23 +266,18 @@ class _Output(RawPart):
             yield _STEP, f"one step of type {_EXECUTION!r} is expected, not {count}"
             return
         for name in ("correct_action", "correct_parameters"):
-            if getattr(self.criteria, name) is None:
-                yield f"{self.criteria_path}.{name}", "the field is missing"
+            path, criteria = self.criteria
+            if getattr(criteria, name) is None:
+                yield f"{path}.{name}", "the field is missing"
 
     @property
-    def _execution(self) -> int:
-        return [step.step_type for step in self.checklist.required_steps].index(_EXECUTION)
-
-    @property
-    def criteria_path(self) -> str:
-        return f"{_STEP}[{self._execution}].success_criteria"
-
-    @property
-    def criteria(self) -> _Criteria:
-        return self.checklist.required_steps[self._execution].success_criteria
+    def criteria(self) -> tuple[str, _Criteria]:
+        """Those of the step that names the action, and their path."""
+        place = [step.step_type for step in self.checklist.required_steps].index(_EXECUTION)
+        return f"{_STEP}[{place}].success_criteria", self.checklist.required_steps[place].success_criteria
 
     def gold(self) -> Gold:
-        criteria = self.criteria
+        _, criteria = self.criteria
         assert criteria.correct_action is not None, "misfits says so"
         assert criteria.correct_parameters is not None, "misfits says so"
         return Gold(

@@ -9,10 +9,13 @@ from dspy.utils.exceptions import AdapterParseError
 from embedding import vectors
 from hypothesis import given
 from hypothesis import strategies as st
+from probe_desk import AGENT as ROLE
 from probe_desk import (
     FINISH,
     GOOD,
+    ITEMS,
     MAIL,
+    NOTICE,
     POOR,
     SOLVED,
     asked,
@@ -23,6 +26,7 @@ from probe_desk import (
     step,
     steps_of,
     task_of,
+    worked,
 )
 from server import Answer, error
 
@@ -30,7 +34,7 @@ from dspy_proact.benchmarks.probe.agents import AGENTS, make_agent
 from dspy_proact.benchmarks.probe.settings import Bounds
 from dspy_proact.benchmarks.probe.task import Solution
 from dspy_proact.errors import ContentError, ProviderError
-from dspy_proact.models import Gate, ModelSpec, open_embedder
+from dspy_proact.models import EMBEDDED, Gate, ModelSpec, open_embedder, open_model
 from dspy_proact.programs.asking import Answer as Said
 
 FOUND, NAMED = {"reasoning": "so", "evidence": ["a1", "b2"]}, {"bottleneck": SOLVED["bottleneck"]}
@@ -395,3 +399,41 @@ def test_whatever_is_answered_ends_in_a_solution_that_can_be_kept_or_in_none(nam
         assert not is_sound
     else:
         assert Solution.model_validate_json(solution.model_dump_json()) == solution
+
+
+# The stand-in: rules that an instruction changes
+
+LOUD = [
+    NOTICE.model_copy(update={"id": f"n{number}", "title": f"Palm house {number}", "content": "URGENT! Reopen! Now!"})
+    for number in range(4)
+]
+TASK = task_of(*LOUD, *ITEMS)
+
+
+def by_rules(agent, task=TASK):
+    return worked(open_model(EMBEDDED, ROLE, Gate()), agent, task)
+
+
+def taken(rule):
+    """The search of the stages with a rule more."""
+    agent = make_agent("stages")
+    signature = agent.search.signature
+    agent.search.signature = signature.with_instructions(f"{signature.instructions}\n\n{rule}")
+    return by_rules(agent).evidence
+
+
+def test_an_instruction_changes_which_items_it_takes():
+    loud = taken("")
+    assert set(loud) < {NOTICE.id, *(item.id for item in LOUD)}
+    assert taken("Be polite.") == loud
+    assert taken("Look for what is waiting.")[0] == "a1"
+    assert set(taken("Look for what is waiting. Cross-check.")[:2]) == {"a1", "b2"}
+    assert len(taken("Take few items.")) < len(loud)
+
+
+def test_a_rule_that_speaks_of_waiting_makes_it_search_for_what_waits():
+    agent = make_agent("react")
+    for predictor in agent.predictors():
+        predictor.signature = predictor.signature.with_instructions(f"{predictor.signature.instructions} It waits.")
+    assert by_rules(make_agent("react")).touched[0] != "a1"
+    assert by_rules(agent).touched[0] == "a1"

@@ -1,6 +1,5 @@
 """PROBE in reports: what is read of a case, failure modes, and runs beside the published rows."""
 
-import csv
 import json
 import re
 from dataclasses import replace
@@ -23,7 +22,6 @@ from dspy_proact.errors import UsageError
 from dspy_proact.report import (
     Reading,
     compare,
-    export_csv,
     leaderboard,
     leaderboard_document,
     print_leaderboard,
@@ -68,16 +66,6 @@ def test_the_grounds_of_a_grade_say_what_was_found_and_how_it_fails(tmp_path):
     assert points["identified"].endswith("judgment: CORRECT")
     assert (points["faults"], points["failure modes"]) == ("parameters", "wrong action")
     assert grounds.reasons.startswith("Every facet is there.")
-
-
-def test_an_export_has_a_column_a_score(tmp_path):
-    export_csv(summary_of(tmp_path, GOOD, WRONG), tmp_path / "out.csv")
-    table = csv.DictReader(StringIO((tmp_path / "out.csv").read_text("utf-8")))
-    rows = {row["action"]: row for row in table}
-    good, wrong = rows["request_key"], rows["send_note"]
-    assert (good["f1"], good["judgment"], good["right_action"]) == ("1.0", "CORRECT", "request_key")
-    assert (wrong["missed"], wrong["failure_modes"]) == ("item_a1 item_b2", "wrong_action")
-    assert len(set(table.fieldnames)) == len(table.fieldnames)
 
 
 WHOLE, SOME, FAIL = resolved(), resolved("PARTIALLY_CORRECT", missing=("to",)), resolved("INCORRECT")

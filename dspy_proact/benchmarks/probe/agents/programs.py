@@ -151,8 +151,6 @@ class AgentModule(dspy.Module):
     name: str
     card: Any = None
     """What its compile showed; None where it is not compiled."""
-    learned_from: frozenset[str] = frozenset()
-    """Marks of the tasks that it was compiled on."""
 
     def __init__(self, bounds: Bounds | None = None, embedder: Embedder | None = None):
         super().__init__()
