@@ -21,6 +21,7 @@ from dspy_proact.programs.artefact import read_artefact, write_artefact
 from dspy_proact.runs import RunFolder
 
 STAGES = ProbeSettings(agent="stages")
+JUDGES = ("optimize", "judge", "--benchmark", "probe", "--trials", 3)
 COMPILE = ("optimize", "assistant", "--benchmark", "probe", "--set", "agent=stages", "--trials", 3)
 
 
@@ -39,27 +40,26 @@ def compile_at(server: Server, optimizer: str = "search", **changes) -> Assistan
 
 
 @pytest.fixture(scope="module")
-def searched(tmp_path_factory):
-    """Where the command is done once, with what it said."""
-    folder = tmp_path_factory.mktemp("searched")
-    return folder / "made", ended(cli.main, Path("dspy-proact"), *COMPILE, "--out", "made", "--json", folder=folder)
+def compiled(tmp_path_factory):
+    """A folder in which an agent and the judges are compiled once."""
+    folder = tmp_path_factory.mktemp("compiled")
+    for words, name in ((COMPILE, "made"), (JUDGES, "judges")):
+        assert ended(cli.main, Path("dspy-proact"), *words, "--out", name, folder=folder).returncode == 0
+    return folder
 
 
 @pytest.fixture
-def made(proact, searched):
-    """The command line, in a folder in which that compile is `made`."""
-    shutil.copytree(searched[0], "made")
+def made(proact, compiled):
+    """The command line, in a folder in which the agent is `made`."""
+    shutil.copytree(compiled / "made", "made")
     return proact
 
 
-def test_the_card_has_every_stage_before_and_after_and_claims_nothing_of_three_people(searched):
-    _, done = searched
-    card = json.loads(done.stdout)
-    names = [row["name"] for row in card["rows"]]
-    assert (done.returncode, names[-6:-2]) == (0, ["f1", "identification", "task", "end_to_end"])
-    assert card["target"]["before"]["value"] is not None
-    assert "6 tasks in 3 people are too few" in card["headline"]
-    assert "sample: 3 independent people make 3 folds" in done.stderr
+@pytest.fixture
+def judges(proact, compiled):
+    """The command line, in a folder in which the judges are `judges`."""
+    shutil.copytree(compiled / "judges", "judges")
+    return proact
 
 
 def test_a_compile_ends_with_an_agent_that_a_run_takes(made):
@@ -69,6 +69,7 @@ def test_a_compile_ends_with_an_agent_that_a_run_takes(made):
     assert made(*evaluate)[0] == 0
     assert RunFolder("run").manifest().learned_on == 6
     assert "compiled on 6 of these 6 samples" in " ".join(made("report", "run")[1].split())
+    assert "6 tasks in 3 people are too few" in " ".join(made("optimize", "show", "made")[1].split())
 
 
 def reworded(path: Path) -> None:
@@ -142,8 +143,6 @@ def test_a_file_of_another_agent_is_refused(made):
 
 # The judges
 
-JUDGES = ("optimize", "judge", "--benchmark", "probe", "--trials", 3)
-
 
 def judges_at(server: Server, **changes) -> JudgeCompile:
     """A small compile whose models are at a server."""
@@ -151,29 +150,6 @@ def judges_at(server: Server, **changes) -> JudgeCompile:
     judge, proposer = (ModelSpec(name=name, api_base=base) for name, base in named.items())
     given = {"benchmark": "probe", "recipe": Recipe(trials=2, folds=3), "gate": Gate(retries=0)} | changes
     return JudgeCompile(None, judge, proposer, **given)
-
-
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory):
-    """Where the judges are compiled once, with what was said."""
-    folder = tmp_path_factory.mktemp("judged")
-    return folder / "judges", ended(cli.main, Path("dspy-proact"), *JUDGES, "--out", "judges", "--json", folder=folder)
-
-
-@pytest.fixture
-def judges(proact, judged):
-    """The command line, in a folder in which that compile is `judges`."""
-    shutil.copytree(judged[0], "judges")
-    return proact
-
-
-def test_a_card_has_each_part_that_people_graded_and_claims_nothing_of_three_people(judged):
-    card = json.loads(judged[1].stdout)
-    counts = {row["name"]: row["count"] for row in card["rows"]}
-    assert (set(counts.values()), len(counts)) == ({24}, 10)
-    assert (card["target"]["count"], card["shown"]) == (48, False)
-    assert "48 graded answers in 3 people are too few" in card["headline"]
-    assert list(read_artefact(judged[0]).states) == ["identification.grade", "resolution.grade"]
 
 
 def test_compiled_judges_grade_runs_and_their_agreement_on_what_they_learned_from_is_no_test(judges):
@@ -187,6 +163,7 @@ def test_compiled_judges_grade_runs_and_their_agreement_on_what_they_learned_fro
 def test_what_cannot_be_done_with_judges_is_refused(judges):
     whole = json.loads(judges("optimize", "show", "judges", "--diff", "--json")[1])
     assert list(whole["before"]) == list(whole["now"]) == ["identification.grade", "resolution.grade"]
+    assert "48 graded answers in 3 people are too few" in " ".join(judges("optimize", "show", "judges")[1].split())
     assert "no system prompt" in judges("optimize", "show", "judges", "--as-prompt")[2]
     assert "--set seed: optimize judge reads no setting of probe;" in judges(*JUDGES, "--set", "seed=3")[2]
     assert "has no worked examples" in judges(*JUDGES, "--optimizer", "labeled")[2]
