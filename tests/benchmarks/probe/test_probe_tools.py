@@ -60,16 +60,6 @@ def test_reading_returns_items_by_their_ids_and_says_which_do_not_exist():
     assert used("read", " my file ", [odd])[1] == ("my file",)
 
 
-@pytest.mark.parametrize(
-    ("tool", "argument"), [("read", "a1 b2 c3"), ("search", "permit panes soup"), ("sql", "SELECT * FROM items")]
-)
-@pytest.mark.parametrize("longest", [200, 1000])
-def test_results_share_the_room(tool, argument, longest):
-    long = [MAIL, MEETING, NOTICE.model_copy(update={"content": "soup " * 5000})]
-    text, _ = used(tool, argument, long, observation=longest)
-    assert len(text) <= longest
-
-
 def test_items_that_are_not_shown_are_not_touched():
     many = [MAIL.model_copy(update={"id": f"m{number}"}) for number in range(50)]
     _, touched = used("search", "panes", many, observation=400, hits=50)
