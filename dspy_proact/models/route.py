@@ -103,8 +103,12 @@ def find_route(model: str, api_base: str | None = None, backend: Backend = "auto
         if fixed := _FIXED_ENDPOINTS.get(prefix):
             raise UsageError(f"{model}: litellm asks {fixed}, whatever endpoint is given; omit it")
         api_base = _endpoint(model, api_base)
-    if backend == "litellm" or (provider := _native_provider(model)) is None:
-        return _litellm_route(model, api_base)
+    try:
+        provider = LM15Engine(RouterConfig(env={})).resolve(model).provider
+    except (UnknownModelError, AmbiguousModelError, UnsupportedFeatureError):
+        provider = None
+    if backend == "litellm" or provider is None or provider.startswith("azure"):
+        return _litellm_route(model, api_base)  # which knows Azure's versions and deployments
     definition = lookup(provider)
     assert definition is not None, "a resolved provider has a definition"
     variables = tuple(definition.access.env_keys) or (f"{prefix}_API_KEY",)
@@ -142,14 +146,6 @@ def _endpoint(model: str, url: str) -> str:
     if url.endswith(_ADDED):
         raise UsageError(f"the endpoint of {model} ends in {_ADDED}, which is added to it: give {url[: -len(_ADDED)]}")
     return url
-
-
-def _native_provider(model: str) -> str | None:
-    try:
-        provider = LM15Engine(RouterConfig(env={})).resolve(model).provider
-    except (UnknownModelError, AmbiguousModelError, UnsupportedFeatureError):
-        return None
-    return None if provider.startswith("azure") else provider  # litellm knows Azure's versions and deployments
 
 
 def _litellm_route(model: str, api_base: str | None) -> Route:

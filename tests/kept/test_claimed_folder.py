@@ -1,12 +1,12 @@
 """A folder that one run or compile has to itself."""
 
 import os
-import subprocess
-import sys
+import signal
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from child import Child
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
@@ -134,15 +134,16 @@ def test_where_nothing_was_claimed_there_is_nothing_to_read(tmp_path: Path):
             claim(path).read()
 
 
-def test_two_processes_do_not_hold_one_folder_and_a_killed_one_leaves_it_free(tmp_path: Path):
-    here = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, __file__, str(tmp_path)], env=here, **pipes) as process:
-        try:
-            assert process.stdout.readline() == "held\n"
-            assert refusal(tmp_path) == f"{tmp_path}: another process is writing this journey"
-        finally:
-            process.kill()
+def hold_and_die(folder: str) -> None:
+    """What the child of a test does."""
+    with claim(Path(folder)).held(PLAN.identity):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_two_do_not_hold_one_folder_and_a_killed_one_leaves_it_free(tmp_path: Path):
+    with claim(tmp_path).held(PLAN.identity):
+        assert refusal(tmp_path) == f"{tmp_path}: another process is writing this journey"
+    assert Child(hold_and_die, tmp_path).ended().returncode == -signal.SIGKILL
     assert claim(claimed(tmp_path)).read() == PLAN
 
 
@@ -166,9 +167,3 @@ def test_differences_give_both_values_as_json_and_none_for_a_missing_one():
         "ship.hull.wood": ('"oak"', None),
         "ship.oars": ("50", "20"),
     }
-
-
-if __name__ == "__main__":
-    with claim(Path(sys.argv[1])).held(PLAN.identity):
-        print("held", flush=True)
-        sys.stdin.read()

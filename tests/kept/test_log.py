@@ -1,15 +1,13 @@
 """A log: what was said to be kept is read again, whatever kills the writer and however full the disk is."""
 
 import os
-import subprocess
-import sys
+import signal
 import threading
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from child import Child
 from hypothesis import given
 from hypothesis import strategies as st
 from limits import file_size_limit
@@ -209,37 +207,19 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, below: str):
 # Two writers.
 
 
-@contextmanager
-def another_writer(path: Path) -> Generator[subprocess.Popen[str]]:
-    """A process that holds the log, from when it says so until it is killed."""
-    here = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, __file__, str(path)], env=here, **pipes) as process:
-        try:
-            assert process.stdout.readline() == "held\n"
-            yield process
-        finally:
-            process.kill()
-
-
-def hold(path: Path) -> None:
-    """Write a log until somebody kills this process: what the child of a test does."""
-    with Log(path, Note) as log:
+def write_and_die(path: str) -> None:
+    """What the child of a test does."""
+    with Log(Path(path), Note) as log:
         log.append(Note(text="theirs"))
-        print("held", flush=True)
-        sys.stdin.read()
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_a_killed_writer_leaves_the_log_free_and_whole(path: Path):
-    with another_writer(path) as other:
+def test_two_do_not_write_one_log_and_a_killed_one_leaves_it_free_and_whole(path: Path):
+    with Log(path, Note) as log:
+        log.append(Note(text="first"))
         for _ in range(2):
             with pytest.raises(RunError, match="another process is writing it"):
                 Log(path, Note)
-        assert texts(path) == ["theirs"]  # reading needs no lock
-        other.kill()
-        other.wait()
-        assert texts(kept(path, "ours")) == ["theirs", "ours"]
-
-
-if __name__ == "__main__":
-    hold(Path(sys.argv[1]))
+        assert texts(path) == ["first"]  # reading needs no lock
+    assert Child(write_and_die, path).ended().returncode == -signal.SIGKILL
+    assert texts(kept(path, "ours")) == ["first", "theirs", "ours"]
