@@ -63,10 +63,6 @@ class Column:
     """Its value for an outcome and one of its verdicts; None where there is nothing."""
 
 
-def _control_document(controls: Controls) -> dict[str, Any]:
-    return controls.counts() | {"rate": controls.rate.for_json(), "evidence": document(controls.evidence)}
-
-
 def _control_lines(controls: Controls) -> Iterator[str]:
     total, told = len(controls.outcomes), f" ({controls.rate.reason})" if controls.rate.reason else ""
     yield (
@@ -112,10 +108,6 @@ def _is(kind: type, value: Any) -> bool:
     return isinstance(value, kind)
 
 
-def _grounds(verdict: GivenVerdict) -> Grounds:
-    return Grounds("", points=terms_of(verdict.detail))
-
-
 def _answer(kept: str) -> str:
     """The only text of an answer; the whole answer where it has several values."""
     try:
@@ -123,10 +115,6 @@ def _answer(kept: str) -> str:
     except (ValueError, AttributeError):
         return kept
     return values[0] if len(values) == 1 and isinstance(values[0], str) else kept
-
-
-def _unknown(_: str) -> None:
-    return None
 
 
 def _detail(_: Outcome, verdict: GivenVerdict | None) -> str | None:
@@ -155,7 +143,9 @@ class Particulars:
     """Its key in JSON."""
     gain: str | None = None
     """The stratum whose score a page sets against that share; None for none."""
-    control_document: Callable[[Controls], dict[str, Any]] = _control_document
+    control_document: Callable[[Controls], dict[str, Any]] = lambda controls: (
+        controls.counts() | {"rate": controls.rate.for_json(), "evidence": document(controls.evidence)}
+    )
     control_lines: Callable[[Controls], Iterable[str]] = _control_lines
     """What is told of control cases that there are."""
     control_notes: Callable[[], Iterable[str]] = tuple
@@ -164,13 +154,13 @@ class Particulars:
     """Columns that tell of a case; None for one each key."""
     verdict_columns: tuple[Column, ...] = (Column("detail", "string", _detail),)
     """Columns that tell of a verdict."""
-    detail: Callable[[str], type[BaseModel] | None] = _unknown
+    detail: Callable[[str], type[BaseModel] | None] = lambda _: None
     """What the detail of a verdict in a stratum is; None where that is not known."""
     answer: Callable[[str], str] = _answer
     """What there is to read of an answer, which is kept as text or as JSON."""
     sections: Callable[[View], Iterable[Section]] = sections_of
     """What there is to read of a case."""
-    grounds: Callable[[GivenVerdict], Grounds] = _grounds
+    grounds: Callable[[GivenVerdict], Grounds] = lambda verdict: Grounds("", points=terms_of(verdict.detail))
     """What there is to read of a verdict."""
     document: Callable[[Any], Mapping[str, Any]] = lambda _: {}
     """Further parts of the document of a run, of its summary."""

@@ -33,7 +33,16 @@ class Table:
         box = SIMPLE_HEAD if console.encoding.startswith("utf") else _PLAIN_HEAD
         for number, part in enumerate(self._parts(options.max_width)):
             yield from [Text("")] if number else []
-            yield self._part(part, box)
+            shown = RichTable(box=box, padding=0, show_edge=False)
+            for place in part:
+                named, folds = place == self._names, self._fold and place == self._names
+                overflow, justify = "fold" if folds else "ellipsis", "left" if named else "right"
+                shown.add_column(self._headings[place], justify=justify, overflow=overflow, no_wrap=not folds)
+            for section in self._sections:
+                for row in section:
+                    shown.add_row(*(row[place] for place in part))
+                shown.add_section()
+            yield shown
 
     def html(self, above: Iterable[str] = ()) -> str:
         """The whole table for a notebook, below lines of text."""
@@ -58,19 +67,6 @@ class Table:
             part.append(place)
             taken += 1 + width
         yield sorted(part)
-
-    def _part(self, part: Sequence[int], box: Box) -> RichTable:
-        shown = RichTable(box=box, padding=0, show_edge=False)
-        for place in part:
-            named, folds = place == self._names, self._fold and place == self._names
-            overflow = "fold" if folds else "ellipsis"
-            justify = "left" if named else "right"
-            shown.add_column(self._headings[place], justify=justify, overflow=overflow, no_wrap=not folds)
-        for section in self._sections:
-            for row in section:
-                shown.add_row(*(row[place] for place in part))
-            shown.add_section()
-        return shown
 
 
 def table(

@@ -289,23 +289,3 @@ def test_long_names_fit_eighty_columns(tmp_path):
     assert max(map(len, out.splitlines())) <= 80
     assert "…" not in out  # nothing is cut away
     assert "[-" in out
-
-
-def test_wide_numbers_are_not_cut_at_eighty_columns():
-    """Thousands of pairs and intervals from -100 to +100 points, the widest that there are."""
-
-    def side(turned: bool) -> Summary:
-        worst = [("FAIL", "PASS") if number % 2 else ("PASS", "FAIL") for number in range(2)]
-        return summary(
-            *(
-                outcome(f"k{group}-{again}-{stratum}", worst[group][turned], group=f"s{group}", stratum=stratum)
-                for group in range(2)
-                for again in range(600)
-                for stratum in PHASES
-            )
-        )
-
-    out = printed(compare(side(False), side(True)))
-    assert "[-100.0, +100.0]" in out
-    assert "…" not in out
-    assert max(map(len, out.splitlines())) <= 80

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from comparing import compared, outcome, printed, spread, summary, told
-from proact_run import PHASES, answered, manifest, summary_of, trigger, written
+from comparing import compared, outcome, spread, summary, told
+from proact_run import PHASES, summary_of, trigger
 from toy import case as riddle
 from toy import manifest as manifest_of_riddles
 from toy import written as riddles
@@ -183,13 +183,6 @@ def test_triggers_without_a_score_in_both_are_left_out_of_both_and_counted(tmp_p
     assert "1 trigger scored in both, of 2 shared; left out: 2 of a, 1 of b." in told(comparison)
 
 
-def test_pending_triggers_are_left_out(tmp_path):
-    case = trigger()
-    half = summarize(written(tmp_path / "b", manifest(), [case], [answered(case)]))
-    comparison = compare(summary_of(tmp_path / "a", [(case, "PASS")]), half)
-    assert (comparison.shared, len(comparison.pairs)) == (1, 0)
-
-
 @pytest.mark.parametrize("change", [{"user": "Else?"}, {"criterion": "Else."}])
 def test_a_trigger_of_one_name_in_other_words_is_another_one_and_is_said(tmp_path, change):
     same = trigger("same", scenario="S")
@@ -220,13 +213,6 @@ def test_runs_of_two_benchmarks_are_refused(tmp_path):
     other = summarize(riddles(tmp_path / "b", manifest_of_riddles(), [riddle("d1__t2")]))
     with pytest.raises(UsageError, match=r"of proactbench, .* of riddles"):
         compare(summary_of(tmp_path / "a", [(trigger(), "PASS")]), other)
-
-
-def test_runs_of_any_benchmark_can_be_compared(tmp_path):
-    same = summarize(riddles(tmp_path / "b", manifest_of_riddles(), [riddle("a")]))
-    comparison = compare(same, same)
-    assert (comparison.shared, comparison.strata) == (1, ("RHYME", "NUMBER"))
-    printed(comparison)
 
 
 def test_epochs_are_averaged_and_a_pass_is_one_of_most_epochs():

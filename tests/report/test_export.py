@@ -9,11 +9,6 @@ import pytest
 from hypothesis import given, settings
 from proact_run import answered, failed, graded, manifest, trigger, written
 from results_rows import TEXTS
-from toy import answered as guessed
-from toy import case as riddle
-from toy import graded as marked
-from toy import manifest as manifest_of_riddles
-from toy import written as riddles
 
 from dspy_proact.benchmarks.proactbench.corpus.results import read_results
 from dspy_proact.benchmarks.proactbench.report.results import export_results
@@ -195,15 +190,6 @@ def test_an_empty_run_makes_a_table_with_its_header(tmp_path):
     assert as_csv(summary, tmp_path) == []
     export_parquet(summary, tmp_path / "out.parquet")
     assert pyarrow.parquet.read_table(tmp_path / "out.parquet").column_names == list(COLUMNS)
-
-
-def test_a_table_of_another_benchmark_holds_what_is_alike(tmp_path):
-    run = riddles(tmp_path / "run", manifest_of_riddles(), [riddle("=a")], [guessed("=a"), marked("=a", "CLOSE")])
-    (row,) = as_csv(summarize(run), tmp_path)
-    assert (row["key"], row["stratum"], row["grade"], row["score"]) == ("'=a", "RHYME", "CLOSE", "0.4")
-    assert (row["group"], row["response"], row["detail"]) == ("cave", '{"words": "a river"}', '{"remark": "hm"}')
-    export_parquet(summarize(run), tmp_path / "out.parquet")
-    assert pyarrow.parquet.read_table(tmp_path / "out.parquet").num_rows == 1
 
 
 def test_a_line_of_a_megabyte_is_written_and_read_in_every_form(tmp_path):

@@ -427,17 +427,3 @@ def test_a_jury_of_long_names_over_several_epochs_fits_on_80_columns():
     assert "…" not in narrow
     assert max(map(len, narrow.splitlines())) <= 80
     assert narrow.split() == wide.split()
-
-
-def test_a_table_with_counts_of_four_digits_fits_on_80_columns(tmp_path: Path):
-    outcomes = tuple(
-        Outcome(stratum, f"g{number % 25}", "scored", label, SCORES[label], key=f"{stratum}{number}")
-        for stratum in ("RHYME", "NUMBER")
-        for number in range(3000)
-        for label in [LABELS[number % 3]]
-    )
-    wide, narrow = (
-        [line.split() for line in printed(_of(outcomes), width).splitlines() if "/" in line] for width in (300, 80)
-    )
-    assert wide == narrow
-    assert wide[-1][:5] == ["micro", "6000/6000", "2000", "2000", "2000"]

@@ -207,20 +207,6 @@ def test_the_whole_document_of_a_small_run(tmp_path: Path):
     assert_is_a_document(found)
 
 
-def test_with_enough_scenarios_every_rate_has_an_interval_and_no_reason(tmp_path: Path):
-    found = documented(tmp_path, *finished(groups=6))
-    assert_is_a_document(found)
-    assert found["complete"] is True
-    assert found["scenarios"] == 6
-    for scores in (*found["phases"].values(), *found["overall"].values()):
-        # Over 6 groups each phase has each grade twice: 1/3 pass, and (1 + 0.5 + 0) / 3 on average.
-        assert scores["pass_rate"]["value"] == pytest.approx(1 / 3)
-        assert scores["weighted"]["value"] == pytest.approx(1 / 2)
-        assert scores["strict_weighted"] == scores["weighted"]
-        assert list(scores["pass_rate"]) == ["value", "low", "high"]
-        assert 0 < scores["pass_rate"]["low"] < 1 / 3 < scores["pass_rate"]["high"] < 1
-
-
 @pytest.mark.parametrize("groups", [0, 1, 3])
 def test_a_run_that_has_tried_nothing_is_a_document_with_reasons(tmp_path: Path, groups: int):
     cases, _ = finished(groups)
