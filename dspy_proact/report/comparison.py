@@ -243,9 +243,10 @@ class Comparison:
         """Differences by each of the benchmark's grouping keys that the cases have, and by group, in order."""
         known = {key for pair in self.pairs for key in pair.meta}
         found: dict[str, dict[str, Difference]] = {}
-        for key in filter(known.__contains__, self.a.particulars.breakdowns):
-            groups = grouped(self.pairs, lambda pair, key=key: pair.meta.get(key, ""))
-            found[key] = {group: self.lenient.row(pairs) for group, pairs in groups.items()}
+        for key in self.a.particulars.breakdowns:
+            if key in known:
+                groups = grouped(self.pairs, lambda pair, key=key: pair.meta.get(key, ""))
+                found[key] = {group: self.lenient.row(pairs) for group, pairs in groups.items()}
         return found
 
     @cached_property

@@ -83,7 +83,7 @@ def human_agreements(declared: Benchmark[Any, Any], run: Summary, learned_on: in
         said: dict[str, dict[str, str]] = defaultdict(dict)  # and by answer
         for outcome in run.outcomes:
             kind = run.particulars.detail(outcome.stratum)
-            for verdict in [each for each in outcome.verdicts if each.judge == judge][:1]:
+            for verdict in [each for each in outcome.verdicts if each.judge == judge][:1]:  # the first, if there is one
                 detail: Any = kind.model_validate(verdict.detail) if kind else SimpleNamespace(**verdict.detail)
                 for name, level in declared.graded_parts(Scored(verdict.score, verdict.label, detail)).items():
                     said[name][outcome.key] = level

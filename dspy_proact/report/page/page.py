@@ -82,7 +82,7 @@ class _Page:
 
         def breakdowns(summary: Summary) -> list[str]:
             known = {name for outcome in summary.outcomes for name in outcome.meta}
-            return list(dict.fromkeys([*filter(known.__contains__, summary.particulars.breakdowns), *self.by]))
+            return list(dict.fromkeys([*(key for key in summary.particulars.breakdowns if key in known), *self.by]))
 
         return Cited(
             {

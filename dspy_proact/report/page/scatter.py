@@ -126,15 +126,14 @@ def scatter_svg(
             break_on_hyphens=False,
         )
     ]
-    tips = {
-        place: "\n".join(
-            clipped(f"{each.point.name}: {x} {percent(each.point.x)} %, {y} {percent(each.point.y)} %")
-            for each in spots
-            if (each.across, each.down) == place
-        )
-        for place in {(spot.across, spot.down) for spot in spots}
-    }
-    given = {"title": title, "x": x, "y": y, "count": len(points), "spots": spots, "tips": tips, "below": below}
+    tips: list[str] = []  # one a spot; it also names what the spot hides
+    for spot in spots:
+        here = [each.point for each in spots if (each.across, each.down) == (spot.across, spot.down)]
+        lines = (f"{each.name}: {x} {percent(each.x)} %, {y} {percent(each.y)} %" for each in here)
+        tips.append("\n".join(map(clipped, lines)))
+    # What stands later is drawn first.
+    last_first = list(zip(spots, tips, strict=True))[::-1]
+    given = {"title": title, "x": x, "y": y, "count": len(points), "spots": last_first, "below": below}
     shown = templates().get_template("scatter.svg").render(**given, colours=colours, clipped=clipped)
     return f"{shown}\n"
 
