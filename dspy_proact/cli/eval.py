@@ -68,9 +68,8 @@ def benchmarks(as_json: bool) -> None:
         facts = {name.replace("_", " "): text for name, text in _facts(entry).items()}
         facts["default judge"] = facts.pop("judge") or "none"
         settings = settings_of(entry.settings_type)
-        facts |= {f"--set {each.usual}": f"{each.wants}. {each.description}" for each in settings} or {
-            "settings": "none"
-        }
+        facts |= {f"--set {each.usual}": f"{each.wants}. {each.description}" for each in settings}
+        facts |= {} if settings else {"settings": "none"}
         with formatter.section(entry.name):
             formatter.write_dl([(name, printable(text or "")) for name, text in facts.items()])
     click.echo(formatter.getvalue().lstrip("\n"), nl=False)
