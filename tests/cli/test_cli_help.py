@@ -318,15 +318,9 @@ def test_a_report_begins_with_a_sentence_is_cut_at_no_width_and_says_how_to_read
     above, rule, _ = usual.partition("───")
     assert (bool(rule), ". " in " ".join(above.split()), MORE in above) == (True, True, False)
     assert MORE in " ".join(usual.splitlines()[-2:])
-
-
-@EACH_TABLE
-def test_explained_it_begins_alike_goes_on_and_fits_sixty_columns(shown, command):
-    short, whole = (shown(60, *command, *more) for more in ([], ["--explain"]))
-    left_out = short.rpartition(MORE)[0]
-    assert whole.startswith(left_out)
-    assert len(whole) > len(left_out)
-    assert MORE not in whole
+    # Explained it begins alike, goes on, and fits too.
+    begin, whole = narrow.rpartition(MORE)[0], shown(60, *command, "--explain")
+    assert (whole.startswith(begin), len(whole) > len(begin), MORE in whole) == (True, True, False)
     assert max(map(len, whole.splitlines())) <= 60
 
 
