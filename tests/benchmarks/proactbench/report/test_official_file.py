@@ -84,6 +84,7 @@ def test_a_results_file_reads_back_as_the_run(tmp_path_factory, made: tuple[list
     run, file = summarize(folder), summarize_results(read_results(folder.path.with_name("out.jsonl")))
     tried = {outcome.key: outcome for outcome in run.outcomes if outcome.state != "pending"}
     assert [each.key for each in triggers] == list(tried)
+    assert [outcome.reason for outcome in file.outcomes] == [each.unscored_reason for each in triggers]
     for each in triggers:
         outcome = tried[each.key]
         assert (each.grade, each.response) == (outcome.label, outcome.response)
