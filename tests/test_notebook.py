@@ -1,4 +1,4 @@
-"""A real Jupyter kernel: the README's blocks of Python run in it as they stand, one after another."""
+"""A real Jupyter kernel: what the pages show in Python runs in it too, shows its tables, and can be stopped."""
 
 import asyncio
 import os
@@ -16,7 +16,6 @@ from jupyter_client.manager import KernelManager
 from script import ROOT
 from server import Answer, Sent, Server, healthy
 from test_docs import fences
-from test_readme import PYTHON, block, stripped
 
 PATIENCE = 60.0
 """Seconds after which a cell that hangs fails its test."""
@@ -77,7 +76,6 @@ class Notebook:
 @pytest.fixture(scope="module")
 def notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
     folder = tmp_path_factory.mktemp("notebook")
-    (folder / "optimize").symlink_to(ROOT / "optimize")
     own = {name: str(folder / name.lower()) for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR")}
     keyless = {name: value for name, value in os.environ.items() if not name.endswith(("_API_KEY", "_BASE_URL"))}
     manager = KernelManager(kernel_name=NATIVE_KERNEL_NAME)
@@ -89,14 +87,7 @@ def notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
         opened.close()
 
 
-def test_the_blocks_of_the_readme_run_as_they_stand_and_print_what_is_shown(notebook: Notebook):
-    for marker in PYTHON:
-        cell = notebook.run(block(marker))
-        assert cell.error is None, marker
-        assert stripped(cell.printed) == stripped(block(f"output: {marker.removeprefix('python: ')}"))
-
-
-def test_the_blocks_of_the_page_on_python_run_in_cells_too_and_a_summary_is_shown_as_a_table(notebook: Notebook):
+def test_the_blocks_of_the_page_on_python_run_in_cells_and_a_summary_is_shown_as_a_table(notebook: Notebook):
     blocks = [fence.text for fence in fences(ROOT / "docs" / "python.md") if fence.language == "python"]
     *earlier, last = [notebook.run(text) for text in blocks]
     assert [cell.error for cell in (*earlier, last)] == [None] * len(blocks)
