@@ -78,7 +78,7 @@ def test_every_command_has_its_names_in_python_and_all_of_them_are_there():
         assert [name for name in names if name != "summary" and not hasattr(dspy_proact, name)] == []
 
 
-@pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [ROOT / "README.md", *DOCS], ids=lambda path: path.name)
 def test_links_lead_somewhere(path):
     for target in re.findall(r"\]\(((?!http)[^)#]+)\)", path.read_text(encoding="utf-8")):
         assert (path.parent / target).exists(), target

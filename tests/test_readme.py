@@ -150,8 +150,3 @@ def test_the_published_result_is_the_leaderboards():
         tried = f"{entry.tried.scored}/{entry.cases}"
         row = (entry.rank, f"{low}–{high}", entry.strict_rank, entry.name, tried, score, recovery)
         assert f"| {' | '.join(map(str, row))} |\n" in README
-
-
-def test_links_lead_somewhere():
-    for target in re.findall(r"\]\(((?!http)[^)#]+)\)", README):
-        assert (ROOT / target).exists(), target

@@ -9,15 +9,7 @@ from pydantic import BaseModel
 import dspy_proact
 from dspy_proact import calls, errors, types
 from dspy_proact.calls import Call, collect_calls, record_call
-from dspy_proact.errors import (
-    ContentError,
-    CorpusError,
-    Interrupted,
-    LimitReached,
-    ProviderDown,
-    ProviderError,
-    SetupFault,
-)
+from dspy_proact.errors import ContentError, CorpusError, ProviderError
 from dspy_proact.types import Frozen
 
 
@@ -95,13 +87,6 @@ def test_a_corpus_error_says_where(where, message):
     error = CorpusError("is empty", source="c.jsonl", **where)
     assert str(error) == message
     assert (error.source, error.line, error.field) == ("c.jsonl", where.get("line"), where.get("field"))
-
-
-@pytest.mark.parametrize(
-    ("halt", "status"), [(SetupFault, 2), (LimitReached, 4), (ProviderDown, 5), (Interrupted, 130)]
-)
-def test_a_halt_carries_the_exit_status(halt, status):
-    assert halt("why").exit_status == status
 
 
 ROOMS = ["dspy_proact"] + [
