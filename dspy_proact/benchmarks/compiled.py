@@ -56,6 +56,11 @@ def require_current(artefact: Artefact, path: str | Path) -> None:
         _load(path, None, artefact.role)
 
 
+def module_or_file(program: Any) -> tuple[Any, Path | None]:
+    """A program as a person gives it, apart: a module, or the path of a file; None for the other, and both for none."""
+    return (None, Path(program)) if isinstance(program, str | Path) else (program, None)
+
+
 def compiled_program(
     declared: "Benchmark[Any, Any]", settings: Settings, start: Start, role: ProgramRole, companions: Sequence[Any] = ()
 ) -> Any:

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from dspy_proact.benchmarks.ask import Ask
 from dspy_proact.benchmarks.benchmark import Benchmark, Start
-from dspy_proact.benchmarks.compiled import compiled_program
+from dspy_proact.benchmarks.compiled import compiled_program, module_or_file
 from dspy_proact.benchmarks.execution import Execution
 from dspy_proact.benchmarks.own_file import located
 from dspy_proact.benchmarks.participant import Participant
@@ -59,14 +58,15 @@ class Evaluation(Execution):
         gate: Gate | None = None,
     ):
         declared, gate = benchmark_named(benchmark), gate or Gate()
-        settings, start = settings or declared.settings_type(), Start(system_prompt, _file(program))
+        settings, (module, file) = settings or declared.settings_type(), module_or_file(program)
+        start = Start(system_prompt, file)
         settings.require_effect(name for name, value in settings if value != type(settings).model_fields[name].default)
         declared.require(settings, [ModelSpec.of(each).name for each in (model, *_several(judge))], start)
         companions = declared.companions(settings, gate)
         settings = declared.settled(settings, companions)
         cases = corpus if isinstance(corpus, CaseSet) else declared.read(corpus, settings, revision)
-        given = program is not None and start.file is None
-        module = program if given else compiled_program(declared, settings, start, "assistant", companions)
+        if module is None:
+            module = compiled_program(declared, settings, start, "assistant", companions)
         role, rule = role_of(declared, "assistant"), declared.unasked(settings)
         learned, prices = 0, dict[str, Price]()
         if rule is not None:  # a rule that asks no model stands under its own name
@@ -122,10 +122,9 @@ def _judges(
     asked: bool = True,
 ) -> list[Participant]:
     """The models under the judge's program, by their names; their order makes no difference."""
-    file = _file(program)
-    start = Start(None if prompt == "default" else prompt, file)
-    given = program if program is not None and file is None else None
-    judge = given or compiled_program(declared, settings, start, "judge")
+    judge, file = module_or_file(program)
+    if judge is None:
+        judge = compiled_program(declared, settings, Start(None if prompt == "default" else prompt, file), "judge")
     if not asked:
         return []
     if judge is None:
@@ -160,8 +159,3 @@ def role_of(declared: Benchmark[Any, Any], name: str, flag: str | None = None) -
 
 def _several(named: Named | None) -> Sequence[ModelSpec | str]:
     return () if named is None else [named] if isinstance(named, ModelSpec | str) else named
-
-
-def _file(program: Any) -> Path | None:
-    """The path that a program is given by; None for a program itself, and for none."""
-    return Path(program) if isinstance(program, str | Path) else None

@@ -7,14 +7,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from dspy_proact.benchmarks.ask import Ask
 from dspy_proact.benchmarks.benchmark import Benchmark, Start, WorkedCase
-from dspy_proact.benchmarks.compiled import compiled_program
+from dspy_proact.benchmarks.compiled import compiled_program, module_or_file
 from dspy_proact.benchmarks.evaluation import role_of
 from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.calls import Call, collect_calls
@@ -132,16 +131,12 @@ class Trial:
     ):
         declared, self._gate = benchmark_named(benchmark), gate or Gate()
         settings = settings or declared.settings_type()
-        file = Path(program) if isinstance(program, str | Path) else None
+        self.program, file = module_or_file(program)
         start = Start(system_prompt, file)
         declared.require(settings, [ModelSpec.of(each).name for each in (model, judge) if each is not None], start)
         companions = declared.companions(settings, self._gate)
         self._declared = declared
-        if program is not None and file is None:
-            self.program = program
-        elif start == Start():
-            self.program = None
-        else:
+        if self.program is None and start != Start():
             self.program = compiled_program(declared, settings, start, "assistant", companions)
         opened = open_model(model, role_of(declared, "assistant"), self._gate)
         tested = replace(opened, companions=tuple(companions))
