@@ -169,32 +169,6 @@ class Impatient(CompileObserver):
             os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_ctrl_c_once_keeps_what_is_in_flight(tmp_path, server):
-    server.script = tuning.models
-    whole = compiling(server).run(tmp_path / "whole")
-    server.sent.clear()
-
-    observer = Impatient(1)
-
-    async def script(sent: Sent) -> Answer:
-        """What is in flight when Ctrl-C is pressed is answered once that was heard."""
-        if len(server.sent) == 30:
-            os.kill(os.getpid(), signal.SIGINT)
-        if len(server.sent) >= 30:
-            await asyncio.to_thread(observer.was_heard.wait)
-        return tuning.models(sent)
-
-    server.script = script
-    with pytest.raises(Interrupted):
-        compiling(server).run(tmp_path / "out", observer)
-    assert observer.heard == 1
-    assert lines(tmp_path / "out") == len(server.sent) < whole.paid
-    server.script = tuning.models
-    resumed = compiling(server).run(tmp_path / "out")
-    assert len(server.sent) == whole.paid
-    assert tuning.lasting(resumed.path) == tuning.lasting(whole.path)
-
-
 def test_ctrl_c_twice_drops_what_is_in_flight(tmp_path, server):
     """Which would otherwise be waited for, for ever."""
     twice = Impatient(2)
@@ -218,40 +192,51 @@ def test_ctrl_c_twice_drops_what_is_in_flight(tmp_path, server):
 # Where an event loop is running already, as in a notebook, or awaited
 
 
-async def run_in_a_loop(compiling: Compile, *given) -> Finished:
+def plainly(compiling: Compile, *given) -> Finished:
     return compiling.run(*given)
 
 
-async def awaited(compiling: Compile, *given) -> Finished:
-    return await compiling.arun(*given)
+def in_a_loop(compiling: Compile, *given) -> Finished:
+    async def cell() -> Finished:
+        return compiling.run(*given)
+
+    return asyncio.run(cell())
 
 
-WAYS = pytest.mark.parametrize("way", [run_in_a_loop, awaited])
+def awaited(compiling: Compile, *given) -> Finished:
+    return asyncio.run(compiling.arun(*given))
 
 
-@WAYS
-def test_a_compile_in_a_loop_ends_in_the_same_program_after_ctrl_c_too(tmp_path, server, way):
+@pytest.mark.parametrize("way", [plainly, in_a_loop, awaited])
+def test_ctrl_c_once_keeps_what_is_in_flight_and_the_same_call_goes_on(tmp_path, server, way):
     observer, before = Impatient(1), signal.getsignal(signal.SIGINT)
 
-    def script(sent: Sent) -> Answer:
-        if len(server.sent) == 9:
+    async def script(sent: Sent) -> Answer:
+        """What is in flight when Ctrl-C is pressed is answered once that was heard."""
+        if len(server.sent) == 30:
             os.kill(os.getpid(), signal.SIGINT)
+        if len(server.sent) >= 30:
+            await asyncio.to_thread(observer.was_heard.wait)
         return tuning.models(sent)
 
     server.script = script
     with pytest.raises(Interrupted):
-        asyncio.run(way(compiling(server), tmp_path / "cell", observer))
+        way(compiling(server), tmp_path / "out", observer)
     assert (observer.heard, signal.getsignal(signal.SIGINT)) == (1, before)
     paid = len(server.sent)
-    finished = asyncio.run(way(compiling(server), tmp_path / "cell"))
+    assert lines(tmp_path / "out") == paid
+    server.script = tuning.models
+    finished = way(compiling(server), tmp_path / "out")
     assert finished.paid == len(server.sent) - paid
-    assert finished.artefact.digest == compiling(server).run(tmp_path / "plain").artefact.digest
+    whole = compiling(server).run(tmp_path / "whole")
+    assert finished.paid + paid == whole.paid
+    assert tuning.lasting(finished.path) == tuning.lasting(whole.path)
 
 
 def test_an_assistant_is_compiled_in_a_loop_too(tmp_path, server):
     server.script = assistants.models
     compiling = assistants.at(server, assistants.few(), assistants.recipe())
-    cell = asyncio.run(run_in_a_loop(compiling, tmp_path / "cell"))
+    cell = in_a_loop(compiling, tmp_path / "cell")
     assert cell.artefact.digest == compiling.run(tmp_path / "plain").artefact.digest
 
 
