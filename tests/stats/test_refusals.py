@@ -70,6 +70,7 @@ def test_what_does_not_fit_is_refused(call: Callable[[], object], message: str):
         call()
 
 
+ALPHA, LONELY = pytest.approx(4 / 9), "depends on one group"
 NOBODY = "no rater with 5 items that others rated too"
 
 
@@ -79,23 +80,25 @@ NOBODY = "no rater with 5 items that others rated too"
         (lambda: stats.kappa_estimate([], [], L, []), None, "no items"),
         (lambda: stats.kappa_estimate([1] * 12, [1] * 12, L, range(12)), None, "all gradings equal"),
         (lambda: stats.kappa_estimate(L * 3, L * 3, L, range(9)), 1, "no variance between groups"),
-        (lambda: stats.kappa_estimate([0] * 4 + [1], [0] * 4 + [1], L, range(5)), 1, "depends on one group"),
-        (lambda: stats.kappa_estimate([0, 1], [0, 1], L, "AA"), 1, "depends on one group"),
+        (lambda: stats.kappa_estimate([0] * 4 + [1], [0] * 4 + [1], L, range(5)), 1, LONELY),
+        (lambda: stats.kappa_estimate([0, 1], [0, 1], L, "AA"), 1, LONELY),
         (lambda: Judged.of(Panel.of([], L), [], L, []).ac("none"), None, "no items"),
         (lambda: Judged.of(Panel.of([[0]], [0]), [0], [0], [0]).ac("none"), None, "fewer than two labels"),
         (lambda: alpha([]), None, "no item with two ratings"),
         (lambda: alpha([[0], [1]]), None, "no item with two ratings"),
+        # 01 and 10, twice 00 and 11, three ratings of each: (6 - 1) * 2 = 10 of 2 * 3 * 3.
+        (lambda: stats.alpha_estimate(Panel.of([[0, 1], [0, 0], [1, 1]], L), "ordinal", "AAA"), ALPHA, LONELY),
         # Thirds add up with a rounding error that must not make 0 / 0 a number.
         (lambda: alpha([[2] * 4] * 7 + [[0]]), None, "all ratings equal"),
         # 02 and 20, n = 2: (2 - 1) * 2 = 2 of 2 * 1 * 1.
-        (lambda: alpha([[2, 0], [2]]), 0, "depends on one group"),
+        (lambda: alpha([[2, 0], [2]]), 0, LONELY),
         (lambda: stats.alt_test(judged([]), epsilon=0.1).advantage, None, NOBODY),
         (lambda: stats.alt_test(judged([[0, 0]] * 4), epsilon=0.1).ties, None, NOBODY),
         (lambda: stats.human_reference(judged([[0, 0]] * 9)).best_attainable, None, "all gradings equal"),
         (lambda: stats.standings(judged([[0]] * 9))[0].against_others, None, "no item that others rated too"),
         (lambda: stats.length_change([], [], []).difference, None, "no items"),
-        (lambda: stats.length_change([2], [4], "A").difference, 2, "depends on one group"),
-        (lambda: stats.length_change([0, 5], [3, 5], "AB").difference, 8 / 5, "depends on one group"),
+        (lambda: stats.length_change([2], [4], "A").difference, 2, LONELY),
+        (lambda: stats.length_change([0, 5], [3, 5], "AB").difference, 8 / 5, LONELY),
         (lambda: stats.length_change([0, 0], [3, 4], "AB").difference, None, "nothing to compare with"),
         (lambda: stats.cluster_mean([], []), None, "no scores"),
         (lambda: stats.cluster_mean([1, 0, 0.5], "AAA"), 0.5, "one group"),
@@ -112,8 +115,8 @@ NOBODY = "no rater with 5 items that others rated too"
         (lambda: stats.paired_difference([1], [0], "A", "X", "WXY").difference, None, "no pairs in W, Y"),
         (lambda: stats.classification_estimate([], "", "f1"), None, "no items"),
         (lambda: stats.corrected_mean(RatedCases([], NONE, [], [], NONE, [], NONE)).corrected, None, "no scores"),
-        (lambda: stats.human_reference(judged([[0, 2]], 2)).difference, 1, "depends on one group"),
-        (lambda: stats.classification_estimate([[(1, 1)], [(0, 0)]], "AA", "f1"), 1, "depends on one group"),
+        (lambda: stats.human_reference(judged([[0, 2]], 2)).difference, 1, LONELY),
+        (lambda: stats.classification_estimate([[(1, 1)], [(0, 0)]], "AA", "f1"), 1, LONELY),
     ],
 )
 def test_where_nothing_can_be_known_the_reason_is_said(found: Callable[[], Estimate], value: float | None, reason: str):
