@@ -207,14 +207,16 @@ def awaited(compiling: Compile, *given) -> Finished:
     return asyncio.run(compiling.arun(*given))
 
 
-@pytest.mark.parametrize("way", [plainly, in_a_loop, awaited])
-def test_ctrl_c_once_keeps_what_is_in_flight_and_the_same_call_goes_on(tmp_path, server, way):
-    observer, before = Impatient(1), signal.getsignal(signal.SIGINT)
+@pytest.mark.parametrize(
+    ("way", "pressed"), [(plainly, signal.SIGTERM), (in_a_loop, signal.SIGINT), (awaited, signal.SIGINT)]
+)
+def test_ctrl_c_once_keeps_what_is_in_flight_and_the_same_call_goes_on(tmp_path, server, way, pressed):
+    observer, before = Impatient(1), signal.getsignal(pressed)
 
     async def script(sent: Sent) -> Answer:
         """What is in flight when Ctrl-C is pressed is answered once that was heard."""
         if len(server.sent) == 30:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), pressed)
         if len(server.sent) >= 30:
             await asyncio.to_thread(observer.was_heard.wait)
         return tuning.models(sent)
@@ -222,7 +224,7 @@ def test_ctrl_c_once_keeps_what_is_in_flight_and_the_same_call_goes_on(tmp_path,
     server.script = script
     with pytest.raises(Interrupted):
         way(compiling(server), tmp_path / "out", observer)
-    assert (observer.heard, signal.getsignal(signal.SIGINT)) == (1, before)
+    assert (observer.heard, signal.getsignal(pressed)) == (1, before)
     paid = len(server.sent)
     assert lines(tmp_path / "out") == paid
     server.script = tuning.models
