@@ -26,11 +26,14 @@ gc.set_threshold(20_000, 10, 10)  # what is imported is much, and to look throug
 sys.dont_write_bytecode = False  # a machine that forbids it has each worker and child compile all tests anew
 
 
+BENCHMARKS = {f"dspy_proact.benchmarks.{name}" for name in ("proactbench", "proactiveagent", "probe")}
+
+
 class AbsentBenchmarks:
     """Skips a test, or a file of tests, that imports a benchmark whose folder was removed; last in `sys.meta_path`."""
 
     def find_spec(self, name, path=None, target=None):
-        if name in ("dspy_proact.benchmarks.proactbench", "dspy_proact.benchmarks.probe"):
+        if name in BENCHMARKS:
             pytest.skip(f"needs {name}", allow_module_level=True)
 
 
@@ -46,6 +49,11 @@ def proactbench():
 @pytest.fixture
 def probe():
     return import_module("dspy_proact.benchmarks.probe")
+
+
+@pytest.fixture
+def proactiveagent():
+    return import_module("dspy_proact.benchmarks.proactiveagent")
 
 
 @pytest.fixture

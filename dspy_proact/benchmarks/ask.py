@@ -7,6 +7,7 @@ import dspy
 
 from dspy_proact.programs.asking import Asking, ask_now, ours
 from dspy_proact.programs.direct import Direct
+from dspy_proact.programs.question import Question
 from dspy_proact.runs import Settings
 
 
@@ -33,6 +34,8 @@ class Ask:
     async def __call__(self, **inputs: Any) -> dspy.Prediction:
         """The program's prediction; raises errors of `errors`, such as a `StageError` where there is none."""
         with ours(), dspy.context(lm=self.lm):
+            if isinstance(self.program, Question) and self.asking:
+                return await self.program.answered(self.asking, **inputs)
             if self.asking is ask_now:
                 return self.program(**inputs)
             return await self.program.acall(**inputs)

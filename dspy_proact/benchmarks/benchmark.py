@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -136,6 +136,8 @@ class Benchmark(Generic[Answer, Detail]):
     """What `--set` sets."""
     of_grading: frozenset[str] = frozenset()
     """Settings that affect grades but no answer, so that a rejudging may change them."""
+    of_ratings: frozenset[str] = frozenset()
+    """Settings that affect which people's ratings are read."""
     options: frozenset[str] = frozenset(
         {"--corpus", "--program", "--judge-program", "--max-demos", "--ratings", "--run"}
     )
@@ -226,8 +228,15 @@ class Benchmark(Generic[Answer, Detail]):
         """The name shown in place of a model for a program that calls none; None where one is called."""
         return None
 
+    def judged(self, settings: Settings) -> bool:
+        """Whether the judge is asked, if there is one; by default not about the answers of what asks no model."""
+        return self.unasked(settings) is None
+
     def require(self, settings: Settings, models: Iterable[str], start: Start) -> None:
-        """Raise a `UsageError` where settings, models and program do not fit together."""
+        """Raise a `UsageError` where settings, models and program do not fit together.
+
+        `models` are the names of the one under test and of the judges.
+        """
 
     # Answers and grades
 
@@ -301,6 +310,21 @@ class Benchmark(Generic[Answer, Detail]):
         """A module that reads ratings in formats of the benchmark's own; None where `human_grades` serves."""
         return None
 
+    def rated(self, ratings: Sequence[str], settings: Settings) -> "Self | None":
+        """A copy with ratings in a form of its own as `human_grades`, and what they are of as its cases.
+
+        Args:
+            ratings: As a person names them.
+            settings: Those in `of_ratings` say which of them are read.
+
+        Returns:
+            None where it has no such form.
+
+        Raises:
+            UsageError: There are no such ratings, or they are not valid.
+        """
+        return None
+
     def human_grades(self) -> Sequence[HumanGrade]:
         """Grades that people gave to answers."""
         return ()
@@ -352,6 +376,10 @@ class Benchmark(Generic[Answer, Detail]):
         if corpus is not None:
             raise UsageError("--corpus is for results files; a run knows its corpus")
         return Responses.of_run(RunFolder(path), self)
+
+    def all_responses(self, path: Path, corpus: str | None) -> "Sequence[Responses]":
+        """Those of each of several models, where one file holds them; raises likewise."""
+        return [self.responses(path, corpus)]
 
     # Results files, in the official format of a benchmark
 

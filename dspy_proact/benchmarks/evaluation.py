@@ -78,9 +78,8 @@ class Evaluation(Execution):
                 learned = len(seen & {declared.mark(case.view) for case in cases.cases})
             prices = dict.fromkeys([EMBEDDER], companions[0].price) if companions else prices
         ask = Ask.in_run(module, None if rule is not None else opened.lm, settings)
-        judges = _judges(
-            declared, settings, judge, gate, prompt=judge_prompt, program=judge_program, asked=rule is None
-        )
+        asked = declared.judged(settings)
+        judges = _judges(declared, settings, judge, gate, prompt=judge_prompt, program=judge_program, asked=asked)
         super().__init__(declared, cases, settings, Participant(opened, ask, learned, prices), judges, gate=gate)
 
 

@@ -9,7 +9,9 @@ from typing import Self
 
 @dataclass(frozen=True)
 class Counts:
-    """How many cases earned each of three labels, of how many that were tried; a `ValueError` where they do not fit.
+    """How many cases earned each of two or three labels, of how many that were tried.
+
+    Where there are two, no case has the middle one. A `ValueError` where the counts do not fit.
 
     Lenient figures are over scored cases, which is the published convention; strict ones are over all that were
     tried, unscored counting 0. All are in [0, 1], higher is better.
@@ -33,10 +35,16 @@ class Counts:
             self.total + other.total, self.full + other.full, self.partial + other.partial, self.fail + other.fail
         )
 
-    @property
-    def labels(self) -> tuple[int, int, int]:
-        """Counts of the labels, from best to worst."""
-        return self.full, self.partial, self.fail
+    @classmethod
+    def of(cls, total: int, counts: Sequence[int]) -> "Counts":
+        """Counts of two or three labels, from best to worst, of so many cases that were tried."""
+        full, *partial, fail = counts
+        return cls(total, full, sum(partial), fail)
+
+    def by(self, labels: Sequence[str]) -> dict[str, int]:
+        """Counts by label, from best to worst, of which there are two or three."""
+        counts = (self.full, self.partial, self.fail) if len(labels) > 2 else (self.full, self.fail)
+        return dict(zip(labels, counts, strict=True))
 
     @property
     def scored(self) -> int:

@@ -294,20 +294,25 @@ def rejudge(
     from dspy_proact.cli.views.runs import run_all
 
     declared = chosen.declared(run)
-    responses = declared.responses(run, corpus)
-    settings = chosen.settings_of_grading(declared, responses.settings)
-    rejudging = Rejudging(
-        responses,
-        judges_of(declared, judge, responses.embedded),
-        benchmark=declared,
-        settings=settings,
-        judge_prompt=judge_prompt,
-        judge_program=judge_program,
-        gate=gate,
-    )
-    ending = run_all([(rejudging, output.out or rejudging.default_folder)], scope, output)
+    rejudgings = [
+        Rejudging(
+            responses,
+            judges_of(declared, judge, responses.embedded),
+            benchmark=declared,
+            settings=chosen.settings_of_grading(declared, responses.settings),
+            judge_prompt=judge_prompt,
+            judge_program=judge_program,
+            gate=gate,
+        )
+        for responses in declared.all_responses(run, corpus)
+    ]
+    alone = len(rejudgings) == 1
+    ending = run_all([(each, _path(each, output.out, alone)) for each in rejudgings], scope, output)
     if ending is None:
         return 0
+    if not alone:
+        _print_summaries([summary_of(path) for path in ending.begun], output.as_json, alone)
+        return ending.close(declared)
     compared = [_print_regraded(run, path, output.as_json) for path in ending.begun]
     return ending.close(declared, beside=run if any(compared) else None)
 

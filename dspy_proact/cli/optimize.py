@@ -218,13 +218,13 @@ def judge(
     from dspy_proact.compile.judge_compile import JudgeCompile
 
     declared, tuned = chosen.declared(), judge.spec(EMBEDDED)
-    own = declared.own_study()
+    own, settings = declared.own_study(), chosen.settings(declared, answers=False)
     compiling = JudgeCompile(
         labels.load(own) if own else None,
         tuned,
         proposer.spec(tuned),
-        benchmark=declared if own else labels.rated(declared),
-        settings=chosen.settings(declared, answers=False),
+        benchmark=declared if own else labels.rated(declared, settings),
+        settings=settings,
         recipe=recipe,
         votes=votes,
         start=start,

@@ -122,12 +122,12 @@ def agree(
         ratings = labels.load(own)
         answers, judges = own.responses(ratings), judge.specs(EMBEDDED)
     else:
-        declared, ratings = labels.rated(declared), None
-        if name := min(settings.model_fields_set, default=None):
+        if name := min(settings.model_fields_set - declared.of_ratings, default=None):
             raise UsageError(
                 f"--set {name}: agree reads no setting of {declared.name}; the answers that people graded are shown to "
                 "judges alike, whatever is set. Leave it out"
             )
+        declared, ratings = labels.rated(declared, settings), None
         judges = judges_of(declared, judge, embedded=not judge.name)
         answers = Responses.of_human_grades(declared)
     rejudging = Rejudging(

@@ -71,6 +71,8 @@ class RepositoryFolder:
     path: str
     wanted: tuple[str, ...]
     """Patterns of the paths of files in the folder; at least one file must match each."""
+    commit: str | None = None
+    """40 hex digits; None for the newest that holds what is wanted."""
 
     def fetched(self, cache: Path) -> tuple[FetchRecord, dict[str, bytes]]:
         """The record and the contents of the files, by path in the folder and in its order.
@@ -108,7 +110,9 @@ class RepositoryFolder:
 
     def _resolved(self, client: "httpx.Client", address: str) -> tuple[str, dict[str, str]]:
         """The commit, and git's hash of each of the files that are wanted."""
-        for commit in self._answer(client, f"{address}/commits?path={self.path}&per_page={_COMMITS}", list[_Commit]):
+        commits = [_Commit(sha=self.commit)] if self.commit else None
+        newest = f"{address}/commits?path={self.path}&per_page={_COMMITS}"
+        for commit in commits or self._answer(client, newest, list[_Commit]):
             tree = self._answer(client, f"{address}/git/trees/{commit.sha}?recursive=1", _Tree)
             inside = [entry for entry in tree.tree if entry.type == "blob" and entry.path.startswith(f"{self.path}/")]
             under = {entry.path.removeprefix(f"{self.path}/"): entry.sha for entry in inside}
@@ -150,7 +154,8 @@ class RepositoryFolder:
         for name in record.files:
             if not (cache / name).is_file():
                 raise CorpusError(f"removed since it was fetched; {mend}", source=str(cache / name))
-        held = self._matching(path.relative_to(cache).as_posix() for path in cache.rglob("*") if path.is_file())
+        inside = {path.relative_to(cache).as_posix() for path in cache.rglob("*") if path.is_file()}
+        held = self._matching(inside - {_RECORD})
         contents = read_files({name: cache / name for name in held}, "a file that was fetched")
         for name, data in contents.items():
             if hashlib.sha256(data).hexdigest() != record.files.get(name):

@@ -200,7 +200,7 @@ def _run(declared: Benchmark[Any, Any], run: Summary, columns: Mapping[str, str]
     counts: dict[str, Counts] = {}
     for stratum in declared.strata:
         labels = [outcome.label for outcome in run.of_stratum(stratum) if outcome.state != "pending"]
-        counts[stratum] = Counts(len(labels), *map(labels.count, declared.labels))
+        counts[stratum] = Counts.of(len(labels), [labels.count(label) for label in declared.labels])
     return Entry(
         run.model_name,
         "run",
@@ -283,7 +283,7 @@ def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
     labels = [label.lower() for label in board.declared.labels]
 
     def of_stratum(counts: Counts) -> dict[str, int]:
-        return {"total": counts.total, **dict(zip(labels, counts.labels, strict=True)), "unscored": counts.unscored}
+        return {"total": counts.total, **counts.by(labels), "unscored": counts.unscored}
 
     return {
         "headline": leaderboard_headline(board),

@@ -61,7 +61,7 @@ def next_of(told):
 def test_each_is_listed_with_what_it_is_and_what_can_be_set(probe, proact):
     status, out, _ = proact("benchmarks", "--json")
     assert status == 0
-    ours, _, theirs = json.loads(out)["benchmarks"]
+    ours, *_, theirs = json.loads(out)["benchmarks"]
     assert (ours["name"], ours["settings"]) == ("proactbench", [])
     assert {key: theirs[key] for key in theirs if key != "settings"} == {
         "name": "contest",
@@ -91,7 +91,7 @@ def test_the_list_is_read_on_a_terminal(proact):
 
 def test_the_best_published_score_is_the_leaderboards_first(probe, proact, monkeypatch):
     register(monkeypatch, "contest:Refereed")
-    ours, _, theirs = json.loads(proact("benchmarks", "--json")[1])["benchmarks"]
+    ours, *_, theirs = json.loads(proact("benchmarks", "--json")[1])["benchmarks"]
     first = leaderboard().entries[0]
     assert ours["best_published"].startswith(f"score {100 * first.scores['score'].value:.1f} of 100: ")
     assert f": {first.name} (" in ours["best_published"]
@@ -153,11 +153,11 @@ def test_what_cannot_be_set_is_refused_with_what_can(guessed, server, typed, tol
     assert (server.sent, Path("run").exists()) == ([], False)
 
 
-def test_what_proactbench_does_not_have_and_unknown_benchmarks_are_refused(probe, refused):
+def test_what_proactbench_does_not_have_and_unknown_benchmarks_are_refused(probe, proactiveagent, refused):
     for words, told in (
         (["eval", "--set", "longest=3"], "--set longest=3: proactbench has nothing to set; leave it out"),
         (["eval", "--benchmark", "contes"], "no benchmark is called 'contes'; did you mean contest?"),
-        (["leaderboard", "--benchmark", "xyz"], "there are proactbench, probe, contest."),
+        (["leaderboard", "--benchmark", "xyz"], "there are proactbench, proactiveagent, probe, contest."),
     ):
         assert told in refused(*words)
 

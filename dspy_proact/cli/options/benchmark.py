@@ -76,7 +76,8 @@ class Chosen:
         from dspy_proact.benchmarks.registry import benchmark_named, find_benchmark
 
         named = benchmark_named(self.benchmark) if self.benchmark else None
-        recorded = {path: benchmark for path in paths if (benchmark := _recorded(path))}
+        # A results file does not say what it is of: it is taken as the benchmark's that is named.
+        recorded = {path: of for path in paths if (of := _recorded(path)) and not (named and path.is_file())}
         for path, benchmark in recorded.items():
             if named and benchmark != named.name:
                 raise UsageError(

@@ -20,6 +20,7 @@ from dspy_proact.errors import UsageError
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.benchmark import Benchmark
     from dspy_proact.report import PeoplesRatings, Summary
+    from dspy_proact.runs import Settings
 
 FILES = (
     FileForm(
@@ -74,11 +75,11 @@ class Labels:
         read = [study.load_ratings(each, items, items_path=self.items, cache=_cache()) for each in self.ratings]
         return study.merged(read) if len(read) > 1 else read[0]
 
-    def rated(self, declared: "Benchmark[Any, Any]") -> "Benchmark[Any, Any]":
-        """A benchmark without a study of its own, with the grades of a sheet of --run where one is named.
+    def rated(self, declared: "Benchmark[Any, Any]", settings: "Settings") -> "Benchmark[Any, Any]":
+        """A benchmark without a study of its own, with the grades of a sheet of --run, or of ratings in its own form.
 
         Raises:
-            CorpusError: The sheet is not valid.
+            CorpusError: The ratings are not valid.
             UsageError: Ratings are named, and no run that they are of.
         """
         from dspy_proact.report.rating_sheet import rated_benchmark
@@ -86,6 +87,8 @@ class Labels:
 
         if self.run is not None:
             return rated_benchmark(self.ratings, declared, RunFolder(self.run))
+        if own := declared.rated(self.ratings, settings):
+            return own
         if first_typed(("--ratings",)):
             raise UsageError(f"--ratings {self.ratings[0]}: name the run that the sheet is of with --run")
         return declared

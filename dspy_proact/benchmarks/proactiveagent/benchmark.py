@@ -1,0 +1,267 @@
+"""ProactiveAgent: propose help at the right moments of a person's work, and be accepted."""
+
+from collections.abc import Iterable, Sequence
+from copy import copy
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, StandIn, Start
+from dspy_proact.benchmarks.proactiveagent.turns import (
+    ACCEPTED,
+    REJECTED,
+    Assistance,
+    AssistanceGrade,
+    ProactiveAgentSettings,
+    TurnView,
+    graded,
+    said,
+    settings_of,
+    view_of,
+)
+from dspy_proact.benchmarks.published import PublishedRow
+from dspy_proact.benchmarks.stream import ByRule, decision_measures
+from dspy_proact.errors import UsageError
+from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
+
+if TYPE_CHECKING:
+    from dspy_proact.benchmarks.ask import Ask
+    from dspy_proact.benchmarks.proactiveagent.programs import ProposalJudge, ProposingAgent
+    from dspy_proact.benchmarks.responses import Responses
+    from dspy_proact.models import Embedder
+    from dspy_proact.report.particulars import Particulars
+
+_ANSWER_TOKENS, _VERDICT_TOKENS = (60, 600), (60, 400)
+"""Of an answer and of a verdict: assumed."""
+_ASSUMED = Assistance(proposals=("word " * 20,))
+_PUBLISHED = decision_measures("turns with a proposal")
+
+
+class ProactiveAgent(Benchmark[Assistance, AssistanceGrade]):
+    """Turns of traces, the agent that proposes help at them, and the judge of what it does."""
+
+    name = "proactiveagent"
+    about = "Whether an agent that watches a person's work proposes help that is accepted, and is silent otherwise."
+    size = "233 turns of 12 traces; 1,749 rows of votes"
+    licence = "Apache-2.0"
+    data = (
+        "the folder dataset/test_data of github.com/thunlp/ProactiveAgent, by path or fetched at the first use; a "
+        "sample is bundled"
+    )
+    strata: Sequence[str] = ("coding", "writing")
+    labels: Sequence[str] = (ACCEPTED, REJECTED)
+    nouns = Nouns(
+        case="turn",
+        cases="turns",
+        stratum="kind",
+        strata="kinds",
+        group="trace",
+        groups="traces",
+        row="trace",
+        rows="traces",
+    )
+    measures = (
+        *_PUBLISHED[:5],
+        Measure(name="accept_rate", title="accept rate", parts=("accept_rate",)),
+        *_PUBLISHED[5:],
+    )
+    answer_type = Assistance
+    view = TurnView
+    settings_type = ProactiveAgentSettings
+    of_grading = frozenset({"cost"})
+    of_ratings = frozenset({"silence"})
+    options = frozenset({"--corpus", "--program", "--judge-program", "--max-demos", "--ratings", "--run"})
+    judge_name = "openai/gpt-4o"
+    temperatures = MappingProxyType({"assistant": 0.0, "judge": 0.0})
+    published_corpus = "proactiveagent"
+    assumption = "Judges are counted as asked about one proposal of 20 words where there is no answer yet."
+    about_raters = (
+        "The votes of the sample are its authors', who are language-model agents. Raters are positions in a row; "
+        "whether a position is one person throughout is not known."
+    )
+    leaderboard_columns = MappingProxyType(
+        {
+            "score": "accuracy",
+            "recall": "R",
+            "precision": "P",
+            "f1": "F1",
+            "acted": "proposes",
+            "balanced_accuracy": "balanced",
+        }
+    )
+    leaderboard_notes = (
+        "published rows are counted from the authors' results files, whose judge is their reward model; the tables of "
+        "README and paper are of other runs of it. The files count the written word null as a proposal.",
+        "an agent that always proposes has recall 1, so that R and F1 tell hardly anything of when an agent speaks up; "
+        "read P beside how often it proposes, and balanced accuracy.",
+    )
+    published_beside = "A run of your own stands below the published rows, whose judge is the authors' reward model."
+
+    @property
+    def _report(self) -> Any:
+        """The module of reports, which is slow to import."""
+        from dspy_proact.benchmarks.proactiveagent import report
+
+        return report
+
+    @property
+    def best(self) -> str:
+        """The best published accuracy, and whose it is."""
+        first = self.published()[0]
+        return f"{100 * (first.scores['score'] or 0.0):.1f} % accuracy: {first.name} (the authors' results files)"
+
+    def published(self) -> Sequence[PublishedRow]:
+        """The authors' results files."""
+        return self._report.published_rows()
+
+    def differences(self, run: Any) -> Sequence[str]:
+        """The published judge is a reward model of the authors' own, so that no run is ranked."""
+        return tuple(self._report.differences(run))
+
+    def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
+        """Every turn of the traces, with as many events as the settings show."""
+        from dspy_proact.benchmarks.proactiveagent.corpus import load_corpus
+
+        return load_corpus(str(corpus), settings_of(settings).window, revision)
+
+    def strata_of(self, case_set: CaseSet) -> Sequence[str]:
+        """The kinds that the traces have."""
+        there = {case.stratum for case in case_set.cases}
+        return [kind for kind in self.strata if kind in there]
+
+    def mark(self, view: BaseModel) -> str:
+        """The trace: who was tuned to one of its turns has seen it."""
+        assert isinstance(view, TurnView), "the benchmark makes its own cases"
+        return view.origin
+
+    def unasked(self, settings: Settings) -> str | None:
+        """What stands for the model of a baseline, which asks none."""
+        rule = settings_of(settings).baseline
+        return None if rule == "none" else "rule"
+
+    def judged(self, settings: Settings) -> bool:
+        """Whether a judge grades: baselines' decisions too."""
+        return True
+
+    def require(self, settings: Settings, models: Iterable[str], start: Start) -> None:
+        """Raise a `UsageError` where a baseline is given a model or a program."""
+        rule, (model, *_) = settings_of(settings).baseline, models
+        if rule != "none" and (start.file or model != "embedded"):
+            raise UsageError(f"--set baseline={rule}: a baseline asks no model; leave --model and --program out")
+
+    def program(
+        self, settings: Settings, start: Start, companions: "Sequence[Embedder]" = ()
+    ) -> "ProposingAgent | ByRule":
+        """The agent, or a baseline."""
+        from dspy_proact.benchmarks.proactiveagent.programs import ProposingAgent
+
+        wanted = settings_of(settings)
+        if start.prompt is not None:
+            raise UsageError("--system-prompt: the agent has an instruction of its own; leave it out")
+        return ProposingAgent(wanted.candidates) if wanted.baseline == "none" else ByRule(wanted)
+
+    def judge(self, settings: Settings, start: Start) -> "ProposalJudge":
+        """The judge of proposals and of silence."""
+        from dspy_proact.benchmarks.proactiveagent.programs import ProposalJudge
+
+        if start.prompt is not None:
+            raise UsageError(f"--judge-prompt {start.prompt}: {self.name} has one prompt of its judge; leave it out")
+        return ProposalJudge()
+
+    def stand_in(self, role: str) -> StandIn:
+        """An agent by rules, and a judge by rules."""
+        from dspy_proact.benchmarks.proactiveagent.stand_in import agent_answer, judge_answer
+
+        return agent_answer if role == "assistant" else judge_answer
+
+    def inputs(self, view: BaseModel) -> dict[str, Any]:
+        """The events."""
+        assert isinstance(view, TurnView), "the benchmark makes its own cases"
+        return {"events": list(view.events)}
+
+    async def answer(self, case: Case, ask: "Ask") -> Assistance:
+        """What the agent proposes, or a baseline: to help with what the last event says."""
+        rules, last = settings_of(ask.settings), view_of(case).events[-1].event
+        if rules.baseline == "none":
+            return await super().answer(case, ask)
+        acts = rules.acts(case.key, int(case.meta["turn"]))
+        return Assistance(proposals=(f"Help the user with this: {last}",) if acts else ())
+
+    def answer_of(self, prediction: Any) -> Assistance:
+        """Proposals in their order, each once; the words null and none are silence."""
+        given = prediction.toDict()
+        proposals = given.get("proposals", [given.get("proposal")])
+        kept = tuple(dict.fromkeys(text for each in proposals if (text := said(each))))
+        return Assistance(purpose=given.get("purpose") or "", proposals=kept, message=said(given.get("message")))
+
+    async def grade(self, case: Case, answer: Assistance, ask: "Ask") -> Scored[AssistanceGrade]:
+        """What the judge says of each proposal, or of silence."""
+        from dspy_proact.benchmarks.proactiveagent.programs import judge_inputs, verdict_of
+
+        view = view_of(case)
+        asked = [judge_inputs(view, proposal) for proposal in answer.proposals or ("",)]
+        verdicts = tuple([verdict_of(await ask(**inputs)) for inputs in asked])
+        return graded(answer, verdicts, settings_of(ask.settings).cost)
+
+    def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall]:
+        """The one question; none of a baseline."""
+        if settings_of(settings).baseline != "none":
+            return []
+        return [ExpectedCall(program.messages(self.inputs(case.view)), _ANSWER_TOKENS)]
+
+    def grade_calls(
+        self, case: Case, answer: Assistance | None, judge: Any, settings: Settings
+    ) -> Sequence[ExpectedCall]:
+        """A question a proposal, or one about silence."""
+        from dspy_proact.benchmarks.proactiveagent.programs import judge_inputs
+
+        view, proposals = view_of(case), (answer or _ASSUMED).proposals or ("",)
+        return [ExpectedCall(judge.messages(judge_inputs(view, each)), _VERDICT_TOKENS) for each in proposals]
+
+    def feedback(self, case: Case, answer: Assistance, scored: Scored[AssistanceGrade]) -> str:
+        """What the judge said."""
+        done = answer.proposals or ("silence",)
+        told = zip(done, scored.detail.verdicts, strict=True)
+        return "\n".join(f"{'accepted' if v.accepted else 'rejected'}: {each}. {v.reason}" for each, v in told)
+
+    # People's votes
+
+    def rated(self, ratings: Sequence[str], settings: Settings) -> "ProactiveAgent":
+        """The benchmark with the votes of a folder, and the turns that they are of.
+
+        Raises:
+            UsageError: Several are named, there are none, or they contradict themselves.
+        """
+        from dspy_proact.benchmarks.proactiveagent.votes import load_votes
+
+        wanted, (spec, *more) = settings_of(settings), ratings or ("sample",)
+        if more:
+            raise UsageError(f"--ratings {more[0]}: name one folder of votes")
+        votes = load_votes("sample" if spec == "published" else spec, wanted.window)
+        found: Any = copy(self)
+        found.human_grades, found.read = lambda: votes.human_grades(wanted.silence), lambda *_, **__: votes.turns
+        return found
+
+    def human_grades(self) -> Sequence[HumanGrade]:
+        """The votes of the sample on proposals."""
+        from dspy_proact.benchmarks.proactiveagent.votes import load_votes
+
+        return load_votes("sample", ProactiveAgentSettings().window).human_grades(silence=False)
+
+    def all_responses(self, path: Path, corpus: str | None) -> "Sequence[Responses]":
+        """Those of a run, or of each agent in the authors' archive, which knows its own events."""
+        from dspy_proact.benchmarks.proactiveagent.outputs import read_outputs
+
+        if not path.is_file():
+            return super().all_responses(path, corpus)
+        if corpus is not None:
+            raise UsageError("--corpus: the archive of outputs holds the events that they answer; leave it out")
+        return read_outputs(path)
+
+    # Reports
+
+    def particulars(self) -> "Particulars":
+        """Turns as they are read, and what measures are to be read with."""
+        return self._report.PARTICULARS

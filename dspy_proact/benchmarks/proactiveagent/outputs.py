@@ -1,0 +1,104 @@
+"""The authors' archive of what 15 published agents did, read to be judged again: each agent is a run of its own.
+
+What must be known of it: the word "null" stands as a proposal in up to 67 of 227 turns of an agent, and the authors'
+evaluator counted it as one; here it is silence. Where a turn holds an object with the corpus's own candidates, nothing
+was answered (21 turns of Claude 3.5 Sonnet); the evaluator counted these as proposals too, and here they are unscored.
+The events are an earlier version of the corpus's, 227 where that has 233, and are taken as they stand here.
+"""
+
+import hashlib
+import json
+import time
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from dspy_proact.benchmarks.proactiveagent.corpus import NAME, Row, Trace, case_set_of, read_trace
+from dspy_proact.benchmarks.proactiveagent.turns import Assistance, Kind, ProactiveAgentSettings, said
+from dspy_proact.benchmarks.responses import Responses
+from dspy_proact.errors import CorpusError
+from dspy_proact.files.rows import elements, read_bytes, text_of
+from dspy_proact.plain_text import encodable
+from dspy_proact.runs import Case, Event, Failure, RoleIdentity, StageKey
+
+OFFICIAL: dict[str, Kind] = {
+    **{f"code_{number}.json": "coding" for number in range(11, 17)},
+    **{f"writing_{number}.json": "writing" for number in range(11, 17)},
+}
+"""The traces of the published scores; the archive has further ones of some agents."""
+_LARGEST = 256 << 20
+"""Bytes of what is read, unpacked; the official files have less than 40,000 each."""
+_WANTED = "the authors' eval/traces.zip"
+_LONGEST = 20_000
+"""Characters of a proposal that is kept."""
+
+
+def read_outputs(path: Path) -> tuple[Responses, ...]:
+    """What each agent of an archive did on the official traces, in the order of their names.
+
+    Raises:
+        CorpusError: It is no such archive, or a file in it is damaged or missing.
+    """
+    source = str(path)
+    data, files, size = read_bytes(source, _WANTED), dict[str, dict[str, bytes]](), 0
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            for member in archive.infolist():
+                place = PurePosixPath(member.filename)
+                if place.name not in OFFICIAL or len(place.parts) < 2:
+                    continue
+                size += member.file_size
+                if size > _LARGEST:
+                    raise CorpusError(f"more than {_LARGEST:,} bytes when unpacked", source=f"{source}, {place}")
+                files.setdefault(place.parts[-2], {})[place.name] = archive.read(member)
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+        raise CorpusError(f"not a complete zip: {error}; give {_WANTED}", source=source) from None
+    if not files:
+        raise CorpusError(f"holds no outputs of an agent; give {_WANTED}", source=source)
+    sha256 = hashlib.sha256(data).hexdigest()
+    return tuple(_responses(source, sha256, agent, files[agent]) for agent in sorted(files))
+
+
+def _responses(source: str, sha256: str, agent: str, files: dict[str, bytes]) -> Responses:
+    where, settings = f"{source}, {agent}", ProactiveAgentSettings()
+    if missing := sorted(OFFICIAL.keys() - files.keys()):
+        raise CorpusError(f"lacks {missing[0]}; an agent answers all {len(OFFICIAL)} traces", source=where)
+    cases, stages, ignored = list[Case](), list[Event](), Counter[str]()
+    for name, data in sorted(files.items()):
+        place = f"{where}/{name}"
+        trace: Trace = read_trace(place, data, OFFICIAL[name], ignored)
+        for number, element in enumerate(elements(text_of(data, place), place), start=1):
+            case = trace.case(number, settings.window)
+            key = StageKey(case=case.key, epoch=1, stage="response")
+            done = assistance_of(Row.of(element))
+            failure = None if done else Failure(kind="content", reason="missing", detail="the archive holds no output")
+            answer = done and done.model_dump(mode="json")
+            cases.append(case)
+            stages.append(Event(key=key, answer=answer, failure=failure, calls=(), time=time.time()))
+    return Responses(
+        name=where,
+        parent=hashlib.sha256(f"{sha256} {agent}".encode()).hexdigest(),
+        identity=RoleIdentity(model=agent, program="published", prompt="", decoding={}),
+        case_set=case_set_of(f"{NAME} outputs", cases, len(files), ignored),
+        stages=tuple(stages),
+        embedded=False,
+        benchmark=NAME,
+        settings=settings.model_dump(mode="json"),
+    )
+
+
+def assistance_of(row: Row) -> Assistance | None:
+    """What an agent did at a turn; None where the row holds no output of it."""
+    if not isinstance(row.agent_response, list):
+        return None
+    proposals: Sequence[Any] = row.agent_response
+    # One agent answered with a call of a tool, which the evaluator showed to its judge as it stands.
+    texts = (each if isinstance(each, str) or each is None else json.dumps(each, sort_keys=True) for each in proposals)
+    told = row.other_infomation if isinstance(row.other_infomation, dict) else {}
+    purpose, message = (encodable(str(told.get(name) or ""))[:_LONGEST] for name in ("Purpose", "Response"))
+    kept = tuple(encodable(text)[:_LONGEST] for each in texts if (text := said(each)))
+    return Assistance(purpose=purpose, proposals=kept, message=message)

@@ -1,0 +1,117 @@
+"""What is ProactiveAgent's own in reports: turns as they are read, and the published rows.
+
+The rows are counted from the authors' results files (source in NOTICE), whose shares are of whole numbers of 107 and
+120 turns, so that every count is known.
+"""
+
+import json
+from collections.abc import Iterator
+
+from dspy_proact.benchmarks.proactiveagent.corpus import FOLDER, NAME
+from dspy_proact.benchmarks.proactiveagent.turns import AssistanceGrade
+from dspy_proact.benchmarks.published import Counts, PublishedRow
+from dspy_proact.files.rows import csv_rows
+from dspy_proact.report.numbers import counted
+from dspy_proact.report.particulars import Grounds, Particulars, Section, View
+from dspy_proact.report.summary import Summary
+from dspy_proact.runs import GivenVerdict
+
+_AGENTS = FOLDER / "published" / "agents.csv"
+_KINDS = ("coding", "writing")
+
+
+def published_counts() -> dict[str, dict[str, tuple[int, int, int, int]]]:
+    """True and false positives, true and false negatives of each results file, by its name and by kind."""
+    cells = ("tp", "fp", "tn", "fn")
+    return {
+        row["name"]: {kind: tuple[int, int, int, int](int(row[f"{kind}_{cell}"]) for cell in cells) for kind in _KINDS}
+        for row in csv_rows(_AGENTS)
+    }
+
+
+def published_rows() -> tuple[PublishedRow, ...]:
+    """The 16 results files by accuracy, the best first; a note says where the README of the authors differs."""
+    rows, known = list[PublishedRow](), published_counts()
+    for row in csv_rows(_AGENTS):
+        each = known[row["name"]]
+        tp, fp, tn, fn = (sum(cells) for cells in zip(*each.values(), strict=True))
+        recall, precision = tp / (tp + fn), tp / (tp + fp)
+        scores = {
+            "score": (tp + tn) / (tp + fp + tn + fn),
+            "recall": recall,
+            "precision": precision,
+            "f1": 2 * tp / (2 * tp + fp + fn),
+            "acted": (tp + fp) / (tp + fp + tn + fn),
+            "balanced_accuracy": (recall + tn / (tn + fp)) / 2,
+        }
+        counts = {
+            kind: Counts.of(sum(cells), (cells[0] + cells[2], cells[1] + cells[3])) for kind, cells in each.items()
+        }
+        told = [f"{name} {row[f'readme_{name}']}" for name in ("recall", "precision", "accuracy", "f1")]
+        notes = (f"the README has {', '.join(told)}",) if row["readme_recall"] else ()
+        rows.append(PublishedRow(row["name"], scores, counts=counts, cases=tp + fp + tn + fn, notes=notes))
+    return tuple(sorted(rows, key=lambda row: -(row.scores["score"] or 0.0)))
+
+
+def differences(summary: Summary) -> Iterator[str]:
+    """What a run was measured otherwise than the published rows; a run never stands among them."""
+    manifest = summary.manifest
+    assert manifest is not None, "the caller requires one"
+    settings = manifest.identity.settings
+    if settings["baseline"] != "none":
+        yield f"a baseline that decides by a rule: {settings['baseline']}"
+    if settings["candidates"] != 1:
+        yield f"right where one of {settings['candidates']} proposals is accepted"
+    if manifest.corpus.name == f"{NAME} outputs":
+        yield "the word null is silence"
+    elif manifest.corpus.name != NAME:
+        yield f"the corpus is {manifest.corpus.name!r}, not the published one"
+    yield f"judged by {summary.judge_name} with our prompt, not by the authors' reward model"
+    if manifest.epochs != 1:
+        yield f"{counted(manifest.epochs, 'answer')} to each turn"
+
+
+def _sections(view: View) -> Iterator[Section]:
+    events = view["events"]
+    yield Section("events", "chat", tuple((event["time"], event["event"]) for event in events))
+
+
+def _answer(kept: str) -> str:
+    """The proposals, a paragraph each, and what would be said to the user."""
+    answer = json.loads(kept)
+    proposals = answer["proposals"] or ["(silence)"]
+    return "\n\n".join(filter(None, [*proposals, answer["message"] and f"To the user: {answer['message']}"]))
+
+
+def _grounds(verdict: GivenVerdict) -> Grounds:
+    """What the judge said of each proposal, and how sure it is."""
+    said = AssistanceGrade.model_validate(verdict.detail).verdicts
+    sure = ", ".join(f"{each.confidence:.2f}" for each in said)
+    return Grounds("\n\n".join(each.reason for each in said), points=(("probability that a user accepts", sure),))
+
+
+PARTICULARS = Particulars(
+    about_case=(
+        "A turn is a moment of a person's work: the events up to now. The agent proposes a task or stays silent, and a "
+        "judge says whether the person would accept that."
+    ),
+    foremost=frozenset({"precision", "acted", "balanced_accuracy", "value"}),
+    notes=(
+        "score: accuracy as published, the share of turns at which the proposal or the silence is accepted. The truth "
+        "is the judge's word on what the agent did, so that recall misses only silence that the judge rejects.",
+        "false alarm, as published, is 1 - precision; with one proposal a turn the accept rate is precision again. "
+        "Always proposing has recall 1, and F1 2 p / (1 + p) where p of the proposals are accepted.",
+        "value at a cost: an accepted proposal is worth 1, a rejected one costs --set cost (1), silence is worth 0; "
+        "the mean over turns.",
+        "12 traces are few: intervals over them are wide, and speak of these people and their work.",
+    ),
+    detail=lambda _: AssistanceGrade,
+    answer=_answer,
+    sections=_sections,
+    grounds=_grounds,
+    citation=(
+        "@article{lu2024proactive,\n"
+        "  title={Proactive Agent: Shifting LLM Agents from Reactive Responses to Active Assistance},\n"
+        "  author={Lu, Yaxi and others},\n  journal={arXiv preprint arXiv:2410.12361},\n  year={2024}\n}"
+    ),
+)

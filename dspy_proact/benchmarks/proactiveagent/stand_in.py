@@ -1,0 +1,70 @@
+"""What the embedded model answers in ProactiveAgent: rules, so that a machine without a key has an agent and a judge.
+
+The agent proposes to go on with what the last event names and an event before it named too, where there is such a word.
+An instruction that asks to be strict makes it want two such words, one that asks to be lenient none.
+
+The judge counts the words that a proposal shares with the last three events: three make it accepted (four where the
+instruction asks to be strict, two where lenient). It accepts silence where the last event shares no word with the two
+before it. Its confidence goes by the count.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+
+from dspy_proact.programs.embedded.asked import fields_of, outputs_of, unfenced, value_of
+from dspy_proact.programs.embedded.words import content_words
+
+_WORD = re.compile(r"[^\W_]+")
+_RECENT = 3
+"""Events that the judge looks at."""
+_ENOUGH = 3
+"""Words that a proposal shares with them."""
+
+
+def agent_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
+    """The fields that are asked for, as JSON."""
+    events, wanted = _shown(messages), 1 + _shift(system)
+    last = events[-1] if events else ""
+    before = content_words(" ".join(events[:-1]))
+    shared = [word for word in dict.fromkeys(_WORD.findall(last)) if content_words(word) & before]
+    proposal = f"Go on with {', '.join(shared) or 'this'}." if last and len(shared) >= wanted else None
+    fields = {
+        "purpose": f"To go on with this: {last}",
+        "proposal": proposal,
+        "proposals": [proposal, "Make a list of what is still to do."] if proposal else [],
+        "message": proposal and "Shall I take this over?",
+    }
+    return json.dumps({name: fields.get(name, "") for name in outputs_of(system) or fields}, ensure_ascii=False)
+
+
+def judge_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
+    """The verdict as JSON."""
+    events, asked = _shown(messages), fields_of(messages[-1][1]) if messages else {}
+    recent = content_words(" ".join(events[-_RECENT:]))
+    if asked.get("silent", "").strip().casefold() == "true":
+        count, enough = len(content_words(events[-1]) & content_words(" ".join(events[-3:-1]))) if events else 0, 1
+        accepted = count < enough
+    else:
+        count, enough = len(content_words(unfenced(asked.get("proposal", ""))) & recent), _ENOUGH + _shift(system)
+        accepted = count >= enough
+    sure = min(0.95, 0.55 + 0.1 * abs(count - enough))
+    verdict = {
+        "reason": f"{count} words are shared; {enough} are enough.",
+        "accepted": accepted,
+        "confidence": round(sure if accepted else 1 - sure, 2),
+    }
+    return json.dumps({name: verdict.get(name, "") for name in outputs_of(system) or verdict})
+
+
+def _shown(messages: Sequence[tuple[str, str]]) -> list[str]:
+    """The texts of the events."""
+    shown = value_of(fields_of(messages[-1][1]).get("events"), []) if messages else []
+    return [str(each.get("event", "")) for each in shown if isinstance(each, dict)]
+
+
+def _shift(system: str) -> int:
+    """1 where the instruction asks to be strict, -1 where to be lenient."""
+    instruction = system.partition("your objective is:")[2]
+    strict, lenient = (bool(re.search(rf"\bbe {word}\b", instruction, re.IGNORECASE)) for word in ("strict", "lenient"))
+    return strict - lenient

@@ -1,0 +1,103 @@
+"""A turn of a trace, what an agent does at it, and how that is graded.
+
+Source: Lu et al. 2024 (arXiv 2410.12361) and its evaluator, whose measures are those of decisions that a judge makes
+right or wrong: a proposal that is accepted is a true positive, one that is rejected a false positive, silence that is
+accepted a true negative, and silence that is rejected a false negative.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field
+
+from dspy_proact.benchmarks.stream import Decision, Rules, StreamEvent
+from dspy_proact.runs import Case, Scored, Settings
+from dspy_proact.types import Frozen
+
+ACCEPTED, REJECTED = "ACCEPTED", "REJECTED"
+Kind = Literal["coding", "writing"]
+_SILENCE = frozenset({"", "null", "none"})
+
+
+class ProactiveAgentSettings(Rules, Settings):
+    """The settings of ProactiveAgent."""
+
+    window: int = Field(default=50, ge=1, le=1000)
+    """Events that agent and judge see, the last one included; no official trace has more than 21."""
+    candidates: int = Field(default=1, ge=1, le=3)
+    """Proposals that an agent may make at a turn; it is right where one is accepted. 3 is the published pred@3."""
+    cost: float = Field(default=1.0, ge=0, le=100)
+    """What a rejected proposal costs, in accepted ones."""
+    silence: bool = Field(default=False, exclude=True)
+    """Also read votes on silence, for agree and optimize judge; the official label contradicts most of them."""
+
+    @property
+    def without_effect(self) -> Mapping[str, str]:
+        """Settings without effect, each with the setting that makes it so."""
+        unused = dict(self.rules_without_effect)
+        if self.baseline != "none":
+            unused["candidates"] = f"baseline={self.baseline}"
+        return unused | {"silence": "eval, which reads no votes"}
+
+
+class TurnView(Frozen):
+    """What is seen at a turn."""
+
+    events: tuple[StreamEvent, ...]
+    """Up to now, the last one included."""
+    origin: str
+    """Hash of the trace's first event, by which compiled programs know the traces they have seen; never sent."""
+
+
+class Assistance(Frozen):
+    """What an agent does at a turn."""
+
+    purpose: str = ""
+    """What the user is after, as the agent says."""
+    proposals: tuple[str, ...] = ()
+    """Tasks, the best first; none where the agent stays silent."""
+    message: str = ""
+    """To the user."""
+
+
+class Verdict(Frozen):
+    """What a judge says of one proposal, or of silence."""
+
+    reason: str
+    accepted: bool
+    confidence: float = Field(ge=0, le=1)
+    """Probability that a user would accept."""
+
+
+class AssistanceGrade(Frozen):
+    """What a judge says of what an agent did."""
+
+    verdicts: tuple[Verdict, ...]
+    """One a proposal, in their order; the only one of silence."""
+
+
+def said(proposal: object) -> str:
+    """A proposal without blanks around it; empty for silence, also where "null" or "none" was written out."""
+    text = proposal.strip() if isinstance(proposal, str) else ""
+    return "" if text.strip("\"'`.").casefold() in _SILENCE else text
+
+
+def graded(answer: Assistance, verdicts: tuple[Verdict, ...], cost: float) -> Scored[AssistanceGrade]:
+    """The grade: 1 where silence or one of the proposals is accepted, which is the published accuracy, else 0."""
+    accepted = [verdict.accepted for verdict in verdicts]
+    decision = Decision.judged(bool(answer.proposals), any(accepted))
+    parts = decision.parts(cost) | ({"accept_rate": sum(accepted) / len(accepted)} if decision.acted else {})
+    label = ACCEPTED if decision.right else REJECTED
+    return Scored(float(decision.right), label, AssistanceGrade(verdicts=verdicts), parts=parts)
+
+
+def view_of(case: Case) -> TurnView:
+    """The view of a case."""
+    assert isinstance(case.view, TurnView), "the benchmark makes its own cases"
+    return case.view
+
+
+def settings_of(settings: Settings) -> ProactiveAgentSettings:
+    """The settings as the benchmark's own."""
+    assert isinstance(settings, ProactiveAgentSettings), "settings are of the benchmark's own kind"
+    return settings

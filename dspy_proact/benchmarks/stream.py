@@ -1,0 +1,132 @@
+"""A person works while somebody watches: at each event the watcher acts or stays silent.
+
+What benchmarks of such streams share: an event, what is seen of a stream at a moment, the decision to act or to stay
+silent as parts of a grade with the measures that are made of them, and rules that decide without looking.
+
+Acting at every moment has recall 1, and an F1 above chance wherever acting is often right. That is why the measures
+give balanced accuracy, kappa and the value at a cost beside precision and recall, and why the rules exist.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Self, TypeVar
+
+from pydantic import ConfigDict, Field
+
+from dspy_proact.runs import Measure
+from dspy_proact.types import Frozen
+
+T = TypeVar("T")
+RuleName = Literal["none", "always", "never", "every-nth", "random"]
+
+
+class StreamEvent(Frozen):
+    """Something that was observed. Names and order of the fields are prompt text."""
+
+    time: str
+    """As the recording has it."""
+    event: str
+
+
+def seen_at(stream: Sequence[T], place: int, window: int) -> tuple[T, ...]:
+    """What is seen at a place of a stream, counted from 0: the last `window` entries up to it, its own among them."""
+    return tuple(stream[max(0, place + 1 - window) : place + 1])
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Whether the watcher acted, and whether acting was wanted."""
+
+    acted: bool
+    wanted: bool
+
+    @classmethod
+    def judged(cls, acted: bool, right: bool) -> Self:
+        """From whether what was done, to act or to stay silent, was right."""
+        return cls(acted, wanted=acted == right)
+
+    @property
+    def right(self) -> bool:
+        """Whether the watcher acted where that was wanted, or stayed silent where it was not."""
+        return self.acted == self.wanted
+
+    def parts(self, cost: float) -> dict[str, float]:
+        """The numbers that `decision_measures` are made of; `false_alarm`, 1 where acting was wrong, if it acted.
+
+        Args:
+            cost: Of acting where that was not wanted, 0 or more: `value` is 1 where acting was right, minus the cost
+                where it was wrong, and 0 for silence.
+        """
+        value = 0.0 if not self.acted else 1.0 if self.right else -cost
+        parts = {"wanted": float(self.wanted), "acted": float(self.acted), "right": float(self.right), "value": value}
+        return parts | ({"false_alarm": float(not self.right)} if self.acted else {})
+
+
+def decision_measures(acted: str) -> tuple[Measure, ...]:
+    """Measures of decisions: those that are usually published, then those that tell watchers apart.
+
+    `false_alarm` is the share of acts that were wrong, as such benchmarks publish it: 1 - precision, and not the share
+    of silent moments at which the watcher acted.
+
+    Args:
+        acted: Title of the share of moments at which the watcher acted.
+    """
+    both = ("wanted", "acted")
+    return (
+        Measure(name="recall", title="recall", statistic="recall", parts=both),
+        Measure(name="precision", title="precision", statistic="precision", parts=both),
+        Measure(name="accuracy", title="accuracy", parts=("right",)),
+        Measure(name="false_alarm", title="false alarm", parts=("false_alarm",), higher_is_better=False),
+        Measure(name="f1", title="F1", statistic="f1", parts=both),
+        Measure(name="acted", title=acted, parts=("acted",), higher_is_better=False),
+        Measure(name="balanced_accuracy", title="balanced accuracy", statistic="balanced_accuracy", parts=both),
+        Measure(name="kappa", title="kappa", statistic="kappa", parts=both),
+        Measure(name="value", title="value at a cost", parts=("value",)),
+    )
+
+
+class Rules(Frozen):
+    """Settings of a baseline: a rule that decides without looking, in place of the program under test."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    baseline: RuleName = "none"
+    """A rule in place of the program; it asks no model when to act."""
+    nth: int = Field(default=3, ge=1, le=1000)
+    """every-nth acts at every moment of a stream whose number is a multiple of this."""
+    rate: float = Field(default=0.5, ge=0, le=1)
+    """Share of moments at which random acts."""
+    seed: int = Field(default=0, ge=0)
+    """Seed of random."""
+
+    def acts(self, key: str, number: int) -> bool:
+        """Whether the rule acts at a moment.
+
+        Args:
+            key: Of the moment; random decides by it alone, so that the order of the moments makes no difference.
+            number: Of the moment in its stream, counted from 1.
+        """
+        if self.baseline == "every-nth":
+            return number % self.nth == 0
+        if self.baseline == "random":
+            digest = hashlib.sha256(f"{self.seed}/{key}".encode()).digest()
+            return int.from_bytes(digest[:8], "big") / 2**64 < self.rate
+        return self.baseline == "always"
+
+    @property
+    def rules_without_effect(self) -> Mapping[str, str]:
+        """Those of these settings that have no effect, each with the setting that makes it so."""
+        used = {"every-nth": {"nth"}, "random": {"rate", "seed"}}.get(self.baseline, set[str]())
+        return dict.fromkeys(sorted({"nth", "rate", "seed"} - used), f"baseline={self.baseline}")
+
+
+class ByRule:
+    """The program of a baseline, which asks no model."""
+
+    def __init__(self, rules: Rules):
+        self.rules, self.name = rules, rules.baseline
+
+    def fingerprint(self) -> str:
+        """sha256, in hexadecimal, of the rule and its settings."""
+        return hashlib.sha256(self.rules.model_dump_json(include=set(Rules.model_fields)).encode()).hexdigest()
