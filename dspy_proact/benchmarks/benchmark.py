@@ -339,6 +339,10 @@ class Benchmark(Generic[Answer, Detail]):
         said = {part.name: getattr(scored.detail, part.name, None) for part in self.parts if part.name}
         return {"": scored.label} | {name: str(level) for name, level in said.items() if level is not None}
 
+    def likelihoods(self, scored: Scored[Detail]) -> Mapping[str, float]:
+        """How probable a judge finds it that people give a part of two levels its best one, in [0, 1], by its name."""
+        return {}
+
     def published(self) -> Sequence[PublishedRow]:
         """Scores that were published, the best first."""
         return ()

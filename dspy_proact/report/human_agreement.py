@@ -5,7 +5,8 @@ one, so is each person beside each other: the human reference. Nothing is pooled
 """
 
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import permutations
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ from dspy_proact.report.measured import worded
 from dspy_proact.report.numbers import MEASURES_NOTHING, bounds, coefficient, counted, document, percent, share
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import each_reason, show, table
+from dspy_proact.report.voted import NOTE, VotedRow, voted_rows, voted_table
 from dspy_proact.runs import Scored
 from dspy_proact.stats import Estimate, cluster_mean, kappa_estimate
 
@@ -58,6 +60,8 @@ class HumanAgreement:
     """Answers of cases that its program was compiled on."""
     about_raters: str = ""
     """What a reader must know of the people, in sentences."""
+    voted: Mapping[str, tuple[VotedRow, ...]] = field(default_factory=dict[str, tuple[VotedRow, ...]], hash=False)
+    """By part, the judge beside people who voted, where several did between two levels."""
 
 
 def human_agreements(declared: Benchmark[Any, Any], run: Summary, learned_on: int = 0) -> tuple[HumanAgreement, ...]:
@@ -81,18 +85,28 @@ def human_agreements(declared: Benchmark[Any, Any], run: Summary, learned_on: in
     agreements: list[HumanAgreement] = []
     for judge in run.judges:
         said: dict[str, dict[str, str]] = defaultdict(dict)  # and by answer
+        likely: dict[str, dict[str, float]] = defaultdict(dict)
         for outcome in run.outcomes:
             kind = run.particulars.detail(outcome.stratum)
             for verdict in [each for each in outcome.verdicts if each.judge == judge][:1]:  # the first, if there is one
                 detail: Any = kind.model_validate(verdict.detail) if kind else SimpleNamespace(**verdict.detail)
-                for name, level in declared.graded_parts(Scored(verdict.score, verdict.label, detail)).items():
+                scored = Scored(verdict.score, verdict.label, detail)
+                for name, level in declared.graded_parts(scored).items():
                     said[name][outcome.key] = level
+                for name, probability in declared.likelihoods(scored).items():
+                    likely[name][outcome.key] = probability
         rows = tuple(
             worded(_row(part, part.name in leading, given[part.name], said[part.name], groups), run.nouns)
             for part in parts
         )
-        about = run.judge_names[judge], run.embedded, len(raters), len(set(groups.values()))
-        agreements.append(HumanAgreement(*about, rows, learned_on, declared.about_raters))
+        name = run.judge_names[judge]
+        voted = dict[str, tuple[VotedRow, ...]]()
+        for part in parts:
+            of, sure = said[part.name], likely[part.name]
+            if found := voted_rows(name, part, given=given[part.name], said=of, likely=sure, groups=groups):
+                voted[part.name or "grade"] = tuple(worded(row, run.nouns) for row in found)
+        about = name, run.embedded, len(raters), len(set(groups.values()))
+        agreements.append(HumanAgreement(*about, rows, learned_on, declared.about_raters, voted))
     return tuple(agreements)
 
 
@@ -145,7 +159,15 @@ def human_agreement_document(agreement: HumanAgreement) -> dict[str, Any]:
         for row in agreement.rows
     ]
     about = {name: getattr(agreement, name) for name in ("judge", "embedded", "raters", "groups", "learned_on")}
-    return {"headline": human_agreement_headline(agreement), **about, "rows": rows}
+    voted = {
+        part: [
+            {"name": row.name, "answers": row.answers} | {name: each.for_json() for name, each in row.estimates.items()}
+            for row in found
+        ]
+        for part, found in agreement.voted.items()
+    }
+    found = {"headline": human_agreement_headline(agreement), **about, "rows": rows}
+    return found | ({"voted": voted} if voted else {})
 
 
 def print_human_agreement(agreement: HumanAgreement, console: Console, explain: bool = False) -> None:
@@ -164,12 +186,17 @@ def print_human_agreement(agreement: HumanAgreement, console: Console, explain: 
             reasons += [(f"share of {row.part}", row.share.reason), (f"kappa of {row.part}", row.kappa.reason)]
     headings = ("both say the same", "n", "share, %", "kappa", *(["one person, kappa"] if with_people else []))
     show(console, human_agreement_headline(agreement), table(headings, *sections))
+    for found in agreement.voted.values():
+        show(console, voted_table(found))
+        told = {row.name: dict.fromkeys(each.reason for each in row.estimates.values()) for row in found}
+        reasons += [(name, reason) for name, several in told.items() for reason in several]
     for row in agreement.rows:
         if row.leads and row.graded < row.asked:
             left_out = row.asked - row.graded
             show(console, f"{row.part}: {left_out} of {row.asked} left out, because their verdict could not be read.")
     show(console, *each_reason(reasons), *filter(None, [agreement.about_raters]))
     if explain:
+        show(console, *([NOTE] if agreement.voted else []))
         few = f" {counted(agreement.raters, 'rater')} cannot stand for people in general."
         limits = f"not to other graders.{few if agreement.raters <= 3 else ''}"
         show(

@@ -1,6 +1,6 @@
 """ProactiveAgent: propose help at the right moments of a person's work, and be accepted."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from types import MappingProxyType
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _ANSWER_TOKENS, _VERDICT_TOKENS = (60, 600), (60, 400)
 """Of an answer and of a verdict: assumed."""
 _ASSUMED = Assistance(proposals=("word " * 20,))
+_POSITIONS = "Raters are positions in a row of votes; whether a position is one person throughout is not known."
 _PUBLISHED = decision_measures("turns with a proposal")
 
 
@@ -77,10 +78,7 @@ class ProactiveAgent(Benchmark[Assistance, AssistanceGrade]):
     temperatures = MappingProxyType({"assistant": 0.0, "judge": 0.0})
     published_corpus = "proactiveagent"
     assumption = "Judges are counted as asked about one proposal of 20 words where there is no answer yet."
-    about_raters = (
-        "The votes of the sample are its authors', who are language-model agents. Raters are positions in a row; "
-        "whether a position is one person throughout is not known."
-    )
+    about_raters = "The votes of the sample are its authors', who are language-model agents."
     leaderboard_columns = MappingProxyType(
         {
             "score": "accuracy",
@@ -241,6 +239,8 @@ class ProactiveAgent(Benchmark[Assistance, AssistanceGrade]):
             raise UsageError(f"--ratings {more[0]}: name one folder of votes")
         votes = load_votes("sample" if spec == "published" else spec, wanted.window)
         found: Any = copy(self)
+        if spec not in ("sample", "published"):
+            found.about_raters = _POSITIONS
         found.human_grades, found.read = lambda: votes.human_grades(wanted.silence), lambda *_, **__: votes.turns
         return found
 
@@ -249,6 +249,10 @@ class ProactiveAgent(Benchmark[Assistance, AssistanceGrade]):
         from dspy_proact.benchmarks.proactiveagent.votes import load_votes
 
         return load_votes("sample", ProactiveAgentSettings().window).human_grades(silence=False)
+
+    def likelihoods(self, scored: Scored[AssistanceGrade]) -> Mapping[str, float]:
+        """How probable the judge finds it that a person accepts."""
+        return {"": scored.detail.verdicts[0].confidence}
 
     def all_responses(self, path: Path, corpus: str | None) -> "Sequence[Responses]":
         """Those of a run, or of each agent in the authors' archive, which knows its own events."""

@@ -4,9 +4,13 @@ import json
 from collections import Counter, defaultdict
 
 import pytest
+from server import Answer
+from watched import asked, judging
 
 from dspy_proact.benchmarks.proactiveagent.votes import Vote, Votes, load_votes
+from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.errors import CorpusError
+from dspy_proact.report.voted import voted_rows
 from dspy_proact.stats import classification_estimate
 
 TRAIN, TEST = "train_data.jsonl", "test_data.jsonl"
@@ -108,16 +112,26 @@ def test_turns_with_three_votes_have_no_reliable_need(votes):
     assert [counts[number] for number in range(4)] == [3, 34, 110, 113]
 
 
-def test_one_person_against_the_other_two_where_they_agree(votes):
-    pairs = [
-        (others[0], vote.votes[place])
-        for vote in votes.rows
-        if vote.proposal and len(vote.votes) == 3
-        for place in range(3)
-        if len(set(others := vote.votes[:place] + vote.votes[place + 1 :])) == 1
-    ]
-    accuracy, _, kappa = scores(pairs)
-    assert (len(pairs), round(accuracy, 3), round(kappa, 3)) == (2315, 0.658, 0.272)
+def test_a_judge_that_votes_as_one_annotator_has_the_leave_one_out_figures(votes):
+    """As `agree` counts them: one of three votes is the judge's, the other two are people's; and as its own row."""
+    grades = [row for row in votes.rows if row.proposal]
+    part, groups = benchmark_named("proactiveagent").graded_by_people[0], {}
+    given, said, everybody = {}, {}, {}
+    for number, row in enumerate(grades):
+        words = ["ACCEPTED" if vote else "REJECTED" for vote in row.votes]
+        everybody[f"{number}"] = words
+        for place in range(len(words)) if len(words) == 3 else ():
+            key = f"{number}/{place}"
+            given[key], said[key] = [*words[:place], *words[place + 1 :]], words[place]
+    groups = {key: grades[int(key.partition("/")[0])].turn.partition("/")[0] for key in [*given, *everybody]}
+    judge = voted_rows("judge", part, given=given, said=said, likely={}, groups=groups)[0]
+    *_, person = voted_rows("x", part, given=everybody, said=everybody_says(everybody), likely={}, groups=groups)
+    for row in (judge, person):
+        assert (row.answers, round(row.share.value, 3), round(row.kappa.value, 3)) == (2315, 0.658, 0.272)
+
+
+def everybody_says(everybody):
+    return dict.fromkeys(everybody, "ACCEPTED")
 
 
 def test_votes_become_grades_without_those_on_silence_unless_asked_for(votes):
@@ -193,3 +207,43 @@ def test_half_of_the_official_split_is_refused(tmp_path, name):
 def test_where_there_are_no_votes_what_would_be_some_is_said(tmp_path):
     with pytest.raises(CorpusError, match=r"there are no votes in it; give the folder that holds train_data\.jsonl"):
         load_votes(str(tmp_path), window=50)
+
+
+def test_agree_sets_the_judge_beside_the_votes_of_a_folder(proact, server, tmp_path):
+    """The judge accepts "good" and is sure of it by .8, else by .3: shares of votes 1, 1/3 and 0 on three turns."""
+    obs = [{"time": "1", "event": f"event {number}"} for number in range(3)]
+    told = [("good", [True] * 3), ("good one", [True, False, False]), ("bad", [False] * 3)]
+    rows = [
+        {**GOOD, "obs": obs[: number + 1], "pred_task": text, "annotation": votes, "valid": votes[1]}
+        for number, (text, votes) in enumerate(told)
+    ]
+    silent = {**SILENT, "obs": obs[:1]}
+    for row in rows:
+        row["category"] = "Correct-Detection (CD)" if row["valid"] else "False-Alarm (FA)"
+    folder = written(tmp_path, *rows, silent)
+
+    def answer(sent):
+        good = "good" in asked(sent)["proposal"]
+        return Answer(judging(good, 0.8 if good else 0.3))
+
+    server.script = answer
+    models = ("--judge", "hosted_vllm/any", "--judge-api-base", server.judge)
+    of = ("agree", "--benchmark", "proactiveagent", "--ratings", folder, *models)
+    status, out, err = proact(*of, "--json")
+    (judge,) = json.loads(out)["judges"]
+    assert (status, len(server.sent), judge["raters"]) == (0, 3, 3), err
+    found = {row["name"]: row for row in judge["voted"]["grade"]}
+    assert (found["hosted_vllm/any"]["answers"], found["hosted_vllm/any"]["share"]["value"]) == (
+        3,
+        pytest.approx(2 / 3),
+    )
+    assert found["hosted_vllm/any"]["brier"]["value"] == pytest.approx((0.04 + (0.8 - 1 / 3) ** 2 + 0.09) / 3)
+    assert set(found) == {"hosted_vllm/any", "always ACCEPTED", "always REJECTED", "one person"}
+    shown = "".join(str(sent.messages[-1]).lower() for sent in server.sent)
+    assert not [word for word in ("annotation", "help_needed", "correct-", "false-alarm", "trace-") if word in shown]
+    assert proact(*of)[0] == 0
+    assert len(server.sent) == 3
+    assert proact(*of, "--set", "silence=true")[0] == 0
+    assert len(server.sent) == 7
+    assert "agree reads no setting of proactiveagent" in proact(*of, "--set", "cost=2")[2]
+    assert "name one folder of votes" in proact(*of, "--ratings", folder)[2]

@@ -1,0 +1,147 @@
+"""A judge beside people who voted between two levels, and beside what needs no judge.
+
+What people say of an answer is twofold: the level of their strict majority, against which share, balanced accuracy and
+kappa are counted (answers on which they tie are left out of these), and the share of votes for the best level, against
+which probabilities are scored. Beside the judge stand two judges that always say the same, and one person, who is set
+against the others who voted on the same answer, at answers of three votes or more.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from dspy_proact.benchmarks.benchmark import Part
+from dspy_proact.report.numbers import coefficient, percent
+from dspy_proact.report.terminal import Table, table
+from dspy_proact.stats import Estimate, classification_estimate, cluster_mean, part_mean
+
+SUREST = 0.99
+"""The log loss takes no probability as nearer to 1 or 0 than this: one who was sure and wrong would have no mean."""
+ONE_PERSON = "one person"
+_OTHERS = 3
+"""Votes on an answer from which on each is set against the others."""
+NOTE = (
+    "majority: the level of most votes; ties are left out. Brier and log loss: of the probability of the best level "
+    f"against the share of votes for it, lower is better; probabilities between {1 - SUREST:.2f} and {SUREST}. "
+    f"{ONE_PERSON}: against the other voters on the same answer, of answers with {_OTHERS} votes or more."
+)
+
+
+@dataclass(frozen=True)
+class VotedRow:
+    """How well somebody says what people vote; intervals are over groups."""
+
+    name: str
+    answers: int
+    """With a majority."""
+    share: Estimate
+    """Of these, with the level of the majority, in [0, 1], higher is better."""
+    balanced_accuracy: Estimate
+    """Mean of the shares at answers of either level, in [0, 1]; 0.5 is chance."""
+    kappa: Estimate
+    """Cohen's, in [-1, 1]; 0 is chance."""
+    brier: Estimate
+    """Mean squared distance of a probability from the share of votes, in [0, 1], lower is better."""
+    log_loss: Estimate
+    """Mean cross-entropy of share and probability, in nats, 0 or more, lower is better."""
+
+    @property
+    def estimates(self) -> Mapping[str, Estimate]:
+        """By name, in their order."""
+        names = ("share", "balanced_accuracy", "kappa", "brier", "log_loss")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
+class _Said:
+    """A level and a probability, beside the votes of people."""
+
+    best: bool
+    probability: float
+    votes: Sequence[bool]
+    """Whether each is for the best level; at least one."""
+    group: str
+
+    @property
+    def share(self) -> float:
+        return fmean(self.votes)
+
+    @property
+    def log_loss(self) -> float:
+        p = min(max(self.probability, 1 - SUREST), SUREST)
+        return -(self.share * math.log(p) + (1 - self.share) * math.log(1 - p))
+
+
+def voted_rows(
+    judge: str,
+    part: Part,
+    *,
+    given: Mapping[str, Sequence[str]],
+    said: Mapping[str, str],
+    likely: Mapping[str, float],
+    groups: Mapping[str, str],
+) -> tuple[VotedRow, ...]:
+    """The judge, both constant judges and one person; nothing where a part has not two levels, or nobody was doubled.
+
+    Args:
+        judge: Its name.
+        part: That people and judge grade.
+        given: People's grades of each answer.
+        said: The judge's level of each answer whose verdict could be read.
+        likely: How probable the judge finds the best level, of answers where it says so; else its level counts.
+        groups: Of each answer.
+    """
+    if len(part.levels) != 2 or all(len(grades) < 2 for grades in given.values()):
+        return ()
+    worst, best = part.levels
+    votes = {key: [grade == best for grade in grades] for key, grades in given.items() if key in said}
+
+    def judged(levels: Mapping[str, bool], probabilities: Mapping[str, float]) -> list[_Said]:
+        return [
+            _Said(levels[key], probabilities.get(key, float(levels[key])), each, groups[key])
+            for key, each in votes.items()
+        ]
+
+    people = [
+        _Said(vote, float(vote), [*each[:place], *each[place + 1 :]], groups[key])
+        for key, each in votes.items()
+        for place, vote in enumerate(each)
+        if len(each) >= _OTHERS
+    ]
+    return (
+        _row(judge, judged({key: said[key] == best for key in votes}, likely)),
+        _row(f"always {best}", judged(dict.fromkeys(votes, True), {})),
+        _row(f"always {worst}", judged(dict.fromkeys(votes, False), {})),
+        _row(ONE_PERSON, people),
+    )
+
+
+def _row(name: str, said: Sequence[_Said]) -> VotedRow:
+    decided = [each for each in said if each.share != 0.5]
+    cases = [[(float(each.share > 0.5), float(each.best))] for each in decided]
+    of_decided, of_all = [each.group for each in decided], [each.group for each in said]
+    nothing = Estimate(None, reason="no answer with a majority")
+    return VotedRow(
+        name,
+        len(decided),
+        share=cluster_mean([float(true == level) for ((true, level),) in cases], of_decided),
+        balanced_accuracy=classification_estimate(cases, of_decided, "balanced_accuracy") if cases else nothing,
+        kappa=classification_estimate(cases, of_decided, "kappa") if cases else nothing,
+        brier=cluster_mean([(each.probability - each.share) ** 2 for each in said], of_all),
+        log_loss=part_mean([each.log_loss for each in said], of_all, bounds=(0.0, -math.log(1 - SUREST))),
+    )
+
+
+def voted_table(rows: Sequence[VotedRow]) -> Table:
+    """One row each."""
+    cells = (
+        [
+            row.name,
+            str(row.answers),
+            percent(row.share),
+            *(coefficient(each) for name, each in row.estimates.items() if name != "share"),
+        ]
+        for row in rows
+    )
+    return table(("against the majority", "n", "share, %", "balanced", "kappa", "Brier", "log loss"), cells)
