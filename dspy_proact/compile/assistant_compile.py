@@ -15,8 +15,8 @@ from dspy_proact.benchmarks.own_file import located
 from dspy_proact.benchmarks.participant import fingerprint_of
 from dspy_proact.calls import collect_calls
 from dspy_proact.compile.card import assistant_card
-from dspy_proact.compile.compile import Compile, require_unseen
-from dspy_proact.compile.folds import split
+from dspy_proact.compile.compile import Compile, unseen
+from dspy_proact.compile.folds import joined, split
 from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, guarded_at_most, mean_tokens
 from dspy_proact.compile.measured import Examined, Item, guarded, mean_of, measured_of, tokens_of
 from dspy_proact.compile.proposer import SHOWN
@@ -83,7 +83,8 @@ class AssistantCompile(Compile):
         declared = self.declared
         self.tuning.require("assistant")
         self.case_set = corpus if isinstance(corpus, CaseSet) else declared.read(corpus, self.settings, revision)
-        units = self.tuning.units(self.case_set.cases)
+        marks = {case.key: declared.mark(case.view) for case in self.case_set.cases}
+        units = joined(self.tuning.units(self.case_set.cases), marks)
         self.items = tuple(Item(case, units[case.key]) for case in self.case_set.cases)
         if wrong := [each for each in strata if each not in declared.strata]:
             raise UsageError(f"{wrong[0]!r} is no {declared.nouns.stratum}; they are {', '.join(declared.strata)}")
@@ -95,9 +96,9 @@ class AssistantCompile(Compile):
         if start is not None and system_prompt is not None:
             raise UsageError("--start has a prompt of its own; leave --system-prompt out")
         program = compiled_program(declared, self.settings, Start(system_prompt, start), "assistant")
-        corpus, rows = self.case_set.corpus, tuple(sorted({declared.mark(item.case.view) for item in self.items}))
+        corpus, rows = self.case_set.corpus, tuple(sorted({*marks.values()}))
         if start is not None:
-            require_unseen(start, program.card, rows, f"these {declared.nouns.rows}")
+            self.learned_before = unseen(start, program.card, rows, f"these {declared.nouns.rows}")
         self.data = DataSource(name=corpus.name, sha256=self.case_set.sha256, revision=corpus.revision, rows=rows)
         self.program = self.tuning.student(program)
         self.start = read_artefact(start).digest if start else fingerprint_of(self.program)

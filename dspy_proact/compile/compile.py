@@ -101,6 +101,8 @@ class Compile(ABC):
     """Hash of the start."""
     data: DataSource
     """What is learned from."""
+    learned_before: frozenset[str] = frozenset()
+    """Marks of the rows that the start has learned from."""
     identity_settings: Mapping[str, Any]
     """What else decides this compile, as JSON."""
 
@@ -282,6 +284,7 @@ class Compile(ABC):
                 embedded=any(model.embedded for model in self.models.values()),
                 versions=versions("optuna", "gepa"),  # which decide the outcome, beside the packages of every run
                 created=now(),
+                learned_before=tuple(sorted(self.learned_before)),
             )
             artefact = task.artefact(compiled, made)
             path = folder / f"{self.role}.json"
@@ -362,10 +365,11 @@ class Compile(ABC):
         return Tested(results, tuple(call for _, calls in found for call in calls if call.role == self.role))
 
 
-def require_unseen(start: Path, card: Card, marks: Collection[str], what: str) -> None:
-    """Raise a `UsageError` where the program to start from has seen rows of the corpus that are to be tested."""
+def unseen(start: Path, card: Card, marks: Collection[str], what: str) -> frozenset[str]:
+    """Marks of the rows that the program to start from has seen; a `UsageError` where some of them are to be tested."""
     if seen := card.learned_from.intersection(marks):
         raise UsageError(
             f"{start}: was compiled on {len(seen)} of {what}, so that no program that never saw them could be tested "
             "on them; start from one that was compiled on others, or leave --start out"
         )
+    return card.learned_from

@@ -5,7 +5,7 @@ An item has a `key`, unique among the items, and a `unit`, which folds keep toge
 
 import random
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -13,6 +13,21 @@ from dspy_proact.errors import UsageError
 from dspy_proact.runs import Nouns
 
 Item = TypeVar("Item", bound=Any)
+
+
+def joined(units: Mapping[str, str], marks: Mapping[str, str]) -> Mapping[str, str]:
+    """Units by the keys of items, of which those are one that have items with the same mark: a row that stands twice.
+
+    Args:
+        units: By key.
+        marks: Of rows, by key.
+    """
+    first: dict[str, str] = {}  # item of each mark
+    for key, mark in marks.items():
+        mine, theirs = units[key], units[first.setdefault(mark, key)]
+        if mine != theirs:
+            units = {each: theirs if unit == mine else unit for each, unit in units.items()}
+    return units
 
 
 @dataclass(frozen=True)

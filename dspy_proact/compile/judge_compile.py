@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from statistics import fmean
@@ -17,8 +17,8 @@ from dspy_proact.benchmarks.evaluation import role_of
 from dspy_proact.benchmarks.participant import fingerprint_of
 from dspy_proact.compile.agreement import Agreement, Votes, fitted_cuts, is_cut, level_of, levels_of, plain_cuts
 from dspy_proact.compile.card import judge_card
-from dspy_proact.compile.compile import Compile, require_unseen
-from dspy_proact.compile.folds import split
+from dspy_proact.compile.compile import Compile, unseen
+from dspy_proact.compile.folds import joined, split
 from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, guarded_at_most, mean_tokens
 from dspy_proact.compile.training import Chosen, Compiled, Training, side_by_side
 from dspy_proact.compile.tuning import GradedAnswer, Verdict
@@ -91,7 +91,10 @@ class JudgeCompile(Compile):
             raise UsageError(f"{declared.name} is graded without a judge; there is none to tune")
         self.tuning.require("judge")
         self.graded = self.tuning.graded(ratings)
-        self.items, self.data = self.graded.items, self.graded.source
+        marks = {item.key: declared.mark(item.case.view) for item in self.graded.items}
+        units = joined({item.key: item.unit for item in self.graded.items}, marks)
+        self.items = tuple(replace(item, unit=units[item.key]) for item in self.graded.items)
+        self.data = self.graded.source
         if wrong := [guard for guard in guards if guard != "cases"]:
             raise UsageError(f"--guard {wrong[0]}: a judge is guarded by its worked cases alone: --guard cases")
         self.guarded = tuple(declared.worked_cases()) if guards else ()
@@ -101,7 +104,9 @@ class JudgeCompile(Compile):
         cuts, digest = plain_cuts(declared), None
         if start:
             artefact = read_artefact(start, "judge")
-            require_unseen(start, artefact.card, self.data.rows, f"the {declared.nouns.rows} of these grades")
+            self.learned_before = unseen(
+                start, artefact.card, self.data.rows, f"the {declared.nouns.rows} of these grades"
+            )
             if artefact.votes != votes:
                 asks = f"asks for {artefact.votes} verdicts an answer"
                 raise UsageError(f"{start}: {asks}; give --votes<votes> {artefact.votes}")

@@ -56,6 +56,8 @@ class Provenance(Frozen):
     versions: dict[str, str]
     created: str
     """ISO 8601, UTC."""
+    learned_before: tuple[str, ...] = ()
+    """Marks of the rows that the start was compiled on, and its own start, and so on; sorted."""
 
 
 class CardNumber(Frozen):
@@ -252,8 +254,8 @@ class Card(Frozen):
 
     @property
     def learned_from(self) -> frozenset[str]:
-        """Marks of the rows of the corpus that it was compiled on."""
-        return frozenset(self.provenance.data.rows)
+        """Marks of the rows that it was compiled on, and the programs from which its compile went on."""
+        return frozenset((*self.provenance.data.rows, *self.provenance.learned_before))
 
     @property
     def headline(self) -> str:

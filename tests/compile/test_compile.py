@@ -302,7 +302,10 @@ def test_an_assistant_to_start_from_is_asked_first_unless_it_has_seen_one_of_the
     assert finished.artefact.card.provenance.start == read_artefact(path).digest
     with pytest.raises(UsageError, match="was compiled on 1 of these dialogues, so that no program"):
         at(server, few((3, 4, 5, 6)), recipe(), start=finished.path)
-    at(server, few((4, 5, 6, 7)), recipe(), start=finished.path)
+    second = at(server, few((4, 5, 6, 7)), recipe(trials=1), start=finished.path).run(tmp_path / "second")
+    # What the start has learned from is not forgotten: its words may be in the second, too.
+    with pytest.raises(UsageError, match="was compiled on 4 of these dialogues"):
+        at(server, few((0, 1, 2, 3)), recipe(), start=second.path)
 
 
 def test_a_judge_to_start_from_is_asked_first_and_keeps_what_it_learned(tmp_path, server):
@@ -319,8 +322,9 @@ def test_a_judge_to_start_from_is_asked_first_and_keeps_what_it_learned(tmp_path
     assert compiling.default_folder != judging(server, "gepa").default_folder
     with pytest.raises(UsageError, match="asks for 1 verdicts an answer; give --votes 1"):
         judging(server, start=first.path, votes=2)
-    with pytest.raises(UsageError, match=r"was compiled on \d+ of the dialogues of these grades"):
-        tuning.at(server, study(first=10), tuning.recipe("gepa"), start=first.path)
+    for start in (first.path, tmp_path / "second"):
+        with pytest.raises(UsageError, match="was compiled on 4 of the dialogues of these grades"):
+            tuning.at(server, study(first=10), tuning.recipe("gepa"), start=start)
 
 
 # What goes wrong on the way

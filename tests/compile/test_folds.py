@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from assistants import DECLARED, KEY, corpus, dialogue, few, items_of, of_phases, recipe
+import tuning
+from assistants import DECLARED, KEY, at, corpus, dialogue, few, items_of, of_phases, recipe
 from hypothesis import given
 from hypothesis import strategies as st
 from rows import Row, jsonl
@@ -47,6 +48,18 @@ def test_the_items_of_an_assistant_are_the_triggers_and_then_the_control_turns_b
     assert len({probe.group for probe in probes}) == 4
     words = {(probe.unit, probe.case.view.conversation[0].user.rpartition(" ")[2]) for probe in probes}
     assert len({unit for unit, _ in words}) == len(words) == 2
+
+
+def test_a_dialogue_that_stands_twice_is_on_one_side_of_every_fold(server):
+    copied = dialogue(0) | {"unique_id_eval": "again", "uuid": "another", "scenario_id": "OTHER_01"}
+    compiling = at(server, read(*map(dialogue, range(4)), copied), recipe(folds=4))
+    rated = study()
+    again = rated.items[8].model_copy(update={"persona": "another", "scenario": "other"})
+    items = (*rated.items[:8], again, *rated.items[9:])
+    judging = tuning.at(server, replace(rated, items=items), recipe(folds=3))
+    for fold in (*compiling.folds, *judging.folds):
+        train, test = ({item.case.view.conversation[0].user for item in side} for side in (fold.train, fold.test))
+        assert not train & test
 
 
 def test_the_unit_of_a_graded_answer_is_the_persona_with_what_it_shares_or_else_the_scenario():

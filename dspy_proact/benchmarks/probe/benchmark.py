@@ -350,8 +350,12 @@ class Probe(Benchmark[Solution, ProbeGrade]):
             f"Resolution: {grade.task:g}; the action is {action}.",
         ]
         if grade.resolved:
-            faulty = {"missing": grade.resolved.missing, "wrong": grade.resolved.incorrect}
-            lines += [f"Parameters {name}: {', '.join(names)}." for name, names in faulty.items() if names]
+            # Judges write these names, with the right values in sight: only names that the agent knows are told.
+            action = next(action for action in view_of(case).actions if action.id == grade.action)
+            known = {*action.required, *answer.parameters}
+            for name, names in {"missing": grade.resolved.missing, "wrong": grade.resolved.incorrect}.items():
+                told = [each if each in known else "another" for each in names]
+                lines += [f"Parameters {name}: {', '.join(dict.fromkeys(told))}."] if told else []
         if grade.faults:
             lines.append(f"Faults of form: {', '.join(grade.faults)}.")
         return "\n".join(lines)

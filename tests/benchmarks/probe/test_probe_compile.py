@@ -1,6 +1,7 @@
 """PROBE's agents and judges are compiled: what comes of it, what no request holds, and what is refused."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 from parts import Parts
 from probe_task import SECRET, planted, played
 from script import ended
-from server import Server
+from server import Answer, Sent, Server
 
 from dspy_proact import cli
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
@@ -102,9 +103,19 @@ def test_a_compiled_agent_as_a_prompt_has_every_question_under_its_name(made):
     assert "# identify\nName it.\n" in out
 
 
+def gossip(sent: Sent) -> Answer:
+    """Models that play their roles; judges put what is right into every text of a verdict, names included."""
+    answer, shown = played(sent), json.dumps(sent.messages)
+    if sent.role != "judge" or SECRET not in shown:
+        return answer
+    said, whole = json.loads(answer.content or ""), re.findall(rf"[^\"]*{SECRET}[^\"]*", shown)
+    lists = {name: whole for name, value in said.items() if isinstance(value, list)}
+    return Answer(json.dumps({**said, **lists, "reasoning": " ".join(whole)}))
+
+
 @pytest.mark.parametrize("compiled", ["search", "gepa", "judges"])
 def test_what_is_right_and_test_people_of_a_fold_stay_hidden(server, compiled):
-    server.script = played
+    server.script = gossip
     judged = compiled == "judges"
     # Each test task is searched, identified and resolved once, its judges never see the person's words; each answer
     # that people graded is judged once.
