@@ -1,4 +1,7 @@
-"""Which candidate of an optimizer is chosen: the best that keeps every `--guard`."""
+"""Which candidate of an optimizer is chosen: the best that keeps every `--guard`.
+
+Whether a program breaks a guard, and with which margin, is `measured.Measured.is_broken`.
+"""
 
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path

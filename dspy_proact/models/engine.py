@@ -144,6 +144,7 @@ class _Attempt:
         return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
+        """Decide whether a call that failed is tried again."""
         if error is None or self._settled:
             return False
         task = asyncio.current_task()

@@ -1,5 +1,6 @@
 """From an answer and what judges say of it to a grade: the scores of PROBE, all in [0, 1], higher is better.
 
+The judges, one of them of parameters, are in `judging`; `benchmark.Probe.grade` asks them.
 Source: the paper (arXiv 2510.19771) and its evaluator.
 """
 

@@ -1,6 +1,7 @@
 """One file that shows runs: their scores, and every case to be read.
 
-What others wrote is text in it: nothing that a browser would obey.
+The data of the cases are put together in `cases`, the numbers here, in `_Page`. What others wrote is text: nothing that
+a browser would obey.
 """
 
 import base64
