@@ -283,7 +283,8 @@ def test_a_compiled_judge_is_compared_with_ours_uncompiled(diff):
     status, out, err = diff(begun_with(tuning.artefact(demos=1), judge.fingerprint()))
     taken, brought = changed(out)
     assert (status, err) == (0, "")
-    assert set(filter(None, judge.instruction.splitlines())) <= set(taken)
+    told = (each.signature.instructions for each in judge.predictors())
+    assert set(filter(None, "\n".join(told).splitlines())) <= set(taken)
     assert brought.count("Grade by the moon.") == 3  # one for each phase
     assert "A worked example:" in brought
     assert '"conversation": [' in "".join(brought)

@@ -105,8 +105,8 @@ class Judge(dspy.Module):
 
     @property
     def instruction(self) -> str:
-        """What it tells its model to do in each phase, in their order."""
-        return "\n\n".join(cast("type[dspy.Signature]", each.signature).instructions for each in self._gradings)
+        """What it tells its model to do in the first phase."""
+        return cast("type[dspy.Signature]", self.emergent.signature).instructions
 
     def forward(self, conversation: list[Turn], rubric: Rubric, response: str) -> dspy.Prediction:
         """A prediction with `reasoning`, `evidence` and `grade`; raises a `StageError` when there is none."""

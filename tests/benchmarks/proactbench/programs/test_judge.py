@@ -1,6 +1,8 @@
 """The judge over real HTTP, and the indented text that it sends, in which nobody's text can pass for a line of ours."""
 
 import asyncio
+import hashlib
+import inspect
 import json
 from importlib.resources import files
 
@@ -11,6 +13,7 @@ from server import Answer, error, verdict
 
 from dspy_proact.benchmarks.proactbench.programs import (
     JUDGE,
+    Assistant,
     DetectOffers,
     GradeResponse,
     Judge,
@@ -251,3 +254,9 @@ def test_the_shape_of_the_answer_is_said_once_by_a_schema_or_by_the_last_line(se
             assert list(schema["properties"]) == ["reasoning", "evidence", "grade"]
             assert schema["properties"]["grade"]["enum"] == ["PASS", "PARTIAL", "FAIL"]
         assert ("Answer with one JSON object: " in sent.messages[-1]["content"]) is not takes
+
+
+@pytest.mark.parametrize(("shown", "digest"), [(Judge, "9c9cf7fdce56b22a"), (Assistant, "4391c74d571967b5")])
+def test_the_source_that_miprov2_shows_its_proposer_is_the_recorded_one(shown, digest):
+    # Golden scenes of the night (judge_demos, assistant_demos) record what follows from it.
+    assert hashlib.sha256(inspect.getsource(shown).encode()).hexdigest()[:16] == digest
