@@ -29,6 +29,7 @@ from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
     from dspy_proact.benchmarks.proactiveagent.programs import ProposalJudge, ProposingAgent
+    from dspy_proact.benchmarks.proactiveagent.tuning import ProactiveAgentTuning
     from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.models import Embedder
     from dspy_proact.report.particulars import Particulars
@@ -223,6 +224,12 @@ class ProactiveAgent(Benchmark[Assistance, AssistanceGrade]):
         done = answer.proposals or ("silence",)
         told = zip(done, scored.detail.verdicts, strict=True)
         return "\n".join(f"{'accepted' if v.accepted else 'rejected'}: {each}. {v.reason}" for each, v in told)
+
+    def tuning(self, settings: Settings) -> "ProactiveAgentTuning":
+        """How its agent and judge are compiled."""
+        from dspy_proact.benchmarks.proactiveagent.tuning import ProactiveAgentTuning
+
+        return ProactiveAgentTuning(self, settings)
 
     # People's votes
 
