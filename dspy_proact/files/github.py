@@ -1,7 +1,7 @@
 """A folder of a repository on GitHub, fetched once and kept with a record.
 
-The commit is resolved at the first reading: the newest in which the folder holds what is wanted, because the newest of
-all need not hold it. What was fetched is kept with a record of where it comes from and of every file's
+The commit is pinned, or resolved at the first reading: the newest in which the folder holds what is wanted, because the
+newest of all need not hold it. What was fetched is kept with a record of where it comes from and of every file's
 sha256, which all later readings check. A folder is in its place only when all of it was fetched.
 """
 
@@ -110,9 +110,11 @@ class RepositoryFolder:
 
     def _resolved(self, client: "httpx.Client", address: str) -> tuple[str, dict[str, str]]:
         """The commit, and git's hash of each of the files that are wanted."""
-        commits = [_Commit(sha=self.commit)] if self.commit else None
-        newest = f"{address}/commits?path={self.path}&per_page={_COMMITS}"
-        for commit in commits or self._answer(client, newest, list[_Commit]):
+        if self.commit:
+            commits = [_Commit(sha=self.commit)]
+        else:
+            commits = self._answer(client, f"{address}/commits?path={self.path}&per_page={_COMMITS}", list[_Commit])
+        for commit in commits:
             tree = self._answer(client, f"{address}/git/trees/{commit.sha}?recursive=1", _Tree)
             inside = [entry for entry in tree.tree if entry.type == "blob" and entry.path.startswith(f"{self.path}/")]
             under = {entry.path.removeprefix(f"{self.path}/"): entry.sha for entry in inside}
@@ -151,6 +153,8 @@ class RepositoryFolder:
         except (OSError, ValidationError) as error:
             problem = f"no record of what was fetched can be read; {mend}"
             raise CorpusError(problem, source=str(cache / _RECORD)) from error
+        if self.commit not in (None, record.commit):
+            raise CorpusError(f"of commit {record.commit}, not {self.commit}; {mend}", source=str(cache))
         for name in record.files:
             if not (cache / name).is_file():
                 raise CorpusError(f"removed since it was fetched; {mend}", source=str(cache / name))

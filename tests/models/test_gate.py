@@ -19,7 +19,8 @@ from dspy_proact.errors import (
     SetupFault,
     UsageError,
 )
-from dspy_proact.models import Gate, Limits, ModelSpec, open_model
+from dspy_proact.models import Cost, Gate, Limits, ModelSpec, open_model
+from dspy_proact.models.gate import Budget
 from dspy_proact.switch import Switch
 
 pytestmark = QUIET
@@ -197,6 +198,21 @@ def test_refused_content_is_not_tried_again_and_ends_nothing(server, name, backe
     assert (outcome.error.reason, outcome.words) == ("filtered", ["filtered"])
     # Nor is an answer remembered.
     assert [ask(model, way).text, ask(model, way).text] == ["one", "two"]
+
+
+def test_a_call_that_waits_for_room_under_a_limit_is_not_made_once_the_switch_is_pulled():
+    async def scene() -> None:
+        budget, switch, most = Budget(Limits(calls=1)), Switch(), Cost(calls=1)
+        await budget.reserve(most, switch)
+        waiting = asyncio.create_task(budget.reserve(most, switch))
+        await asyncio.sleep(0)
+        switch.pull(Interrupted("stop"))
+        budget.settle(most, Cost())
+        with pytest.raises(Interrupted):
+            await waiting
+        assert budget.reserved == Cost()
+
+    asyncio.run(scene())
 
 
 @ROUTES

@@ -7,14 +7,39 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toy import Guess, Marking, Riddles, case, failure, guess, mark, run_async
-from toy_stages import KINDS
+from toy import Guess, Marking, Riddles, call, case, cases, failure, guess, mark, run, run_async
+from toy_stages import KINDS, until
 
+from dspy_proact.calls import record_call
 from dspy_proact.errors import Halt, Interrupted, SetupFault
 from dspy_proact.runs import Case, Failure, RunFolder, Scored, StageKey, latest
 from dspy_proact.switch import Switch
+
+
+@pytest.mark.parametrize("pulled", [False, True])
+def test_a_halt_lets_what_is_in_flight_end_keeps_what_was_paid_for_and_starts_nothing_more(tmp_path, pulled):
+    switch, halt = Switch(), SetupFault("a key must be mended")
+
+    async def answer(case: Case) -> Guess:
+        record_call(call())
+        if case.key == "a":
+            await until(lambda: benchmark.in_flight == 3)
+            if pulled:
+                switch.pull(halt)
+            raise halt
+        await until(lambda: switch.halt)
+        return await guess(case)
+
+    benchmark = Riddles(cases("a", "b", "c", "d"), answer)
+    with pytest.raises(type(halt)) as caught:
+        run(benchmark, tmp_path, concurrency=3, switch=switch)
+    assert caught.value is switch.halt is halt
+    assert benchmark.begun == [("response", key) for key in "abc"]
+    kept = {event.key.case: (event.answer is not None, len(event.calls)) for event in RunFolder(tmp_path).events()}
+    assert kept == {"a": (False, 1), "b": (True, 1), "c": (True, 1)}
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -15,6 +15,7 @@ from rows import jsonl, refusal, rubric, without
 from dspy_proact.benchmarks.proactbench.corpus.rating_files import load_ratings
 from dspy_proact.benchmarks.proactbench.corpus.ratings import Ratings
 from dspy_proact.files import github as module
+from dspy_proact.files.github import RepositoryFolder
 
 COMMIT, OLDER = "c0ffee" + "0" * 34, "0dd" + "1" * 37
 STUDY = "dataset/human_eval"
@@ -272,3 +273,11 @@ def test_of_two_that_fetch_at_once_the_first_one_stays(
     monkeypatch.setattr(module, "_keep", kept_by_another_before)
     assert len(fetched(tmp_path).ratings) == 2
     assert json.loads((kept(tmp_path) / "source.json").read_text(encoding="utf-8"))["time"] == "earlier"
+
+
+def test_a_pinned_commit_is_fetched_and_no_other_is_taken_for_it(tmp_path: Path, repository: Repository):
+    repository.commits = {COMMIT: files(), OLDER: files()}
+    pinned = RepositoryFolder("boson-ai/ProactBench", STUDY, ("results/*.jsonl",), OLDER)
+    assert pinned.fetched(tmp_path / "study")[0].commit == OLDER
+    error = refusal(lambda: replace(pinned, commit=COMMIT).fetched(tmp_path / "study"))
+    assert f"of commit {OLDER}, not {COMMIT}; delete" in str(error)
