@@ -45,10 +45,12 @@ def comparison_headline(comparison: Comparison, first: str = "a", second: str = 
     follows, and what is shown with that counted 0 where it is something else. `first` and `second` name a and b.
     """
     begin = MEASURES_NOTHING if comparison.a.embedded or comparison.b.embedded else ""
+    a, b = first, second
     # By their models, or by their judges where only these differ.
-    named = ((side.model_name, side.graded_by.strip()) for side in (comparison.a, comparison.b))
-    differing = next((pair for pair in zip(*named, strict=True) if pair[0] != pair[1]), None)
-    a, b = (_called(first, differing[0]), _called(second, differing[1])) if differing else (first, second)
+    models = comparison.a.model_name, comparison.b.model_name
+    judges = comparison.a.graded_by.strip(), comparison.b.graded_by.strip()
+    if differing := next((pair for pair in (models, judges) if pair[0] != pair[1]), None):
+        a, b = _called(first, differing[0]), _called(second, differing[1])
     rows = comparison.lenient.rows
     if shown := _significant(comparison.lenient):
         whole = comparison.judged_alike and len(comparison.pairs) == comparison.shared
@@ -120,7 +122,7 @@ def _called(name: str, what: str) -> str:
 
 
 def _reserved(comparison: Comparison, first: str, second: str) -> Iterator[str]:
-    """What limits the comparison: what is left out, and what counting it 0 changes; judges; what b was compiled on."""
+    """What limits the comparison: what is left out and counts 0 instead, other judges, and what was compiled on it."""
     nouns, scored, shared = comparison.a.nouns, len(comparison.pairs), comparison.shared
     sides = zip((first, second), comparison.unscored, strict=True)
     missing = [f"{count:,} unscored by {name}" for name, count in sides if count]

@@ -1,7 +1,7 @@
 """What a run or a results file says: counts with denominators, scores with intervals, usage with its price."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -177,12 +177,18 @@ class Summary(Outcomes):
         tried = [outcome for outcome in outcomes if outcome.state != "pending"]
         scored = [outcome for outcome in tried if outcome.state == "scored"]
 
-        def rate_and_score(of: Sequence[Outcome]) -> Iterator[Estimate]:
+        def mean(of: Sequence[Outcome], number: Callable[[Outcome], float]) -> Estimate:
             strata = ([o.stratum for o in of], self.strata) if by_stratum else ()
-            for values in ([float(o.label == self.labels[0]) for o in of], [o.score for o in of]):
-                yield cluster_mean(values, [o.group for o in of], *strata)
+            return cluster_mean([number(o) for o in of], [o.group for o in of], *strata)
 
-        return worded(Scores(*rate_and_score(scored), *rate_and_score(tried)), self.nouns)
+        def passed(outcome: Outcome) -> float:
+            return float(outcome.label == self.labels[0])
+
+        def score(outcome: Outcome) -> float:
+            return outcome.score
+
+        found = Scores(mean(scored, passed), mean(scored, score), mean(tried, passed), mean(tried, score))
+        return worded(found, self.nouns)
 
     def measured(self, outcomes: Sequence[Outcome]) -> dict[str, Estimate]:
         """The measures of some of the outcomes, by name."""
@@ -233,8 +239,14 @@ class Summary(Outcomes):
         """Where the scores vary, when anything was asked more than once."""
         if not self.judged_again[0] and len({outcome.key for outcome in self.scored}) == len(self.scored):
             return None
-        rows = [(verdict.score, o.key, o.epoch, o.group) for o in self.scored for verdict in o.verdicts]
-        return worded(repeats(*zip(*rows, strict=True)), self.nouns)
+        rows = [(outcome, verdict.score) for outcome in self.scored for verdict in outcome.verdicts]
+        found = repeats(
+            [score for _, score in rows],
+            [outcome.key for outcome, _ in rows],
+            [outcome.epoch for outcome, _ in rows],
+            [outcome.group for outcome, _ in rows],
+        )
+        return worded(found, self.nouns)
 
     @cached_property
     def _shares(self) -> dict[str, bool]:

@@ -7,6 +7,7 @@ rater's absence changes it.
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,14 +156,10 @@ class Sides:
         changes: Changes | None,
     ) -> "Sides":
         """Of parts of shape (n, 2, ...) and a statistic in [-1, 1]; arguments and silence are as in `Jackknife.of`."""
-
-        def side(which: int) -> Statistic:
-            return lambda sums: statistic(sums[:, which])
-
-        first, second, difference = (
-            Jackknife.of(parts, groups, each, undefined=undefined, changes=changes)
-            for each in (side(0), side(1), gain(statistic))
-        )
+        jackknife = partial(Jackknife.of, parts, groups, undefined=undefined, changes=changes)
+        first = jackknife(lambda sums: statistic(sums[:, 0]))
+        second = jackknife(lambda sums: statistic(sums[:, 1]))
+        difference = jackknife(gain(statistic))
         low98, high98 = difference.claim_bounds((-2, 2))
         return cls(first.estimate(), second.estimate(), difference.estimate((-2, 2)), low98, high98)
 

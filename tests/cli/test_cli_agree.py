@@ -165,7 +165,9 @@ def test_a_dry_run_prices_the_rated_items_and_makes_no_call(proact, server, own,
     assert "price unknown" not in out
     assert "--max-calls 2 may stop it after 67%: it could take 3" in out
     assert not (tmp_path / "runs").exists()
-    assert json.loads(proact(*own, "--dry-run", "--json")[1])["judge"]["calls"] == 3
+    plan = json.loads(proact(*own, "--dry-run", "--json")[1])
+    assert list(plan) == ["model", "assistant", "judge", "seconds", "assumption", "calls"]
+    assert (plan["judge"]["calls"], plan["calls"], len(plan["seconds"])) == (3, 3, 2)
 
 
 def test_the_judge_grades_what_was_rated_and_where_it_parts_from_people_is_listed_farthest_first(proact, server, own):

@@ -65,6 +65,7 @@ class TaskCase(Case):
     _read: Callable[[str], ProbeView]
 
     def __init__(self, case: Case, read: Callable[[str], ProbeView]):
+        # Without the dataclass's own constructor, which would set the view.
         vars(self).update(key=case.key, group=case.group, stratum=case.stratum, meta=case.meta, _read=read)
 
     @property

@@ -201,7 +201,14 @@ def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_js
     }
     if as_json:
         documents = [
-            {"model": model, **dataclasses.asdict(forecast), "calls": forecast.calls}
+            {
+                "model": model,
+                "assistant": dataclasses.asdict(forecast.assistant),
+                "judge": dataclasses.asdict(forecast.judge),
+                "seconds": forecast.seconds,
+                "assumption": forecast.assumption,
+                "calls": forecast.calls,
+            }
             for model, forecast in forecasts.items()
         ]
         print_json(documents if len(documents) > 1 else documents[0])
