@@ -83,8 +83,7 @@ class AssistantCompile(Compile):
         declared = self.declared
         self.tuning.require("assistant")
         self.case_set = corpus if isinstance(corpus, CaseSet) else declared.read(corpus, self.settings, revision)
-        marks = {case.key: declared.mark(case.view) for case in self.case_set.cases}
-        units = joined(self.tuning.units(self.case_set.cases), marks)
+        units = joined(self.tuning.units(self.case_set.cases), {case.key: case.view for case in self.case_set.cases})
         self.items = tuple(Item(case, units[case.key]) for case in self.case_set.cases)
         if wrong := [each for each in strata if each not in declared.strata]:
             raise UsageError(f"{wrong[0]!r} is no {declared.nouns.stratum}; they are {', '.join(declared.strata)}")
@@ -96,7 +95,7 @@ class AssistantCompile(Compile):
         if start is not None and system_prompt is not None:
             raise UsageError("--start has a prompt of its own; leave --system-prompt out")
         program = compiled_program(declared, self.settings, Start(system_prompt, start), "assistant")
-        corpus, rows = self.case_set.corpus, tuple(sorted({*marks.values()}))
+        corpus, rows = self.case_set.corpus, tuple(sorted({declared.mark(item.case.view) for item in self.items}))
         if start is not None:
             self.learned_before = unseen(start, program.card, rows, f"these {declared.nouns.rows}")
         self.data = DataSource(name=corpus.name, sha256=self.case_set.sha256, revision=corpus.revision, rows=rows)

@@ -9,25 +9,32 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from pydantic import BaseModel
+
 from dspy_proact.errors import UsageError
 from dspy_proact.runs import Nouns
 
 Item = TypeVar("Item", bound=Any)
 
 
-def joined(units: Mapping[str, str], marks: Mapping[str, str]) -> Mapping[str, str]:
-    """Units by the keys of items, of which those are one that have items with the same mark: a row that stands twice.
+def joined(units: Mapping[str, str], views: Mapping[str, BaseModel]) -> Mapping[str, str]:
+    """Units by the keys of items; units with an equal view, such as of a row that stands twice, are one.
 
     Args:
         units: By key.
-        marks: Of rows, by key.
+        views: By key, what programs see of each item.
     """
-    first: dict[str, str] = {}  # item of each mark
-    for key, mark in marks.items():
-        mine, theirs = units[key], units[first.setdefault(mark, key)]
-        if mine != theirs:
-            units = {each: theirs if unit == mine else unit for each, unit in units.items()}
-    return units
+    same, holder = {unit: unit for unit in units.values()}, dict[str, str]()
+
+    def root(unit: str) -> str:
+        while same[unit] != unit:
+            unit = same[unit]
+        return unit
+
+    for key, view in views.items():
+        unit = root(units[key])
+        same[unit] = root(holder.setdefault(view.model_dump_json(), unit))
+    return {key: root(unit) for key, unit in units.items()}
 
 
 @dataclass(frozen=True)

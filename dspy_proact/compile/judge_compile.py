@@ -91,8 +91,8 @@ class JudgeCompile(Compile):
             raise UsageError(f"{declared.name} is graded without a judge; there is none to tune")
         self.tuning.require("judge")
         self.graded = self.tuning.graded(ratings)
-        marks = {item.key: declared.mark(item.case.view) for item in self.graded.items}
-        units = joined({item.key: item.unit for item in self.graded.items}, marks)
+        views = {item.key: item.case.view for item in self.graded.items}
+        units = joined({item.key: item.unit for item in self.graded.items}, views)
         self.items = tuple(replace(item, unit=units[item.key]) for item in self.graded.items)
         self.data = self.graded.source
         if wrong := [guard for guard in guards if guard != "cases"]:

@@ -211,7 +211,7 @@ FEW = ["--trials", 2, "--max-demos", 1, "--folds", 2]
 
 
 def test_a_judge_tuned_to_ratings_of_a_run_judges_that_run(proact, server):
-    cases = [trigger(f"d{n}", scenario=f"S{n}") for n in range(4)]
+    cases = [trigger(f"d{n}", scenario=f"S{n}", user=f"Any boxes in room {n}?") for n in range(4)]
     people = [replace(case, meta={**case.meta, "persona": f"p{n}"}) for n, case in enumerate(cases)]
     run_of(Path(at("run")), [(case, "PASS") for case in people])
     proact("label", "sheet", at("run"), "--out", at("mine.csv"))

@@ -54,12 +54,18 @@ def test_a_dialogue_that_stands_twice_is_on_one_side_of_every_fold(server):
     copied = dialogue(0) | {"unique_id_eval": "again", "uuid": "another", "scenario_id": "OTHER_01"}
     compiling = at(server, read(*map(dialogue, range(4)), copied), recipe(folds=4))
     rated = study()
-    again = rated.items[8].model_copy(update={"persona": "another", "scenario": "other"})
-    items = (*rated.items[:8], again, *rated.items[9:])
-    judging = tuning.at(server, replace(rated, items=items), recipe(folds=3))
+    again = rated.items[9].model_copy(update={"view": rated.items[8].view})
+    judging = tuning.at(server, replace(rated, items=(*rated.items[:9], again, *rated.items[10:])), recipe(folds=3))
     for fold in (*compiling.folds, *judging.folds):
-        train, test = ({item.case.view.conversation[0].user for item in side} for side in (fold.train, fold.test))
+        train, test = ({item.case.view.model_dump_json() for item in side} for side in (fold.train, fold.test))
         assert not train & test
+
+
+def test_dialogues_that_begin_alike_stay_apart(server):
+    rows = [dialogue(number) for number in range(4)]
+    for row in rows:
+        row["turn_records"][0]["user_message"] = "Hello!"
+    assert len({item.unit for item in at(server, read(*rows), recipe(folds=2)).items}) == 4
 
 
 def test_the_unit_of_a_graded_answer_is_the_persona_with_what_it_shares_or_else_the_scenario():
