@@ -64,6 +64,19 @@ def test_probe_is_run_as_it_was_published(probe, tmp_path):
     assert settings | published == settings
 
 
+def test_published_judges_follow_from_their_categories_and_a_look_up_beats_them(proactiveagent, data, tmp_path):
+    judges, counts = tables(printed("proactiveagent.py", data / "proactiveagent", folder=tmp_path))
+    rows = {row[0]: row[1:] for row in judges}
+    assert rows["the authors' reward model"][4:8] == ["0.917", "0.903", "0.933", "0.918"]
+    assert rows["always accepts"][4:] == ["0.500", "0.500", "1.000", "0.667", "0.000"]
+    assert rows["looks up the training part, without text"][4:] == ["0.925", "0.870", "1.000", "0.930", "0.850"]
+    found = dict(counts)
+    assert found["test rows whose context stands in the training part"] == "120 of 120"
+    assert found["Fleiss' kappa of 1,299 proposals with three votes"] == "0.156"
+    assert found["turns of the agents' test among the judge's contexts"] == "233 of 233"
+    assert found["proposals that the published counts of claude-3-sonnet-20240229 have too many"] == "67 of 134"
+
+
 def test_scale_reads_plans_and_answers_every_task(probe, tmp_path):
     text = printed("probe_scale.py", "--quick", folder=tmp_path)
     told = re.findall(r"^(.*): [\d,]+ ms a task, at most [\d,]+ MiB$", text, re.MULTILINE)
