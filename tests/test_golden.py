@@ -214,6 +214,18 @@ def probe_http(agent: str) -> Scene:
     return scene
 
 
+def watched(server: Server) -> dict[str, Any]:
+    """Agents and judges of ProactiveAgent, the requests that they send, and votes."""
+    of = ("--benchmark", "proactiveagent", "--corpus", "sample")
+    found = {"embedded": evaluated(*of, out="embedded")}
+    found["three"] = evaluated(*of, *at(server, *MODELS_THERE), "--set", "candidates=3", "--limit", 9, report=False)
+    found["three requests"] = requests(server)
+    found["one"] = evaluated(*of, *at(server, *MODELS_THERE), "--limit", 9, out="one", report=False)
+    found["one requests"] = requests(server)
+    found["agree"] = printed("agree", "--benchmark", "proactiveagent", "--set", "silence=true")
+    return found
+
+
 def figures(server: Server) -> dict[str, Any]:
     """What is bundled: published figures, shipped programs; and forecasts."""
     probe, dry = ("--benchmark", "probe"), ("--corpus", "sample", "--dry-run")
@@ -257,6 +269,7 @@ def compiled(*arguments: object, optimizers: str = "search gepa", card: bool = T
 SCENES: dict[str, Scene] = {
     "proactbench_embedded": proactbench_embedded,
     "proactbench_http": proactbench_http,
+    "proactiveagent": watched,
     "probe_embedded": probe_embedded,
     **{f"probe_http_{agent}": probe_http(agent) for agent in AGENTS},
     "figures": figures,
@@ -289,8 +302,10 @@ NIGHTLY = ("assistant_demos", "judge_compiled", "judge_demos", "judge_voting")
     "scene", [pytest.param(scene, marks=[pytest.mark.nightly] if scene in NIGHTLY else []) for scene in SCENES]
 )
 def test_what_was_recorded_is_still_so(scene, request):
-    if not scene.startswith("probe"):
+    if not scene.startswith(("probe", "proactiveagent")):
         request.getfixturevalue("proactbench")
+    if scene == "proactiveagent":
+        request.getfixturevalue("proactiveagent")
     if scene.startswith(("probe", "figures")):
         request.getfixturevalue("probe")
     recorded = json.loads((TESTS / "golden" / f"{scene}.json").read_text(encoding="utf-8"))

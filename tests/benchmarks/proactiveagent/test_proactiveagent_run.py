@@ -196,3 +196,21 @@ def test_what_has_no_effect_or_does_not_exist_is_refused(refused, tmp_path):
     assert "--system-prompt" in refused(*of, "--system-prompt", "Be kind.")
     assert "candidates" in refused(*of, "--set", "candidates=4")
     assert "holds no splits.json" in refused(*of, "--corpus", str(tmp_path))
+
+
+def test_bad_input_is_a_sentence_before_anything_is_written_or_asked(refused, server, tmp_path):
+    folder = traces_in(tmp_path / "corpus", code_a=[row("one")], writing_b=[row("two")])
+    (folder / "code_a.json").write_text('[{"observation": {"time": "1", "event": "on')
+    (folder / "votes.jsonl").write_text('{"obs": []}\n')
+    (tmp_path / "traces.zip").write_bytes(b"none")
+    models = ("--judge", "hosted_vllm/any", "--judge-api-base", server.judge, "--out", "out")
+    agent = ("--model", "hosted_vllm/any", "--model-api-base", server.assistant)
+    of = ("--benchmark", "proactiveagent")
+    assert "code_a.json, line 1: not JSON" in refused("eval", *of, *agent, *models, "--corpus", folder)
+    assert "code_a.json, line 1: not JSON" in refused("agree", *of, *models, "--ratings", folder)
+    (folder / "splits.json").unlink()
+    assert "votes.jsonl, line 1, field 'obs'" in refused("agree", *of, *models, "--ratings", folder)
+    assert "votes.jsonl, line 1, field 'obs'" in refused("optimize", "judge", *of, *models, "--ratings", folder)
+    assert "not a complete zip" in refused("rejudge", tmp_path / "traces.zip", *of, *models)
+    assert "--system-prompt" in refused("try", "Be kind.", *of)
+    assert (server.sent, (tmp_path / "out").exists()) == ([], False)
