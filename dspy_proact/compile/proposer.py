@@ -5,12 +5,15 @@ or end the proposing with one that cannot be read.
 """
 
 import json
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
 
 import dspy
+from dspy import AdapterParseError
 from pydantic import TypeAdapter
 
 from dspy_proact.plain_text import encodable_all, tame
@@ -18,6 +21,9 @@ from dspy_proact.plain_text import encodable_all, tame
 _ANYTHING = TypeAdapter[Any](Any)
 SHOWN = 30_000
 """Characters of an input that a proposer is shown."""
+_MENDED, _NESTED = 4_000, 10
+"""Characters and opening brackets of broken JSON that DSPy mends; with many of them that would take hours."""
+_OPENING = re.compile(r"[{\[]")
 CUT = "... (cut)"
 """Stands at the end of a text that is not shown whole."""
 
@@ -103,6 +109,25 @@ class _Tamed(_Adapter):
 
 class TamedJSONAdapter(_Tamed, dspy.JSONAdapter):
     """DSPy's adapter for JSON, with nothing but text in what it sends."""
+
+    def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
+        """The output fields; raises `AdapterParseError` alone, and soon."""
+        error: Exception | None = None
+        try:
+            begin = max(0, completion.find("{"))
+            value, _ = json.JSONDecoder(strict=False).raw_decode(completion, begin)
+            return super().parse(signature, json.dumps(value))
+        except (RecursionError, ValueError) as fault:
+            error = fault
+        if len(completion) <= _MENDED and len(_OPENING.findall(completion)) <= _NESTED:
+            with suppress(RecursionError, ValueError):
+                return super().parse(signature, completion)
+        raise AdapterParseError(
+            adapter_name=type(self).__name__,
+            signature=cast("Any", signature),  # annotated as an instance in DSPy, where a class is meant
+            lm_response=completion,
+            message="It is no JSON object.",
+        ) from error
 
 
 class TamedAdapter(_Tamed, dspy.ChatAdapter):

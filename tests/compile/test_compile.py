@@ -379,6 +379,8 @@ REFUSING = {
     "refused": lambda sent: error(400, "content_filter"),
     "half a character": lambda sent: Answer(proposed(sent, "Look ahead \ud800 now.")),
     "no word": lambda sent: Answer("  "),
+    "JSON that never ends": lambda sent: Answer('{"a": ' * 50_000),
+    "brackets": lambda sent: Answer("{" * 20_000),
 }
 
 
