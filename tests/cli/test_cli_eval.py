@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from server import Answer, Server, healthy, verdict
 from sheets import said
 from typed import last
 
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
 from dspy_proact.runs import RunFolder
 
 pytestmark = pytest.mark.usefixtures("proactbench")
@@ -78,6 +80,19 @@ def test_absurd_arguments_are_refused_by_name(proact, tmp_path, arguments):
     status, _, err = proact(*last("eval", "--corpus", corpus(tmp_path), "--judge", "embedded", *arguments))
     assert (status, arguments[0].lstrip("-").partition("-")[0] in err) == (2, True), err
     assert not Path("runs").exists()
+
+
+def test_a_run_goes_on_with_the_revision_of_the_corpus_that_it_began_with(proact, tmp_path, server, monkeypatch):
+    asked, file = [], corpus(tmp_path)
+
+    def load(named, revision=None):
+        asked.append(revision)
+        return replace(read_jsonl(file), name=named, revision=revision or "c0ffee")
+
+    monkeypatch.setattr("dspy_proact.benchmarks.proactbench.benchmark.load_corpus", load)
+    for limit in (1, 2):
+        assert proact(*against(server, "--limit", limit))[0] == 0
+    assert asked == [None, "c0ffee"]
 
 
 # System prompts

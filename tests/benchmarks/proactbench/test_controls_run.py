@@ -18,8 +18,8 @@ from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.programs import Assistant, OfferDetector
 from dspy_proact.benchmarks.proactbench.types import AssistantView, ControlView
 from dspy_proact.benchmarks.responses import Responses
-from dspy_proact.errors import UsageError
-from dspy_proact.models import Gate
+from dspy_proact.errors import LimitReached, UsageError
+from dspy_proact.models import Gate, Limits
 from dspy_proact.programs.artefact import Artefact
 from dspy_proact.report import Summary, summarize, summary_document
 from dspy_proact.runs import CONTROL, RunFolder, Scope
@@ -37,9 +37,9 @@ def dialogues(folder: Path, count: int = 3) -> Corpus:
     return corpus(folder, *map(dialogue, range(count)))
 
 
-def evaluation(server: Server, read: Corpus, program: Artefact | None = None) -> Evaluation:
+def evaluation(server: Server, read: Corpus, program: Artefact | None = None, **calls: Any) -> Evaluation:
     model, judge = spec("hosted_vllm/any", server.assistant), spec("openai/kind", server.judge)
-    return Evaluation(read, model, judge, judge_program=program, gate=Gate(retries=0))
+    return Evaluation(read, model, judge, judge_program=program, gate=Gate(retries=0, **calls))
 
 
 def summary_of(path: Path) -> Summary:
@@ -92,6 +92,16 @@ def test_a_limit_allows_as_many_control_turns_as_triggers_and_a_larger_one_goes_
     for limit, requests in ((2, (4, 2, 2)), (3, (6, 3, 3)), (None, (10, 5, 5))):
         evaluation(server, read).run(tmp_path / "run", Scope(limit=limit, controls=True))
         assert asked(server) == requests
+
+
+def test_a_run_that_a_limit_stops_has_triggers_first_and_pays_for_nothing_twice(server: Server, tmp_path: Path):
+    read, path = dialogues(tmp_path), tmp_path / "run"
+    with pytest.raises(LimitReached):
+        evaluation(server, read, limits=Limits(9), concurrency=1).run(path, Scope(controls=True))
+    assert asked(server) == (5, 3, 1)
+    evaluation(server, read).run(path, Scope(controls=True))
+    assert asked(server) == (6, 3, 3)
+    assert summary_of(path).complete
 
 
 def test_phases_are_of_triggers_and_drop_no_control_turn(server: Server, tmp_path: Path):

@@ -20,7 +20,7 @@ ATTACKS = {
     "fetched": '<link rel=stylesheet href="https://evil.example/a.css"><iframe src="https://evil.example">',
 }
 HIDDEN = {"override": "\u202egnp.exe", "null": "a\x00b", "escape": "\x1b[31m", "tag": "\U000e0041"}
-EVERYTHING = " ".join(ATTACKS.values())
+EVERYTHING, HIDING = " ".join(ATTACKS.values()), "".join(HIDDEN.values())
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def hostile(tmp_path_factory, paged):
             who,
             model=who,
             system_prompt=EVERYTHING,
-            corpus=CorpusRecord(name=EVERYTHING, revision=EVERYTHING, rows=1, cases=1, ignored_fields={}),
+            corpus=CorpusRecord(name=f"{EVERYTHING}{HIDING}", revision=EVERYTHING, rows=1, cases=1, ignored_fields={}),
         )
         events = [
             event
@@ -56,6 +56,11 @@ def hostile(tmp_path_factory, paged):
         ]
         written(folder / name, of, cases, [failed(cases[0], EVERYTHING), *events])
     return paged(folder / "a", folder / "b")
+
+
+def test_no_character_of_a_name_hides_or_turns_the_line(hostile):
+    shown = re.sub(' data-at="[^"]*"', "", hostile.read_text(encoding="utf-8"))
+    assert not set("\u202e\x00\x1b\U000e0041") & set(shown)
 
 
 def test_nothing_fires_and_nothing_is_asked_for_while_everything_is_read(browser, hostile):
