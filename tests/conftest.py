@@ -26,7 +26,7 @@ gc.set_threshold(20_000, 10, 10)  # what is imported is much, and to look throug
 sys.dont_write_bytecode = False  # a machine that forbids it has each worker and child compile all tests anew
 
 
-BENCHMARKS = {f"dspy_proact.benchmarks.{name}" for name in ("proactbench", "proactiveagent", "probe")}
+BENCHMARKS = {f"dspy_proact.benchmarks.{name}" for name in ("proactbench", "proactiveagent", "proagentbench", "probe")}
 
 
 class AbsentBenchmarks:
@@ -54,6 +54,11 @@ def probe():
 @pytest.fixture
 def proactiveagent():
     return import_module("dspy_proact.benchmarks.proactiveagent")
+
+
+@pytest.fixture
+def proagentbench():
+    return import_module("dspy_proact.benchmarks.proagentbench")
 
 
 @pytest.fixture

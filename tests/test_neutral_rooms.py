@@ -25,7 +25,7 @@ DOORS = {"report/__init__.py"}
 """Files that name the room of each benchmark, which is all that they do."""
 WORDS = re.compile(
     r"(?i:phase|rubric|trigger|scenario|dialogue|persona|blueprint|curated|emergent|recovery|proact_?bench)"
-    r"|(?i:\boffers?\b|unwanted_offer|proactive_?agent|thunlp)|\b(?:CRITICAL|PASS|PARTIAL|FAIL|JudgeView|AssistantView|ControlView)\b"
+    r"|(?i:\boffers?\b|unwanted_offer|proactive_?agent|pro_?agent_?bench|thunlp)|\b(?:CRITICAL|PASS|PARTIAL|FAIL|JudgeView|AssistantView|ControlView)\b"
     r"|import.*\bGrade\b|\bGrade\."
     r"|(?i:\bprobe|bottleneck|facet|mailbox|distractor|\boracles?\b|reflexion|rewoo|sanitiz)|\b(?:SOLVED|FAILED)\b"
 )
@@ -58,7 +58,7 @@ def test_the_search_finds_the_words_however_they_are_written_and_leaves_english_
     )
 
 
-NAMES = re.compile(r"(?i:proact_?bench|proactive_?agent)|\b(?:PROBE|probe)\b")
+NAMES = re.compile(r"(?i:proact_?bench|proactive_?agent|pro_?agent_?bench)|\b(?:PROBE|probe)\b")
 NAME_ONE = {
     "__init__.py": "the face of the package",
     "cli/__init__.py": "the first page of help, which explains the default",

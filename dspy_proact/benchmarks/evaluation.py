@@ -36,6 +36,7 @@ class Evaluation(Execution):
         judge_program: A compiled judge in place of the benchmark's: a module, or a file.
         revision: Of the published corpus; None for the newest.
         gate: How calls are made; a `Gate()` where None.
+        keep_inputs: Whether the run keeps the inputs of a private corpus, and not their hashes alone.
 
     Raises:
         UsageError: Models, settings and programs do not fit together.
@@ -56,6 +57,7 @@ class Evaluation(Execution):
         judge_program: Any = None,
         revision: str | None = None,
         gate: Gate | None = None,
+        keep_inputs: bool = False,
     ):
         declared, gate = benchmark_named(benchmark), gate or Gate()
         settings, (module, file) = settings or declared.settings_type(), module_or_file(program)
@@ -65,6 +67,8 @@ class Evaluation(Execution):
         companions = declared.companions(settings, gate)
         settings = declared.settled(settings, companions)
         cases = corpus if isinstance(corpus, CaseSet) else declared.read(corpus, settings, revision)
+        if keep_inputs and not cases.corpus.private:
+            raise UsageError(f"--keep-inputs: a run keeps the inputs of {cases.corpus.name!r} anyway; leave it out")
         if module is None:
             module = compiled_program(declared, settings, start, "assistant", companions)
         role, rule = role_of(declared, "assistant"), declared.unasked(settings)
@@ -80,7 +84,8 @@ class Evaluation(Execution):
         ask = Ask.in_run(module, None if rule is not None else opened.lm, settings)
         asked = declared.judged(settings)
         judges = _judges(declared, settings, judge, gate, prompt=judge_prompt, program=judge_program, asked=asked)
-        super().__init__(declared, cases, settings, Participant(opened, ask, learned, prices), judges, gate=gate)
+        answering = Participant(opened, ask, learned, prices)
+        super().__init__(declared, cases, settings, answering, judges, gate=gate, keep_inputs=keep_inputs)
 
 
 class Rejudging(Execution):
@@ -107,7 +112,8 @@ class Rejudging(Execution):
         gate = gate or Gate()
         settings = settings or declared.settings_type.model_validate(responses.settings)
         judges = _judges(declared, settings, judge, gate, prompt=judge_prompt, program=judge_program)
-        super().__init__(declared, responses.case_set, settings, responses, judges, gate=gate)
+        # What is copied was kept already.
+        super().__init__(declared, responses.case_set, settings, responses, judges, gate=gate, keep_inputs=True)
 
 
 def _judges(

@@ -70,11 +70,13 @@ class Execution:
         judges: Sequence[Participant],
         *,
         gate: Gate,
+        keep_inputs: bool = False,
     ):
         self._declared, self._case_set, self._settings = declared, case_set, settings
         self._judges, self._gate = {judge.model.name: judge for judge in judges}, gate
         self._assistant = answering if isinstance(answering, Participant) else None
         self._copied = answering if isinstance(answering, Responses) else None
+        self._keeps_inputs = keep_inputs or not case_set.corpus.private
         self.manifest = self._begun(answering)
 
     def __repr__(self) -> str:
@@ -275,6 +277,7 @@ class Execution:
             learned_on=answering.learned_on,
             cards={role: card for role, card in cards.items() if card},
             embedded=any(each.embedded for each in (answering, *judges)),
+            keeps_inputs=self._keeps_inputs,
             epochs=self._copied.epochs if self._copied else 1,
             judge_epochs=max((judge.votes for judge in judges), default=1),
             corpus=self._case_set.corpus,

@@ -52,7 +52,8 @@ class Responses:
     def of_run(cls, folder: RunFolder, benchmark: Benchmark[Any, Any] | str | None = None) -> Self:
         """The responses of a run; a benchmark of a person's own file must be named.
 
-        Raises a `UsageError` where there is no such benchmark, a `RunError` where the run is none of it, or damaged.
+        Raises a `UsageError` where there is no such benchmark, or no inputs were kept, and a `RunError` where the run
+        is none of it, or damaged.
         """
         manifest = folder.manifest()
         identity = manifest.identity
@@ -61,6 +62,8 @@ class Responses:
             raise RunError(
                 f"{folder.path}: a run of {identity.benchmark!r}, which cannot be rejudged as {declared.name}"
             )
+        if not manifest.keeps_inputs:
+            raise UsageError(f"{folder.path}: holds no inputs that could be judged; make it with eval --keep-inputs")
         answered = (
             event.model_copy(update={"calls": ()}) for event in folder.events() if event.key.stage == "response"
         )

@@ -19,7 +19,7 @@ from dspy_proact.cli.options.benchmark import (
     judges_of,
     summary_of,
 )
-from dspy_proact.cli.options.kinds import Output, json_option, number_option, output_options
+from dspy_proact.cli.options.kinds import Output, flag_option, json_option, number_option, output_options
 from dspy_proact.cli.options.models import ASSISTANT, EMBEDDED, GATE, JUDGING, NamedModel, model_options, text_of
 from dspy_proact.cli.options.verb import Heading, Section, verb
 from dspy_proact.cli.views.message import complain, console, print_json, print_more, say, say_next
@@ -119,6 +119,7 @@ def _facts(entry: "Benchmark[Any, Any]") -> dict[str, str | None]:
             "End with status 2 where the strict score of a run, which counts the unscored as 0, is lower; for CI.",
             "SCORE",
         ),
+        flag_option("--keep-inputs", "Keep the inputs of a corpus of private data in the run, not their hashes alone."),
     ),
     output_options("the run. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the report"),
     first="--model --system-prompt --judge --benchmark --corpus --limit --stratum --max-usd --out --dry-run --json",
@@ -138,6 +139,7 @@ def evaluate(
     scope: "Scope",
     gate: "Gate",
     fail_under: float | None,
+    keep_inputs: bool,
     output: Output,
 ) -> int:
     """Score a model on a benchmark: it answers every case, and the judge grades each answer.
@@ -173,6 +175,7 @@ def evaluate(
             judge_prompt=judge_prompt,
             judge_program=judge_program,
             gate=gate,
+            keep_inputs=keep_inputs,
         )
         for spec in models
     ]

@@ -179,14 +179,17 @@ class RunWriter(RunFolder):
 
     def add_cases(self, cases: Iterable[Case]) -> None:
         """Keep the cases that are not there yet; raises `RunError` when they cannot be."""
-        known, corpus = {case.key for case in self.cases()}, self.manifest().identity.corpus
+        known, manifest = {case.key for case in self.cases()}, self.manifest()
         for case in cases:
             if case.key not in known:
                 view = case.view.model_dump(mode="json")
+                if not manifest.keeps_inputs:
+                    canonical = json.dumps(view, sort_keys=True, ensure_ascii=False)
+                    view = {"sha256": hashlib.sha256(canonical.encode("utf-8", "replace")).hexdigest()}
                 record = CaseRecord(
                     key=case.key, group=case.group, stratum=case.stratum, view=view, meta=dict(case.meta)
                 )
-                self._case_log.append(record.marked(corpus))
+                self._case_log.append(record.marked(manifest.identity.corpus))
 
     def record(self, event: Event) -> None:
         """Keep an event; raises `RunError` when it cannot be, and the record is as it was before."""
@@ -200,6 +203,8 @@ def _widened(before: Manifest, now: Manifest, path: Path) -> Manifest:
             f"{path}: its {now.nouns.controls} were graded in other words, by another version; "
             "leave --controls out, or name another folder with --out"
         )
+    if now.keeps_inputs and not before.keeps_inputs:
+        raise RunError(f"{path}: was begun without --keep-inputs; leave it out, or name another folder with --out")
     most = {name: max(getattr(before, name), getattr(now, name)) for name in ("epochs", "judge_epochs")}
     asked = {"controls": before.controls or now.controls, "control_labels": now.control_labels}
     return before.model_copy(update=most | asked)

@@ -126,6 +126,9 @@ class CorpusRecord(Frozen):
     ignored_fields: dict[str, int]
     left_out: dict[str, int] = Field(default_factory=dict[str, int])
     """Rows that are no cases, by the reason."""
+    private: bool = False
+    """Whether it is of real people who did not publish it: a run keeps its views as hashes unless a person asks for
+    more, and no page shows them."""
 
 
 class Manifest(Claimed[Identity]):
@@ -149,6 +152,8 @@ class Manifest(Claimed[Identity]):
     """What the cards of compiled programs tell, by role; empty in runs of before they were kept."""
     embedded: bool
     """Whether a stand-in that measures nothing took part."""
+    keeps_inputs: bool = True
+    """Whether `cases.jsonl` holds the views, and not their hashes alone."""
     epochs: int = Field(ge=1, le=MOST_EPOCHS)
     """The most that were asked for."""
     judge_epochs: int = Field(1, ge=1, le=MOST_EPOCHS)

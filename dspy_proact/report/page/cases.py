@@ -17,7 +17,7 @@ from typing import Any
 from dspy_proact.plain_text import encodable
 from dspy_proact.report.page.figures import letter
 from dspy_proact.report.page.rendered import rendered
-from dspy_proact.report.particulars import quoted
+from dspy_proact.report.particulars import Grounds, Section, quoted
 from dspy_proact.report.reading import Reading
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import CONTROL, Outcome
@@ -127,7 +127,7 @@ def longest_text(summaries: Sequence[Summary]) -> int | None:
     runs = _runs(summaries)
     lengths: dict[int, int] = {}
     for key in _keys(runs):
-        readings = [side and Reading.of(side, summaries[0].benchmark) for side in (run.get(key) for run in runs)]
+        readings = _readings([run.get(key) for run in runs], summaries)
         texts = (text for section in _fullest(readings).sections for _, text in section.items)
         lengths |= {hash(text): len(text) for text in texts}  # one that several cases share is held once
     return even_length(lengths.values(), ROOM)
@@ -153,7 +153,7 @@ def block(summaries: Sequence[Summary], longest: int | None = None) -> Iterator[
     held, rows = Block(), list[list[Any]]()
     for key in _keys(runs):
         sides = [run.get(key) for run in runs]
-        readings = [side and Reading.of(side, first.benchmark) for side in sides]
+        readings = _readings(sides, summaries)
         there = next(side for side in sides if side)
         item = _item(readings, summaries, held, longest)
         place = held.add(item)
@@ -185,6 +185,19 @@ def _runs(summaries: Sequence[Summary]) -> list[dict[Key, Outcome]]:
     return [
         {(each.key, each.epoch): each for each in (*summary.outcomes, *summary.controls.outcomes)}
         for summary in summaries
+    ]
+
+
+def _readings(sides: Sequence[Outcome | None], summaries: Sequence[Summary]) -> list[Reading | None]:
+    """What each run has of a case; of a private corpus without a text, since a page is made to be passed on."""
+    readings = [side and Reading.of(side, summaries[0].benchmark) for side in sides]
+    if not any(summary.manifest and summary.manifest.corpus.private for summary in summaries):
+        return readings
+    left_out = Section("inputs", "terms", (("left out", "the corpus is of real people; `show` reads what was kept"),))
+    return [
+        each
+        and Reading(each.outcome, (left_out,), tuple(Grounds("") for _ in each.grounds), each.answer and "(left out)")
+        for each in readings
     ]
 
 

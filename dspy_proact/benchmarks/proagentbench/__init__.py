@@ -1,0 +1,1 @@
+"""ProAgentBench: when a person at a computer seeks help, and with what."""

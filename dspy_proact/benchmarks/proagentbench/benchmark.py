@@ -1,0 +1,182 @@
+"""ProAgentBench: say when a person at a computer turns to an AI assistant, and with what."""
+
+from collections.abc import Iterable, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from dspy_proact.benchmarks.benchmark import Benchmark, StandIn, Start
+from dspy_proact.benchmarks.proagentbench.moments import (
+    COMMONEST,
+    RIGHT,
+    WRONG,
+    Assistance,
+    MomentGrade,
+    MomentView,
+    ProAgentBenchSettings,
+    graded,
+    settings_of,
+    view_of,
+)
+from dspy_proact.benchmarks.published import PublishedRow
+from dspy_proact.benchmarks.stream import ByRule, decision_measures
+from dspy_proact.errors import CorpusError, UsageError
+from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
+
+if TYPE_CHECKING:
+    from dspy_proact.benchmarks.ask import Ask
+    from dspy_proact.benchmarks.proagentbench.programs import MomentAgent
+    from dspy_proact.models import Embedder
+    from dspy_proact.report.particulars import Particulars
+
+_ANSWER_TOKENS = (30, 600)
+"""Of an answer: assumed."""
+
+
+class ProAgentBench(Benchmark[Assistance, MomentGrade]):
+    """Moments of people's work, and the program that says when and how to help."""
+
+    name = "proagentbench"
+    about = "Whether an agent that sees a person's screen helps when they turn to an AI assistant, and with what."
+    size = "28,528 events of 17 people, 7,222 of them with help"
+    licence = "research only; nothing of it is bundled or fetched"
+    data = "a folder of participants' SQLite files in the published schema, by path only; a sample is bundled"
+    strata: Sequence[str] = ("earlier", "later")
+    labels: Sequence[str] = (RIGHT, WRONG)
+    nouns = Nouns(
+        case="moment",
+        cases="moments",
+        stratum="part",
+        strata="parts",
+        group="person",
+        groups="people",
+        row="event",
+        rows="events",
+    )
+    measures = (
+        *decision_measures("moments with help"),
+        Measure(name="wanted", title="moments that wanted help", parts=("wanted",)),
+        Measure(name="intention", title="intention", parts=("intention",)),
+        Measure(name="lexical_similarity", title="lexical similarity", parts=("lexical_similarity",)),
+    )
+    answer_type = Assistance
+    view = MomentView
+    settings_type = ProAgentBenchSettings
+    of_grading = frozenset({"cost"})
+    options = frozenset({"--corpus", "--program"})
+    leaderboard_columns = MappingProxyType(
+        {
+            "score": "accuracy",
+            "precision": "P",
+            "recall": "R",
+            "f1": "F1",
+            "balanced_accuracy": "balanced",
+            "wanted": "wanted",
+            "intention": "intention",
+        }
+    )
+    leaderboard_notes = (
+        "always helping has F1 66.7 where half of the moments wanted help; `wanted` is that share, which a published "
+        "row implies by its accuracy, P and R: rows of other shares are of other moments.",
+        "the commonest intention alone is right at 35 % of the published moments that wanted help.",
+    )
+    published_beside = "A run of your own stands below the published rows, whose moments are not public."
+
+    @property
+    def _report(self) -> Any:
+        """The module of reports, which is slow to import."""
+        from dspy_proact.benchmarks.proagentbench import report
+
+        return report
+
+    @property
+    def best(self) -> str:
+        """The best published accuracy of a model that is only asked, and whose it is."""
+        first = self.published()[0]
+        return f"{100 * (first.scores['score'] or 0.0):.1f} % accuracy: {first.name} (arXiv 2602.04482)"
+
+    def published(self) -> Sequence[PublishedRow]:
+        """The paper's tables."""
+        return self._report.published_rows()
+
+    def differences(self, run: Any) -> Sequence[str]:
+        """Which moments were published is not known, so that no run is ranked."""
+        return tuple(self._report.differences(run))
+
+    def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
+        """The moments of every person, as the settings show and choose them."""
+        from dspy_proact.benchmarks.proagentbench.corpus import load_corpus
+
+        if revision is not None:
+            raise CorpusError("a folder has no revisions; leave the revision out", source=str(corpus))
+        return load_corpus(str(corpus), settings_of(settings))
+
+    def unasked(self, settings: Settings) -> str | None:
+        """What stands for the model of a baseline, which asks none."""
+        return None if settings_of(settings).baseline == "none" else "rule"
+
+    def require(self, settings: Settings, models: Iterable[str], start: Start) -> None:
+        """Raise a `UsageError` where a baseline is given a model or a program."""
+        rule, (model, *_) = settings_of(settings).baseline, models
+        if rule != "none" and (start.file or model != "embedded"):
+            raise UsageError(f"--set baseline={rule}: a baseline asks no model; leave --model and --program out")
+
+    def program(
+        self, settings: Settings, start: Start, companions: "Sequence[Embedder]" = ()
+    ) -> "MomentAgent | ByRule":
+        """The program that the settings name, or a baseline."""
+        from dspy_proact.benchmarks.proagentbench.programs import MomentAgent
+
+        wanted = settings_of(settings)
+        if start.prompt is not None:
+            raise UsageError("--system-prompt: the agent has an instruction of its own; leave it out")
+        if wanted.baseline != "none":
+            return ByRule(wanted)
+        return MomentAgent(wanted.program == "staged", wanted.cot, wanted.memory != "none", wanted.samples)
+
+    def stand_in(self, role: str) -> StandIn | None:
+        """An agent by rules; nothing is judged."""
+        from dspy_proact.benchmarks.proagentbench.stand_in import agent_answer
+
+        return agent_answer if role == "assistant" else None
+
+    def inputs(self, view: BaseModel) -> dict[str, Any]:
+        """What is seen, without the truth."""
+        assert isinstance(view, MomentView), "the benchmark makes its own cases"
+        return {"activity": list(view.activity), "current": view.current, "memory": view.memory}
+
+    async def answer(self, case: Case, ask: "Ask") -> Assistance:
+        """What the program says, or a baseline: the commonest intention, and the window's title as the query."""
+        rules = settings_of(ask.settings)
+        if rules.baseline == "none":
+            return await super().answer(case, ask)
+        by_graph = rules.baseline == "graph"
+        acts = case.meta["graph"] == 1 if by_graph else rules.acts(case.key, int(case.meta["moment"]))
+        if not acts:
+            return Assistance(need_help=False)
+        intention: Any = case.meta["graph_intention"] if by_graph else COMMONEST
+        return Assistance(need_help=True, intention=intention, query=view_of(case).current.window_title)
+
+    async def grade(self, case: Case, answer: Assistance, ask: "Ask") -> Scored[MomentGrade]:
+        """When by what the person did, and how by their intention and first query."""
+        return graded(answer, view_of(case).truth, settings_of(ask.settings).cost)
+
+    def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall]:
+        """The question as often as there are samples; a second stage is not foreseen. None of a baseline."""
+        wanted = settings_of(settings)
+        if wanted.baseline != "none":
+            return []
+        return [ExpectedCall(program.messages(self.inputs(case.view)), _ANSWER_TOKENS)] * wanted.samples
+
+    def feedback(self, case: Case, answer: Assistance, scored: Scored[MomentGrade]) -> str:
+        """Whether help was sought, and for what; not the query."""
+        truth = view_of(case).truth
+        if not truth.wanted:
+            return "The person went on without help" + (", and was interrupted." if answer.need_help else ".")
+        told = "The person turned to an AI assistant" + (f" for {truth.intention}" if truth.intention else "")
+        return f"{told}; the answer was {answer.intention if answer.need_help else 'silence'}."
+
+    def particulars(self) -> "Particulars":
+        """Moments as they are read, and what measures are to be read with."""
+        return self._report.PARTICULARS

@@ -1,0 +1,332 @@
+"""ProAgentBench's recordings: one SQLite database a person, read strictly and without a trace, moment by moment.
+
+A folder holds a folder a person, with `lifetrace_privacy_processed.db` and, where intentions are known,
+`user_intention.jsonl`. The schema is the published one; the published files themselves were not seen.
+
+A moment is the begin of an event. Seen is what ended by then: the event itself shows, where help was sought, the window
+of the assistant, and tells the answer. What follows a pause of more than five minutes is no moment.
+"""
+
+import calendar
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, cast
+
+from dspy_proact.benchmarks.proagentbench.memory import Event, Past
+from dspy_proact.benchmarks.proagentbench.moments import (
+    INTENTIONS,
+    Activity,
+    Intention,
+    MomentView,
+    ProAgentBenchSettings,
+    State,
+    Truth,
+)
+from dspy_proact.errors import CorpusError
+from dspy_proact.files.rows import Id, RawPart, json_of, lines_in, lines_of, read_bytes
+from dspy_proact.runs import Case, CaseSet
+
+NAME = "proagentbench"
+DATA = files("dspy_proact.benchmarks.proagentbench") / "data"
+DATABASE, INTENTION_FILE = "lifetrace_privacy_processed.db", "user_intention.jsonl"
+IDLE = timedelta(minutes=5)
+"""After a longer pause an event begins no moment: nothing was seen."""
+EARLIER = 0.6
+"""Share of a person's moments, by time, that are in the first stratum."""
+_WANTED = f"a folder that holds a folder a person, each with {DATABASE}"
+_LARGEST, _MOST_EVENTS = 4 << 30, 1_000_000
+"""Bytes of a database, and events in it; 17 published people have 28,528."""
+_LONGEST = {"app_name": 200, "window_title": 2_000, "event_summary": 20_000, "conversation": 1_000_000}
+_LONGEST_VALUE = 2 << 20
+"""Bytes of a value that SQLite reads at all."""
+_LONGEST_SHOWN, _LONGEST_STATE = 500, 200
+"""Characters of a summary among the activity, and of that of the current state, as published."""
+_REQUIRED = ("id", "start_time", "end_time", "app_name", "window_title", "is_llm_event", "event_summary")
+_OPTIONAL = ("conversation",)
+
+
+class _Labelled(RawPart):
+    """A line of the file of intentions."""
+
+    event_id: int | Id
+    user_intention: Id
+
+
+@dataclass(frozen=True, eq=False)
+class _Moment:
+    """The begin of an event."""
+
+    place: int
+    """Of the event, in the person's."""
+    state: Event
+    """The event before it."""
+    event: Event
+
+
+def load_corpus(spec: str, settings: ProAgentBenchSettings) -> CaseSet:
+    """The moments of every person of a corpus.
+
+    Args:
+        spec: `sample`, or a folder.
+        settings: What is shown, and which moments without help are taken.
+
+    Raises:
+        CorpusError: There is no such corpus, or, under `strict`, a row in it is not valid.
+    """
+    left_out, ignored, cases, rows = Counter[str](), Counter[str](), list[Case](), 0
+    for person, events in _people(spec, settings.strict, left_out, ignored):
+        rows += len(events)
+        cases += _cases(person, events, settings)
+    if not cases:
+        raise CorpusError("holds no moment at which help was sought", source=spec)
+    found = CaseSet.of(spec, cases)
+    rows += left_out.total()
+    more = {"rows": rows, "left_out": dict(left_out), "ignored_fields": dict(ignored), "private": spec != "sample"}
+    return replace(found, corpus=found.corpus.model_copy(update=more))
+
+
+def _people(
+    spec: str, strict: bool, left_out: Counter[str], ignored: Counter[str]
+) -> Iterator[tuple[str, Sequence[Event]]]:
+    if spec == "sample":
+        for file in sorted((DATA / "sample").iterdir(), key=lambda each: each.name):
+            if file.name.endswith(".sql"):
+                with closing(sqlite3.connect(":memory:")) as made:
+                    made.executescript(file.read_text(encoding="utf-8"))
+                    labels = DATA / "sample" / file.name.replace(".sql", ".jsonl")
+                    reader = _Reader(file.name, strict, left_out, ignored)
+                    yield file.name.removesuffix(".sql"), reader.events(made, labels.read_bytes())
+        return
+    if "\0" in spec:
+        raise CorpusError("not a path: it holds a NUL character", source=repr(spec))
+    folder = Path(spec)
+    databases = sorted(folder.glob(f"*/{DATABASE}")) if folder.is_dir() else []
+    if not databases:
+        raise CorpusError(f"holds no recordings; give {_WANTED}", source=spec)
+    for database in databases:
+        labels = database.with_name(INTENTION_FILE)
+        reader = _Reader(str(database), strict, left_out, ignored)
+        data = read_bytes(str(labels), "the intentions") if labels.exists() else b""
+        with closing(_opened(database)) as connection:
+            yield database.parent.name, reader.events(connection, data)
+
+
+def _opened(database: Path) -> sqlite3.Connection:
+    """The database for reading alone: no file beside it is made, and no lock is taken or waited for."""
+    if not database.is_file():
+        raise CorpusError("no regular file", source=str(database))
+    if (size := database.stat().st_size) > _LARGEST:
+        raise CorpusError(f"{size:,} bytes; a person's database has at most {_LARGEST:,}", source=str(database))
+    for ending in ("-wal", "-journal"):
+        beside = database.with_name(database.name + ending)
+        if beside.exists() and beside.stat().st_size:
+            problem = f"was not closed: changes are in {beside.name}; open and close it with sqlite3 on a copy"
+            raise CorpusError(problem, source=str(database))
+    return sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+
+
+class _Reader:
+    """Reads the events of one database.
+
+    Args:
+        source: Its name in messages.
+        strict: Whether a row that cannot be used is refused, or left out and counted.
+        left_out: Counts rows by the reason.
+        ignored: Counts unknown fields of the file of intentions.
+    """
+
+    def __init__(self, source: str, strict: bool, left_out: Counter[str], ignored: Counter[str]):
+        self._source, self._strict, self._left_out, self._ignored = source, strict, left_out, ignored
+        self._row = "events"
+
+    def events(self, connection: sqlite3.Connection, labels: bytes) -> Sequence[Event]:
+        """The events in the order of their time, none of which overlap."""
+        try:
+            intentions = self._intentions(labels)
+            found = [event for row in self._rows(connection) if (event := self._usable(row, intentions))]
+        except UnicodeDecodeError:
+            raise self._error("holds text that is not UTF-8") from None
+        except sqlite3.Error as error:
+            raise self._error(f"cannot be read: {error}") from None
+        kept, ids = list[Event](), set[str]()
+        for event in sorted(found, key=lambda each: (each.start, each.end)):
+            self._row = f"events {event.id}"
+            if event.id in ids:
+                self._leave_out("has the id of another event")
+            elif kept and event.start < kept[-1].end:
+                self._leave_out("begins before the event before it ends")
+            else:
+                kept.append(event)
+                ids.add(event.id)
+        return kept
+
+    def _rows(self, connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
+        connection.text_factory = lambda data: data.decode("utf-8")
+        made = connection.execute("SELECT type, sql FROM sqlite_master WHERE name = 'events'").fetchone()
+        if made is None or made[0] != "table" or str(made[1]).upper().startswith("CREATE VIRTUAL"):
+            raise self._error("has no table events")
+        there = {row[1] for row in connection.execute("PRAGMA table_info(events)")}
+        if missing := [name for name in _REQUIRED if name not in there]:
+            raise self._error(f"the table has no column {missing[0]}")
+        names = [*_REQUIRED, *(name for name in _OPTIONAL if name in there)]
+        for count, row in enumerate(connection.execute(f"SELECT {', '.join(names)} FROM events ORDER BY id"), start=1):
+            if count > _MOST_EVENTS:
+                raise self._error(f"more than {_MOST_EVENTS:,} events")
+            self._row = f"events {row[0]!r}"[:60]
+            yield dict(zip(names, row, strict=True))
+            self._row = f"the event after {self._row}"
+
+    def _intentions(self, labels: bytes) -> Mapping[str, Intention]:
+        source = f"{self._source.rpartition('/')[0]}/{INTENTION_FILE}".lstrip("/") if labels else ""
+        found = dict[str, Intention]()
+        for line in lines_in(lines_of(labels, source), source):
+            labelled = _Labelled.of(line)
+            self._ignored.update(labelled.unknown_fields())
+            if labelled.user_intention not in INTENTIONS:
+                if self._strict:
+                    raise line.error("none of the 16 published intentions", "user_intention")
+                self._left_out["an unknown intention"] += 1
+                continue
+            found[str(labelled.event_id)] = cast("Intention", labelled.user_intention)
+        return found
+
+    def _usable(self, row: Mapping[str, Any], intentions: Mapping[str, Intention]) -> Event | None:
+        """The event in a row; None where it is left out."""
+        texts = {name: row[name] if row.get(name) is not None else "" for name in _LONGEST}
+        times = [_time(row[name]) for name in ("start_time", "end_time")]
+        start, end = times
+        if not isinstance(row["id"], int | str) or not str(row["id"]).isprintable() or not str(row["id"]).strip():
+            problem = "has no id"
+        elif wrong := next((name for name, text in texts.items() if not isinstance(text, str)), None):
+            problem = f"{wrong} is no text"
+        elif nul := next((name for name, text in texts.items() if "\0" in text), None):
+            problem = f"{nul} holds a NUL character"
+        elif long := next((name for name, text in texts.items() if len(text) > _LONGEST[name]), None):
+            problem = f"{long} has more than {_LONGEST[long]:,} characters"
+        elif start is None or end is None:
+            problem = "has a time that is none"
+        elif end < start:
+            problem = "ends before it begins"
+        elif end == start:
+            problem = "has no length"
+        elif row["is_llm_event"] not in (0, 1):
+            problem = "is_llm_event is neither 0 nor 1"
+        else:
+            is_help, id_ = bool(row["is_llm_event"]), str(row["id"])
+            query = self._query(texts["conversation"]) if is_help else ""
+            app, title, summary = (texts[name].strip() for name in ("app_name", "window_title", "event_summary"))
+            intention = intentions.get(id_) if is_help else None
+            return Event(id_, start, end, app or "unknown", title, summary, is_help, intention, query)
+        self._leave_out(problem)
+        return None
+
+    def _query(self, conversation: str) -> str:
+        """What the person asked first; empty where that is not recorded."""
+        if not conversation.strip():
+            return ""
+        held = json_of(conversation, f"{self._source}, {self._row}.conversation")
+        queries = held.get("user_queries") if isinstance(held, dict) else None
+        texts = [each.strip() for each in queries if isinstance(each, str)] if isinstance(queries, list) else []
+        return next(filter(None, texts), "")
+
+    def _leave_out(self, problem: str) -> None:
+        if self._strict:
+            raise self._error(f"{problem}; --set strict=false leaves such rows out and counts them")
+        self._left_out[problem] += 1
+
+    def _error(self, problem: str) -> CorpusError:
+        return CorpusError(problem, source=self._source, field=self._row)
+
+
+def _time(value: object) -> datetime | None:
+    """A time of ISO 8601, without its zone; None where it is none."""
+    try:
+        time = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return time.astimezone(UTC).replace(tzinfo=None) if time and time.tzinfo else time
+
+
+def _cases(person: str, events: Sequence[Event], settings: ProAgentBenchSettings) -> Iterator[Case]:
+    moments = [
+        _Moment(place, state, event)
+        for place, (state, event) in enumerate(pairwise(events), start=1)
+        if event.start - state.end <= IDLE
+    ]
+    chosen = {moment.place for moment in (moments if settings.negatives == "all" else matched(moments))}
+    past, number, first = Past(), 0, round(EARLIER * len(chosen))
+    for moment in moments:
+        if moment.place in chosen:
+            number += 1
+            stratum = "earlier" if number <= first else "later"
+            event, state = moment.event, moment.state
+            meta: dict[str, str | int] = {
+                "moment": number,
+                "at": calendar.timegm(event.start.timetuple()),
+                "wanted": int(event.is_help),
+                "intention": event.intention or "",
+                "graph": int(past.acts(state)),
+                "graph_intention": past.intention(state),
+            }
+            seen = _seen(events, moment.place, settings.window)
+            truth = Truth(wanted=event.is_help, intention=event.intention, query=event.query)
+            view = MomentView(
+                activity=tuple(_activity(each, event.start) for each in seen),
+                current=_state(state, event.start),
+                memory=past.told(settings.memory, state),
+                truth=truth,
+            )
+            yield Case(f"{person}/{event.id}", person, stratum, view, meta)
+        past.observe(moment.state, moment.event)
+
+
+def matched(moments: Sequence[_Moment]) -> list[_Moment]:
+    """The moments with help, and to each one without: the nearest in time in the same application, else at all.
+
+    A moment that follows one of help is matched with another such, as far as there are any.
+    """
+    wanted = [moment for moment in moments if moment.event.is_help]
+    free = defaultdict[tuple[str, bool], list[_Moment]](list)
+    for moment in moments:
+        if not moment.event.is_help:
+            free[moment.state.app, moment.state.is_help].append(moment)
+    found = list[_Moment]()
+    for moment in wanted:
+        same = free[moment.state.app, moment.state.is_help]
+        among = same or [each for others in free.values() for each in others]
+        if among:
+            nearest = min(among, key=lambda each: abs(each.event.start - moment.event.start))
+            free[nearest.state.app, nearest.state.is_help].remove(nearest)
+            found.append(nearest)
+    return [*wanted, *found]
+
+
+def _seen(events: Sequence[Event], place: int, window: int) -> Sequence[Event]:
+    """The events before a place that ended within a window of seconds before it begins."""
+    first, since = place, events[place].start - timedelta(seconds=window)
+    while first and events[first - 1].end > since:
+        first -= 1
+    return events[first:place]
+
+
+def _activity(event: Event, now: datetime) -> Activity:
+    return Activity(
+        seconds_ago=int((now - event.start).total_seconds()),
+        seconds=round((event.end - event.start).total_seconds()),
+        app=event.app,
+        window_title=event.title,
+        summary=event.summary[:_LONGEST_SHOWN],
+    )
+
+
+def _state(event: Event, now: datetime) -> State:
+    summary = event.summary[:_LONGEST_STATE]
+    return State(time=f"{now:%A %H:%M}", app=event.app, window_title=event.title, summary=summary)

@@ -1,0 +1,183 @@
+"""A moment of a person's work, what an agent does at it, and how that is graded.
+
+Source: Tang et al. 2026 (arXiv 2602.04482). The truth is what the person did: whether they turned to an AI assistant at
+that moment, which is not a judgement that help was wanted.
+
+Names, order and types of the fields of `Activity` and `State` are prompt text.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+from pydantic import Field
+
+from dspy_proact.benchmarks.stream import Decision, RuleName, Rules
+from dspy_proact.runs import Case, Scored, Settings
+from dspy_proact.types import Frozen
+
+RIGHT, WRONG = "RIGHT", "WRONG"
+Intention = Literal[
+    "Information Lookup",
+    "Knowledge Q&A",
+    "Data Analysis",
+    "Coding/Programming",
+    "Content Generation",
+    "Advice/Consultation",
+    "Summarization",
+    "Document Editing",
+    "Comparison/Evaluation",
+    "Translation",
+    "Creative Design",
+    "Format Conversion",
+    "Mathematical Calculation",
+    "Uncategorized",
+    "Functional Testing",
+    "Error Correction",
+]
+"""The published classes, the commonest first."""
+INTENTIONS: tuple[str, ...] = get_args(Intention)
+COMMONEST: Intention = "Information Lookup"
+"""35 % of the published moments that wanted help."""
+Memory = Literal["none", "graph"]
+_WORD = re.compile(r"[a-z0-9]+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+"""Latin words, and the single characters of scripts without blanks between words."""
+
+
+class ProAgentBenchSettings(Rules, Settings):
+    """The settings of ProAgentBench."""
+
+    baseline: RuleName | Literal["graph"] = "none"  # pyright: ignore[reportIncompatibleVariableOverride] - frozen
+    """A rule in place of the program, which asks no model; graph decides by the counts of memory=graph alone."""
+    program: Literal["joint", "staged"] = "joint"
+    """joint asks for need, intention and query in one call, as published; staged asks when, and then how."""
+    cot: bool = False
+    """Have the model reason in four steps before it decides, as published."""
+    samples: int = Field(default=1, ge=1, le=25)
+    """Answers to each moment, of which the majority decides (self-consistency); a tie is silence."""
+    memory: Memory = "none"
+    """What is told of the person's earlier work: graph gives shares of help sought, counted before now."""
+    window: int = Field(default=300, ge=10, le=3600)
+    """Seconds of activity before now that are shown; 300 as published."""
+    negatives: Literal["matched", "all"] = "matched"
+    """Moments without help: matched takes as many as there are with it, in the same applications; all takes all."""
+    cost: float = Field(default=1.0, ge=0, le=100)
+    """What help that was not sought costs, in help that was."""
+    strict: bool = True
+    """Refuse a corpus with rows that cannot be used; false leaves them out and counts them."""
+
+    @property
+    def without_effect(self) -> Mapping[str, str]:
+        """Settings without effect, each with the setting that makes it so."""
+        unused = dict(self.rules_without_effect)
+        if self.baseline != "none":
+            unused |= dict.fromkeys(("program", "cot", "samples", "memory", "window"), f"baseline={self.baseline}")
+        return unused
+
+
+class Activity(Frozen):
+    """A stretch of time in one window."""
+
+    seconds_ago: int
+    """From its begin until now."""
+    seconds: int
+    """That it lasted; up to now where it goes on."""
+    app: str
+    window_title: str
+    summary: str
+    """Empty where it goes on, since a summary may tell of what comes."""
+
+
+class State(Frozen):
+    """What is on the screen now."""
+
+    time: str
+    """Weekday and time of day."""
+    app: str
+    window_title: str
+    summary: str
+    """Of the screen, at most 200 characters; empty where the event goes on."""
+
+
+class Truth(Frozen):
+    """What the person did at a moment; never sent."""
+
+    wanted: bool
+    intention: Intention | None = None
+    """What the help was for; None where it was not wanted, or nobody said."""
+    query: str = ""
+    """What the person asked first."""
+
+
+class MomentView(Frozen):
+    """A moment: what is seen at it, and the truth, which `inputs` of the benchmark leaves out."""
+
+    activity: tuple[Activity, ...]
+    """In the window before now, oldest first; the last one is the current state."""
+    current: State
+    memory: str = ""
+    truth: Truth
+
+
+class Assistance(Frozen):
+    """What an agent does at a moment."""
+
+    need_help: bool
+    intention: Intention | None = None
+    """None where it stays silent."""
+    query: str = ""
+    """What it expects the person to ask."""
+    share: float = Field(default=1.0, ge=0, le=1)
+    """Of several samples, the share that says so."""
+
+
+class MomentGrade(Frozen):
+    """What is found of an answer."""
+
+    wanted: bool
+    acted: bool
+    intention_right: bool | None = None
+    """None where no help was wanted, or the intention is not known."""
+    similarity: float | None = None
+    """Of the expected query and the person's, in [0, 1], by `lexical_cosine`; None likewise."""
+
+
+def graded(answer: Assistance, truth: Truth, cost: float) -> Scored[MomentGrade]:
+    """The grade: 1 where the agent helps at a moment that wanted help or is silent at one that did not, else 0.
+
+    Intention and query are graded at moments that wanted help: silence there has neither, and counts as wrong and 0.
+    """
+    decision = Decision(answer.need_help, truth.wanted)
+    parts, right, similarity = decision.parts(cost), None, None
+    if truth.wanted and truth.intention is not None:
+        right = answer.need_help and answer.intention == truth.intention
+        parts["intention"] = float(right)
+    if truth.wanted and truth.query:
+        similarity = lexical_cosine(answer.query, truth.query) if answer.need_help else 0.0
+        parts["lexical_similarity"] = similarity
+    detail = MomentGrade(wanted=truth.wanted, acted=answer.need_help, intention_right=right, similarity=similarity)
+    return Scored(float(decision.right), RIGHT if decision.right else WRONG, detail, parts=parts)
+
+
+def lexical_cosine(one: str, other: str) -> float:
+    """Cosine of the counts of words, in [0, 1]; 0 where a text has none.
+
+    The paper's similarity is the cosine of embeddings, which is higher for other words of the same meaning.
+    """
+    a, b = (Counter(_WORD.findall(text.casefold())) for text in (one, other))
+    length = math.sqrt(sum(n * n for n in a.values()) * sum(n * n for n in b.values()))
+    return min(1.0, sum(count * b[word] for word, count in a.items()) / length) if length else 0.0
+
+
+def view_of(case: Case) -> MomentView:
+    """The view of a case."""
+    assert isinstance(case.view, MomentView), "the benchmark makes its own cases"
+    return case.view
+
+
+def settings_of(settings: Settings) -> ProAgentBenchSettings:
+    """The settings as the benchmark's own."""
+    assert isinstance(settings, ProAgentBenchSettings), "settings are of the benchmark's own kind"
+    return settings

@@ -1,0 +1,229 @@
+"""What is ProAgentBench's own in reports: baselines beside a run, burstiness, moments as they are read, published rows.
+
+Burstiness (Goh and Barabasi 2008) of gaps with mean m and standard deviation s is B = (s - m) / (s + m): -1 for a
+regular beat, 0 for a Poisson process, towards 1 for bursts. The paper has .787 for people and .166 for a model.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean, pstdev
+from typing import Any
+
+import numpy as np
+
+from dspy_proact.benchmarks.proagentbench.corpus import DATA
+from dspy_proact.benchmarks.proagentbench.moments import MomentGrade
+from dspy_proact.benchmarks.published import PublishedRow
+from dspy_proact.benchmarks.stream import Decision
+from dspy_proact.files.rows import csv_rows
+from dspy_proact.report.numbers import counted, share
+from dspy_proact.report.particulars import Grounds, Particulars, Section, View, sections_of, terms_of
+from dspy_proact.report.summary import Summary
+from dspy_proact.report.terminal import Table, table
+from dspy_proact.runs import GivenVerdict, Outcome
+from dspy_proact.stats.classification import Classification, classification
+
+_STATISTICS: tuple[Classification, ...] = ("precision", "recall", "f1", "balanced_accuracy", "kappa")
+
+
+def published_rows() -> tuple[PublishedRow, ...]:
+    """The published tables by accuracy, the best first.
+
+    With precision P, recall R and accuracy A a row implies the share of moments that wanted help on which it was
+    scored: (1 - A) / (1 - R + R (1 - P) / P), of .50 to .56. Rows of other shares are of other moments.
+    """
+    rows = list[PublishedRow]()
+    for row in csv_rows(DATA / "published" / "models.csv"):
+        percents = {name: float(row[name]) / 100 if row[name] else None for name in ("accuracy", "precision", "recall")}
+        a, p, r = (percents[name] for name in ("accuracy", "precision", "recall"))
+        wanted = None if a is None or p is None or r is None else (1 - a) / (1 - r + r * (1 - p) / p)
+        scores = {
+            "score": a,
+            "precision": p,
+            "recall": r,
+            "f1": float(row["f1"]) / 100,
+            "wanted": wanted,
+            "intention": float(row["intention"]) / 100,
+        }
+        told = ["P and R were not published" if wanted is None else f"scored where {wanted:.2f} wanted help"]
+        told += [f"published similarity {row['similarity']}"] if row["similarity"] else []
+        of_model = row["kind"] in {"zero-shot", "CoT", "self-consistency"}
+        name = f"{row['name']} ({row['kind']})"
+        rows.append(PublishedRow(name, scores, kind="model" if of_model else "trained or with memory", notes=told))
+    return tuple(sorted(rows, key=lambda row: (row.kind, -(row.scores["score"] or 0.0))))
+
+
+def differences(summary: Summary) -> Iterator[str]:
+    """What a run was measured otherwise than the published rows; a run never stands among them."""
+    manifest = summary.manifest
+    assert manifest is not None, "the caller requires one"
+    settings = manifest.identity.settings
+    if settings["baseline"] != "none":
+        yield f"a baseline that decides by a rule: {settings['baseline']}"
+    if settings["memory"] != "none":
+        yield f"told of the person's earlier work: memory={settings['memory']}"
+    if settings["negatives"] != "matched":
+        yield "all moments without help, not as many as with it"
+    yield f"the corpus is {manifest.corpus.name!r}; which moments were published is not known"
+    yield "our prompt, and nothing shown of the window that the moment opens"
+    if manifest.epochs != 1:
+        yield f"{counted(manifest.epochs, 'answer')} to each moment"
+
+
+# Beside a run
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a rule without a model scores on the moments of a run."""
+
+    name: str
+    values: Mapping[str, float | None]
+    """By the name of a measure, None where it is undefined; `accuracy` and `value` among them."""
+
+
+def rules(outcomes: Sequence[Outcome], cost: float) -> list[Rule]:
+    """Always, never and the graph alone, on the moments that were scored."""
+    wanted = [outcome.meta["wanted"] == 1 for outcome in outcomes]
+    decided = {
+        "always": [True] * len(wanted),
+        "never": [False] * len(wanted),
+        "graph alone": [outcome.meta["graph"] == 1 for outcome in outcomes],
+    }
+    return [
+        Rule(name, _values([Decision(*pair) for pair in zip(acts, wanted, strict=True)], cost))
+        for name, acts in decided.items()
+    ]
+
+
+def _values(decisions: Sequence[Decision], cost: float) -> dict[str, float | None]:
+    counts = np.zeros((1, 2, 2))
+    for each in decisions:
+        counts[0, int(each.wanted), int(each.acted)] += 1
+    found = {name: float(classification(counts, name)[0]) for name in _STATISTICS}
+    values: dict[str, float | None] = {name: None if np.isnan(value) else value for name, value in found.items()}
+    parts = [each.parts(cost) for each in decisions]
+    return {"accuracy": fmean(each["right"] for each in parts), **values, "value": fmean(p["value"] for p in parts)}
+
+
+def burstiness(times: Sequence[float]) -> float | None:
+    """B of the gaps between times, in [-1, 1]; None with fewer than two gaps, or where all are 0."""
+    ordered = sorted(times)
+    gaps = [later - earlier for earlier, later in pairwise(ordered)]
+    if len(gaps) < 2 or not any(gaps):
+        return None
+    mean, deviation = fmean(gaps), pstdev(gaps)
+    return (deviation - mean) / (deviation + mean)
+
+
+def bursts(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float | None]]:
+    """B of the moments that wanted help and of those that got it, by person."""
+    of = defaultdict[str, dict[str, list[float]]](lambda: {"wanted": [], "acted": []})
+    for outcome in outcomes:
+        at = float(outcome.meta["at"])
+        of[outcome.group]["wanted"] += [at] if outcome.meta["wanted"] else []
+        of[outcome.group]["acted"] += [at] if outcome.verdicts and outcome.verdicts[0].parts["acted"] else []
+    return {person: {name: burstiness(times) for name, times in sides.items()} for person, sides in sorted(of.items())}
+
+
+def commonest(outcomes: Sequence[Outcome]) -> tuple[str, float] | None:
+    """The commonest intention of the moments that wanted help, and its share; None where none is known."""
+    known = Counter(str(outcome.meta["intention"]) for outcome in outcomes if outcome.meta["intention"])
+    return next(((name, count / known.total()) for name, count in known.most_common(1)), None)
+
+
+def _cost(summary: Summary) -> float:
+    assert summary.manifest is not None, "no results files are read"
+    return float(summary.manifest.identity.settings["cost"])
+
+
+def _document(summary: Summary) -> dict[str, Any]:
+    first = [outcome for outcome in summary.scored if outcome.epoch == 1]
+    if not first:
+        return {}
+    most = commonest(first)
+    return {
+        "rules": {rule.name: rule.values for rule in rules(first, _cost(summary))},
+        "burstiness": bursts(first),
+        "commonest_intention": most and {"name": most[0], "share": most[1]},
+    }
+
+
+def _details(summary: Summary) -> Iterator[Table | str]:
+    first = [outcome for outcome in summary.scored if outcome.epoch == 1]
+    if not first:
+        return
+    names = ("accuracy", *_STATISTICS, "value")
+    told = [
+        [rule.name, *(f"{v:.2f}" if (v := rule.values[name]) is not None else "-" for name in names)]
+        for rule in rules(first, _cost(summary))
+    ]
+    yield table(("without a model", *(name.replace("_", " ") for name in names)), told)
+    if most := commonest(first):
+        right = f"is right at {share(most[1])} % of the moments that wanted help"
+        yield f"the commonest intention alone, {most[0]}, {right}."
+    rows = [[person, *map(_number, sides.values())] for person, sides in bursts(first).items()]
+    yield table(("burstiness, -1 to 1", "of help sought", "of help given"), rows)
+    yield "burstiness: (s - m) / (s + m) of the gaps between moments; - where there are fewer than two gaps."
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _sections(view: View) -> Iterator[Section]:
+    if "truth" not in view:  # the run keeps no inputs
+        yield from sections_of(view)
+        return
+    told = (f"{each['seconds_ago']} s ago: {each['app']}" for each in view["activity"])
+    texts = (f"{each['window_title']}\n{each['summary']}".strip() for each in view["activity"])
+    yield Section("activity", "chat", tuple(zip(told, texts, strict=True)))
+    yield Section("now", "terms", terms_of(view["current"]))
+    if view["memory"]:
+        yield Section("earlier work", "terms", (("memory", view["memory"]),))
+    yield Section("what the person did", "terms", terms_of(view["truth"]))
+
+
+def _answer(kept: str) -> str:
+    answer = json.loads(kept)
+    if not answer["need_help"]:
+        return "(silence)"
+    return f"{answer['intention']}\n\n{answer['query']}"
+
+
+def _grounds(verdict: GivenVerdict) -> Grounds:
+    grade = MomentGrade.model_validate(verdict.detail)
+    return Grounds("", points=terms_of(grade.model_dump(mode="json")))
+
+
+PARTICULARS = Particulars(
+    about_case=(
+        "A moment is the begin of an event in a person's work. The agent says whether the person turns to an AI "
+        "assistant now, and with what; the truth is what the person did."
+    ),
+    foremost=frozenset({"precision", "recall", "f1", "balanced_accuracy", "value", "intention"}),
+    breakdowns=("intention",),
+    ungrouped=frozenset({"moment", "at", "graph", "graph_intention"}),
+    notes=(
+        "score: accuracy of when, the share of moments at which help came where it was sought and silence where not. "
+        "Help that comes before the person asks counts as wrong.",
+        "always helping has recall 1, and F1 2 p / (1 + p) where a share p of the moments wanted help: 66.7 % at a "
+        "half, which several published rows do not beat. Read balanced accuracy, kappa and value.",
+        "value at a cost: help that was sought is worth 1, other help costs --set cost (1), silence is worth 0.",
+        "intention and similarity are over moments that wanted help, where silence counts as wrong and 0. The lexical "
+        "similarity is a cosine of word counts, and not the paper's, which is one of embeddings.",
+    ),
+    detail=lambda _: MomentGrade,
+    answer=_answer,
+    sections=_sections,
+    grounds=_grounds,
+    document=_document,
+    details=_details,
+    citation=(
+        "@article{tang2026proagentbench,\n  title={ProAgentBench},\n  author={Tang and others},\n"
+        "  journal={arXiv preprint arXiv:2602.04482},\n  year={2026}\n}"
+    ),
+)
