@@ -320,7 +320,7 @@ def _written(text: str, out: Path | None, name: str, *inputs: Path) -> Path | No
     refuse_overwrite(file, *inputs)
     data = text.encode()
     try:
-        if file.exists() and file.read_bytes() != data:
+        if file.is_file() and file.read_bytes() != data:
             raise UsageError(f"{file}: exists, and may have been filled in; name another file with --out")
         if out is None:
             _FOLDER.mkdir(exist_ok=True)

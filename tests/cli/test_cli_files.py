@@ -1,6 +1,7 @@
 """Files that are something else than was asked for, that somebody changed, or whose card promises nothing."""
 
 import json
+import os
 import re
 from html import unescape
 from pathlib import Path
@@ -12,6 +13,7 @@ from proact_run import PHASES, RESPONSE, graded, manifest, run_of, trigger
 from server import Answer, verdict
 
 from dspy_proact.benchmarks.compiled import load_assistant
+from dspy_proact.kept import log
 from dspy_proact.programs.artefact import read_judge, write_artefact
 from dspy_proact.runs import RunWriter
 
@@ -128,6 +130,30 @@ def test_many_runs_are_named_as_far_as_a_person_reads(proact):
 def test_a_file_without_an_end_is_read_up_to_a_bound(refused, command):
     said = refused(*command.split(), "@/dev/zero" if command.endswith("--system-prompt") else "/dev/zero")
     assert re.search(r"/dev/zero\b.* (larger|more) than \d+ MiB, or (without an|no) end", unwrapped(said))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("eval --config", "eval --system-prompt", "eval --corpus", "eval --judge-program", "try --conversation"),
+        *("agree --items items.jsonl --ratings", "agree --ratings ratings.csv --items", "report"),
+    ],
+)
+@pytest.mark.usefixtures("world")
+def test_a_pipe_that_sends_nothing_is_given_up(refused, monkeypatch, command):
+    monkeypatch.setattr(log, "_PATIENCE", 0.01)
+    os.mkfifo("pipe")
+    said = refused(*command.split(), "@pipe" if command.endswith("--system-prompt") else "pipe")
+    assert re.search(r"\bpipe: cannot be read: a pipe that sent nothing in 0\.01 seconds", unwrapped(said))
+
+
+@pytest.mark.usefixtures("world")
+def test_a_sheet_is_written_into_a_pipe_which_is_not_read_first(proact):
+    os.mkfifo("pipe")
+    end = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+    assert proact("label", "sheet", "runs/a", "--out", "pipe")[0] == 0
+    assert os.read(end, 5) == b"item,"
+    os.close(end)
 
 
 def unwrapped(said):

@@ -139,7 +139,7 @@ def text_of(given: str | None) -> str | None:
 
     Where TEXT is the name of a file, a note says that the name itself is the prompt.
     """
-    from dspy_proact.kept import read_whole
+    from dspy_proact.kept import open_to_read, read_whole
 
     if given is None or not given.startswith("@"):
         if given is not None and encodable(given) != given:
@@ -153,7 +153,7 @@ def text_of(given: str | None) -> str | None:
         return given
     path = Path(given.removeprefix("@"))
     try:
-        with path.open("rb") as file:
+        with open_to_read(path) as file:
             text = read_whole(file).decode("utf-8-sig")
         return StringIO(text, newline=None).read().strip()
     except (OSError, ValueError) as error:

@@ -208,12 +208,14 @@ def _configured(path: Path, of: Verb, typed_flags: Collection[str]) -> list[str]
     Raises:
         click.UsageError: The file cannot be read, or names what is no option of the command.
     """
-    from dspy_proact.kept import read_whole
+    from dspy_proact.kept import open_to_read, read_whole
 
     try:
-        with path.open("rb") as file:
+        with open_to_read(path) as file:
             given = tomllib.loads(read_whole(file).decode())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        raise click.UsageError(f"--config {path}: cannot be read: {error.strerror}") from None
+    except ValueError as error:  # not UTF-8, or not TOML
         raise click.UsageError(f"--config {path}: {error}") from None
     options = {
         flag.removeprefix("--"): each for each in of.params if isinstance(each, click.Option) for flag in each.opts
