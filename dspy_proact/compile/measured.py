@@ -43,7 +43,7 @@ class Item:
 
     @property
     def is_control(self) -> bool:
-        """Whether only an answer is wanted there."""
+        """Whether it needs only a direct answer."""
         return self.case.stratum == CONTROL
 
 

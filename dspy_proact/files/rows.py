@@ -57,16 +57,27 @@ def opened(source: str, wanted: str) -> Generator[BinaryIO]:
 
 def read_bytes(source: str, wanted: str) -> bytes:
     """The contents of a file; raises `CorpusError` as `opened` does, and where it is larger than 256 MiB."""
-    return read_files({source: source}, wanted)[source]
+    return FileReader().read(source, wanted)
 
 
 def read_files(paths: Mapping[str, str | Path], wanted: str) -> dict[str, bytes]:
     """The contents of several files by name; raises as `read_bytes` does, also where all together are larger."""
-    contents = dict[str, bytes]()
-    for name, path in paths.items():
+    reader = FileReader()
+    return {name: reader.read(path, wanted) for name, path in paths.items()}
+
+
+class FileReader:
+    """Reads files that may hold 256 MiB together."""
+
+    def __init__(self) -> None:
+        self._size = 0
+
+    def read(self, path: str | Path, wanted: str) -> bytes:
+        """The contents of a file; raises as `read_bytes` does, also where it is larger with those read before it."""
         with opened(str(path), wanted) as file:
-            contents[name] = read_whole(file, beside=sum(map(len, contents.values())))
-    return contents
+            data = read_whole(file, beside=self._size)
+        self._size += len(data)
+        return data
 
 
 def csv_rows(file: Traversable) -> Iterator[dict[str, str]]:

@@ -11,7 +11,7 @@ from unicodedata import normalize
 from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import CorpusError, UsageError
-from dspy_proact.files.rows import guarded, read_bytes, text_of, unguarded
+from dspy_proact.files.rows import guarded, read_files, text_of, unguarded
 from dspy_proact.plain_text import encodable
 from dspy_proact.report.reading import Reading
 from dspy_proact.report.summary import Summary
@@ -46,8 +46,8 @@ def read_rating_sheets(
     """The grades in sheets that raters filled in for these answers; rows without a grade are left out.
 
     Raises:
-        CorpusError: A column is missing, a row names no answer of the run or no grade of its part, or a rater grades
-            one twice.
+        CorpusError: A sheet is named twice, a column is missing, a row names no answer of the run or no grade of its
+            part, a rater grades one twice, or all sheets together are larger than 256 MiB.
         UsageError: Nothing is graded.
     """
     answers = {
@@ -57,7 +57,11 @@ def read_rating_sheets(
     }
     levels = {part.name: part.levels for part in declared.graded_by_people}
     grades, first = list[HumanGrade](), dict[tuple[str, ...], str]()
-    for path, (line, row) in ((source, each) for source in map(str, paths) for each in _rows(source)):
+    sheets = list(map(str, paths))
+    contents = read_files({sheet: sheet for sheet in sheets}, "a sheet of ratings")
+    if len(contents) < len(sheets):
+        raise CorpusError("is named twice; name each file once", source=max(sheets, key=sheets.count))
+    for path, (line, row) in ((sheet, each) for sheet in sheets for each in _rows(contents[sheet], sheet)):
         if not row["grade"]:
             continue
         key, name = row["item"], row.get("part", "")
@@ -73,7 +77,7 @@ def read_rating_sheets(
             raise CorpusError(f"{rater} graded {key} on {before} already", source=path, line=line, field="item")
         grades.append(HumanGrade(key, answers[key], row["grade"], rater, part=name, reason=reason))
     if not grades:
-        raise UsageError(f"{', '.join(map(str, paths))}: no row has a grade; fill in annotator and grade")
+        raise UsageError(f"{', '.join(sheets)}: no row has a grade; fill in annotator and grade")
     return tuple(grades)
 
 
@@ -92,13 +96,16 @@ def rated_benchmark(
     return found
 
 
-def _rows(source: str) -> Iterator[tuple[int, dict[str, str]]]:
+def _rows(data: bytes, source: str) -> Iterator[tuple[int, dict[str, str]]]:
     """Each row by column, with the number of its last line."""
-    reader = csv.DictReader(StringIO(text_of(read_bytes(source, "a sheet of ratings"), source)))
+    reader = csv.DictReader(StringIO(text_of(data, source)), restval="")
+    # The csv module refuses cells over 128 KiB, and a long answer has more.
+    limit = csv.field_size_limit(2**31 - 1)
+    try:
+        rows = [(reader.line_num, row) for row in reader]
+    finally:
+        csv.field_size_limit(limit)
     if missing := {"annotator", "item", "grade"} - set(reader.fieldnames or ()):
         raise CorpusError(f"lacks the columns {', '.join(sorted(missing))}", source=source, line=1)
-    for row in reader:
-        yield (
-            reader.line_num,
-            {name: unguarded(cell.strip()) for name, cell in row.items() if name and isinstance(cell, str)},
-        )
+    for number, row in rows:
+        yield number, {name: unguarded(cell.strip()) for name, cell in row.items() if name}

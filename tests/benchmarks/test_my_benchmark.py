@@ -11,6 +11,7 @@ from mine import TEXT, write_mine
 from dspy_proact import Evaluation, Rejudging, Responses, RunFolder, compare, leaderboard, summarize
 from dspy_proact.benchmarks import registry
 from dspy_proact.benchmarks.registry import benchmark_named
+from dspy_proact.kept import log
 
 NAMED = ["--benchmark", "mine.py"]
 OURS = sorted(path.parent.name for path in Path(registry.__file__).parent.glob("*/benchmark.py"))
@@ -90,7 +91,7 @@ def test_raters_fill_in_a_sheet_of_a_run_and_the_judge_is_compared_with_them(run
     assert (len(rows), rows[0]["item"], rows[0]["grades"]) == (8, "late", "VAGUE | LONG | CLEAR")
     assert "Where is it?" in rows[0]["case"]
     filled = [{**row, "annotator": "ann", "grade": "CLEAR" if "tomorrow" in row["answer"] else "VAGUE"} for row in rows]
-    filled.append({**filled[0], "annotator": "bob", "grade": "LONG"})
+    filled.append({**filled[0], "annotator": "bob", "grade": "LONG", "reason": "x" * 200_000})
     with Path("filled.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
@@ -110,11 +111,22 @@ def test_a_sheet_that_cannot_be_read_is_refused(run, proact):
         ("annotator,item,grade\nann,never,CLEAR", "sheet.csv, line 2, field 'item': 'never' is none of '"),
         ("annotator,item,grade\nann,late,GOOD", "line 2, field 'grade': 'GOOD' is none of 'VAGUE', 'LONG', 'CLEAR'"),
         ("annotator,item,grade\n,late,CLEAR", "line 2, field 'annotator': a grade without its rater"),
+        ("annotator,item,grade\nann,late", "sheet.csv: no row has a grade; fill in annotator and grade"),
         ("annotator,item,grade\nann,late,", "sheet.csv: no row has a grade; fill in annotator and grade"),
     ):
         Path("sheet.csv").write_text(text, "utf-8")
         status, _, err = proact("agree", *NAMED, "--run", "run", "--ratings", "sheet.csv")
         assert (status, why in err) == (2, True), err
+
+
+def test_sheets_are_named_once_and_bounded_together(run, proact, monkeypatch):
+    for rater in ("ann", "bob"):
+        Path(f"{rater}.csv").write_text(f"annotator,item,grade,reason\n{rater},late,CLEAR,{'x' * 10**6}", "utf-8")
+    monkeypatch.setattr(log, "_LONGEST", 10**6 + 10**5)
+    for second, why in (("ann", "ann.csv: is named twice"), ("bob", "bob.csv: cannot be read: with the files before")):
+        sheets = ("--ratings", "ann.csv", "--ratings", f"{second}.csv")
+        status, _, err = proact("agree", *NAMED, "--run", "run", *sheets)
+        assert (status, why in " ".join(err.split())) == (2, True), err
 
 
 def test_its_assistant_is_compiled(run, proact):

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections import Counter
 from io import StringIO
 
@@ -15,6 +16,7 @@ from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus.bundled import judge_cases
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
 from dspy_proact.cli.options.labels import FILES
+from dspy_proact.kept import log
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
@@ -85,7 +87,7 @@ def test_a_sheet_of_a_run_is_filled_in_and_read_back(proact, run, sheet, tmp_pat
     assert "embedded stand-in" in proact("agree", "--run", run, "--ratings", file)[1]
 
 
-def test_a_copy_of_the_sheet_from_each_rater_is_read_together(proact, refused, run, sheet, tmp_path):
+def test_a_copy_of_the_sheet_from_each_rater_is_read_together(proact, refused, run, sheet, tmp_path, monkeypatch):
     both = filled(tmp_path / "both.csv", sheet, ("ann", kind), ("jos\u00e9", kind))
     ann = filled(tmp_path / "ann.csv", sheet, ("ann", kind))
     jose = filled(tmp_path / "jose.csv", sheet, ("jose\u0301", kind))
@@ -96,6 +98,9 @@ def test_a_copy_of_the_sheet_from_each_rater_is_read_together(proact, refused, r
     twice = refused("agree", "--run", run, "--ratings", both, "--ratings", jose)
     assert "already; keep one of the two" in " ".join(twice.split())
     assert "is named twice" in refused("agree", "--ratings", "published", "--ratings", "published")
+    monkeypatch.setattr(log, "_LONGEST", both.stat().st_size)  # more than either has, and less than both with a header
+    large = refused("agree", "--run", run, "--ratings", ann, "--ratings", jose)
+    assert re.search(r"jose\.csv: cannot be read: with the files before it larger than", " ".join(large.split()))
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def test_many_runs_are_named_as_far_as_a_person_reads(proact):
 @pytest.mark.parametrize(
     "command",
     [
-        *("agree --items items.jsonl --ratings", "agree --ratings runs/a/cases.jsonl --items", "report"),
+        *("agree --run runs/a --ratings", "agree --ratings runs/a/cases.jsonl --items", "report"),
         *("eval --corpus", "try --conversation", "eval --judge-program", "eval --system-prompt", "eval --config"),
     ],
 )
@@ -136,7 +136,7 @@ def test_a_file_without_an_end_is_read_up_to_a_bound(refused, command):
     "command",
     [
         *("eval --config", "eval --system-prompt", "eval --corpus", "eval --judge-program", "try --conversation"),
-        *("agree --items items.jsonl --ratings", "agree --ratings ratings.csv --items", "report"),
+        *("agree --run runs/a --ratings", "agree --ratings ratings.csv --items", "report"),
     ],
 )
 @pytest.mark.usefixtures("world")

@@ -7,7 +7,6 @@ from dspy_proact.benchmarks.proactbench.corpus.rating_files import (
     rating_template,
     read_rated_items,
 )
-from dspy_proact.benchmarks.proactbench.corpus.ratings import Ratings
 from dspy_proact.benchmarks.proactbench.report.labelling import (
     draw_of,
     items_of,
@@ -19,8 +18,6 @@ from dspy_proact.benchmarks.proactbench.report.labelling import (
 from dspy_proact.benchmarks.proactbench.report.study import Choices, study
 from dspy_proact.benchmarks.proactbench.report.study_text import print_study, study_document
 
-merged = Ratings.merged
-
 __all__ = [
     "Choices",
     "comes_with_items",
@@ -28,7 +25,6 @@ __all__ = [
     "items_of",
     "labelling_plan",
     "load_ratings",
-    "merged",
     "peoples_ratings",
     "plan_document",
     "print_plan",

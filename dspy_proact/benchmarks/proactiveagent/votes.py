@@ -30,7 +30,7 @@ from dspy_proact.benchmarks.proactiveagent.corpus import (
 )
 from dspy_proact.benchmarks.proactiveagent.turns import ACCEPTED, REJECTED, Assistance, said
 from dspy_proact.errors import CorpusError
-from dspy_proact.files.rows import Line, RawPart, lines_in, lines_of, read_bytes
+from dspy_proact.files.rows import FileReader, Line, RawPart, lines_in, lines_of
 from dspy_proact.runs import CaseSet
 
 Category = Literal["Correct-Detection (CD)", "False-Alarm (FA)", "Correct-Rejection (CR)", "Missed-Need (MN)"]
@@ -125,14 +125,14 @@ def load_votes(spec: str, window: int) -> Votes:
     Raises:
         CorpusError: There are none, a row contradicts itself or another, or half of the official set stands alone.
     """
-    contents, traces = dict[str, bytes](), dict[str, Trace]()
+    contents, traces, reader = dict[str, bytes](), dict[str, Trace](), FileReader()
     if spec == NAME:
         contents = {f"{NAME}/{name}": data for name, data in fetched("dataset/reward_data", OFFICIAL).items()}
         traces = load_traces(spec)[0]
     else:
         for place in places(spec, "reward_data", "dataset/reward_data"):
             there = [place / name for name in (*OFFICIAL, _OWN) if (place / name).is_file()]
-            contents |= {str(path): read_bytes(str(path), _WANTED) for path in there}
+            contents |= {str(path): reader.read(path, _WANTED) for path in there}
         if any((place / "splits.json").is_file() for place in places(spec, "test_data", "dataset/test_data")):
             traces = load_traces(spec)[0]
     parts = {path.rpartition("/")[2] for path in contents} & set(OFFICIAL)

@@ -259,7 +259,7 @@ _TIMES = click.IntRange(1, 1000)
 _CASES = (
     number_option("--limit", click.IntRange(1, 10**9), "At most N cases, balanced across groups and strata."),
     *strata_options("Only this stratum, such as a phase or a difficulty; repeatable."),
-    flag_option("--controls", "Run the control cases too, which call for an answer and no suggestion."),
+    flag_option("--controls", "Run the control cases too, which need only a direct answer."),
 )
 _EPOCHS = number_option("--epochs", _TIMES, "Answers to each case.", default=1)
 _GRADING = (

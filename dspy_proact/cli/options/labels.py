@@ -72,8 +72,7 @@ class Labels:
     def load(self, study: Any) -> Any:
         """The ratings, joined with what they are of, as the `own_study` of a benchmark reads them."""
         items = study.items_of(self.summary) if self.summary else None
-        read = [study.load_ratings(each, items, items_path=self.items, cache=_cache()) for each in self.ratings]
-        return study.merged(read) if len(read) > 1 else read[0]
+        return study.load_ratings(self.ratings, items, items_path=self.items, cache=_cache())
 
     def rated(self, declared: "Benchmark[Any, Any]", settings: "Settings") -> "Benchmark[Any, Any]":
         """A benchmark without a study of its own, with the grades of a sheet of --run, or of ratings in its own form.

@@ -33,6 +33,7 @@ from dspy_proact.benchmarks.published import Counts, PublishedRow, pooled
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.github import RepositoryFolder
 from dspy_proact.files.rows import (
+    FileReader,
     Id,
     Line,
     Name,
@@ -42,7 +43,6 @@ from dspy_proact.files.rows import (
     elements,
     lines_in,
     lines_of,
-    read_files,
     text_of,
 )
 from dspy_proact.runs import Case
@@ -176,7 +176,7 @@ class RawRating(RawPart):
             yield "score", "empty: a rating needs a grade, Pass, Partial or Fail"
 
 
-def read_folder(folder: Path) -> Ratings:
+def read_folder(folder: Path, reader: FileReader) -> Ratings:
     """The study in a folder in the official layout; a `CorpusError` where it is at fault."""
     names = [ITEMS, *(f"{RESULTS}/{path.name}" for path in sorted((folder / RESULTS).glob("*.jsonl")))]
     if not (folder / ITEMS).is_file():
@@ -184,7 +184,7 @@ def read_folder(folder: Path) -> Ratings:
         raise CorpusError(problem, source=str(folder))
     if len(names) == 1:
         raise CorpusError(f"there is no file of ratings in {RESULTS}", source=str(folder))
-    contents = read_files({name: folder / name for name in names}, "a file of the official layout")
+    contents = {name: reader.read(folder / name, "a file of the official layout") for name in names}
     return _study_in(folder, contents, str(folder), RatingsSource.of(str(folder), contents))
 
 

@@ -39,6 +39,7 @@ from dspy_proact.benchmarks.proactbench.corpus.ratings import (
 from dspy_proact.benchmarks.proactbench.types import JudgeView, Turn
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import (
+    FileReader,
     Id,
     Line,
     Name,
@@ -48,7 +49,6 @@ from dspy_proact.files.rows import (
     lines_in,
     lines_of,
     read_bytes,
-    read_files,
     text_of,
     unguarded,
 )
@@ -71,7 +71,7 @@ _DRAW = "draw"
 
 
 def load_ratings(
-    spec: str,
+    spec: str | Sequence[str],
     items: Sequence[RatedItem] | None = None,
     *,
     items_path: str | Path | None = None,
@@ -83,34 +83,45 @@ def load_ratings(
         spec: `published`, the bundled labels of the published study; `sample`, the bundled author ratings;
             `proactbench`, the published study in full, fetched once; a folder in the official layout; a CSV or JSONL
             file of ours; or a folder of such files, a rater each. A file or folder with one of these names is given as
-            `./sample`.
+            `./sample`. Several of the same items, such as a file from each rater, are read as one study.
         items: What the ratings of flat files are of, such as the cases of a run.
         items_path: A file of such items, in place of `items`.
         cache: The folder where `proactbench` is kept; needed for it alone.
 
     Raises:
-        CorpusError: There are no such ratings, they are not valid, or they do not fit the items.
+        CorpusError: There are no such ratings, they are not valid, they do not fit the items or each other, or all
+            files together are larger than 256 MiB.
     """
+    specs, reader, beside = [spec] if isinstance(spec, str) else list(spec), FileReader(), dict[str, bytes]()
+    complete = next(filter(comes_with_items, specs), None)
+    if complete and (items is not None or items_path is not None):
+        raise CorpusError("these ratings come with what was rated; leave the run or the items out", source=complete)
+    if items is not None and items_path is not None:
+        raise CorpusError("give either the run or a file of items, not both", source=specs[0])
+    if items_path is not None:
+        path = str(items_path)
+        beside[path] = reader.read(path, _WANTED_ITEMS)
+        items = _items_in(beside[path], path)
+    read = [_ratings(each, items, beside, cache, reader) for each in specs]
+    return Ratings.merged(read) if len(read) > 1 else read[0]
+
+
+def _ratings(
+    spec: str, items: Sequence[RatedItem] | None, beside: dict[str, bytes], cache: Path | None, reader: FileReader
+) -> Ratings:
+    """The ratings that are named alone; `beside` holds the file of their items, if there is one."""
     if comes_with_items(spec):
-        if items is not None or items_path is not None:
-            raise CorpusError("these ratings come with what was rated; leave the run or the items out", source=spec)
         if spec == "published":
             return published_ratings()
         if spec == SAMPLE:
             return sample_study()
         if spec != "proactbench":
-            return read_folder(Path(spec))
+            return read_folder(Path(spec), reader)
         if cache is None:
             raise CorpusError("needs a folder to keep what is fetched; give one as cache", source=spec)
         return fetched_study(cache)
     sheets = [str(path) for path in _sheets(Path(spec))] if Path(spec).is_dir() else [spec]
-    contents = read_files(dict(zip(sheets, sheets, strict=True)), _WANTED)
-    if items is not None and items_path is not None:
-        raise CorpusError("give either the run or a file of items, not both", source=spec)
-    if items_path is not None:
-        path = str(items_path)
-        contents[path] = read_bytes(path, _WANTED_ITEMS)
-        items = _items_in(contents[path], path)
+    contents = {sheet: reader.read(sheet, _WANTED) for sheet in sheets} | beside
     if items is None:
         problem = "a file of ratings does not hold what was rated; give its run, or a file of its items"
         raise CorpusError(problem, source=spec)
