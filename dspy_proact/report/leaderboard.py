@@ -369,7 +369,7 @@ def _details(board: Leaderboard) -> Iterator[Any]:
             for entry in board.ranked
             if entry.rank != entry.strict_rank
         )
-        yield f"Ranks that strict scores move: {moves}."
+        yield f"Ranks that strict scores move: {moves or 'none'}."
         yield (
             f"range: the ranks, of {ranked}, that tests on counts leave open: all {ranked * (ranked - 1) // 2} pairs, "
             f"Holm at 5 %, with an assumed design effect of {DESIGN_EFFECT:g} for the {nouns.cases} of one "

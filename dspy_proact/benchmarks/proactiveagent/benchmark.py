@@ -119,6 +119,20 @@ class ProactiveAgent(Benchmark[Assistance, AssistanceGrade]):
         """The published judge is a reward model of the authors' own, so that no run is ranked."""
         return tuple(self._report.differences(run))
 
+    def leaderboard_details(self, runs: Sequence[Any]) -> Iterable[Any]:
+        """Ranks of runs among themselves."""
+        return self._report.leaderboard_details(runs)
+
+    def leaderboard_document(self, runs: Sequence[Any]) -> dict[str, Any]:
+        """Likewise."""
+        alike = self._report.ranks_of_runs(runs)
+        return {
+            "runs_alike": [
+                [{"path": run.path, "rank": rank, "rank_range": list(span)} for run, rank, span in rows]
+                for rows in alike
+            ]
+        }
+
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         """Every turn of the traces, with as many events as the settings show."""
         from dspy_proact.benchmarks.proactiveagent.corpus import load_corpus

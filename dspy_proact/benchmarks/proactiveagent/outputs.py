@@ -33,8 +33,6 @@ OFFICIAL: dict[str, Kind] = {
 _LARGEST = 256 << 20
 """Bytes of what is read, unpacked; the official files have less than 40,000 each."""
 _WANTED = "the authors' eval/traces.zip"
-_LONGEST = 20_000
-"""Characters of a proposal that is kept."""
 
 
 def read_outputs(path: Path) -> tuple[Responses, ...]:
@@ -99,6 +97,6 @@ def assistance_of(row: Row) -> Assistance | None:
     # One agent answered with a call of a tool, which the evaluator showed to its judge as it stands.
     texts = (each if isinstance(each, str) or each is None else json.dumps(each, sort_keys=True) for each in proposals)
     told = row.other_infomation if isinstance(row.other_infomation, dict) else {}
-    purpose, message = (encodable(str(told.get(name) or ""))[:_LONGEST] for name in ("Purpose", "Response"))
-    kept = tuple(encodable(text)[:_LONGEST] for each in texts if (text := said(each)))
+    purpose, message = (encodable(str(told.get(name) or "")) for name in ("Purpose", "Response"))
+    kept = tuple(encodable(text) for each in texts if (text := said(each)))
     return Assistance(purpose=purpose, proposals=kept, message=message)

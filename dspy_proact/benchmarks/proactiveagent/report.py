@@ -5,16 +5,19 @@ The rows are counted from the authors' results files (source in NOTICE), whose s
 """
 
 import json
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 
 from dspy_proact.benchmarks.proactiveagent.corpus import FOLDER, NAME
 from dspy_proact.benchmarks.proactiveagent.turns import AssistanceGrade
 from dspy_proact.benchmarks.published import Counts, PublishedRow
 from dspy_proact.files.rows import csv_rows
-from dspy_proact.report.numbers import counted
+from dspy_proact.report.numbers import counted, percent
 from dspy_proact.report.particulars import Grounds, Particulars, Section, View
 from dspy_proact.report.summary import Summary
+from dspy_proact.report.terminal import Table, table
 from dspy_proact.runs import GivenVerdict
+from dspy_proact.stats import Counted, competition_ranks, rank_ranges
 
 _AGENTS = FOLDER / "published" / "agents.csv"
 _KINDS = ("coding", "writing")
@@ -69,6 +72,40 @@ def differences(summary: Summary) -> Iterator[str]:
     yield f"judged by {summary.judge_name} with our prompt, not by the authors' reward model"
     if manifest.epochs != 1:
         yield f"{counted(manifest.epochs, 'answer')} to each turn"
+
+
+def ranks_of_runs(runs: Sequence[Summary]) -> list[list[tuple[Summary, int, tuple[int, int]]]]:
+    """Runs that the same judges graded at the same turns, with rank and range of ranks, the best first.
+
+    Ranges rest on the spread between traces of each run, as those of the leaderboard.
+    """
+    alike = defaultdict[tuple[str, str, int], list[Summary]](list)
+    for run in runs:
+        if run.manifest and run.scored:
+            identity = run.manifest.identity
+            judges = " ".join(f"{judge.name} {judge.prompt}" for judge in identity.judges)
+            alike[judges, identity.corpus, run.count("scored") + run.count("unscored")].append(run)
+    found: list[list[tuple[Summary, int, tuple[int, int]]]] = []
+    for several in alike.values():
+        if len(several) > 1:
+            scores = [[outcome.score for outcome in run.scored] for run in several]
+            groups = [[outcome.group for outcome in run.scored] for run in several]
+            counts = [Counted.of_scores(each.count(1.0), 0, each.count(0.0)) for each in scores]
+            known = zip(counts, scores, groups, strict=True)
+            spread = [count.in_groups(each, of) for count, each, of in known]
+            ranks = competition_ranks([count.mean for count in counts])
+            found.append(sorted(zip(several, ranks, rank_ranges(spread), strict=True), key=lambda row: row[1]))
+    return found
+
+
+def leaderboard_details(runs: Sequence[Summary]) -> Iterator[Table | str]:
+    """Ranks of runs among themselves, where they were measured alike."""
+    for rows in ranks_of_runs(runs):
+        cells = (
+            [str(rank), f"{low}–{high}", run.model_name, percent(run.micro.weighted)] for run, rank, (low, high) in rows
+        )
+        yield table(("rank", "range", f"runs judged by {rows[0][0].judge_name}", "accuracy, %"), cells)
+        yield "range: the ranks that the data cannot rule out, among runs that the same judge graded at the same turns."
 
 
 def _sections(view: View) -> Iterator[Section]:

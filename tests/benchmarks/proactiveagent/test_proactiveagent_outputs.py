@@ -166,6 +166,12 @@ def test_every_agent_of_an_archive_makes_a_run_of_its_own(proact, tmp_path):
     paths = [run["run"]["path"] for run in runs]
     board = json.loads(proact("leaderboard", *paths, "--benchmark", "proactiveagent", "--json")[1])
     assert len(board["rows"]) == 18
+    (alike,) = board["runs_alike"]
+    assert {row["path"] for row in alike} == set(paths)
+    assert [row["rank"] for row in alike] == sorted(row["rank"] for row in alike)
+    assert all(low <= row["rank"] <= high for row in alike for low, high in [row["rank_range"]])
+    told = proact("leaderboard", *paths, "--benchmark", "proactiveagent", "--explain")[1]
+    assert "runs judged by embedded" in " ".join(told.split())
     assert proact("rejudge", path, *of, "--out", "all", "--json")[0] == 3
     assert "holds a run" in proact("rejudge", path, *of, "--out", paths[0])[2]
     assert "--corpus" in proact("rejudge", path, *of, "--corpus", "sample")[2]
