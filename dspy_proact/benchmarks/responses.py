@@ -64,6 +64,8 @@ class Responses:
             )
         if not manifest.keeps_inputs:
             raise UsageError(f"{folder.path}: holds no inputs that could be judged; make it with eval --keep-inputs")
+        settings = declared.settings_type.model_validate(identity.settings)
+        rule = declared.unasked(settings)  # which stands in place of a model under a name of its own
         answered = (
             event.model_copy(update={"calls": ()}) for event in folder.events() if event.key.stage == "response"
         )
@@ -77,7 +79,7 @@ class Responses:
             identity=identity.assistant,
             case_set=CaseSet(cases, manifest.corpus, identity.corpus),
             stages=stages,
-            embedded=identity.assistant.model == "embedded",
+            embedded=identity.assistant.model == "embedded" or (manifest.embedded and identity.assistant.model == rule),
             benchmark=identity.benchmark,
             settings=identity.settings,
             epochs=manifest.epochs,

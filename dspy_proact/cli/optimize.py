@@ -234,7 +234,9 @@ def judge(
     if guards and tuned.name == EMBEDDED:
         say("--guard cases: the embedded stand-in reads no rules, so that the cases measure nothing of it.")
     typed = Typed()
-    named = typed.options("--benchmark", "--set")
+    # Settings that say which ratings are read have no effect in what comes next.
+    given = [text for text in typed.given.get("--set", ()) if text.partition("=")[0].strip() not in declared.of_ratings]
+    named = [*typed.options("--benchmark"), *(word for text in given for word in ("--set", text))]
     judging = [*typed.model("--judge", EMBEDDED), *typed.calls(), "--judge-program"]
     if labels.run is not None:
         return compile_shown(compiling, recipe, output, ["rejudge", *named, labels.run, *judging])

@@ -192,7 +192,9 @@ def test_an_agent_finds_when_to_be_silent(server, tmp_path):
 
 def test_compiles_on_the_sample_work_from_the_command_line(proact):
     of = ("--benchmark", "proactiveagent")
-    assert proact("optimize", "judge", *of, "--trials", 2, "--folds", 2, "--out", "judges")[0] == 0
+    command = ("optimize", "judge", *of, "--set", "silence=true", "--trials", 2, "--folds", 2, "--out", "judges")
+    status, out, err = proact(*command)
+    assert (status, "silence" in (out + err).partition("Next:")[2]) == (0, False)
     assert "4 traces are too few" in " ".join(proact("optimize", "show", "judges")[1].split())
     assert proact("optimize", "assistant", *of, "--trials", 2, "--folds", 2, "--out", "agent")[0] == 0
     assert proact("eval", *of, "--program", "agent", "--judge-program", "judges", "--out", "run")[0] == 0

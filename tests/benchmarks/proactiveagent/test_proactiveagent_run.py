@@ -179,6 +179,7 @@ def test_every_verb_for_runs_works_on_the_sample(proact):
     assert proact("rejudge", "run", "--set", "cost=4", "--out", "dear")[0] == 0
     values = [means_of(proact, name)["value"]["value"] for name in ("run", "dear")]
     assert values[1] < values[0]
+    assert proact("rejudge", "always", "--set", "cost=4", "--out", "dearer")[0] == 0
     assert RunFolder("dear").manifest().identity.settings["cost"] == 4
 
 
