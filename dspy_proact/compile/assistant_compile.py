@@ -282,9 +282,9 @@ class AssistantTraining(Training):
         return self.compiling.examine_all(self.student, self.guarded)
 
     def score(self, example: dspy.Example, prediction: dspy.Prediction) -> float:
-        """The tuning judge's, in [0, 1], higher is better."""
+        """The tuning's metric of the tuning judge's grade, in [0, 1], higher is better."""
         scored = self._scored(example, prediction)
-        return scored.score if scored else NO_VERDICT
+        return self.tuning.metric(scored) if scored else NO_VERDICT
 
     def is_worth_showing(self, example: dspy.Example, prediction: dspy.Prediction) -> bool:
         """Whether it is a full pass."""

@@ -152,6 +152,10 @@ class Tuning:
         """What an optimizer may be told of an answer and its grade."""
         return self.declared.feedback(case, answer, scored)
 
+    def metric(self, scored: Scored[Any]) -> float:
+        """What an optimizer raises, in [0, 1], higher is better."""
+        return scored.score
+
     def shortfall(self, case: Case, answer: Any, told: str) -> str:  # noqa: ARG002 - for those that show it
         """An answer with what may be told of it, for a proposer that has not seen it."""
         return f"Answer: {answer.model_dump_json()}\n{told}"

@@ -27,6 +27,7 @@ from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
     from dspy_proact.benchmarks.proagentbench.programs import MomentAgent
+    from dspy_proact.benchmarks.proagentbench.tuning import MomentTuning
     from dspy_proact.models import Embedder
     from dspy_proact.report.particulars import Particulars
 
@@ -176,6 +177,12 @@ class ProAgentBench(Benchmark[Assistance, MomentGrade]):
             return "The person went on without help" + (", and was interrupted." if answer.need_help else ".")
         told = "The person turned to an AI assistant" + (f" for {truth.intention}" if truth.intention else "")
         return f"{told}; the answer was {answer.intention if answer.need_help else 'silence'}."
+
+    def tuning(self, settings: Settings) -> "MomentTuning":
+        """How the program is compiled."""
+        from dspy_proact.benchmarks.proagentbench.tuning import MomentTuning
+
+        return MomentTuning(self, settings)
 
     def particulars(self) -> "Particulars":
         """Moments as they are read, and what measures are to be read with."""

@@ -1,7 +1,9 @@
-"""What is known of a person at a moment, counted from what they did before it.
+"""What is known of a person at a moment, from what they did before it and no model's word.
 
-A moment is the begin of an event; its state is the event before it. The counts of the paper's graph: how often help was
-sought in an application and with a word of a window's title, and for what.
+A moment is the begin of an event; its state is the event before it. `graph`: how often help was sought in an
+application and with a word of a window's title, and for what, as the paper's graph has it. `rag`: the moments with help
+that share most words with the state, by BM25, where the paper ranks by embeddings. `persona`: counts of the person's
+habits, where the paper has a model write them up from clusters.
 """
 
 import re
@@ -10,10 +12,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dspy_proact.benchmarks.proagentbench.moments import COMMONEST, Intention, Memory
+from dspy_proact.benchmarks.ranking import WordRanking, ranked
 
 _WORD = re.compile(r"[^\W_]{3,}")
 _MOST_WORDS = 5
-"""Words of a title that are told of, and words that a title is known by."""
+"""By which a title is known."""
+_MOST_SIMILAR = 5
+_LONGEST = 500
+"""Characters of an earlier moment that are told."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,7 @@ class Past:
     def __init__(self) -> None:
         self._moments, self._help = Counter[str](), Counter[str]()
         self._intentions, self._next = Counter[tuple[str, Intention]](), Counter[tuple[str, str]]()
+        self._asked, self._seconds, self._hours = list[str](), Counter[str](), Counter[int]()
 
     def observe(self, state: Event, event: Event) -> None:
         """Add the moment at which an event began while the person was in a state."""
@@ -45,6 +52,11 @@ class Past:
             self._moments[key] += 1
             self._help[key] += event.is_help
         self._next[state.app, event.app] += 1
+        self._seconds[state.app] += round((state.end - state.start).total_seconds())
+        if event.is_help:
+            self._hours[event.start.hour] += 1
+            of = f" ({event.intention})" if event.intention else ""
+            self._asked.append(f"In {state.app}, {state.title}: {event.query or 'help was sought'}{of}"[:_LONGEST])
         if event.is_help and event.intention:
             self._intentions[state.app, event.intention] += 1
 
@@ -64,7 +76,25 @@ class Past:
 
     def told(self, memory: Memory, state: Event) -> str:
         """What a program is told; empty where nothing is known."""
-        return "" if memory == "none" or not self._moments[""] else self._graph(state)
+        if memory == "none" or not self._moments[""]:
+            return ""
+        return self._persona() if memory == "persona" else {"graph": self._graph, "rag": self._similar}[memory](state)
+
+    def _similar(self, state: Event) -> str:
+        scores = WordRanking(self._asked).scores(f"{state.app} {state.title} {state.summary}")
+        return "\n".join(self._asked[place] for place in ranked(scores)[:_MOST_SIMILAR])
+
+    def _persona(self) -> str:
+        of_all = Counter[str]()
+        for (_, name), count in self._intentions.items():
+            of_all[name] += count
+        told = {
+            "Minutes by application": [(app, seconds // 60) for app, seconds in self._seconds.most_common(5)],
+            "Help sought by hour of the day": sorted(self._hours.items()),
+            "Help sought by intention": of_all.most_common(5),
+        }
+        lines = [f"{name}: {', '.join(f'{key} {n}' for key, n in counts)}." for name, counts in told.items() if counts]
+        return "\n".join([f"In all: {self._share('')}.", *lines])
 
     def _graph(self, state: Event) -> str:
         lines = [f"In all: {self._share('')}."]

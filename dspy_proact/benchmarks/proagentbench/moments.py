@@ -41,7 +41,7 @@ Intention = Literal[
 INTENTIONS: tuple[str, ...] = get_args(Intention)
 COMMONEST: Intention = "Information Lookup"
 """35 % of the published moments that wanted help."""
-Memory = Literal["none", "graph"]
+Memory = Literal["none", "graph", "rag", "persona"]
 _WORD = re.compile(r"[a-z0-9]+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Latin words, and the single characters of scripts without blanks between words."""
 
@@ -58,7 +58,8 @@ class ProAgentBenchSettings(Rules, Settings):
     samples: int = Field(default=1, ge=1, le=25)
     """Answers to each moment, of which the majority decides (self-consistency); a tie is silence."""
     memory: Memory = "none"
-    """What is told of the person's earlier work: graph gives shares of help sought, counted before now."""
+    """What is told of the person's work before now: graph gives shares of help sought, rag the five most similar
+    moments with help, persona applications, hours and intentions."""
     window: int = Field(default=300, ge=10, le=3600)
     """Seconds of activity before now that are shown; 300 as published."""
     negatives: Literal["matched", "all"] = "matched"

@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from dspy_proact.benchmarks.probe.agents.tools import Record, WordRanking, ranked
+from dspy_proact.benchmarks.probe.agents.tools import Record
 from dspy_proact.benchmarks.probe.settings import BaselineName
 from dspy_proact.benchmarks.probe.task import Item, Solution, TaskView
+from dspy_proact.benchmarks.ranking import WordRanking, ranked
 
 _URGENT = re.compile(
     r"\b(urgent\w*|asap|immediate\w*|critical\w*|deadlines?|overdue|blocked|blocking|blockers?|bottlenecks?|delay\w*|"
@@ -56,7 +57,7 @@ class Blind:
                 words = [world.occupation, world.about, world.work_style, at.department, *at.key_meetings]
                 words += [*world.current_priorities, *world.pain_points]
                 words += [f"{known.name} {known.relationship_context}" for known in world.relationships]
-                order = ranked(WordRanking(records).scores("\n".join(words)))
+                order = ranked(WordRanking([record.words for record in records]).scores("\n".join(words)))
             case name:
                 return items[: self._take] if name == "first" else items
         return [items[place] for place in order[: self._take]]

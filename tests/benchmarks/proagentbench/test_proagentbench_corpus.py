@@ -99,6 +99,14 @@ def test_the_graph_counts_by_hand():
         "After Mail came: Browser 1, Editor 1.",
     ]
     assert past.told("none", mail) == ""
+    assert past.told("rag", mail) == "In Mail, letter draft: help was sought (Translation)"
+    assert past.told("rag", worked(5, "Terminal", title="tests")) == ""
+    assert past.told("persona", mail).splitlines() == [
+        "In all: help was sought at 1 of 3 earlier moments (33%).",
+        "Minutes by application: Mail 0, Editor 0.",
+        "Help sought by hour of the day: 9 1.",
+        "Help sought by intention: Translation 1.",
+    ]
 
 
 # Bad input

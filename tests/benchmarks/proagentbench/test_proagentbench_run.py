@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import zlib
+from pathlib import Path
 
 import pytest
 from recorded import acting_at, asked, evaluated, event, means, person, saying
@@ -117,29 +118,39 @@ def test_baselines_ask_no_model_and_are_those_beside_a_run(server, corpus, tmp_p
         declared.require(ProAgentBenchSettings(baseline="graph"), ["openai/gpt-4o"], Start())
 
 
-@pytest.mark.parametrize("program", ["joint", "staged"])
-def test_nothing_later_nobody_else_and_no_truth_is_in_any_request(server, tmp_path, program):
-    """Each event tells its number; what began at or after now, the other person's, and all truths are canaries."""
-    told = {n: {"window_title": f"ann-{n:02}x", "event_summary": f"ann-{n:02}y"} for n in range(1, 13)}
-    rows = [event(n, n, help_=f"CANARY {n}" if n in {3, 7, 12} else None, app=f"app-{n:02}z") | told[n] for n in told]
-    folder = person(tmp_path / "corpus", "ann", rows, e3="Creative Design", e7="Creative Design", e12="Translation")
-    person(folder, "ben", [event(n, n, help_="CANARY" if n == 2 else None) | {"window_title": "ben"} for n in (1, 2)])
+INTENDED = {3: "Creative Design", 7: "Format Conversion", 12: "Translation"}
+"""What help at an event was for."""
+
+
+@pytest.mark.parametrize(
+    ("program", "memory"), [("joint", "none"), ("staged", "graph"), ("joint", "rag"), ("joint", "persona")]
+)
+def test_nothing_later_nobody_else_and_no_truth_is_in_any_request(server, tmp_path, program, memory):
+    """Each event tells its number; what began at or after now, the other person's, and truths are canaries."""
+    rows = [
+        event(n, n, app=f"app-{n:02}z", help_=f"asked-{n:02} about the letter" if n in INTENDED else None)
+        | {"window_title": f"ann-{n:02}x letter", "event_summary": f"ann-{n:02}y"}
+        for n in range(1, 13)
+    ]
+    folder = person(tmp_path / "corpus", "ann", rows, **{f"e{n}": said for n, said in INTENDED.items()})
+    others = [event(n, n, help_="asked-ben" if n == 2 else None, window_title="ben letter") for n in (1, 2, 3)]
+    person(folder, "ben", others)
     server.script = lambda sent: saying(sent, help_=True)
-    evaluated(server, folder, tmp_path / "run", negatives="all", memory="graph", program=program)
-    shown = [sent for sent in server.sent if "ben" not in str(sent.messages[-1]["content"])]
+    evaluated(server, folder, tmp_path / "run", negatives="all", memory=memory, program=program)
+    texts = [(sent, str(sent.messages[-1]["content"])) for sent in server.sent]
+    shown = [(sent, text) for sent, text in texts if "ann-" in text]
     assert len(shown) == 11 * (2 if program == "staged" else 1)
-    for sent in shown:
-        text = str(sent.messages[-1]["content"])
+    for sent, text in shown:
         now = int(asked(sent)["current"]["window_title"][4:6]) + 1
         assert f"ann-{now - 1:02}y" in text
-        later = [f"{mark}-{n:02}" for n in range(now, 13) for mark in ("ann", "app")]
-        assert not [word for word in (*later, "CANARY", "wanted", 'intention"', "ann/") if word in text]
-        # What help before now was for is a person's past; of later help nothing is known.
-        memory = asked(sent)["memory"]
-        assert ("Creative Design" in memory) <= (now > 3)
-        assert "Translation" not in memory
-    (other,) = [sent for sent in server.sent if sent not in shown][:1]
-    assert "ann-" not in str(other.messages[-1]["content"])
+        later = [f"{mark}-{n:02}" for n in range(now, 13) for mark in ("ann", "app", "asked")]
+        assert not [word for word in (*later, "ben", "wanted", "truth", "ann/") if word in text]
+        told = asked(sent).get("memory", "")
+        assert {n for n, said in INTENDED.items() if said in told} <= {n for n in INTENDED if n < now}
+        if now > 9 and memory != "none":
+            assert told
+    for _, text in texts:
+        assert ("ben" in text) != ("ann-" in text)
 
 
 def test_two_stages_ask_how_only_where_help_is_needed(server, corpus, tmp_path):
@@ -249,6 +260,38 @@ def read_page(path):
     packed = re.findall(r"(?<![\w+/])eNp?[\w+/]{40,}={0,2}", text)
     assert packed
     return text + "".join(zlib.decompress(base64.b64decode(line)).decode() for line in packed)
+
+
+# Compiled
+
+
+def test_a_compile_is_for_the_value_at_a_cost_so_that_always_helping_wins_nothing():
+    """At a cost of 3 help is worth 1 or -3 and silence 0, which from -3 to 1 is brought to 1, 0 and .75."""
+    settings = ProAgentBenchSettings(cost=3)
+    tuning = benchmark_named("proagentbench").tuning(settings)
+    wanted, other = Truth(wanted=True, intention="Translation", query="a"), Truth(wanted=False)
+    helped, silent = Assistance(need_help=True), Assistance(need_help=False)
+    grades = [graded(answer, truth, settings.cost) for answer in (helped, silent) for truth in (wanted, other)]
+    assert [tuning.metric(each) for each in grades] == [1, 0, 0.75, 0.75]
+    usual = benchmark_named("proagentbench").tuning(ProAgentBenchSettings())
+    grades = [graded(answer, truth, 1) for answer in (helped, silent) for truth in (wanted, other)]
+    values = [usual.metric(each) for each in grades]
+    assert sum(values[:2]) == sum(values[2:]) == 1  # where half of the moments wanted help
+    assert "costs 3" in tuning.notes(0)[-1]
+    with pytest.raises(UsageError, match="a baseline asks no model, and cannot be tuned"):
+        benchmark_named("proagentbench").tuning(ProAgentBenchSettings(baseline="always")).require("assistant")
+
+
+def test_the_assistant_is_compiled_on_the_sample_with_when_and_how_on_its_card(proact):
+    words = ("optimize", "assistant", "--benchmark", "proagentbench", "--trials", 3, "--out", "made", "--json")
+    card = json.loads(proact(*words)[1])
+    titles = json.dumps(card)
+    assert all(name in titles for name in ("value at a cost", "intention", "false alarm"))
+    made = Path("made/assistant.json").read_text("utf-8")
+    assert '"instructions"' in made
+    assert not [word for word in ("survival.R", "Complaint", "booking.ts") if word in made]
+    of = ("eval", "--benchmark", "proagentbench", "--program", "made", "--out", "tuned")
+    assert proact(*of)[0] == 0
 
 
 # On the command line

@@ -11,9 +11,10 @@ from probe_desk import ITEMS, MAIL, MEETING, NOTICE
 from probe_task import view
 
 from dspy_proact.benchmarks.probe.agents.sql import answer
-from dspy_proact.benchmarks.probe.agents.tools import COLUMNS, Record, Toolbox, WordRanking, ranked
+from dspy_proact.benchmarks.probe.agents.tools import COLUMNS, Record, Toolbox
 from dspy_proact.benchmarks.probe.baselines import Blind
 from dspy_proact.benchmarks.probe.settings import Bounds
+from dspy_proact.benchmarks.ranking import WordRanking, ranked
 
 
 def used(tool, argument, items=ITEMS, **bounds):
@@ -48,7 +49,7 @@ def test_items_are_found_by_their_words_people_and_place():
         empty = NOTICE.model_copy(update={"title": text, "content": text})
         assert used("search", "soup", [empty])[1] == ()
     twins = [NOTICE.model_copy(update={"id": f"n{number}"}) for number in range(20)]
-    assert ranked(WordRanking([Record.of(each) for each in twins]).scores("soup")) == list(range(20))
+    assert ranked(WordRanking([Record.of(each).words for each in twins]).scores("soup")) == list(range(20))
 
 
 def test_reading_returns_items_by_their_ids_and_says_which_do_not_exist():

@@ -6,11 +6,12 @@ import math
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import astuple, dataclass, fields
-from typing import Any, Literal
+from typing import Literal
 
 from dspy_proact.benchmarks.probe.agents.sql import cut, queried
 from dspy_proact.benchmarks.probe.settings import Bounds
 from dspy_proact.benchmarks.probe.task import Document, Email, Event, Item
+from dspy_proact.benchmarks.ranking import WordRanking, ranked
 from dspy_proact.errors import ContentError
 from dspy_proact.plain_text import encodable
 from dspy_proact.programs.fenced_json import fence
@@ -83,39 +84,9 @@ class Record:
 COLUMNS = tuple(field.name for field in fields(Record) if field.name != "stamps")
 
 
-class WordRanking:
-    """BM25 (Lucene's formula, k1 1.5, b 0.75) over words of two letters or more, common English ones left out."""
-
-    def __init__(self, records: Sequence[Record]):
-        import bm25s
-
-        self._count, self._index = len(records), None
-        if any(words := _words([record.words for record in records])):
-            self._index = bm25s.BM25()
-            self._index.index(words, show_progress=False)
-
-    def scores(self, query: str) -> Sequence[float]:
-        """One number per record, in their order, higher is better; 0 where it has no word of the query."""
-        words = _words([query])[0]
-        if self._index is None or not words:
-            return [0.0] * self._count
-        return [float(score) for score in self._index.get_scores(words)]
-
-
-def _words(texts: Sequence[str]) -> Any:
-    import bm25s
-
-    return bm25s.tokenize(list(texts), stopwords="en", return_ids=False, show_progress=False)
-
-
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
     lengths = math.hypot(*one) * math.hypot(*other)
     return sum(a * b for a, b in zip(one, other, strict=True)) / lengths if lengths else 0.0
-
-
-def ranked(scores: Sequence[float]) -> list[int]:
-    """Places of the scores above 0, the best first; of equal ones the first."""
-    return sorted((place for place, score in enumerate(scores) if score > 0), key=lambda place: -scores[place])
 
 
 class Toolbox:
@@ -173,7 +144,7 @@ class Toolbox:
     async def _scores(self, records: Sequence[Record], query: str) -> Sequence[float]:
         """One number per record, higher is better: BM25, or the cosine of embeddings where there is an embedder."""
         if self._embed is None:
-            self._ranking = self._ranking or WordRanking(records)
+            self._ranking = self._ranking or WordRanking([record.words for record in records])
             return self._ranking.scores(query)
         if not query.strip():
             return []
