@@ -87,6 +87,14 @@ def test_scale_reads_plans_and_answers_every_task(probe, tmp_path):
     assert text.endswith("8 of 8 graded\n")
 
 
+def test_recordings_are_read_planned_and_answered(proagentbench, tmp_path):
+    text = printed("proagentbench_scale.py", "--quick", folder=tmp_path)
+    told = re.findall(r"^(.*): [\d,.]+ ms a moment, at most [\d,]+ MiB$", text, re.MULTILINE)
+    (moments,) = re.fullmatch(r"200 events of 2 people read, (\d+) moments", told[0]).groups()
+    assert [each.partition(" ")[0] for each in told[1:]] == ["planned", *["answered"] * 4]
+    assert text.endswith(f"{moments} of {moments} graded\n")
+
+
 def test_the_leaderboard_has_both_ranks_and_scores_of_every_published_model(proactbench, tmp_path):
     (rows,) = tables(printed("leaderboard.py", folder=tmp_path))
     assert len(rows) == 16

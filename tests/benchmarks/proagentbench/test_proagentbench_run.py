@@ -316,6 +316,16 @@ def test_every_verb_for_runs_works_on_the_sample(proact):
     assert proact("rejudge", "run", "--set", "cost=4", "--out", "dear")[0] == 0
 
 
+def test_bad_input_is_a_sentence_before_anything_is_written_or_asked(refused, server, tmp_path):
+    folder = person(tmp_path / "corpus", "ann", [*ANN, event(12, 12, window_title="x" * 1_000_000)])
+    agent = ("--model", "hosted_vllm/any", "--model-api-base", server.assistant, "--corpus", folder)
+    of = ("--benchmark", "proagentbench", *agent, "--out", tmp_path / "out")
+    sentence = "field 'events 12': window_title has more than 2,000 characters"
+    assert sentence in refused("eval", *of)
+    assert sentence in refused("optimize", "assistant", *of)
+    assert (server.sent, (tmp_path / "out").exists()) == ([], False)
+
+
 def test_what_has_no_effect_or_does_not_exist_is_refused(refused, tmp_path):
     of = ("eval", "--benchmark", "proagentbench")
     assert "--set rate: has no effect with baseline=none" in refused(*of, "--set", "rate=0.5")
