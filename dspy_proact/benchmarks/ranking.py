@@ -1,5 +1,6 @@
-"""Which of some texts are nearest to a query, by their words."""
+"""How near texts are: to a query by their words, and to each other by their vectors."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,3 +33,9 @@ def _words(texts: Sequence[str]) -> Any:
 def ranked(scores: Sequence[float]) -> list[int]:
     """Places of the scores above 0, the best first; of equal ones the first."""
     return sorted((place for place, score in enumerate(scores) if score > 0), key=lambda place: -scores[place])
+
+
+def cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    """Cosine of the angle between two vectors of one length, in [-1, 1]; 0 where one has none."""
+    lengths = math.hypot(*one) * math.hypot(*other)
+    return sum(a * b for a, b in zip(one, other, strict=True)) / lengths if lengths else 0.0

@@ -1,6 +1,6 @@
 """Models: a litellm name becomes a `dspy.LM` behind the gate, or the embedded stand-in."""
 
-from dspy_proact.models.embedder import EMBEDDER, Embedder, open_embedder
+from dspy_proact.models.embedder import EMBEDDER, Embedder, open_companion, open_embedder
 from dspy_proact.models.engine import one_by_one, wait_for
 from dspy_proact.models.gate import Cost, Gate, Limits
 from dspy_proact.models.model import Model, open_model
@@ -33,6 +33,7 @@ __all__ = [
     "count_tokens",
     "decoding",
     "one_by_one",
+    "open_companion",
     "open_embedder",
     "open_model",
     "tokenizer_name",

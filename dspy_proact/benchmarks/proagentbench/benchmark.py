@@ -20,6 +20,7 @@ from dspy_proact.benchmarks.proagentbench.moments import (
     view_of,
 )
 from dspy_proact.benchmarks.published import PublishedRow
+from dspy_proact.benchmarks.ranking import cosine
 from dspy_proact.benchmarks.stream import ByRule, decision_measures
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
@@ -28,11 +29,13 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
     from dspy_proact.benchmarks.proagentbench.programs import MomentAgent
     from dspy_proact.benchmarks.proagentbench.tuning import MomentTuning
-    from dspy_proact.models import Embedder
+    from dspy_proact.models import Embedder, Gate
     from dspy_proact.report.particulars import Particulars
 
 _ANSWER_TOKENS = (30, 600)
 """Of an answer: assumed."""
+_LONGEST_EMBEDDED = 20_000
+"""Characters of a query that are embedded."""
 
 
 class ProAgentBench(Benchmark[Assistance, MomentGrade]):
@@ -59,6 +62,7 @@ class ProAgentBench(Benchmark[Assistance, MomentGrade]):
         *decision_measures("moments with help"),
         Measure(name="wanted", title="moments that wanted help", parts=("wanted",)),
         Measure(name="intention", title="intention", parts=("intention",)),
+        Measure(name="similarity", title="similarity", parts=("similarity",)),
         Measure(name="lexical_similarity", title="lexical similarity", parts=("lexical_similarity",)),
     )
     answer_type = Assistance
@@ -134,7 +138,21 @@ class ProAgentBench(Benchmark[Assistance, MomentGrade]):
             raise UsageError("--system-prompt: the agent has an instruction of its own; leave it out")
         if wanted.baseline != "none":
             return ByRule(wanted)
-        return MomentAgent(wanted.program == "staged", wanted.cot, wanted.memory != "none", wanted.samples)
+        agent = MomentAgent(wanted.program == "staged", wanted.cot, wanted.memory != "none", wanted.samples)
+        agent.embedder = next(iter(companions), None)
+        return agent
+
+    def companions(self, settings: Settings, gate: "Gate") -> "Sequence[Embedder]":
+        """The embedder of queries; raises a `UsageError` where it cannot be called."""
+        from dspy_proact.models import open_companion
+
+        wanted = settings_of(settings)
+        return open_companion(wanted.embedder, wanted.embedder_api_base, wanted.embedder_price, gate)
+
+    def settled(self, settings: Settings, companions: "Sequence[Embedder]") -> Settings:
+        """The settings with the embedder's endpoint."""
+        endpoint = companions[0].endpoint if companions else None
+        return settings.model_copy(update={"embedder_api_base": endpoint})
 
     def stand_in(self, role: str) -> StandIn | None:
         """An agent by rules; nothing is judged."""
@@ -151,7 +169,14 @@ class ProAgentBench(Benchmark[Assistance, MomentGrade]):
         """What the program says, or a baseline: the commonest intention, and the window's title as the query."""
         rules = settings_of(ask.settings)
         if rules.baseline == "none":
-            return await super().answer(case, ask)
+            answer, truth = await super().answer(case, ask), view_of(case).truth
+            embedder: Embedder | None = getattr(ask.program, "embedder", None)
+            if embedder is None or not (truth.wanted and truth.query):
+                return answer
+            if not (answer.need_help and answer.query.strip()):
+                return answer.model_copy(update={"similarity": 0.0})
+            one, other = await embedder.embed([text[:_LONGEST_EMBEDDED] for text in (answer.query, truth.query)])
+            return answer.model_copy(update={"similarity": cosine(one, other)})
         by_graph = rules.baseline == "graph"
         acts = case.meta["graph"] == 1 if by_graph else rules.acts(case.key, int(case.meta["moment"]))
         if not acts:

@@ -66,6 +66,12 @@ class ProAgentBenchSettings(Rules, Settings):
     """Moments without help: matched takes as many as there are with it, in the same applications; all takes all."""
     cost: float = Field(default=1.0, ge=0, le=100)
     """What help that was not sought costs, in help that was."""
+    embedder: str | None = None
+    """Model that compares the expected query with the person's by meaning, to which both are sent."""
+    embedder_api_base: str | None = None
+    """Endpoint of the embedder; its provider's own without one."""
+    embedder_price: float | None = Field(default=None, ge=0, le=1e6, allow_inf_nan=False, exclude=True)
+    """US dollars per million tokens of the embedder, where litellm knows none; not part of the identity."""
     strict: bool = True
     """Refuse a corpus with rows that cannot be used; false leaves them out and counts them."""
 
@@ -73,8 +79,11 @@ class ProAgentBenchSettings(Rules, Settings):
     def without_effect(self) -> Mapping[str, str]:
         """Settings without effect, each with the setting that makes it so."""
         unused = dict(self.rules_without_effect)
+        if self.embedder is None:
+            unused |= dict.fromkeys(("embedder_api_base", "embedder_price"), "embedder=none")
         if self.baseline != "none":
-            unused |= dict.fromkeys(("program", "cot", "samples", "memory", "window"), f"baseline={self.baseline}")
+            asking = ("program", "cot", "samples", "memory", "window", "embedder")
+            unused |= dict.fromkeys(asking, f"baseline={self.baseline}")
         return unused
 
 
@@ -132,6 +141,8 @@ class Assistance(Frozen):
     """What it expects the person to ask."""
     share: float = Field(default=1.0, ge=0, le=1)
     """Of several samples, the share that says so."""
+    similarity: float | None = None
+    """Cosine of the embeddings of its query and the person's, in [-1, 1]; None where they were not compared."""
 
 
 class MomentGrade(Frozen):
@@ -158,6 +169,8 @@ def graded(answer: Assistance, truth: Truth, cost: float) -> Scored[MomentGrade]
     if truth.wanted and truth.query:
         similarity = lexical_cosine(answer.query, truth.query) if answer.need_help else 0.0
         parts["lexical_similarity"] = similarity
+        if answer.similarity is not None:
+            parts["similarity"] = answer.similarity
     detail = MomentGrade(wanted=truth.wanted, acted=answer.need_help, intention_right=right, similarity=similarity)
     return Scored(float(decision.right), RIGHT if decision.right else WRONG, detail, parts=parts)
 

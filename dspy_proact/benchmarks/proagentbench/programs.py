@@ -71,6 +71,9 @@ class MomentAgent(Question):
         samples: Answers of which the majority decides.
     """
 
+    embedder: Any = None
+    """Compares its queries with people's in a run; nothing that it asks depends on it."""
+
     def __init__(self, staged: bool = False, cot: bool = False, memory: bool = False, samples: int = 1):
         unused = [name for name, used in (("reasoning", cot), ("memory", memory)) if not used]
         super().__init__(_without(WhenToAssist if staged else AssistMoment, unused), "memory")

@@ -218,17 +218,10 @@ class Probe(Benchmark[Solution, ProbeGrade]):
 
     def companions(self, settings: Settings, gate: "Gate") -> "Sequence[Embedder]":
         """The embedder of a search; raises a `UsageError` where it cannot be called."""
-        from dspy_proact.calls import Price
-        from dspy_proact.models import ModelSpec, open_embedder
+        from dspy_proact.models import open_companion
 
         wanted = settings_of(settings)
-        if wanted.embedder is None:
-            return ()
-        price = None
-        if wanted.embedder_price is not None:
-            price = Price(prompt=wanted.embedder_price / 1e6, completion=0.0, reason="given by --set embedder_price")
-        spec = ModelSpec(name=wanted.embedder, api_base=wanted.embedder_api_base, price=price)
-        return (open_embedder(spec, gate, "--set embedder"),)
+        return open_companion(wanted.embedder, wanted.embedder_api_base, wanted.embedder_price, gate)
 
     def settled(self, settings: Settings, companions: "Sequence[Embedder]") -> Settings:
         """The settings with the embedder's endpoint."""

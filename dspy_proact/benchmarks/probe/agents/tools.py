@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import math
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import astuple, dataclass, fields
@@ -11,7 +10,7 @@ from typing import Literal
 from dspy_proact.benchmarks.probe.agents.sql import cut, queried
 from dspy_proact.benchmarks.probe.settings import Bounds
 from dspy_proact.benchmarks.probe.task import Document, Email, Event, Item
-from dspy_proact.benchmarks.ranking import WordRanking, ranked
+from dspy_proact.benchmarks.ranking import WordRanking, cosine, ranked
 from dspy_proact.errors import ContentError
 from dspy_proact.plain_text import encodable
 from dspy_proact.programs.fenced_json import fence
@@ -84,11 +83,6 @@ class Record:
 COLUMNS = tuple(field.name for field in fields(Record) if field.name != "stamps")
 
 
-def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    lengths = math.hypot(*one) * math.hypot(*other)
-    return sum(a * b for a, b in zip(one, other, strict=True)) / lengths if lengths else 0.0
-
-
 class Toolbox:
     """Tools over the items of one task, and which items they returned.
 
@@ -152,7 +146,7 @@ class Toolbox:
             texts = [record.words[:_LONGEST_EMBEDDED] or record.id for record in records]
             self._vectors = await self._embed(texts)
         (wanted,) = await self._embed([query[:_LONGEST_EMBEDDED]])
-        return [_cosine(wanted, vector) for vector in self._vectors]
+        return [cosine(wanted, vector) for vector in self._vectors]
 
     def _read(self, named: str) -> Observation:
         """The items of one id, or of several with blanks or commas between them, as far as there is room."""
