@@ -166,7 +166,7 @@ class ProAgentBench(Benchmark[Assistance, MomentGrade]):
         return {"activity": list(view.activity), "current": view.current, "memory": view.memory}
 
     async def answer(self, case: Case, ask: "Ask") -> Assistance:
-        """What the program says, or a baseline: the commonest intention, and the window's title as the query."""
+        """What the program says, or a baseline: the commonest intention, and a query that quotes nothing."""
         rules = settings_of(ask.settings)
         if rules.baseline == "none":
             answer, truth = await super().answer(case, ask), view_of(case).truth
@@ -182,7 +182,7 @@ class ProAgentBench(Benchmark[Assistance, MomentGrade]):
         if not acts:
             return Assistance(need_help=False)
         intention: Any = case.meta["graph_intention"] if by_graph else COMMONEST
-        return Assistance(need_help=True, intention=intention, query=view_of(case).current.window_title)
+        return Assistance(need_help=True, intention=intention, query="Can you help me with this?")
 
     async def grade(self, case: Case, answer: Assistance, ask: "Ask") -> Scored[MomentGrade]:
         """When by what the person did, and how by their intention and first query."""

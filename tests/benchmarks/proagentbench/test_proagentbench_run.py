@@ -114,6 +114,7 @@ def test_baselines_ask_no_model_and_are_those_beside_a_run(server, corpus, tmp_p
         found = means(evaluated(server, corpus, tmp_path / name, baseline=name, negatives="all"))
         assert {key: found[key] for key in beside[rule]} == pytest.approx(beside[rule])
     assert server.sent == []
+    assert "title" not in texts_below(tmp_path / "always").replace('"title"', "")
     declared = benchmark_named("proagentbench")
     with pytest.raises(UsageError, match="--set baseline=graph: a baseline asks no model"):
         declared.require(ProAgentBenchSettings(baseline="graph"), ["openai/gpt-4o"], Start())
