@@ -151,7 +151,8 @@ def assistant(
         say("One model tunes and reports; the card warns of it. Name another one with --report-judge.")
     typed = Typed().beside("--report-judge", "--judge")
     use = ["eval", *typed.options("--benchmark", "--set"), *typed.model("--model", EMBEDDED)]
-    use += [*typed.model("--report-judge", EMBEDDED, as_flag="--judge"), "--corpus", named, *typed.calls()]
+    judging = typed.model("--report-judge", EMBEDDED, as_flag="--judge") if "judge" in compiling.judges else []
+    use += [*judging, "--corpus", named, *typed.calls()]
     return compile_shown(compiling, recipe, output, [*use, "--program"])
 
 

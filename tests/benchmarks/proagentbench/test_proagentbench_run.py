@@ -306,6 +306,7 @@ def test_the_assistant_is_compiled_on_the_sample_with_when_and_how_on_its_card(p
     made = Path("made/assistant.json").read_text("utf-8")
     assert '"instructions"' in made
     assert not [word for word in ("survival.R", "Complaint", "booking.ts") if word in made]
+    assert "--judge" not in "".join(map(str, proact(*words[:-1])))
     of = ("eval", "--benchmark", "proagentbench", "--program", "made", "--out", "tuned")
     assert proact(*of)[0] == 0
 
