@@ -1,0 +1,243 @@
+"""`dspy-proact optimize show`: the first sentence of a card, its prompt, and what a compile changed."""
+
+import json
+from pathlib import Path
+
+import assistants
+import pytest
+import tuning
+from assistants import PUSHY, artefact, on_disk
+from server import healthy
+
+from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge
+from dspy_proact.programs import CardNumber
+from dspy_proact.programs.artefact import write_artefact
+
+# The prompt, and what a compile changed
+
+PROMPTS = [
+    (PUSHY, 2),
+    (None, 1),
+    ("Löse [bold]alles[/bold]: «ja»…\n\n- one\n- two\n\n" + "A long line of many words. " * 12 + "\tEnd.", 1),
+    ("  Spaces before\n    and inside  \n\n", 0),
+]
+
+
+@pytest.mark.parametrize(("instruction", "demos"), PROMPTS)
+def test_as_prompt_prints_what_eval_sends_byte_for_byte(proact, tmp_path, server, instruction, demos):
+    write_artefact(tmp_path / "assistant.json", artefact(instruction, demos))
+    status, out, err = proact("optimize", "show", "assistant.json", "--as-prompt")
+    assert (status, err) == (0, "")
+    server.script = healthy
+    models = ["--model", "openai/any", "--model-api-base", server.assistant]
+    judge = ["--judge", "openai/any", "--judge-api-base", server.judge]
+    run = ["--program", "assistant.json", "--limit", 1, "--out", "run"]
+    assert proact("eval", *models, *judge, *on_disk(tmp_path), *run)[0] == 0
+    (sent,) = server.of("assistant")
+    system, *said = sent.messages
+    assert system["role"] == "system"
+    assert out == f"{system['content']}\n"
+    assert [each["role"] for each in said[::2]] == ["user"] * len(said[::2])
+
+
+def test_as_prompt_without_demos_prints_the_instruction_and_no_conversation(proact, tmp_path):
+    write_artefact(tmp_path / "assistant.json", artefact(PUSHY, 2))
+    assert "A worked example:" in proact("optimize", "show", "assistant.json", "--as-prompt")[1]
+    assert proact("optimize", "show", "assistant.json", "--as-prompt", "--no-demos") == (0, f"{PUSHY}\n", "")
+
+
+PROMPT = "Answer.\nBe brief."
+
+
+def begun_with(artefact, start):
+    """The artefact of a compile that began with a program of this hash."""
+    made = artefact.card.provenance.model_copy(update={"start": start})
+    return artefact.model_copy(update={"card": artefact.card.model_copy(update={"provenance": made})})
+
+
+@pytest.fixture
+def diff(proact, tmp_path):
+    def call(artefact, *options):
+        write_artefact(tmp_path / "program.json", artefact)
+        return proact("optimize", "show", "program.json", "--diff", *options)
+
+    return call
+
+
+def changed(out):
+    """The lines that were taken away, and those that were brought, without the headings."""
+    lines = out.splitlines()[2:]
+    return [[line[1:] for line in lines if line[:1] == sign] for sign in "-+"]
+
+
+def test_a_compiled_judge_is_compared_with_ours_uncompiled(diff):
+    judge = Judge(ask_quote_again=False)
+    status, out, err = diff(begun_with(tuning.artefact(demos=1), judge.fingerprint()))
+    taken, brought = changed(out)
+    assert (status, err) == (0, "")
+    told = (each.signature.instructions for each in judge.predictors())
+    assert set(filter(None, "\n".join(told).splitlines())) <= set(taken)
+    assert brought.count("Grade by the moon.") == 3  # one for each phase
+    assert "A worked example:" in brought
+    assert '"conversation": [' in "".join(brought)
+
+
+def test_an_assistant_without_a_prompt_began_with_nothing(diff):
+    _, out, _ = diff(begun_with(assistants.artefact(demos=0), Assistant().fingerprint()))
+    assert changed(out) == [[], PUSHY.splitlines()]
+
+
+def test_a_prompt_that_is_named_is_compared_where_it_is_the_right_one(diff):
+    compiled = begun_with(assistants.artefact("Answer.\nLook ahead.", 0), Assistant(PROMPT).fingerprint())
+    status, out, _ = diff(compiled, "--system-prompt", PROMPT)
+    assert (status, changed(out)) == (0, [["Be brief."], ["Look ahead."]])
+    status, out, err = diff(compiled, "--system-prompt", "Answer.")
+    assert (status, out) == (2, "")
+    assert "--system-prompt: is not what this assistant was compiled from" in err
+
+
+def test_a_program_that_is_named_is_compared(diff, tmp_path):
+    before = assistants.artefact(PUSHY, 1)
+    write_artefact(tmp_path / "before.json", before)
+    compiled = begun_with(assistants.artefact(PUSHY, 0), before.digest)
+    status, out, _ = diff(compiled, "--start", "before.json")
+    taken, brought = changed(out)
+    assert (status, "A worked example:" in taken, brought) == (0, True, [])
+
+
+def test_what_is_not_known_is_said_and_what_it_says_now_is_printed(diff):
+    status, out, err = diff(begun_with(assistants.artefact(PUSHY, 0), "0" * 64))
+    assert (status, out) == (0, f"{PUSHY}\n")
+    assert "The program before the compile is not known" in err
+    assert "Name it with --start or --system-prompt." in err
+    assert json.loads(diff(begun_with(assistants.artefact(PUSHY, 0), "0" * 64), "--json")[1])["before"] is None
+
+
+def test_a_program_that_was_left_alone_says_so(diff):
+    _, out, _ = diff(
+        begun_with(assistants.artefact(PROMPT, 0), Assistant(PROMPT).fingerprint()), "--system-prompt", PROMPT
+    )
+    assert out == "No change.\n"
+
+
+def test_both_wholes_are_json(diff):
+    told = json.loads(diff(begun_with(assistants.artefact(PUSHY, 1), Assistant().fingerprint()), "--json")[1])
+    assert told["before"] == {"instruction": "", "demos": []}
+    assert told["now"]["instruction"] == PUSHY
+    assert [demo.keys() >= {"history", "user_message", "response"} for demo in told["now"]["demos"]] == [True]
+
+
+def test_no_terminal_obeys_an_instruction(diff):
+    _, out, _ = diff(begun_with(assistants.artefact("Go\x1b[2J \u202eon.", 0), Assistant().fingerprint()))
+    assert changed(out) == [[], ["Go\\x1b[2J \\u202eon."]]
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (artefact(None, 1), "says nothing beside its worked examples; leave --no-demos out"),
+        (artefact(None, 0), "program.json: says nothing to its model; the compile kept the bare chat"),
+        (tuning.artefact(), "program.json: a compiled judge, which is no system prompt; use it with --judge-program"),
+    ],
+)
+def test_what_has_no_prompt_says_what_it_has(refused, tmp_path, made, told):
+    write_artefact(tmp_path / "program.json", made)
+    assert told in refused("optimize", "show", "program.json", "--as-prompt", *(["--no-demos"] if made.demos else []))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--no-demos"], "--no-demos is about the prompt that --as-prompt prints; name that too, or leave it out"),
+        (["--diff", "--as-prompt"], "leave it out, or leave --diff out"),
+        (["--start", "program.json"], "--start is about what --diff compares with; name that too, or leave it out"),
+        (["--as-prompt", "--start", "program.json"], "--start is about what --diff compares with; leave it out"),
+        (["--diff", "--explain"], "--explain is about the card; leave it out"),
+        (["--diff", "--no-demos", "--start", "program.json"], "that --as-prompt prints; leave it out"),
+        (["--diff", "--start", "program.json", "--system-prompt", "x"], "leave --system-prompt out"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(refused, tmp_path, options, told):
+    write_artefact(tmp_path / "program.json", assistants.artefact())
+    assert told in refused("optimize", "show", "program.json", *options)
+
+
+# What its card claims
+
+RISE = CardNumber(value=0.2, low=0.05, high=0.35)
+"""In kappa, or of a mean score."""
+KAPPA, POINTS = "(+0.20 in kappa, 95 % +0.05 to +0.35)", "(+20 [+5, +35] points)"
+JUDGE, ASSISTANT = tuning.artefact, assistants.artefact
+SHOWN, NOT_SHOWN = {"shown": True}, {"shown": False, "group_count": 20, "rows": ()}
+UNREAD = {"total": 154, "low98": 0.02, "low98_unread": -0.03}
+UNGRADED = {"count": 0, "difference": CardNumber(value=None, reason="no scores"), "low98": None}
+SEEN = f"{KAPPA}, on 147 graded answers not seen before"
+
+
+@pytest.fixture
+def first(proact):
+    """The first sentence of what is shown of a compiled program, whose card and target have these changes."""
+
+    def first(artefact, changes, target):
+        row = {"count": 147, "difference": RISE, "low98": -0.01, **target}
+        card = artefact.card.model_copy(update={"target": artefact.card.target.model_copy(update=row), **changes})
+        write_artefact(Path("made.json"), artefact.model_copy(update={"card": card}))
+        status, out, _ = proact("optimize", "show", "made.json")
+        assert status == 0
+        return " ".join(out.split()).partition(". ")[0]
+
+    return first
+
+
+@pytest.mark.parametrize(
+    ("made", "changes", "target", "told"),
+    [
+        (JUDGE, SHOWN | {"raters": 4}, {"low98": 0.02}, f"the judge agrees better with people {SEEN}"),
+        (JUDGE, SHOWN | {"raters": 3}, {"low98": 0.02}, f"the judge agrees better with these 3 raters {SEEN}"),
+        (JUDGE, SHOWN | {"raters": 1}, {"low98": 0.02}, f"the judge agrees better with this rater {SEEN}"),
+        # Of 20 scenarios, t 2.5395 and .8610: .9 x 3.4005 / sqrt(147) = .252.
+        (JUDGE, NOT_SHOWN, {}, f"No improvement shown {KAPPA}: 147 graded answers have 80 % power to detect 0.25"),
+        # The 98 % interval reaches .2 + .01 below the gain.
+        (ASSISTANT, NOT_SHOWN, {}, f"RECOVERY {POINTS}: with 147 triggers it takes a measured gain of 21 points"),
+        *((made, NOT_SHOWN, UNREAD, ": not counting the 7 unreadable against it") for made in (JUDGE, ASSISTANT)),
+        (JUDGE, NOT_SHOWN, {"count": 59}, "59 graded answers in 20 scenarios are too few; a claim takes 60 in 10"),
+        (ASSISTANT, NOT_SHOWN | {"group_count": 9}, {}, "147 triggers in 9 scenarios are too few; a claim takes 60"),
+        (ASSISTANT, NOT_SHOWN, UNGRADED, "No improvement is claimed in RECOVERY: nothing could be graded"),
+    ],
+)
+def test_a_card_claims_what_its_interval_bears_and_says_what_is_missing(first, made, changes, target, told):
+    assert told in first(made(), changes, target)
+
+
+def row(name, value, low, high, **changes):
+    """A row beside the target, whose usual margin is .05."""
+    difference = CardNumber(value=value, low=low, high=high)
+    return assistants.card_row(name, **{"margin": 0.05, "difference": difference, **changes})
+
+
+@pytest.mark.parametrize(
+    ("rows", "cost"),
+    [
+        # A score that falls by at most .02, a rate that rises by at most .04: both within the margin.
+        ([row("EMERGENT", 0.01, -0.02, 0.04), row("offers", 0.01, -0.02, 0.04, unit="rate")], "; no cost beyond the"),
+        ([row("EMERGENT", -0.06, -0.1, -0.02)], "; beyond the usual margins: EMERGENT -6 [-10, -2] points"),
+        ([row("offers", 0.1, 0.0, 0.2, unit="rate")], "; beyond the usual margins: offers +10 [+0, +20] points"),
+        # A ratio of 1.1 is a growth of .1 that may be .3.
+        ([row("words", 1.1, 0.9, 1.3, unit="times", margin=0.2)], "; costs beyond the usual margins cannot be excl"),
+        # The unread at their worst count against it.
+        (
+            [
+                row("offers", 0.0, -0.02, 0.02, unit="rate", most=CardNumber(value=0.1, low=0.0, high=0.2)),
+                row("c", 0.01, 0, 0.02),
+            ],
+            "; costs beyond the usual margins cannot be excluded for offers",
+        ),
+        # What is exactly what it was costs nothing, even without an interval.
+        ([row("EMERGENT", 0.0, None, None)], "; no cost beyond the usual margins"),
+        ([row("RECOVERY", -0.9, -1, -0.8, margin=None)], ""),
+    ],
+)
+def test_what_got_worse_is_said_with_its_interval(first, rows, cost):
+    head, end, told = first(ASSISTANT(), SHOWN | {"rows": tuple(rows)}, {"low98": 0.02}).partition("not seen before")
+    assert head + end == f"Improvement shown in RECOVERY {POINTS}, on 147 triggers not seen before"
+    assert told.startswith(cost)
