@@ -231,10 +231,15 @@ class ControlView(Frozen):
         return cls(conversation=_awaiting(dialogue, turn), turn=turn)
 
 
+def canonical(values: object) -> bytes:
+    """Values as JSON, the same however their keys are ordered."""
+    text = json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return text.encode("utf-8", "surrogatepass")
+
+
 def digest_of(values: object) -> str:
-    """64 hex digits of sha256 over values as JSON, however their keys are ordered."""
-    canonical = json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+    """64 hex digits of sha256 over values as canonical JSON."""
+    return hashlib.sha256(canonical(values)).hexdigest()
 
 
 def dialogue_mark(conversation: Sequence[Turn]) -> str:

@@ -16,7 +16,7 @@ from typing import Annotated, Self
 
 from pydantic import Field
 
-from dspy_proact.benchmarks.proactbench.types import Dialogue, Origin, Phase, Rubric, Trigger, Turn, digest_of
+from dspy_proact.benchmarks.proactbench.types import Dialogue, Origin, Phase, Rubric, Trigger, Turn, canonical
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.files.hub import hub_commit, text_lines
 from dspy_proact.files.rows import Id, Name, Part, RawPart, Text, lines_in, lines_of, opened
@@ -196,7 +196,12 @@ class Corpus:
     @cached_property
     def sha256(self) -> str:
         """64 hex digits over the dialogues and their order; the file's formatting and hidden fields do not matter."""
-        return digest_of([dialogue.model_dump(mode="json") for dialogue in self.dialogues])
+        # Row by row, as one list of JSON: the whole text at once would take twice the memory of the corpus.
+        whole = hashlib.sha256(b"[")
+        for number, dialogue in enumerate(self.dialogues):
+            whole.update(b"," * (number > 0) + canonical(dialogue.model_dump(mode="json")))
+        whole.update(b"]")
+        return whole.hexdigest()
 
 
 def load_corpus(spec: str, revision: str | None = None) -> Corpus:

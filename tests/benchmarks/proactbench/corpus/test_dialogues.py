@@ -4,6 +4,7 @@ import json
 import socket
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -190,6 +191,16 @@ def test_the_hash_is_of_the_dialogues_and_not_of_the_file(tmp_path: Path):
 def test_the_hash_changes_with_order_texts_ids_and_triggers(tmp_path: Path, changed: list[dict[str, Any]]):
     plain = read_jsonl(written(tmp_path, jsonl(named("a"), named("b")), "plain.jsonl"))
     assert read_jsonl(written(tmp_path, jsonl(*changed), "changed.jsonl")).sha256 != plain.sha256
+
+
+def test_the_hash_of_a_large_corpus_takes_the_memory_of_a_row(tmp_path):
+    path = written(tmp_path, jsonl(*(named(str(number)) for number in range(2000))))
+    corpus = read_jsonl(path)
+    tracemalloc.start()
+    assert corpus.sha256
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < path.stat().st_size / 20
 
 
 def test_ignored_fields_are_counted_over_all_rows(tmp_path: Path):
