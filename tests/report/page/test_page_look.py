@@ -60,8 +60,11 @@ def test_rows_show_all_grades_and_flags_and_stand_one_below_the_other_wherever_t
             page.wait_for_timeout(100)
             assert page.evaluate(f"{CLIPPED} + {OUTSIDE}") == 0, width
         page.set_viewport_size({"width": 1280, "height": 900})
-        page.evaluate("document.getElementById('list').scrollTop = 1e6")
-        page.locator("#rows a[href='#case=d19__t2&epoch=2']").wait_for()
+        # The list has its new height only after the next frame: it is scrolled until its end is there.
+        last = "#rows a[href='#case=d19__t2&epoch=2']"
+        page.wait_for_function(
+            "last => { document.getElementById('list').scrollTop = 1e6; return document.querySelector(last) }", arg=last
+        )
         boxes = page.evaluate("[...document.querySelectorAll('#rows li')].map(e => [e.offsetTop, e.offsetHeight])")
         assert len({high for _, high in boxes}) == 2
         assert all(top + high == below for (top, high), (below, _) in pairwise(boxes))
