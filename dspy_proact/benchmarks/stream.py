@@ -1,21 +1,28 @@
 """A person works while somebody watches: at each event the watcher acts or stays silent.
 
 What benchmarks of such streams share: an event, what is seen of a stream at a moment, the decision to act or to stay
-silent as parts of a grade with the measures that are made of them, and rules that decide without looking.
+silent as parts of a grade with the measures that are made of them, rules that decide without looking, and what their
+declarations have in common.
 
 Acting at every moment has recall 1, and an F1 above chance wherever acting is often right. That is why the measures
 give balanced accuracy, kappa and the value at a cost beside precision and recall, and why the rules exist.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from pydantic import ConfigDict, Field
 
-from dspy_proact.runs import Measure
+from dspy_proact.benchmarks.benchmark import Answer, Benchmark, Detail, Start
+from dspy_proact.benchmarks.published import PublishedRow
+from dspy_proact.errors import UsageError
+from dspy_proact.runs import Measure, Settings
 from dspy_proact.types import Frozen
+
+if TYPE_CHECKING:
+    from dspy_proact.models import Embedder
 
 T = TypeVar("T")
 RuleName = Literal["none", "always", "never", "every-nth", "random"]
@@ -130,3 +137,59 @@ class ByRule:
     def fingerprint(self) -> str:
         """sha256, in hexadecimal, of the rule and its settings."""
         return hashlib.sha256(self.rules.model_dump_json(include=set(Rules.model_fields)).encode()).hexdigest()
+
+
+class RuledBenchmark(Benchmark[Answer, Detail]):
+    """A benchmark whose settings are `Rules` too, and for whose baselines they stand in place of the program."""
+
+    published_in: str
+    """Where the published scores stand, for people."""
+
+    @property
+    def reports(self) -> Any:
+        """Its module of reports, which is slow to import: `published_rows`, `differences` and `PARTICULARS`."""
+        raise NotImplementedError(f"{self.name}: `reports` is not declared")
+
+    def agent(self, settings: Settings, companions: "Sequence[Embedder]") -> Any:
+        """The program under test where no rule stands in its place."""
+        raise NotImplementedError(f"{self.name}: `agent` is not declared")
+
+    def program(self, settings: Settings, start: Start, companions: "Sequence[Embedder]" = ()) -> Any:
+        """The agent, or a rule."""
+        if start.prompt is not None:
+            raise UsageError("--system-prompt: the agent has an instruction of its own; leave it out")
+        rules = _rules(settings)
+        return self.agent(settings, companions) if rules.baseline == "none" else ByRule(rules)
+
+    def unasked(self, settings: Settings) -> str | None:
+        """What stands for the model of a baseline, which asks none."""
+        return None if _rules(settings).baseline == "none" else "rule"
+
+    def require(self, settings: Settings, models: Iterable[str], start: Start) -> None:
+        """Raise a `UsageError` where a baseline is given a model or a program."""
+        rule, (model, *_) = _rules(settings).baseline, models
+        if rule != "none" and (start.file or model != "embedded"):
+            raise UsageError(f"--set baseline={rule}: a baseline asks no model; leave --model and --program out")
+
+    @property
+    def best(self) -> str:
+        """The best published accuracy, and whose it is."""
+        first = self.published()[0]
+        return f"{100 * (first.scores['score'] or 0.0):.1f} % accuracy: {first.name} ({self.published_in})"
+
+    def published(self) -> Sequence[PublishedRow]:
+        """As the module of reports reads them."""
+        return self.reports.published_rows()
+
+    def differences(self, run: Any) -> Sequence[str]:
+        """As the module of reports finds them."""
+        return tuple(self.reports.differences(run))
+
+    def particulars(self) -> Any:
+        """Those of the module of reports."""
+        return self.reports.PARTICULARS
+
+
+def _rules(settings: Settings) -> Rules:
+    assert isinstance(settings, Rules), "the settings of such a benchmark are rules too"
+    return settings

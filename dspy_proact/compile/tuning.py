@@ -125,6 +125,8 @@ class Tuning:
 
     def require(self, role: ProgramRole) -> None:
         """Raise a `UsageError` where something is set with which the program of a role cannot be compiled."""
+        if role == "assistant" and self.declared.unasked(self.settings) is not None:
+            raise UsageError("there is nothing to tune: as set, no model is asked; leave the baseline out")
 
     def units(self, cases: Sequence[Case]) -> Mapping[str, str]:
         """What folds keep together, by the key of a case."""

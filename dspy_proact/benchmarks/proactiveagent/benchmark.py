@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, StandIn, Start
+from dspy_proact.benchmarks.benchmark import HumanGrade, StandIn, Start
 from dspy_proact.benchmarks.proactiveagent.turns import (
     ACCEPTED,
     REJECTED,
@@ -21,8 +21,7 @@ from dspy_proact.benchmarks.proactiveagent.turns import (
     settings_of,
     view_of,
 )
-from dspy_proact.benchmarks.published import PublishedRow
-from dspy_proact.benchmarks.stream import ByRule, decision_measures
+from dspy_proact.benchmarks.stream import RuledBenchmark, decision_measures
 from dspy_proact.errors import UsageError
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
 
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.proactiveagent.tuning import ProactiveAgentTuning
     from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.models import Embedder
-    from dspy_proact.report.particulars import Particulars
 
 _ANSWER_TOKENS, _VERDICT_TOKENS = (60, 600), (60, 400)
 """Of an answer and of a verdict: assumed."""
@@ -41,7 +39,7 @@ _POSITIONS = "Raters are positions in a row of votes; whether a position is one 
 _PUBLISHED = decision_measures("turns with a proposal")
 
 
-class ProactiveAgent(Benchmark[Assistance, AssistanceGrade]):
+class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
     """Turns of traces, the agent that proposes help at them, and the judge of what it does."""
 
     name = "proactiveagent"
@@ -96,36 +94,23 @@ class ProactiveAgent(Benchmark[Assistance, AssistanceGrade]):
         "an agent that always proposes has recall 1, so that R and F1 tell hardly anything of when an agent speaks up; "
         "read P beside how often it proposes, and balanced accuracy.",
     )
+    published_in = "the authors' results files"
     published_beside = "A run of your own stands below the published rows, whose judge is the authors' reward model."
 
     @property
-    def _report(self) -> Any:
-        """The module of reports, which is slow to import."""
+    def reports(self) -> Any:
+        """Published rows, conditions and what reports show."""
         from dspy_proact.benchmarks.proactiveagent import report
 
         return report
 
-    @property
-    def best(self) -> str:
-        """The best published accuracy, and whose it is."""
-        first = self.published()[0]
-        return f"{100 * (first.scores['score'] or 0.0):.1f} % accuracy: {first.name} (the authors' results files)"
-
-    def published(self) -> Sequence[PublishedRow]:
-        """The authors' results files."""
-        return self._report.published_rows()
-
-    def differences(self, run: Any) -> Sequence[str]:
-        """The published judge is a reward model of the authors' own, so that no run is ranked."""
-        return tuple(self._report.differences(run))
-
     def leaderboard_details(self, runs: Sequence[Any]) -> Iterable[Any]:
         """Ranks of runs among themselves."""
-        return self._report.leaderboard_details(runs)
+        return self.reports.leaderboard_details(runs)
 
     def leaderboard_document(self, runs: Sequence[Any]) -> dict[str, Any]:
         """Likewise."""
-        alike = self._report.ranks_of_runs(runs)
+        alike = self.reports.ranks_of_runs(runs)
         return {
             "runs_alike": [
                 [{"path": run.path, "rank": rank, "rank_range": list(span)} for run, rank, span in rows]
@@ -149,31 +134,15 @@ class ProactiveAgent(Benchmark[Assistance, AssistanceGrade]):
         assert isinstance(view, TurnView), "the benchmark makes its own cases"
         return view.origin
 
-    def unasked(self, settings: Settings) -> str | None:
-        """What stands for the model of a baseline, which asks none."""
-        rule = settings_of(settings).baseline
-        return None if rule == "none" else "rule"
-
     def judged(self, settings: Settings) -> bool:
         """Whether a judge grades: baselines' decisions too."""
         return True
 
-    def require(self, settings: Settings, models: Iterable[str], start: Start) -> None:
-        """Raise a `UsageError` where a baseline is given a model or a program."""
-        rule, (model, *_) = settings_of(settings).baseline, models
-        if rule != "none" and (start.file or model != "embedded"):
-            raise UsageError(f"--set baseline={rule}: a baseline asks no model; leave --model and --program out")
-
-    def program(
-        self, settings: Settings, start: Start, companions: "Sequence[Embedder]" = ()
-    ) -> "ProposingAgent | ByRule":
-        """The agent, or a baseline."""
+    def agent(self, settings: Settings, companions: "Sequence[Embedder]") -> "ProposingAgent":
+        """The agent that proposes help."""
         from dspy_proact.benchmarks.proactiveagent.programs import ProposingAgent
 
-        wanted = settings_of(settings)
-        if start.prompt is not None:
-            raise UsageError("--system-prompt: the agent has an instruction of its own; leave it out")
-        return ProposingAgent(wanted.candidates) if wanted.baseline == "none" else ByRule(wanted)
+        return ProposingAgent(settings_of(settings).candidates)
 
     def judge(self, settings: Settings, start: Start) -> "ProposalJudge":
         """The judge of proposals and of silence."""
@@ -284,9 +253,3 @@ class ProactiveAgent(Benchmark[Assistance, AssistanceGrade]):
         if corpus is not None:
             raise UsageError("--corpus: the archive of outputs holds the events that they answer; leave it out")
         return read_outputs(path)
-
-    # Reports
-
-    def particulars(self) -> "Particulars":
-        """Turns as they are read, and what measures are to be read with."""
-        return self._report.PARTICULARS

@@ -46,8 +46,7 @@ class ProactiveAgentTuning(Tuning):
             if name := min(settings.model_fields_set - _OF_VOTES, default=None):
                 raise UsageError(f"--set {name}: optimize judge reads {' and '.join(sorted(_OF_VOTES))} only")
             return
-        if settings.baseline != "none":
-            raise UsageError(f"--set baseline={settings.baseline}: a rule cannot be tuned; leave it out")
+        super().require(role)
         settings.require_effect(settings.model_fields_set)
 
     def proposal(self, role: ProgramRole) -> Proposal:

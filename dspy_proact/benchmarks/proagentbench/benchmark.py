@@ -1,12 +1,12 @@
 """ProAgentBench: say when a person at a computer turns to an AI assistant, and with what."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import Benchmark, StandIn, Start
+from dspy_proact.benchmarks.benchmark import StandIn
 from dspy_proact.benchmarks.proagentbench.moments import (
     COMMONEST,
     RIGHT,
@@ -19,10 +19,9 @@ from dspy_proact.benchmarks.proagentbench.moments import (
     settings_of,
     view_of,
 )
-from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.benchmarks.ranking import cosine
-from dspy_proact.benchmarks.stream import ByRule, decision_measures
-from dspy_proact.errors import CorpusError, UsageError
+from dspy_proact.benchmarks.stream import RuledBenchmark, decision_measures
+from dspy_proact.errors import CorpusError
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.proagentbench.programs import MomentAgent
     from dspy_proact.benchmarks.proagentbench.tuning import MomentTuning
     from dspy_proact.models import Embedder, Gate
-    from dspy_proact.report.particulars import Particulars
 
 _ANSWER_TOKENS = (30, 600)
 """Of an answer: assumed."""
@@ -38,7 +36,7 @@ _LONGEST_EMBEDDED = 20_000
 """Characters of a query that are embedded."""
 
 
-class ProAgentBench(Benchmark[Assistance, MomentGrade]):
+class ProAgentBench(RuledBenchmark[Assistance, MomentGrade]):
     """Moments of people's work, and the program that says when and how to help."""
 
     name = "proagentbench"
@@ -86,28 +84,15 @@ class ProAgentBench(Benchmark[Assistance, MomentGrade]):
         "row implies by its accuracy, P and R: rows of other shares are of other moments.",
         "the commonest intention alone is right at 35 % of the published moments that wanted help.",
     )
+    published_in = "arXiv 2602.04482"
     published_beside = "A run of your own stands below the published rows, whose moments are not public."
 
     @property
-    def _report(self) -> Any:
-        """The module of reports, which is slow to import."""
+    def reports(self) -> Any:
+        """Published rows, conditions and what reports show."""
         from dspy_proact.benchmarks.proagentbench import report
 
         return report
-
-    @property
-    def best(self) -> str:
-        """The best published accuracy of a model that is only asked, and whose it is."""
-        first = self.published()[0]
-        return f"{100 * (first.scores['score'] or 0.0):.1f} % accuracy: {first.name} (arXiv 2602.04482)"
-
-    def published(self) -> Sequence[PublishedRow]:
-        """The paper's tables."""
-        return self._report.published_rows()
-
-    def differences(self, run: Any) -> Sequence[str]:
-        """Which moments were published is not known, so that no run is ranked."""
-        return tuple(self._report.differences(run))
 
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         """The moments of every person, as the settings show and choose them."""
@@ -117,27 +102,11 @@ class ProAgentBench(Benchmark[Assistance, MomentGrade]):
             raise CorpusError("a folder has no revisions; leave the revision out", source=str(corpus))
         return load_corpus(str(corpus), settings_of(settings))
 
-    def unasked(self, settings: Settings) -> str | None:
-        """What stands for the model of a baseline, which asks none."""
-        return None if settings_of(settings).baseline == "none" else "rule"
-
-    def require(self, settings: Settings, models: Iterable[str], start: Start) -> None:
-        """Raise a `UsageError` where a baseline is given a model or a program."""
-        rule, (model, *_) = settings_of(settings).baseline, models
-        if rule != "none" and (start.file or model != "embedded"):
-            raise UsageError(f"--set baseline={rule}: a baseline asks no model; leave --model and --program out")
-
-    def program(
-        self, settings: Settings, start: Start, companions: "Sequence[Embedder]" = ()
-    ) -> "MomentAgent | ByRule":
-        """The program that the settings name, or a baseline."""
+    def agent(self, settings: Settings, companions: "Sequence[Embedder]") -> "MomentAgent":
+        """The program that the settings name."""
         from dspy_proact.benchmarks.proagentbench.programs import MomentAgent
 
         wanted = settings_of(settings)
-        if start.prompt is not None:
-            raise UsageError("--system-prompt: the agent has an instruction of its own; leave it out")
-        if wanted.baseline != "none":
-            return ByRule(wanted)
         agent = MomentAgent(wanted.program == "staged", wanted.cot, wanted.memory != "none", wanted.samples)
         agent.embedder = next(iter(companions), None)
         return agent
@@ -208,7 +177,3 @@ class ProAgentBench(Benchmark[Assistance, MomentGrade]):
         from dspy_proact.benchmarks.proagentbench.tuning import MomentTuning
 
         return MomentTuning(self, settings)
-
-    def particulars(self) -> "Particulars":
-        """Moments as they are read, and what measures are to be read with."""
-        return self._report.PARTICULARS

@@ -5,8 +5,6 @@ from typing import Any
 
 from dspy_proact.benchmarks.proagentbench.moments import settings_of
 from dspy_proact.compile.tuning import Tuning
-from dspy_proact.errors import UsageError
-from dspy_proact.programs.artefact import ProgramRole
 from dspy_proact.runs import Scored
 
 
@@ -16,11 +14,6 @@ class MomentTuning(Tuning):
     strata = ("earlier",)
     demos = False  # they would carry what was on people's screens into a file that is passed on
     measures = ("accuracy", "false_alarm", "acted", "value", "intention", "lexical_similarity")
-
-    def require(self, role: ProgramRole) -> None:  # noqa: ARG002 - there is one
-        """Raise a `UsageError` where a rule stands in place of the program."""
-        if (rule := settings_of(self.settings).baseline) != "none":
-            raise UsageError(f"--set baseline={rule}: a baseline asks no model, and cannot be tuned; leave it out")
 
     def metric(self, scored: Scored[Any]) -> float:
         """The value at a cost c from its range, -c to 1, to [0, 1]; at a cost of 1 its mean rises as accuracy does."""

@@ -184,7 +184,7 @@ def test_an_agent_finds_when_to_be_silent(server, tmp_path):
     assert card.target.after.value > 0.8
     assert rows["acted"].before.value == 1
     assert rows["acted"].after.value < 0.75
-    with pytest.raises(UsageError, match="a rule cannot be tuned"):
+    with pytest.raises(UsageError, match="there is nothing to tune"):
         AssistantCompile(
             str(folder), agent, judge, benchmark="proactiveagent", settings=ProactiveAgentSettings(baseline="always")
         )

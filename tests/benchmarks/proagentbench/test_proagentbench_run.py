@@ -294,7 +294,7 @@ def test_a_compile_is_for_the_value_at_a_cost_so_that_always_helping_wins_nothin
     values = [usual.metric(each) for each in grades]
     assert sum(values[:2]) == sum(values[2:]) == 1  # where half of the moments wanted help
     assert "costs 3" in tuning.notes(0)[-1]
-    with pytest.raises(UsageError, match="a baseline asks no model, and cannot be tuned"):
+    with pytest.raises(UsageError, match="there is nothing to tune"):
         benchmark_named("proagentbench").tuning(ProAgentBenchSettings(baseline="always")).require("assistant")
 
 
