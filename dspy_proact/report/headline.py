@@ -41,7 +41,7 @@ def comparison_headline(comparison: Comparison, first: str = "a", second: str = 
     """In which strata b is better or worse than a, by the test that is adjusted over the strata.
 
     Where nothing was shown it says what would have been, and how often; where nothing could have been, why. "Better" is
-    said only where both were judged alike and everything that both were asked is scored in both. Who left what out
+    said only of real models, where both were judged alike and everything that both were asked is scored in both. Who left what out
     follows, and what is shown with that counted 0 where it is something else. `first` and `second` name a and b.
     """
     begin = MEASURES_NOTHING if comparison.a.embedded or comparison.b.embedded else ""
@@ -53,7 +53,7 @@ def comparison_headline(comparison: Comparison, first: str = "a", second: str = 
         a, b = _called(first, differing[0]), _called(second, differing[1])
     rows = comparison.lenient.rows
     if shown := _significant(comparison.lenient):
-        whole = comparison.judged_alike and len(comparison.pairs) == comparison.shared
+        whole = not begin and comparison.judged_alike and len(comparison.pairs) == comparison.shared
         message = [_sides(shown, ("is better", "is worse") if whole else _HIGHER, a, b)]
         unable = [name for name, row in rows.items() if name not in shown and row.weighted.reason]
         if alike := [name for name in rows if name not in shown and name not in unable]:

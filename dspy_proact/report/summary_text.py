@@ -263,7 +263,7 @@ def _several(summary: Summary) -> Iterator[str]:
             reasons = "".join(f", {reason} {count}" for reason, count in grader.unread.items())
             yield (
                 f"judge {summary.judge_names[grader.name]}: {verdicts}, score {percent(grader.weighted)}, "
-                f"{evidence.verified} of {evidence.checked} quote the response"
+                f"{evidence.verified} of {evidence.checked} quote words found in the response"
                 f"{f'; {sum(grader.unread.values())} missing{reasons}' if reasons else ''}."
             )
         for first, second in combinations(summary.judges, 2):

@@ -393,7 +393,7 @@ def test_a_person_reads_of_each_judge_of_their_agreement_and_of_what_repeats_are
     ]
     (sphinx, oracle) = (line for line in lines if line.startswith("judge "))
     assert "score 60.0 [" in sphinx
-    assert "2 of 3 quote the response" in sphinx
+    assert "2 of 3 quote words found in the response" in sphinx
     assert "score 70.0 [" in oracle
     (agreement,) = (line for line in lines if line.startswith("sphinx and oracle"))
     assert "on 4 responses: same grade 50.0 [" in agreement

@@ -180,7 +180,7 @@ def _options(default: str, *more: click.Option) -> Bundle:
     return Bundle("chosen", Chosen, Section(Heading.CASES, named, *more))
 
 
-_OF_RUN = f"that of the run, else {DEFAULT}"
+_OF_RUN = f"that of the run, if one is given, else {DEFAULT}"
 _SET = click.Option(
     ["--set", "given"],
     type=name_value,

@@ -242,6 +242,8 @@ def _notes(card: Card) -> Iterator[str]:
             f"Means in %, * tuned for; each {card.case} is tested by a program that never saw its {card.group}, or "
             "any that shares data with it."
         )
+    if card.unchanged:
+        yield "after: the programs that the search found in each fold; the program in this file is the start."
     yield from each_reason((row.title, row.difference.reason) for row in (card.target, *card.rows))
     if card.unscored:
         yield f"{counted(card.unscored, card.case)} left out because a verdict on them could not be read."

@@ -255,4 +255,4 @@ def test_the_page_has_the_leaderboard_the_measures_side_by_side_and_answers_part
             folded = shown.locator("#case details.part", has_text="items (")
             assert folded.get_attribute("open") is None
             assert "Tamsin Okell is held up" in shown.locator("#rows li").first.inner_text()
-            assert "quote the response" not in shown.inner_text("#glance")
+            assert "quote words found" not in shown.inner_text("#glance")

@@ -286,10 +286,10 @@ def _confusion(study: Study) -> Table:
 def _words(study: Study) -> Iterator[str]:
     """What the tables' words mean."""
     raters = study.pooled.reference.raters or 0
-    whose = f"of other raters like these {raters} too" if raters >= ENOUGH_RATERS else "of these raters alone"
+    whose = "generalise to similar raters" if raters >= ENOUGH_RATERS else "speak of these raters alone"
     yield (
         "Agreement is 1 at best and 0 by chance. [95 % intervals] are jackknives over scenarios, those of exact and "
-        f"judge - people cluster-robust; all but those of single raters speak of other scenarios, and {whose}."
+        f"judge - people cluster-robust; all but those of single raters generalise to other scenarios, and {whose}."
     )
     yield (
         f"person, judge: against one rater at a time, on items with {max(2, study.choices.min_ratings)} ratings or "
