@@ -88,6 +88,7 @@ class Riddles:
         begun: Stage and key of everything that was begun, in that order.
         in_flight: Stages that have begun and not ended.
         most_in_flight: The most there ever were.
+        earlier: The answers that each case was given, by its key.
     """
 
     name = "riddles"
@@ -104,13 +105,15 @@ class Riddles:
         self._answer, self._grade = answer, grade
         self.judges: Sequence[str] = tuple(judges)
         self.begun: list[tuple[str, str]] = []
+        self.earlier: dict[str, list[str | None]] = {}
         self.in_flight = self.most_in_flight = 0
 
     @classmethod
     def view_type(cls, stratum: str) -> type[Riddle]:
         return Riddle
 
-    async def answer(self, case: Case) -> Guess:
+    async def answer(self, case: Case, earlier: Sequence[Any]) -> Guess:
+        self.earlier[case.key] = [each and each.words for each in earlier]
         with self._flight("response", case):
             return await self._answer(case)
 

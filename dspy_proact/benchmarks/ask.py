@@ -1,5 +1,6 @@
 """How a benchmark asks a program: in a run straight through the gate, in a compile through DSPy."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,8 @@ class Ask:
     settings: Settings
     asking: Asking | None
     """How a program of ours asks with an adapter of its own; None without a model."""
+    earlier: Sequence[Any] = ()
+    """Answers to the cases before this one in its chain, in their order; None for one that could not be used."""
 
     @classmethod
     def in_run(cls, program: Any, lm: dspy.LM | None, settings: Settings) -> "Ask":

@@ -1,8 +1,9 @@
 """A benchmark bound to the cases and models of one run, and the run: checked before the first call, resumable."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -221,6 +222,7 @@ class Execution:
             RoleCalls.together(grades),
             self._gate.concurrency,
             declared.assumption,
+            max(Counter((work.case.chain, work.epoch) for work, _ in stages if work.case.chain).values(), default=0),
         )
 
     # What the runner asks
@@ -230,11 +232,12 @@ class Execution:
         """As what answers are read from disk."""
         return self._declared.answer_type
 
-    async def answer(self, case: Case) -> BaseModel:
+    async def answer(self, case: Case, earlier: Sequence[Any]) -> BaseModel:
         """Call the program under test; raises a `StageError` when there is no answer."""
         assert self._assistant is not None, "answers that exist are not asked for"
+        ask = replace(self._assistant.ask, earlier=earlier)
         with located(self._declared, "answer"):
-            answer = await self._declared.answer(case, self._assistant.ask)
+            answer = await self._declared.answer(case, ask)
         require_answer(self._declared, answer)
         return answer
 

@@ -71,11 +71,13 @@ class RunForecast:
     concurrency: int
     """Requests in flight."""
     assumption: str | None
+    in_a_row: int = 0
+    """Calls of the longest chain, of which each waits for the one before."""
 
     @property
     def seconds(self) -> tuple[float, float]:
         """From quick models to slow ones."""
-        rounds = max(self.calls / self.concurrency, bool(self.assistant.calls) + bool(self.judge.calls))
+        rounds = max(self.calls / self.concurrency, bool(self.assistant.calls) + bool(self.judge.calls), self.in_a_row)
         quick, slow = (rounds * seconds for seconds in SECONDS)
         return quick, slow
 

@@ -167,10 +167,13 @@ def _faults_of_cases(declared: Declared, cases: Any) -> Iterator[str]:
     for key, count in Counter(case.key for case in cases.cases).items():
         if count > 1:
             yield f"the key {key!r} is that of {count} cases; keys are unique"
+    chains = {case.chain: (case.group, case.stratum) for case in cases.cases if case.chain}
     strata = [*declared.strata, *([CONTROL] if declared.control_labels else [])]
     for case in cases.cases:
         if case.stratum not in strata:
             yield f"the case {case.key!r} has the stratum {case.stratum!r}, which is none of {', '.join(strata)}"
+        if case.chain and chains[case.chain] != (case.group, case.stratum):
+            yield f"the chain {case.chain!r} has cases of several groups or strata; {case.key!r} is one of them"
         if not isinstance(case.view, BaseModel):
             yield f"the view of the case {case.key!r} is {_typed(case.view)}; it takes a pydantic model"
 

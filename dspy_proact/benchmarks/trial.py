@@ -17,7 +17,7 @@ from dspy_proact.benchmarks.compiled import compiled_program, module_or_file
 from dspy_proact.benchmarks.evaluation import role_of
 from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.calls import Call, collect_calls
-from dspy_proact.errors import Halt
+from dspy_proact.errors import Halt, UsageError
 from dspy_proact.models import Gate, Model, ModelSpec, open_model
 from dspy_proact.runs import (
     Case,
@@ -158,13 +158,15 @@ class Trial:
         """Ask everything at once and wait for the end of it.
 
         A failure takes the place of what it left out. After a limit or a fault for good, what is in flight is awaited;
-        Ctrl-C drops it. What came until then is in the result. Raises a `UsageError` where a key is missing, and
-        `Interrupted` where Ctrl-C came twice.
+        Ctrl-C drops it. What came until then is in the result. Raises a `UsageError` where a key is missing or a case
+        needs the answers before it, and `Interrupted` where Ctrl-C came twice.
         """
         return run_to_end(self.arun(cases))
 
     async def arun(self, cases: Sequence[Case]) -> Tried:
         """Async version of `run`."""
+        if chained := next((case.key for case in cases if case.chain), None):
+            raise UsageError(f"{chained}: as set, it takes the answers before it, which a trial does not ask for")
         work = [partial(self._side, ask, case) for case in cases for ask in self._asks]
         found, halt = await _at_once(work, self.models, self._gate)
         sides = iter(found)

@@ -53,6 +53,9 @@ class Case:
     view: BaseModel
     meta: Mapping[str, str | int] = field(default_factory=dict[str, str | int])
     """What only grouping and export read."""
+    chain: str = ""
+    """Cases of one chain, which share group and stratum, are answered one after another in the order of the benchmark,
+    each with the answers before it; empty for a case that needs no other's answer."""
 
     def __repr__(self) -> str:
         return f"Case({self.key!r}, group={self.group!r}, stratum={self.stratum!r})"
@@ -117,8 +120,11 @@ class Runnable(Protocol):
         """As what answers are read from disk."""
         ...
 
-    async def answer(self, case: Case) -> BaseModel:
-        """Call the program under test; raises a `StageError` when there is no answer."""
+    async def answer(self, case: Case, earlier: Sequence[Any]) -> BaseModel:
+        """Call the program under test; raises a `StageError` when there is no answer.
+
+        `earlier` has the answers to the cases before it in its chain, None for one that could not be used.
+        """
         ...
 
     async def grade(self, case: Case, answer: Any, judge: str | None) -> Scored[Any]:
@@ -148,8 +154,8 @@ class Scope(Frozen):
 def select_cases(cases: Sequence[Case], limit: int | None = None, strata: Collection[str] = ()) -> list[Case]:
     """Cases of the strata, at most `limit`, in the order of the benchmark.
 
-    A limit takes a prefix of `seeded_order`, so that a smaller limit is a part of a larger one and a few cases look
-    like the whole.
+    A limit takes a prefix of `seeded_order`, so that a smaller limit is a part of a larger one, a few cases look like
+    the whole, and no case of a chain is taken without those before it.
     """
     chosen = [case for case in cases if not strata or case.stratum in strata]
     if limit is None or limit >= len(chosen):
@@ -162,10 +168,11 @@ def seeded_order(cases: Sequence[Case]) -> list[Case]:
     """One order of the cases, whatever order they come in, of which any prefix is balanced over groups and strata.
 
     It goes in rounds over the groups; within its group a case comes the later, the more often its stratum came before.
+    Cases of a chain keep the order in which they come.
     A run works in it, so that one that stopped early has a sample of the whole.
     """
     waiting: defaultdict[str, defaultdict[str, deque[tuple[int, Case]]]] = defaultdict(lambda: defaultdict(deque))
-    for place, case in enumerate(sorted(cases, key=lambda case: _shuffle(case.key))):
+    for place, case in enumerate(sorted(cases, key=lambda case: _shuffle(case.chain or case.key))):
         waiting[case.group][case.stratum].append((place, case))
     used: defaultdict[str, int] = defaultdict(int)
     order: list[Case] = []

@@ -1,7 +1,8 @@
 """Doing a benchmark: every stage that has no result yet, in parallel, each kept on disk as it ends.
 
 A worker takes a case and epoch, has it answered, then graded by every judge; it has at most one request in flight, so
-the number of workers is the limit in flight of all roles together. A result on disk is never asked for again.
+the number of workers is the limit in flight of all roles together. A result on disk is never asked for again. Of a
+chain one case is done at a time, in turn with everything else.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from pydantic import BaseModel
 from dspy_proact.calls import Call, CallObserver, collect_calls
 from dspy_proact.errors import Halt, StageError
 from dspy_proact.runs.benchmark import Case, Runnable
+from dspy_proact.runs.chains import Chains
 from dspy_proact.runs.folder import RunWriter
 from dspy_proact.runs.ledger import Event, Failure, GradeRecord, Ledger, StageKey, Work
 from dspy_proact.runs.outcome import rare_collections
@@ -49,14 +51,17 @@ class Runner:
         self.switch, self.observer = switch, observer
         self.stages = 0
         self._cut_short = False
+        self._chains = Chains((), (), (), benchmark.answer_type)
 
     async def run(self, cases: Sequence[Case], epochs: int, concurrency: int) -> None:
         """Do the open work, in the order of the cases; raises the `Halt` where something is left to do.
 
         What is in flight when the switch is pulled is waited for and kept. A cancellation from outside drops it.
         """
-        queue = deque(self.ledger.open_work(cases, epochs))
-        self.observer.started(len(queue), len(cases) * epochs)
+        todo = self.ledger.open_work(cases, epochs)
+        self._chains = Chains(cases, todo, self.folder.events(), self.benchmark.answer_type)
+        queue = deque(self._chains.ready)
+        self.observer.started(len(todo), len(cases) * epochs)
         with rare_collections():
             workers = [asyncio.create_task(self._work_off(queue)) for _ in range(min(concurrency, len(queue)))]
             try:
@@ -75,6 +80,8 @@ class Runner:
                 for key in self.ledger.stages(work):
                     if self.switch.halt is None and self.ledger.is_open(key):
                         await self._do(work, key)
+                if following := self._chains.next_after(work):
+                    queue.append(following)
         except Halt as halt:
             self.switch.pull(halt)
 
@@ -95,12 +102,13 @@ class Runner:
         event = Event(key=key, calls=tuple(calls), time=time.time(), **outcome)
         self.folder.record(event)
         self.ledger.add(event)
+        self._chains.note(event)
         return event
 
     async def _result(self, work: Work, key: StageKey) -> dict[str, Any]:
         """The answer or the grade, as it is kept."""
         if key.stage == "response":
-            return {"answer": _as_kept(await self.benchmark.answer(work.case))}
+            return {"answer": _as_kept(await self.benchmark.answer(work.case, self._chains.earlier(work)))}
         kept = self.ledger.answer(work)
         assert kept is not None, "a verdict is open only after its response"
         answer = self.benchmark.answer_type.model_validate(kept)

@@ -1,13 +1,17 @@
-"""What holds of a run of every benchmark of the package: limits, faults, and that nothing is paid for twice.
+"""What holds of a run of every benchmark of the package: limits, faults, kills, and that nothing is paid for twice.
 
 The server answers whatever is asked for, by the request alone.
 """
 
+import queue
+import signal
 from functools import cache
+from types import SimpleNamespace
 
 import pytest
+from child import Child
 from golden_player import played
-from server import Server, error
+from server import Answer, Sent, Server, error
 from toy import outcomes
 
 from dspy_proact import Benchmark, Evaluation, Gate, ModelSpec
@@ -17,14 +21,26 @@ from dspy_proact.models import Limits
 from dspy_proact.runs import RunFolder, Scope
 
 SCOPE = Scope(limit=6)
-EVERY = pytest.mark.parametrize("name", [name for name, each in benchmarks().items() if each.file is None])
+OWN = {name: each for name, each in benchmarks().items() if each.file is None}
+CHAINED = [f"{name} history=2" for name, each in OWN.items() if "history" in each.settings_type.model_fields]
+EVERY = pytest.mark.parametrize("name", [*OWN, *CHAINED])
 
 
-def at(server: Server, name: str, **gate):
+def at(server: Server | SimpleNamespace, name: str, **gate):
+    """An evaluation of a benchmark as it is, or as set: `NAME SETTING=COUNT`."""
+    named, _, chosen = name.partition(" ")
+    declared, (setting, _, count) = OWN[named], chosen.partition("=")
     models = [ModelSpec(name="openai/any", api_base=base) for base in (server.assistant, server.judge)]
-    if type(benchmarks()[name]).judge is Benchmark.judge:  # it is graded without one
+    if type(declared).judge is Benchmark.judge:  # it is graded without one
         del models[1]
-    return Evaluation("sample", *models, benchmark=name, gate=Gate(retries=0, concurrency=1, **gate))
+    settings = declared.settings_type(**({setting: int(count)} if setting else {}))
+    gate = Gate(retries=0, concurrency=1, **gate)
+    return Evaluation("sample", *models, benchmark=declared, settings=settings, gate=gate)
+
+
+def in_a_process(assistant: str, judge: str, name: str, path: str) -> None:
+    """What a process does that runs one."""
+    at(SimpleNamespace(assistant=assistant, judge=judge), name).run(path, SCOPE)
 
 
 @cache
@@ -68,3 +84,24 @@ def test_what_a_provider_refuses_is_unscored_and_mended_by_the_same_command(serv
     server.script = played
     at(server, name).run(tmp_path / "run", SCOPE)
     assert outcomes(tmp_path / "run") == undisturbed(name)["outcomes"]
+
+
+@EVERY
+def test_a_killed_run_goes_on_and_pays_again_only_for_the_stage_in_flight(server, tmp_path, undisturbed, name):
+    path, calls, begun = tmp_path / "run", undisturbed(name)["calls"], queue.Queue[Child]()
+
+    def deadly(sent: Sent) -> Answer:
+        if len(server.sent) == calls // 2:
+            begun.get().kill()
+        return played(sent)
+
+    server.script = deadly
+    child = Child(in_a_process, server.assistant, server.judge, name, path)
+    begun.put(child)
+    assert child.ended().returncode == -signal.SIGKILL
+    assert (len(server.sent), 0 < len(outcomes(path)) < len(undisturbed(name)["outcomes"])) == (calls // 2, True)
+    server.script = played
+    at(server, name).run(path, SCOPE)
+    assert outcomes(path) == undisturbed(name)["outcomes"]
+    stage = max(len(event.calls) for event in RunFolder(path).events())
+    assert calls < len(server.sent) <= calls + stage

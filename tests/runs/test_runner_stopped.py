@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -54,6 +55,8 @@ class Plan:
     concurrency: int
     pauses: list[int]
     """How often the n-th stage lets others go on before it ends, in a cycle."""
+    chains: list[str]
+    """Of each case, in a cycle."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,8 @@ class Fated(Riddles):
     """Follows a plan until the stop, if there is one."""
 
     def __init__(self, plan: Plan, stop: Stop | None):
-        asked = [case(f"{number} {fate}") for number, fate in enumerate(plan.fates)]
+        chained = zip(plan.fates, cycle(plan.chains), strict=False)
+        asked = [replace(case(f"{number} {fate}"), chain=chain) for number, (fate, chain) in enumerate(chained)]
         super().__init__(asked, self._fated_answer, judges=plan.judges)
         self.plan, self.stop, self.switch = plan, stop, Switch()
 
@@ -88,7 +92,7 @@ class Fated(Riddles):
 
     async def _fated_answer(self, case: Case) -> Guess:
         await self._strike(f"{case.key} answer")
-        return await guess(case)
+        return Guess(words=f"{case.key} after {self.earlier[case.key]}")
 
     async def _strike(self, stage: str) -> None:
         count = len(self.begun)
@@ -146,6 +150,7 @@ PLANS = st.builds(
     judge_epochs=st.integers(1, 2),
     concurrency=st.integers(1, 4),
     pauses=st.lists(st.integers(0, 3), min_size=1, max_size=5),
+    chains=st.lists(st.sampled_from(["", "x", "y"]), min_size=1, max_size=3),
 )
 STOPS = st.builds(Stop, stage=st.integers(1, 20), by=st.sampled_from(["halt", "pull", "cancel"]))
 

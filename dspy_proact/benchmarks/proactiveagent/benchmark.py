@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from dspy_proact.benchmarks.proactiveagent.turns import (
     REJECTED,
     Assistance,
     AssistanceGrade,
+    Earlier,
     ProactiveAgentSettings,
     TurnView,
     graded,
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 _ANSWER_TOKENS, _VERDICT_TOKENS = (60, 600), (60, 400)
 """Of an answer and of a verdict: assumed."""
-_ASSUMED = Assistance(proposals=("word " * 20,))
+_ASSUMED = Assistance(proposals=(" ".join(["word"] * 20),))
 _POSITIONS = "Raters are positions in a row of votes; whether a position is one person throughout is not known."
 _PUBLISHED = decision_measures("turns with a proposal")
 
@@ -76,7 +78,10 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
     judge_name = "openai/gpt-4o"
     temperatures = MappingProxyType({"assistant": 0.0, "judge": 0.0})
     published_corpus = "proactiveagent"
-    assumption = "Judges are counted as asked about one proposal of 20 words where there is no answer yet."
+    assumption = (
+        "Where there is no answer yet, one proposal of 20 words is counted: in what judges are asked, and with --set "
+        "history at every earlier turn."
+    )
     about_raters = "The votes of the sample are its authors', who are language-model agents."
     leaderboard_columns = MappingProxyType(
         {
@@ -122,7 +127,10 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
         """Every turn of the traces, with as many events as the settings show."""
         from dspy_proact.benchmarks.proactiveagent.corpus import load_corpus
 
-        return load_corpus(str(corpus), settings_of(settings).window, revision)
+        wanted = settings_of(settings)
+        found = load_corpus(str(corpus), wanted.window, revision)
+        chained = (replace(case, chain=case.group) for case in found.cases)
+        return replace(found, cases=tuple(chained)) if wanted.history else found
 
     def strata_of(self, case_set: CaseSet) -> Sequence[str]:
         """The kinds that the traces have."""
@@ -142,7 +150,8 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
         """The agent that proposes help."""
         from dspy_proact.benchmarks.proactiveagent.programs import ProposingAgent
 
-        return ProposingAgent(settings_of(settings).candidates)
+        wanted = settings_of(settings)
+        return ProposingAgent(wanted.candidates, wanted.history > 0)
 
     def judge(self, settings: Settings, start: Start) -> "ProposalJudge":
         """The judge of proposals and of silence."""
@@ -167,9 +176,13 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
         """What the agent proposes, or a baseline: to help with what the last event says."""
         rules, last = settings_of(ask.settings), view_of(case).events[-1].event
         if rules.baseline == "none":
-            return await super().answer(case, ask)
+            return self.answer_of(await ask(**self._asked(case, ask.earlier, rules.history)))
         acts = rules.acts(case.key, int(case.meta["turn"]))
         return Assistance(proposals=(f"Help the user with this: {last}",) if acts else ())
+
+    def _asked(self, case: Case, answers: "Sequence[Assistance | None]", history: int) -> dict[str, Any]:
+        """The inputs of the agent, which is shown its earlier answers where the settings say so."""
+        return self.inputs(case.view) | ({"earlier": Earlier.of(answers, history)} if history else {})
 
     def answer_of(self, prediction: Any) -> Assistance:
         """Proposals in their order, each once; the words null and none are silence."""
@@ -188,10 +201,12 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
         return graded(answer, verdicts, settings_of(ask.settings).cost)
 
     def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall]:
-        """The one question; none of a baseline."""
-        if settings_of(settings).baseline != "none":
+        """The one question, with a proposal at each earlier turn; none of a baseline."""
+        wanted, turns = settings_of(settings), int(case.meta["turn"])
+        if wanted.baseline != "none":
             return []
-        return [ExpectedCall(program.messages(self.inputs(case.view)), _ANSWER_TOKENS)]
+        inputs = self._asked(case, [_ASSUMED] * (turns - 1), wanted.history)
+        return [ExpectedCall(program.messages(inputs), _ANSWER_TOKENS)]
 
     def grade_calls(
         self, case: Case, answer: Assistance | None, judge: Any, settings: Settings

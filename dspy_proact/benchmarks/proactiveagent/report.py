@@ -67,8 +67,11 @@ def differences(summary: Summary) -> Iterator[str]:
         yield f"right where one of {settings['candidates']} proposals is accepted"
     if manifest.corpus.name == f"{NAME} outputs":
         yield "the word null is silence"
-    elif manifest.corpus.name != NAME:
-        yield f"the corpus is {manifest.corpus.name!r}, not the published one"
+    else:
+        if manifest.corpus.name != NAME:
+            yield f"the corpus is {manifest.corpus.name!r}, not the published one"
+        if not settings.get("history"):
+            yield "the agent is not shown its earlier proposals, as the published ones were"
     yield f"judged by {summary.judge_name} with our prompt, not by the authors' reward model"
     if manifest.epochs != 1:
         yield f"{counted(manifest.epochs, 'answer')} to each turn"

@@ -1,7 +1,8 @@
 """What the embedded model answers in ProactiveAgent: rules, so that a machine without a key has an agent and a judge.
 
 The agent proposes to go on with what the last event names and an event before it named too, where there is such a word.
-An instruction that asks to be strict makes it want two such words, one that asks to be lenient none.
+An instruction that asks to be strict makes it want two such words, one that asks to be lenient none. It repeats no
+proposal that it is shown.
 
 The judge counts the words that a proposal shares with the last three events: three make it accepted (four where the
 instruction asks to be strict, two where lenient). It accepts silence where the last event shares no word with the two
@@ -29,6 +30,8 @@ def agent_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     before = content_words(" ".join(events[:-1]))
     shared = [word for word in dict.fromkeys(_WORD.findall(last)) if content_words(word) & before]
     proposal = f"Go on with {', '.join(shared) or 'this'}." if last and len(shared) >= wanted else None
+    if proposal and proposal in fields_of(messages[-1][1]).get("earlier", ""):
+        proposal = None
     fields = {
         "purpose": f"To go on with this: {last}",
         "proposal": proposal,

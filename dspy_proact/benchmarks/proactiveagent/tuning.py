@@ -47,6 +47,9 @@ class ProactiveAgentTuning(Tuning):
                 raise UsageError(f"--set {name}: optimize judge reads {' and '.join(sorted(_OF_VOTES))} only")
             return
         super().require(role)
+        if settings.history:
+            why = "a compile asks about each turn by itself, and has no earlier proposals to show"
+            raise UsageError(f"--set history={settings.history}: {why}; leave it out")
         settings.require_effect(settings.model_fields_set)
 
     def proposal(self, role: ProgramRole) -> Proposal:

@@ -5,7 +5,7 @@ right or wrong: a proposal that is accepted is a true positive, one that is reje
 accepted a true negative, and silence that is rejected a false negative.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -26,6 +26,9 @@ class ProactiveAgentSettings(Rules, Settings):
     """Events that agent and judge see, the last one included; no official trace has more than 21."""
     candidates: int = Field(default=1, ge=1, le=3)
     """Proposals that an agent may make at a turn; it is right where one is accepted. 3 is the published pred@3."""
+    history: int = Field(default=0, ge=0, le=1000)
+    """Its own proposals that the agent is shown: those of the last so many turns at which it made any. Turns of a trace
+    are then answered one after another."""
     cost: float = Field(default=1.0, ge=0, le=100)
     """What a rejected proposal costs, in accepted ones."""
     silence: bool = Field(default=False, exclude=True)
@@ -36,7 +39,7 @@ class ProactiveAgentSettings(Rules, Settings):
         """Settings without effect, each with the setting that makes it so."""
         unused = dict(self.rules_without_effect)
         if self.baseline != "none":
-            unused["candidates"] = f"baseline={self.baseline}"
+            unused |= dict.fromkeys(("candidates", "history"), f"baseline={self.baseline}")
         return unused | {"silence": "eval, which reads no votes"}
 
 
@@ -58,6 +61,20 @@ class Assistance(Frozen):
     """Tasks, the best first; none where the agent stays silent."""
     message: str = ""
     """To the user."""
+
+
+class Earlier(Frozen):
+    """What an agent proposed at an earlier turn. Names and order of the fields are prompt text."""
+
+    events_ago: int
+    proposals: tuple[str, ...]
+
+    @classmethod
+    def of(cls, answers: Sequence[Assistance | None], most: int) -> "list[Earlier]":
+        """Of the last `most` turns with a proposal, oldest first, from the answers up to now, None where one failed."""
+        ago = range(len(answers), 0, -1)
+        made = [(n, answer.proposals) for n, answer in zip(ago, answers, strict=True) if answer and answer.proposals]
+        return [cls(events_ago=n, proposals=proposals) for n, proposals in made[-most:]] if most else []
 
 
 class Verdict(Frozen):

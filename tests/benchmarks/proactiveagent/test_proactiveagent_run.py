@@ -7,6 +7,7 @@ from server import Answer
 from watched import asked, evaluated, judging, means, proposing, row, script, traces_in
 
 from dspy_proact.benchmarks.benchmark import Start
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactiveagent.programs import (
     JudgeProposal,
     ProposalJudge,
@@ -16,6 +17,7 @@ from dspy_proact.benchmarks.proactiveagent.programs import (
 from dspy_proact.benchmarks.proactiveagent.turns import Assistance, ProactiveAgentSettings, Verdict, graded, said
 from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.errors import UsageError
+from dspy_proact.models import ModelSpec
 from dspy_proact.runs import RunFolder, Scope
 
 EVENTS = ["tp a", "fp b", "tn c", "fn d", "tp e", "tp f", "fp g", "tn h", "tn i", "tn j"]
@@ -135,6 +137,69 @@ def test_several_candidates_are_judged_each_and_no_more_than_asked_for(server, c
     assert means(summary)["accept_rate"] == pytest.approx(1 / 3)
     assert [sent.role for sent in server.sent].count("judge") == 6
     assert "up to three" in server.sent[0].messages[0]["content"]
+
+
+# Its earlier proposals
+
+
+def shown_before(server):
+    """What each request of the agent shows of its earlier proposals, by its last event."""
+    fields = [asked(sent) for sent in server.sent if sent.role == "assistant"]
+    return {each["events"][-1]["event"]: each["earlier"] for each in fields}
+
+
+def earlier(**proposals):
+    return [{"events_ago": int(ago[1:]), "proposals": [text]} for ago, text in proposals.items()]
+
+
+def test_an_agent_is_shown_its_last_proposals_of_the_trace_and_of_no_other(server, corpus, tmp_path):
+    server.script = script(agent, judge)
+    evaluated(server, corpus, tmp_path / "run", history=2, window=1)
+    shown = shown_before(server)
+    assert [shown[text] for text in EVENTS[:5]] == [
+        [],
+        earlier(_1="do tp a"),
+        earlier(_2="do tp a", _1="do fp b"),
+        earlier(_3="do tp a", _2="do fp b"),
+        earlier(_4="do tp a", _3="do fp b"),
+    ]
+    assert [shown[text] for text in EVENTS[5:8]] == [[], earlier(_1="do tp f"), earlier(_2="do tp f", _1="do fp g")]
+    assert not [sent for sent in server.sent if sent.role == "judge" and "earlier" in sent.text]
+    evaluated(server, corpus, tmp_path / "one", history=1)
+    assert shown_before(server)["fn d"] == earlier(_2="do fp b")
+
+
+def test_a_wider_run_shows_what_the_smaller_one_proposed(server, corpus, tmp_path):
+    server.script = script(agent, judge)
+    evaluated(server, corpus, tmp_path / "whole", history=9)
+    whole = shown_before(server)
+    server.sent.clear()
+    for limit in (1, 3, 6, 10):
+        evaluated(server, corpus, tmp_path / "run", Scope(limit=limit), history=9)
+    assert (shown_before(server), len(server.sent)) == (whole, 20)
+
+
+def test_a_forecast_counts_a_proposal_at_every_earlier_turn_and_the_calls_that_wait(server, corpus, tmp_path):
+    """An agent that always proposes 20 words is sent exactly what was expected; 5 turns in a row take 10 calls."""
+    words = " ".join(["word"] * 20)
+    server.script = script(lambda last: words, judge)
+    evaluated(server, corpus, tmp_path / "run", history=3)
+    declared, settings = benchmark_named("proactiveagent"), ProactiveAgentSettings(history=3)
+    program = declared.program(settings, Start())
+    cases = declared.read(str(corpus), settings).cases
+    expected = [call.messages for case in cases for call in declared.answer_calls(case, program, settings)]
+    sent = [each.messages for each in server.sent if each.role == "assistant"]
+    assert sorted(map(str, sent)) == sorted(map(str, expected))
+    there = ModelSpec(name="hosted_vllm/any", api_base=server.assistant)
+    forecast = Evaluation(str(corpus), there, there, benchmark=declared, settings=settings).forecast(tmp_path / "new")
+    assert (forecast.calls, forecast.seconds) == (20, (20, 300))  # of 2 to 30 seconds a call
+
+
+def test_earlier_proposals_are_refused_where_there_are_none_to_show(refused):
+    of = ("--benchmark", "proactiveagent", "--set", "history=2")
+    assert "asks about each turn by itself" in refused("optimize", "assistant", *of)
+    assert "a trial does not ask for" in refused("try", *of)
+    assert "--set history: has no effect with baseline=never" in refused("eval", *of, "--set", "baseline=never")
 
 
 @pytest.mark.parametrize("confidence", [85, -0.1, "NaN"])

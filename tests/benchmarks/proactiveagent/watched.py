@@ -35,7 +35,8 @@ def asked(sent: Sent) -> dict[str, Any]:
     """The fields of a request, read as JSON where they are."""
     fields = fields_of(str(sent.messages[-1]["content"]))
     silent, proposal = value_of(fields.get("silent", "").lower(), False), unfenced(fields.get("proposal", ""))
-    return {"events": value_of(fields["events"], []), "silent": silent, "proposal": proposal}
+    earlier = value_of(fields.get("earlier"), [])
+    return {"events": value_of(fields["events"], []), "silent": silent, "proposal": proposal, "earlier": earlier}
 
 
 def proposing(proposal: str | None) -> str:
