@@ -34,7 +34,7 @@ LEVELS = (Grade.FAIL, Grade.PARTIAL, Grade.PASS)
 TUNING = ProactBench().tuning(Settings())
 START = CutJudge(Judge(ask_quote_again=False), plain_cuts(ProactBench()))
 FRESH, FRESH_SEED = 50, 1_000_000  # new items for each seed's compiled judge, 5,000 in all
-CALLS = 2_930  # that a study's two compiles took at commit e58b75b (mean of 4): no race, nothing reused
+CALLS = 2_930  # of a study's two compiles at e58b75b, without race or reuse; README says what moved their share
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def main() -> None:
         ("labels permuted: improvement shown", permuted, 0, few, 0),
         ("always PARTIAL: improvement shown", constant, 0, 0, 0),
     ]
-    rows += [] if asked.quick else [("calls, of those before", fmean(each.calls for each in found) / CALLS, 0, 0.5, 0)]
+    rows += [] if asked.quick else [("calls, of those before", fmean(each.calls for each in found) / CALLS, 0, 0.52, 0)]
     said = f"| what | seeds | found | 95 % | band | |\n|{' --- |' * 6}\n"
     for what, value, low, high, wider in rows:
         judged = "within" if low - wider <= value <= high + wider else "OUT"
