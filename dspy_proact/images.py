@@ -114,16 +114,20 @@ def prepare(
         return Upload(picture, uri, small.size)
 
 
-async def prepared(load: Callable[[], bytes], name: str, place: str, **more: Any) -> Upload:
-    """The upload of one case, made in a thread: the loop goes on meanwhile.
+def prepared_now(load: Callable[[], bytes], name: str, place: str, **more: Any) -> Upload:
+    """The upload of one case, whose file `load` reads; the rest is as `prepare` takes it.
 
-    `load` reads the file in that thread; the rest is as `prepare` takes it. Raises a `ContentError` where there is no
-    such image, or it is not taken: nothing may be asked about it.
+    Raises a `ContentError` where there is no such image, or it is not taken: nothing may be asked about it.
     """
     try:
-        return await asyncio.to_thread(lambda: prepare(load(), name, place, **more))
+        return prepare(load(), name, place, **more)
     except CorpusError as error:
         raise ContentError("image", str(error)) from error
+
+
+async def prepared(load: Callable[[], bytes], name: str, place: str, **more: Any) -> Upload:
+    """The same, read and made in a thread: the loop goes on meanwhile."""
+    return await asyncio.to_thread(prepared_now, load, name, place, **more)
 
 
 def thumbnail(data: bytes, name: str, place: str, *, longest: int = 160, crop: Box | None = None) -> str:

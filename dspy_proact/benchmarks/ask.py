@@ -36,7 +36,9 @@ class Ask:
 
     async def __call__(self, **inputs: Any) -> dspy.Prediction:
         """The program's prediction; raises errors of `errors`, such as a `StageError` where there is none."""
-        with ours(), dspy.context(lm=self.lm):
+        # DSPy would remember ten thousand calls, images included, which nothing reads; a compile needs its traces.
+        lean = {"disable_history": True} | ({} if self.asking is ask_now else {"max_trace_size": 0})
+        with ours(), dspy.context(lm=self.lm, **lean):
             if isinstance(self.program, Question) and self.asking:
                 return await self.program.answered(self.asking, **inputs)
             if self.asking is ask_now:

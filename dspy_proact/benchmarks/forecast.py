@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from dspy_proact.models import Model, count_tokens, tokenizer_name
+from dspy_proact.models import Model, count_tokens, image_tokens, tokenizer_name
 from dspy_proact.runs import ExpectedCall
 
 SECONDS = (2.0, 30.0)
@@ -26,6 +26,10 @@ class RoleCalls:
     """By whose tokenizer the prompts were counted."""
     unknown: int = 0
     """Stages whose calls the benchmark cannot foresee."""
+    images: int = 0
+    """That are sent in the prompts."""
+    uncounted_images: int = 0
+    """Those of them whose tokens no known rule counts: they are in no number of tokens and in no price."""
 
     @classmethod
     def of(cls, model: Model, stages: Iterable[Sequence[ExpectedCall] | None]) -> "RoleCalls":
@@ -34,17 +38,21 @@ class RoleCalls:
         Stages are read one by one and none is kept: those of a large corpus exceed the memory.
         """
         most = model.decoding.get("max_tokens")
-        calls = unknown = prompt = low = high = 0
+        calls = unknown = prompt = low = high = images = uncounted = 0
         for stage in stages:
             unknown += stage is None
             for call in stage or ():
                 calls += 1
                 prompt += count_tokens(model.name, call.messages)
+                counts = [image_tokens(model.name, *size) for size in call.images]
+                prompt += sum(filter(None, counts))
+                images, uncounted = images + len(counts), uncounted + counts.count(None)
                 few, many = (min(tokens, most or tokens) for tokens in call.tokens)
                 low, high = low + few, high + many
         little, much = (model.price.of(prompt, end, calls=calls) for end in (low, high))
         usd = (little, much) if little is not None and much is not None and not unknown else None
-        return cls(calls + unknown, prompt, (low, high), usd, tokenizer_name(model.name), unknown)
+        tokenizer = tokenizer_name(model.name)
+        return cls(calls + unknown, prompt, (low, high), usd, tokenizer, unknown, images, uncounted)
 
     @classmethod
     def together(cls, forecasts: Sequence["RoleCalls"]) -> "RoleCalls":
@@ -59,6 +67,8 @@ class RoleCalls:
             usd=usd,
             tokenizer=", ".join(dict.fromkeys(role.tokenizer for role in forecasts)),
             unknown=sum(role.unknown for role in forecasts),
+            images=sum(role.images for role in forecasts),
+            uncounted_images=sum(role.uncounted_images for role in forecasts),
         )
 
 

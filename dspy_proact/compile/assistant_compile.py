@@ -89,12 +89,12 @@ class AssistantCompile(Compile):
             raise UsageError(f"{wrong[0]!r} is no {declared.nouns.stratum}; they are {', '.join(declared.strata)}")
         named = strata or self.tuning.strata or {item.case.stratum for item in self.items}
         self.strata = tuple(each for each in declared.strata if each in named)
-        self._divide(recipe, self.chosen(self.items))
-        self.measured = measured_of(declared, self.tuning, self.items, self.strata)
-        self.guards = guarded(self.measured, margins or {}, self.items)
         if start is not None and system_prompt is not None:
             raise UsageError("--start has a prompt of its own; leave --system-prompt out")
         program = compiled_program(declared, self.settings, Start(system_prompt, start), "assistant")
+        self._divide(recipe, self.chosen(self.items), program)
+        self.measured = measured_of(declared, self.tuning, self.items, self.strata)
+        self.guards = guarded(self.measured, margins or {}, self.items)
         corpus, rows = self.case_set.corpus, tuple(sorted({declared.mark(item.case.view) for item in self.items}))
         if start is not None:
             self.learned_before = unseen(start, program.card, rows, f"these {declared.nouns.rows}")
@@ -150,7 +150,7 @@ class AssistantCompile(Compile):
         prediction = None
         with collect_calls() as calls:
             try:
-                with dspy.context(trace=None), located(self.declared, "program"):
+                with dspy.context(trace=None, disable_history=True), located(self.declared, "program"):
                     ask = Ask.in_compile(program, self.models["assistant"].lm, self.settings)
                     prediction = run_now(ask(**self.inputs(item)))
                     answer = self.declared.answer_of(prediction)

@@ -38,6 +38,7 @@ from dspy_proact.models import (
 )
 from dspy_proact.programs import OPTIMIZERS, Card, DataSource, Provenance, Recipe
 from dspy_proact.programs.artefact import Artefact, ProgramRole, signature_of, states_of, write_artefact
+from dspy_proact.programs.asking import image_inputs
 from dspy_proact.programs.embedded import proposer
 from dspy_proact.runs import Settings, orderly_interrupt
 from dspy_proact.runs.interrupt import signals_handled
@@ -112,17 +113,20 @@ class Compile(ABC):
         self.tuning: Tuning = self.declared.tuning(self.settings) or Tuning(self.declared, self.settings)
         self._gate, self.excerpts = gate or Gate(), Excerpts(SHOWN)
 
-    def _divide(self, recipe: Recipe | None, chosen: Sequence[Any]) -> None:
+    def _divide(self, recipe: Recipe | None, chosen: Sequence[Any], program: Any) -> None:
         """Set the folds, balanced by the chosen items, and the recipe: no more folds than units, no demos without any.
+
+        A program that is shown images has no demos: their images would have to be in its file, and in every request.
 
         Raises:
             UsageError: There are too few units, or the optimizer works by worked examples that nobody has.
         """
-        recipe, demos = recipe or Recipe(), self.tuning.demos
+        recipe, demos = recipe or Recipe(), self.tuning.demos and not image_inputs(program)
         possible = OPTIMIZERS if self.role == "judge" else tuple(name for name in OPTIMIZERS if name != "labeled")
         why = "nobody has written the answers that it would show"
         if not demos:
-            possible, why = ("search", "gepa"), f"{self.declared.name} has no worked examples, by which it works"
+            whose = "a program that is shown images" if self.tuning.demos else self.declared.name
+            possible, why = ("search", "gepa"), f"{whose} has no worked examples, by which it works"
         if recipe.optimizer not in possible:
             raise UsageError(f"--optimizer {recipe.optimizer}: {why}; choose among {', '.join(possible)}")
         folds = max(2, min(recipe.folds, len({item.unit for item in chosen})))

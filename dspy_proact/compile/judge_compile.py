@@ -100,7 +100,8 @@ class JudgeCompile(Compile):
         self.guarded = tuple(declared.worked_cases()) if guards else ()
         if guards and not self.guarded:
             raise UsageError(f"--guard cases: {declared.name} declares no worked cases; leave it out")
-        self._divide(recipe, self.items)
+        program = self.tuning.student(compiled_program(declared, self.settings, Start(file=start), "judge"))
+        self._divide(recipe, self.items, program)
         cuts, digest = plain_cuts(declared), None
         if start:
             artefact = read_artefact(start, "judge")
@@ -111,7 +112,6 @@ class JudgeCompile(Compile):
                 asks = f"asks for {artefact.votes} verdicts an answer"
                 raise UsageError(f"{start}: {asks}; give --votes<votes> {artefact.votes}")
             cuts, digest = cuts | artefact.cuts, artefact.digest
-        program = self.tuning.student(compiled_program(declared, self.settings, Start(file=start), "judge"))
         self.program, self.start = CutJudge(program, cuts), digest or fingerprint_of(program)
         told = "\n".join(f"{case.name} {case.answer.model_dump_json()} {case.label}" for case in self.guarded)
         guard = {"guards": {"cases": hashlib.sha256(told.encode()).hexdigest()}} if guards else {}

@@ -1,4 +1,4 @@
-"""What a proposer is shown: of long inputs an excerpt, and whatever it is told stays text.
+"""What a proposer is shown: of long inputs an excerpt, no image, and whatever it is told stays text.
 
 DSPy makes images and files of its own markers in any message. A stranger's text would so reach a proposer as a picture,
 or end the proposing with one that cannot be read.
@@ -17,6 +17,7 @@ from dspy import AdapterParseError
 from pydantic import TypeAdapter
 
 from dspy_proact.plain_text import encodable_all, tame
+from dspy_proact.programs.fenced_json import AN_IMAGE, images_in
 
 _ANYTHING = TypeAdapter[Any](Any)
 SHOWN = 30_000
@@ -48,7 +49,7 @@ class Excerpts:
         found = {name: self._short(value) for name, value in inputs.items()}
         with self._turn:
             self.shown += len(found)
-            self.cut += sum(found[name] is not value for name, value in inputs.items())
+            self.cut += sum(found[name] is not value and not images_in(value) for name, value in inputs.items())
         return found
 
     @property
@@ -62,6 +63,8 @@ class Excerpts:
         )
 
     def _short(self, value: Any) -> Any:
+        if images := images_in(value):
+            return AN_IMAGE if len(images) == 1 else [AN_IMAGE] * len(images)
         plain = encodable_all(_ANYTHING.dump_python(value, mode="json"))
         if _size(plain) <= self.longest:
             return value

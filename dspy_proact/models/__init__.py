@@ -3,6 +3,7 @@
 from dspy_proact.models.embedder import EMBEDDER, Embedder, open_companion, open_embedder
 from dspy_proact.models.engine import one_by_one, wait_for
 from dspy_proact.models.gate import Cost, Gate, Limits
+from dspy_proact.models.image_tokens import image_tokens
 from dspy_proact.models.model import Model, open_model
 from dspy_proact.models.record import Answered, Record
 from dspy_proact.models.route import count_tokens, tokenizer_name
@@ -32,6 +33,7 @@ __all__ = [
     "Role",
     "count_tokens",
     "decoding",
+    "image_tokens",
     "one_by_one",
     "open_companion",
     "open_embedder",

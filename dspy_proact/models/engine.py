@@ -16,11 +16,12 @@ from typing import Any, TypeVar
 from dspy.lm15 import Config, Request, Response, Usage
 
 from dspy_proact.calls import MOST_TOKENS, Call, record_call
-from dspy_proact.errors import Interrupted
+from dspy_proact.errors import Interrupted, SetupFault
 from dspy_proact.models.clients import chain
 from dspy_proact.models.dspy_internals import StreamEvent
 from dspy_proact.models.faults import Caller, understand
 from dspy_proact.models.gate import Cost, Gate, Limits, most_of
+from dspy_proact.models.image_tokens import images_of
 from dspy_proact.switch import HEARTBEAT
 
 T = TypeVar("T")
@@ -54,6 +55,7 @@ class GatedEngine:
 
     async def ask(self, request: Request) -> Response:
         """Answer one request as `complete` does, for a caller that holds a slot of the gate's."""
+        self._require_sight(request)
         request, number, inner = self._worded(request), 0, self._for_this_loop()
         most = self._most(request)
         while True:
@@ -71,6 +73,7 @@ class GatedEngine:
         event. The `Call` is recorded when the last event has come. Closed early, it counts as the most that it can
         cost, and nothing is recorded.
         """
+        self._require_sight(request)
         request, number, inner = self._worded(request), 0, self._for_this_loop()
         most = self._most(request)
         async with self.gate.slots:
@@ -93,6 +96,14 @@ class GatedEngine:
         inner = self._inner.pop(asyncio.get_running_loop(), None)
         if inner is not None and hasattr(inner, "aclose"):
             await inner.aclose()
+
+    def _require_sight(self, request: Request) -> None:
+        """Raise a `SetupFault`, which ends the run, where there are images for a model that takes none."""
+        if not self.caller.sees and images_of(request):
+            self.gate.switch.pull(
+                SetupFault(f"{self.caller.flag} {self.caller.model}: takes no images; name a model that does")
+            )
+            self.gate.switch.check()
 
     def _worded(self, request: Request) -> Request:
         if not self.caller.extensions:

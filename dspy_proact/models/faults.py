@@ -44,6 +44,8 @@ _LOST = re.compile(
 _UNREACHED = (ConnectionRefusedError, socket.gaierror, ssl.SSLError, ConnectTimeout)
 _FURTHER = re.compile(r"\n\n|\s*Traceback \(most recent call last\)")
 """What follows the message of an error: DSPy's advice, and a traceback that litellm puts there."""
+_CODED = re.compile(r"(?:(?<=base64,)|/9j/|iVBORw0KGgo)[A-Za-z0-9+/=_-]{8,}")
+"""The bytes of an image that a provider repeats: behind their mark, or from the beginning of a JPEG or PNG."""
 _LATE = re.compile(r"(?i)timed?[ -]?out")
 _ALIASES = {"max_tokens": "max_(completion_|output_)?tokens", "response_format": "(response_format|json_schema)"}
 """Parameters that go out under other names on some routes, as patterns."""
@@ -78,6 +80,8 @@ class Caller:
     """Whether the provider counts cached prompt tokens beside the others (Anthropic) instead of among them."""
     adds_reasoning_tokens: bool = False
     """Whether it counts reasoning tokens beside the others (Gemini, xAI)."""
+    sees: bool = True
+    """Whether it takes images, as far as litellm knows."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,7 @@ def understand(error: Exception, caller: Caller) -> Fault:
     """Classify a failure of an engine."""
     on_the_way = next((cause for cause in chain(error) if isinstance(cause, WireError)), None)
     message = redacted(str(on_the_way or getattr(error, "message", "") or error), caller.secrets)
+    message = _CODED.sub("[image]", message)
     excerpt = _FURTHER.split(message, maxsplit=1)[0] or type(error).__name__
     excerpt = repr(excerpt if len(excerpt) <= _EXCERPT else excerpt[:_EXCERPT] + "...")
     if problem := _for_good(error, on_the_way, excerpt, caller):

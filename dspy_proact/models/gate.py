@@ -18,6 +18,7 @@ from dspy_proact.calls import CallObserver, FailedCall, Price
 from dspy_proact.errors import Halt, LimitReached, ProviderDown, ProviderError, UsageError
 from dspy_proact.models.dspy_internals import request_to_dict
 from dspy_proact.models.faults import Caller, Fault
+from dspy_proact.models.image_tokens import images_of, most_tokens
 from dspy_proact.models.route import Backend
 from dspy_proact.switch import Bell, Switch
 
@@ -52,10 +53,12 @@ class Cost:
 
 
 def most_of(request: Request, completion_limit: int | None, price: Price) -> Cost:
-    """The most that a call can cost: every byte of the request as a token, and the completion limit."""
+    """The most that a call can cost: every byte of its texts as a token, its images, and the completion limit."""
     # No tokenizer makes more tokens than bytes. An unknown price counts 0: a limit in dollars allows none.
     sent = json.dumps(request_to_dict(request), ensure_ascii=False).encode("utf-8", "replace")
-    prompt = len(sent) + _BYTES_A_MESSAGE * len(request.messages)
+    images = images_of(request)
+    texts = len(sent) - sum(len(image.data or "") for image in images)
+    prompt = texts + most_tokens(request.model, images) + _BYTES_A_MESSAGE * len(request.messages)
     completion = completion_limit or 0
     return Cost(calls=1, tokens=prompt + completion, usd=price.most(prompt, completion) or 0.0)
 

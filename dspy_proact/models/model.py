@@ -9,6 +9,7 @@ from typing import Any
 
 import dspy
 from dspy.lm15 import (
+    ImagePart,
     Message,
     Request,
     Response,
@@ -22,6 +23,7 @@ from dspy.lm15 import (
 
 from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
+from dspy_proact.images import described
 from dspy_proact.models.dspy_internals import StreamEvent, async_engine_of, capabilities
 from dspy_proact.models.embedder import Embedder
 from dspy_proact.models.engine import BlockingEngine, GatedEngine
@@ -115,7 +117,8 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
     require_parameters(f"{flag}-param", given)
     route = find_route(name, spec.api_base, gate.backend)
     without_schema = given.get(SCHEMA, ...) is None
-    known = {"capacity": find_capacity(route), "temperature": role.temperature}
+    capacity = find_capacity(route)
+    known = {"capacity": capacity, "temperature": role.temperature}
     preset = decoding(name, role.writes, **known)
     sent = decoding(name, role.writes, {key: value for key, value in given.items() if key != SCHEMA}, **known)
     limit = sent.get(LIMIT)
@@ -134,6 +137,7 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
         secrets=spellings((*route.secrets, *secret_texts(given))),
         adds_cached_tokens=route.native and route.dialect == "anthropic",
         adds_reasoning_tokens=route.native and route.provider in ("gemini", "vertex", "vertex-express", "xai"),
+        sees=capacity.sees,
     )
     try:
         known = _capabilities(name, route.native)
@@ -186,7 +190,7 @@ class EmbeddedEngine:
     """The embedded model's engine: answers a request from its system text and its messages, by the rules of a role.
 
     It has no weights, reads nothing but the request, answers equal requests alike, and measures nothing about any real
-    model.
+    model. It sees no image: it reads the description that a drawing of ours has left in one.
     """
 
     def __init__(self, stand_in: StandIn):
@@ -197,7 +201,7 @@ class EmbeddedEngine:
         await asyncio.sleep(0)  # as at a provider, other tasks go on meanwhile, and Ctrl-C is handled
         parts: Any = request.system or ""
         system = parts if isinstance(parts, str) else "\n".join(part.text for part in parts)
-        messages = [(message.role, message.text or "") for message in request.messages]
+        messages = [(message.role, "".join(map(_readable, message.parts))) for message in request.messages]
         answer = self._answer(system, messages)
         prompt = len(system) + sum(len(text) for _, text in messages)
         return Response(
@@ -215,3 +219,11 @@ class EmbeddedEngine:
         for word in re.findall(r"\S+\s*|\s+", response.text or ""):
             yield StreamDeltaEvent(TextDelta(text=word))
         yield StreamEndEvent(finish_reason=response.finish_reason, usage=response.usage)
+
+
+def _readable(part: Any) -> str:
+    """A part of a message as text: an image by the description in it."""
+    if not isinstance(part, ImagePart):
+        return part.text if isinstance(part, TextPart) else ""
+    seen = described(part.bytes) if part.data else ""
+    return f"[image: {seen}]" if seen else "[image]"

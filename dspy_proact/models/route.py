@@ -185,7 +185,9 @@ def find_capacity(route: Route) -> Capacity:
     sampling = {"temperature", "top_p"}
     refuses = {*sampling, "reasoning_effort"} - set(takes) if takes else set[str]()
     refuses |= sampling if known.get("supports_sampling_params") is False else set()
-    return Capacity(tokens if isinstance(tokens, int) else None, frozenset(refuses))
+    # At an endpoint of one's own a name may be that of any model.
+    sees = known.get("supports_vision") is not False or route.api_base is not None
+    return Capacity(tokens if isinstance(tokens, int) else None, frozenset(refuses), sees)
 
 
 _UNTIERED = (None, "auto", "default", "standard", "standard_only")
@@ -233,12 +235,21 @@ def _listed(model: str, provider: str) -> Mapping[str, Any]:
 
 
 def count_tokens(model: str, messages: Sequence[Mapping[str, Any]]) -> int:
-    """Tokens of the messages, as `litellm.token_counter` counts them; four characters each for the embedded model."""
+    """Tokens of the texts of messages, as `litellm.token_counter` counts them; images are counted by `image_tokens`.
+
+    Four characters are a token of the embedded model.
+    """
+    said = [{**message, "content": _text(message["content"])} for message in messages]
     if model == EMBEDDED:
-        return sum(len(message["content"]) for message in messages) // _CHARACTERS_A_TOKEN
+        return sum(len(message["content"]) for message in said) // _CHARACTERS_A_TOKEN
     litellm = import_litellm()
     litellm.disable_hf_tokenizer_download = True
-    return litellm.token_counter(model=model, messages=[dict(message) for message in messages])
+    return litellm.token_counter(model=model, messages=said)
+
+
+def _text(content: Any) -> str:
+    """The text of a message, whose content may be a list of texts and images."""
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content or ())
 
 
 def tokenizer_name(model: str) -> str:

@@ -118,6 +118,8 @@ class Capacity:
     """The most tokens of an answer; None where it is not known."""
     refuses: frozenset[str] = frozenset()
     """Parameters of presets that it does not take."""
+    sees: bool = True
+    """Whether it takes images; true where that is not known."""
 
 
 def decoding(

@@ -16,6 +16,7 @@ from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from dspy_proact.errors import UsageError
 from dspy_proact.kept import Kind, first_fault, open_to_read, place_of, read_whole, require_finite, write_whole
+from dspy_proact.programs.asking import image_inputs
 from dspy_proact.programs.card import Card
 from dspy_proact.types import Frozen
 
@@ -119,6 +120,8 @@ class Artefact(Frozen):
                 f"{path}: compiled for other signatures (names, order, types or descriptions of their fields have "
                 "changed since); compile it again"
             )
+        if self.demos and (images := image_inputs(program)):
+            raise UsageError(f"{path}: has demos of a program whose input {images[0]!r} is an image; files hold none")
         for name, state in self.states.items():
             _check_demos(state, _signature(predictors[name]), path)
             predictors[name].load_state(state.model_dump(mode="json"))

@@ -16,6 +16,7 @@ from dspy import AdapterParseError, LMError
 
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import ContentError, ProactError
+from dspy_proact.images import Upload, prepared, prepared_now
 
 T = TypeVar("T")
 _REPAIRED = ("empty", "filtered", "unreadable")
@@ -67,6 +68,16 @@ async def ask_for_fields(
     return (await asking(predictor, wording(note), **inputs)).prediction
 
 
+async def uploaded(asking: Asking, load: Callable[[], bytes], name: str, place: str, **more: Any) -> Upload:
+    """An image as it is sent, made beside the loop where there is one; parameters and errors are of `prepared`.
+
+    A program makes its images when it asks: what it is given, which a compile keeps, holds none.
+    """
+    if asking is ask_now:
+        return prepared_now(load, name, place, **more)
+    return await prepared(load, name, place, **more)
+
+
 def run_now(body: Coroutine[Any, Any, T]) -> T:
     """The result of a body that asks with `ask_now`."""
     try:
@@ -104,6 +115,14 @@ def _unusable(message: str, calls: list[Call]) -> ContentError:
     if "empty or null response" in message:
         return ContentError("empty", "the model answered nothing")
     return ContentError("unreadable", message.partition("\n")[0])
+
+
+def image_inputs(program: dspy.Module) -> list[str]:
+    """Names of the inputs of a program's predictors that are images, or hold some."""
+    signatures = [cast("type[dspy.Signature]", predictor.signature) for predictor in program.predictors()]
+    fields = {name: field for signature in signatures for name, field in signature.input_fields.items()}
+    images = dspy.Image.extract_custom_type_from_annotation
+    return [name for name, field in fields.items() if images(field.annotation)]
 
 
 def rendered(predictor: dspy.Predict, adapter: dspy.Adapter, inputs: dict[str, Any]) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import groupby
 from typing import Any, Literal, cast, get_args, get_origin
 
 import dspy
@@ -17,6 +18,8 @@ from dspy_proact.models.dspy_internals import format_field_value
 from dspy_proact.plain_text import encodable, encodable_all
 from dspy_proact.programs.asking import ask_now, run_now
 
+AN_IMAGE = "(an image)"
+"""Stands for an image where only text can."""
 _MARK = "| "
 _THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
@@ -30,8 +33,9 @@ class FencedJSON(dspy.JSONAdapter):
     """Renders inputs field by field and reads one JSON object.
 
     A field named in `fenced` is quoted line by line, each line marked, so that nothing in it can close the fence or
-    imitate a field; the other inputs are typed values and stand as one line of JSON each. In the answer a key given
-    twice, or a second object with the same fields, is an error and not a choice.
+    imitate a field; the other inputs are typed values and stand as one line of JSON each. An input that is an image, or
+    a list of images, is sent as such at its place; no text becomes one. In the answer a key given twice, or a second
+    object with the same fields, is an error and not a choice.
 
     Args:
         fenced: Names of inputs that somebody else wrote.
@@ -47,11 +51,12 @@ class FencedJSON(dspy.JSONAdapter):
 
     def format(self, signature: type[dspy.Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]) -> list[Any]:
         """The messages of one call. DSPy's own `format` would run markers of custom types that a text may contain."""
-        content = self.format_user_message_content(signature, inputs, main_request=True)
+        parts = self._parts(signature, inputs, main_request=True)
+        note = [f"\n\n{self.note}"] if self.note else []
         return [
             {"role": "system", "content": _system_message(cast("Any", signature))},
             *(dict(message) for message in _worked_examples(_Demos(signature, self.fenced, repr(demos), demos))),
-            {"role": "user", "content": f"{content}\n\n{self.note}" if self.note else content},
+            {"role": "user", "content": _content([*parts, *note])},
         ]
 
     def format_user_message_content(
@@ -62,16 +67,27 @@ class FencedJSON(dspy.JSONAdapter):
         suffix: str = "",
         main_request: bool = False,
     ) -> str:
-        """The inputs, each under its header; demos come this way too."""
-        fields = [
-            f"[[ ## {name} ## ]]\n{fence(inputs[name]) if name in self.fenced else _shown(inputs[name], field)}"
-            for name, field in signature.input_fields.items()
-            if name in inputs
-        ]
-        asked = [self.user_message_output_requirements(signature)] if main_request else []
-        content = "\n\n".join([prefix, *fields, *asked, suffix]).strip()
+        """The inputs, each under its header; demos come this way too. Of an image it says that there is one."""
+        parts = [prefix, "\n\n", *self._parts(signature, inputs, main_request), "\n\n", suffix]
+        return "".join(part if isinstance(part, str) else AN_IMAGE for part in parts).strip()
+
+    def _parts(
+        self, signature: type[dspy.Signature], inputs: dict[str, Any], main_request: bool
+    ) -> list[str | dspy.Image]:
+        """Texts and images of the inputs in their order."""
+        parts = list[str | dspy.Image]()
+        for name, declared in signature.input_fields.items():
+            if name in inputs:
+                value = inputs[name]
+                shown = images_in(value) or [fence(value) if name in self.fenced else str(_shown(value, declared))]
+                parts += ["\n\n" if parts else "", f"[[ ## {name} ## ]]\n", *shown]
+        if main_request:
+            parts += ["\n\n", self.user_message_output_requirements(signature)]
         # What is left of these stands inside JSON, where an escape means the same and ends no line.
-        return _LINE_ENDS.sub(lambda match: f"\\u{ord(match.group()):04x}", content)
+        return [
+            _LINE_ENDS.sub(lambda match: f"\\u{ord(match.group()):04x}", part) if isinstance(part, str) else part
+            for part in parts
+        ]
 
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
         """The output fields of the one object in the answer; raises `AdapterParseError`."""
@@ -94,6 +110,23 @@ class FencedJSON(dspy.JSONAdapter):
     def answer(self, completion: str, names: set[str]) -> dict[str, Any]:
         """The object with the named fields, as it was answered; raises `ValueError` when there is not one such."""
         return only_object(completion, names)
+
+
+def images_in(value: Any) -> list[dspy.Image]:
+    """The image that an input is, or those of which it is a list; none where it is anything else."""
+    values = cast("list[Any]", value) if isinstance(value, list | tuple) else [value]
+    return [*values] if all(isinstance(each, dspy.Image) for each in values) else []
+
+
+def _content(parts: list[str | dspy.Image]) -> str | list[dict[str, Any]]:
+    """The content of a message: a text, or a list of texts and images as OpenAI's format has it."""
+    content = list[dict[str, Any]]()
+    for is_text, run in groupby(parts, lambda part: isinstance(part, str)):
+        if is_text:
+            content.append({"type": "text", "text": "".join(map(str, run))})
+        else:
+            content += [{"type": "image_url", "image_url": {"url": cast("dspy.Image", image).url}} for image in run]
+    return content if len(content) > 1 else content[0]["text"]
 
 
 @lru_cache(maxsize=64)

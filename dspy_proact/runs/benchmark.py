@@ -110,6 +110,8 @@ class ExpectedCall:
     messages: Sequence[Mapping[str, Any]]
     tokens: tuple[int, int]
     """Fewest and most that its answer is expected to have."""
+    images: Sequence[tuple[int, int]] = ()
+    """Width and height, in pixels as sent, of the images beside the messages; of those in them nothing is counted."""
 
 
 class Runnable(Protocol):

@@ -237,7 +237,10 @@ def _role(role: RoleCalls) -> str:
     price = "price unknown" if role.usd is None else f"USD {role.usd[0]:.2f} to {role.usd[1]:.2f}"
     calls = f"{'at least ' if role.unknown else ''}{role.calls:,} calls"
     counted = f" (counted by {role.tokenizer})" if role.tokenizer else ""
-    return f"{calls}, {role.prompt_tokens:,} tokens in{counted}, {few:,} to {many:,} out, {price}"
+    images = f", {role.images:,} images" if role.images else ""
+    if role.uncounted_images:
+        images += f" ({role.uncounted_images:,} not counted: no rule for their tokens is known)"
+    return f"{calls}, {role.prompt_tokens:,} tokens in{counted}{images}, {few:,} to {many:,} out, {price}"
 
 
 def exceeded(limits: Limits, calls: int, tokens: int, usd: float) -> list[str]:
