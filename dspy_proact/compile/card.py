@@ -26,6 +26,7 @@ from dspy_proact.stats import (
     length_change,
     score_change,
     smallest_gain,
+    value_change,
 )
 
 if TYPE_CHECKING:
@@ -160,11 +161,14 @@ def _measured_rows(compiling: "AssistantCompile", compiled: Compiled, seed: int)
         if measured.unit != "times" and not beyond:
             change = score_change(before, after, [item.group for item in items], seed=seed)
             rows.append(_row(*of, change, total, unit=measured.unit, margin=measured.margin))
+            continue
+        known, first, second = compiled.both(items, measured.number)
+        groups = [item.group for item in known]
+        if any(each < 0 for each in (*first, *second)):  # no ratio can be told of these
+            rows.append(_row(*of, value_change(first, second, groups), total, unit="value"))
         else:
-            known, first, second = compiled.both(items, measured.number)
-            length = length_change(first, second, [item.group for item in known])
             margin = measured.margin if measured.unit == "times" else None
-            rows.append(_row(*of, length, total, unit="times", margin=margin))
+            rows.append(_row(*of, length_change(first, second, groups), total, unit="times", margin=margin))
     tuned_for = {each.lower() for each in compiling.strata}
     for kind in ({each.lower() for each in declared.strata}, {each.name for each in declared.measures}):
         places = [place for place, row in enumerate(rows) if row.name in kind]

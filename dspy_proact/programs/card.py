@@ -98,8 +98,8 @@ class CardNumber(Frozen):
         )
 
 
-Unit = Literal["score", "rate", "kappa", "times"]
-"""A mean score or a kappa, higher is better; a rate or a ratio of means, lower is better."""
+Unit = Literal["score", "rate", "kappa", "times", "value"]
+"""A mean score or a kappa, higher is better; a rate or a ratio of means, lower is better; a mean of any range."""
 
 
 class Row(Frozen):

@@ -28,6 +28,7 @@ from dspy_proact.stats.improvement import (
     length_change,
     score_change,
     smallest_gain,
+    value_change,
 )
 from dspy_proact.stats.paired import (
     ENOUGH_TO_TELL,
@@ -98,5 +99,6 @@ __all__ = [
     "smallest_gain",
     "standings",
     "tally",
+    "value_change",
     "whole_points",
 ]

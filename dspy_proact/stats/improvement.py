@@ -1,4 +1,4 @@
-"""What a compile changed on the same cases, out of fold: agreement with people, scores, rates and lengths.
+"""What a compile changed on the same cases, out of fold: agreement with people, scores, rates, values and lengths.
 
 Agreement is quadratic kappa within each stratum, averaged, each stratum weighted by its labels. An item counts once:
 its column is the judge's level, its rows the shares of people's grades. Pooled over strata a judge that only learned
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dspy_proact.stats.agreement import Strata, kappas
-from dspy_proact.stats.cluster import cluster_mean
+from dspy_proact.stats.cluster import cluster_mean, part_mean
 from dspy_proact.stats.estimate import Estimate, t_quantile
 from dspy_proact.stats.jackknife import Jackknife, Sides, ratio
 from dspy_proact.stats.paired import holm, paired_difference, swap_p
@@ -130,6 +130,13 @@ def length_change(before: Sequence[float], after: Sequence[float], groups: Seque
         for columns in ([0, 2], [1, 2], [1, 0])
     )
     return Change(len(before), len(set(groups)), first, second, times)
+
+
+def value_change(before: Sequence[float], after: Sequence[float], groups: Sequence[Hashable]) -> Change:
+    """Compare finite numbers of any range of two programs on the same cases, on the plain scale and without a claim."""
+    differences = np.subtract(after, before, dtype=float)
+    first, second, difference = (part_mean(each, groups) for each in (before, after, differences))
+    return Change(len(before), len(set(groups)), first, second, difference)
 
 
 @dataclass(frozen=True)

@@ -209,6 +209,16 @@ def test_a_card_claims_what_its_interval_bears_and_says_what_is_missing(first, m
     assert told in first(made(), changes, target)
 
 
+def test_numbers_that_may_be_below_0_stand_as_they_are(proact):
+    before, after = (CardNumber(value=value, low=value - 0.1, high=value + 0.1) for value in (-0.25, 0.5))
+    value = row("value", 0.75, 0.6, 0.9, unit="value", before=before, after=after, margin=None)
+    card = ASSISTANT().card.model_copy(update={"rows": (value,)})
+    write_artefact(Path("made.json"), ASSISTANT().model_copy(update={"card": card}))
+    out = " ".join(proact("optimize", "show", "made.json")[1].split())
+    assert "-0.25 [-0.35, -0.15] 0.50 [0.40, 0.60] 0.75 [0.60, 0.90]" in out
+    assert "value: means as they are" in out
+
+
 def row(name, value, low, high, **changes):
     """A row beside the target, whose usual margin is .05."""
     difference = CardNumber(value=value, low=low, high=high)

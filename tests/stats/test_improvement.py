@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from study import numbers
 from support.compiles import SimulatedJudges, improvement_shown, simulate_compile
 
-from dspy_proact.stats import Change, Estimate, Panel, improvement, length_change, score_change, smallest_gain
+from dspy_proact.stats import (
+    Change,
+    Estimate,
+    Panel,
+    improvement,
+    length_change,
+    score_change,
+    smallest_gain,
+    value_change,
+)
 from dspy_proact.stats.improvement import Improvements, levels_at_worst
 
 PHASES = ["E", "C", "R"]
@@ -303,6 +312,13 @@ def test_a_rise_must_hold_with_the_unread_at_their_worst():
     assert 0 < few.low98_unread < few.low98
     lost = change([*read, *((None, None, group % 12) for group in range(60))])
     assert (lost.low98, lost.shown, lost.unread) == (few.low98, False, 60)
+
+
+def test_values_by_hand():
+    """Differences 2, 0, -1, 3 in groups of one: mean 1, error sqrt((1 + 1 + 4 + 4) / 12) = .913, t of 3 is 3.182."""
+    one = value_change([-1, 0, 1, -2], [1, 0, 0, 1], list("abcd"))
+    assert (one.count, one.before.value, one.after.value, one.p, one.shown) == (4, -0.5, 0.5, None, False)
+    assert numbers(one.difference) == pytest.approx([1, 1 - 3.182 * 0.913, 1 + 3.182 * 0.913], abs=2e-3)
 
 
 def test_lengths_by_hand():

@@ -62,6 +62,7 @@ TWO: dict[str, Callable[[Table], Any]] = {
     "paired": lambda t: stats.paired_difference(t.a, t.b, t.groups),
     "macro paired": lambda t: stats.paired_difference(t.a, t.b, *t.both),
     "change": lambda t: stats.score_change(t.a, t.b, t.groups),
+    "value change": lambda t: stats.value_change([7 * a - 3 for a in t.a], [7 * b - 3 for b in t.b], t.groups),
     "improvement": lambda t: stats.improvement(t.first, t.second, t.panel, t.strata, t.groups, order=STRATA).overall,
     "classes": lambda t: stats.classification_difference(t.told(t.first), t.told(t.second), t.groups, "f1"),
 }
@@ -74,7 +75,7 @@ RANGES = {
     "alt-test": (0, 1),
     "paired": (-1, 1),
 }
-ENDLESS = {"mean of any range", "lengths", "repeats", "judged"}
+ENDLESS = {"mean of any range", "value change", "lengths", "repeats", "judged"}
 NOT_DOUBLED = {"alpha", "human reference", "repeats", "alt-test", "improvement"}
 """What counts pairs of ratings or repeats, or says how many items there are."""
 

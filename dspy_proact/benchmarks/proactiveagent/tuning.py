@@ -36,8 +36,7 @@ _RECENT = 3
 class ProactiveAgentTuning(Tuning):
     """How ProactiveAgent's programs are compiled."""
 
-    # The score is the accuracy already; the value at a cost is below 0 at times, which no card shows.
-    measures = ("accept_rate", "acted")
+    measures = ("accept_rate", "acted", "value")  # the score is the accuracy already
 
     def require(self, role: ProgramRole) -> None:
         """Raise a `UsageError` where what is set cannot be tuned, or has no effect."""

@@ -230,7 +230,7 @@ def _row(row: Row) -> list[str]:
     if row.unit == "times":
         means = ("-" if each.value is None else f"{each.value:.0f}" for each in (before, after))
         return [count, *means, "-" if difference.value is None else f"x {coefficient(difference)}", probability(row.p)]
-    if row.unit == "kappa":
+    if row.unit in ("kappa", "value"):
         return [count, *map(coefficient, (before, after, difference)), probability(row.p)]
     return [count, percent(before), percent(after), points_of(difference), probability(row.p)]
 
@@ -242,6 +242,8 @@ def _notes(card: Card) -> Iterator[str]:
             f"Means in %, * tuned for; each {card.case} is tested by a program that never saw its {card.group}, or "
             "any that shares data with it."
         )
+    if values := [row.title for row in card.rows if row.unit == "value"]:
+        yield f"{', '.join(values)}: means as they are, of numbers that may be below 0; the change is their difference."
     if card.unchanged:
         yield "after: the programs that the search found in each fold; the program in this file is the start."
     yield from each_reason((row.title, row.difference.reason) for row in (card.target, *card.rows))

@@ -184,6 +184,10 @@ def test_an_agent_finds_when_to_be_silent(server, tmp_path):
     assert card.target.after.value > 0.8
     assert rows["acted"].before.value == 1
     assert rows["acted"].after.value < 0.75
+    value = rows["value"]  # always proposing is worth 1 where something fails and -1 where it works
+    assert (value.unit, value.before.value) == ("value", pytest.approx(2 * failing - 1))
+    assert value.difference.value == pytest.approx(value.after.value - value.before.value)
+    assert value.after.value > 0.3
     with pytest.raises(UsageError, match="there is nothing to tune"):
         AssistantCompile(
             str(folder), agent, judge, benchmark="proactiveagent", settings=ProactiveAgentSettings(baseline="always")
