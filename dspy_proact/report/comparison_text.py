@@ -240,8 +240,9 @@ def _rests_on(comparison: Comparison) -> Iterator[str]:
         yield f"{nouns.groups} that contribute most to the difference, by sum of scores: {moved}."
     yield (
         f"Intervals are cluster-robust over {nouns.groups} and not adjusted; p is of a permutation test that flips "
-        f"whole {nouns.groups}; Holm adjusts it over the {nouns.strata}. micro is the mean over {nouns.cases}, macro that of "
-        f"the {nouns.strata}; each is a single test, fair only if it was chosen before looking. only a, only b: counts without a test."
+        f"whole {nouns.groups}; Holm adjusts it over the {nouns.strata}. micro is the mean over {nouns.cases}, macro "
+        f"that of the {nouns.strata}; each is a single test, fair only if it was chosen before looking. only a, only "
+        "b: counts without a test."
     )
     yield (
         f"Power is that of a test at 5 %: in one of the {nouns.strata} after Holm, if the others do not differ. "

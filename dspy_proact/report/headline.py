@@ -41,8 +41,9 @@ def comparison_headline(comparison: Comparison, first: str = "a", second: str = 
     """In which strata b is better or worse than a, by the test that is adjusted over the strata.
 
     Where nothing was shown it says what would have been, and how often; where nothing could have been, why. "Better" is
-    said only of real models, where both were judged alike and everything that both were asked is scored in both. Who left what out
-    follows, and what is shown with that counted 0 where it is something else. `first` and `second` name a and b.
+    said only of real models, where both were judged alike and everything that both were asked is scored in both. Who
+    left what out follows, and what is shown with that counted 0 where it is something else. `first` and `second` name a
+    and b.
     """
     begin = MEASURES_NOTHING if comparison.a.embedded or comparison.b.embedded else ""
     a, b = first, second

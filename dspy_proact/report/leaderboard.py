@@ -371,8 +371,8 @@ def _details(board: Leaderboard) -> Iterator[Any]:
         )
         yield f"Ranks that strict scores move: {moves or 'none'}."
         yield (
-            f"range: the ranks, of {ranked}, that tests on counts cannot rule out: all {ranked * (ranked - 1) // 2} pairs, "
-            f"Holm at 5 %, with an assumed design effect of {DESIGN_EFFECT:g} for the {nouns.cases} of one "
+            f"range: the ranks, of {ranked}, that tests on counts cannot rule out: all {ranked * (ranked - 1) // 2} "
+            f"pairs, Holm at 5 %, with an assumed design effect of {DESIGN_EFFECT:g} for the {nouns.cases} of one "
             f"{nouns.group} in published rows, and in a run its own. That two models cannot be told apart is not "
             "transitive, so there are no groups of equals."
         )

@@ -73,9 +73,9 @@ def test_the_first_page_names_proactbench_and_explains_the_words_of_every_option
         if word not in first
     ] == []
     for name in VERBS:
-        assert ("that of the run, if one is given, else" in " ".join(proact(*name.split(), "--help-all")[1].split())) is (
-            name in ("agree", "rejudge", "report", "show", "compare", "export", "leaderboard", "label sheet")
-        )
+        takes_run = name in ("agree", "rejudge", "report", "show", "compare", "export", "leaderboard", "label sheet")
+        said = " ".join(proact(*name.split(), "--help-all")[1].split())
+        assert ("that of the run, if one is given, else" in said) is takes_run
 
 
 @EACH
