@@ -1,10 +1,10 @@
-"""A server in a process of its own that answers every request of a run well after a latency, and what a run sends."""
+"""A server in a process of its own that answers every request of a run well, and what a run of ProactBench sends."""
 
 import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,30 +14,45 @@ RESPONSE = "You could label the boxes today, and ask your sister for the key bef
 VERDICT = json.dumps({"reasoning": "It goes on. " * 20, "evidence": [RESPONSE[:60], RESPONSE[84:150]], "grade": "PASS"})
 
 
-async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    count = 0
-    while head := await reader.readuntil(b"\r\n\r\n"):
-        await reader.readexactly(int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]))
-        _, low, high, role, *_ = head.split(b" ")[1].decode().split("/")
-        count += 1  # evenly spread, and the same for whoever asks
-        await asyncio.sleep(float(low) + (float(high) - float(low)) * (count * 0.618 % 1))
-        message = {"role": "assistant", "content": VERDICT if role == "judge" else RESPONSE}
-        whole = {"choices": [{"index": 0, "finish_reason": "stop", "message": message}], "id": "x", "model": "any"}
-        body = json.dumps(whole | {"usage": {"prompt_tokens": 2500, "completion_tokens": 230}}).encode()
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body))
+Answer = tuple[str | Mapping[str, Any], int, int]
+"""What a role answers, as text or as JSON, and the tokens in and out that it reports."""
+PROACTBENCH: Mapping[str, Answer] = {"assistant": (RESPONSE, 2500, 230), "judge": (VERDICT, 2500, 230)}
 
 
-async def serve() -> None:
+def body(content: str | Mapping[str, Any], tokens_in: int, tokens_out: int) -> bytes:
+    said = content if isinstance(content, str) else json.dumps(content)
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said}}
+    usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out}
+    return json.dumps({"choices": [choice], "id": "x", "model": "any", "usage": usage}).encode()
+
+
+async def serve(answers: Mapping[str, Answer]) -> None:
+    bodies, count = {role: body(*answer) for role, answer in answers.items()}, 0
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal count
+        while head := await reader.readuntil(b"\r\n\r\n"):
+            await reader.readexactly(int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]))
+            _, low, high, role, *_ = head.split(b" ")[1].decode().split("/")
+            count += 1  # evenly spread, and the same for whoever asks
+            if float(high):
+                await asyncio.sleep(float(low) + (float(high) - float(low)) * (count * 0.618 % 1))
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(bodies[role]), bodies[role]))
+
     asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # clients hang up
-    server = await asyncio.start_server(answer, "127.0.0.1", 0, backlog=2048)
+    server = await asyncio.start_server(answer, "127.0.0.1", 0, backlog=2048, limit=2**22)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 
 
 @contextmanager
-def serving() -> Iterator[int]:
-    """The port of a server in another process; the path of a request begins with its least and greatest latency."""
-    with subprocess.Popen([sys.executable, __file__], stdout=subprocess.PIPE, text=True) as server:
+def serving(answers: Mapping[str, Answer] = PROACTBENCH) -> Iterator[int]:
+    """The port of a server in another process.
+
+    The path of a request begins with its least and greatest latency in seconds and the role: `/0/0/judge/v1`.
+    """
+    command = [sys.executable, __file__, json.dumps(answers)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
             yield int(server.stdout.readline())
@@ -54,4 +69,4 @@ def requests_of(corpus: Corpus) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve())
+    asyncio.run(serve(json.loads(sys.argv[1])))

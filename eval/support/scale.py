@@ -1,0 +1,41 @@
+"""What a run at full size takes: time a case, quarter by quarter, and the most memory that the process had by then."""
+
+import resource
+import sys
+import time
+from pathlib import Path
+
+from dspy_proact import RunFolder
+from dspy_proact.benchmarks.evaluation import Evaluation
+from dspy_proact.runs import Event, Observer
+
+
+def tell(what: str, cases: int, noun: str, began: float) -> None:
+    """Print the milliseconds a case since `began`, as of `time.perf_counter`."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 1024)
+    each = 1000 * (time.perf_counter() - began) / cases
+    print(f"{what}: {each:,.1f} ms a {noun}, at most {most:,.0f} MiB", flush=True)
+
+
+class Quarters(Observer):
+    """Tells of every quarter of the cases when it is done."""
+
+    def __init__(self, cases: int, noun: str):
+        self.cases, self.noun, self.done, self.began = cases, noun, 0, time.perf_counter()
+
+    def ended(self, event: Event, last: bool) -> None:  # noqa: ARG002 - the observer's
+        self.done += last
+        quarter = self.cases // 4
+        if last and self.done % quarter == 0:
+            tell(f"answered {self.done - quarter + 1} to {self.done}", quarter, self.noun, self.began)
+            self.began = time.perf_counter()
+
+
+def planned_and_run(evaluation: Evaluation, out: Path, cases: int, noun: str) -> None:
+    """Plan and run it, and print what both took."""
+    began = time.perf_counter()
+    forecast = evaluation.forecast(out).assistant
+    usd = f", at most USD {forecast.usd[1]:,.2f}" if forecast.usd else ""
+    tell(f"planned ({forecast.prompt_tokens / cases:,.0f} tokens a {noun}{usd})", cases, noun, began)
+    evaluation.run(out, observer=Quarters(cases, noun))
+    print(f"{sum(event.grade is not None for event in RunFolder(out).events())} of {cases} graded")
