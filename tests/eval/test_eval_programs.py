@@ -79,7 +79,7 @@ def test_published_judges_follow_from_their_categories_and_a_look_up_beats_them(
 
 def test_scale_reads_plans_and_answers_every_task(probe, tmp_path):
     text = printed("probe_scale.py", "--quick", folder=tmp_path)
-    told = re.findall(r"^(.*): [\d,]+ ms a task, at most [\d,]+ MiB$", text, re.MULTILINE)
+    told = re.findall(r"^(.*): [\d,.]+ ms a task, at most [\d,]+ MiB$", text, re.MULTILINE)
     # Four tasks a person.
     assert told[0] == "8 tasks of 2 people read"
     assert re.fullmatch(r"planned \([\d,]+ tokens a task, at most USD [\d.]+\)", told[1])
