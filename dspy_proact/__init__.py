@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         summarize,
         summary_document,
     )
+    from dspy_proact.report.pairs import load_pairs, print_pairs
     from dspy_proact.runs import Case, CaseSet, Measure, Nouns, RunFolder, Scope, Scored, Settings
     from dspy_proact.stats import Estimate
 
@@ -128,12 +129,14 @@ __all__ = [
     "load_assistant",
     "load_corpus",
     "load_judge",
+    "load_pairs",
     "load_ratings",
     "open_model",
     "peoples_ratings",
     "print_comparison",
     "print_corrected",
     "print_leaderboard",
+    "print_pairs",
     "print_reading",
     "print_study",
     "print_summary",
@@ -178,6 +181,7 @@ _ROOMS = {
         "Comparison Corrected Reading Summary compare compare_corrected export_csv export_parquet leaderboard "
         "print_comparison print_corrected print_leaderboard print_reading print_summary summarize summary_document"
     ),
+    "report.pairs": "load_pairs print_pairs",
     "runs": "Case CaseSet Measure Nouns RunFolder Scope Scored Settings",
     "stats": "Estimate",
 }

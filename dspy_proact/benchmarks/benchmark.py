@@ -329,6 +329,10 @@ class Benchmark(Generic[Answer, Detail]):
         """Grades that people gave to answers."""
         return ()
 
+    def published_pairs(self) -> Any | None:
+        """A study of which of two answers people prefer, a `report.pairs.PublishedPairs`; None without one."""
+        return None
+
     @property
     def graded_by_people(self) -> Sequence[Part]:
         """The parts that people grade: the grading as a whole where none are declared."""

@@ -57,6 +57,12 @@ _OF_JUDGE = (*flags_of(_JUDGE, JUDGING, VERDICTS, GATE_IF_ASKED), "--out", "--dr
         "Published ratings (bundled), those of the sample, the whole published study (fetched), or your own.",
     ),
     Section(
+        Heading.CASES,
+        text_option(
+            "--pairs", "NAME|PATH", "Choices between two answers: the published ones of a benchmark, or your own CSV."
+        ),
+    ),
+    Section(
         Heading.COMPARED,
         choice_option(
             "--consensus",
@@ -91,6 +97,7 @@ def agree(
     judge_program: Path | None,
     scope: "Scope",
     labels: Labels,
+    pairs: str | None,
     consensus: str,
     min_ratings: int,
     exclude: str | None,
@@ -102,8 +109,12 @@ def agree(
 
     By default on the published study: 275 ratings of 59 items by 18 people, judged by GPT-5.4. Your own ratings are of
     the cases of --run or the items of --items; `label sheet` writes a file for them. With --judge the items are graded
-    now: every verdict is kept, and the same command again goes on where it stopped.
+    now: every verdict is kept, and the same command again goes on where it stopped. With --pairs people chose between
+    two answers: how often they prefer which.
     """
+    if pairs is not None:
+        _show_pairs(pairs, output.as_json, explain)
+        return 0
     declared = chosen.declared(*([labels.run] if labels.run else []))
     settings = chosen.settings(declared, answers=False)
     if labels.ratings == ("published",) and (labels.run or labels.items):
@@ -144,6 +155,20 @@ def agree(
         elif graded.verdicts:
             _show_agreements(human_agreements(declared, graded, learned_on), output.as_json, explain)
     return ending.close(declared)
+
+
+def _show_pairs(named: str, as_json: bool, explain: bool) -> None:
+    from dspy_proact.report.pairs import load_pairs, pairs_document, print_pairs
+
+    if flag := first_typed(but=("--pairs", "--json", "--explain")):
+        raise UsageError(f"{flag}: has no effect with --pairs; leave it out")
+    study = load_pairs(named)
+    if as_json:
+        print_json(pairs_document(study))
+        return
+    print_pairs(study, console(), explain)
+    if not explain:
+        print_more()
 
 
 def _show_agreements(agreements: "Sequence[HumanAgreement]", as_json: bool, explain: bool) -> None:

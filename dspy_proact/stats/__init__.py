@@ -41,6 +41,7 @@ from dspy_proact.stats.paired import (
     whole_points,
 )
 from dspy_proact.stats.people import AltTest, HumanReference, Standing, alt_test, human_reference, standings
+from dspy_proact.stats.preference import Binomial, exact_binomial, preferred_share
 from dspy_proact.stats.ranks import Counted, competition_ranks, rank_ranges
 from dspy_proact.stats.raters import ENOUGH_RATERS, Panel
 from dspy_proact.stats.repeats import Repeats, repeats
@@ -55,6 +56,7 @@ __all__ = [
     "SHARE_ITEMS",
     "START_CUTS",
     "AltTest",
+    "Binomial",
     "Change",
     "CorrectedMean",
     "Counted",
@@ -82,6 +84,7 @@ __all__ = [
     "corrected_refusals",
     "cross_tables",
     "discordant",
+    "exact_binomial",
     "holm",
     "human_reference",
     "improvement",
@@ -93,6 +96,7 @@ __all__ = [
     "majority",
     "paired_difference",
     "part_mean",
+    "preferred_share",
     "rank_ranges",
     "repeats",
     "score_change",

@@ -207,6 +207,25 @@ def test_a_cell_in_which_no_difference_can_be_said_has_no_coverage():
     assert [told[name] for name in ("given", "covered", "marked", "width")] == ["0", "-", "100", "-"]
 
 
+def test_the_interval_of_a_share_of_choices_covers_in_a_small_part_and_the_binomial_one_does_not(tmp_path):
+    done = run(ROOT / "eval" / "pair_coverage.py", "--quick", folder=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    heads, _, *cells = table_rows(done.stdout)
+    told = {(cell[0], cell[3]): dict(zip(heads, cell, strict=True)) for cell in cells}
+    assert float(told["8", "1.9"]["binomial"]) < 75
+    assert told["5", "1.0"]["marked"] == "100"
+
+
+def test_an_interval_over_items_alone_ends_in_failure(monkeypatch, tmp_path):
+    """As if raters were all that there are: of raters who differ it holds half of the time."""
+    with loaded(ROOT / "eval" / "pair_coverage.py") as program:
+        honest = program.stats.cluster_mean
+        monkeypatch.setattr(program.stats, "preferred_share", lambda chosen, items, raters: honest(chosen, items))
+        done = ended(program.main, ROOT / "eval" / "pair_coverage.py", "--quick", folder=tmp_path)
+    assert done.returncode == 1
+    assert "OUT" in done.stdout
+
+
 def test_neither_a_judge_that_reads_nothing_nor_a_difference_around_0_is_claimed(tmp_path):
     done = run(ROOT / "eval" / "claims.py", "--quick", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.models import Embedder
     from dspy_proact.report import Summary
+    from dspy_proact.report.pairs import PublishedPairs
     from dspy_proact.report.particulars import Particulars
 
 HUB = "proactbench"
@@ -220,6 +221,12 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         from dspy_proact.benchmarks.proactbench import people
 
         return people
+
+    def published_pairs(self) -> "PublishedPairs":
+        """The study of responses by a writer who saw the rubric."""
+        from dspy_proact.benchmarks.proactbench.report.rubric_seen import PAIRS
+
+        return PAIRS
 
     def tuning(self, settings: Settings) -> "ProactTuning":
         """For Recovery; what is told of a verdict has nothing of the rubric."""

@@ -39,6 +39,7 @@ from dspy_proact.benchmarks.proactbench.corpus.ratings import (
 from dspy_proact.benchmarks.proactbench.types import JudgeView, Turn
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import (
+    CsvSheet,
     FileReader,
     Id,
     Line,
@@ -49,8 +50,8 @@ from dspy_proact.files.rows import (
     lines_in,
     lines_of,
     read_bytes,
+    require_few,
     text_of,
-    unguarded,
 )
 from dspy_proact.plain_text import encodable
 
@@ -64,8 +65,6 @@ _FILLED = ("item", "annotator", "grade", "confidence", "reason")
 """What a rater fills in, after the key of the item."""
 _READ = ("conversation", "pass_criteria", "partial_criteria", "fail_criteria", "response")
 """What a rater reads; empty in a template whose items are known by their labels only."""
-_MOST = 200_000
-"""Lines of a sheet, hundreds of times the largest study: a million take a minute and gigabytes."""
 _DRAW = "draw"
 """How the items of the sheet were chosen, the same in every line; only where they were drawn."""
 
@@ -256,49 +255,19 @@ def _read_sheet(data: bytes, source: str, items: Sequence[RatedItem]) -> tuple[l
 
 def _json_lines(text: str, source: str) -> Iterator[Line]:
     for count, line in enumerate(lines_in(StringIO(text), source, "rating"), start=1):
-        _require_few(line, count)
+        require_few(line, count)
         fields = line.parse()
         _require_columns(line, fields)
         yield replace(line, fields=fields)
 
 
 def _csv_lines(text: str, source: str) -> Iterator[Line]:
-    """Lines of a CSV by column; a cell that is not there is an empty one, and lines of empty cells are passed over."""
-    first = text.lstrip("\n").partition("\n")[0]
-    # Spreadsheets write a semicolon or a tab where a comma divides the digits of a number.
-    reader = csv.reader(StringIO(text), delimiter=max(",;\t", key=first.count), strict=True)
-    line, rows = Line(source, 1, ""), list[tuple[Line, list[str]]]()
-    # The csv module refuses cells over 128 KiB, and a long response has more.
-    limit = csv.field_size_limit(2**31 - 1)
-    try:
-        for cells in reader:
-            rows += [(line, cells)] if cells else []
-            _require_few(line, len(rows) - 1)
-            line = Line(source, reader.line_num + 1, "")
-    except csv.Error as error:
-        raise line.error(f"not CSV: {error}") from None
-    finally:
-        csv.field_size_limit(limit)
-    header: list[str] | None = None
-    for line, cells in rows:
-        if any("\0" in cell for cell in cells):
-            raise line.error("holds a NUL character; take it out")
-        if header is None:
-            header = [cell.strip().lower() for cell in cells]
-            while header and not header[-1]:  # spreadsheets may write nameless columns after the last
-                header.pop()
-            _require_columns(line, header)
-        elif any(cell.strip() for cell in cells[len(header) :]):
-            raise line.error(f"{len(cells)} cells under {len(header)} columns; put quotes around text with a comma")
-        elif any(cell.strip() for cell in cells):
-            yield replace(line, fields=dict(zip(header, map(unguarded, cells), strict=False)))
-    if header is None:
+    """Lines of a CSV by column."""
+    sheet = CsvSheet.of(text, source)
+    if sheet.head is None:
         raise CorpusError(f"empty: the first line must name the columns {', '.join(_FILLED)}", source=source)
-
-
-def _require_few(line: Line, ratings: int) -> None:
-    if ratings > _MOST:
-        raise line.error(f"more than {_MOST:,} ratings, which no study has; give the ratings of one study, or a part")
+    _require_columns(sheet.head, sheet.columns)
+    yield from sheet.rows()
 
 
 def _require_columns(line: Line, columns: Iterable[str]) -> None:

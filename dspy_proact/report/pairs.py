@@ -1,0 +1,378 @@
+"""Pairs: which of two answers to one case people choose, as a sentence, as JSON and on a terminal.
+
+A share of choices leaves ties out; they are counted beside it. Its interval is over items and raters, because an item
+is judged by several raters and a rater judges several items: the exact binomial interval, which many studies print,
+takes every choice as independent. It stands beside ours so that a reader sees the difference.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from statistics import median
+from typing import Annotated, Any, Literal
+from unicodedata import normalize
+
+from pydantic import BeforeValidator, ConfigDict, Field
+from rich.console import Console
+
+from dspy_proact.errors import CorpusError, UsageError
+from dspy_proact.files.rows import CsvSheet, Id, Line, Name, Part, read_bytes, text_of
+from dspy_proact.report.numbers import bounds, counted, percent, probability, share
+from dspy_proact.report.terminal import each_reason, show, table
+from dspy_proact.stats import ENOUGH_RATERS, Binomial, Estimate, exact_binomial, preferred_share
+
+_WANTED = "the name of a benchmark with a published study of pairs, or a CSV of choices"
+_COLUMNS = ("annotator", "item", "chosen")
+_QUICK = 1 / 3
+"""A rater is quick whose median time is below this share of that of the other raters' medians."""
+_AGAINST = 0.05
+"""A rater is against the others whose own choices fall on the other answer with a binomial p below this."""
+_blank = BeforeValidator(lambda value: None if isinstance(value, str) and not value.strip() else value)
+
+
+@dataclass(frozen=True)
+class PairChoice:
+    """One rater's choice between the two answers to an item."""
+
+    rater: str
+    item: str
+    chosen: Literal["a", "b", "tie"]
+    right: Literal["a", "b"] | None = None
+    """Which of them stood on the right; None where that is not known."""
+    confidence: int | None = None
+    """From 1, a guess, to 5, certain."""
+    seconds: float | None = None
+    stratum: str = ""
+    """What kind of item it is; empty where items are all of one kind."""
+
+
+@dataclass(frozen=True)
+class PublishedPairs:
+    """A published study of pairs."""
+
+    file: Path
+    """A CSV of its choices."""
+    about: str
+    """What a and b are, and of what, in sentences."""
+    figures: Mapping[str, tuple[Estimate, float]]
+    """The share with its interval and the p-value as they were published, by name of the row."""
+    method: str
+    """How these were computed, a sentence."""
+    faults: Sequence[str]
+    """What is wrong with them, in sentences."""
+
+
+@dataclass(frozen=True)
+class Preferred:
+    """How often b was chosen in some of the choices."""
+
+    name: str
+    a: int
+    b: int
+    ties: int
+    share: Estimate
+    """Of the choices that are no ties, over items and raters, in [0, 1]."""
+    binomial: Binomial | None
+    """The same as if all choices were independent; None where all are ties."""
+
+    @classmethod
+    def of(cls, name: str, choices: Sequence[PairChoice]) -> "Preferred":
+        """Count some choices."""
+        decided = [each for each in choices if each.chosen != "tie"]
+        hits = [each.chosen == "b" for each in decided]
+        found = preferred_share(hits, [each.item for each in decided], [each.rater for each in decided])
+        binomial = exact_binomial(sum(hits), len(hits)) if hits else None
+        return cls(name, len(hits) - sum(hits), sum(hits), len(choices) - len(hits), found, binomial)
+
+    @property
+    def decided(self) -> int:
+        """Choices that are no ties."""
+        return self.a + self.b
+
+    def for_json(self) -> dict[str, Any]:
+        """The fields by name; the binomial interval and its p-value where there are any."""
+        counts = {"name": self.name, "a": self.a, "b": self.b, "ties": self.ties, "share": self.share.for_json()}
+        exact = self.binomial
+        return counts | {"binomial": exact and {**exact.share.for_json(), "p": exact.p}}
+
+
+@dataclass(frozen=True)
+class PairRater:
+    """One rater's choices."""
+
+    rater: str
+    preferred: Preferred
+    seconds: float | None
+    """Median of a choice; None where no time is known."""
+    quick: bool
+    """Whether it is below a third of that of the other raters."""
+    against: bool
+    """Whether they chose the answer that the others did not, more often than by chance."""
+    without: float | None
+    """Share of b among the others' choices; None where there are none."""
+
+
+@dataclass(frozen=True)
+class PairStudy:
+    """Choices of raters between two answers to each of some items."""
+
+    name: str
+    names: tuple[str, str]
+    """Of a and of b."""
+    choices: Sequence[PairChoice] = field(repr=False)
+    """At least one."""
+    published: PublishedPairs | None = field(default=None, repr=False)
+
+    @cached_property
+    def whole(self) -> Preferred:
+        """All choices."""
+        return Preferred.of("all", self.choices)
+
+    @cached_property
+    def halves(self) -> float:
+        """Share of b where a tie counts half for either, in [0, 1]."""
+        return (self.whole.b + self.whole.ties / 2) / len(self.choices)
+
+    @property
+    def items(self) -> int:
+        """Number of items."""
+        return len({each.item for each in self.choices})
+
+    @cached_property
+    def strata(self) -> Sequence[Preferred]:
+        """By stratum, where there are several."""
+        return self._divided(lambda each: each.stratum or None)
+
+    @cached_property
+    def confidences(self) -> Sequence[Preferred]:
+        """By confidence, where raters gave any."""
+        return self._divided(lambda each: None if each.confidence is None else str(each.confidence))
+
+    @cached_property
+    def right(self) -> tuple[int, int]:
+        """How often the answer on the right was chosen, and of how many choices whose sides are known."""
+        placed = [each for each in self.choices if each.right and each.chosen != "tie"]
+        return sum(each.chosen == each.right for each in placed), len(placed)
+
+    @cached_property
+    def raters(self) -> Sequence[PairRater]:
+        """Each of them, by name."""
+        own = defaultdict[str, list[PairChoice]](list)
+        for each in self.choices:
+            own[each.rater].append(each)
+        known = {name: [each.seconds for each in own[name] if each.seconds is not None] for name in sorted(own)}
+        times, found = {name: median(seconds) for name, seconds in known.items() if seconds}, list[PairRater]()
+        for rater in known:
+            preferred, time = Preferred.of(rater, own[rater]), times.get(rater)
+            a, b = self.whole.a - preferred.a, self.whole.b - preferred.b
+            others = [each for name, each in times.items() if name != rater]
+            quick = time is not None and bool(others) and time < _QUICK * median(others)
+            sure = preferred.binomial is not None and preferred.binomial.p < _AGAINST
+            against = sure and (preferred.b - preferred.a) * (b - a) < 0
+            found.append(PairRater(rater, preferred, time, quick, against, b / (a + b) if a + b else None))
+        return found
+
+    def _divided(self, key: Callable[[PairChoice], str | None]) -> list[Preferred]:
+        parts = defaultdict[str, list[PairChoice]](list)
+        for each in self.choices:
+            if (name := key(each)) is not None:
+                parts[name].append(each)
+        return [Preferred.of(name, parts[name]) for name in sorted(parts)]
+
+
+class PairRow(Part):
+    """A line of a CSV of choices; other columns are read past."""
+
+    model_config = ConfigDict(extra="ignore", strict=False)
+
+    annotator: Id
+    item: Id
+    chosen: Id
+    confidence: Annotated[Annotated[int, Field(ge=1, le=5)] | None, _blank] = None
+    seconds: Annotated[Annotated[float, Field(ge=0, allow_inf_nan=False)] | None, _blank] = None
+    stratum: Name = ""
+    left: Name = ""
+    right: Name = ""
+    a: Name = ""
+    b: Name = ""
+
+
+def load_pairs(named: str | Path) -> PairStudy:
+    """The published study of pairs of a benchmark, by its name, or a person's own choices, by the path of a CSV.
+
+    Raises:
+        CorpusError: There is no such file, or it is not valid.
+        UsageError: The benchmark has no such study.
+    """
+    from dspy_proact.benchmarks.registry import find_benchmark
+
+    declared = find_benchmark(str(named))
+    if declared is None:
+        return read_pairs(str(named))
+    published: PublishedPairs | None = declared.published_pairs()
+    if published is None:
+        raise UsageError(f"{declared.name} declares no `published_pairs`; give a CSV of choices")
+    return read_pairs(str(published.file), declared.name, published)
+
+
+def read_pairs(path: str, name: str | None = None, published: PublishedPairs | None = None) -> PairStudy:
+    """The choices in a CSV.
+
+    Columns left and right name the two answers as they stood, a and b as they are called; `chosen` is one of these
+    names, the word of its column, or tie. Without either the answers are a and b.
+
+    Raises:
+        CorpusError: The file is not valid, compares more than two answers, or a rater chose twice between two.
+    """
+    sheet = CsvSheet.of(text_of(read_bytes(path, _WANTED), path), path)
+    lacking = [column for column in _COLUMNS if column not in sheet.columns]
+    if sheet.head is None or lacking:
+        problem = f"lacks the columns {', '.join(lacking)}; a choice needs {', '.join(_COLUMNS)}"
+        raise CorpusError(problem, source=path, line=1)
+    sides = next((pair for pair in (("left", "right"), ("a", "b")) if set(pair) & set(sheet.columns)), None)
+    choices, lines, names = list[PairChoice](), dict[tuple[str, str], int](), list[str]()
+    for line in sheet.rows():
+        row = PairRow.of(line)
+        here = [getattr(row, side).strip() for side in sides] if sides else ["a", "b"]
+        names = names or (sorted(here) if sides == ("left", "right") else here)
+        choice = _choice(line, row, sides or ("a", "b"), here, names)
+        if (before := lines.setdefault((choice.rater, choice.item), line.number)) != line.number:
+            raise line.error(
+                f"{choice.rater} chose on {choice.item} on line {before} already; keep one of the two", "item"
+            )
+        choices.append(choice)
+    if not choices:
+        raise CorpusError("no line has a choice", source=path)
+    return PairStudy(name or path, (names[0], names[1]), choices, published)
+
+
+def _choice(line: Line, row: PairRow, sides: tuple[str, str], here: Sequence[str], names: Sequence[str]) -> PairChoice:
+    """The choice on a line, between the answers `here` under the columns `sides`; a and b are called `names`."""
+    if not all(here) or len(set(here)) < 2 or sorted(here) != sorted(names):
+        raise line.error(f"{' and '.join(map(repr, here))} are not the two answers {' and '.join(names)}", sides[0])
+    words = dict(zip(sides, here, strict=True)) | {each.casefold(): each for each in here}
+    chosen = row.chosen.strip().casefold()
+    if chosen not in {"tie", *words}:
+        raise line.error(f"{row.chosen!r} is none of {', '.join(dict.fromkeys([*words, 'tie']))}", "chosen")
+    of: dict[str, Literal["a", "b"]] = {names[0]: "a", names[1]: "b"}
+    return PairChoice(
+        normalize("NFC", row.annotator.strip()),
+        row.item.strip(),
+        "tie" if chosen == "tie" else of[words[chosen]],
+        right=of[here[1]] if sides == ("left", "right") else None,
+        confidence=row.confidence,
+        seconds=row.seconds,
+        stratum=row.stratum.strip(),
+    )
+
+
+def pairs_headline(study: PairStudy) -> str:
+    """Which answer is preferred, where the interval over items and raters excludes one half; else that it is open."""
+    a, b = study.names
+    found, raters = study.whole, len(study.raters)
+    if found.share.value is None:
+        return f"All {counted(len(study.choices), 'choice')} are ties."
+    who = f"these {counted(raters, 'rater')}" if raters < ENOUGH_RATERS else "people"
+    plain = replace(found.share, reason=None) if found.share.low is not None else found.share
+    span = f"{bounds(plain)}{', allowing for other items and other raters' if raters >= ENOUGH_RATERS else ''}"
+    warned = "" if plain is found.share or not found.share.reason else f"; {found.share.reason}"
+    numbers = f"{b} is chosen in {found.b} of {found.decided} ({share(found.share.value)} %, {span}{warned})"
+    low, high = found.share.low or 0, found.share.high or 1
+    better = b if low > 0.5 else a if high < 0.5 else None
+    if better is None or raters == 1:
+        return f"It cannot be told whether {who} prefer {a} or {b}: {numbers}."
+    return f"{who[0].upper()}{who[1:]} prefer {better}: {numbers}."
+
+
+def pairs_document(study: PairStudy) -> dict[str, Any]:
+    """The document of `agree --pairs --json`."""
+    published = study.published
+    raters = [
+        each.preferred.for_json()
+        | {"seconds": each.seconds, "quick": each.quick, "against": each.against, "without": each.without}
+        for each in study.raters
+    ]
+    return {
+        "headline": pairs_headline(study),
+        "name": study.name,
+        "a": study.names[0],
+        "b": study.names[1],
+        "choices": len(study.choices),
+        "items": study.items,
+        "raters": raters,
+        "all": study.whole.for_json() | {"with_ties_as_half": study.halves},
+        "strata": [each.for_json() for each in study.strata],
+        "confidence": [each.for_json() for each in study.confidences],
+        "right": dict(zip(("chosen", "of"), study.right, strict=True)),
+        "published": published
+        and {
+            "figures": {name: {**found.for_json(), "p": p} for name, (found, p) in published.figures.items()},
+            "method": published.method,
+            "faults": list(published.faults),
+        },
+    }
+
+
+def print_pairs(study: PairStudy, console: Console, explain: bool = False) -> None:
+    """Print the headline, the shares and the raters; with `explain`, what the numbers are."""
+    (a, b), published = study.names, study.published
+    figures: Mapping[str, tuple[Estimate, float]] = published.figures if published else {}
+    parts = [[study.whole], study.strata, [replace(each, name=f"confidence {each.name}") for each in study.confidences]]
+    sections = [
+        [
+            [each.name, f"{each.b}/{each.decided}", percent(each.share), _binomial(each.binomial)]
+            + ([percent(figures[each.name][0]) if each.name in figures else ""] if figures else [])
+            for each in part
+        ]
+        for part in parts
+        if part
+    ]
+    heads = (f"choose {b}", "n", "share, %", "binomial, %", *(["published, %"] if figures else []))
+    show(console, pairs_headline(study), *([published.about] if published else []), table(heads, *sections))
+    rows = [
+        [
+            *map(str, (each.rater, each.preferred.a, each.preferred.b, each.preferred.ties)),
+            share(each.preferred.share.value),
+            "-" if each.seconds is None else f"{each.seconds:.0f}",
+            share(each.without),
+        ]
+        for each in study.raters
+    ]
+    show(console, table(("rater", a, b, "tie", f"{b}, %", "seconds", "others, %"), rows))
+    show(console, *_notes(study), *each_reason((row.name, row.share.reason) for part in parts for row in part))
+    if published:
+        show(console, f"Published: {published.method}", *(f"Fault: {fault}" for fault in published.faults))
+    if explain:
+        show(console, *_DETAILS)
+
+
+_DETAILS = (
+    "share: of the choices that are no ties, with an interval over items and raters (cluster-robust, logit scale).",
+    "binomial: the exact interval of Clopper and Pearson, which takes every choice as independent.",
+    "seconds: median of a choice. others: the share without this rater.",
+)
+
+
+def _binomial(found: Binomial | None) -> str:
+    """The exact interval with its p-value."""
+    return f"{percent(found.share).partition(' ')[2]} p {probability(found.p)}" if found else "-"
+
+
+def _notes(study: PairStudy) -> Iterator[str]:
+    """What is to be known of ties, sides and raters."""
+    (_, b), whole = study.names, study.whole
+    yield f"{counted(len(study.choices), 'choice')} of {counted(study.items, 'item')}."
+    if whole.ties:
+        halves = f"with a tie as half a choice for either, {b} has {share(study.halves)} %"
+        yield f"{counted(whole.ties, 'tie')} left out of the shares; {halves}."
+    if study.right[1]:
+        yield f"The answer on the right was chosen in {study.right[0]} of {study.right[1]}."
+    for each in study.raters:
+        own = each.preferred
+        if each.against:
+            most, chosen = max((own.a, study.names[0]), (own.b, b))
+            yield f"{each.rater} chose {chosen} in {most} of {own.decided}, against the others."
+        if each.quick:
+            yield f"{each.rater} took {each.seconds:.0f} seconds a choice, less than a third of what others took."

@@ -1,0 +1,112 @@
+"""The published study of pairs: its figures from the bundled choices, and ours beside them."""
+
+import csv
+import json
+from importlib.resources import files
+
+import pytest
+
+from dspy_proact import load_pairs
+from dspy_proact.report.pairs import pairs_headline
+
+
+@pytest.fixture(scope="module")
+def study():
+    return load_pairs("proactbench")
+
+
+def test_the_choices_are_the_published_ones(study, proactbench):
+    with (proactbench / "pairwise_ratings.csv").open(encoding="utf-8", newline="") as file:
+        rows = [
+            (
+                row["annotator_id"],
+                row["item_id"],
+                row["chosen"].lower(),
+                "b" if row["b_on_right"] == "1" else "a",
+                int(row["confidence"]),
+                float(row["time_spent_seconds"]),
+                row["case_a_grade"],
+            )
+            for row in csv.DictReader(file)
+        ]
+    kept = [(c.rater, c.item, c.chosen, c.right, c.confidence, c.seconds, c.stratum) for c in study.choices]
+    assert kept == rows
+    held = files("dspy_proact.benchmarks.proactbench") / "data" / "published" / "pairwise_ratings.csv"
+    assert "annotator,item,left,right,chosen,confidence,seconds,stratum" == held.read_text("utf-8").split("\n")[0]
+
+
+def test_the_published_figures_come_out(study):
+    """Table 1 of the study: counts, shares and exact binomial tests."""
+    whole = study.whole
+    assert (len(study.choices), study.items, len(study.raters)) == (146, 45, 8)
+    assert (whole.b, whole.decided, whole.ties) == (115, 144, 2)
+    strata = {row.name: (row.decided, round(row.share.value, 3)) for row in study.strata}
+    assert strata == {"FAIL": (80, 0.825), "PARTIAL": (27, 0.852), "PASS": (37, 0.703)}
+    for row in (whole, *study.strata):
+        published, p = study.published.figures[row.name]
+        assert row.share.value == pytest.approx(published.value, abs=5e-4)
+        # Of all choices the study has 2.56e-13, where 2 sum C(144, k) / 2^144 from 115 on is 2.5545e-13.
+        assert row.binomial.p == pytest.approx(p, rel=0.02)
+    assert {row.name: (row.decided, round(row.share.value, 3)) for row in study.confidences} == {
+        "3": (3, 0.333),
+        "4": (60, 0.883),
+        "5": (81, 0.753),
+    }
+
+
+def test_each_rater_is_as_published_and_one_stands_apart(study):
+    told = {r.rater: (r.preferred.a, r.preferred.b, r.preferred.ties, round(r.seconds)) for r in study.raters}
+    assert told == {
+        "P01": (1, 19, 0, 129),
+        "P02": (0, 20, 0, 53),
+        "P03": (0, 19, 1, 142),
+        "P04": (4, 16, 0, 58),
+        "P05": (3, 16, 1, 110),
+        "P06": (16, 4, 0, 20),
+        "P07": (3, 3, 0, 254),
+        "P08": (2, 18, 0, 158),
+    }
+    assert [r.rater for r in study.raters if r.quick] == [r.rater for r in study.raters if r.against] == ["P06"]
+
+
+def test_ours_holds_what_theirs_leaves_out(study):
+    """Over items and raters: [.448, .951], where the binomial interval is [.724, .861] and theirs over items close."""
+    ours, exact = study.whole.share, study.whole.binomial.share
+    assert (round(ours.low, 3), round(ours.high, 3)) == (0.448, 0.951)
+    assert (round(exact.low, 3), round(exact.high, 3)) == (0.724, 0.861)
+    assert pairs_headline(study).startswith(
+        "It cannot be told whether people prefer A or B: B is chosen in 115 of 144 (79.9 %, 95 % 44.8 to 95.1, "
+        "allowing for other items and other raters; few raters, who differ widely: may be too narrow)"
+    )
+
+
+def test_its_two_faults_are_named(study):
+    first, second = study.published.faults
+    assert ".753" in first
+    # What the file's share is: the choices of confidence 5.
+    assert next(row.b for row in study.confidences if row.name == "5") == 61
+    assert "61 of 81" in first
+    assert "45 items by 8 raters" in second
+
+
+def test_agree_shows_it(proact):
+    status, out, err = proact("agree", "--pairs", "proactbench")
+    words = " ".join(out.split())
+    assert (status, err) == (0, "")
+    for told in ("115/144", "P06 chose A in 16 of 20", "P06 took 20 seconds", "Fault: the study's file", "--explain"):
+        assert told in words
+    document = json.loads(proact("agree", "--pairs", "proactbench", "--json")[1])
+    assert (document["all"]["b"], document["published"]["figures"]["all"]["value"]) == (115, 0.799)
+    assert len(document["published"]["faults"]) == 2
+
+
+def test_pairs_stand_alone(refused, proact, tmp_path):
+    path = tmp_path / "own.csv"
+    path.write_text("annotator,item,left,right,chosen\nann,1,x,y,left\nbob,1,y,x,tie\n", encoding="utf-8")
+    status, out, _ = proact("agree", "--pairs", path)
+    assert status == 0
+    assert "1 tie left out" in out
+    assert "Published" not in out
+    assert "--ratings: has no effect with --pairs" in refused("agree", "--pairs", path, "--ratings", "sample")
+    assert "--judge: has no effect with --pairs" in refused("agree", "--pairs", path, "--judge", "embedded")
+    assert "there is no such file" in refused("agree", "--pairs", "proactbenhc")

@@ -1,0 +1,136 @@
+"""Choices between two answers, as a person's own CSV has them: read, counted, said."""
+
+import pytest
+from rich.console import Console
+
+from dspy_proact.errors import CorpusError, UsageError
+from dspy_proact.report.pairs import load_pairs, pairs_document, pairs_headline, print_pairs
+
+
+@pytest.fixture
+def read(tmp_path):
+    def write(text: str):
+        path = tmp_path / "pairs.csv"
+        path.write_text(text, encoding="utf-8")
+        return load_pairs(path)
+
+    return write
+
+
+def printed(study, capsys, explain=False):
+    print_pairs(study, Console(width=200), explain)
+    return capsys.readouterr().out
+
+
+def many(raters, items, chosen, columns="", more=lambda rater, item: ""):
+    """A CSV in which every rater chooses on every item; `chosen` of the two says what."""
+    rows = [f"r{r},i{i},{chosen(r, i)}{more(r, i)}" for r in range(raters) for i in range(items)]
+    return "\n".join([f"annotator,item,chosen{columns}", *rows, ""])
+
+
+def test_sides_are_named_as_they_stood(read):
+    study = read(
+        "annotator;item;left;right;chosen;confidence;seconds\n"
+        "ann;1;new;old;left;5;30\n"
+        "ann;2;old;new;RIGHT;;10\n"
+        "bob;1;old;new;Old;3;\n"
+        "bob;2;new;old;tie;1;50\n"
+    )
+    assert study.names == ("new", "old")
+    assert [(each.chosen, each.right) for each in study.choices] == [("a", "b"), ("a", "a"), ("b", "a"), ("tie", "b")]
+    assert (study.whole.a, study.whole.b, study.whole.ties) == (2, 1, 1)
+    # Of four choices one and half a tie.
+    assert study.halves == 1.5 / 4
+    # On the right stood what ann chose on 2; her 1 and bob's 1 were on the left.
+    assert study.right == (1, 3)
+    assert [(each.rater, each.seconds) for each in study.raters] == [("ann", 20), ("bob", 50)]
+    assert [(each.name, each.a, each.b, each.ties) for each in study.confidences] == [
+        ("1", 0, 0, 1),
+        ("3", 0, 1, 0),
+        ("5", 1, 0, 0),
+    ]
+
+
+def test_answers_may_be_called_a_and_b(read):
+    named = read("item,annotator,a,b,chosen\n1,ann,run 1,run 2,b\n2,ann,run 1,run 2,run 1\n")
+    assert (named.names, [each.chosen for each in named.choices]) == (("run 1", "run 2"), ["b", "a"])
+    assert named.right == (0, 0)
+    plain = read("item,annotator,chosen\n1,ann,A\n")
+    assert (plain.names, plain.choices[0].chosen) == (("a", "b"), "a")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "lacks the columns annotator, item, chosen"),
+        ("annotator,item\nann,1\n", "lacks the columns chosen"),
+        ("annotator,item,chosen\n", "no line has a choice"),
+        ("annotator,item,chosen\nann,1,c\n", "line 2, field 'chosen': 'c' is none of a, b, tie"),
+        ("annotator,item,chosen\nann,1,a\nann,1,b\n", "line 3, field 'item': ann chose on 1 on line 2 already"),
+        ("annotator,item,left,right,chosen\nann,1,x,x,left\n", "line 2, field 'left': 'x' and 'x' are not the two"),
+        ("annotator,item,left,chosen\nann,1,x,left\n", "line 2, field 'left': 'x' and '' are not the two"),
+        ("annotator,item,a,b,chosen\nann,1,x,y,a\nann,2,x,z,a\n", "line 3, field 'a': 'x' and 'z' are not the two"),
+        ("annotator,item,chosen,confidence\nann,1,a,9\n", "line 2, field 'confidence'"),
+        ("annotator,item,chosen,seconds\nann,1,a,nan\n", "line 2, field 'seconds'"),
+        ("annotator,item,chosen\nann,1,\n", "line 2, field 'chosen'"),
+    ],
+)
+def test_what_is_no_choice_is_refused_by_its_line(read, text, told):
+    with pytest.raises(CorpusError) as refused:
+        read(text)
+    assert told in str(refused.value)
+
+
+def test_what_is_neither_a_study_nor_a_file_is_refused():
+    with pytest.raises(CorpusError, match="there is no such file"):
+        load_pairs("nothing.csv")
+    with pytest.raises(UsageError, match="probe declares no `published_pairs`"):
+        load_pairs("probe")
+
+
+def test_a_preference_is_said_where_the_interval_excludes_one_half(read):
+    # Eight raters choose b but for one item each, another one each time: 152 of 160.
+    clear = read(many(8, 20, lambda r, i: "a" if i == r else "b"))
+    assert pairs_headline(clear).startswith("People prefer b: b is chosen in 152 of 160 (95.0 %, 95 % ")
+    assert "allowing for other items and other raters" in pairs_headline(clear)
+    # The mirror image.
+    assert pairs_headline(read(many(8, 20, lambda r, i: "b" if i == r else "a"))).startswith("People prefer a: b is")
+    three = read(many(3, 20, lambda r, i: "a" if i == r else "b"))
+    assert pairs_headline(three).startswith("These 3 raters prefer b: b is chosen in 57 of 60")
+    assert "other raters" not in pairs_headline(three)
+
+
+def test_an_open_question_is_said_to_be_open(read):
+    # Five raters of eight choose b always, three never: to a binomial test 100 of 160 independent choices.
+    split = read(many(8, 20, lambda r, i: "b" if r < 5 else "a"))
+    assert split.whole.binomial.p < 0.01
+    assert pairs_headline(split).startswith("It cannot be told whether people prefer a or b: b is chosen in 100 of 160")
+    assert pairs_headline(read(many(2, 3, lambda r, i: "tie"))) == "All 6 choices are ties."
+    one = read(many(1, 20, lambda r, i: "b" if i else "a"))
+    assert pairs_headline(one).startswith("It cannot be told whether")
+
+
+def test_a_rater_who_is_quick_or_against_the_others_is_named(read, capsys):
+    seconds = {0: 10, 1: 31, 2: 90, 3: 95}
+    text = many(4, 10, lambda r, i: "a" if r == 0 else "b", ",seconds", lambda r, i: f",{seconds[r]}")
+    study = read(text)
+    # A third of 90 is 30.
+    assert [(each.quick, each.against) for each in study.raters] == [(True, True), *[(False, False)] * 3]
+    assert [each.without for each in study.raters] == [1.0, *[20 / 30] * 3]
+    said = printed(study, capsys)
+    assert "r0 chose a in 10 of 10, against the others." in said
+    assert "r0 took 10 seconds a choice, less than a third of what others took." in said
+    assert "r1 took" not in said
+
+
+def test_the_document_has_what_the_terminal_shows(read, capsys):
+    text = many(4, 6, lambda r, i: "tie" if i == r else "b" if i else "a", ",stratum", lambda r, i: f",s{i % 2}")
+    study = read(text)
+    document = pairs_document(study)
+    assert (document["choices"], document["items"], len(document["raters"])) == (24, 6, 4)
+    assert (document["all"]["b"], document["all"]["ties"], document["all"]["with_ties_as_half"]) == (17, 4, 19 / 24)
+    assert [row["name"] for row in document["strata"]] == ["s0", "s1"]
+    assert document["published"] is None
+    said = printed(study, capsys, explain=True)
+    for words in (pairs_headline(study), "17/20", "4 ties left out", "Clopper and Pearson"):
+        assert words in said
