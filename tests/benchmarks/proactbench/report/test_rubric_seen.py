@@ -15,8 +15,8 @@ def study():
     return load_pairs("proactbench")
 
 
-def test_the_choices_are_the_published_ones(study, proactbench):
-    with (proactbench / "pairwise_ratings.csv").open(encoding="utf-8", newline="") as file:
+def test_the_choices_are_the_published_ones(study, data):
+    with (data / "pairwise_ratings.csv").open(encoding="utf-8", newline="") as file:
         rows = [
             (
                 row["annotator_id"],
@@ -32,7 +32,7 @@ def test_the_choices_are_the_published_ones(study, proactbench):
     kept = [(c.rater, c.item, c.chosen, c.right, c.confidence, c.seconds, c.stratum) for c in study.choices]
     assert kept == rows
     held = files("dspy_proact.benchmarks.proactbench") / "data" / "published" / "pairwise_ratings.csv"
-    assert "annotator,item,left,right,chosen,confidence,seconds,stratum" == held.read_text("utf-8").split("\n")[0]
+    assert held.read_text("utf-8").split("\n")[0] == "annotator,item,left,right,chosen,confidence,seconds,stratum"
 
 
 def test_the_published_figures_come_out(study):
