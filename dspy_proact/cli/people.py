@@ -109,8 +109,7 @@ def agree(
 
     By default on the published study: 275 ratings of 59 items by 18 people, judged by GPT-5.4. Your own ratings are of
     the cases of --run or the items of --items; `label sheet` writes a file for them. With --judge the items are graded
-    now: every verdict is kept, and the same command again goes on where it stopped. With --pairs people chose between
-    two answers: how often they prefer which.
+    now: every verdict is kept, and the same command again goes on where it stopped. --pairs: which of two answers.
     """
     if pairs is not None:
         _show_pairs(pairs, output.as_json, explain)
