@@ -19,8 +19,8 @@ from dspy_proact.benchmarks.probe.scoring import (
     ParametersVerdict,
 )
 from dspy_proact.benchmarks.probe.task import Action, Facets, ProbeView, Relationship, World
-from dspy_proact.programs.asking import Asking, ask_for_fields, ask_now, fingerprint, rendered, run_now
-from dspy_proact.programs.fenced_json import FencedJSON
+from dspy_proact.programs.asking import Asking, fingerprint
+from dspy_proact.programs.question import Question
 from dspy_proact.types import Frozen
 
 _FOLDER = files("dspy_proact.benchmarks.probe")
@@ -116,36 +116,6 @@ def resolved(outputs: dspy.Prediction) -> ParametersVerdict:
     return ParametersVerdict(**{name: outputs[name] for name in ParametersVerdict.model_fields})
 
 
-class PartJudge(dspy.Module):
-    """Grades one part of an answer.
-
-    Args:
-        signature: What the model is asked.
-        fenced: The input that an agent wrote.
-    """
-
-    def __init__(self, signature: type[dspy.Signature], fenced: str):
-        super().__init__()
-        self.grade = dspy.Predict(signature)
-        self._fenced = fenced
-
-    def forward(self, **inputs: Any) -> dspy.Prediction:
-        """A prediction with the outputs of the signature; raises a `StageError` where there is none."""
-        return run_now(self.answered(ask_now, **inputs))
-
-    async def answered(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
-        """The same prediction, by a given way to ask."""
-        return await ask_for_fields(asking, self.grade, self.adapter, **inputs)
-
-    def messages(self, inputs: dict[str, Any]) -> list[dict[str, Any]]:
-        """The first request about these inputs."""
-        return rendered(self.grade, self.adapter(), inputs)
-
-    def adapter(self, note: str = "") -> FencedJSON:
-        """The adapter under a question that ends with a note."""
-        return FencedJSON(self._fenced, note=note)
-
-
 class ProbeJudge(dspy.Module):
     """Both judges of an answer."""
 
@@ -155,8 +125,8 @@ class ProbeJudge(dspy.Module):
     def __init__(self) -> None:
         super().__init__()
         self.name = "default"
-        self.identification = PartJudge(JudgeIdentification, "description")
-        self.resolution = PartJudge(JudgeParameters, "given")
+        self.identification = Question(JudgeIdentification, "description")
+        self.resolution = Question(JudgeParameters, "given")
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """What the judge says whose inputs these are; raises a `StageError` when there is nothing."""
@@ -173,10 +143,9 @@ class ProbeJudge(dspy.Module):
     @property
     def instruction(self) -> str:
         """Of the judge of descriptions."""
-        signature: Any = self.identification.grade.signature
-        return signature.instructions
+        return self.identification.instruction
 
     def fingerprint(self) -> str:
         """Hash of what they say to their model."""
-        parts = {part.grade: part for part in (self.identification, self.resolution)}
+        parts = {part.question: part for part in (self.identification, self.resolution)}
         return fingerprint(self, lambda predictor: parts[predictor].adapter())

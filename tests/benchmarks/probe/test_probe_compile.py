@@ -173,7 +173,7 @@ def test_compiled_judges_grade_runs_and_their_agreement_on_what_they_learned_fro
 
 def test_what_cannot_be_done_with_judges_is_refused(judges):
     whole = json.loads(judges("optimize", "show", "judges", "--diff", "--json")[1])
-    assert list(whole["before"]) == list(whole["now"]) == ["identification.grade", "resolution.grade"]
+    assert list(whole["before"]) == list(whole["now"]) == ["identification.question", "resolution.question"]
     assert "48 graded answers in 3 people are too few" in " ".join(judges("optimize", "show", "judges")[1].split())
     assert "no system prompt" in judges("optimize", "show", "judges", "--as-prompt")[2]
     assert "--set seed: optimize judge reads no setting of probe;" in judges(*JUDGES, "--set", "seed=3")[2]

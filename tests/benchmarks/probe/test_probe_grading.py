@@ -206,9 +206,9 @@ def test_a_judge_answers_as_any_dspy_module(server):
     model, judge = open_model(ModelSpec(name="hosted_vllm/any", api_base=server.judge), JUDGE, gate()), ProbeJudge()
     with dspy.context(lm=model.lm):
         assert judge(**description_inputs(view(), DESCRIPTION)).judgment == "CORRECT"
-    assert [name for name, _ in judge.named_predictors()] == ["identification.grade", "resolution.grade"]
+    assert [name for name, _ in judge.named_predictors()] == ["identification.question", "resolution.question"]
     before = judge.fingerprint()
-    judge.resolution.grade.signature = judge.resolution.grade.signature.with_instructions("Be strict.")
+    judge.resolution.question.signature = judge.resolution.question.signature.with_instructions("Be strict.")
     assert ProbeJudge().fingerprint() == before != judge.fingerprint()
     asyncio.run(model.aclose())
 
