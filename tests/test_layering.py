@@ -16,6 +16,7 @@ MAY_IMPORT = {
     "runs": NOUNS | {"stats", "kept"},
     "models": NOUNS | {"stats", "kept"},
     "report": NOUNS | {"stats", "kept", "runs", "files", "benchmarks"},
+    "label": NOUNS | {"stats", "kept", "runs", "files", "benchmarks", "report"},
     "programs": NOUNS | {"stats", "kept", "models"},
     "benchmarks": NOUNS | {"stats", "kept", "runs", "files", "models", "programs"},
     "compile": NOUNS | {"stats", "kept", "runs", "files", "models", "programs", "benchmarks"},
@@ -26,7 +27,7 @@ MAY_IMPORT = {
 """Rooms by name; of `benchmarks` its own files, the driver. None: any."""
 A_BENCHMARK = NOUNS | {"stats", "kept", "runs", "files", "models", "programs", "benchmarks", "compile", "report"}
 """What the folder of a benchmark may import, beside itself."""
-WITHOUT_DSPY = NOUNS | {"stats", "kept", "files", "runs", "report"}
+WITHOUT_DSPY = NOUNS | {"stats", "kept", "files", "runs", "report", "label"}
 PRINTING = {"cli", "__main__"}
 
 

@@ -18,6 +18,7 @@ ROOMS = {
     "the driver": "benchmarks/*.py",
     "the core of report": "report/*.py",
     "the page": "report/page/**/*.*",
+    "the labelling app": "label/**/*.*",
     "compiles": "compile/*.py",
     "programs": "programs/*.py",
 }

@@ -6,7 +6,7 @@ slow at its top: methods that need DSPy import it themselves, so that reports of
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
@@ -50,6 +50,10 @@ class Part:
     scale: Literal["ordinal", "nominal"] = "ordinal"
     tuned: bool = True
     """Whether a compile of the judge counts it; its agreement with people is reported either way."""
+    question: str = ""
+    """What a rater is asked about it, a sentence; empty for which grade the response earns."""
+    criteria: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    """What its levels mean, by level, where a case does not say so itself."""
 
 
 @dataclass(frozen=True)
@@ -303,6 +307,8 @@ class Benchmark(Generic[Answer, Detail]):
 
     parts: Sequence[Part] = ()
     """Parts of a grading that people grade; the labels, from worst to best, where none are declared."""
+    for_raters: str = ""
+    """What a rater is to know of the grading before the first item, in sentences."""
     about_raters: str = ""
     """What a reader must know of the people behind `human_grades`, in sentences."""
 

@@ -29,15 +29,20 @@ def rating_sheet(declared: Benchmark[Any, Any], run: Summary) -> str:
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow((*_FILLED, "grades", "case", "answer"))
-    for outcome in run.outcomes:
-        if outcome.epoch > 1 or outcome.response is None:
-            continue
-        reading = Reading.of(outcome, run.benchmark)
-        shown = "\n\n".join(f"{name}: {text}" for section in reading.sections for name, text in section.items)
+    for reading in rated_readings(run):
+        outcome, texts = reading.outcome, (item for section in reading.sections for item in section.items)
+        shown = "\n\n".join(f"{name}: {text}" for name, text in texts)
         for part in declared.graded_by_people:
             cells = ("", outcome.key, part.name, "", "", " | ".join(part.levels), shown, reading.answer or "")
             writer.writerow(guarded(encodable(cell).replace("\0", "\ufffd")) for cell in cells)
     return out.getvalue()
+
+
+def rated_readings(run: Summary) -> Iterator[Reading]:
+    """What people rate of a run: the responses of the first epoch; raises as `Reading.of` does."""
+    for outcome in run.outcomes:
+        if outcome.epoch == 1 and outcome.response is not None:
+            yield Reading.of(outcome, run.benchmark)
 
 
 def read_rating_sheets(

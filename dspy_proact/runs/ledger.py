@@ -3,7 +3,7 @@
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -68,11 +68,14 @@ class Event(Frozen):
 
     @property
     def text(self) -> str | None:
-        """The answer's field `text`; the whole answer as JSON where that is no text; None without an answer."""
-        if not self.answer:
-            return None
-        text = self.answer.get("text")
-        return text if isinstance(text, str) else json.dumps(self.answer, sort_keys=True)
+        """The `answer_text` of its answer; None without one."""
+        return answer_text(self.answer) if self.answer else None
+
+
+def answer_text(answer: Mapping[str, Any]) -> str:
+    """An answer as JSON, as the text that is kept of it: its field `text`; the whole answer where that is no text."""
+    text = answer.get("text")
+    return text if isinstance(text, str) else json.dumps(answer, sort_keys=True)
 
 
 def latest(events: Iterable[Event]) -> dict[StageKey, Event]:

@@ -1,0 +1,168 @@
+"""What people rate: one part of one response, with what they read beside it and nothing of who made or graded it."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from dspy_proact.benchmarks.benchmark import Benchmark, Part, WorkedCase
+from dspy_proact.errors import UsageError
+from dspy_proact.report.particulars import Section, particulars_of
+from dspy_proact.report.rating_sheet import rated_readings
+from dspy_proact.report.summary import Summary
+from dspy_proact.runs import answer_text
+
+Criteria = tuple[tuple[str, str], ...]
+"""Level and what it means, from best to worst; a level without words is left out."""
+PREFERENCE = Part("preference", ("first", "tie", "second"), "nominal", question="Which response is better?")
+"""The part that is rated of two responses to one case: which of them, in the order of the runs."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One part of one response of the first epoch, as a rater reads it; of a pair, of two responses to one case.
+
+    No field names a model, a judge's grade or a stratum, so that a page or a file may show any of them to a rater.
+    """
+
+    key: str
+    """16 hex digits over run, case and part: unique in a study, and telling a rater nothing."""
+    run: str
+    """`run_key` of the run; of a pair, of both runs, with a `+` between; empty for practice."""
+    case: str
+    """Key of the case in its run."""
+    part: Part
+    sections: tuple[Section, ...]
+    """What stood before the response, without the criteria."""
+    criteria: Criteria
+    responses: tuple[str, ...]
+    """One, or the two of a pair in the order of their runs."""
+
+    @property
+    def unit(self) -> tuple[str, str]:
+        """Run and case: what one rater rates all parts of, one after another."""
+        return self.run, self.case
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The grades, from best to worst; on a nominal scale in the order of the declaration."""
+        return self.part.levels if self.part.scale == "nominal" else self.part.levels[::-1]
+
+    @property
+    def mark(self) -> str:
+        """16 hex digits over everything that a rater reads: ratings of another text are no ratings of this item."""
+        read = (self.sections, self.criteria, self.responses, self.part.question, self.part.levels)
+        return _digest(repr(read))
+
+    def spans_within(self, spans: Iterable[tuple[int, int]]) -> bool:
+        """Whether spans, start and end in characters, lie within the response, and hold something."""
+        return all(0 <= start < end <= len(self.responses[0]) for start, end in spans)
+
+
+@dataclass(frozen=True)
+class Practice:
+    """An item whose grade follows from a rule, and why."""
+
+    item: Item
+    grade: str
+    why: str
+
+
+def run_key(summary: Summary) -> str:
+    """16 hex digits of a run's identity.
+
+    Raises:
+        UsageError: It is a results file, which has no conversations.
+    """
+    if summary.manifest is None:
+        raise UsageError(f"{summary.path}: a results file has no conversations, which a rater must read; give a run")
+    return summary.manifest.identity.digest()[:16]
+
+
+def items_of(declared: Benchmark[Any, Any], summaries: Sequence[Summary]) -> tuple[Item, ...]:
+    """What people can rate of runs of one benchmark: each part of each response of the first epoch, run by run.
+
+    Raises:
+        UsageError: A run is of another benchmark, is named twice, or has no response.
+        RunError: A case cannot be read.
+    """
+    keys = list[str]()
+    for summary in summaries:
+        if summary.benchmark != declared.name:
+            raise UsageError(f"{summary.path}: a run of {summary.benchmark}, and the others are of {declared.name}")
+        if run_key(summary) in keys:
+            raise UsageError(f"{summary.path}: the same run as {summaries[keys.index(run_key(summary))].path}")
+        keys.append(run_key(summary))
+    items = tuple(item for key, summary in zip(keys, summaries, strict=True) for item in _of(declared, summary, key))
+    if not items:
+        raise UsageError(f"{', '.join(each.path for each in summaries)}: there is no response to rate")
+    return items
+
+
+def pairs_of(declared: Benchmark[Any, Any], a: Summary, b: Summary) -> tuple[Item, ...]:
+    """Every case to which both runs responded, as two responses to choose between; raises as `items_of` does.
+
+    Cases whose responses are equal are left out.
+    """
+    items, part = items_of(declared, (a, b)), declared.graded_by_people[0]
+    rated = [item for item in items if item.part == part]
+    first, second = ({item.case: item for item in rated if item.run == run_key(each)} for each in (a, b))
+    paired = [
+        replace(
+            item,
+            key=_digest(run := f"{item.run}+{other.run}", item.case, PREFERENCE.name),
+            run=run,
+            part=PREFERENCE,
+            responses=item.responses + other.responses,
+        )
+        for case, item in first.items()
+        if (other := second.get(case)) and other.responses != item.responses
+    ]
+    if not paired:
+        raise UsageError(f"{a.path}, {b.path}: no case has two responses that differ")
+    return tuple(paired)
+
+
+def practice_of(declared: Benchmark[Any, Any], seed: int, count: int = 6) -> tuple[Practice, ...]:
+    """Worked cases to practise on, the grades by turns and otherwise by chance; none where none are declared."""
+    whole = next((part for part in declared.graded_by_people if not part.name), None)
+    if whole is None:
+        return ()
+    by_grade: dict[str, list[WorkedCase]] = {level: [] for level in whole.levels}
+    for worked in sorted(declared.worked_cases(), key=lambda each: _digest(str(seed), each.name)):
+        by_grade[worked.label].append(worked)
+    rounds = (cases[number] for number in range(count) for cases in by_grade.values() if number < len(cases))
+    return tuple(_practice(declared, whole, worked) for worked in islice(rounds, count))
+
+
+def _of(declared: Benchmark[Any, Any], summary: Summary, run: str) -> Iterator[Item]:
+    for reading in rated_readings(summary):
+        for part in declared.graded_by_people:
+            sections, criteria = _parted(reading.sections, part)
+            case, answers = reading.outcome.key, (reading.answer or "",)
+            yield Item(_digest(run, case, part.name), run, case, part, sections, criteria, answers)
+
+
+def _practice(declared: Benchmark[Any, Any], part: Part, worked: WorkedCase) -> Practice:
+    said, case = particulars_of(declared.name), worked.case
+    sections, criteria = _parted(tuple(said.sections(case.view.model_dump(mode="json"))), part)
+    answer = said.answer(answer_text(worked.answer.model_dump(mode="json")))
+    return Practice(
+        Item(_digest("practice", worked.name), "", worked.name, part, sections, criteria, (answer,)),
+        worked.label,
+        worked.why or worked.rule,
+    )
+
+
+def _parted(sections: tuple[Section, ...], part: Part) -> tuple[tuple[Section, ...], Criteria]:
+    """The sections before the response, and the criteria: the section whose terms are levels, else the part's own."""
+    terms = (section for section in sections if section.kind == "terms" and section.items)
+    own = next((section for section in terms if {*dict(section.items)} <= {*part.levels}), None)
+    said = dict(own.items) if own else part.criteria
+    criteria = tuple((level, said[level]) for level in reversed(part.levels) if level in said)
+    return tuple(section for section in sections if section is not own), criteria
+
+
+def _digest(*words: str) -> str:
+    return hashlib.sha256("\0".join(words).encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -1,0 +1,417 @@
+"""Everything that raters did, in one SQLite file: who they are, what they are to rate, and a log of what they said.
+
+    study           one row: what was declared at the beginning
+    runs            the runs, and how cases of each were drawn
+    items           the key and mark of each item, in the order of the draw
+    raters          pseudonym, digest of the token, when they came and were seen last
+    practice        answers to practice items
+    slates          places: an item that a rater is to rate, in order; a planned repeat is marked
+    log             ratings and skips, which only grows; what was undone is marked, and stays
+    adjudications   grades of the owner's, beside the ratings; the last of an item counts
+
+Every method that writes is one transaction, which is on disk before it returns: WAL with `synchronous = FULL`. A write
+that comes twice with one idempotency key is one row. Two processes may write at once.
+"""
+
+import hashlib
+import hmac
+import json
+import secrets
+import sqlite3
+import time
+import unicodedata
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Self
+
+from dspy_proact.errors import StorageFault, UsageError
+from dspy_proact.label.items import Item
+from dspy_proact.label.study import (
+    LONGEST_NAME,
+    Adjudication,
+    Given,
+    Place,
+    PracticeGrade,
+    Rater,
+    Rating,
+    Skip,
+    Study,
+    StudyRun,
+)
+
+_FORMAT = 1
+_BUSY_SECONDS = 30
+_SCHEMA = """
+CREATE TABLE study (id TEXT NOT NULL, format INTEGER NOT NULL, settings TEXT NOT NULL, owner BLOB NOT NULL,
+    entry BLOB NOT NULL);
+CREATE TABLE runs (run TEXT PRIMARY KEY, path TEXT NOT NULL, draw TEXT);
+CREATE TABLE items (item TEXT PRIMARY KEY, rank INTEGER NOT NULL UNIQUE, run TEXT NOT NULL, "case" TEXT NOT NULL,
+    part TEXT NOT NULL, mark TEXT NOT NULL);
+CREATE TABLE raters (rater INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, token BLOB UNIQUE, joined REAL NOT NULL,
+    seen REAL NOT NULL);
+CREATE TABLE practice (rater INTEGER NOT NULL REFERENCES raters, item TEXT NOT NULL, grade TEXT NOT NULL,
+    correct INTEGER NOT NULL, time REAL NOT NULL, key TEXT NOT NULL, UNIQUE (rater, item));
+CREATE TABLE slates (rater INTEGER NOT NULL REFERENCES raters, place INTEGER NOT NULL,
+    item TEXT NOT NULL REFERENCES items, repeated INTEGER NOT NULL, returned REAL, PRIMARY KEY (rater, place));
+CREATE TABLE log (number INTEGER PRIMARY KEY AUTOINCREMENT, rater INTEGER NOT NULL REFERENCES raters,
+    item TEXT NOT NULL REFERENCES items, repeated INTEGER NOT NULL, grade TEXT, confidence INTEGER,
+    reason TEXT NOT NULL, spans TEXT NOT NULL, seconds REAL NOT NULL, time REAL NOT NULL, key TEXT NOT NULL,
+    undone REAL, UNIQUE (rater, key));
+CREATE UNIQUE INDEX once ON log (rater, item, repeated) WHERE undone IS NULL;
+CREATE TABLE adjudications (number INTEGER PRIMARY KEY AUTOINCREMENT, item TEXT NOT NULL REFERENCES items,
+    grade TEXT NOT NULL, reason TEXT NOT NULL, time REAL NOT NULL, key TEXT NOT NULL UNIQUE);
+CREATE TABLE undoings (number INTEGER PRIMARY KEY REFERENCES log, key TEXT NOT NULL UNIQUE);
+"""
+
+
+def digest_of_token(token: str) -> bytes:
+    """What is kept of a token; a token of 128 random bits needs no salt."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+
+
+def pseudonym(text: str) -> str:
+    """A pseudonym in NFC with single blanks; raises `UsageError` where it is empty, too long or not printable."""
+    name = " ".join(unicodedata.normalize("NFC", text).split())
+    if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
+        raise UsageError(f"a pseudonym has 1 to {LONGEST_NAME} characters that can be printed")
+    return name
+
+
+class Store:
+    """The file of a study; made by `create`, opened by `open`. One thread uses it at a time.
+
+    Attributes:
+        path: Of the file.
+        id: 16 hex digits of the study's own.
+        study: What was declared.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, clock: Callable[[], float] = time.time):
+        self.path, self._db, self._clock = path, connection, clock
+        row = self._row("SELECT id, settings FROM study")
+        settings = json.loads(row[1])
+        runs = tuple(StudyRun(*each) for each in self._db.execute("SELECT run, path, draw FROM runs ORDER BY rowid"))
+        self.id: str = row[0]
+        self.study = Study(runs=runs, **settings)
+
+    @classmethod
+    def create(
+        cls, path: Path, study: Study, items: Sequence[Item], clock: Callable[[], float] = time.time
+    ) -> tuple[Self, str, str]:
+        """Make the file of a new study; the store, the owner's token and the one by which raters join.
+
+        Args:
+            path: Where there is no file yet.
+            study: What is declared.
+            items: All that are rated, in the order of the draw, the parts of a unit one after another.
+            clock: Seconds since the epoch.
+
+        Raises:
+            UsageError: There is a file, or it cannot be made.
+        """
+        settings = {name: value for name, value in asdict(study).items() if name != "runs"}
+        owner, entry = secrets.token_urlsafe(16), secrets.token_urlsafe(16)
+        row = (secrets.token_hex(8), _FORMAT, json.dumps(settings), digest_of_token(owner), digest_of_token(entry))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.open("x").close()
+        except OSError as error:
+            raise UsageError(f"{path}: cannot be made: {error.strerror}; name another file with --db") from error
+        path.chmod(0o600)
+        db = _connected(path)
+        with _written(db, path):
+            for statement in filter(str.strip, _SCHEMA.split(";")):
+                db.execute(statement)
+            db.execute("INSERT INTO study VALUES (?, ?, ?, ?, ?)", row)
+            db.executemany("INSERT INTO runs VALUES (?, ?, ?)", ((r.run, r.path, r.draw) for r in study.runs))
+            db.executemany(
+                "INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)",
+                ((i.key, rank, i.run, i.case, i.part.name, i.mark) for rank, i in enumerate(items)),
+            )
+        return cls(db, path, clock), owner, entry
+
+    @classmethod
+    def open(cls, path: Path, clock: Callable[[], float] = time.time) -> Self:
+        """Open the file of a study; raises `UsageError` where it is none of this version."""
+        try:
+            if not path.is_file():
+                raise UsageError(f"{path}: there is no such file; `label serve RUN` makes one")
+            db = _connected(path)
+            (found,) = db.execute("SELECT format FROM study").fetchone() or (None,)
+        except sqlite3.DatabaseError as error:
+            raise UsageError(f"{path}: is no file of `label serve`: {error}") from error
+        if found != _FORMAT:
+            raise UsageError(f"{path}: is of another version of dspy-proact (format {found}, not {_FORMAT})")
+        return cls(db, path, clock)
+
+    def close(self) -> None:
+        """Close the file; everything is in it."""
+        self._db.close()
+
+    # Items
+
+    def ranks(self) -> dict[str, int]:
+        """The place of each item in the draw, by its key, in that order."""
+        return dict(self._db.execute("SELECT item, rank FROM items ORDER BY rank"))
+
+    def chosen(self, items: Iterable[Item]) -> tuple[Item, ...]:
+        """Those of some items that are rated, in the order of the draw.
+
+        Raises:
+            UsageError: One that is rated is not among them, or with another text.
+        """
+        given = {item.key: item for item in items}
+        rows = self._db.execute('SELECT item, mark, "case" FROM items ORDER BY rank').fetchall()
+        for key, mark, case in rows:
+            if key not in given or given[key].mark != mark:
+                how = "with another text" if key in given else "in none"
+                raise UsageError(f"{self.path}: {case!r} is {how} of the runs; name those that the study began with")
+        return tuple(given[key] for key, _, _ in rows)
+
+    # Tokens and raters
+
+    def is_owner(self, token: str) -> bool:
+        """Whether a token is the owner's, compared in constant time."""
+        return hmac.compare_digest(self._row("SELECT owner FROM study")[0], digest_of_token(token))
+
+    def is_entry(self, token: str) -> bool:
+        """Whether raters join by a token, compared in constant time."""
+        return hmac.compare_digest(self._row("SELECT entry FROM study")[0], digest_of_token(token))
+
+    def new_tokens(self) -> tuple[str, str]:
+        """New tokens of the owner and for joining; those before are none any more. Raters keep theirs."""
+        owner, entry = secrets.token_urlsafe(16), secrets.token_urlsafe(16)
+        with self._transaction():
+            self._db.execute("UPDATE study SET owner = ?, entry = ?", (digest_of_token(owner), digest_of_token(entry)))
+        return owner, entry
+
+    def add_rater(self, name: str, most: int | None = None, with_token: bool = True) -> tuple[Rater, str]:
+        """A new rater, and their token, which is kept nowhere else; empty where they are to have none.
+
+        Raises:
+            UsageError: The pseudonym is not valid or taken, or there are `most` raters already.
+        """
+        name, token, now = pseudonym(name), secrets.token_urlsafe(16) if with_token else "", self._clock()
+        with self._transaction():
+            if self._db.execute("SELECT 1 FROM raters WHERE name = ?", (name,)).fetchone():
+                raise UsageError("this pseudonym is taken; choose another, or open the link that was given with it")
+            if most is not None and self._row("SELECT count(*) FROM raters")[0] >= most:
+                raise UsageError(f"there are {most} raters already; ask whoever invited you")
+            row = (name, digest_of_token(token) if token else None, now, now)
+            number = self._db.execute("INSERT INTO raters (name, token, joined, seen) VALUES (?, ?, ?, ?)", row)
+        return Rater(int(number.lastrowid or 0), name, now, now), token
+
+    def renew(self, rater: int) -> str:
+        """A new token of a rater's; the one before is none any more."""
+        token = secrets.token_urlsafe(16)
+        with self._transaction():
+            self._db.execute("UPDATE raters SET token = ? WHERE rater = ?", (digest_of_token(token), rater))
+        return token
+
+    def rater_of(self, token: str) -> Rater | None:
+        """Whose a token is. Found by its digest, so that no time tells how much of it is right."""
+        return next(self._raters("WHERE token = ?", digest_of_token(token)), None)
+
+    def raters(self) -> tuple[Rater, ...]:
+        """Everyone, in the order in which they came."""
+        return tuple(self._raters("ORDER BY rater"))
+
+    def _raters(self, which: str, *values: object) -> Iterator[Rater]:
+        return (
+            Rater(*row) for row in self._db.execute(f"SELECT rater, name, joined, seen FROM raters {which}", values)
+        )
+
+    def practice(self, rater: int) -> tuple[PracticeGrade, ...]:
+        """What a rater gave to practice items, in order."""
+        rows = self._db.execute("SELECT item, grade, correct FROM practice WHERE rater = ? ORDER BY rowid", (rater,))
+        return tuple(PracticeGrade(item, grade, bool(correct)) for item, grade, correct in rows)
+
+    def practise(self, rater: int, item: str, grade: str, correct: bool, key: str) -> None:
+        """Keep what a rater gave to a practice item; the first grade of an item counts."""
+        row = (rater, item, grade, correct, self._clock(), key)
+        with self._transaction():
+            self._db.execute("INSERT OR IGNORE INTO practice VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    # Slates
+
+    def slate(self, rater: int) -> tuple[Place, ...]:
+        """All places of a rater, in order."""
+        return tuple(self._places("WHERE s.rater = ?", rater))
+
+    def slates(self) -> tuple[Place, ...]:
+        """All places of all raters, in order."""
+        return tuple(self._places(""))
+
+    def _places(self, which: str, *values: object) -> Iterator[Place]:
+        rows = self._db.execute(
+            "SELECT s.rater, s.place, s.item, s.repeated, s.returned, l.number, l.grade FROM slates s "
+            "LEFT JOIN log l ON l.rater = s.rater AND l.item = s.item AND l.repeated = s.repeated AND l.undone IS NULL "
+            f"{which} ORDER BY s.rater, s.place",
+            values,
+        )
+        for rater, place, item, repeated, returned, number, grade in rows:
+            done = "rated" if grade is not None else "skipped"
+            state = done if number is not None else "open" if returned is None else "returned"
+            yield Place(rater, place, item, bool(repeated), state)
+
+    def assign(self, rater: int, choose: Callable[[], Iterable[tuple[str, bool]]]) -> int:
+        """Add what is chosen, items and whether they are repeats, to a rater's slate; how many that are.
+
+        `choose` reads the store within the transaction, so that no two raters are given the last place of an item.
+        """
+        with self._transaction():
+            (last,) = self._row("SELECT coalesce(max(place), 0) FROM slates WHERE rater = ?", rater)
+            rows = [(rater, place, item, again) for place, (item, again) in enumerate(choose(), start=last + 1)]
+            self._db.executemany("INSERT INTO slates VALUES (?, ?, ?, ?, NULL)", rows)
+        return len(rows)
+
+    def give_back(self, rater: int) -> int:
+        """Give back every open place of a rater's; how many that were."""
+        with self._transaction():
+            return self._return(rater)
+
+    def give_back_idle(self, seconds: float) -> int:
+        """Give back the open places of everyone who was not seen for so long; how many that were."""
+        with self._transaction():
+            since = self._clock() - seconds
+            return sum(self._return(each.number) for each in tuple(self._raters("WHERE seen < ?", since)))
+
+    def _return(self, rater: int) -> int:
+        return self._db.execute(
+            "UPDATE slates SET returned = ? WHERE rater = ? AND returned IS NULL AND NOT EXISTS (SELECT 1 FROM log l "
+            "WHERE l.rater = slates.rater AND l.item = slates.item AND l.repeated = slates.repeated "
+            "AND l.undone IS NULL)",
+            (self._clock(), rater),
+        ).rowcount
+
+    # The log
+
+    def give(self, rater: int, *given: Given) -> int:
+        """Add ratings and skips of a rater to the log, all or none of them; how many are new.
+
+        Raises:
+            UsageError: An item is rated by the rater already, or a grade comes without its confidence.
+            StorageFault: They cannot be kept, as on a full disk; nothing of them is.
+        """
+        now, new = self._clock(), 0
+        with self._transaction():
+            for each in given:
+                if (each.grade is None) != (each.confidence is None):
+                    raise UsageError("a grade comes with a confidence, and a skip without one")
+                row = (
+                    *(rater, each.item, each.repeated, each.grade, each.confidence, each.reason),
+                    *(json.dumps(each.spans), each.seconds, each.time or now, each.key),
+                )
+                if self._db.execute("SELECT 1 FROM log WHERE rater = ? AND key = ?", (rater, each.key)).fetchone():
+                    continue
+                try:
+                    self._db.execute(f"INSERT INTO log VALUES (NULL, {'?, ' * 10}NULL)", row)
+                except sqlite3.IntegrityError as error:
+                    if "FOREIGN" in str(error):
+                        raise UsageError(f"{each.item!r} is no item of this study") from error
+                    raise UsageError("this item has a rating of yours already; undo that first") from error
+                new += 1
+            self._db.execute("UPDATE raters SET seen = ? WHERE rater = ?", (now, rater))
+        return new
+
+    def undo(self, rater: int, key: str) -> Given | None:
+        """Undo a rater's last rating or skip, which stays in the log and is marked; what it was, None without one.
+
+        The same idempotency key again undoes nothing more.
+        """
+        last = (
+            "SELECT number, item, grade, key, confidence, reason, spans, seconds, repeated, time FROM log "
+            "WHERE rater = ? AND undone IS NULL ORDER BY number DESC LIMIT 1"
+        )
+        with self._transaction():
+            row = self._db.execute(last, (rater,)).fetchone()
+            if row is None or self._db.execute("SELECT 1 FROM undoings WHERE key = ?", (key,)).fetchone():
+                return None
+            self._db.execute("INSERT INTO undoings VALUES (?, ?)", (row[0], key))
+            self._db.execute("UPDATE log SET undone = ? WHERE number = ?", (self._clock(), row[0]))
+            # A place that was given back while its rating stood is open again for whoever undoes it.
+            self._db.execute(
+                "UPDATE slates SET returned = NULL WHERE rater = ? AND item = ? AND repeated = ?",
+                (rater, row[1], row[8]),
+            )
+        item, grade, before, confidence, reason, spans, seconds, repeated, at = row[1:]
+        return Given(item, grade, before, confidence, reason, _spans(spans), seconds, bool(repeated), at)
+
+    def ratings(self, repeats: bool = True) -> tuple[Rating, ...]:
+        """Every rating that stands, in the order in which they were given; without `repeats`, no planned second one."""
+        rows = self._db.execute(
+            'SELECT l.number, l.item, i.run, i."case", i.part, r.name, l.grade, l.confidence, l.reason, l.spans, '
+            "l.seconds, l.time, l.repeated FROM log l JOIN raters r USING (rater) JOIN items i USING (item) "
+            "WHERE l.undone IS NULL AND l.grade IS NOT NULL AND l.repeated <= ? ORDER BY l.number",
+            (repeats,),
+        )
+        return tuple(
+            Rating(*first, spans=_spans(spans), seconds=seconds, time=at, repeated=bool(repeated))
+            for *first, spans, seconds, at, repeated in rows
+        )
+
+    def skips(self) -> tuple[Skip, ...]:
+        """Every skip that stands, in order."""
+        rows = self._db.execute(
+            "SELECT l.item, r.name, l.reason, l.time FROM log l JOIN raters r USING (rater) "
+            "WHERE l.undone IS NULL AND l.grade IS NULL ORDER BY l.number"
+        )
+        return tuple(Skip(*row) for row in rows)
+
+    def undone(self) -> int:
+        """Ratings and skips that were undone."""
+        return self._row("SELECT count(*) FROM log WHERE undone IS NOT NULL")[0]
+
+    # The owner's grades
+
+    def adjudicate(self, item: str, grade: str, reason: str, key: str) -> None:
+        """Keep a grade of the owner's for an item, beside the ratings; the last of an item counts."""
+        with self._transaction():
+            self._db.execute(
+                "INSERT OR IGNORE INTO adjudications (item, grade, reason, time, key) VALUES (?, ?, ?, ?, ?)",
+                (item, grade, reason, self._clock(), key),
+            )
+
+    def adjudications(self) -> dict[str, Adjudication]:
+        """The last of each item that has one, by its key."""
+        rows = self._db.execute("SELECT item, grade, reason, time FROM adjudications ORDER BY number")
+        return {row[0]: Adjudication(*row) for row in rows}
+
+    def _row(self, statement: str, *values: object) -> tuple[Any, ...]:
+        return self._db.execute(statement, values).fetchone()
+
+    def _transaction(self) -> Any:
+        return _written(self._db, self.path)
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    # The server's thread is not always the one that opened the file; it is one at a time.
+    db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "trusted_schema = OFF"):
+        db.execute(f"PRAGMA {pragma}")
+    return db
+
+
+@contextmanager
+def _written(db: sqlite3.Connection, path: Path) -> Generator[None]:
+    """What is written within is on disk afterwards, or nothing of it is.
+
+    Raises:
+        StorageFault: It cannot be kept, as on a full disk.
+    """
+    try:
+        db.execute("BEGIN IMMEDIATE")
+        yield
+        db.execute("COMMIT")
+    except BaseException as error:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):
+            raise StorageFault(f"{path}: cannot be written: {error}; nothing of it was kept") from error
+        raise
+
+
+def _spans(text: str) -> tuple[tuple[int, int], ...]:
+    return tuple((start, end) for start, end in json.loads(text))

@@ -1,0 +1,93 @@
+"""What is rated of a run: its responses part by part, with the criteria apart and nothing of who answered or graded."""
+
+from dataclasses import replace
+
+import pytest
+
+from dspy_proact.benchmarks.benchmark import Part
+from dspy_proact.errors import UsageError
+from dspy_proact.label.items import items_of, pairs_of, practice_of, run_key
+from dspy_proact.report import summarize
+from dspy_proact.runs import RunFolder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run of the sample by the stand-in."""
+    proact = pytest.importorskip("dspy_proact")
+    folder = tmp_path_factory.mktemp("items") / "run"
+    proact.Evaluation(proact.load_corpus("sample"), model="embedded", judge="embedded").run(folder)
+    return summarize(RunFolder(folder))
+
+
+@pytest.fixture
+def declared(proactbench):
+    from dspy_proact.benchmarks.registry import benchmark_named
+
+    return benchmark_named("proactbench")
+
+
+def test_the_rubric_is_the_criteria_and_stands_in_no_section(run, declared):
+    items = items_of(declared, [run])
+    assert len(items) == len({item.key for item in items}) == len(run.outcomes) == 49
+    for item in items:
+        assert [level for level, _ in item.criteria] == ["PASS", "PARTIAL", "FAIL"] == list(item.levels)
+        assert [section.title for section in item.sections] == ["conversation"]
+
+
+def test_nothing_of_an_item_names_model_judge_stratum_or_grade(run, declared):
+    item = items_of(declared, [run])[0]
+    assert set(item.__dataclass_fields__) == {"key", "run", "case", "part", "sections", "criteria", "responses"}
+    assert "embedded" not in repr(item)
+
+
+def test_each_part_that_people_grade_is_an_item_with_criteria_of_its_own(run, declared, monkeypatch):
+    parts = (Part("tone", ("rude", "kind"), criteria={"kind": "As a friend would."}), Part("length", ("long", "short")))
+    monkeypatch.setattr(type(declared), "parts", parts)
+    one, other, *rest = items_of(declared, [run])
+    assert (one.unit == other.unit, len(rest)) == (True, 96)
+    assert (one.criteria, other.criteria) == ((("kind", "As a friend would."),), ())
+    assert [section.title for section in one.sections] == ["conversation", "rubric"], "levels of no part"
+
+
+def test_the_mark_is_of_everything_that_is_read(run, declared):
+    item = items_of(declared, [run])[0]
+    others = replace(item, responses=("Other.",)), replace(item, criteria=()), replace(item, sections=())
+    assert len({item.mark, *(each.mark for each in others)}) == 4
+    assert replace(item, key="another").mark == item.mark
+
+
+def test_a_run_is_named_once_and_of_the_benchmark(run, declared):
+    with pytest.raises(UsageError, match="the same run"):
+        items_of(declared, [run, run])
+    with pytest.raises(UsageError, match="a run of toy"):
+        items_of(declared, [replace(run, benchmark="toy")])
+    with pytest.raises(UsageError, match="no conversations"):
+        run_key(replace(run, manifest=None))
+
+
+def test_a_pair_is_of_two_responses_that_differ(run, declared):
+    longer = tuple(replace(each, response=f"{each.response} More.") for each in run.outcomes[1:])
+    identity = run.manifest.identity.model_copy(update={"benchmark": "other"})
+    other = replace(
+        run, outcomes=(run.outcomes[0], *longer), manifest=run.manifest.model_copy(update={"identity": identity})
+    )
+    pairs = pairs_of(declared, run, other)
+    assert len(pairs) == 48, "the first responses are equal"
+    assert pairs[0].responses[1] == f"{pairs[0].responses[0]} More."
+    assert pairs[0].run == f"{run_key(run)}+{run_key(other)}"
+    assert pairs[0].levels == ("first", "tie", "second")
+
+
+def test_practice_has_each_grade_by_turns_and_why(declared):
+    practice = practice_of(declared, seed=1)
+    assert len({each.item.key for each in practice}) == 6
+    assert sorted(each.grade for each in practice[:3]) == ["FAIL", "PARTIAL", "PASS"]
+    assert all(each.why and each.item.criteria and each.item.responses[0] for each in practice)
+    assert practice_of(declared, seed=1) == practice != practice_of(declared, seed=2)
+
+
+def test_a_benchmark_without_worked_cases_has_no_practice():
+    from dspy_proact.benchmarks.registry import benchmark_named
+
+    assert practice_of(benchmark_named("probe"), seed=0) == ()

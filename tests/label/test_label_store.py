@@ -1,0 +1,177 @@
+"""The file of a study: what is written once, what is never written twice, and what a full disk keeps."""
+
+import sqlite3
+
+import pytest
+
+from dspy_proact.benchmarks.benchmark import Part
+from dspy_proact.errors import StorageFault, UsageError
+from dspy_proact.label.items import Item
+from dspy_proact.label.store import Store
+from dspy_proact.label.study import Given, Study, StudyRun
+
+STUDY = Study("toy", (StudyRun("r1", "runs/one", "2-0-1a2b3c4d"),), each=2, raters=3, repeated=0.1, seed=0)
+
+
+def item(key, text="An answer."):
+    return Item(key, "r1", f"case {key}", Part("", ("bad", "good")), (), (), (text,))
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def store(tmp_path, clock):
+    store, _, _ = Store.create(tmp_path / "study.db", STUDY, [item("a"), item("b"), item("c")], clock)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def ann(store):
+    """A rater with the first two items on their slate."""
+    rater, _ = store.add_rater("Ann")
+    store.assign(rater.number, lambda: [("a", False), ("b", False)])
+    return rater.number
+
+
+def states(store, rater):
+    return [place.state for place in store.slate(rater)]
+
+
+def test_a_study_is_read_as_it_was_declared(store, tmp_path):
+    again = Store.open(tmp_path / "study.db")
+    assert (again.study, again.id) == (STUDY, store.id)
+    assert list(again.ranks()) == ["a", "b", "c"]
+    again.close()
+    assert (tmp_path / "study.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_no_token_is_in_the_file(tmp_path):
+    store, owner, entry = Store.create(tmp_path / "study.db", STUDY, [item("a")])
+    rater, token = store.add_rater("Ann")
+    assert (store.is_owner(owner), store.is_owner(entry), store.is_entry(entry), store.is_entry(token)) == (1, 0, 1, 0)
+    assert store.rater_of(token) == rater
+    assert store.rater_of(owner) is None
+    store.close()
+    written = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert not [each for each in (owner, entry, token) if each.encode() in written]
+
+
+def test_new_tokens_end_the_old_ones(store):
+    owner, _ = store.new_tokens()
+    newer, _ = store.new_tokens()
+    assert (store.is_owner(owner), store.is_owner(newer)) == (False, True)
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 61, "a\nb\x1b[31m", "a\u202eb"])
+def test_a_pseudonym_can_be_printed(store, name):
+    with pytest.raises(UsageError, match="pseudonym"):
+        store.add_rater(name)
+
+
+def test_a_pseudonym_is_of_one_person_in_whatever_form_it_is_written(store):
+    store.add_rater("Zoe\u0308")
+    with pytest.raises(UsageError, match="taken"):
+        store.add_rater(" Zo\u00eb ")
+
+
+def test_a_rating_is_kept_with_everything_that_was_said(store, ann, clock):
+    store.give(ann, Given("a", "good", "k1", 4, "It helps.", ((0, 2), (3, 9)), 12.5))
+    (rating,) = store.ratings()
+    assert (rating.item, rating.run, rating.case, rating.rater) == ("a", "r1", "case a", "Ann")
+    assert (rating.grade, rating.confidence, rating.reason) == ("good", 4, "It helps.")
+    assert (rating.spans, rating.seconds, rating.time) == (((0, 2), (3, 9)), 12.5, clock.now)
+    assert states(store, ann) == ["rated", "open"]
+
+
+def test_one_key_is_one_row_and_an_item_has_one_rating_of_a_rater(store, ann):
+    given = Given("a", "good", "k1", 4)
+    assert (store.give(ann, given), store.give(ann, given)) == (1, 0)
+    with pytest.raises(UsageError, match="already"):
+        store.give(ann, Given("a", "bad", "k2", 4))
+    assert [rating.grade for rating in store.ratings()] == ["good"]
+
+
+def test_of_several_that_are_given_at_once_all_are_kept_or_none(store, ann):
+    with pytest.raises(UsageError, match="no item"):
+        store.give(ann, Given("a", "good", "k1", 4), Given("unknown", "good", "k2", 4))
+    assert store.ratings() == ()
+
+
+def test_what_is_undone_can_be_given_again_and_stays_in_the_log(store, ann):
+    store.give(ann, Given("a", "good", "k1", 4))
+    store.give(ann, Given("b", None, "k2", reason="a friend of mine"))
+    assert states(store, ann) == ["rated", "skipped"]
+    assert store.undo(ann, "u1").reason == "a friend of mine"
+    assert store.undo(ann, "u1") is None, "the same click again"
+    assert store.undo(ann, "u2").grade == "good"
+    assert states(store, ann) == ["open", "open"]
+    store.give(ann, Given("a", "bad", "k3", 2))
+    assert [(rating.number, rating.grade) for rating in store.ratings()] == [(3, "bad")]
+    assert (store.skips(), store.undone()) == ((), 2)
+
+
+def test_a_planned_repeat_is_a_rating_of_its_own(store, ann):
+    store.assign(ann, lambda: [("a", True)])
+    store.give(ann, Given("a", "good", "k1", 4))
+    store.give(ann, Given("a", "bad", "k2", 4, repeated=True))
+    assert [(rating.grade, rating.repeated) for rating in store.ratings()] == [("good", False), ("bad", True)]
+    assert [rating.grade for rating in store.ratings(repeats=False)] == ["good"]
+
+
+def test_whoever_is_idle_gives_the_rest_back(store, ann, clock):
+    bob, _ = store.add_rater("Bob")
+    store.assign(bob.number, lambda: [("c", False)])
+    store.give(ann, Given("a", "good", "k1", 4))
+    clock.now += 100
+    store.give(bob.number, Given("c", "good", "k1", 4))
+    assert store.give_back_idle(50) == 1
+    assert (states(store, ann), states(store, bob.number)) == (["rated", "returned"], ["rated"])
+
+
+def test_the_last_grade_of_the_owner_counts_and_no_rating_changes(store, ann):
+    store.give(ann, Given("a", "good", "k1", 4))
+    for grade, key in (("good", "k1"), ("bad", "k2"), ("good", "k2")):
+        store.adjudicate("a", grade, "a reason", key)
+    assert [(key, each.grade) for key, each in store.adjudications().items()] == [("a", "bad")]
+    assert [rating.grade for rating in store.ratings()] == ["good"]
+
+
+def test_on_a_full_disk_what_was_kept_stays_and_the_rest_is_refused(store, ann):
+    store.give(ann, Given("a", "good", "k1", 4))
+    (pages,) = store._row("PRAGMA page_count")
+    store._row(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(StorageFault, match="full"):
+        store.give(ann, Given("b", "good", "k2", 4, "x" * 100_000))
+    assert [rating.item for rating in store.ratings()] == ["a"]
+    store._row("PRAGMA max_page_count = 100000")
+    assert store.give(ann, Given("b", "good", "k2", 4)) == 1
+
+
+def test_an_item_with_another_text_is_not_the_one_that_was_rated(store):
+    assert [each.key for each in store.chosen([item("c"), item("a"), item("b")])] == ["a", "b", "c"]
+    with pytest.raises(UsageError, match="'case b' is with another text"):
+        store.chosen([item("a"), item("b", "Another."), item("c")])
+
+
+def test_a_file_of_something_else_is_refused(tmp_path):
+    other = tmp_path / "other.db"
+    other.write_text("no database " * 100)
+    with pytest.raises(UsageError, match="no file of"):
+        Store.open(other)
+    with sqlite3.connect(tmp_path / "empty.db"):
+        pass
+    with pytest.raises(UsageError, match="no file of"):
+        Store.open(tmp_path / "empty.db")
+    with pytest.raises(UsageError, match="there is no such file"):
+        Store.open(tmp_path / "none.db")
