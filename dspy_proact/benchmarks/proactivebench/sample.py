@@ -1,0 +1,291 @@
+"""The bundled sample: seven small scenes, four entries each, drawn by code in the published layout.
+
+Nothing is stored: `drawn` makes the image of a name whenever it is asked for, and `description` says in words what is
+seen on it, for the embedded model, which sees nothing. A description names a thing just where the drawing shows it.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from io import BytesIO
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from dspy_proact.errors import CorpusError
+from dspy_proact.images import Box
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from PIL.ImageDraw import ImageDraw
+
+    Seen = tuple[Image, str]
+    """A drawing, and what is seen on it in words."""
+
+_SIDE = 320
+"""Width and height of a drawing, in pixels."""
+_INK, _PAPER, _GREY = "#20304a", "#f4efe4", "#8a8f98"
+Outline = Sequence[tuple[float, float]]
+
+
+def _ring(turn: float = 0.0, *radii: float, corners: int) -> Outline:
+    """Corners evenly round the middle, at these distances in turn."""
+    angles = [turn + 2 * math.pi * corner / corners for corner in range(corners)]
+    lengths = [radii[corner % len(radii)] for corner in range(corners)]
+    return [(length * math.sin(a), -length * math.cos(a)) for a, length in zip(angles, lengths, strict=True)]
+
+
+_THINGS: Mapping[str, Outline] = {
+    "star": _ring(0.0, 1.0, 0.42, corners=10),
+    "circle": _ring(0.0, 0.9, corners=48),
+    "hexagon": _ring(math.pi / 6, 0.95, corners=6),
+    "triangle": [(0, -0.95), (0.95, 0.8), (-0.95, 0.8)],
+    "house": [(-0.75, 0.9), (-0.75, -0.15), (0, -0.95), (0.75, -0.15), (0.75, 0.9)],
+    "arrow": [(-0.9, -0.25), (0.1, -0.25), (0.1, -0.7), (0.95, 0), (0.1, 0.7), (0.1, 0.25), (-0.9, 0.25)],
+    "boat": [(-0.95, 0.25), (-0.1, 0.25), (-0.1, -0.95), (0.65, 0.1), (0, 0.1), (0, 0.25), (0.95, 0.25), (0.5, 0.8),
+             (-0.5, 0.8)],
+    "fish": [(-0.95, -0.55), (-0.45, -0.1), (0.1, -0.5), (0.6, -0.35), (0.95, 0), (0.6, 0.35), (0.1, 0.5),
+             (-0.45, 0.1), (-0.95, 0.55)],
+    "cross": [(-0.3, -0.9), (0.3, -0.9), (0.3, -0.3), (0.9, -0.3), (0.9, 0.3), (0.3, 0.3), (0.3, 0.9), (-0.3, 0.9),
+              (-0.3, 0.3), (-0.9, 0.3), (-0.9, -0.3), (-0.3, -0.3)],
+    "tree": [(0, -0.95), (0.7, 0.1), (0.35, 0.1), (0.85, 0.6), (0.15, 0.6), (0.15, 0.95), (-0.15, 0.95), (-0.15, 0.6),
+             (-0.85, 0.6), (-0.35, 0.1), (-0.7, 0.1)],
+}  # fmt: skip
+"""Outlines of what is asked about, in a square from -1 to 1."""
+
+
+_Scenes = tuple[Mapping[str, Sequence[Mapping[str, Any]]], dict[str, "partial[Seen]"]]
+"""The entries of each environment by its loader name, and how the image of each name is drawn."""
+
+
+def _a(thing: str) -> str:
+    return f"an {thing}" if thing == "arrow" else f"a {thing}"
+
+
+def _placed(thing: str, x: float, y: float, size: float) -> list[tuple[float, float]]:
+    """The outline of a thing about a point, in pixels."""
+    return [(x + size * across, y + size * down) for across, down in _THINGS[thing]]
+
+
+def _sheet(thing: str | None = None, size: float = 90) -> "tuple[Image, ImageDraw]":
+    """Paper, with a thing in its middle."""
+    from PIL import Image, ImageDraw
+
+    image = Image.new("RGB", (_SIDE, _SIDE), _PAPER)
+    draw = ImageDraw.Draw(image)
+    if thing:
+        draw.polygon(_placed(thing, _SIDE / 2, _SIDE / 2, size), fill=_INK)
+    return image, draw
+
+
+def _bar(thing: str, frame: int) -> "Seen":
+    """A bar slides over a thing: it hides all of it in the middle of five frames, and nothing in the outer two."""
+    image, draw = _sheet(thing)
+    left = _SIDE / 2 - 100 + 105 * (frame - 2)
+    draw.rectangle((left, 20, left + 200, _SIDE - 20), fill=_GREY)
+    if frame in (0, 4):
+        return image, f"{_a(thing)} beside a grey block"
+    return image, "a grey block stands before " + ("everything" if frame == 2 else "half of a shape")
+
+
+def _passer(thing: str, frame: int) -> "Seen":
+    """Somebody walks past a sign on a wall: they hide it in the middle of five frames."""
+    image, draw = _sheet()
+    draw.rectangle((90, 60, 230, 200), fill="white", outline=_INK, width=4)
+    draw.polygon(_placed(thing, 160, 130, 55), fill=_INK)
+    x = 160 + (-260, -70, 0, 70, 260)[frame]
+    draw.ellipse((x - 45, 20, x + 45, 110), fill="#b5651d")
+    draw.rounded_rectangle((x - 85, 95, x + 85, _SIDE), 30, fill="#4a6b57")
+    if frame in (0, 4):
+        return image, f"a sign with {_a(thing)}"
+    return image, "somebody walks past and hides " + ("the sign" if frame == 2 else "a part of the sign")
+
+
+def _card(thing: str, informative: bool, view: int) -> "Seen":
+    """A card with a thing on its face: other views show its back, more or less from the side."""
+    if informative:
+        image, draw = _sheet(thing)
+        draw.rectangle((40, 40, 280, 280), outline="#7a3b3b", width=5)
+        return image, f"the face of a card, with {_a(thing)}"
+    image, draw = _sheet()
+    half = 20 + 25 * (view % 4)
+    draw.rectangle((160 - half, 50, 160 + half, 270), fill="#7a3b3b", outline=_INK, width=5)
+    return image, "the plain back of a card"
+
+
+def _degraded(thing: str, fault: str, level: int) -> "Seen":
+    """A picture that gets better from level 5 to 1; what it shows can be told at 1 and 2."""
+    from PIL import Image, ImageEnhance, ImageFilter
+
+    image, _ = _sheet(thing)
+    if fault == "blur":
+        image = image.filter(ImageFilter.GaussianBlur((0, 2, 6, 30, 45, 60)[level]))
+    elif fault == "pixels":
+        small = (_SIDE, 80, 32, 5, 4, 3)[level]
+        image = image.resize((small, small), Image.Resampling.BOX).resize((_SIDE, _SIDE), Image.Resampling.NEAREST)
+    elif fault == "dark":
+        image = ImageEnhance.Brightness(image).enhance((1, 0.7, 0.4, 0.02, 0.01, 0)[level])
+    else:
+        image = ImageEnhance.Contrast(image).enhance((1, 0.7, 0.4, 0.02, 0.01, 0)[level])
+    shown = _a(thing) if level <= 2 else "nothing that can be made out"
+    return image, f"{shown}: {_FAULTS[fault][0]}"
+
+
+_FAULTS = {
+    "blur": ("it is blurred", "Deblur the picture."),
+    "pixels": ("it has a few large pixels", "Raise the resolution of the picture."),
+    "dark": ("it is too dark", "Raise the brightness of the picture."),
+    "flat": ("it has hardly any contrast", "Raise the contrast of the picture."),
+}
+"""How a picture is degraded: in words, and what helps."""
+
+
+def _strokes(thing: str, stroke: int) -> "Seen":
+    """A thing drawn line by line: five images, the last one whole."""
+    image, draw = _sheet()
+    outline = _placed(thing, 160, 160, 110)
+    closed = [*outline, outline[0]]
+    whole = sum(math.dist(*ends) for ends in pairwise(closed))
+    left = whole * (0.08, 0.2, 0.4, 0.75, 1.0)[min(stroke, 4)]
+    for start, end in pairwise(closed):
+        share = min(1.0, left / math.dist(start, end))
+        to = (start[0] + share * (end[0] - start[0]), start[1] + share * (end[1] - start[1]))
+        draw.line((start, to), fill=_INK, width=6)
+        left -= math.dist(start, to)
+        if left <= 0:
+            break
+    return image, f"the outline of {_a(thing)}" if stroke >= 3 else "a few strokes of a sketch"
+
+
+def _arrival(thing: str, comes: int, leaves: int, frame: int) -> "Seen":
+    """A gate through which a thing comes: it is there from one frame to another, and never before or after."""
+    image, draw = _sheet()
+    draw.rectangle((0, 260, _SIDE, _SIDE), fill="#9db38a")
+    for x in (30, 270):
+        draw.rectangle((x, 90, x + 20, 270), fill="#6b4f3a")
+    if not comes <= frame <= leaves:
+        return image, "an empty gate in a video"
+    draw.polygon(_placed(thing, 160, 185, 75), fill=_INK)
+    return image, f"{_a(thing)} in a gate"
+
+
+def _landscape(thing: str, x: float, y: float) -> "Seen":
+    """A wide picture with a thing at one place, of which a crop shows little."""
+    image, draw = _sheet()
+    draw.rectangle((0, 200, _SIDE, _SIDE), fill="#9db38a")
+    draw.ellipse((20, 20, 60, 60), fill="#e0b040")
+    draw.polygon(_placed(thing, x, y, 60), fill=_INK)
+    return image, f"{_a(thing)} in a field"
+
+
+_CANNOT = "I cannot answer this question."
+_QUESTION = "Which shape is it?"
+_PLACES = {
+    "left": (140, 160, {"left": 240, "top": 100, "width": 310, "height": 220}, "Move the camera to the left."),
+    "right": (180, 160, {"left": 10, "top": 100, "width": 80, "height": 220}, "Move the camera to the right."),
+    "up": (160, 140, {"left": 100, "top": 240, "width": 220, "height": 310}, "Move the camera up."),
+    "zoom": (160, 160, {"left": 140, "top": 140, "width": 40, "height": 40}, "Move the camera farther away."),
+}
+"""Where a thing stands, the crop that the first move starts from, and the move that shows it, by direction."""
+
+
+def _entry(identity: int, answer: str, name: str, options: Sequence[str], **more: Any) -> dict[str, Any]:
+    """An entry in the published schema: four categories, the answer among them, and options in an order of its own."""
+    things = list(_THINGS)
+    others = [things[(things.index(answer) + step) % len(things)] for step in (3, 5, 8)]
+    categories = [*others[: identity % 4], answer, *others[identity % 4 :]]
+    shown = [*options[identity % len(options) :], *options[: identity % len(options)]]
+    entry = {"id": identity, "image_template": name, "prompt": _QUESTION, "options": shown}
+    sentences = {each: f"{_a(each).capitalize()}." for each in categories}
+    return entry | {"categories": [*sentences.values()], "answer": sentences[answer]} | more
+
+
+def _passing() -> _Scenes:
+    """Scenes in which something stands before another thing, or turns it away."""
+    entries = defaultdict[str, list[dict[str, Any]]](list)
+    images: dict[str, partial[Seen]] = {}
+    moves = ("Move the block to the left.", "Move the block to the right.")
+    for place, thing in enumerate(("star", "house", "fish", "boat")):
+        frames = {"first_image": 2, "num_images": 5, "reference_image": 0}
+        name = f"bar/{place}-{{image}}.png"
+        entries["Realistic-Occlusion-Dataset"].append(_entry(place, thing, name, (*moves, _CANNOT), **frames))
+        images |= {f"bar/{place}-{frame}.png": partial(_bar, thing, frame) for frame in range(5)}
+    moves = ("Rewind the video.", "Wait for the person to pass.")
+    for place, thing in enumerate(("arrow", "cross", "triangle", "tree")):
+        more = {"first_image": 2, "num_images": 5, "reference_image": 0, "strong_occlusions": True}
+        entries["OcclusionDataSet-MM20"].append(
+            _entry(place, thing, f"passer/{place}/{{image}}.png", (*moves, _CANNOT), **more)
+        )
+        images |= {f"passer/{place}/{frame:04d}.png": partial(_passer, thing, frame) for frame in range(5)}
+    for place, thing in enumerate(("hexagon", "star", "boat", "tree")):
+        views = [4 * place + view for view in (3, 1, 2)]
+        more = {"first_image": views[0], "num_images": 3, "reference_image": views[2], "valid_images": views}
+        name = f"card/{place}_{{informative}}_{{image}}.png"
+        entries["MVP-N"].append(_entry(place, thing, name, ("Show a different view of the card.", _CANNOT), **more))
+        for view in views:
+            for informative in (0, 1):
+                file = f"card/{place}_{informative}_{view:04d}.png"
+                images[file] = partial(_card, thing, bool(informative), view)
+    return entries, images
+
+
+def _fading() -> _Scenes:
+    """Scenes that degrade, grow or widen."""
+    entries = defaultdict[str, list[dict[str, Any]]](list)
+    images: dict[str, partial[Seen]] = {}
+    helps = [mend for _, mend in _FAULTS.values()]
+    for place, (thing, fault) in enumerate(zip(("fish", "house", "circle", "arrow"), _FAULTS, strict=True)):
+        more = {"first_image": 5, "num_images": 5, "reference_image": 1, "quality_answer": _FAULTS[fault][1]}
+        entries["ImageNet-C"].append(_entry(place, thing, f"degraded/{place}-{{level}}.png", (*helps, _CANNOT), **more))
+        images |= {f"degraded/{place}-{level}.png": partial(_degraded, thing, fault, level) for level in range(1, 6)}
+    for place, thing in enumerate(("house", "boat", "cross", "fish")):
+        more = {"first_image": 0, "num_images": 5, "reference_image": 4}
+        name = f"sketch/{place}-{{image}}.png"
+        entries["QuickDraw"].append(_entry(place, thing, name, ("Add more details to the sketch.", _CANNOT), **more))
+        images |= {f"sketch/{place}-{stroke:04d}.png": partial(_strokes, thing, stroke) for stroke in range(5)}
+    moves = ("Rewind the video.", "Wait for the next frames.")
+    for place, (thing, comes, leaves) in enumerate((("tree", 4, 8), ("star", 2, 8), ("circle", 0, 4), ("arrow", 0, 6))):
+        first, clear = (0, 8) if comes else (8, 0)
+        more = {"first_image": first, "num_images": 9, "reference_image": clear, "step_size": 2, "max_steps": 4}
+        entries["ChangeIt"].append(_entry(place, thing, f"gate/{place}-{{image}}.png", (*moves, _CANNOT), **more))
+        images |= {f"gate/{place}-{at}.png": partial(_arrival, thing, comes, leaves, at) for at in range(9)}
+    for place, (direction, thing) in enumerate(zip(_PLACES, ("boat", "triangle", "star", "hexagon"), strict=True)):
+        x, y, crop, _ = _PLACES[direction]
+        step = 10 if direction == "zoom" else 40
+        across, down = (0 if direction == "up" else step), (step if direction in ("up", "zoom") else 0)
+        more = {"first_image": 0, "num_images": 1, "reference_image": 0, "direction": direction, "granularity": 4}
+        more |= {"horizontal_step": across, "vertical_step": down, "crop": crop}
+        moves = [move for *_, move in _PLACES.values()]
+        entries["coco2014"].append(_entry(place, thing, f"field/{place}.png", (*moves, _CANNOT), **more))
+        images[f"field/{place}.png"] = partial(_landscape, thing, x, y)
+    return entries, images
+
+
+@cache
+def _scenes() -> _Scenes:
+    (entries, images), (more, others) = _passing(), _fading()
+    return {**entries, **more}, images | others
+
+
+def sample_entries() -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    """Four entries of each environment, by its loader name, in the published layout."""
+    return _scenes()[0]
+
+
+def drawn(name: str) -> bytes:
+    """The PNG of a name; raises a `CorpusError` where there is none."""
+    if name not in (images := _scenes()[1]):
+        raise CorpusError("the sample has no such image", source=name)
+    buffer = BytesIO()
+    images[name]()[0].save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def description(name: str, crop: Box | None = None) -> str:
+    """What is seen on an image, or on a crop of it: a thing is named where nearly all of it is there."""
+    drawing = _scenes()[1][name]
+    if crop and drawing.func is _landscape:
+        _, x, y = drawing.args
+        if not (crop[0] <= x - 50 and x + 50 <= crop[2] and crop[1] <= y - 50 and y + 50 <= crop[3]):
+            return "a field, of which little is in the picture"
+    return drawing()[1]

@@ -1,0 +1,74 @@
+"""The sample: every entry can be solved by looking, none at first sight, and drawings show what descriptions name."""
+
+from collections import deque
+from io import BytesIO
+
+import pytest
+from PIL import Image
+
+from dspy_proact.benchmarks.proactivebench.entries import WORLDS, RawEntry
+from dspy_proact.benchmarks.proactivebench.environment import Environment
+from dspy_proact.benchmarks.proactivebench.sample import description, drawn, sample_entries
+from dspy_proact.errors import CorpusError
+from dspy_proact.files.rows import Line
+
+_LOADERS = {world.loader: world for world in WORLDS.values()}
+ENVIRONMENTS = [
+    Environment(_LOADERS[loader], RawEntry.model_validate(entry).checked(Line(loader, 1, ""), _LOADERS[loader]))
+    for loader, entries in sample_entries().items()
+    for entry in entries
+]
+
+
+def named(environment, state):
+    """The category that is seen at a step."""
+    seen = description(environment.path(state), environment.crop(state))
+    things = {category.casefold().strip(".") for category in environment.entry.categories}
+    return {thing for thing in things if thing in seen}
+
+
+def shortest(environment):
+    """The fewest moves after which the answer is seen."""
+    waiting = deque([(environment.start, 0)])
+    while waiting:
+        state, moves = waiting.popleft()
+        if named(environment, state):
+            return state, moves
+        for move in environment.right_moves(state):
+            after, _ = environment.step(state, move)
+            if not after.stopped:
+                waiting.append((after, moves + 1))
+    return None, 0
+
+
+def test_every_environment_has_four_entries():
+    assert {loader: len(entries) for loader, entries in sample_entries().items()} == dict.fromkeys(_LOADERS, 4)
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda each: f"{each.world.name}-{each.entry.id}")
+def test_an_entry_shows_its_answer_after_one_to_three_moves(environment):
+    state, moves = shortest(environment)
+    assert 1 <= moves <= 3
+    assert named(environment, state) == {environment.entry.answer.casefold().strip(".")}
+    after, _ = environment.step(state, environment.entry.answer)
+    assert after.solved
+    assert after.asked == moves
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda each: f"{each.world.name}-{each.entry.id}")
+def test_the_clear_image_shows_the_answer_and_differs_from_the_first(environment):
+    clear = Environment(environment.world, environment.entry, reference=True)
+    assert len(named(clear, clear.start)) == 1
+    images = [
+        Image.open(BytesIO(drawn(each.path(each.start)))).crop(each.crop(each.start) or (0, 0, 320, 320))
+        for each in (environment, clear)
+    ]
+    assert images[0].tobytes() != images[1].tobytes()
+
+
+def test_a_drawing_is_the_same_each_time_and_an_unknown_name_is_refused():
+    assert drawn("bar/0-2.png") == drawn("bar/0-2.png")
+    # The bar hides all of it: which thing is behind makes no difference.
+    assert drawn("bar/0-2.png") == drawn("bar/1-2.png") != drawn("bar/0-1.png")
+    with pytest.raises(CorpusError, match="no such image"):
+        drawn("../bar/0-2.png")
