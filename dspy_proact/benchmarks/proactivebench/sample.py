@@ -4,14 +4,16 @@ Nothing is stored: `drawn` makes the image of a name whenever it is asked for, a
 seen on it, for the embedded model, which sees nothing. A description names a thing just where the drawing shows it.
 """
 
+import json
 import math
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from functools import cache, partial
+import re
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dspy_proact.benchmarks.proactivebench.entries import FOLDER
 from dspy_proact.errors import CorpusError
 from dspy_proact.images import Box
 
@@ -52,10 +54,6 @@ _THINGS: Mapping[str, Outline] = {
              (-0.85, 0.6), (-0.35, 0.1), (-0.7, 0.1)],
 }  # fmt: skip
 """Outlines of what is asked about, in a square from -1 to 1."""
-
-
-_Scenes = tuple[Mapping[str, Sequence[Mapping[str, Any]]], dict[str, "partial[Seen]"]]
-"""The entries of each environment by its loader name, and how the image of each name is drawn."""
 
 
 def _a(thing: str) -> str:
@@ -101,7 +99,7 @@ def _passer(thing: str, frame: int) -> "Seen":
     return image, "somebody walks past and hides " + ("the sign" if frame == 2 else "a part of the sign")
 
 
-def _card(thing: str, informative: bool, view: int) -> "Seen":
+def _card(thing: str, informative: int, view: int) -> "Seen":
     """A card with a thing on its face: other views show its back, more or less from the side."""
     if informative:
         image, draw = _sheet(thing)
@@ -128,16 +126,15 @@ def _degraded(thing: str, fault: str, level: int) -> "Seen":
     else:
         image = ImageEnhance.Contrast(image).enhance((1, 0.7, 0.4, 0.02, 0.01, 0)[level])
     shown = _a(thing) if level <= 2 else "nothing that can be made out"
-    return image, f"{shown}: {_FAULTS[fault][0]}"
+    return image, f"{shown}: {_FAULTS[fault]}"
 
 
 _FAULTS = {
-    "blur": ("it is blurred", "Deblur the picture."),
-    "pixels": ("it has a few large pixels", "Raise the resolution of the picture."),
-    "dark": ("it is too dark", "Raise the brightness of the picture."),
-    "flat": ("it has hardly any contrast", "Raise the contrast of the picture."),
+    "blur": "it is blurred",
+    "pixels": "it has a few large pixels",
+    "dark": "it is too dark",
+    "flat": "it has hardly any contrast",
 }
-"""How a picture is degraded: in words, and what helps."""
 
 
 def _strokes(thing: str, stroke: int) -> "Seen":
@@ -178,114 +175,50 @@ def _landscape(thing: str, x: float, y: float) -> "Seen":
     return image, f"{_a(thing)} in a field"
 
 
-_CANNOT = "I cannot answer this question."
-_QUESTION = "Which shape is it?"
-_PLACES = {
-    "left": (140, 160, {"left": 240, "top": 100, "width": 310, "height": 220}, "Move the camera to the left."),
-    "right": (180, 160, {"left": 10, "top": 100, "width": 80, "height": 220}, "Move the camera to the right."),
-    "up": (160, 140, {"left": 100, "top": 240, "width": 220, "height": 310}, "Move the camera up."),
-    "zoom": (160, 160, {"left": 140, "top": 140, "width": 40, "height": 40}, "Move the camera farther away."),
+Scene = Callable[..., "Seen"]
+_SCENES: Mapping[str, tuple[Scene, Sequence[tuple[Any, ...]]]] = {
+    "bar": (_bar, [("star",), ("house",), ("fish",), ("boat",)]),
+    "passer": (_passer, [("arrow",), ("cross",), ("triangle",), ("tree",)]),
+    "card": (_card, [("hexagon",), ("star",), ("boat",), ("tree",)]),
+    "degraded": (_degraded, [("fish", "blur"), ("house", "pixels"), ("circle", "dark"), ("arrow", "flat")]),
+    "sketch": (_strokes, [("house",), ("boat",), ("cross",), ("fish",)]),
+    "gate": (_arrival, [("tree", 4, 8), ("star", 2, 8), ("circle", 0, 4), ("arrow", 0, 6)]),
+    "field": (_landscape, [("boat", 140, 160), ("triangle", 180, 160), ("star", 160, 140), ("hexagon", 160, 160)]),
 }
-"""Where a thing stands, the crop that the first move starts from, and the move that shows it, by direction."""
-
-
-def _entry(identity: int, answer: str, name: str, options: Sequence[str], **more: Any) -> dict[str, Any]:
-    """An entry in the published schema: four categories, the answer among them, and options in an order of its own."""
-    things = list(_THINGS)
-    others = [things[(things.index(answer) + step) % len(things)] for step in (3, 5, 8)]
-    categories = [*others[: identity % 4], answer, *others[identity % 4 :]]
-    shown = [*options[identity % len(options) :], *options[: identity % len(options)]]
-    entry = {"id": identity, "image_template": name, "prompt": _QUESTION, "options": shown}
-    sentences = {each: f"{_a(each).capitalize()}." for each in categories}
-    return entry | {"categories": [*sentences.values()], "answer": sentences[answer]} | more
-
-
-def _passing() -> _Scenes:
-    """Scenes in which something stands before another thing, or turns it away."""
-    entries = defaultdict[str, list[dict[str, Any]]](list)
-    images: dict[str, partial[Seen]] = {}
-    moves = ("Move the block to the left.", "Move the block to the right.")
-    for place, thing in enumerate(("star", "house", "fish", "boat")):
-        frames = {"first_image": 2, "num_images": 5, "reference_image": 0}
-        name = f"bar/{place}-{{image}}.png"
-        entries["Realistic-Occlusion-Dataset"].append(_entry(place, thing, name, (*moves, _CANNOT), **frames))
-        images |= {f"bar/{place}-{frame}.png": partial(_bar, thing, frame) for frame in range(5)}
-    moves = ("Rewind the video.", "Wait for the person to pass.")
-    for place, thing in enumerate(("arrow", "cross", "triangle", "tree")):
-        more = {"first_image": 2, "num_images": 5, "reference_image": 0, "strong_occlusions": True}
-        entries["OcclusionDataSet-MM20"].append(
-            _entry(place, thing, f"passer/{place}/{{image}}.png", (*moves, _CANNOT), **more)
-        )
-        images |= {f"passer/{place}/{frame:04d}.png": partial(_passer, thing, frame) for frame in range(5)}
-    for place, thing in enumerate(("hexagon", "star", "boat", "tree")):
-        views = [4 * place + view for view in (3, 1, 2)]
-        more = {"first_image": views[0], "num_images": 3, "reference_image": views[2], "valid_images": views}
-        name = f"card/{place}_{{informative}}_{{image}}.png"
-        entries["MVP-N"].append(_entry(place, thing, name, ("Show a different view of the card.", _CANNOT), **more))
-        for view in views:
-            for informative in (0, 1):
-                file = f"card/{place}_{informative}_{view:04d}.png"
-                images[file] = partial(_card, thing, bool(informative), view)
-    return entries, images
-
-
-def _fading() -> _Scenes:
-    """Scenes that degrade, grow or widen."""
-    entries = defaultdict[str, list[dict[str, Any]]](list)
-    images: dict[str, partial[Seen]] = {}
-    helps = [mend for _, mend in _FAULTS.values()]
-    for place, (thing, fault) in enumerate(zip(("fish", "house", "circle", "arrow"), _FAULTS, strict=True)):
-        more = {"first_image": 5, "num_images": 5, "reference_image": 1, "quality_answer": _FAULTS[fault][1]}
-        entries["ImageNet-C"].append(_entry(place, thing, f"degraded/{place}-{{level}}.png", (*helps, _CANNOT), **more))
-        images |= {f"degraded/{place}-{level}.png": partial(_degraded, thing, fault, level) for level in range(1, 6)}
-    for place, thing in enumerate(("house", "boat", "cross", "fish")):
-        more = {"first_image": 0, "num_images": 5, "reference_image": 4}
-        name = f"sketch/{place}-{{image}}.png"
-        entries["QuickDraw"].append(_entry(place, thing, name, ("Add more details to the sketch.", _CANNOT), **more))
-        images |= {f"sketch/{place}-{stroke:04d}.png": partial(_strokes, thing, stroke) for stroke in range(5)}
-    moves = ("Rewind the video.", "Wait for the next frames.")
-    for place, (thing, comes, leaves) in enumerate((("tree", 4, 8), ("star", 2, 8), ("circle", 0, 4), ("arrow", 0, 6))):
-        first, clear = (0, 8) if comes else (8, 0)
-        more = {"first_image": first, "num_images": 9, "reference_image": clear, "step_size": 2, "max_steps": 4}
-        entries["ChangeIt"].append(_entry(place, thing, f"gate/{place}-{{image}}.png", (*moves, _CANNOT), **more))
-        images |= {f"gate/{place}-{at}.png": partial(_arrival, thing, comes, leaves, at) for at in range(9)}
-    for place, (direction, thing) in enumerate(zip(_PLACES, ("boat", "triangle", "star", "hexagon"), strict=True)):
-        x, y, crop, _ = _PLACES[direction]
-        step = 10 if direction == "zoom" else 40
-        across, down = (0 if direction == "up" else step), (step if direction in ("up", "zoom") else 0)
-        more = {"first_image": 0, "num_images": 1, "reference_image": 0, "direction": direction, "granularity": 4}
-        more |= {"horizontal_step": across, "vertical_step": down, "crop": crop}
-        moves = [move for *_, move in _PLACES.values()]
-        entries["coco2014"].append(_entry(place, thing, f"field/{place}.png", (*moves, _CANNOT), **more))
-        images[f"field/{place}.png"] = partial(_landscape, thing, x, y)
-    return entries, images
-
-
-@cache
-def _scenes() -> _Scenes:
-    (entries, images), (more, others) = _passing(), _fading()
-    return {**entries, **more}, images | others
+"""How the images of each folder are drawn, and what is on those of each of its entries."""
+_NAME = re.compile(r"(\w+)/(\d)(?:[-/_](\d+))?(?:_(\d+))?\.png", re.ASCII)
+"""Folder, number of the entry, and one or two numbers of the image."""
 
 
 def sample_entries() -> Mapping[str, Sequence[Mapping[str, Any]]]:
     """Four entries of each environment, by its loader name, in the published layout."""
-    return _scenes()[0]
+    return {
+        file.name.partition("_")[0]: [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        for file in sorted(Path(str(FOLDER), "sample").iterdir())
+    }
 
 
 def drawn(name: str) -> bytes:
     """The PNG of a name; raises a `CorpusError` where there is none."""
-    if name not in (images := _scenes()[1]):
-        raise CorpusError("the sample has no such image", source=name)
     buffer = BytesIO()
-    images[name]()[0].save(buffer, "PNG")
+    _seen(name)[0].save(buffer, "PNG")
     return buffer.getvalue()
 
 
 def description(name: str, crop: Box | None = None) -> str:
-    """What is seen on an image, or on a crop of it: a thing is named where nearly all of it is there."""
-    drawing = _scenes()[1][name]
-    if crop and drawing.func is _landscape:
-        _, x, y = drawing.args
+    """What is seen on an image, or on a crop of it; raises as `drawn` does."""
+    if crop and name.startswith("field/"):
+        _, x, y = _SCENES["field"][1][int(name[6])]
         if not (crop[0] <= x - 50 and x + 50 <= crop[2] and crop[1] <= y - 50 and y + 50 <= crop[3]):
             return "a field, of which little is in the picture"
-    return drawing()[1]
+    return _seen(name)[1]
+
+
+def _seen(name: str) -> "Seen":
+    if not (parts := _NAME.fullmatch(name)) or parts[1] not in _SCENES:
+        raise CorpusError("the sample has no such image", source=name)
+    draw, things = _SCENES[parts[1]]
+    try:
+        return draw(*things[int(parts[2])], *(int(number) for number in parts.groups()[2:] if number))
+    except (IndexError, TypeError):
+        raise CorpusError("the sample has no such image", source=name) from None

@@ -70,5 +70,6 @@ def test_a_drawing_is_the_same_each_time_and_an_unknown_name_is_refused():
     assert drawn("bar/0-2.png") == drawn("bar/0-2.png")
     # The bar hides all of it: which thing is behind makes no difference.
     assert drawn("bar/0-2.png") == drawn("bar/1-2.png") != drawn("bar/0-1.png")
-    with pytest.raises(CorpusError, match="no such image"):
-        drawn("../bar/0-2.png")
+    for name in ("../bar/0-2.png", "bar/4-2.png", "field/0-1.png"):
+        with pytest.raises(CorpusError, match="no such image"):
+            drawn(name)
