@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from dspy_proact.programs.embedded.asked import fields_of, outputs_of, unfenced, value_of
+from dspy_proact.programs.embedded.asked import fields_of, outputs_of, strictness, unfenced, value_of
 from dspy_proact.programs.embedded.words import content_words
 
 _WORD = re.compile(r"[^\W_]+")
@@ -25,7 +25,7 @@ _ENOUGH = 3
 
 def agent_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """The fields that are asked for, as JSON."""
-    events, wanted = _shown(messages), 1 + _shift(system)
+    events, wanted = _shown(messages), 1 + strictness(system)
     last = events[-1] if events else ""
     before = content_words(" ".join(events[:-1]))
     shared = [word for word in dict.fromkeys(_WORD.findall(last)) if content_words(word) & before]
@@ -49,7 +49,7 @@ def judge_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
         count, enough = len(content_words(events[-1]) & content_words(" ".join(events[-3:-1]))) if events else 0, 1
         accepted = count < enough
     else:
-        count, enough = len(content_words(unfenced(asked.get("proposal", ""))) & recent), _ENOUGH + _shift(system)
+        count, enough = len(content_words(unfenced(asked.get("proposal", ""))) & recent), _ENOUGH + strictness(system)
         accepted = count >= enough
     sure = min(0.95, 0.55 + 0.1 * abs(count - enough))
     verdict = {
@@ -64,10 +64,3 @@ def _shown(messages: Sequence[tuple[str, str]]) -> list[str]:
     """The texts of the events."""
     shown = value_of(fields_of(messages[-1][1]).get("events"), []) if messages else []
     return [str(each.get("event", "")) for each in shown if isinstance(each, dict)]
-
-
-def _shift(system: str) -> int:
-    """1 where the instruction asks to be strict, -1 where to be lenient."""
-    instruction = system.partition("your objective is:")[2]
-    strict, lenient = (bool(re.search(rf"\bbe {word}\b", instruction, re.IGNORECASE)) for word in ("strict", "lenient"))
-    return strict - lenient

@@ -37,7 +37,7 @@ def _ring(turn: float = 0.0, *radii: float, corners: int) -> Outline:
     return [(length * math.sin(a), -length * math.cos(a)) for a, length in zip(angles, lengths, strict=True)]
 
 
-_THINGS: Mapping[str, Outline] = {
+THINGS: Mapping[str, Outline] = {
     "star": _ring(0.0, 1.0, 0.42, corners=10),
     "circle": _ring(0.0, 0.9, corners=48),
     "hexagon": _ring(math.pi / 6, 0.95, corners=6),
@@ -62,7 +62,7 @@ def _a(thing: str) -> str:
 
 def _placed(thing: str, x: float, y: float, size: float) -> list[tuple[float, float]]:
     """The outline of a thing about a point, in pixels."""
-    return [(x + size * across, y + size * down) for across, down in _THINGS[thing]]
+    return [(x + size * across, y + size * down) for across, down in THINGS[thing]]
 
 
 def _sheet(thing: str | None = None, size: float = 90) -> "tuple[Image, ImageDraw]":

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from dspy_proact.benchmarks.proagentbench.moments import COMMONEST, Intention
-from dspy_proact.programs.embedded.asked import fields_of, outputs_of, value_of
+from dspy_proact.programs.embedded.asked import fields_of, outputs_of, strictness, value_of
 
 _WORD = re.compile(r"[a-z]+")
 _DIFFICULT = frozenset(
@@ -33,7 +33,7 @@ def agent_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     state = value_of(fields_of(messages[-1][1]).get("current"), {}) if messages else {}
     seen = " ".join(str(state.get(name, "")) for name in ("window_title", "summary")).casefold()
     words = set(_WORD.findall(seen))
-    difficult, enough = words & _DIFFICULT, 2 + _shift(system)
+    difficult, enough = words & _DIFFICULT, 2 + strictness(system)
     intention = next((each for word, each in _INTENTIONS.items() if word in words), COMMONEST)
     fields = {
         "reasoning": f"{len(difficult)} words of difficulty are seen; {enough} are enough.",
@@ -42,10 +42,3 @@ def agent_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
         "query": f"Can you help me with {state.get('window_title', 'this')}?",
     }
     return json.dumps({name: fields.get(name, "") for name in outputs_of(system) or fields}, ensure_ascii=False)
-
-
-def _shift(system: str) -> int:
-    """1 where the instruction asks to be strict, -1 where to be lenient."""
-    instruction = system.partition("your objective is:")[2]
-    strict, lenient = (bool(re.search(rf"\bbe {word}\b", instruction, re.IGNORECASE)) for word in ("strict", "lenient"))
-    return strict - lenient

@@ -32,3 +32,10 @@ def value_of(text: str | None, otherwise: Any) -> Any:
 def unfenced(text: str) -> str:
     """What stands in a fence, without its marks."""
     return "\n".join(line.removeprefix("| ") for line in text.split("\n") if line.startswith("|"))
+
+
+def strictness(system: str) -> int:
+    """1 where the instruction in a system message asks to be strict, -1 where to be lenient, else 0."""
+    instruction = system.partition("your objective is:")[2]
+    strict, lenient = (bool(re.search(rf"\bbe {word}\b", instruction, re.IGNORECASE)) for word in ("strict", "lenient"))
+    return strict - lenient
