@@ -27,8 +27,8 @@ DESIGN_EFFECT = 2.0
 MOST_UNSCORED = 0.05
 """Share of its cases that a ranked run may have without a score."""
 UNKNOWN_ORIGIN = "a results file does not say which judge, prompt and decoding made it"
-SCORE, STRICT = "score", "strict"
-"""Columns of every benchmark: the mean score over what was scored, and over all that were tried."""
+SCORE, STRICT, MACRO = "score", "strict", "macro"
+"""Columns of every benchmark: the mean score over what was scored and over all that were tried; the mean of strata."""
 _COUNTS_ONLY = "counts alone, without groups, give no interval; see the rank range"
 _MEANS_ONLY = "no spread was published"
 _NO_SPREAD = "no spread was published, so that no difference can be told from chance"
@@ -183,7 +183,7 @@ def _with_ranks(entries: Sequence[Entry], column: str) -> list[Entry]:
 
 
 def _run(declared: Benchmark[Any, Any], run: Summary, columns: Mapping[str, str], with_counts: bool) -> Entry:
-    own = {SCORE: run.micro.weighted, STRICT: run.micro.strict_weighted}
+    own = {SCORE: run.micro.weighted, STRICT: run.micro.strict_weighted, MACRO: run.macro.weighted}
     strata = {stratum: run.scores(stratum).weighted for stratum in declared.strata if stratum in columns}
     known = {**run.measured(run.outcomes), **strata, **own}
     differences = [*([STAND_IN] if run.embedded else ())]

@@ -37,6 +37,16 @@ class Grounds:
     """What else it says, by name."""
 
 
+@dataclass(frozen=True)
+class Thumbnail:
+    """An image that was shown to the model."""
+
+    caption: str
+    """Stands for it where it is not seen."""
+    load: Callable[[], str]
+    """A data URI; raises a `CorpusError` where the image cannot be read any more."""
+
+
 def quoted(quotes: Iterable[Quote]) -> list[tuple[int, int]]:
     """Where quotes stand in the text that they are of, in order; those that overlap or touch are one."""
     spans: list[tuple[int, int]] = []
@@ -162,6 +172,8 @@ class Particulars:
     """What there is to read of a case."""
     grounds: Callable[[GivenVerdict], Grounds] = lambda verdict: Grounds("", points=terms_of(verdict.detail))
     """What there is to read of a verdict."""
+    thumbnails: Callable[[Any, Outcome], Iterable[Thumbnail]] = lambda _, __: ()
+    """Images that a page shows beside an answer, of the summary of its run; raises a `CorpusError` likewise."""
     document: Callable[[Any], Mapping[str, Any]] = lambda _: {}
     """Further parts of the document of a run, of its summary."""
     details: Callable[[Any], Iterable[Any]] = lambda _: ()

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from dspy_proact.errors import CorpusError
 from dspy_proact.plain_text import encodable
 from dspy_proact.report.page.figures import letter
 from dspy_proact.report.page.rendered import rendered
@@ -22,6 +23,8 @@ from dspy_proact.report.reading import Reading
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import CONTROL, Outcome
 
+IMAGE_ROOM = 20_000_000
+"""Characters of images that a page has room for."""
 ROOM = 60_000_000
 """Characters of what stood before the answers; packed they are about 20 MB of a page."""
 
@@ -61,6 +64,7 @@ class Block:
     """Items in chunks, each with the texts that it is the first to hold."""
 
     def __init__(self):
+        self.image_room = IMAGE_ROOM
         self._numbers: dict[str, int] = {}
         self._new: list[str] = []
         self._lines: list[str] = []
@@ -74,6 +78,14 @@ class Block:
             self._numbers[text] = len(self._numbers)
             self._new.append(text)
         return self._numbers[text]
+
+    def image(self, uri: str) -> int | None:
+        """The number of an image, which is stored once too; None where there is no room for it."""
+        if uri not in self._numbers:
+            if len(uri) > self.image_room:
+                return None
+            self.image_room -= len(uri)
+        return self.number(uri)
 
     def add(self, item: Item) -> tuple[int, int]:
         """Add an item whose texts were numbered just before; the number of its chunk, and its place in it."""
@@ -280,8 +292,19 @@ def _side(reading: Reading, summary: Summary, held: Block) -> dict[str, Any]:
         for verdict, grounds in zip(outcome.verdicts, reading.grounds, strict=True)
     ]
     side["unread"] = [[names.get(judge or "", judge), reason] for judge, reason in outcome.unread]
+    side["images"] = list(_images(reading, summary, held))
     # The first text has the number 0.
     return {name: value for name, value in side.items() if value or name == "response"}
+
+
+def _images(reading: Reading, summary: Summary, held: Block) -> Iterator[list[Any]]:
+    """Of each image that was shown its caption, and its number or why there is none."""
+    try:
+        for each in summary.particulars.thumbnails(summary, reading.outcome):
+            number = held.image(each.load())
+            yield [each.caption, number] if number is not None else [each.caption, None, "no room for more images"]
+    except CorpusError as error:
+        yield ["images", None, str(error)]
 
 
 def _units(text: str) -> int:

@@ -83,7 +83,8 @@
 
   async function readable(row) {
     const item = (await chunk(row[6])).items[row[7]];
-    const numbers = [...new Set(textsOf(item))];
+    const images = item.sides.flatMap((side) => (side && side.images) || []).map(([, number]) => number);
+    const numbers = [...new Set([...textsOf(item), ...images.filter((number) => number !== null)])];
     const told = await Promise.all(numbers.map(async (number) => {
       const holder = chunkOf(number);
       return (await chunk(holder)).texts[number - head.firsts[holder]];
@@ -473,8 +474,16 @@
         told.otherwise ? flag("asked with other wording") : null,
         told.awaited ? flag(`${told.awaited} verdicts pending`) : null),
       missing ? element("p", "quiet", "No response.") : element("div", `response run-${run % COLOURS}`, ...response(told, texts)),
+      told.images ? element("div", "shots", ...told.images.map((each) => image(each, texts))) : null,
       ...verdicts.map((each) => verdict(each, only, several, texts)),
       ...(told.unread || []).map(([judge, why]) => element("p", "quiet", isolated(judge || "the benchmark"), `: no verdict, ${why}`)));
+  }
+
+  function image([caption, number, why], texts) {
+    const shot = element("img", "");
+    if (number !== null) Object.assign(shot, { src: texts.get(number), alt: caption });
+    return element("figure", "shot", number === null ? null : shot,
+      element("figcaption", "quiet", letters(number === null ? `${caption}: ${why}` : caption)));
   }
 
   async function show(row) {

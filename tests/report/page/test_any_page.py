@@ -1,11 +1,19 @@
 """Pages of a benchmark that says nothing of its own: its strata, measures, judges and failures, in its nouns."""
 
+import base64
 import re
+from dataclasses import replace
+from io import BytesIO
 
 import pytest
 from browser import visit
+from PIL import Image
 from toy import answered, case, failed, graded, identity, judged_by, manifest, written
 
+from dspy_proact.errors import CorpusError
+from dspy_proact.report import particulars
+from dspy_proact.report.page import cases
+from dspy_proact.report.particulars import Particulars, Thumbnail
 from dspy_proact.runs import Measure, Nouns
 
 WORDS = Nouns(case="riddle", cases="riddles", stratum="kind", strata="kinds", group="cave", groups="caves")
@@ -71,3 +79,33 @@ def test_where_nothing_is_scored_dashes_stand_and_the_reasons(paged, tmp_path, f
     unscored = 4 if failure else 0
     assert f'data-at="/runs/0/riddles/unscored">{unscored}</data>' in text
     assert ("<bdi>response: silent</bdi>" in text) == bool(failure)
+
+
+def test_images_stand_beside_the_answer_as_far_as_there_is_room(browser, paged, tmp_path, monkeypatch):
+    buffer = BytesIO()
+    Image.new("RGB", (3, 2), "red").save(buffer, "PNG")
+    uri = f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"
+
+    def thumbnails(_, outcome):
+        yield Thumbnail("step 1: a <b>", lambda: uri)
+        if outcome.key == "r0":
+            yield Thumbnail("step 2: a <b> again", lambda: uri)
+            yield Thumbnail("step 3: large", lambda: uri + "A" * len(uri))
+            yield Thumbnail("step 4", gone)
+
+    def gone():
+        raise CorpusError("there is no such image", source="photos.zip")
+
+    monkeypatch.setattr(particulars, "_ANY", replace(Particulars(), thumbnails=thumbnails))
+    # Room for the first, which stands once however often it is shown, and for less than another.
+    monkeypatch.setattr(cases, "IMAGE_ROOM", 2 * len(uri))
+    events = [event for each in RIDDLES for event in (answered(each.key), graded(each.key, "SOLVED"))]
+    with visit(browser, page_of(tmp_path, paged, events)) as page:
+        page.locator("#rows li a", has_text="r0").or_(page.locator("#rows li:first-child a")).first.click()
+        page.locator("#case[data-key=r0] img").first.wait_for()
+        shown = page.locator("#case img")
+        assert shown.count() == 2
+        assert shown.nth(0).get_attribute("alt") == "step 1: a <b>"
+        assert shown.nth(1).evaluate("image => [image.naturalWidth, image.naturalHeight]") == [3, 2]
+        captions = page.locator("#case figcaption").all_inner_texts()
+        assert captions[2:] == ["step 3: large: no room for more images", "images: photos.zip: there is no such image"]
