@@ -93,7 +93,7 @@ ROOMS = ["dspy_proact"] + [
     f"dspy_proact.{room.name}"
     for room in pkgutil.iter_modules(dspy_proact.__path__)
     # No face: an entry point, and folders whose files are imported one by one, so that none costs what another imports.
-    if room.ispkg and room.name not in {"cli", "benchmarks", "compile", "files"}
+    if room.ispkg and room.name not in {"cli", "benchmarks", "compile", "files", "label"}
 ]
 
 
