@@ -9,8 +9,9 @@ import traceback
 import click
 
 from dspy_proact.cli.eval import benchmarks, evaluate, rejudge
+from dspy_proact.cli.label import label
 from dspy_proact.cli.optimize import optimize
-from dspy_proact.cli.people import agree, label
+from dspy_proact.cli.people import agree
 from dspy_proact.cli.report import compare, leaderboard, report
 from dspy_proact.cli.runs import export, runs, show
 from dspy_proact.cli.try_ import try_

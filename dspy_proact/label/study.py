@@ -1,10 +1,13 @@
 """The values of a study of raters, as its file gives and takes them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 LONGEST_NAME, LONGEST_REASON, MOST_SPANS = 60, 4000, 100
 """Characters of a pseudonym and of a reason, and marked passages of a response."""
+PRACTICE_ROUND, PRACTICE_ROUNDS, PRACTICE_RIGHT = 3, 2, 2
+"""Practice items of a round, rounds that a rater has at most, and right grades by which a round is passed."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,17 @@ class PracticeGrade:
     item: str
     grade: str
     correct: bool
+
+
+def practice_passed(grades: Sequence[PracticeGrade]) -> bool | None:
+    """Whether a rater passed a round of practice; None where the last round that they need is not finished."""
+    for start in range(0, PRACTICE_ROUND * PRACTICE_ROUNDS, PRACTICE_ROUND):
+        given = grades[start : start + PRACTICE_ROUND]
+        if len(given) < PRACTICE_ROUND:
+            return None
+        if sum(each.correct for each in given) >= PRACTICE_RIGHT:
+            return True
+    return False
 
 
 @dataclass(frozen=True)
