@@ -23,6 +23,7 @@ import unicodedata
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
 
@@ -54,7 +55,8 @@ CREATE TABLE raters (rater INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, token
 CREATE TABLE practice (rater INTEGER NOT NULL REFERENCES raters, item TEXT NOT NULL, grade TEXT NOT NULL,
     correct INTEGER NOT NULL, time REAL NOT NULL, key TEXT NOT NULL, UNIQUE (rater, item));
 CREATE TABLE slates (rater INTEGER NOT NULL REFERENCES raters, place INTEGER NOT NULL,
-    item TEXT NOT NULL REFERENCES items, repeated INTEGER NOT NULL, returned REAL, PRIMARY KEY (rater, place));
+    item TEXT NOT NULL REFERENCES items, repeated INTEGER NOT NULL, returned REAL, PRIMARY KEY (rater, place),
+    UNIQUE (rater, item, repeated));
 CREATE TABLE log (number INTEGER PRIMARY KEY AUTOINCREMENT, rater INTEGER NOT NULL REFERENCES raters,
     item TEXT NOT NULL REFERENCES items, repeated INTEGER NOT NULL, grade TEXT, confidence INTEGER,
     reason TEXT NOT NULL, spans TEXT NOT NULL, seconds REAL NOT NULL, time REAL NOT NULL, key TEXT NOT NULL,
@@ -155,6 +157,11 @@ class Store:
     def ranks(self) -> dict[str, int]:
         """The place of each item in the draw, by its key, in that order."""
         return dict(self._db.execute("SELECT item, rank FROM items ORDER BY rank"))
+
+    def units(self) -> tuple[tuple[str, ...], ...]:
+        """Keys of the items of each unit, in the order of the draw."""
+        rows = self._db.execute('SELECT run, "case", item FROM items ORDER BY rank')
+        return tuple(tuple(item for *_, item in rows) for _, rows in groupby(rows, key=lambda row: row[:2]))
 
     def chosen(self, items: Iterable[Item]) -> tuple[Item, ...]:
         """Those of some items that are rated, in the order of the draw.
@@ -264,7 +271,12 @@ class Store:
         with self._transaction():
             (last,) = self._row("SELECT coalesce(max(place), 0) FROM slates WHERE rater = ?", rater)
             rows = [(rater, place, item, again) for place, (item, again) in enumerate(choose(), start=last + 1)]
-            self._db.executemany("INSERT INTO slates VALUES (?, ?, ?, ?, NULL)", rows)
+            # What a rater gave back and gets once more moves to its new place.
+            self._db.executemany(
+                "INSERT INTO slates VALUES (?, ?, ?, ?, NULL) ON CONFLICT (rater, item, repeated) DO UPDATE "
+                "SET place = excluded.place, returned = NULL WHERE returned IS NOT NULL",
+                rows,
+            )
         return len(rows)
 
     def give_back(self, rater: int) -> int:

@@ -7,24 +7,6 @@ import pytest
 from dspy_proact.benchmarks.benchmark import Part
 from dspy_proact.errors import UsageError
 from dspy_proact.label.items import items_of, pairs_of, practice_of, run_key
-from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """A run of the sample by the stand-in."""
-    proact = pytest.importorskip("dspy_proact")
-    folder = tmp_path_factory.mktemp("items") / "run"
-    proact.Evaluation(proact.load_corpus("sample"), model="embedded", judge="embedded").run(folder)
-    return summarize(RunFolder(folder))
-
-
-@pytest.fixture
-def declared(proactbench):
-    from dspy_proact.benchmarks.registry import benchmark_named
-
-    return benchmark_named("proactbench")
 
 
 def test_the_rubric_is_the_criteria_and_stands_in_no_section(run, declared):
@@ -66,12 +48,7 @@ def test_a_run_is_named_once_and_of_the_benchmark(run, declared):
         run_key(replace(run, manifest=None))
 
 
-def test_a_pair_is_of_two_responses_that_differ(run, declared):
-    longer = tuple(replace(each, response=f"{each.response} More.") for each in run.outcomes[1:])
-    identity = run.manifest.identity.model_copy(update={"benchmark": "other"})
-    other = replace(
-        run, outcomes=(run.outcomes[0], *longer), manifest=run.manifest.model_copy(update={"identity": identity})
-    )
+def test_a_pair_is_of_two_responses_that_differ(run, other, declared):
     pairs = pairs_of(declared, run, other)
     assert len(pairs) == 48, "the first responses are equal"
     assert pairs[0].responses[1] == f"{pairs[0].responses[0]} More."

@@ -1,0 +1,176 @@
+"""Which items a study holds, and who rates what.
+
+Items are drawn as the rows of a sheet are, so that a corrected score may rest on their ratings. Of each unit, which is
+the parts of one response, `Study.each` raters rate every part, one after another. A rater gets a share of the units:
+those that lack most raters come first, so that a study that ends early has rated the beginning of its draw, and among
+these the ones whose raters share least with this rater, so that in the end everyone is comparable with everyone.
+"""
+
+import math
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import zip_longest
+from typing import Any, Literal
+
+from dspy_proact.benchmarks.benchmark import Benchmark
+from dspy_proact.errors import UsageError
+from dspy_proact.label.items import Item, items_of, pairs_of, run_key
+from dspy_proact.label.store import Store
+from dspy_proact.label.study import Study, StudyRun
+from dspy_proact.report.corrected import drawn_keys, grades_mark
+from dspy_proact.report.numbers import counted
+from dspy_proact.report.summary import Summary
+from dspy_proact.runs import Outcome
+from dspy_proact.stats.plan import balanced_order
+
+IDLE_SECONDS = 86_400.0
+"""Who wrote nothing for so long gives the rest back as soon as another rater has nothing to do."""
+_APART = 5
+"""Units that lie between a unit and its repeat, at least: sooner a rater remembers what they said."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """What a study is to hold, as whoever begins it asks for it."""
+
+    count: int | None = None
+    """Responses of each run, or pairs; None for all."""
+    each: int = 2
+    """Raters of every item."""
+    raters: int = 4
+    """Among whom the work is divided, at least `each`."""
+    repeated: float = 0.1
+    """Share of a rater's units that come again, in [0, 1]."""
+    seed: int = 0
+    disputed: bool = False
+    """Whether cases on which judges disagree come first; scores cannot be corrected by ratings of these."""
+    kind: Literal["grades", "pairs"] = "grades"
+
+
+def design_study(
+    declared: Benchmark[Any, Any], summaries: Sequence[Summary], design: Design
+) -> tuple[Study, tuple[Item, ...]]:
+    """A study of runs, and its items in the order of the draw, the parts of a unit one after another.
+
+    Raises:
+        UsageError: The runs do not fit together or with the design, or have not so many responses.
+        RunError: A case cannot be read.
+    """
+    if not 1 <= design.each <= design.raters:
+        raise UsageError(f"{design.each} raters of every item are more than {counted(design.raters, 'rater')} in all")
+    if design.kind == "grades":
+        items, draws, orders = items_of(declared, summaries), list[str | None](), list[list[tuple[str, str]]]()
+        for summary in summaries:
+            keys, draw = draw_cases(summary, design)
+            draws.append(draw)
+            orders.append([(run_key(summary), key) for key in keys])
+    elif len(summaries) != 2 or design.disputed:
+        raise UsageError("pairs are of the responses of two runs, and drawn by the grades of both")
+    else:
+        items, draws = pairs_of(declared, *summaries), [None, None]
+        strata = {each.key: each.stratum for each in summaries[0].outcomes}
+        grades = [{each.key: each.label for each in summary.outcomes if each.epoch == 1} for summary in summaries]
+        kinds = [(strata[item.case], tuple(of.get(item.case) for of in grades)) for item in items]
+        order = balanced_order([item.case for item in items], kinds, design.seed)
+        _require(design.count or 0, len(items), "pairs of responses that differ")
+        orders = [[items[place].unit for place in order[: design.count]]]
+    by_unit = defaultdict[tuple[str, str], list[Item]](list)
+    for item in items:
+        by_unit[item.unit].append(item)
+    # Runs take turns, so that every beginning holds as many responses of each.
+    units = (unit for turn in zip_longest(*orders) for unit in turn if unit in by_unit)
+    runs = (StudyRun(run_key(each), each.path, draw) for each, draw in zip(summaries, draws, strict=True))
+    study = Study(declared.name, tuple(runs), design.each, design.raters, design.repeated, design.seed, design.kind)
+    return study, tuple(item for unit in units for item in by_unit[unit])
+
+
+def draw_cases(summary: Summary, design: Design) -> tuple[list[str], str | None]:
+    """Keys of the cases of a run to be rated, in order, and the draw as a sheet has it; None where it is none.
+
+    Responses without a grade are in no draw; they come last where all are asked for.
+
+    Raises:
+        UsageError: There are not so many, or disputed cases are asked for and no verdicts on a response differ.
+    """
+    graded = drawn_keys(summary, design.seed)
+    first = {each.key: each for each in summary.outcomes if each.epoch == 1}
+    if design.disputed:
+        if not any(first[key].split for key in graded):
+            raise UsageError(f"{summary.path}: no two verdicts on one response differ; judge it again with a jury")
+        # Stable, so that the draw decides among cases that are disputed alike.
+        graded.sort(key=lambda key: _dispute(first[key]), reverse=True)
+    count = len(graded) if design.count is None else design.count
+    _require(count, len(graded), f"scored responses of {summary.path}")
+    ungraded = [key for key in first if key not in {*graded}] if design.count is None else []
+    draw = None if design.disputed or not count else f"{count}-{design.seed}-{grades_mark(summary)}"
+    return graded[:count] + ungraded, draw
+
+
+def _dispute(outcome: Outcome) -> tuple[bool, float]:
+    """Whether the verdicts on a response differ, and how far apart their scores are."""
+    scores = [verdict.score for verdict in outcome.verdicts]
+    return outcome.split, max(scores) - min(scores)
+
+
+def _require(count: int, there: int, what: str) -> None:
+    if count > there:
+        raise UsageError(f"{count} cannot be drawn: there are {there} {what}")
+
+
+def assign(store: Store, rater: int, *, beyond: bool = False) -> int:
+    """Add to the slate of a rater who has nothing to do what they are to rate next; how many places that are.
+
+    It is their share, and after that what no other rater is expected for. Whoever is idle gives the rest back where
+    nothing else is left.
+
+    Args:
+        store: Of the study.
+        rater: Their number.
+        beyond: Whether they get the shares of raters who have yet to come, too.
+    """
+    choose = partial(_places, store, rater, beyond)
+    given = store.assign(rater, choose)
+    return given or (store.assign(rater, choose) if store.give_back_idle(IDLE_SECONDS) else 0)
+
+
+def _places(store: Store, rater: int, beyond: bool) -> Iterator[tuple[str, bool]]:
+    """Items for a rater, and whether each is a repeat: their units, and later in the slate some of these again."""
+    units = _chosen(store, rater, beyond)
+    # A repeat comes half a slate after the first time; of the first half, those at equal steps are repeated.
+    apart = max(_APART + 1, math.ceil(len(units) / 2))
+    later, count = max(0, len(units) - apart), math.ceil(store.study.repeated * len(units))
+    again = {place * later // count for place in range(count)} if later else set[int]()
+    for place, unit in enumerate(units):
+        yield from ((item, False) for item in unit)
+        if place - apart in again:
+            yield from ((item, True) for item in units[place - apart])
+
+
+def _chosen(store: Store, rater: int, beyond: bool) -> list[tuple[str, ...]]:
+    """The units that a rater gets, in their order; of each the items that lack a rater and are new to this one."""
+    study, of_item, mine = store.study, defaultdict[str, set[int]](set), set[str]()
+    for place in store.slates():
+        if place.state in ("open", "rated"):
+            of_item[place.item].add(place.rater)
+        if place.rater == rater and place.state != "returned":
+            mine.add(place.item)
+    all_units = store.units()
+    lacking = [study.each - min(len(of_item[item]) for item in unit) for unit in all_units]
+    share = len(all_units) * study.each / study.raters
+    yet_to_come = max(0, study.raters - len(store.raters()))
+    left = math.ceil(sum(max(0, lack) for lack in lacking) - (0 if beyond else share * yet_to_come))
+    kinds = defaultdict[tuple[int, frozenset[int]], deque[tuple[int, tuple[str, ...]]]](deque)
+    for rank, unit in enumerate(all_units):
+        if new := tuple(item for item in unit if len(of_item[item]) < study.each and item not in mine):
+            beside = frozenset[int]().union(*(of_item[item] for item in unit))
+            kinds[lacking[rank], beside].append((rank, new))
+    chosen, together = list[tuple[str, ...]](), Counter[int]()
+    while kinds and len(chosen) < min(left, math.ceil(share)):
+        lack, beside = min(kinds, key=lambda of: (-of[0], sum(together[each] for each in of[1]), kinds[of][0]))
+        together.update(beside)
+        chosen.append(kinds[lack, beside].popleft()[1])
+        if not kinds[lack, beside]:
+            del kinds[lack, beside]
+    return chosen

@@ -1,0 +1,33 @@
+"""A run of the sample, whose responses are rated."""
+
+from dataclasses import replace
+
+import pytest
+
+from dspy_proact.report import summarize
+from dspy_proact.runs import RunFolder
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory):
+    """A run of the sample by the stand-in."""
+    proact = pytest.importorskip("dspy_proact")
+    folder = tmp_path_factory.mktemp("labelled") / "run"
+    proact.Evaluation(proact.load_corpus("sample"), model="embedded", judge="embedded").run(folder)
+    return summarize(RunFolder(folder))
+
+
+@pytest.fixture
+def declared(proactbench):
+    from dspy_proact.benchmarks.registry import benchmark_named
+
+    return benchmark_named("proactbench")
+
+
+@pytest.fixture
+def other(run):
+    """A run of the same cases whose responses are longer, but for the first."""
+    longer = tuple(replace(each, response=f"{each.response} More.") for each in run.outcomes[1:])
+    identity = run.manifest.identity.model_copy(update={"benchmark": "other"})
+    manifest = run.manifest.model_copy(update={"identity": identity})
+    return replace(run, path="other", outcomes=(run.outcomes[0], *longer), manifest=manifest)

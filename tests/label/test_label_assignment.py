@@ -1,0 +1,240 @@
+"""What a study holds, and who rates what: as often as planned, nothing twice, and everyone beside others."""
+
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import combinations, groupby
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dspy_proact.benchmarks.benchmark import Part
+from dspy_proact.errors import UsageError
+from dspy_proact.label.assignment import IDLE_SECONDS, Design, assign, design_study
+from dspy_proact.label.items import Item
+from dspy_proact.label.store import Store
+from dspy_proact.label.study import Given, Study, StudyRun
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def begun(tmp_path, clock):
+    """Makes the store of a study of so many units, of one item or of several parts each."""
+    stores = []
+
+    def begin(units, parts=("",), each=2, raters=4, repeated=0.0):
+        study = Study("toy", (StudyRun("r1", "runs/one"),), each, raters, repeated, 0)
+        items = [
+            Item(f"{unit}{part}", "r1", f"case {unit}", Part(part, ("bad", "good")), (), (), ("An answer.",))
+            for unit in range(units)
+            for part in parts
+        ]
+        store, _, _ = Store.create(tmp_path / f"{len(stores)}.db", study, items, clock)
+        stores.append(store)
+        return store
+
+    yield begin
+    for store in stores:
+        store.close()
+
+
+def join(store, count):
+    """So many new raters, each with what they are to rate first."""
+    raters = []
+    for _ in range(count):
+        raters.append(store.add_rater(f"rater {len(store.raters())}")[0].number)
+        assign(store, raters[-1])
+    return raters
+
+
+def opened(store, rater):
+    return [place for place in store.slate(rater) if place.state == "open"]
+
+
+def rate(store, rater, count=None, grade="good"):
+    """Rate the first open places, or all; skip them where the grade is None."""
+    for place in opened(store, rater)[:count]:
+        key = f"{place.item} {place.repeated}"
+        store.give(rater, Given(place.item, grade, key, 3 if grade else None, repeated=place.repeated))
+
+
+def raters_of(store):
+    """Of each item, those who have rated it or are to."""
+    found = defaultdict(list)
+    for place in store.slates():
+        if place.state in ("open", "rated") and not place.repeated:
+            found[place.item].append(place.rater)
+    return found
+
+
+def test_the_planned_raters_have_the_same_share_and_all_are_comparable(begun):
+    store = begun(20, each=2, raters=4)
+    raters = join(store, 4)
+    assert [len(opened(store, rater)) for rater in raters] == [10] * 4
+    assert {len(people) for people in raters_of(store).values()} == {2}
+    # 20 units fall on the pairs of raters, but for the two who divided all units first.
+    beside = Counter(tuple(sorted(people)) for people in raters_of(store).values())
+    assert beside == dict.fromkeys([(1, 3), (1, 4), (2, 3), (2, 4)], 5)
+    assert [place.item for place in store.slate(1)] == [str(unit) for unit in range(10)], "the beginning of the draw"
+
+
+def test_who_comes_late_finds_nothing_and_takes_what_others_give_back(begun):
+    store = begun(10, each=1, raters=2)
+    ann, bob, eve = join(store, 3)
+    assert opened(store, eve) == []
+    rate(store, ann, 2)
+    store.give_back(ann)
+    assert assign(store, eve) == 3
+    rate(store, bob)
+    assert assign(store, bob) == 0
+    assert {len(people) for people in raters_of(store).values()} == {1}
+
+
+def test_what_is_kept_for_raters_who_have_yet_to_come_is_given_on_demand_only(begun):
+    store = begun(10, each=2, raters=4)
+    (ann,) = join(store, 1)
+    rate(store, ann)
+    assert assign(store, ann) == 0
+    assert assign(store, ann, beyond=True) == 5
+    assert len({place.item for place in store.slate(ann)}) == 10, "nothing twice"
+
+
+def test_whoever_is_idle_is_not_waited_for(begun, clock):
+    store = begun(10, each=1, raters=2)
+    ann, bob = join(store, 2)
+    rate(store, ann, 1)
+    clock.now += IDLE_SECONDS + 1
+    rate(store, bob)
+    assert assign(store, bob) == 4
+    assert assign(store, ann) == 0, "all is given"
+    store.give_back(bob)
+    assert assign(store, ann) == 4
+    assert [place.state for place in store.slate(ann)] == ["rated", *["open"] * 4], "back in places that count once"
+
+
+def test_a_skipped_item_gets_another_rater_and_never_this_one(begun):
+    store = begun(4, each=1, raters=2)
+    ann, bob = join(store, 2)
+    rate(store, ann, grade=None)
+    rate(store, bob)
+    assert assign(store, ann) == 0
+    assert assign(store, bob) == 2
+    assert {*raters_of(store)} == {"0", "1", "2", "3"}
+    assert {rater for people in raters_of(store).values() for rater in people} == {bob}
+
+
+def test_parts_of_a_unit_follow_one_another_also_where_they_come_again(begun):
+    store = begun(20, parts=("search", "action"), each=1, raters=1, repeated=0.2)
+    (ann,) = join(store, 1)
+    slate = [(place.item.removesuffix("search").removesuffix("action"), place.repeated) for place in store.slate(ann)]
+    runs = [(key, len(list(several))) for key, several in groupby(slate)]
+    assert {count for _, count in runs} == {2}
+    units = [key for key, _ in runs]
+    # 4 of 20 come again, half a slate after the first time.
+    again = [place for place, (_, repeated) in enumerate(units) if repeated]
+    assert [units[place][0] for place in again] == ["0", "2", "5", "7"]
+    between = [place - units.index((units[place][0], False)) for place in again]
+    assert between == [11, 12, 13, 14]
+
+
+def test_a_short_slate_repeats_nothing(begun):
+    store = begun(5, each=1, raters=1, repeated=1.0)
+    (ann,) = join(store, 1)
+    assert not any(place.repeated for place in store.slate(ann))
+
+
+@settings(max_examples=25, deadline=None)
+@given(units=st.integers(1, 30), raters=st.integers(1, 7), data=st.data())
+def test_every_item_gets_its_planned_raters_whoever_leaves(tmp_path_factory, units, raters, data):
+    each = data.draw(st.integers(1, raters))
+    study = Study("toy", (StudyRun("r1", "runs/one"),), each, raters, 0.1, 0)
+    items = [Item(f"{unit}", "r1", f"{unit}", Part("", ("bad", "good")), (), (), ("",)) for unit in range(units)]
+    store, _, _ = Store.create(tmp_path_factory.mktemp("plan") / "study.db", study, items)
+    store._db.execute("PRAGMA synchronous = OFF")  # many studies, none of which has to outlast the machine
+    for rater in join(store, raters):
+        rate(store, rater, data.draw(st.integers(0, 40)))
+        store.give_back(rater)
+    assert all(len(people) <= each for people in raters_of(store).values())
+    for rater in join(store, each):
+        while opened(store, rater):
+            rate(store, rater)
+            assign(store, rater, beyond=True)
+    counts = Counter(rating.item for rating in store.ratings(repeats=False))
+    assert counts == dict.fromkeys((item.key for item in items), each)
+    pairs = [(rating.rater, rating.item) for rating in store.ratings(repeats=False)]
+    assert len(pairs) == len({*pairs})
+    store.close()
+
+
+def test_raters_who_come_at_once_are_given_nothing_too_often(begun):
+    path = begun(40, each=3, raters=12).path
+
+    def come(number):
+        store = Store.open(path)
+        rater, _ = store.add_rater(f"rater {number}")
+        assign(store, rater.number)
+        store.close()
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(come, range(12)))
+    store = Store.open(path)
+    assert {len(people) for people in raters_of(store).values()} == {3}
+    beside = {pair for people in raters_of(store).values() for pair in combinations(sorted(people), 2)}
+    assert len(beside) > 40, "of 66 pairs"
+    store.close()
+
+
+def test_a_study_is_drawn_as_a_sheet_is(run, declared, proactbench):
+    from dspy_proact.benchmarks.proactbench.people import draw_of
+
+    study, items = design_study(declared, [run], Design(count=20, seed=3))
+    draw, rows = draw_of(run, 20, 3)
+    assert [item.case for item in items] == [row.key for row in rows]
+    assert [each.draw for each in study.runs] == [str(draw)]
+
+
+def test_runs_take_turns_and_what_has_no_grade_comes_last(run, other, declared):
+    first = next(each for each in other.outcomes if each.key == run.outcomes[0].key)
+    ungraded = replace(first, state="unscored", label=None, verdicts=())
+    some = replace(other, outcomes=(ungraded, *other.outcomes[1:]))
+    study, items = design_study(declared, [run, some], Design())
+    keys = [each.run for each in study.runs]
+    assert [item.run for item in items[:6]] == keys * 3
+    assert (len(items), items[-1].unit) == (98, (keys[1], first.key))
+    assert [each.draw.split("-")[0] for each in study.runs] == ["49", "48"], "in no draw"
+
+
+def test_what_judges_dispute_comes_first_and_is_no_draw(run, declared):
+    with pytest.raises(UsageError, match="differ"):
+        design_study(declared, [run], Design(disputed=True))
+    passed = [each for each in run.outcomes if each.label == "PASS"][:2]
+    against = {
+        each.key: replace(each, verdicts=(*each.verdicts, replace(each.verdicts[0], label=label, score=score)))
+        for each, label, score in zip(passed, ("PARTIAL", "FAIL"), (0.5, 0.0), strict=True)
+    }
+    jury = replace(run, outcomes=tuple(against.get(each.key, each) for each in run.outcomes))
+    study, items = design_study(declared, [jury], Design(count=5, disputed=True))
+    assert [item.case for item in items[:2]] == [passed[1].key, passed[0].key]
+    assert (len(items), study.runs[0].draw) == (5, None)
+
+
+def test_pairs_are_drawn_by_the_grades_of_both(run, other, declared):
+    study, items = design_study(declared, [run, other], Design(count=9, kind="pairs"))
+    assert (study.kind, len(items), {each.draw for each in study.runs}) == ("pairs", 9, {None})
+    strata = {each.key: each.stratum for each in run.outcomes}
+    assert {*Counter(strata[item.case] for item in items).values()} == {3}, "each of three phases"
+    for refused in (Design(disputed=True, kind="pairs"), Design(count=49, kind="pairs"), Design(each=5)):
+        with pytest.raises(UsageError):
+            design_study(declared, [run, other], refused)
