@@ -7,21 +7,18 @@ memory does not grow with the corpus. Nothing is unpacked to disk, so that the p
 import hashlib
 import json
 import re
-import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
-from typing import IO
 
 from dspy_proact.benchmarks.probe.official import JsonFile, read_task
 from dspy_proact.benchmarks.probe.task import DATA, ProbeView, view_of
 from dspy_proact.errors import CorpusError
+from dspy_proact.files.archives import Archive
 from dspy_proact.files.hub import hub_commit, hub_folder
 from dspy_proact.files.rows import opened
-from dspy_proact.plain_text import printable
 from dspy_proact.runs import Case, CaseSet, CorpusRecord
 
 PROBE = "gilfastino/PROBE"
@@ -246,38 +243,16 @@ def _in_folder(folder: Path) -> Iterator[tuple[str, Member]]:
 
 def _in_zips(paths: Iterable[Path]) -> Iterator[tuple[str, Member]]:
     for path in paths:
-        source = str(path)
-        try:
-            with opened(source, _WANTED):
-                # Its own destructor closes it, with the last of its members.
-                archive = zipfile.ZipFile(path)
-        except zipfile.BadZipFile as error:
-            problem = f"not a complete zip: {error}; give {_WANTED}, and download a truncated one again"
-            raise CorpusError(problem, source=source) from None
-        members = [member for member in archive.infolist() if not member.is_dir()]
-        if (size := sum(member.file_size for member in members)) > MOST_BYTES:
-            raise CorpusError(f"{size:,} bytes when unpacked; at most {MOST_BYTES:,} are read", source=source)
-        for member in members:
-            where = f"{source}, {printable(member.filename)}"
-            yield PurePosixPath(member.filename).name, Member(where, partial(_read_zipped, archive, member, where))
+        archive = Archive(path, _WANTED)
+        if (size := sum(archive.sizes.values())) > MOST_BYTES:
+            raise CorpusError(f"{size:,} bytes when unpacked; at most {MOST_BYTES:,} are read", source=archive.source)
+        for name in archive.sizes:
+            yield PurePosixPath(name).name, Member(archive.place(name), partial(archive.read, name, LARGEST))
 
 
 def _read_file(source: str) -> bytes:
     with opened(source, _WANTED) as file:
-        return _read_bounded(file, source)
-
-
-def _read_zipped(archive: zipfile.ZipFile, member: zipfile.ZipInfo, source: str) -> bytes:
-    try:
-        with archive.open(member) as file:
-            return _read_bounded(file, source, member.file_size)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:  # encrypted is a RuntimeError
-        raise CorpusError(f"cannot be unpacked: {error}; download the zip again", source=source) from None
-
-
-def _read_bounded(file: IO[bytes], source: str, size: int = LARGEST) -> bytes:
-    # One byte more than a zip says there are, so that the end is seen and the checksum verified.
-    data = file.read(min(size, LARGEST) + 1)
+        data = file.read(LARGEST + 1)
     if len(data) > LARGEST:
         raise CorpusError(f"larger than {LARGEST:,} bytes, which no file of a task is", source=source)
     return data

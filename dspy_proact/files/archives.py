@@ -1,0 +1,94 @@
+"""Zip archives of others: members read one at a time, within bounds, and nothing unpacked to disk.
+
+What no honest archive holds is refused before anything of it is read: paths that lead elsewhere, links, two members of
+one name, encryption, and ways to compress whose memory the archive decides.
+"""
+
+import lzma
+import stat
+import struct
+import threading
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+from dspy_proact.errors import CorpusError
+from dspy_proact.files.rows import opened
+from dspy_proact.plain_text import printable
+
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    OSError,
+    RuntimeError,  # of which NotImplementedError is one
+    ValueError,
+    OverflowError,
+)
+"""What zipfile raises at bytes that somebody has broken."""
+
+
+class Archive:
+    """A zip that is open; several threads may read from it at a time.
+
+    Args:
+        path: Of the file.
+        wanted: What was expected, for the message where it is no zip.
+
+    Raises:
+        CorpusError: It is no zip, a part of one, or holds what the module's docstring refuses.
+    """
+
+    def __init__(self, path: Path, wanted: str):
+        self.source, self._lock = str(path), threading.Lock()
+        try:
+            with opened(self.source, wanted):
+                # Its own destructor closes it.
+                self._zip = zipfile.ZipFile(path)
+        except _DAMAGED as error:
+            problem = f"not a complete zip: {error}; give {wanted}, and download a truncated one again"
+            raise CorpusError(problem, source=self.source) from None
+        members = [member for member in self._zip.infolist() if not member.is_dir()]
+        self._members = {member.filename: member for member in members}
+        for member in members:
+            if fault := self._fault(member):
+                raise CorpusError(fault, source=self.place(member.filename))
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """Bytes of its files when unpacked, as it says, by their names and in its order."""
+        return {name: member.file_size for name, member in self._members.items()}
+
+    def place(self, name: str) -> str:
+        """Where a file of it stands, as messages name it."""
+        return f"{self.source}, {printable(name)}"
+
+    def read(self, name: str, largest: int) -> bytes:
+        """A file of it; raises a `CorpusError` where it is damaged or has more than `largest` bytes."""
+        member = self._members[name]
+        if member.file_size > largest:
+            raise CorpusError(f"larger than {largest:,} bytes when unpacked", source=self.place(name))
+        try:
+            with self._lock, self._zip.open(member) as file:
+                # One byte more than it says there are, so that the end is seen and the checksum verified.
+                return file.read(member.file_size + 1)
+        except _DAMAGED as error:
+            problem = f"cannot be unpacked: {error}; download the zip again"
+            raise CorpusError(problem, source=self.place(name)) from None
+
+    def _fault(self, member: zipfile.ZipInfo) -> str:
+        path = PurePosixPath(member.filename)
+        if path.is_absolute() or ".." in path.parts:
+            return "its path leads out of the archive; take it out"
+        if stat.S_ISLNK(member.external_attr >> 16):
+            return "is a link; put the file in its place"
+        if self._members[member.filename] is not member:
+            return "is in the archive twice"
+        if member.flag_bits & 1:
+            return "is encrypted; make the zip without a password"
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            return "is compressed in a way that is not read; make the zip with deflate"
+        return ""
