@@ -33,6 +33,7 @@ class Hub:
 def hub_of(dataset: str, files: Mapping[str, bytes]) -> Iterator[Hub]:
     """Play a hub that has these files, by name, of a dataset and knows no other."""
     api, asked = f"/api/datasets/{dataset}", list[str]()
+    resolve = f"/datasets/{dataset}/resolve/{COMMIT}/"
     entries = [{"type": "file", "path": name, "size": len(files[name]), "oid": "b" * 40} for name in sorted(files)]
     told = {"id": dataset, "sha": COMMIT, "siblings": [{"rfilename": name} for name in sorted(files)]}
 
@@ -40,12 +41,11 @@ def hub_of(dataset: str, files: Mapping[str, bytes]) -> Iterator[Hub]:
         def do_GET(self):
             path = self.path.partition("?")[0]
             asked.append(path)
-            folder, _, name = path.rpartition("/")
             if path in {api, f"{api}/revision/main", f"{api}/revision/{COMMIT}"}:
                 self.answer(json.dumps(told).encode())
             elif path == f"{api}/tree/{COMMIT}":
                 self.answer(json.dumps(entries).encode())
-            elif folder == f"/datasets/{dataset}/resolve/{COMMIT}" and name in files:
+            elif path.startswith(resolve) and (name := path.removeprefix(resolve)) in files:
                 self.answer(files[name], ETag=f'"{name}"', **{"X-Repo-Commit": COMMIT})
             else:
                 self.answer(b"{}", 404, **{"X-Error-Code": "RevisionNotFound"})

@@ -53,14 +53,11 @@ class Archive:
             raise CorpusError(problem, source=self.source) from None
         members = [member for member in self._zip.infolist() if not member.is_dir()]
         self._members = {member.filename: member for member in members}
+        self.sizes: Mapping[str, int] = {name: member.file_size for name, member in self._members.items()}
+        """Bytes of its files when unpacked, as it says, by their names and in its order."""
         for member in members:
             if fault := self._fault(member):
                 raise CorpusError(fault, source=self.place(member.filename))
-
-    @property
-    def sizes(self) -> Mapping[str, int]:
-        """Bytes of its files when unpacked, as it says, by their names and in its order."""
-        return {name: member.file_size for name, member in self._members.items()}
 
     def place(self, name: str) -> str:
         """Where a file of it stands, as messages name it."""

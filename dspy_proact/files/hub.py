@@ -32,6 +32,15 @@ def hub_commit(name: str, revision: str | None, instead: str) -> str:
     return commit
 
 
+def hub_sizes(name: str, commit: str, instead: str) -> dict[str, int]:
+    """Bytes of each file of a dataset at a commit, by its path; raises as `hub_commit`."""
+    import huggingface_hub
+
+    with _as_corpus_error(f"{name}@{commit}", instead):
+        tree = huggingface_hub.HfApi().list_repo_tree(name, recursive=True, revision=commit, repo_type="dataset")
+        return {entry.path: entry.size for entry in tree if isinstance(entry, huggingface_hub.hf_api.RepoFile)}
+
+
 def hub_folder(name: str, commit: str, files: Sequence[str], instead: str) -> str:
     """The folder in the hub's cache that holds files of a dataset at a commit; raises as `hub_commit`.
 

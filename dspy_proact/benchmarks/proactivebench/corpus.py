@@ -1,7 +1,8 @@
 """ProactiveBench's corpus: entries read and checked as a whole, and their images, read one at a time.
 
-A folder holds `<loader>_preprocessed.jsonl` of each environment and, below it, the images under the paths that its
-entries name. The published files themselves were not seen; the layout is that of the package proactivebench 0.1.1.
+A folder holds `<loader>_preprocessed.jsonl` of each environment, and the images under the paths that its entries name:
+in zips beside it, from which they are read without unpacking them, or below it. The published files themselves were not
+seen; the layout is that of the package proactivebench 0.1.1.
 """
 
 import tomllib
@@ -15,12 +16,18 @@ from dspy_proact.benchmarks.proactivebench.entries import FOLDER, NAMES, WORLDS,
 from dspy_proact.benchmarks.proactivebench.environment import Environment, State
 from dspy_proact.benchmarks.proactivebench.sample import description, drawn
 from dspy_proact.errors import CorpusError
+from dspy_proact.files.archives import Archive
+from dspy_proact.files.hub import hub_commit, hub_folder, hub_sizes
 from dspy_proact.files.rows import Line, lines_in, lines_of, opened, read_bytes
 from dspy_proact.images import MOST_BYTES, Box
 from dspy_proact.runs import CorpusRecord
 
+NAME = "proactivebench"
+DATASET = "tdemin16/ProactiveBench"
+"""The official dataset on the Hugging Face hub."""
 _LINES = "{}_preprocessed.jsonl"
-_WANTED = "the test folder of tdemin16/ProactiveBench, with a *_preprocessed.jsonl of each environment and its images"
+_WANTED = f"the test folder of {DATASET}, with a *_preprocessed.jsonl of each environment and its images or zips"
+_INSTEAD = "download its folder test and give the path of that folder"
 _UNNEEDED = "seen well without a move (strong_occlusions: false)"
 _FILTERED = "dropped by the paper's filter"
 
@@ -53,7 +60,8 @@ def read_corpus(
     """The entries of environments.
 
     Args:
-        corpus: `sample`, or the path of a folder; one of that name is given as `./sample`.
+        corpus: `sample`, `proactivebench@REVISION`, which is fetched, or the path of a folder; one of these names is
+            given as `./sample`. Without a revision the message of the error says what would be fetched.
         environments: Whose entries are read, in the order in which they are to stand.
         filtered: Whether entries that the paper's filter drops are left out and counted; of the sample none are.
         foreign: Whether entries may offer moves of other environments.
@@ -62,14 +70,12 @@ def read_corpus(
     Raises:
         CorpusError: There is no such corpus, or an entry of it cannot be played; the message names file and line.
     """
-    spec = str(corpus)
-    if revision is not None:
-        raise CorpusError("a folder has no revisions; leave the revision out", source=spec)
-    images = _Drawn() if spec == "sample" else _InFolder(_folder(spec))
-    place = Path(str(FOLDER), "sample") if spec == "sample" else _folder(spec)
+    spec, worlds = str(corpus), [WORLDS[name] for name in environments]
+    name, revision, place = _place_of(spec, revision, worlds)
+    images = _Drawn() if spec == "sample" else _Stored(place, worlds)
     kept = kept_ids() if filtered and spec != "sample" else {}
     entries, ignored, left_out, rows = list[tuple[World, Entry]](), Counter[str](), Counter[str](), 0
-    for world in (WORLDS[name] for name in environments):
+    for world in worlds:
         file, before = place / _LINES.format(world.loader), len(entries)
         for line, raw in _rows(file, ignored):
             rows += 1
@@ -85,7 +91,7 @@ def read_corpus(
             mend = "; --set filter=false takes all" if kept else ""
             raise CorpusError(f"holds no entry that is kept{mend}", source=str(file))
     record = CorpusRecord(
-        name=spec,
+        name=name,
         revision=revision,
         rows=rows,
         cases=len(entries),
@@ -95,12 +101,30 @@ def read_corpus(
     return Corpus(record, tuple(entries), images)
 
 
-def _folder(spec: str) -> Path:
+def _place_of(spec: str, revision: str | None, worlds: Sequence[World]) -> tuple[str, str | None, Path]:
+    """Name, revision and folder of the corpus that a person asked for, fetched from the hub where it has to be."""
+    name, at, pinned = spec.partition("@")
+    if name == NAME:
+        if at and not pinned:
+            raise CorpusError("the revision after @ is empty; leave the @ out for the newest", source=spec)
+        commit = hub_commit(DATASET, pinned or revision, _INSTEAD)
+        sizes = hub_sizes(DATASET, commit, _INSTEAD)
+        for world in worlds:
+            if f"test/{_LINES.format(world.loader)}" not in sizes:
+                raise CorpusError(f"holds no entries of {world.name}; {_INSTEAD}", source=f"{DATASET}@{commit}")
+        files = [file for file in sizes for world in worlds if file.startswith(f"test/{world.loader}")]
+        if not (pinned or revision):
+            size = f"{len(files)} files, {sum(sizes[file] for file in files) / 1e6:,.0f} MB, would be fetched"
+            raise CorpusError(f"{size}; --corpus {NAME}@{commit} fetches them, or {_INSTEAD}", source=DATASET)
+        return name, commit, Path(hub_folder(DATASET, commit, files, _INSTEAD), "test")
+    if revision is not None:
+        raise CorpusError(f"only {NAME} has revisions; leave the revision out", source=spec)
     if "\0" in spec:
         raise CorpusError("not a path: it holds a NUL character", source=repr(spec))
-    if not Path(spec).is_dir():
+    folder = Path(str(FOLDER), "sample") if spec == "sample" else Path(spec)
+    if not folder.is_dir():
         raise CorpusError(f"no folder; give {_WANTED}", source=spec)
-    return Path(spec)
+    return spec, None, folder
 
 
 def kept_ids() -> Mapping[Name, frozenset[int]]:
@@ -123,18 +147,11 @@ def _rows(file: Path, ignored: Counter[str]) -> Iterator[tuple[Line, RawEntry]]:
         yield line, raw
 
 
-def _require_images(line: Line, world: World, entry: Entry, images: "_Drawn | _InFolder") -> None:
+def _require_images(line: Line, world: World, entry: Entry, images: "_Drawn | _Stored") -> None:
     """Raise a `CorpusError` where an image that an entry may show is not there."""
     for path in _paths(world, entry):
-        if problem := _strange(path) or images.problem(path):
+        if problem := images.problem(world, path):
             raise line.error(f"its image {path!r} {problem}", "image_template")
-
-
-def _strange(path: str) -> str:
-    """What is wrong with the path of an image, whatever there is."""
-    if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
-        return "would lie outside of the folder"
-    return ""
 
 
 def _paths(world: World, entry: Entry) -> list[str]:
@@ -159,39 +176,67 @@ def _paths(world: World, entry: Entry) -> list[str]:
 class _Drawn:
     """The images of the sample."""
 
-    def problem(self, path: str) -> str:  # noqa: ARG002 - as a folder takes it
+    def problem(self, world: World, path: str) -> str:  # noqa: ARG002 - as `_Stored` takes them, here and below
         return ""
 
-    def load(self, world: World, path: str) -> bytes:  # noqa: ARG002 - as a folder takes it
+    def load(self, world: World, path: str) -> bytes:  # noqa: ARG002
         return drawn(path)
 
-    def description(self, world: World, path: str, crop: Box | None) -> str:  # noqa: ARG002 - likewise
+    def description(self, world: World, path: str, crop: Box | None) -> str:  # noqa: ARG002
         return description(path, crop)
 
 
-@dataclass(frozen=True)
-class _InFolder:
-    """Images in a folder."""
+class _Stored:
+    """Images in the zips of a folder, or below it.
 
-    folder: Path
+    The zips of an environment are those that its name begins, or else all of them. Within one the path of an image may
+    begin with the name of the zip where that of the entry does not, and the other way round.
+    """
 
-    def problem(self, path: str) -> str:
-        """Why there is no such image; empty where there is one."""
-        place = self.folder / path
+    def __init__(self, folder: Path, worlds: Sequence[World]):
+        zips, opened_zips = sorted(folder.glob("*.zip")), dict[Path, Archive]()
+        self._folder, self._archives = folder, dict[Name, list[Archive]]()
+        for world in worlds:
+            own = [path for path in zips if path.name.startswith(world.loader)] or zips
+            opened_zips |= {path: Archive(path, _WANTED) for path in own if path not in opened_zips}
+            self._archives[world.name] = [opened_zips[path] for path in own]
+
+    def problem(self, world: World, path: str) -> str:
+        """Why an image cannot be read; empty where it can, as far as that is seen without reading it."""
+        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+            return "would lie outside of the folder"
+        place = self._folder / path
         try:
-            if not place.is_file():
+            if member := self._member(world, path):
+                size = member[0].sizes[member[1]]
+            elif not place.is_file():
                 return "is missing"
-            inside = place.resolve().is_relative_to(self.folder.resolve())
+            elif not place.resolve().is_relative_to(self._folder.resolve()):
+                return "is a link that leads out of the folder"
+            else:
+                size = place.stat().st_size
         except (OSError, ValueError) as error:
             return f"cannot be read: {error}"
-        return "" if inside else "is a link that leads out of the folder"
+        if size > MOST_BYTES:
+            return f"has more than {MOST_BYTES >> 20} MiB"
+        return "" if size else "is empty: 0 bytes"
 
-    def load(self, world: World, path: str) -> bytes:  # noqa: ARG002 - as archives take it
-        source = str(self.folder / path)
-        if problem := _strange(path) or self.problem(path):
+    def load(self, world: World, path: str) -> bytes:
+        if member := self._member(world, path):
+            return member[0].read(member[1], MOST_BYTES)
+        source = str(self._folder / path)
+        if problem := self.problem(world, path):
             raise CorpusError(problem, source=source)
         with opened(source, "an image") as file:
             return file.read(MOST_BYTES + 1)
 
-    def description(self, world: World, path: str, crop: Box | None) -> str:  # noqa: ARG002 - nobody has described them
+    def description(self, world: World, path: str, crop: Box | None) -> str:  # noqa: ARG002 - nobody has described it
         return ""
+
+    def _member(self, world: World, path: str) -> tuple[Archive, str] | None:
+        for archive in self._archives[world.name]:
+            stem = Path(archive.source).stem
+            for name in (path, f"{stem}/{path}", path.removeprefix(f"{stem}/")):
+                if name in archive.sizes:
+                    return archive, name
+        return None

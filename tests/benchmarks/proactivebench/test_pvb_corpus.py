@@ -1,8 +1,10 @@
 """The corpus: entries of a folder, what is left out, and what is refused in a sentence."""
 
 import json
+import zipfile
 
 import pytest
+from hub import COMMIT, hub_of, printed
 from pictures import quarters, saved
 from pvb_entries import fields
 
@@ -100,6 +102,108 @@ def test_moves_of_other_environments_are_taken_where_they_are_asked_for(tmp_path
     folder = written(tmp_path, ("COCO", {"options": ["Rewind the video.", "I do not know."]}))
     assert "must name one action, and names none" in refused(folder, "COCO")
     assert read_corpus(folder, ["COCO"], filtered=False, foreign=True).entries
+
+
+def zipped(folder, path, inside="", rename=str):
+    """The images of a folder in a zip in their place."""
+    images = [place for place in sorted(folder.rglob("*")) if place.is_file() and place.suffix in (".png", ".jpg")]
+    with zipfile.ZipFile(path, "w") as archive:
+        for image in images:
+            archive.writestr(rename(f"{inside}{image.relative_to(folder).as_posix()}"), image.read_bytes())
+            image.unlink()
+    return path
+
+
+@pytest.mark.parametrize("inside", ["", "QuickDraw/"])
+def test_images_are_read_from_zips_whether_or_not_their_folder_stands_in_their_paths(tmp_path, inside):
+    folder = written(tmp_path, ("QD", {}), ("QD", {"id": 8, "image_template": "QuickDraw/qd/{image}.png"}))
+    if not inside:
+        (folder / "QuickDraw_preprocessed.jsonl").write_text(json.dumps(fields("QD")) + "\n")
+    zipped(folder, folder / "QuickDraw.zip", inside)
+    (folder / "ChangeIt.zip").write_bytes(b"of another environment: it is not opened")
+    before = sorted(folder.rglob("*"))
+    corpus = read_corpus(folder, ["QD"], filtered=False)
+    for _, entry in corpus.entries:
+        path = entry.image_template.replace("{image}", "0001")
+        assert corpus.images.load(WORLDS["QD"], path) == b"the image qd/0001.png"
+    assert sorted(folder.rglob("*")) == before, "nothing is unpacked"
+
+
+def test_a_zip_of_any_name_is_searched_where_none_begins_with_that_of_the_environment(tmp_path):
+    folder = written(tmp_path, ("QD", {}), ("COCO", {}))
+    zipped(folder, folder / "images.zip")
+    corpus = read_corpus(folder, ["COCO", "QD"], filtered=False)
+    assert [world.name for world, _ in corpus.entries] == ["COCO", "QD"]
+    assert corpus.images.load(WORLDS["COCO"], "coco/1.jpg") == b"the image coco/1.jpg"
+
+
+def test_zips_that_are_cut_or_lack_an_image_or_hold_an_empty_or_enormous_one_are_refused(tmp_path):
+    folder = written(tmp_path, ("COCO", {}))
+    zipped(folder, folder / "coco2014.zip")
+    whole = (folder / "coco2014.zip").read_bytes()
+    (folder / "coco2014.zip").write_bytes(whole[:-30])
+    assert refused(folder, "COCO").startswith("FOLDER/coco2014.zip: not a complete zip: ")
+    row = "FOLDER/coco2014_preprocessed.jsonl, line 1, field 'image_template': its image 'coco/1.jpg'"
+    for contents, problem in (
+        ({"coco/1.jpg": b""}, "is empty: 0 bytes"),
+        ({"coco/1.jpg": bytes((64 << 20) + 1)}, "has more than 64 MiB"),
+        ({"coco/2.jpg": b"another"}, "is missing"),
+        ({}, "is missing"),
+    ):
+        with zipfile.ZipFile(folder / "coco2014.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in contents.items():
+                archive.writestr(name, data)
+        assert refused(folder, "COCO") == f"{row} {problem}"
+    with zipfile.ZipFile(folder / "coco2014.zip", "w") as archive:
+        archive.writestr("../coco/1.jpg", b"the image")
+    leads = "FOLDER/coco2014.zip, ../coco/1.jpg: its path leads out of the archive; take it out"
+    assert refused(folder, "COCO") == leads
+
+
+def test_an_image_that_is_damaged_in_its_zip_is_refused_when_it_is_read(tmp_path):
+    folder = written(tmp_path, ("COCO", {}))
+    path = zipped(folder, folder / "coco2014.zip")
+    path.write_bytes(path.read_bytes().replace(b"the image", b"thE image"))
+    images = read_corpus(folder, ["COCO"], filtered=False).images
+    with pytest.raises(CorpusError, match=r"coco2014\.zip, coco/1\.jpg: cannot be unpacked: Bad CRC-32"):
+        images.load(WORLDS["COCO"], "coco/1.jpg")
+
+
+LOAD = """
+import sys
+from dspy_proact.benchmarks.proactivebench.corpus import read_corpus
+from dspy_proact.errors import CorpusError
+for spec in sys.argv[1:]:
+    try:
+        corpus = read_corpus(spec, ["QD", "COCO"], filtered=False)
+        paths = zip(corpus.entries, ["qd/0000.png", "coco/1.jpg"])
+        loaded = [corpus.images.load(world, path) for (world, _), path in paths]
+        print(corpus.record.name, corpus.record.revision, corpus.record.cases, loaded)
+    except CorpusError as error:
+        print("CorpusError", error)
+"""
+
+
+def test_the_official_dataset_is_fetched_at_a_revision_that_is_named_and_its_size_is_said_before(tmp_path):
+    """Two files of entries and two zips are fetched, and neither the training part nor another environment's."""
+    (tmp_path / "made").mkdir()
+    files = dict[str, bytes]()
+    for name in ("QD", "COCO", "CIT"):
+        folder = written(tmp_path / "made", (name, {}))
+        zipped(folder, folder / f"{WORLDS[name].loader}.zip")
+        files |= {f"test/{path.name}": path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    wanted = {name for name in files if "ChangeIt" not in name}
+    with hub_of("tdemin16/ProactiveBench", files | {"train/0.parquet": b"not wanted"}) as hub:
+        specs = ("proactivebench", "proactivebench@main", "proactivebench@gone", "proactivebench@")
+        said, loaded, gone, empty = printed(LOAD, tmp_path, *specs, HF_ENDPOINT=hub.url)
+    assert said == (
+        "CorpusError tdemin16/ProactiveBench: 4 files, 0 MB, would be fetched; "
+        f"corpus proactivebench@{COMMIT} fetches them, or download its folder test and give the path of that folder"
+    )
+    assert loaded == f"proactivebench {COMMIT} 2 [b'the image qd/0000.png', b'the image coco/1.jpg']"
+    assert {path.partition(f"{COMMIT}/")[2] for path in hub.fetched} == wanted
+    assert gone.startswith("CorpusError tdemin16/ProactiveBench@gone: cannot be read (RevisionNotFoundError: ")
+    assert "the revision after @ is empty" in empty
 
 
 @pytest.mark.parametrize("path", ["../{image}.png", "/etc/{image}", "rod/../../{image}.png"])
