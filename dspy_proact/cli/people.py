@@ -50,7 +50,9 @@ _OF_JUDGE = (*flags_of(_JUDGE, JUDGING, VERDICTS, GATE_IF_ASKED), "--out", "--dr
     Section(
         Heading.CASES,
         text_option(
-            "--pairs", "NAME|PATH", "Choices between two answers: the published ones of a benchmark, or your own CSV."
+            "--pairs",
+            "NAME|PATH",
+            "Choices between two answers: the published ones of a benchmark, your own CSV, or a file of `label serve`.",
         ),
     ),
     Section(
@@ -103,7 +105,7 @@ def agree(
     now: every verdict is kept, and the same command again goes on where it stopped. --pairs: which of two answers.
     """
     if pairs is not None:
-        _show_pairs(pairs, output.as_json, explain)
+        _show_pairs(pairs, chosen, output.as_json, explain)
         return 0
     declared = chosen.declared(*([labels.run] if labels.run else []))
     settings = chosen.settings(declared, answers=False)
@@ -147,12 +149,18 @@ def agree(
     return ending.close(declared)
 
 
-def _show_pairs(named: str, as_json: bool, explain: bool) -> None:
+def _show_pairs(named: str, chosen: Chosen, as_json: bool, explain: bool) -> None:
+    from dspy_proact.label.exchange import is_study, pair_study, runs_of
     from dspy_proact.report.pairs import load_pairs, pairs_document, print_pairs
 
-    if flag := first_typed(but=("--pairs", "--json", "--explain")):
+    of_study = is_study(named)
+    if flag := first_typed(but=("--pairs", "--json", "--explain", *(["--benchmark"] if of_study else []))):
         raise UsageError(f"{flag}: has no effect with --pairs; leave it out")
-    study = load_pairs(named)
+    if of_study:
+        runs = runs_of(Path(named))
+        study = pair_study(Path(named), chosen.known(*runs), list(map(summary_of, runs)))
+    else:
+        study = load_pairs(named)
     if as_json:
         print_json(pairs_document(study))
         return

@@ -163,6 +163,10 @@ class Store:
         rows = self._db.execute('SELECT run, "case", item FROM items ORDER BY rank')
         return tuple(tuple(item for *_, item in rows) for _, rows in groupby(rows, key=lambda row: row[:2]))
 
+    def marks(self) -> dict[str, str]:
+        """The mark of the text of each item that is rated, by its key."""
+        return dict(self._db.execute("SELECT item, mark FROM items"))
+
     def chosen(self, items: Iterable[Item]) -> tuple[Item, ...]:
         """Those of some items that are rated, in the order of the draw.
 

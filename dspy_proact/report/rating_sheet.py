@@ -1,7 +1,7 @@
 """A sheet for raters of the answers of a run, of any benchmark: written without the judge's grades, and read again."""
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from io import StringIO
 from pathlib import Path
@@ -46,9 +46,15 @@ def rated_readings(run: Summary) -> Iterator[Reading]:
 
 
 def read_rating_sheets(
-    paths: Sequence[str | Path], declared: Benchmark[Any, Any], rated: Responses
+    paths: Sequence[str | Path], declared: Benchmark[Any, Any], rated: Responses, texts: Mapping[str, str]
 ) -> tuple[HumanGrade, ...]:
     """The grades in sheets that raters filled in for these answers; rows without a grade are left out.
+
+    Args:
+        paths: Of the sheets.
+        declared: The benchmark.
+        rated: The answers.
+        texts: CSV files that stand for ratings which are kept in another form, by path.
 
     Raises:
         CorpusError: A sheet is named twice, a column is missing, a row names no answer of the run or no grade of its
@@ -63,7 +69,7 @@ def read_rating_sheets(
     levels = {part.name: part.levels for part in declared.graded_by_people}
     grades, first = list[HumanGrade](), dict[tuple[str, ...], str]()
     sheets = list(map(str, paths))
-    contents = read_files({sheet: sheet for sheet in sheets}, "a sheet of ratings")
+    contents = read_files({sheet: sheet for sheet in sheets}, "a sheet of ratings", texts)
     if len(contents) < len(sheets):
         raise CorpusError("is named twice; name each file once", source=max(sheets, key=sheets.count))
     for path, (line, row) in ((sheet, each) for sheet in sheets for each in _rows(contents[sheet], sheet)):
@@ -87,11 +93,11 @@ def read_rating_sheets(
 
 
 def rated_benchmark(
-    paths: Sequence[str | Path], declared: Benchmark[Any, Any], folder: RunFolder
+    paths: Sequence[str | Path], declared: Benchmark[Any, Any], folder: RunFolder, texts: Mapping[str, str]
 ) -> Benchmark[Any, Any]:
     """The benchmark with the cases of a run, and the grades of sheets as its human grades; raises likewise."""
     rated = Responses.of_run(folder, declared)
-    grades, found = read_rating_sheets(paths, declared, rated), copy(declared)
+    grades, found = read_rating_sheets(paths, declared, rated, texts), copy(declared)
 
     def read(corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         del corpus, settings, revision

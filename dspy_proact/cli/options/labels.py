@@ -5,6 +5,7 @@ other word is used for either.
 """
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,7 @@ import click
 from dspy_proact.cli.options.benchmark import DEFAULT, summary_of
 from dspy_proact.cli.options.kinds import path_option
 from dspy_proact.cli.options.verb import Bundle, FileForm, Heading, Section, first_typed
+from dspy_proact.cli.views.message import say
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ FILES = (
         "Ratings, a file for --ratings",
         "CSV with these columns, or JSONL with these fields; a line is one person's grade of one item. "
         "item: its key in --items or --run. annotator: who. grade: PASS, PARTIAL or FAIL; a line without one is left "
-        "out. Optional: confidence, 1 to 5 (default 3); reason.",
+        "out. Optional: confidence, 1 to 5 (default 3); reason. Or the file of `label serve`, NAME.db, as it is.",
         """item,annotator,grade,confidence,reason
 note,ann,PASS,5,"It takes up the move, unasked."
 note,bob,PARTIAL,3,
@@ -64,6 +66,25 @@ class Labels:
     run: Path | None
     items: Path | None
 
+    @classmethod
+    def given(cls, ratings: tuple[str, ...], run: Path | None, items: Path | None) -> "Labels":
+        """What a person named; the file of a study of `label serve` knows its run.
+
+        Raises:
+            UsageError: It has several runs, or its run is gone, and none is named; or items are named beside it.
+        """
+        from dspy_proact.label.exchange import is_study, runs_of
+
+        if study := next(filter(is_study, ratings), None):
+            if items is not None:
+                raise UsageError(f"--items: {study} rates responses of runs; leave it out")
+            if run is None:
+                run, *others = runs_of(Path(study))
+                if others:
+                    named = ", ".join(map(str, (run, *others)))
+                    raise UsageError(f"{study}: rates several runs; name one with --run: {named}")
+        return cls(ratings, run, items)
+
     @cached_property
     def summary(self) -> "Summary | None":
         """The summary of the run, if there is one."""
@@ -72,7 +93,8 @@ class Labels:
     def load(self, study: Any) -> Any:
         """The ratings, joined with what they are of, as the `own_study` of a benchmark reads them."""
         items = study.items_of(self.summary) if self.summary else None
-        return study.load_ratings(self.ratings, items, items_path=self.items, cache=_cache())
+        texts = sheets_of(self.ratings, self.summary) if self.summary else {}
+        return study.load_ratings(self.ratings, items, items_path=self.items, cache=_cache(), texts=texts)
 
     def rated(self, declared: "Benchmark[Any, Any]", settings: "Settings") -> "Benchmark[Any, Any]":
         """A benchmark without a study of its own, with the grades of a sheet of --run, or of ratings in its own form.
@@ -84,8 +106,9 @@ class Labels:
         from dspy_proact.report.rating_sheet import rated_benchmark
         from dspy_proact.runs import RunFolder
 
-        if self.run is not None:
-            return rated_benchmark(self.ratings, declared, RunFolder(self.run))
+        if self.run is not None and self.summary:
+            texts = sheets_of(self.ratings, self.summary)
+            return rated_benchmark(self.ratings, declared, RunFolder(self.run), texts)
         if own := declared.rated(self.ratings, settings):
             return own
         if first_typed(("--ratings",)):
@@ -107,7 +130,7 @@ def label_options(default: str, named: str, text: str) -> Bundle:
         path_option("--run", "Run that the ratings file rates."),
         path_option("--items", "File of the items that the ratings file rates; see --help-all for the format."),
     )
-    return Bundle("labels", Labels, Section(Heading.CASES, *options))
+    return Bundle("labels", Labels.given, Section(Heading.CASES, *options))
 
 
 def ratings_of(spec: str, summary: "Summary") -> "PeoplesRatings":
@@ -119,8 +142,28 @@ def ratings_of(spec: str, summary: "Summary") -> "PeoplesRatings":
     """
     study = default_study()
     items = study.items_of(summary)
-    ratings = study.load_ratings(spec, None if study.comes_with_items(spec) else items, cache=_cache())
+    items = None if study.comes_with_items(spec) else items
+    ratings = study.load_ratings(spec, items, cache=_cache(), texts=sheets_of([spec], summary))
     return study.peoples_ratings(ratings, summary)
+
+
+def sheets_of(named: Iterable[str], summary: "Summary") -> dict[str, str]:
+    """A sheet filled in with the ratings of a run, for each file of a study that is named; says what is left out.
+
+    Raises:
+        UsageError: A study has no rating of the run.
+    """
+    from dspy_proact.benchmarks.registry import benchmark_of
+    from dspy_proact.label.exchange import filled_sheet, is_study, ratings_of_run
+
+    sheets = dict[str, str]()
+    for name in filter(is_study, named):
+        declared = benchmark_of(summary.benchmark)
+        rated = ratings_of_run(Path(name), declared, summary)
+        if rated.note:
+            say(rated.note)
+        sheets[name] = filled_sheet(rated, declared, summary)
+    return sheets
 
 
 def default_study() -> Any:

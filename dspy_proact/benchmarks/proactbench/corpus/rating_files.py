@@ -6,7 +6,7 @@ response and of no other. A file of items is JSONL, a rated response a line, for
 """
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -75,6 +75,7 @@ def load_ratings(
     *,
     items_path: str | Path | None = None,
     cache: Path | None = None,
+    texts: Mapping[str, str] | None = None,
 ) -> Ratings:
     """Load the ratings that a person asked for.
 
@@ -86,12 +87,13 @@ def load_ratings(
         items: What the ratings of flat files are of, such as the cases of a run.
         items_path: A file of such items, in place of `items`.
         cache: The folder where `proactbench` is kept; needed for it alone.
+        texts: CSV files that stand for ratings which are kept in another form, by their paths in `spec`.
 
     Raises:
         CorpusError: There are no such ratings, they are not valid, they do not fit the items or each other, or all
             files together are larger than 256 MiB.
     """
-    specs, reader, beside = [spec] if isinstance(spec, str) else list(spec), FileReader(), dict[str, bytes]()
+    specs, reader, beside = [spec] if isinstance(spec, str) else list(spec), FileReader(texts), dict[str, bytes]()
     complete = next(filter(comes_with_items, specs), None)
     if complete and (items is not None or items_path is not None):
         raise CorpusError("these ratings come with what was rated; leave the run or the items out", source=complete)

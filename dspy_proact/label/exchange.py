@@ -1,0 +1,155 @@
+"""The ratings of a study as everything else reads them: a sheet for each run, filled in, and choices between two.
+
+Whatever takes a file of ratings takes that of a study: the sheet is what `label sheet` writes, with a row a rating. The
+first rating of a rater's counts, no planned second one. Practice is no rating, and the owner's grades replace none.
+"""
+
+import csv
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any, Literal
+
+from dspy_proact.benchmarks.benchmark import Benchmark
+from dspy_proact.errors import UsageError
+from dspy_proact.files.rows import CsvSheet, guarded
+from dspy_proact.label.items import Item, items_of, pairs_of, run_key
+from dspy_proact.label.store import Store
+from dspy_proact.label.study import Rating
+from dspy_proact.plain_text import encodable
+from dspy_proact.report.numbers import counted
+from dspy_proact.report.pairs import PairChoice, PairStudy
+from dspy_proact.report.rating_sheet import rating_sheet
+from dspy_proact.report.summary import Summary
+
+_SUFFIXES = {".db", ".sqlite", ".sqlite3"}
+_SIDES: dict[str, Literal["a", "b", "tie"]] = {"first": "a", "second": "b", "tie": "tie"}
+
+
+@dataclass(frozen=True)
+class RunRatings:
+    """The ratings of responses of one run."""
+
+    path: Path
+    """Of the study."""
+    ratings: tuple[Rating, ...]
+    """In the order in which they were given, at least one; of texts that are still what was rated."""
+    draw: str | None
+    """By what chance the cases were drawn, as the column `draw` of a sheet has it."""
+    changed: int = 0
+    """Ratings of texts that are others now, left out."""
+
+    @property
+    def note(self) -> str:
+        """What a person should know of what was left out, a sentence; empty where nothing was."""
+        if not self.changed:
+            return ""
+        return f"{self.path}: left out {counted(self.changed, 'rating')} of texts that have changed since."
+
+
+def is_study(named: str | Path) -> bool:
+    """Whether a path names the file of a study, by its suffix."""
+    return Path(named).suffix.lower() in _SUFFIXES
+
+
+@contextmanager
+def opened(path: Path) -> Generator[Store]:
+    """The file of a study, for as long as it is read; raises a `UsageError` where it is none."""
+    with closing(Store.open(path)) as store:
+        yield store
+
+
+def runs_of(path: Path) -> tuple[Path, ...]:
+    """Where the runs of a study are; raises a `UsageError` where one is not there any more."""
+    with opened(path) as store:
+        runs, mend = [Path(each.path) for each in store.study.runs], "name where it is with --run"
+        if store.study.kind == "pairs":
+            mend = "move it back"
+    if gone := next((run for run in runs if not run.is_dir()), None):
+        raise UsageError(f"{path}: its run was in {gone}, where there is none now; {mend}")
+    return tuple(runs)
+
+
+def ratings_of_run(path: Path, declared: Benchmark[Any, Any], summary: Summary) -> RunRatings:
+    """The ratings that a study has of a run.
+
+    Raises:
+        UsageError: The study is of another benchmark, of other runs or of pairs, or has no rating of the run's texts.
+        RunError: A case of the run cannot be read.
+    """
+    with opened(path) as store:
+        study = store.study
+        if study.benchmark != declared.name:
+            raise UsageError(f"{path}: rates {study.benchmark}, and {summary.path} is of {declared.name}")
+        if study.kind == "pairs":
+            raise UsageError(f"{path}: its raters chose between two responses; read it with `agree --pairs {path}`")
+        run = next((each for each in study.runs if each.run == run_key(summary)), None)
+        if run is None:
+            rated = ", ".join(each.path for each in study.runs)
+            raise UsageError(f"{path}: rates no response of {summary.path}; its ratings are of {rated}")
+        given = [each for each in store.ratings(repeats=False) if each.run == run.run]
+        current = _current(store, items_of(declared, [summary]), given)
+    if not current:
+        why = "all its ratings are of texts that have changed since" if given else "nobody has rated it yet"
+        raise UsageError(f"{path}: has no rating of {summary.path}: {why}")
+    return RunRatings(path, current, run.draw, len(given) - len(current))
+
+
+def filled_sheet(rated: RunRatings, declared: Benchmark[Any, Any], summary: Summary) -> str:
+    """The sheet of a run, as `label sheet` writes it, with a row for each rating; raises as `items_of` does."""
+    own = declared.own_study()
+    empty = own.rating_template(own.items_of(summary)) if own else rating_sheet(declared, summary)
+    template = CsvSheet.of(empty, str(rated.path))
+    rows = [dict(zip(template.columns, cells, strict=True)) for _, cells in template.cells]
+    by_item = {(row["item"], row.get("part", "")): row for row in rows}
+    columns = dict.fromkeys([*template.columns, "confidence", *(["draw"] if rated.draw else [])])
+    out = StringIO()
+    writer = csv.DictWriter(out, list(columns), lineterminator="\n")
+    writer.writeheader()
+    for each in rated.ratings:
+        said = {"annotator": each.rater, "grade": each.grade, "reason": each.reason.replace("\0", "\ufffd")}
+        filled = {name: guarded(encodable(text)) for name, text in said.items()}
+        drawn = {"draw": rated.draw} if rated.draw else {}
+        writer.writerow({**by_item[guarded(each.case), each.part], **filled, "confidence": each.confidence, **drawn})
+    return out.getvalue()
+
+
+def pair_study(path: Path, declared: Benchmark[Any, Any], summaries: Sequence[Summary]) -> PairStudy:
+    """The choices of a study of pairs, each rater's first one of a case, by the stratum of the case.
+
+    Args:
+        path: Of the study.
+        declared: The benchmark of the runs.
+        summaries: Of both runs.
+
+    Raises:
+        UsageError: The study is none of pairs of these runs, or nobody has chosen yet.
+    """
+    with opened(path) as store:
+        if store.study.kind != "pairs":
+            raise UsageError(f"{path}: its raters graded single responses; read it with `agree --ratings {path}`")
+        first, second = summaries
+        given = store.ratings(repeats=False)
+        current = _current(store, pairs_of(declared, first, second), given)
+    if not current:
+        why = "their responses have changed since" if given else "nobody has chosen yet"
+        raise UsageError(f"{path}: has no choice between {first.path} and {second.path}: {why}")
+    strata = {outcome.key: outcome.stratum for outcome in first.outcomes}
+    names = [Path(each.path).name or each.path for each in summaries]
+    if names[0] == names[1]:
+        names = [each.path for each in summaries]
+    choices = tuple(
+        PairChoice(
+            each.rater, each.case, _SIDES[each.grade], None, each.confidence, each.seconds or None, strata[each.case]
+        )
+        for each in current
+    )
+    return PairStudy(str(path), (names[0], names[1]), choices)
+
+
+def _current(store: Store, items: Sequence[Item], given: Sequence[Rating]) -> tuple[Rating, ...]:
+    """Those of some ratings whose items are still what was rated."""
+    now, then = {item.key: item.mark for item in items}, store.marks()
+    return tuple(each for each in given if now.get(each.item) == then[each.item])

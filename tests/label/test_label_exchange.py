@@ -1,0 +1,212 @@
+"""The file of a study is read wherever ratings are: what counts of it, what is left out, and what is refused."""
+
+import csv
+import json
+import re
+import shutil
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from mine import write_mine
+from proact_run import PHASES, answered, graded, manifest, trigger, written
+from sheets import said
+from studies import study_of
+
+from dspy_proact.benchmarks import registry
+from dspy_proact.benchmarks.evaluation import Evaluation
+from dspy_proact.label.items import items_of
+from dspy_proact.label.store import Store
+from dspy_proact.label.study import Given
+from dspy_proact.report import summarize
+from dspy_proact.runs import RunFolder
+
+CASES = [
+    trigger(f"d{number}", phase, turn=turn, scenario=f"S{number % 5}")
+    for turn, phase in enumerate(PHASES, start=1)
+    for number in range(4)
+]
+GRADES = ("PASS", "PARTIAL", "FAIL")
+
+
+def judged(path, text="Label the boxes.", model="openai/m"):
+    """A run of twelve triggers by a model, whose grades take turns."""
+    events = []
+    for number, case in enumerate(CASES):
+        events += [answered(case, text), graded(case, GRADES[number % 3], evidence=(text,), response=text)]
+    return written(path, manifest(model=model), CASES, events).path
+
+
+@pytest.fixture
+def run(proact):
+    judged(Path("run"))
+    return Path("run")
+
+
+def by_turns(rater, item, number):
+    """Ann grades as the judge does; Bob gives the worst."""
+    return GRADES[number % 3] if rater == "Ann" else "FAIL"
+
+
+def agreed(proact, *arguments):
+    status, out, err = proact("agree", *arguments, "--json")
+    assert status == 0, err
+    return json.loads(out)
+
+
+def test_agree_reads_a_study_without_a_step_as_it_reads_the_sheet_filled_in(proact, run):
+    study_of(Path("study.db"), run, grade=by_turns)
+    found = agreed(proact, "--ratings", "study.db")
+    assert (found["ratings"]["ratings"], found["ratings"]["raters"], found["pooled"]["items"]) == (24, 2, 12)
+    assert agreed(proact, "--ratings", "study.db", "--run", run) == found
+    rows = list(csv.DictReader(StringIO(proact("label", "sheet", run, "--out", "-")[1])))
+    with Path("sheet.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        for rater in ("Ann", "Bob"):
+            given = ((row, by_turns(rater, None, number)) for number, row in enumerate(rows))
+            writer.writerows({**row, "annotator": rater, "grade": grade, "confidence": 4} for row, grade in given)
+    by_sheet = agreed(proact, "--ratings", "sheet.csv", "--run", run)
+    assert by_sheet["ratings"]["sha256"] == found["ratings"]["sha256"]
+    assert {**by_sheet, "ratings": None} == {**found, "ratings": None}
+
+
+def test_a_rating_counts_once_and_practice_what_was_undone_and_the_owners_grades_do_not(proact, run):
+    study_of(Path("study.db"), run, grade=by_turns)
+    before = agreed(proact, "--ratings", "study.db")
+    store = Store.open(Path("study.db"))
+    item, *_ = store.ranks()
+    store.give(1, Given(item, "FAIL", "second", confidence=1, repeated=True))
+    store.practise(1, "p1", "FAIL", correct=False, key="p")
+    store.adjudicate(item, "FAIL", "It is none.", "a")
+    assert agreed(proact, "--ratings", "study.db") == before
+    store.undo(1, "u1")  # the second one, and then the twelfth
+    store.undo(1, "u2")
+    store.close()
+    assert agreed(proact, "--ratings", "study.db")["ratings"]["ratings"] == 23
+
+
+def test_ratings_of_a_text_that_has_changed_are_left_out_and_said(proact, refused, run):
+    study_of(Path("study.db"), run, grade=by_turns)
+    log = Path("run/events.jsonl")
+    changed = log.read_text("utf-8").replace("Label the boxes.", "Label no boxes.")
+    log.write_text("\n".join([*changed.splitlines()[:2], *log.read_text("utf-8").splitlines()[2:]]) + "\n", "utf-8")
+    status, out, err = proact("agree", "--ratings", "study.db", "--json")
+    assert (status, json.loads(out)["ratings"]["ratings"]) == (0, 22)
+    assert "study.db: left out 2 ratings of texts that have changed since." in err
+    log.write_text(changed, "utf-8")
+    assert "has no rating of run: all its ratings are of texts that have changed since" in said(
+        refused("agree", "--ratings", "study.db")
+    )
+
+
+def test_reports_and_comparisons_read_it_too(proact):
+    for name in ("run", "other"):
+        judged(Path(name), f"Label the boxes of the {name}.", model=name)
+    draw = draw_of_all(proact, "run")
+
+    def better(rater, item, number):
+        return by_turns(rater, item, number) if number < 12 else "PASS"
+
+    study_of(Path("study.db"), Path("run"), Path("other"), grade=better, draw=draw)
+    status, out, err = proact("report", "run", "--ratings", "study.db", "--json")
+    assert status == 0, err
+    whole = json.loads(out)["corrected"]["overall"]["micro"]
+    assert (whole["rated"], whole["ratings"], whole["raters"]) == (12, 24, 2)
+    # Ann's are a third PASS, PARTIAL and FAIL each, Bob's all FAIL: (.5 + 0) / 2.
+    assert whole["mean_of_the_rated"] == pytest.approx(0.25)
+    ratings = ("--ratings", "study.db", "--ratings", "study.db")
+    status, out, err = proact("compare", "run", "other", *ratings, "--json")
+    assert status == 0, err
+    assert "corrected" in json.loads(out)
+    status, _, err = proact("agree", "--ratings", "study.db")
+    assert (status, "study.db: rates several runs; name one with --run: run, other" in said(err)) == (2, True)
+
+
+def draw_of_all(proact, run):
+    """The draw of all twelve."""
+    return next(csv.DictReader(StringIO(proact("label", "sheet", run, "--draw", 12, "--out", "-")[1])))["draw"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("agree", "--ratings", "no.db"), "no.db: there is no such file; `label serve RUN` makes one"),
+        (("agree", "--ratings", "text.db"), "text.db: is no file of `label serve`: file is not a database"),
+        (("agree", "--ratings", "study.db", "--items", "i.jsonl"), "--items: study.db rates responses of runs"),
+        (("agree", "--ratings", "gone.db"), "its run was in run, where there is none now; name where it is with --run"),
+        (("report", "else", "--ratings", "study.db"), "rates no response of else; its ratings are of run"),
+        (("agree", "--ratings", "empty.db", "--run", "else"), "has no rating of else: nobody has rated it yet"),
+        (
+            ("agree", "--pairs", "study.db"),
+            "its raters graded single responses; read it with `agree --ratings study.db`",
+        ),
+        (("agree", "--ratings", "study.db", "--ratings", "study.db"), "study.db: is named twice"),
+    ],
+)
+def test_what_holds_no_such_ratings_is_refused_with_a_reason(refused, run, arguments, why):
+    Path("text.db").write_text("item,annotator,grade\n", "utf-8")
+    study_of(Path("study.db"), run)
+    judged(Path("else"), model="else")
+    study_of(Path("empty.db"), Path("else"), grade=lambda *_: None)
+    study_of(Path("gone.db"), run)
+    if "gone.db" in arguments:
+        shutil.rmtree(run)
+    assert why in said(refused(*arguments))
+
+
+def test_choices_between_two_runs_are_read_as_a_study_of_pairs(proact):
+    """Ann prefers the second in all twelve, Bob ties in six and prefers the first in six: 12 of 18."""
+    for name in ("before", "after"):
+        judged(Path(name), f"Label the boxes {name} Friday.", model=name)
+
+    def choice(rater, item, number):
+        assert item.levels == ("first", "tie", "second")
+        return "second" if rater == "Ann" else ("first", "tie")[number % 2]
+
+    study_of(Path("pairs.db"), Path("before"), Path("after"), grade=choice, pairs=True)
+    status, out, err = proact("agree", "--pairs", "pairs.db", "--json")
+    assert status == 0, err
+    found = json.loads(out)
+    assert (found["a"], found["b"], found["choices"], found["items"]) == ("before", "after", 24, 12)
+    assert [found["all"][name] for name in ("a", "b", "ties")] == [6, 12, 6]
+    assert {each["name"]: each["b"] for each in found["strata"]} == {"CRITICAL": 4, "EMERGENT": 4, "RECOVERY": 4}
+    status, _, err = proact("agree", "--ratings", "pairs.db", "--run", "before")
+    assert (status, "its raters chose between two responses; read it with `agree --pairs pairs.db`" in said(err)) == (
+        (2, True)
+    )
+
+
+@pytest.mark.parametrize("benchmark", ["proactbench", "probe", "proactiveagent"])
+def test_a_judge_is_compiled_on_a_study(proact, benchmark):
+    """Its items are those that were rated: on a dry run, since a compile takes seconds."""
+    Evaluation("sample", benchmark=benchmark).run(Path("run"))
+    study_of(Path("study.db"), Path("run"), raters=["Ann"])
+    tuned = ("optimize", "judge", "--benchmark", benchmark, "--ratings", "study.db", "--folds", 3)
+    status, out, err = proact(*tuned, "--optimizer", "search", "--trials", 1, "--dry-run")
+    assert status == 0, err
+    rated = len({outcome.key for outcome in summarize(RunFolder(Path("run"))).outcomes})
+    assert int(re.search(r"(\d+) items", said(out + err))[1]) >= rated, "parts of one response may be asked apart"
+
+
+@pytest.mark.parametrize("benchmark", ["probe", "proactiveagent"])
+def test_other_kinds_of_labels_go_from_a_study_to_agree(proact, benchmark, tmp_path):
+    """Part by part of PROBE's grading, and whether a proposal is accepted."""
+    declared = registry.benchmark_named(benchmark)
+    Evaluation("sample", benchmark=benchmark).run(tmp_path / "run")
+    rated = len(items_of(declared, [summarize(RunFolder(Path("run")))]))
+    study_of(Path("study.db"), Path("run"))
+    (judge,) = agreed(proact, "--ratings", "study.db")["judges"]
+    assert {row["part"] for row in judge["rows"]} == {part.name or "grade" for part in declared.graded_by_people}
+    assert (judge["raters"], sum(row["asked"] for row in judge["rows"])) == (2, rated)
+
+
+def test_so_do_those_of_a_benchmark_of_ones_own(proact, tmp_path, monkeypatch):
+    """Ann finds all clear, Bob all vague: the judge says one or the other of each, so one of two agrees."""
+    monkeypatch.setattr(registry, "_GIVEN", {})
+    registry._of_file.cache_clear()
+    write_mine(tmp_path)
+    assert proact("eval", "--benchmark", "mine.py", "--out", "run")[0] == 0
+    study_of(Path("study.db"), Path("run"), grade=lambda rater, *_: "CLEAR" if rater == "Ann" else "VAGUE")
+    (judge,) = agreed(proact, "--benchmark", "mine.py", "--ratings", "study.db")["judges"]
+    assert [(row["asked"], row["same"]) for row in judge["rows"]] == [(8, 4)]
