@@ -24,6 +24,7 @@ from dspy_proact.errors import UsageError
 if TYPE_CHECKING:
     from dspy_proact.models import Gate
     from dspy_proact.report.human_agreement import HumanAgreement
+    from dspy_proact.report.marked_words import MarkedWords
     from dspy_proact.runs import Scope
 
 _JUDGE = model_options(
@@ -120,6 +121,7 @@ def agree(
     from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.cli.views.runs import run_all
     from dspy_proact.report.human_agreement import human_agreements
+    from dspy_proact.report.marked_words import marked_words
 
     if own:
         ratings = labels.load(own)
@@ -143,9 +145,10 @@ def agree(
     for graded in map(summary_of, ending.begun):
         if graded.verdicts and own:
             result = own.study(ratings, choices, graded=graded, learned_on=learned_on)
-            _show_study(own, result, output.as_json, explain)
+            _show_study(own, result, marked_words(graded, labels.marked), output.as_json, explain)
         elif graded.verdicts:
-            _show_agreements(human_agreements(declared, graded, learned_on), output.as_json, explain)
+            found = human_agreements(declared, graded, learned_on)
+            _show_agreements(found, marked_words(graded, labels.marked), output.as_json, explain)
     return ending.close(declared)
 
 
@@ -169,33 +172,51 @@ def _show_pairs(named: str, chosen: Chosen, as_json: bool, explain: bool) -> Non
         print_more()
 
 
-def _show_agreements(agreements: "Sequence[HumanAgreement]", as_json: bool, explain: bool) -> None:
+def _show_agreements(
+    agreements: "Sequence[HumanAgreement]", words: "Sequence[MarkedWords]", as_json: bool, explain: bool
+) -> None:
     from dspy_proact.report.human_agreement import human_agreement_document, print_human_agreement
 
     if as_json:
-        print_json({"judges": [human_agreement_document(agreement) for agreement in agreements]})
+        _print_with_words({"judges": [human_agreement_document(agreement) for agreement in agreements]}, words)
         return
     for agreement in agreements:
         print_human_agreement(agreement, console(), explain)
-    if not explain:
-        print_more()
+    _print_rest(words, explain)
 
 
-def _show_study(own: Any, result: Any, as_json: bool, explain: bool) -> None:
+def _show_study(own: Any, result: Any, words: "Sequence[MarkedWords]", as_json: bool, explain: bool) -> None:
     if as_json:
-        print_json(own.study_document(result))
+        _print_with_words(own.study_document(result), words)
         return
     own.print_study(result, console(), explain)
-    if not explain:
-        print_more(besides=", and where judge and people differ most" if result.partings else "")
+    _print_rest(words, explain, ", and where judge and people differ most" if result.partings else "")
+
+
+def _print_with_words(document: dict[str, Any], words: "Sequence[MarkedWords]") -> None:
+    from dspy_proact.report.marked_words import marked_words_document
+
+    print_json(document | ({"marked_words": marked_words_document(words)} if words else {}))
+
+
+def _print_rest(words: "Sequence[MarkedWords]", explain: bool, besides: str = "") -> None:
+    from dspy_proact.report.marked_words import print_marked_words
+
+    if explain:
+        print_marked_words(words, console())
+    else:
+        print_more(besides=besides + (", and the words that raters marked" if words else ""))
 
 
 def _compare_stored(own: Any, choices: Any, labels: Labels, output: Output, explain: bool) -> int:
     """Compare people with the grades that are stored with the items, if any, and say what to type next."""
     if flag := first_typed(_OF_JUDGE):
         raise UsageError(f"{flag}: has no effect without --judge")
+    from dspy_proact.report.marked_words import marked_words
+
     result = own.study(labels.load(own), choices, graded=labels.summary)
-    _show_study(own, result, output.as_json, explain)
+    words = marked_words(labels.summary, labels.marked) if labels.summary else ()
+    _show_study(own, result, words, output.as_json, explain)
     if output.as_json:
         return 0
     if labels.run is None and labels.items is None and labels.ratings == ("published",):

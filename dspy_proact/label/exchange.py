@@ -5,7 +5,8 @@ first rating of a rater's counts, no planned second one. Practice is no rating, 
 """
 
 import csv
-from collections.abc import Generator, Sequence
+from collections import defaultdict
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from io import StringIO
@@ -19,6 +20,7 @@ from dspy_proact.label.items import Item, items_of, pairs_of, run_key
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import Rating
 from dspy_proact.plain_text import encodable
+from dspy_proact.report.marked_words import Marked
 from dspy_proact.report.numbers import counted
 from dspy_proact.report.pairs import PairChoice, PairStudy
 from dspy_proact.report.rating_sheet import rating_sheet
@@ -114,6 +116,15 @@ def filled_sheet(rated: RunRatings, declared: Benchmark[Any, Any], summary: Summ
         drawn = {"draw": rated.draw} if rated.draw else {}
         writer.writerow({**by_item[guarded(each.case), each.part], **filled, "confidence": each.confidence, **drawn})
     return out.getvalue()
+
+
+def marked_in(ratings: Iterable[Rating]) -> Marked:
+    """The words that raters marked, by case and rater; of a response with several parts those of all."""
+    found = defaultdict[str, dict[str, list[tuple[int, int]]]](dict)
+    for each in ratings:
+        if each.spans:
+            found[each.case].setdefault(each.rater, []).extend(each.spans)
+    return found
 
 
 def pair_study(path: Path, declared: Benchmark[Any, Any], summaries: Sequence[Summary]) -> PairStudy:

@@ -21,7 +21,9 @@ from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.benchmark import Benchmark
+    from dspy_proact.label.exchange import RunRatings
     from dspy_proact.report import PeoplesRatings, Summary
+    from dspy_proact.report.marked_words import Marked
     from dspy_proact.runs import Settings
 
 FILES = (
@@ -90,10 +92,22 @@ class Labels:
         """The summary of the run, if there is one."""
         return None if self.run is None else summary_of(self.run)
 
+    @cached_property
+    def studies(self) -> "dict[str, RunRatings]":
+        """What each file of a study among the ratings has of the run; raises as `ratings_of_run` does."""
+        return _studies(self.ratings, self.summary) if self.summary else {}
+
+    @property
+    def marked(self) -> "Marked":
+        """The words that raters marked, as far as the ratings are those of studies."""
+        from dspy_proact.label.exchange import marked_in
+
+        return marked_in(each for study in self.studies.values() for each in study.ratings)
+
     def load(self, study: Any) -> Any:
         """The ratings, joined with what they are of, as the `own_study` of a benchmark reads them."""
         items = study.items_of(self.summary) if self.summary else None
-        texts = sheets_of(self.ratings, self.summary) if self.summary else {}
+        texts = _sheets(self.studies, self.summary) if self.summary else {}
         return study.load_ratings(self.ratings, items, items_path=self.items, cache=_cache(), texts=texts)
 
     def rated(self, declared: "Benchmark[Any, Any]", settings: "Settings") -> "Benchmark[Any, Any]":
@@ -107,7 +121,7 @@ class Labels:
         from dspy_proact.runs import RunFolder
 
         if self.run is not None and self.summary:
-            texts = sheets_of(self.ratings, self.summary)
+            texts = _sheets(self.studies, self.summary)
             return rated_benchmark(self.ratings, declared, RunFolder(self.run), texts)
         if own := declared.rated(self.ratings, settings):
             return own
@@ -143,27 +157,28 @@ def ratings_of(spec: str, summary: "Summary") -> "PeoplesRatings":
     study = default_study()
     items = study.items_of(summary)
     items = None if study.comes_with_items(spec) else items
-    ratings = study.load_ratings(spec, items, cache=_cache(), texts=sheets_of([spec], summary))
+    ratings = study.load_ratings(spec, items, cache=_cache(), texts=_sheets(_studies([spec], summary), summary))
     return study.peoples_ratings(ratings, summary)
 
 
-def sheets_of(named: Iterable[str], summary: "Summary") -> dict[str, str]:
-    """A sheet filled in with the ratings of a run, for each file of a study that is named; says what is left out.
-
-    Raises:
-        UsageError: A study has no rating of the run.
-    """
+def _studies(named: Iterable[str], summary: "Summary") -> "dict[str, RunRatings]":
+    """What each file of a study that is named has of a run; says what is left out."""
     from dspy_proact.benchmarks.registry import benchmark_of
-    from dspy_proact.label.exchange import filled_sheet, is_study, ratings_of_run
+    from dspy_proact.label.exchange import is_study, ratings_of_run
 
-    sheets = dict[str, str]()
-    for name in filter(is_study, named):
-        declared = benchmark_of(summary.benchmark)
-        rated = ratings_of_run(Path(name), declared, summary)
-        if rated.note:
-            say(rated.note)
-        sheets[name] = filled_sheet(rated, declared, summary)
-    return sheets
+    declared = benchmark_of(summary.benchmark)
+    found = {name: ratings_of_run(Path(name), declared, summary) for name in named if is_study(name)}
+    for note in filter(None, (rated.note for rated in found.values())):
+        say(note)
+    return found
+
+
+def _sheets(studies: "dict[str, RunRatings]", summary: "Summary") -> dict[str, str]:
+    """The sheet of a run, filled in with the ratings of each study."""
+    from dspy_proact.benchmarks.registry import benchmark_of
+    from dspy_proact.label.exchange import filled_sheet
+
+    return {name: filled_sheet(rated, benchmark_of(summary.benchmark), summary) for name, rated in studies.items()}
 
 
 def default_study() -> Any:

@@ -1,0 +1,110 @@
+"""How far the words that raters marked are those that a judge quotes.
+
+The overlap of two readers of a response is the share of characters that both chose among those that either chose: 1
+where they chose the same, 0 where nothing is in common. A response counts once: the mean over its raters, or over pairs
+of them, which is the human reference. Responses without marked words or without a quote that was found are left out.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from rich.console import Console
+
+from dspy_proact.report.measured import worded
+from dspy_proact.report.numbers import counted, percent
+from dspy_proact.report.particulars import particulars_of, quoted
+from dspy_proact.report.summary import Summary
+from dspy_proact.report.terminal import each_reason, show, table
+from dspy_proact.stats import Estimate, cluster_mean
+
+Spans = Sequence[tuple[int, int]]
+"""Start and end of passages of a response, in characters."""
+Marked = Mapping[str, Mapping[str, Spans]]
+"""By case and rater, the words of the response that a rater marked, where they marked any."""
+
+
+@dataclass(frozen=True)
+class MarkedWords:
+    """A judge's quotes beside the words that raters marked."""
+
+    judge: str
+    marked: int
+    """Responses of which a rater marked words."""
+    both: int
+    """Those of them of which the judge quotes words too."""
+    overlap: Estimate
+    """Of judge and rater, the mean over responses with both, in [0, 1]; clustered by group."""
+    shared: int
+    """Responses of which two raters marked words."""
+    people: Estimate
+    """Of one rater and another, likewise."""
+
+
+def overlap(one: Spans, other: Spans) -> float:
+    """The share of characters in both among those in either, in [0, 1]; neither is empty."""
+    first, second = ({place for start, end in spans for place in range(start, end)} for spans in (one, other))
+    return len(first & second) / len(first | second)
+
+
+def marked_words(run: Summary, marked: Marked) -> tuple[MarkedWords, ...]:
+    """One a judge of a run, over the responses of its first epoch; nothing where nobody marked a word."""
+    outcomes = [each for each in run.outcomes if each.epoch == 1 and marked.get(each.key)]
+    if not outcomes:
+        return ()
+    grounds, found = particulars_of(run.benchmark).grounds, list[MarkedWords]()
+    groups = {each.key: each.group for each in outcomes}
+    several = {each.key: [*combinations(marked[each.key].values(), 2)] for each in outcomes}
+    people = _mean({key: pairs for key, pairs in several.items() if pairs}, groups, "two raters marked words")
+    for judge in run.judges:
+        beside = dict[str, list[tuple[Spans, Spans]]]()
+        for outcome in outcomes:
+            verdict = next((each for each in outcome.verdicts if each.judge == judge), None)
+            if verdict and (quotes := quoted(grounds(verdict).quotes)):
+                beside[outcome.key] = [(quotes, spans) for spans in marked[outcome.key].values()]
+        mean = _mean(beside, groups, "a rater marked words and the judge quotes some")
+        shared = sum(map(bool, several.values()))
+        row = MarkedWords(run.judge_names[judge], len(outcomes), len(beside), mean, shared, people)
+        found.append(worded(row, run.nouns))
+    return tuple(found)
+
+
+def _mean(pairs: Mapping[str, Sequence[tuple[Spans, Spans]]], groups: Mapping[str, str], of: str) -> Estimate:
+    """The mean over responses, by their keys, of the mean overlap of their pairs."""
+    if not pairs:
+        return Estimate(None, reason=f"no response of which {of}")
+    means = [sum(overlap(*each) for each in several) / len(several) for several in pairs.values()]
+    return cluster_mean(means, [groups[key] for key in pairs])
+
+
+def marked_words_document(found: Sequence[MarkedWords]) -> list[dict[str, Any]]:
+    """The part `marked_words` of the document of `agree --json`."""
+    return [
+        {
+            "judge": each.judge,
+            "marked": each.marked,
+            "both": each.both,
+            "overlap": each.overlap.for_json(),
+            "shared": each.shared,
+            "people": each.people.for_json(),
+        }
+        for each in found
+    ]
+
+
+def print_marked_words(found: Sequence[MarkedWords], console: Console) -> None:
+    """Print the overlap of each judge with people, and of people with each other."""
+    if not found:
+        return
+    first, *_ = found
+    rows = [[each.judge, str(each.both), percent(each.overlap)] for each in found]
+    rows.append(["one rater, another", str(first.shared), percent(first.people)])
+    show(console, table(("words marked by raters and by", "n", "overlap, %"), rows))
+    reasons = [*((each.judge, each.overlap.reason) for each in found), ("one rater, another", first.people.reason)]
+    show(
+        console,
+        *each_reason(reasons),
+        f"Raters marked words of {counted(first.marked, 'response')}. Overlap: the share of characters that both "
+        "chose, of those that either chose; a mean over n responses, cluster-robust over groups.",
+    )
