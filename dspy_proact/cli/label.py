@@ -1,8 +1,12 @@
 """`dspy-proact label`: what people rate, planned and drawn."""
 
+import os
 import re
+import sys
+import webbrowser
 from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +16,7 @@ from dspy_proact.cli.options.kinds import (
     STANDARD_OUTPUT,
     Positive,
     file_option,
+    flag_option,
     json_option,
     number_option,
     path_option,
@@ -41,9 +46,9 @@ def draw_of(text: str) -> tuple[int, str | None]:
     return int(count), text.strip() if rest else None
 
 
-@click.group(short_help="Plan what people rate, and write the sheets.")
+@click.group(short_help="Plan what people rate, and have it rated.")
 def label() -> None:
-    """Plan what people rate, and write the sheets that they fill in."""
+    """Plan what people rate, and have it rated: in a browser, or in sheets that they fill in."""
 
 
 @verb(
@@ -202,5 +207,101 @@ def plan(run: Path | None, width: float, ratings: str | None, as_json: bool) -> 
         say_next("label", "sheet", run, "--draw", str(planned.best.rated))
 
 
-for command in (plan, sheet):
+_PORT = 8427
+_SCREENS = {"DISPLAY", "WAYLAND_DISPLAY"}
+
+
+@verb(
+    "serve",
+    Section(
+        Heading.CASES,
+        number_option(
+            "--draw", click.IntRange(1, _MOST), "Only N responses of each RUN, balanced across strata and grades."
+        ),
+        number_option("--each", click.IntRange(1, 1000), "Raters of every response.", default=2),
+        number_option("--raters", click.IntRange(1, 1000), "Raters among whom the work is divided.", default=4),
+        number_option(
+            "--repeated", click.FloatRange(0, 1), "Share of a rater's responses that come twice.", "SHARE", default=0.1
+        ),
+        number_option("--seed", click.IntRange(0, _MOST), "Of the draw.", "N", default=0),
+        flag_option("--disputed", "Responses on which judges disagree first; no score is corrected by these."),
+        flag_option("--pairs", "Of two RUNs: which of two responses is better."),
+    ),
+    Section(
+        Heading.SERVED,
+        number_option("--port", click.IntRange(0, 65535), "Port to listen on; 0 for any that is free.", default=_PORT),
+        text_option("--host", "HOST", "Address to listen on. Default: this machine alone."),
+        text_option("--url", "URL", "Where raters reach it, such as a proxy with TLS."),
+        flag_option("--no-browser", "Do not open the owner's page in a browser."),
+        flag_option("--new-links", "Make new links; those for the owner and for joining end, raters keep theirs."),
+    ),
+    Section(Heading.OUTPUT, path_option("--db", "File of the study. Default: labels/RUN.db.")),
+    READ_BENCHMARK,
+    first="--draw --each --raters --pairs --port --host --no-browser --db",
+    example="dspy-proact label serve runs/mine --draw 60 --each 3",
+    brief="Have people rate responses in a browser.",
+)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
+def serve(
+    runs: tuple[Path, ...],
+    draw: int | None,
+    each: int,
+    raters: int,
+    repeated: float,
+    seed: int,
+    disputed: bool,
+    pairs: bool,
+    port: int,
+    host: str | None,
+    url: str | None,
+    no_browser: bool,
+    new_links: bool,
+    db: Path | None,
+    chosen: Chosen,
+) -> None:
+    """Serve pages on which people rate the responses of RUNs, blind, by mouse or keyboard.
+
+    Whoever has the link for raters joins under a pseudonym, reads a briefing, practises, and rates. Every rating is in
+    the file of the study before its click is answered. Ctrl-C stops; the same command goes on. `report --ratings`,
+    `agree --run RUN --ratings` and `optimize judge` read the file.
+    """
+    try:
+        from dspy_proact.label.access import is_loopback
+        from dspy_proact.label.serving import open_study
+        from dspy_proact.label.serving import serve as serve_pages
+    except ModuleNotFoundError as error:
+        raise UsageError(f"{error.name} is not installed: pip install 'dspy-proact[label]'") from error
+    from dspy_proact.label.assignment import Design
+
+    declared, summaries = chosen.known(*runs), [summary_of(run) for run in runs]
+    file = db or _FOLDER / f"{'--'.join(run.resolve().name for run in runs)}.db"
+    again = file.exists()
+    if again and (
+        flag := first_typed(of=("--draw", "--each", "--raters", "--repeated", "--seed", "--disputed", "--pairs"))
+    ):
+        raise UsageError(f"{flag}: {file} was begun already; leave it out, or begin another study with --db")
+    design = Design(draw, each, max(each, raters), repeated, seed, disputed, "pairs" if pairs else "grades")
+    collection, tokens = open_study(file, declared, summaries, design, new_links)
+    study = collection.store.study
+
+    def ready(address: str) -> None:
+        what = "pairs" if study.kind == "pairs" else "items"
+        say(f"{len(collection.items)} {what}, each for {study.each} of {study.raters} raters. Ratings: {file}")
+        click.echo(f"For raters:    {address}/#{tokens.entry}")
+        click.echo(f"For the owner: {address}/#{tokens.owner}")
+        if host and not is_loopback(host):
+            say(f"Caution: whoever reaches {host} can read along; put a proxy with TLS before it, which --url names.")
+        say("Stop with Ctrl-C; the same command goes on.")
+        if not no_browser and sys.stdout.isatty() and (sys.platform == "darwin" or os.environ.keys() & _SCREENS):
+            # By way of a file: others who use this machine can read the arguments of a process.
+            link = f'<!DOCTYPE html><meta http-equiv="refresh" content="0; url={address}/#{tokens.owner}">'
+            (opening := Path(folder) / "open.html").write_text(link)
+            webbrowser.open(opening.as_uri())
+
+    with TemporaryDirectory(prefix="dspy-proact-") as folder:
+        serve_pages(collection, host=host or "127.0.0.1", port=port, url=url, ready=ready)
+    say_next("report", runs[0], "--ratings", file, before="Stopped; every rating is kept.")
+
+
+for command in (plan, serve, sheet):
     label.add_command(command)

@@ -1,5 +1,6 @@
 """Human labels, collected in the browser: what is rated, who rates it, the log of ratings, and the pages.
 
-`items` makes what is rated from runs, `store` keeps every rating, `assignment` decides who rates what, and `app` serves
-the pages. Nothing here knows a benchmark: the form is made from its declaration.
+`items` makes what is rated from runs, `store` keeps every rating, `assignment` decides who rates what. `serving` begins
+a study and serves it, `app` has the pages and the writes, `access` says which requests are let in, and `reading` makes
+texts of others markup of ours. Nothing here knows a benchmark: the form is made from its declaration.
 """

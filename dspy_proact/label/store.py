@@ -198,13 +198,19 @@ class Store:
             self._db.execute("UPDATE study SET owner = ?, entry = ?", (digest_of_token(owner), digest_of_token(entry)))
         return owner, entry
 
-    def add_rater(self, name: str, most: int | None = None, with_token: bool = True) -> tuple[Rater, str]:
-        """A new rater, and their token, which is kept nowhere else; empty where they are to have none.
+    def add_rater(self, name: str, most: int | None = None, token: str | None = None) -> tuple[Rater, str]:
+        """A new rater, and their token, which is kept nowhere else.
+
+        Args:
+            name: Their pseudonym.
+            most: Raters that there may be.
+            token: A random one where it is None; none at all where it is empty.
 
         Raises:
             UsageError: The pseudonym is not valid or taken, or there are `most` raters already.
         """
-        name, token, now = pseudonym(name), secrets.token_urlsafe(16) if with_token else "", self._clock()
+        name, now = pseudonym(name), self._clock()
+        token = secrets.token_urlsafe(16) if token is None else token
         with self._transaction():
             if self._db.execute("SELECT 1 FROM raters WHERE name = ?", (name,)).fetchone():
                 raise UsageError("this pseudonym is taken; choose another, or open the link that was given with it")

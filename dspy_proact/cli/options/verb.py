@@ -30,6 +30,7 @@ class Heading(StrEnum):
     COMPARED = "Comparison"
     CALLS = "Calls"
     LIMITS = "Limits"
+    SERVED = "Server"
     OUTPUT = "Output"
 
 

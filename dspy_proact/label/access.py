@@ -1,0 +1,226 @@
+"""What stands between a browser and the app: which requests are let in, and how an answer is guarded.
+
+A request names a host that is served, against a page of others whose own name points here (DNS rebinding). What
+writes comes from a page of this app (`Origin`), with a value that only such a page can read (CSRF), and is small.
+Tokens travel in a link's fragment, which no browser sends, and then in a cookie: they are in no log and no Referer.
+"""
+
+import hashlib
+import hmac
+import ipaddress
+import time
+from asyncio import timeout
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from urllib.parse import parse_qsl, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dspy_proact.errors import UsageError
+
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    # Not `no-referrer`, with which a browser sends a form without its Origin.
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+_FORM = "application/x-www-form-urlencoded"
+_MOST_FIELDS = 20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much is let in."""
+
+    body: int = 65_536
+    """Bytes of a request."""
+    body_seconds: float = 10.0
+    """In which they come."""
+    requests: int = 6_000
+    """Of one client in a minute."""
+    wrong_tokens: int = 30
+    """Likewise."""
+    raters: int = 1_000
+    """That join."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Under which names the app is reached."""
+
+    origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType(dict[str, str]()))
+    """By the value of `Host`, such as `localhost:8427`, the origin of its pages."""
+    port: int | None = None
+    """Of hosts that are IP addresses, all of which are let in; None where only named hosts are."""
+
+    @classmethod
+    def of(cls, port: int, host: str = "127.0.0.1", url: str | None = None) -> "Address":
+        """The address of a server.
+
+        Args:
+            port: On which it listens.
+            host: Likewise. Beyond loopback any IP address is let in: rebinding takes a name.
+            url: Where raters reach it, such as a proxy with TLS.
+
+        Raises:
+            UsageError: The URL is not the whole of an origin.
+        """
+        outside = not is_loopback(host)
+        names = {"127.0.0.1", "localhost", "[::1]", *([host.lower()] if outside and host.strip("0.:") else [])}
+        origins = {f"{name}:{port}": f"http://{name}:{port}" for name in names}
+        if url is not None:
+            parts = urlsplit(url)
+            if parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/") or "@" in url:
+                raise UsageError(f"--url {url!r}: is not like https://label.example.org")
+            origins[parts.netloc.lower()] = f"{parts.scheme}://{parts.netloc.lower()}"
+        return cls(MappingProxyType(origins), port if outside else None)
+
+    def origin(self, host: str) -> str | None:
+        """The origin of the pages that a host is asked for; None where it is not served."""
+        if host in self.origins or self.port is None:
+            return self.origins.get(host)
+        name, _, port = host.rpartition(":")
+        with suppress(ValueError):
+            ipaddress.ip_address(name.strip("[]"))
+            return f"http://{host}" if port == str(self.port) else None
+        return None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches a host."""
+    with suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return host == "localhost"
+
+
+def csrf_of(token: str) -> str:
+    """What a page of the holder of a token sends with every write; it tells nothing of the token."""
+    return hmac.new(token.encode(), b"csrf", hashlib.sha256).hexdigest()
+
+
+def token_of_rater(entry: str, key: str) -> str:
+    """The token of who joins by an entry token with a key of their own: the same click twice is one rater."""
+    return hmac.new(entry.encode(), key.encode(), hashlib.sha256).hexdigest()[:32]
+
+
+def fields_of(request: Request) -> dict[str, str]:
+    """The fields of a form, each given once, from the body that `Guard` has read.
+
+    Raises:
+        UsageError: It is no form, or not in UTF-8.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM:
+        raise UsageError("this is no form")
+    try:
+        text = request.scope["body"].decode()
+        given = parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
+    except ValueError as error:
+        raise UsageError("this form cannot be read") from error
+    if len(given) != len(dict(given)):
+        raise UsageError("a field is given twice")
+    return dict(given)
+
+
+class RefusedError(Exception):
+    """A request that is not let through."""
+
+    def __init__(self, status: int, message: str):
+        self.status, self.message = status, message
+        super().__init__(message)
+
+
+class PerMinute:
+    """Counts what clients do in a minute.
+
+    Args:
+        most: That each may do.
+    """
+
+    def __init__(self, most: int):
+        self._most, self._minute, self._count = most, 0, Counter[str]()
+
+    def allows(self, client: str) -> bool:
+        """Count once more; whether that is within the limit."""
+        if (minute := int(time.monotonic() // 60)) != self._minute:
+            self._minute, self._count = minute, Counter()
+        self._count[client] += 1
+        return self._count[client] <= self._most
+
+
+class Guard:
+    """Lets in what may come in, and puts the headers on whatever goes out; ASGI around the app.
+
+    Args:
+        app: Behind it.
+        address: Where it is served.
+        limits: Of what comes in.
+    """
+
+    def __init__(self, app: ASGIApp, address: Address, limits: Limits):
+        self._app, self._address, self._limits = app, address, limits
+        self._requests = PerMinute(limits.requests)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        refused = self._refused(scope)
+        if refused is None and scope["method"] == "POST":
+            try:
+                async with timeout(self._limits.body_seconds):
+                    body = await self._body(receive)
+            except TimeoutError:
+                body = None
+            scope["body"] = body
+            if body is None:
+                refused = problem(413, "This is too large, or came too slowly.")
+        await (refused or self._app)(scope, receive, guarded)
+
+    def _refused(self, scope: Scope) -> Response | None:
+        headers, method = Headers(scope=scope), scope["method"]
+        origin = self._address.origin(headers.get("host", "").lower())
+        if origin is None:
+            return problem(421, "This host is not served here; see --url.")
+        if not self._requests.allows((scope.get("client") or ("",))[0]):
+            return problem(429, "Too many requests; wait a minute.")
+        if method not in ("GET", "HEAD", "POST"):
+            return problem(405, "Only GET and POST.")
+        site = headers.get("sec-fetch-site", "same-origin")
+        if method == "POST" and (headers.get("origin") != origin or site != "same-origin"):
+            return problem(403, "This did not come from a page of this app.")
+        return None
+
+    async def _body(self, receive: Receive) -> bytes | None:
+        """The body of a request; None where it is too large."""
+        body, more = bytearray(), True
+        while more:
+            message = await receive()
+            if message["type"] != "http.request":
+                return None
+            body += message.get("body", b"")
+            if len(body) > self._limits.body:
+                return None
+            more = message.get("more_body", False)
+        return bytes(body)
+
+
+def problem(status: int, message: str) -> Response:
+    """A refusal, as the pages' scripts read it."""
+    return JSONResponse({"problem": message}, status)

@@ -1,0 +1,116 @@
+"""A study from its runs, on this machine: its file is made or opened again, and its pages are served until Ctrl-C."""
+
+import json
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from dspy_proact.benchmarks.benchmark import Benchmark
+from dspy_proact.errors import UsageError
+from dspy_proact.label.access import Address, Limits
+from dspy_proact.label.app import Collection, application
+from dspy_proact.label.assignment import Design, design_study
+from dspy_proact.label.items import items_of, pairs_of, practice_of
+from dspy_proact.label.store import Store
+from dspy_proact.report.summary import Summary
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """By which the owner comes in, and raters join."""
+
+    owner: str
+    entry: str
+
+
+def open_study(
+    file: Path, declared: Benchmark[Any, Any], summaries: Sequence[Summary], design: Design, new_links: bool = False
+) -> tuple[Collection, Tokens]:
+    """A study in its file, which is made of the runs where it is not there.
+
+    Its tokens stand beside it in a file that only its user may read, so that links stay good when it is served again;
+    without that file, or with `new_links`, they are new ones.
+
+    Raises:
+        UsageError: The file cannot be made or is of other runs, or the runs or the design do not fit.
+        RunError: A case cannot be read.
+    """
+    links = file.with_suffix(".links")
+    if file.exists():
+        store = Store.open(file)
+        if store.study.benchmark != declared.name:
+            raise UsageError(f"{file}: rates {store.study.benchmark}, and the runs are of {declared.name}")
+        pairs = store.study.kind == "pairs"
+        items = store.chosen(pairs_of(declared, *summaries) if pairs else items_of(declared, summaries))
+        tokens = None if new_links else _kept_tokens(store, links)
+        tokens = tokens or Tokens(*store.new_tokens())
+    else:
+        study, items = design_study(declared, summaries, design)
+        store, *made = Store.create(file, study, items)
+        tokens = Tokens(*made)
+    practice = practice_of(declared, store.study.seed) if store.study.kind == "grades" else ()
+    links.touch(0o600)
+    links.write_text(json.dumps(asdict(tokens)))
+    groups = {outcome.key: outcome.group for summary in summaries for outcome in summary.outcomes}
+    return Collection(store, items, practice, declared, groups), tokens
+
+
+def _kept_tokens(store: Store, links: Path) -> Tokens | None:
+    """The tokens of an earlier time, where they are still good."""
+    with suppress(OSError, ValueError, TypeError):
+        kept = Tokens(**json.loads(links.read_text()))
+        return kept if store.is_owner(kept.owner) and store.is_entry(kept.entry) else None
+    return None
+
+
+def serve(
+    collection: Collection,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    url: str | None = None,
+    limits: Limits | None = None,
+    ready: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Serve the pages of a study until Ctrl-C, and close its file.
+
+    Args:
+        collection: From `open_study`.
+        host: On which to listen. Beyond loopback, put a proxy with TLS before it.
+        port: Likewise; 0 for any that is free.
+        url: Where raters reach it, where that is not this host and port.
+        limits: Of what is let in.
+        ready: Is called with the address of the pages when they are served.
+
+    Raises:
+        UsageError: The port cannot be had, or the URL is not one.
+    """
+    import uvicorn
+
+    with closing(collection.store), socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, port))
+        except OSError as error:
+            raise UsageError(f"--port {port}: cannot be used at {host}: {error.strerror}; use another") from error
+        number = listening.getsockname()[1]
+        app = application(collection, Address.of(number, host, url), limits)
+        # Requests are in no log: a log of who rated when is none of the server's business.
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            ws="none",
+            proxy_headers=url is not None,
+            limit_concurrency=500,
+            timeout_graceful_shutdown=5,
+        )
+        listening.listen(128)
+        ready(url.rstrip("/") if url else f"http://{f'[{host}]' if ':' in host else host}:{number}")
+        with suppress(KeyboardInterrupt):  # uvicorn has ended in order, and raises the signal again
+            uvicorn.Server(config).run(sockets=[listening])

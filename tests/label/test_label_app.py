@@ -1,0 +1,161 @@
+"""The pages over HTTP: a rater's way from the link to the last item, and what is kept of it."""
+
+import json
+import re
+
+import pytest
+from labelling import Visitor, collected, item, joined, key, practice, rating, serving
+
+from dspy_proact.label.items import PREFERENCE
+from dspy_proact.label.study import practice_passed
+
+
+@pytest.fixture
+def served(tmp_path):
+    """Four items, each for two of two raters, without practice."""
+    with serving(*collected(tmp_path / "study.db", [item(number) for number in range(4)])) as running:
+        yield running
+
+
+def test_a_rater_goes_from_item_to_item_and_each_rating_is_kept(served):
+    ann = joined(served, "Ann")
+    for number in range(4):
+        page = ann.get("/rate")
+        assert f"{number} of 4" in page.text
+        given = rating(page, grade="CLOSE", confidence=3, reason=" It hints. ", spans="[[0, 2], [6, 9]]", seconds=12.5)
+        assert ann.post("/rate", given).json == {"to": "/rate"}
+    assert "You rated all 4" in ann.get("/rate").text
+    assert len({each.item for each in served.store.ratings()}) == 4
+    each = served.store.ratings()[0]
+    assert (each.rater, each.grade, each.confidence, each.reason) == ("Ann", "CLOSE", 3, "It hints.")
+    assert (each.spans, each.seconds) == (((0, 2), (6, 9)), 12.5)
+
+
+def test_a_click_that_comes_twice_counts_once(served):
+    ann = joined(served, "Ann")
+    given = rating(ann.get("/rate")) | {"key": key()}
+    assert [ann.post("/rate", given).status for _ in range(2)] == [200, 200]
+    assert len(served.store.ratings()) == 1
+    other = ann.post("/rate", given | {"key": key()})
+    assert (other.status, "already" in other.json["problem"]) == (409, True)
+
+
+def test_joining_twice_by_one_click_is_one_rater_and_a_name_is_taken_once(served):
+    ann, fields = Visitor(served.port), {"token": served.entry, "name": "Ann", "key": key()}
+    assert [ann.post("/join", fields).status for _ in range(2)] == [200, 200]
+    other = Visitor(served.port).post("/join", fields | {"key": key()})
+    assert (other.status, "taken" in other.json["problem"]) == (409, True)
+    assert [each.name for each in served.store.raters()] == ["Ann"]
+
+
+def test_one_goes_on_elsewhere_by_a_link_of_ones_own(served):
+    ann = joined(served, "Ann")
+    ann.post("/rate", rating(ann.get("/rate")))
+    link = ann.post("/link", {}).json["link"]
+    assert link.startswith(f"{served.base}/#")
+    elsewhere = Visitor(served.port)
+    assert elsewhere.post("/enter", {"token": link.partition("#")[2]}).json == {"to": "/rate"}
+    assert "1 of 4" in elsewhere.get("/rate").text
+
+
+def test_what_is_undone_comes_back_with_what_was_said(served):
+    ann = joined(served, "Ann")
+    page = ann.get("/rate")
+    ann.post("/rate", rating(page, grade="LOST", reason="No.", spans="[[0, 2]]"))
+    told = ann.post("/undo", {}).json
+    assert (told["item"], told["draft"]["grade"], told["draft"]["spans"]) == (page.field("item"), "LOST", [[0, 2]])
+    assert ann.get("/rate").field("item") == page.field("item")
+    assert ann.post("/undo", {}).json["draft"] is None
+    assert served.store.ratings() == ()
+
+
+def test_a_skip_has_a_reason_and_the_rest_is_given_back(served):
+    ann = joined(served, "Ann")
+    page = ann.get("/rate")
+    skipped = rating(page, grade="", confidence="")
+    assert ann.post("/rate", skipped).status == 409
+    assert ann.post("/rate", skipped | {"reason": "I know it."}).status == 200
+    assert [each.reason for each in served.store.skips()] == ["I know it."]
+    assert ann.post("/leave", {}).json == {"to": "/left"}
+    assert "Thank you" in ann.get("/left").text
+    assert {each.state for each in served.store.slate(1)} == {"skipped", "returned"}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"grade": "BEST"},
+        {"confidence": 0},
+        {"confidence": 6},
+        {"confidence": "x"},
+        {"seconds": "nan"},
+        {"seconds": -1},
+        {"reason": "x" * 4001},
+        {"spans": "[[0, 99]]"},
+        {"spans": "[[2, 2]]"},
+        {"spans": "[[-1, 2]]"},
+        {"spans": "[" * 9000},
+        {"spans": json.dumps([[0, 1]] * 101)},
+        {"spans": "{}x"},
+        {"item": "f" * 16},
+        {"repeated": "1"},
+        {"key": "k"},
+    ],
+)
+def test_what_the_page_would_not_send_is_refused(served, changed):
+    ann = joined(served, "Ann")
+    assert ann.post("/rate", rating(ann.get("/rate"), **changed)).status == 409
+    assert served.store.ratings() == ()
+
+
+def practised(tmp_path, *given):
+    """A rater who gave these grades to practice items of which every one is SOLVED, and what each was answered."""
+    with serving(*collected(tmp_path / "study.db", [item(1)], *practice(*["SOLVED"] * 6), each=1, raters=1)) as served:
+        ann = joined(served, "Ann")
+        told = [ann.post("/practice", rating(ann.get("/rate"), grade=grade)).json for grade in given]
+        return told, ann.get("/rate").text, practice_passed(served.store.practice(1))
+
+
+def test_practice_is_explained_and_passed_with_two_of_three(tmp_path):
+    told, page, passed = practised(tmp_path, "SOLVED", "LOST", "SOLVED")
+    assert [each["correct"] for each in told] == [True, False, True]
+    assert told[1] | {"correct": 0} == {
+        "correct": 0,
+        "grade": "SOLVED",
+        "why": "Because of rule SOLVED.",
+        "passed": None,
+        "again": False,
+    }
+    assert (told[2]["passed"], passed, "data-practice" in page) == (True, True, False)
+
+
+def test_who_fails_the_practice_twice_is_told_so_and_marked_and_may_rate(tmp_path):
+    told, page, passed = practised(tmp_path, *["LOST"] * 6)
+    assert [each["again"] for each in told] == [False, False, True, False, False, False]
+    assert [each["passed"] for each in told] == [None] * 5 + [False]
+    assert (passed, "data-practice" in page) == (False, False)
+
+
+def test_pairs_are_shown_in_both_orders_and_kept_in_that_of_the_runs(tmp_path):
+    pairs = [
+        type(item(0))(**{**item(number, part=PREFERENCE).__dict__, "responses": ("One.", "Other.")})
+        for number in range(16)
+    ]
+    with serving(*collected(tmp_path / "study.db", pairs, each=1, raters=1)) as served:
+        ann, first = joined(served, "Ann"), []
+        for _ in pairs:
+            page = ann.get("/rate")
+            first.append(re.findall(r"One\.|Other\.", page.text)[0])
+            assert ann.get("/rate").text == page.text, "the order stays"
+            # Whoever prefers `One.` says so by its side.
+            side = "first" if first[-1] == "One." else "second"
+            assert ann.post("/rate", rating(page, grade=side)).status == 200
+        assert {"One.", "Other."} == {*first}
+        assert {each.grade for each in served.store.ratings()} == {"first"}
+
+
+def test_a_rater_sees_nothing_of_who_made_or_graded_a_response(served):
+    page = joined(served, "Ann").get("/rate").text
+    assert "runs/one" not in page
+    assert "case " not in page
+    assert "r1" not in re.sub(r"\w{16}", "", page)

@@ -1,0 +1,169 @@
+"""A study of made-up items that is served over HTTP, and raters who are no browsers."""
+
+import json
+import re
+import secrets
+import socket
+import threading
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from urllib.parse import urlencode
+
+import uvicorn
+
+from dspy_proact.benchmarks.benchmark import Benchmark, Part
+from dspy_proact.label.access import Address, Limits
+from dspy_proact.label.app import Collection, application
+from dspy_proact.label.items import Item, Practice
+from dspy_proact.label.store import Store
+from dspy_proact.label.study import Study, StudyRun
+from dspy_proact.report.particulars import Section
+
+LEVELS = ("LOST", "CLOSE", "SOLVED")
+PART = Part("", LEVELS)
+
+
+class Riddles(Benchmark):
+    """A benchmark of which nothing is known but how it is graded."""
+
+    name = "riddles"
+    labels = LEVELS[::-1]
+    for_raters = "A riddle is solved when its answer is named."
+
+
+def item(number: int, text: str = "It is the moon.", part: Part = PART, run: str = "r1") -> Item:
+    """An item with its key in 16 digits."""
+    sections = (Section("riddle", "chat", (("user", f"What is round, number {number}?"),)),)
+    criteria = (("SOLVED", "It names the answer."), ("LOST", "It names another."))
+    return Item(f"{number:016x}", run, f"case {number}", part, sections, criteria, (text,))
+
+
+def practice(*grades: str) -> tuple[Practice, ...]:
+    """Practice items with these grades."""
+    made = (item(number, f"Practice answer {number}.", run="") for number in range(900, 900 + len(grades)))
+    return tuple(Practice(each, grade, f"Because of rule {grade}.") for each, grade in zip(made, grades, strict=True))
+
+
+@dataclass(frozen=True)
+class Served:
+    """A study that is served."""
+
+    port: int
+    store: Store
+    owner: str
+    entry: str
+
+    @property
+    def base(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+
+def collected(
+    path: Path, items: Sequence[Item], *practised: Practice, each: int = 2, raters: int = 2, repeated: float = 0.0
+) -> tuple[Collection, str, str]:
+    """A new study in a file, with the tokens of the owner and for joining."""
+    kind = "pairs" if len(items[0].responses) > 1 else "grades"
+    study = Study("riddles", (StudyRun("r1", "runs/one"),), each, raters, repeated, 0, kind)
+    store, owner, entry = Store.create(path, study, items)
+    return Collection(store, tuple(items), practised, Riddles(), {}), owner, entry
+
+
+@contextmanager
+def serving(
+    collection: Collection, owner: str = "", entry: str = "", limits: Limits | None = None
+) -> Generator[Served]:
+    """The study on a free port, in a thread."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:  # it listens already: who comes early waits
+        port = listening.getsockname()[1]
+        app = application(collection, Address.of(port), limits)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False, lifespan="off", ws="none"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        try:
+            yield Served(port, collection.store, owner, entry)
+        finally:
+            server.should_exit = True
+            thread.join()
+            collection.store.close()
+
+
+@dataclass
+class Answer:
+    """What came back."""
+
+    status: int
+    text: str
+    headers: dict[str, str]
+
+    @property
+    def json(self) -> dict:
+        return json.loads(self.text)
+
+    def field(self, name: str) -> str:
+        """An attribute of the page, `data-NAME`."""
+        (found,) = re.findall(rf'data-{name}="([^"]*)"', self.text)
+        return found
+
+
+@dataclass
+class Visitor:
+    """Speaks HTTP as a browser does, over one connection."""
+
+    port: int
+    cookie: str = ""
+    csrf: str = ""
+    connection: HTTPConnection = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
+
+    def ask(self, method: str, path: str, body: str | bytes | None = None, **headers: str | None) -> Answer:
+        """Ask with the headers of a browser; those that are named replace them, None leaves one out."""
+        own = {"Cookie": self.cookie} if self.cookie else {}
+        if method == "POST":
+            own |= {
+                "Origin": f"http://127.0.0.1:{self.port}",
+                "Content-Type": "application/x-www-form-urlencoded",
+                "Sec-Fetch-Site": "same-origin",
+            }
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        own = {name: value for name, value in (own | given).items() if value is not None}
+        self.connection.request(method, path, body, own)
+        response: HTTPResponse = self.connection.getresponse()
+        answer = Answer(response.status, response.read().decode(), dict(response.getheaders()))
+        if (cookie := answer.headers.get("set-cookie")) and answer.status == 200:
+            self.cookie = cookie.partition(";")[0]
+        return answer
+
+    def get(self, path: str, **headers: str | None) -> Answer:
+        """A page, from which the CSRF value is kept."""
+        answer = self.ask("GET", path, **headers)
+        if 'data-csrf="' in answer.text:
+            self.csrf = answer.field("csrf")
+        return answer
+
+    def post(self, path: str, fields: dict[str, object], **headers: str | None) -> Answer:
+        """Send a form with the page's CSRF value and a key of its own, unless it has these."""
+        return self.ask("POST", path, urlencode({"csrf": self.csrf, "key": key(), **fields}), **headers)
+
+
+def key() -> str:
+    return secrets.token_hex(16)
+
+
+def joined(served: Served, name: str) -> Visitor:
+    """A new rater who has read the briefing."""
+    visitor = Visitor(served.port)
+    answer = visitor.post("/join", {"token": served.entry, "name": name})
+    assert (answer.status, answer.json) == (200, {"to": "/briefing"}), answer.text
+    visitor.get("/briefing")
+    return visitor
+
+
+def rating(page: Answer, **changed: object) -> dict[str, object]:
+    """What the form of a page would send."""
+    shown = {"item": page.field("item"), "repeated": page.field("repeated")}
+    return {**shown, "grade": "SOLVED", "confidence": 4, "reason": "", "spans": "[]", "seconds": 2.5, **changed}
