@@ -39,6 +39,10 @@ class Images(Protocol):
         """The file of an image; raises a `CorpusError` where it cannot be read."""
         ...
 
+    def place(self, world: World, path: str) -> str:
+        """Where an image stands, as messages name it."""
+        ...
+
     def description(self, world: World, path: str, crop: Box | None) -> str:
         """What is seen on an image, or on a crop of it, in words; empty but for drawings of the sample."""
         ...
@@ -182,6 +186,9 @@ class _Drawn:
     def load(self, world: World, path: str) -> bytes:  # noqa: ARG002
         return drawn(path)
 
+    def place(self, world: World, path: str) -> str:  # noqa: ARG002
+        return path
+
     def description(self, world: World, path: str, crop: Box | None) -> str:  # noqa: ARG002
         return description(path, crop)
 
@@ -224,11 +231,15 @@ class _Stored:
     def load(self, world: World, path: str) -> bytes:
         if member := self._member(world, path):
             return member[0].read(member[1], MOST_BYTES)
-        source = str(self._folder / path)
+        source = self.place(world, path)
         if problem := self.problem(world, path):
             raise CorpusError(problem, source=source)
         with opened(source, "an image") as file:
             return file.read(MOST_BYTES + 1)
+
+    def place(self, world: World, path: str) -> str:
+        member = self._member(world, path)
+        return member[0].place(member[1]) if member else str(self._folder / path)
 
     def description(self, world: World, path: str, crop: Box | None) -> str:  # noqa: ARG002 - nobody has described it
         return ""
