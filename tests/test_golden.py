@@ -226,6 +226,24 @@ def watched(server: Server) -> dict[str, Any]:
     return found
 
 
+def moments(server: Server) -> dict[str, Any]:
+    """Programs of ProAgentBench, the requests that they send, and what stands beside a run."""
+    # No screenshots: the bytes of an image depend on Pillow.
+    of = ("--benchmark", "proagentbench", "--corpus", "sample")
+    agent = ("--model", "openai/gpt-4o", "--model-api-base", server.assistant, "--limit", 6)
+    found = {"embedded": evaluated(*of, out="embedded")}
+    for out, given in {
+        "reasoning": ("cot=true", "memory=persona"),
+        "staged": ("program=staged", "memory=graph", "samples=3"),
+        "similar": ("memory=rag", "negatives=all"),
+    }.items():
+        settings = [word for each in given for word in ("--set", each)]
+        found[out] = evaluated(*of, *agent, *settings, out=out, report=False)
+        found[f"{out} requests"] = requests(server)
+    found["graph"] = evaluated(*of, "--set", "baseline=graph", out="graph")
+    return found | {"leaderboard": printed("leaderboard", "--benchmark", "proagentbench"), "csv": exported("staged")}
+
+
 def figures(server: Server) -> dict[str, Any]:
     """What is bundled: published figures, shipped programs; and forecasts."""
     probe, dry = ("--benchmark", "probe"), ("--corpus", "sample", "--dry-run")
@@ -270,6 +288,7 @@ SCENES: dict[str, Scene] = {
     "proactbench_embedded": proactbench_embedded,
     "proactbench_http": proactbench_http,
     "proactiveagent": watched,
+    "proagentbench": moments,
     "probe_embedded": probe_embedded,
     **{f"probe_http_{agent}": probe_http(agent) for agent in AGENTS},
     "figures": figures,
@@ -302,10 +321,10 @@ NIGHTLY = ("assistant_demos", "judge_compiled", "judge_demos", "judge_voting")
     "scene", [pytest.param(scene, marks=[pytest.mark.nightly] if scene in NIGHTLY else []) for scene in SCENES]
 )
 def test_what_was_recorded_is_still_so(scene, request):
-    if not scene.startswith(("probe", "proactiveagent")):
+    if not scene.startswith(("probe", "proactiveagent", "proagentbench")):
         request.getfixturevalue("proactbench")
-    if scene == "proactiveagent":
-        request.getfixturevalue("proactiveagent")
+    if scene in {"proactiveagent", "proagentbench"}:
+        request.getfixturevalue(scene)
     if scene.startswith(("probe", "figures")):
         request.getfixturevalue("probe")
     recorded = json.loads((TESTS / "golden" / f"{scene}.json").read_text(encoding="utf-8"))

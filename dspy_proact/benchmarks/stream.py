@@ -11,6 +11,8 @@ give balanced accuracy, kappa and the value at a cost beside precision and recal
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from pydantic import ConfigDict, Field
@@ -91,6 +93,35 @@ def decision_measures(acted: str) -> tuple[Measure, ...]:
         Measure(name="kappa", title="kappa", statistic="kappa", parts=both),
         Measure(name="value", title="value at a cost", parts=("value",)),
     )
+
+
+def decision_values(decisions: Sequence[Decision], cost: float) -> dict[str, float | None]:
+    """What decisions score, at least one, by the name of a measure; None where that is undefined."""
+    import numpy as np
+
+    from dspy_proact.stats.classification import classification
+
+    counts, parts = np.zeros((1, 2, 2)), [each.parts(cost) for each in decisions]
+    for each in decisions:
+        counts[0, int(each.wanted), int(each.acted)] += 1
+    values: dict[str, float | None] = {"accuracy": fmean(each["right"] for each in parts)}
+    for name in ("precision", "recall", "f1", "balanced_accuracy", "kappa"):
+        value = float(classification(counts, name)[0])
+        values[name] = None if np.isnan(value) else value
+    return values | {"value": fmean(each["value"] for each in parts)}
+
+
+def burstiness(times: Sequence[float]) -> float | None:
+    """B = (s - m) / (s + m) of gaps between times, with mean m and standard deviation s (Goh and Barabasi 2008).
+
+    It is -1 for a regular beat, 0 for a Poisson process, towards 1 for bursts; None with fewer than two gaps, or where
+    all are 0.
+    """
+    gaps = [later - earlier for earlier, later in pairwise(sorted(times))]
+    if len(gaps) < 2 or not any(gaps):
+        return None
+    mean, deviation = fmean(gaps), pstdev(gaps)
+    return (deviation - mean) / (deviation + mean)
 
 
 class Rules(Frozen):

@@ -1,6 +1,6 @@
 """Models: a litellm name becomes a `dspy.LM` behind the gate, or the embedded stand-in."""
 
-from dspy_proact.models.embedder import EMBEDDER, Embedder, open_companion, open_embedder
+from dspy_proact.models.embedder import EMBEDDER, Embedder, open_embedder
 from dspy_proact.models.engine import one_by_one, wait_for
 from dspy_proact.models.gate import Cost, Gate, Limits
 from dspy_proact.models.image_tokens import image_tokens
@@ -35,7 +35,6 @@ __all__ = [
     "decoding",
     "image_tokens",
     "one_by_one",
-    "open_companion",
     "open_embedder",
     "open_model",
     "tokenizer_name",

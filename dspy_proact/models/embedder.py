@@ -90,19 +90,6 @@ def open_embedder(named: ModelSpec | str, gate: Gate, flag: str) -> Embedder:
     return Embedder(spec.name, GatedEngine(make, gate, caller), price, route)
 
 
-def open_companion(name: str | None, api_base: str | None, dollars: float | None, gate: Gate) -> Sequence[Embedder]:
-    """The embedder that `--set embedder`, `embedder_api_base` and `embedder_price` name; none without a name.
-
-    The price is in US dollars per million tokens. Raises as `open_embedder` does.
-    """
-    if name is None:
-        return ()
-    price = None
-    if dollars is not None:
-        price = Price(prompt=dollars / 1e6, completion=0.0, reason="given by --set embedder_price")
-    return (open_embedder(ModelSpec(name=name, api_base=api_base, price=price), gate, "--set embedder"),)
-
-
 class _EmbeddingEngine:
     """litellm's embeddings as an engine: a request of texts is answered by their vectors as data."""
 

@@ -8,6 +8,7 @@ The events are an earlier version of the corpus's, 227 where that has 233, and a
 
 import hashlib
 import json
+import lzma
 import time
 import zipfile
 import zlib
@@ -52,8 +53,11 @@ def read_outputs(path: Path) -> tuple[Responses, ...]:
                 size += member.file_size
                 if size > _LARGEST:
                     raise CorpusError(f"more than {_LARGEST:,} bytes when unpacked", source=f"{source}, {place}")
-                files.setdefault(place.parts[-2], {})[place.name] = archive.read(member)
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+                of_agent = files.setdefault(place.parts[-2], {})
+                if place.name in of_agent:
+                    raise CorpusError("an agent of this name has such a file already", source=f"{source}, {place}")
+                of_agent[place.name] = archive.read(member)
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError, RuntimeError, ValueError) as error:
         raise CorpusError(f"not a complete zip: {error}; give {_WANTED}", source=source) from None
     if not files:
         raise CorpusError(f"holds no outputs of an agent; give {_WANTED}", source=source)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from dspy_proact.benchmarks.benchmark import StandIn
+from dspy_proact.benchmarks.embedding import WithEmbedder
 from dspy_proact.benchmarks.proagentbench.moments import (
     COMMONEST,
     RIGHT,
@@ -22,13 +23,14 @@ from dspy_proact.benchmarks.proagentbench.moments import (
 from dspy_proact.benchmarks.ranking import cosine
 from dspy_proact.benchmarks.stream import RuledBenchmark, decision_measures
 from dspy_proact.errors import CorpusError
+from dspy_proact.images import scaled
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
     from dspy_proact.benchmarks.proagentbench.programs import MomentAgent
     from dspy_proact.benchmarks.proagentbench.tuning import MomentTuning
-    from dspy_proact.models import Embedder, Gate
+    from dspy_proact.models import Embedder
 
 _ANSWER_TOKENS = (30, 600)
 """Of an answer: assumed."""
@@ -36,7 +38,7 @@ _LONGEST_EMBEDDED = 20_000
 """Characters of a query that are embedded."""
 
 
-class ProAgentBench(RuledBenchmark[Assistance, MomentGrade]):
+class ProAgentBench(WithEmbedder, RuledBenchmark[Assistance, MomentGrade]):
     """Moments of people's work, and the program that says when and how to help."""
 
     name = "proagentbench"
@@ -107,21 +109,11 @@ class ProAgentBench(RuledBenchmark[Assistance, MomentGrade]):
         from dspy_proact.benchmarks.proagentbench.programs import MomentAgent
 
         wanted = settings_of(settings)
-        agent = MomentAgent(wanted.program == "staged", wanted.cot, wanted.memory != "none", wanted.samples)
+        agent = MomentAgent(
+            wanted.program == "staged", wanted.cot, wanted.memory != "none", wanted.screenshot, wanted.samples
+        )
         agent.embedder = next(iter(companions), None)
         return agent
-
-    def companions(self, settings: Settings, gate: "Gate") -> "Sequence[Embedder]":
-        """The embedder of queries; raises a `UsageError` where it cannot be called."""
-        from dspy_proact.models import open_companion
-
-        wanted = settings_of(settings)
-        return open_companion(wanted.embedder, wanted.embedder_api_base, wanted.embedder_price, gate)
-
-    def settled(self, settings: Settings, companions: "Sequence[Embedder]") -> Settings:
-        """The settings with the embedder's endpoint."""
-        endpoint = companions[0].endpoint if companions else None
-        return settings.model_copy(update={"embedder_api_base": endpoint})
 
     def stand_in(self, role: str) -> StandIn | None:
         """An agent by rules; nothing is judged."""
@@ -132,7 +124,8 @@ class ProAgentBench(RuledBenchmark[Assistance, MomentGrade]):
     def inputs(self, view: BaseModel) -> dict[str, Any]:
         """What is seen, without the truth."""
         assert isinstance(view, MomentView), "the benchmark makes its own cases"
-        return {"activity": list(view.activity), "current": view.current, "memory": view.memory}
+        seen = {"activity": list(view.activity), "current": view.current, "memory": view.memory}
+        return seen | ({"screenshot": view.screenshot} if view.screenshot else {})
 
     async def answer(self, case: Case, ask: "Ask") -> Assistance:
         """What the program says, or a baseline: the commonest intention, and a query that quotes nothing."""
@@ -159,10 +152,11 @@ class ProAgentBench(RuledBenchmark[Assistance, MomentGrade]):
 
     def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall]:
         """The question as often as there are samples; a second stage is not foreseen. None of a baseline."""
-        wanted = settings_of(settings)
+        wanted, shot = settings_of(settings), view_of(case).screenshot
         if wanted.baseline != "none":
             return []
-        return [ExpectedCall(program.messages(self.inputs(case.view)), _ANSWER_TOKENS)] * wanted.samples
+        images = (scaled(shot.width, shot.height),) if shot else ()
+        return [ExpectedCall(program.messages(self.inputs(case.view)), _ANSWER_TOKENS, images)] * wanted.samples
 
     def feedback(self, case: Case, answer: Assistance, scored: Scored[MomentGrade]) -> str:
         """Whether help was sought, and for what; not the query."""

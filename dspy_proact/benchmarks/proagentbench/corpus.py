@@ -4,10 +4,12 @@ A folder holds a folder a person, with `lifetrace_privacy_processed.db` and, whe
 `user_intention.jsonl`. The schema is the published one; the published files themselves were not seen.
 
 A moment is the begin of an event. Seen is what ended by then: the event itself shows, where help was sought, the window
-of the assistant, and tells the answer. What follows a pause of more than five minutes is no moment.
+of the assistant, and tells the answer. What follows a pause of more than five minutes is no moment. Screenshots, which
+the database names, lie in a folder `screenshots` beside it.
 """
 
 import calendar
+import re
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,8 +31,10 @@ from dspy_proact.benchmarks.proagentbench.moments import (
     State,
     Truth,
 )
+from dspy_proact.benchmarks.proagentbench.screens import DRAWN, FOLDER, Screenshot
 from dspy_proact.errors import CorpusError
-from dspy_proact.files.rows import Id, RawPart, json_of, lines_in, lines_of, read_bytes
+from dspy_proact.files.rows import Id, RawPart, json_of, lines_in, lines_of, opened, read_bytes
+from dspy_proact.images import measured
 from dspy_proact.runs import Case, CaseSet
 
 NAME = "proagentbench"
@@ -41,8 +45,8 @@ IDLE = timedelta(minutes=5)
 EARLIER = 0.6
 """Share of a person's moments, by time, that are in the first stratum."""
 _WANTED = f"a folder that holds a folder a person, each with {DATABASE}"
-_LARGEST, _MOST_EVENTS = 4 << 30, 1_000_000
-"""Bytes of a database, and events in it; 17 published people have 28,528."""
+_LARGEST, _MOST_ROWS = 4 << 30, 1_000_000
+"""Bytes of a database, and rows of a table; 17 published people have 28,528 events and 167,423 screenshots."""
 _LONGEST = {"app_name": 200, "window_title": 2_000, "event_summary": 20_000, "conversation": 1_000_000}
 _LONGEST_VALUE = 2 << 20
 """Bytes of a value that SQLite reads at all."""
@@ -50,6 +54,8 @@ _LONGEST_SHOWN, _LONGEST_STATE = 500, 200
 """Characters of a summary among the activity, and of that of the current state, as published."""
 _REQUIRED = ("id", "start_time", "end_time", "app_name", "window_title", "is_llm_event", "event_summary")
 _OPTIONAL = ("conversation",)
+_OF_SCREENSHOTS = ("event_id", "file_path", "created_at")
+_LONGEST_PATH = 1_000
 
 
 class _Labelled(RawPart):
@@ -80,29 +86,30 @@ def load_corpus(spec: str, settings: ProAgentBenchSettings) -> CaseSet:
     Raises:
         CorpusError: There is no such corpus, or, under `strict`, a row in it is not valid.
     """
-    left_out, ignored, cases, rows = Counter[str](), Counter[str](), list[Case](), 0
-    for person, events in _people(spec, settings.strict, left_out, ignored):
+    left_out, unseen, ignored = Counter[str](), Counter[str](), Counter[str]()
+    cases, rows = list[Case](), 0
+    for person, events in _people(spec, settings, left_out, ignored):
         rows += len(events)
-        cases += _cases(person, events, settings)
+        cases += _cases(person, events, settings, unseen)
     if not cases:
         raise CorpusError("holds no moment at which help was sought", source=spec)
     found = CaseSet.of(spec, cases)
     rows += left_out.total()
-    more = {"rows": rows, "left_out": dict(left_out), "ignored_fields": dict(ignored), "private": spec != "sample"}
-    return replace(found, corpus=found.corpus.model_copy(update=more))
+    counts = {"rows": rows, "left_out": dict(left_out + unseen), "ignored_fields": dict(ignored)}
+    return replace(found, corpus=found.corpus.model_copy(update=counts | {"private": spec != "sample"}))
 
 
 def _people(
-    spec: str, strict: bool, left_out: Counter[str], ignored: Counter[str]
+    spec: str, settings: ProAgentBenchSettings, left_out: Counter[str], ignored: Counter[str]
 ) -> Iterator[tuple[str, Sequence[Event]]]:
     if spec == "sample":
         for file in sorted((DATA / "sample").iterdir(), key=lambda each: each.name):
             if file.name.endswith(".sql"):
                 with closing(sqlite3.connect(":memory:")) as made:
                     made.executescript(file.read_text(encoding="utf-8"))
-                    labels = DATA / "sample" / file.name.replace(".sql", ".jsonl")
-                    reader = _Reader(file.name, strict, left_out, ignored)
-                    yield file.name.removesuffix(".sql"), reader.events(made, labels.read_bytes())
+                    person, labels = file.name.removesuffix(".sql"), file.name.replace(".sql", ".jsonl")
+                    reader = _Reader(file.name, person, None, settings, left_out, ignored)
+                    yield person, reader.events(made, (DATA / "sample" / labels).read_bytes())
         return
     if "\0" in spec:
         raise CorpusError("not a path: it holds a NUL character", source=repr(spec))
@@ -112,10 +119,13 @@ def _people(
         raise CorpusError(f"holds no recordings; give {_WANTED}", source=spec)
     for database in databases:
         labels = database.with_name(INTENTION_FILE)
-        reader = _Reader(str(database), strict, left_out, ignored)
+        person, images = database.parent.name, database.with_name(FOLDER)
+        if not person.isprintable():
+            raise CorpusError("the name of a person's folder is no printable text", source=ascii(str(database)))
+        reader = _Reader(str(database), person, images, settings, left_out, ignored)
         data = read_bytes(str(labels), "the intentions") if labels.exists() else b""
         with closing(_opened(database)) as connection:
-            yield database.parent.name, reader.events(connection, data)
+            yield person, reader.events(connection, data)
 
 
 def _opened(database: Path) -> sqlite3.Connection:
@@ -132,25 +142,28 @@ def _opened(database: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
 
 
+@dataclass
 class _Reader:
-    """Reads the events of one database.
+    """Reads the events of one database."""
 
-    Args:
-        source: Its name in messages.
-        strict: Whether a row that cannot be used is refused, or left out and counted.
-        left_out: Counts rows by the reason.
-        ignored: Counts unknown fields of the file of intentions.
-    """
-
-    def __init__(self, source: str, strict: bool, left_out: Counter[str], ignored: Counter[str]):
-        self._source, self._strict, self._left_out, self._ignored = source, strict, left_out, ignored
-        self._row = "events"
+    source: str
+    """Its name in messages."""
+    person: str
+    images: Path | None
+    """Where the screenshots lie; None where they are drawn."""
+    settings: ProAgentBenchSettings
+    left_out: Counter[str]
+    """Counts rows that cannot be used, by the reason, where they are not refused."""
+    ignored: Counter[str]
+    """Counts unknown fields of the file of intentions."""
+    _row: str = "events"
 
     def events(self, connection: sqlite3.Connection, labels: bytes) -> Sequence[Event]:
         """The events in the order of their time, none of which overlap."""
         try:
-            intentions = self._intentions(labels)
-            found = [event for row in self._rows(connection) if (event := self._usable(row, intentions))]
+            intentions, rows = self._intentions(labels), self._rows(connection, "events", _REQUIRED, _OPTIONAL)
+            found = [event for row in rows if (event := self._usable(row, intentions))]
+            taken = self._taken(connection, found) if self.settings.screenshot else {}
         except UnicodeDecodeError:
             raise self._error("holds text that is not UTF-8") from None
         except sqlite3.Error as error:
@@ -163,37 +176,70 @@ class _Reader:
             elif kept and event.start < kept[-1].end:
                 self._leave_out("begins before the event before it ends")
             else:
-                kept.append(event)
+                kept.append(replace(event, screenshot=self._screenshot(event, taken.get(event.id))))
                 ids.add(event.id)
         return kept
 
-    def _rows(self, connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
+    def _rows(
+        self, connection: sqlite3.Connection, table: str, required: Sequence[str], optional: Sequence[str] = ()
+    ) -> Iterator[dict[str, Any]]:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
         connection.text_factory = lambda data: data.decode("utf-8")
-        made = connection.execute("SELECT type, sql FROM sqlite_master WHERE name = 'events'").fetchone()
+        self._row = table
+        made = connection.execute("SELECT type, sql FROM sqlite_master WHERE name = ?", (table,)).fetchone()
         if made is None or made[0] != "table" or str(made[1]).upper().startswith("CREATE VIRTUAL"):
-            raise self._error("has no table events")
-        there = {row[1] for row in connection.execute("PRAGMA table_info(events)")}
-        if missing := [name for name in _REQUIRED if name not in there]:
+            raise self._error(f"has no table {table}")
+        there = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+        if missing := [name for name in required if name not in there]:
             raise self._error(f"the table has no column {missing[0]}")
-        names = [*_REQUIRED, *(name for name in _OPTIONAL if name in there)]
-        for count, row in enumerate(connection.execute(f"SELECT {', '.join(names)} FROM events ORDER BY id"), start=1):
-            if count > _MOST_EVENTS:
-                raise self._error(f"more than {_MOST_EVENTS:,} events")
-            self._row = f"events {row[0]!r}"[:60]
+        names = [*required, *(name for name in optional if name in there)]
+        for count, row in enumerate(connection.execute(f"SELECT {', '.join(names)} FROM {table}"), start=1):
+            if count > _MOST_ROWS:
+                raise self._error(f"more than {_MOST_ROWS:,} rows")
+            self._row = f"{table} {row[0]!r}"[:60]
             yield dict(zip(names, row, strict=True))
-            self._row = f"the event after {self._row}"
+            self._row = f"the row after {self._row}"
+
+    def _taken(self, connection: sqlite3.Connection, found: Sequence[Event]) -> Mapping[str, str]:
+        """The path of the last screenshot that was taken during an event, by the event's id."""
+        events, last = {event.id: event for event in found}, dict[str, tuple[datetime, str]]()
+        for row in self._rows(connection, "screenshots", _OF_SCREENSHOTS):
+            event, at, path = events.get(str(row["event_id"])), _time(row["created_at"]), row["file_path"]
+            if event is None:
+                continue
+            if not isinstance(path, str) or "\0" in path or not 0 < len(path) <= _LONGEST_PATH:
+                self._leave_out("file_path is no path")
+            elif at is None:
+                self._leave_out("has a time that is none")
+            elif event.start <= at <= event.end:
+                last[event.id] = max((at, path), last.get(event.id, (at, path)))
+        return {id_: path for id_, (_, path) in last.items()}
+
+    def _screenshot(self, event: Event, path: str | None) -> Screenshot | None:
+        """What is known of a screenshot from the beginning of its file; None where there is none that can be used."""
+        name = f"{self.person}/{event.id}"
+        if path is None or self.images is None:
+            return Screenshot(name=name, width=DRAWN[0], height=DRAWN[1]) if path else None
+        # The path is that of the machine of the recording.
+        file = self.images / re.split(r"[/\\]", path)[-1]
+        try:
+            with opened(str(file), f"the screenshot in the folder {FOLDER}") as image:
+                width, height = measured(image, file.name, str(file))
+        except CorpusError as error:
+            self._leave_out("has a screenshot that cannot be used", f", {error}")
+            return None
+        return Screenshot(name=name, width=width, height=height, file=str(file))
 
     def _intentions(self, labels: bytes) -> Mapping[str, Intention]:
-        source = f"{self._source.rpartition('/')[0]}/{INTENTION_FILE}".lstrip("/") if labels else ""
+        source = f"{self.source.rpartition('/')[0]}/{INTENTION_FILE}".lstrip("/") if labels else ""
         found = dict[str, Intention]()
         for line in lines_in(lines_of(labels, source), source):
             labelled = _Labelled.of(line)
-            self._ignored.update(labelled.unknown_fields())
+            self.ignored.update(labelled.unknown_fields())
             if labelled.user_intention not in INTENTIONS:
-                if self._strict:
+                if self.settings.strict:
                     raise line.error("none of the 16 published intentions", "user_intention")
-                self._left_out["an unknown intention"] += 1
+                self.left_out["an unknown intention"] += 1
                 continue
             found[str(labelled.event_id)] = cast("Intention", labelled.user_intention)
         return found
@@ -232,36 +278,42 @@ class _Reader:
         """What the person asked first; empty where that is not recorded."""
         if not conversation.strip():
             return ""
-        held = json_of(conversation, f"{self._source}, {self._row}.conversation")
+        held = json_of(conversation, f"{self.source}, {self._row}.conversation")
         queries = held.get("user_queries") if isinstance(held, dict) else None
         texts = [each.strip() for each in queries if isinstance(each, str)] if isinstance(queries, list) else []
         return next(filter(None, texts), "")
 
-    def _leave_out(self, problem: str) -> None:
-        if self._strict:
-            raise self._error(f"{problem}; --set strict=false leaves such rows out and counts them")
-        self._left_out[problem] += 1
+    def _leave_out(self, problem: str, more: str = "") -> None:
+        if self.settings.strict:
+            raise self._error(f"{problem}{more}; --set strict=false leaves such rows out and counts them")
+        self.left_out[problem] += 1
 
     def _error(self, problem: str) -> CorpusError:
-        return CorpusError(problem, source=self._source, field=self._row)
+        return CorpusError(problem, source=self.source, field=self._row)
 
 
 def _time(value: object) -> datetime | None:
-    """A time of ISO 8601, without its zone; None where it is none."""
+    """A time of ISO 8601 of a century, without its zone; None where it is none."""
     try:
         time = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
         return None
-    return time.astimezone(UTC).replace(tzinfo=None) if time and time.tzinfo else time
+    if time is None or not 1970 < time.year < 2100:  # arithmetic beyond ends with an error
+        return None
+    return time.astimezone(UTC).replace(tzinfo=None) if time.tzinfo else time
 
 
-def _cases(person: str, events: Sequence[Event], settings: ProAgentBenchSettings) -> Iterator[Case]:
+def _cases(
+    person: str, events: Sequence[Event], settings: ProAgentBenchSettings, unseen: Counter[str]
+) -> Iterator[Case]:
     moments = [
         _Moment(place, state, event)
         for place, (state, event) in enumerate(pairwise(events), start=1)
         if event.start - state.end <= IDLE
     ]
-    chosen = {moment.place for moment in (moments if settings.negatives == "all" else matched(moments))}
+    seen_at = [moment for moment in moments if moment.state.screenshot or not settings.screenshot]
+    unseen["follows an event without a screenshot"] += len(moments) - len(seen_at)
+    chosen = {moment.place for moment in (seen_at if settings.negatives == "all" else matched(seen_at))}
     past, number, first = Past(), 0, round(EARLIER * len(chosen))
     for moment in moments:
         if moment.place in chosen:
@@ -281,6 +333,7 @@ def _cases(person: str, events: Sequence[Event], settings: ProAgentBenchSettings
             view = MomentView(
                 activity=tuple(_activity(each, event.start) for each in seen),
                 current=_state(state, event.start),
+                screenshot=state.screenshot,
                 memory=past.told(settings.memory, state),
                 truth=truth,
             )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dspy_proact.benchmarks.proagentbench.moments import COMMONEST, Intention, Memory
+from dspy_proact.benchmarks.proagentbench.screens import Screenshot
 from dspy_proact.benchmarks.ranking import WordRanking, ranked
 
 _WORD = re.compile(r"[^\W_]{3,}")
@@ -36,6 +37,7 @@ class Event:
     """Whether the person used an AI assistant."""
     intention: Intention | None = None
     query: str = ""
+    screenshot: Screenshot | None = None
 
 
 class Past:

@@ -6,15 +6,16 @@ that moment, which is not a judgement that help was wanted.
 Names, order and types of the fields of `Activity` and `State` are prompt text.
 """
 
-import math
-import re
-from collections import Counter
 from collections.abc import Mapping
 from typing import Literal, get_args
 
 from pydantic import Field
 
+from dspy_proact.benchmarks.embedding import OF_EMBEDDER, EmbedderSettings
+from dspy_proact.benchmarks.proagentbench.screens import Screenshot
+from dspy_proact.benchmarks.ranking import lexical_cosine
 from dspy_proact.benchmarks.stream import Decision, RuleName, Rules
+from dspy_proact.images import Picture
 from dspy_proact.runs import Case, Scored, Settings
 from dspy_proact.types import Frozen
 
@@ -42,11 +43,9 @@ INTENTIONS: tuple[str, ...] = get_args(Intention)
 COMMONEST: Intention = "Information Lookup"
 """35 % of the published moments that wanted help."""
 Memory = Literal["none", "graph", "rag", "persona"]
-_WORD = re.compile(r"[a-z0-9]+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-"""Latin words, and the single characters of scripts without blanks between words."""
 
 
-class ProAgentBenchSettings(Rules, Settings):
+class ProAgentBenchSettings(Rules, EmbedderSettings, Settings):
     """The settings of ProAgentBench."""
 
     baseline: RuleName | Literal["graph"] = "none"  # pyright: ignore[reportIncompatibleVariableOverride] - frozen
@@ -62,16 +61,14 @@ class ProAgentBenchSettings(Rules, Settings):
     moments with help, persona applications, hours and intentions."""
     window: int = Field(default=300, ge=10, le=3600)
     """Seconds of activity before now that are shown; 300 as published."""
+    screenshot: bool = False
+    """Also show the last screenshot of the current state, scaled down; moments without one are left out and counted."""
     negatives: Literal["matched", "all"] = "matched"
     """Moments without help: matched takes as many as there are with it, in the same applications; all takes all."""
     cost: float = Field(default=1.0, ge=0, le=100)
     """What help that was not sought costs, in help that was."""
     embedder: str | None = None
     """Model that compares the expected query with the person's by meaning, to which both are sent."""
-    embedder_api_base: str | None = None
-    """Endpoint of the embedder; its provider's own without one."""
-    embedder_price: float | None = Field(default=None, ge=0, le=1e6, allow_inf_nan=False, exclude=True)
-    """US dollars per million tokens of the embedder, where litellm knows none; not part of the identity."""
     strict: bool = True
     """Refuse a corpus with rows that cannot be used; false leaves them out and counts them."""
 
@@ -80,7 +77,7 @@ class ProAgentBenchSettings(Rules, Settings):
         """Settings without effect, each with the setting that makes it so."""
         unused = dict(self.rules_without_effect)
         if self.embedder is None:
-            unused |= dict.fromkeys(("embedder_api_base", "embedder_price"), "embedder=none")
+            unused |= dict.fromkeys(OF_EMBEDDER, "embedder=none")
         if self.baseline != "none":
             asking = ("program", "cot", "samples", "memory", "window", "embedder")
             unused |= dict.fromkeys(asking, f"baseline={self.baseline}")
@@ -93,11 +90,10 @@ class Activity(Frozen):
     seconds_ago: int
     """From its begin until now."""
     seconds: int
-    """That it lasted; up to now where it goes on."""
+    """That it lasted."""
     app: str
     window_title: str
     summary: str
-    """Empty where it goes on, since a summary may tell of what comes."""
 
 
 class State(Frozen):
@@ -108,7 +104,7 @@ class State(Frozen):
     app: str
     window_title: str
     summary: str
-    """Of the screen, at most 200 characters; empty where the event goes on."""
+    """At most 200 characters."""
 
 
 class Truth(Frozen):
@@ -127,6 +123,8 @@ class MomentView(Frozen):
     activity: tuple[Activity, ...]
     """In the window before now, oldest first; the last one is the current state."""
     current: State
+    screenshot: Screenshot | None = None
+    """Of the current state, where the settings show it."""
     memory: str = ""
     truth: Truth
 
@@ -143,6 +141,8 @@ class Assistance(Frozen):
     """Of several samples, the share that says so."""
     similarity: float | None = None
     """Cosine of the embeddings of its query and the person's, in [-1, 1]; None where they were not compared."""
+    picture: Picture | None = None
+    """The screenshot that it was shown, without its bytes."""
 
 
 class MomentGrade(Frozen):
@@ -173,16 +173,6 @@ def graded(answer: Assistance, truth: Truth, cost: float) -> Scored[MomentGrade]
             parts["similarity"] = answer.similarity
     detail = MomentGrade(wanted=truth.wanted, acted=answer.need_help, intention_right=right, similarity=similarity)
     return Scored(float(decision.right), RIGHT if decision.right else WRONG, detail, parts=parts)
-
-
-def lexical_cosine(one: str, other: str) -> float:
-    """Cosine of the counts of words, in [0, 1]; 0 where a text has none.
-
-    The paper's similarity is the cosine of embeddings, which is higher for other words of the same meaning.
-    """
-    a, b = (Counter(_WORD.findall(text.casefold())) for text in (one, other))
-    length = math.sqrt(sum(n * n for n in a.values()) * sum(n * n for n in b.values()))
-    return min(1.0, sum(count * b[word] for word, count in a.items()) / length) if length else 0.0
 
 
 def view_of(case: Case) -> MomentView:

@@ -1,32 +1,23 @@
 """What is ProAgentBench's own in reports: baselines beside a run, burstiness, moments as they are read, published rows.
 
-Burstiness (Goh and Barabasi 2008) of gaps with mean m and standard deviation s is B = (s - m) / (s + m): -1 for a
-regular beat, 0 for a Poisson process, towards 1 for bursts. The paper has .787 for people and .166 for a model.
+The paper has a burstiness of .787 for people and of .166 for a model.
 """
 
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from statistics import fmean, pstdev
 from typing import Any
-
-import numpy as np
 
 from dspy_proact.benchmarks.proagentbench.corpus import DATA
 from dspy_proact.benchmarks.proagentbench.moments import MomentGrade
 from dspy_proact.benchmarks.published import PublishedRow
-from dspy_proact.benchmarks.stream import Decision
+from dspy_proact.benchmarks.stream import Decision, burstiness, decision_values
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.report.numbers import counted, share
 from dspy_proact.report.particulars import Grounds, Particulars, Section, View, sections_of, terms_of
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import Table, table
 from dspy_proact.runs import GivenVerdict, Outcome
-from dspy_proact.stats.classification import Classification, classification
-
-_STATISTICS: tuple[Classification, ...] = ("precision", "recall", "f1", "balanced_accuracy", "kappa")
 
 
 def published_rows() -> tuple[PublishedRow, ...]:
@@ -65,6 +56,8 @@ def differences(summary: Summary) -> Iterator[str]:
         yield f"a baseline that decides by a rule: {settings['baseline']}"
     if settings["memory"] != "none":
         yield f"told of the person's earlier work: memory={settings['memory']}"
+    if not settings.get("screenshot"):
+        yield "nothing is shown of the screen but a summary"
     if settings["negatives"] != "matched":
         yield "all moments without help, not as many as with it"
     yield f"the corpus is {manifest.corpus.name!r}; which moments were published is not known"
@@ -73,50 +66,14 @@ def differences(summary: Summary) -> Iterator[str]:
         yield f"{counted(manifest.epochs, 'answer')} to each moment"
 
 
-# Beside a run
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What a rule without a model scores on the moments of a run."""
-
-    name: str
-    values: Mapping[str, float | None]
-    """By the name of a measure, None where it is undefined; `accuracy` and `value` among them."""
-
-
-def rules(outcomes: Sequence[Outcome], cost: float) -> list[Rule]:
-    """Always, never and the graph alone, on the moments that were scored."""
-    wanted = [outcome.meta["wanted"] == 1 for outcome in outcomes]
-    decided = {
-        "always": [True] * len(wanted),
-        "never": [False] * len(wanted),
-        "graph alone": [outcome.meta["graph"] == 1 for outcome in outcomes],
-    }
-    return [
-        Rule(name, _values([Decision(*pair) for pair in zip(acts, wanted, strict=True)], cost))
-        for name, acts in decided.items()
-    ]
-
-
-def _values(decisions: Sequence[Decision], cost: float) -> dict[str, float | None]:
-    counts = np.zeros((1, 2, 2))
-    for each in decisions:
-        counts[0, int(each.wanted), int(each.acted)] += 1
-    found = {name: float(classification(counts, name)[0]) for name in _STATISTICS}
-    values: dict[str, float | None] = {name: None if np.isnan(value) else value for name, value in found.items()}
-    parts = [each.parts(cost) for each in decisions]
-    return {"accuracy": fmean(each["right"] for each in parts), **values, "value": fmean(p["value"] for p in parts)}
-
-
-def burstiness(times: Sequence[float]) -> float | None:
-    """B of the gaps between times, in [-1, 1]; None with fewer than two gaps, or where all are 0."""
-    ordered = sorted(times)
-    gaps = [later - earlier for earlier, later in pairwise(ordered)]
-    if len(gaps) < 2 or not any(gaps):
-        return None
-    mean, deviation = fmean(gaps), pstdev(gaps)
-    return (deviation - mean) / (deviation + mean)
+def rules(summary: Summary, outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, float | None]]:
+    """What always, never and the graph alone score on moments of a run, by the name of a measure."""
+    assert summary.manifest is not None, "no results files are read"
+    cost = float(summary.manifest.identity.settings["cost"])
+    wanted, graph = ([outcome.meta[name] == 1 for outcome in outcomes] for name in ("wanted", "graph"))
+    decided = {"always": [True] * len(wanted), "never": [False] * len(wanted), "graph alone": graph}
+    of = {name: [Decision(*pair) for pair in zip(acts, wanted, strict=True)] for name, acts in decided.items()}
+    return {name: decision_values(decisions, cost) for name, decisions in of.items()}
 
 
 def bursts(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float | None]]:
@@ -135,18 +92,13 @@ def commonest(outcomes: Sequence[Outcome]) -> tuple[str, float] | None:
     return next(((name, count / known.total()) for name, count in known.most_common(1)), None)
 
 
-def _cost(summary: Summary) -> float:
-    assert summary.manifest is not None, "no results files are read"
-    return float(summary.manifest.identity.settings["cost"])
-
-
 def _document(summary: Summary) -> dict[str, Any]:
     first = [outcome for outcome in summary.scored if outcome.epoch == 1]
     if not first:
         return {}
     most = commonest(first)
     return {
-        "rules": {rule.name: rule.values for rule in rules(first, _cost(summary))},
+        "rules": rules(summary, first),
         "burstiness": bursts(first),
         "commonest_intention": most and {"name": most[0], "share": most[1]},
     }
@@ -156,12 +108,9 @@ def _details(summary: Summary) -> Iterator[Table | str]:
     first = [outcome for outcome in summary.scored if outcome.epoch == 1]
     if not first:
         return
-    names = ("accuracy", *_STATISTICS, "value")
-    told = [
-        [rule.name, *(f"{v:.2f}" if (v := rule.values[name]) is not None else "-" for name in names)]
-        for rule in rules(first, _cost(summary))
-    ]
-    yield table(("without a model", *(name.replace("_", " ") for name in names)), told)
+    found = rules(summary, first)
+    titles = [name.replace("_", " ") for name in found["always"]]
+    yield table(("without a model", *titles), [[name, *map(_number, each.values())] for name, each in found.items()])
     if most := commonest(first):
         right = f"is right at {share(most[1])} % of the moments that wanted help"
         yield f"the commonest intention alone, {most[0]}, {right}."

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from pydantic import BaseModel
 
 from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part, StandIn, Start
+from dspy_proact.benchmarks.embedding import WithEmbedder
 from dspy_proact.benchmarks.probe.scoring import (
     FAILED,
     JUDGMENTS,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.probe.baselines import Blind
     from dspy_proact.benchmarks.probe.judging import ProbeJudge
     from dspy_proact.benchmarks.probe.tuning import ProbeTuning
-    from dspy_proact.models import Embedder, Gate
+    from dspy_proact.models import Embedder
     from dspy_proact.report.particulars import Particulars
 
 BLIND = "blind"
@@ -53,7 +54,7 @@ _UNREADABLE = ("empty", "unreadable", "calls")
 """Reasons for which an answer is missing or malformed, which is the model's doing."""
 
 
-class Probe(Benchmark[Solution, ProbeGrade]):
+class Probe(WithEmbedder, Benchmark[Solution, ProbeGrade]):
     """Tasks of people, the agents that work them, and the two judges of an answer."""
 
     name = "probe"
@@ -215,19 +216,6 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         assert isinstance(view, ProbeView), "PROBE makes its own cases"
         content = [view.world.model_dump(mode="json", exclude={"today"}), view.gold.description]
         return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
-
-    def companions(self, settings: Settings, gate: "Gate") -> "Sequence[Embedder]":
-        """The embedder of a search; raises a `UsageError` where it cannot be called."""
-        from dspy_proact.models import open_companion
-
-        wanted = settings_of(settings)
-        return open_companion(wanted.embedder, wanted.embedder_api_base, wanted.embedder_price, gate)
-
-    def settled(self, settings: Settings, companions: "Sequence[Embedder]") -> Settings:
-        """The settings with the embedder's endpoint."""
-        if not companions:
-            return settings
-        return settings.model_copy(update={"embedder_api_base": companions[0].endpoint})
 
     def unasked(self, settings: Settings) -> str | None:
         """The name that stands for a baseline, which asks no model."""

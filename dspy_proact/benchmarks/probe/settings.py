@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
+from dspy_proact.benchmarks.embedding import OF_EMBEDDER, EmbedderSettings
 from dspy_proact.runs import Settings
 from dspy_proact.types import Frozen
 
@@ -14,8 +15,7 @@ BaselineName = Literal["none", "first", "longest", "kind", "id", "urgent", "bm25
 _NUMBERED = ("first", "longest", "urgent", "bm25")
 """Baselines that name a number of items."""
 _OF_TRIALS = ("trials", "threshold")
-_OF_EMBEDDER = ("embedder_api_base", "embedder_price")
-_OF_TOOLS = ("turns", "observation", "hits", "rows", *_OF_TRIALS, "embedder", *_OF_EMBEDDER)
+_OF_TOOLS = ("turns", "observation", "hits", "rows", *_OF_TRIALS, "embedder", *OF_EMBEDDER)
 _UNUSED = {"single": _OF_TOOLS, "stages": _OF_TOOLS, "react": _OF_TRIALS, "reflexion": (), "rewoo": _OF_TRIALS}
 """Settings that have no effect with an agent."""
 _BESIDE_EVIDENCE = (*_OF_TOOLS, "calls", "agent", "upstream_rule", "oracle")
@@ -43,7 +43,7 @@ class Bounds(Frozen):
     """Score that `reflexion` gives itself from which it stops trying."""
 
 
-class ProbeSettings(Bounds, Settings):
+class ProbeSettings(Bounds, EmbedderSettings, Settings):
     """The settings of PROBE, those of `Bounds` among them, all part of a run's identity.
 
     The defaults are the published setting, mended.
@@ -60,10 +60,6 @@ class ProbeSettings(Bounds, Settings):
     """Refuse a corpus with a task whose files cannot be used; otherwise it is left out and counted."""
     embedder: str | None = None
     """Model that embeds items for search, a litellm name; BM25 without one."""
-    embedder_api_base: str | None = None
-    """Endpoint of the embedder, such as http://localhost:8000/v1; its provider's own without one."""
-    embedder_price: float | None = Field(default=None, ge=0, le=1e6, allow_inf_nan=False, exclude=True)
-    """US dollars per million tokens of the embedder, where litellm knows none; not part of the identity."""
     oracle: OracleName = "none"
     """What the agent is given, and so scores full: evidence, only the right items; bottleneck, also its description."""
     baseline: BaselineName = "none"
@@ -78,7 +74,7 @@ class ProbeSettings(Bounds, Settings):
         """Settings without effect, each with the setting that makes it so."""
         baseline, unused = f"baseline={self.baseline}", dict[str, str]()
         if self.embedder is None:
-            unused |= dict.fromkeys(_OF_EMBEDDER, "embedder=none")
+            unused |= dict.fromkeys(OF_EMBEDDER, "embedder=none")
         if self.oracle == "bottleneck":
             unused["upstream_rule"] = "oracle=bottleneck"
         if not self.sanitize:

@@ -146,6 +146,13 @@ def test_archives_that_cannot_be_used_are_refused(tmp_path):
     whole = archive(tmp_path / "whole.zip").read_bytes()
     (tmp_path / "half.zip").write_bytes(whole[: len(whole) // 2])
     faults.append((tmp_path / "half.zip", "not a complete zip"))
+    (tmp_path / "name.zip").write_bytes(
+        archive(tmp_path / "e.zip", agent="é").read_bytes().replace(b"\xc3\xa9", b"\xff\xff")
+    )
+    faults.append((tmp_path / "name.zip", "not a complete zip"))
+    with zipfile.ZipFile(archive(tmp_path / "twice.zip"), "a") as made:
+        made.writestr("eval/traces_old/any/code_11.json", "[]")
+    faults.append((tmp_path / "twice.zip", "an agent of this name has such a file already"))
     for place, problem in faults:
         with pytest.raises(CorpusError) as refused:
             read_outputs(place)

@@ -1,5 +1,6 @@
 """Recordings: read without a trace, moment by moment; what cannot be used is refused with file and row."""
 
+import os
 import sqlite3
 from datetime import timedelta
 
@@ -121,6 +122,7 @@ GOOD = [event(1, 1), event(2, 2, help_="Why?"), event(3, 3)]
         (event(4, 4, end_time=str(BEGIN + timedelta(minutes=4))), "has no length"),
         (event(4, 2.5), "begins before the event before it ends"),
         (event(4, 4, start_time="yesterday"), "has a time that is none"),
+        (event(4, 4, start_time="0001-01-01T00:00:00+23:00"), "has a time that is none"),
         (event(4, 4, window_title="x" * 1_000_000), "window_title has more than 2,000 characters"),
         (event(4, 4, event_summary="a\0b"), "event_summary holds a NUL character"),
         (event(4, 4, app_name=b"\x00\x01"), "app_name is no text"),
@@ -211,6 +213,13 @@ def test_a_folder_without_recordings_is_refused(tmp_path, monkeypatch, spec):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(CorpusError):
         loaded(spec)
+
+
+@pytest.mark.parametrize("name", [b"an\xff", b"an\nn", b"an\x1b[31mn"])
+def test_a_person_whose_name_cannot_be_printed_is_refused(tmp_path, name):
+    with pytest.raises(CorpusError, match="the name of a person's folder is no printable text") as error:
+        loaded(person(tmp_path, os.fsdecode(name), GOOD))
+    assert str(error.value).isprintable()
 
 
 def test_a_folder_has_no_revision():

@@ -18,12 +18,13 @@ from dspy_proact.benchmarks.proagentbench.moments import (
     ProAgentBenchSettings,
     Truth,
     graded,
-    lexical_cosine,
 )
 from dspy_proact.benchmarks.proagentbench.programs import AssistMoment, HowToAssist, MomentAgent, WhenToAssist
-from dspy_proact.benchmarks.proagentbench.report import burstiness, published_rows
+from dspy_proact.benchmarks.proagentbench.report import published_rows
+from dspy_proact.benchmarks.ranking import lexical_cosine
 from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.benchmarks.responses import Responses
+from dspy_proact.benchmarks.stream import burstiness
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.runs import RunFolder, Scope
 
@@ -176,6 +177,7 @@ def test_the_majority_of_samples_decides_and_a_tie_is_silence(server, corpus, tm
         "query": "b",
         "share": 0.75,
         "similarity": None,
+        "picture": None,
     }
     second = evaluated(server, corpus, tmp_path / "two", Scope(limit=1), samples=4)
     assert json.loads(second.outcomes[0].response)["need_help"] is False
@@ -212,15 +214,17 @@ def test_what_others_wrote_cannot_end_a_field_and_an_unknown_intention_is_asked_
 
 def test_prompts_are_those_that_scores_were_made_with():
     """Names, order, types, descriptions and instructions; a change here makes runs and compiles incomparable."""
-    kinds = {"joint": {}, "staged": {"staged": True}, "cot": {"cot": True}, "memory": {"memory": True}}
-    assert {name: MomentAgent(**kind).fingerprint()[:12] for name, kind in kinds.items()} == {
+    kinds = ("staged", "cot", "memory", "screenshot")
+    prints = {kind: MomentAgent(**{kind: True}).fingerprint()[:12] for kind in kinds}
+    assert prints | {"joint": MomentAgent().fingerprint()[:12]} == {
         "joint": "8cb66dd16959",
         "staged": "67308fcd2d71",
         "cot": "bf9f6c27cfeb",
         "memory": "e379cd0d9c6c",
+        "screenshot": "b7e121ec5b76",
     }
     outputs = ["reasoning", "need_help", "intention", "query"]
-    assert list(AssistMoment.fields) == ["activity", "current", "memory", *outputs]
+    assert list(AssistMoment.fields) == ["activity", "current", "screenshot", "memory", *outputs]
     assert list(WhenToAssist.output_fields) == outputs[:2]
     assert list(HowToAssist.output_fields) == outputs[2:]
 

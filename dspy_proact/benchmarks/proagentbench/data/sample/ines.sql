@@ -79,3 +79,4 @@ INSERT INTO events (id, start_time, end_time, app_name, window_title, is_llm_eve
 (25, '2025-03-05 13:23:41', '2025-03-05 13:25:01', 'Notes', 'reading list', 0,
   'Pastes three points.',
   NULL);
+INSERT INTO screenshots (file_path, created_at, event_id) SELECT 'drawn', end_time, id FROM events;

@@ -82,3 +82,4 @@ INSERT INTO events (id, start_time, end_time, app_name, window_title, is_llm_eve
 (26, '2025-03-05 14:39:14', '2025-03-05 14:40:24', 'Spreadsheet', 'march costs.xlsx', 0,
   'Enters the price with discount.',
   NULL);
+INSERT INTO screenshots (file_path, created_at, event_id) SELECT 'drawn', end_time, id FROM events;

@@ -82,3 +82,4 @@ INSERT INTO events (id, start_time, end_time, app_name, window_title, is_llm_eve
 (26, '2025-03-07 14:18:44', '2025-03-07 14:19:54', 'Mail', 'Inbox', 0,
   'Marks two mails as read.',
   NULL);
+INSERT INTO screenshots (file_path, created_at, event_id) SELECT 'drawn', end_time, id FROM events;

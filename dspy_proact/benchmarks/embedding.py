@@ -1,0 +1,53 @@
+"""What benchmarks share whose program may call an embedder: the settings that name it, and how it is opened."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pydantic import ConfigDict, Field
+
+from dspy_proact.runs import Settings
+from dspy_proact.types import Frozen
+
+if TYPE_CHECKING:
+    from dspy_proact.models import Embedder, Gate
+
+
+OF_EMBEDDER = ("embedder_api_base", "embedder_price")
+"""Settings that have no effect without an embedder."""
+
+
+class EmbedderSettings(Frozen):
+    """Settings that name an embedder."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    embedder: str | None = None
+    """Model that embeds texts, a litellm name."""
+    embedder_api_base: str | None = None
+    """Endpoint of the embedder, such as http://localhost:8000/v1; its provider's own without one."""
+    embedder_price: float | None = Field(default=None, ge=0, le=1e6, allow_inf_nan=False, exclude=True)
+    """US dollars per million tokens of the embedder, where litellm knows none; not part of the identity."""
+
+
+class WithEmbedder:
+    """The part of a declaration whose settings are `EmbedderSettings` too."""
+
+    def companions(self, settings: Settings, gate: "Gate") -> "Sequence[Embedder]":
+        """The embedder, if one is named; raises a `UsageError` where it cannot be called."""
+        from dspy_proact.calls import Price
+        from dspy_proact.models import ModelSpec, open_embedder
+
+        assert isinstance(settings, EmbedderSettings), "the settings name an embedder"
+        if settings.embedder is None:
+            return ()
+        dollars, price = settings.embedder_price, None
+        if dollars is not None:
+            price = Price(prompt=dollars / 1e6, completion=0.0, reason="given by --set embedder_price")
+        spec = ModelSpec(name=settings.embedder, api_base=settings.embedder_api_base, price=price)
+        return (open_embedder(spec, gate, "--set embedder"),)
+
+    def settled(self, settings: Settings, companions: "Sequence[Embedder]") -> Settings:
+        """The settings with the embedder's endpoint."""
+        if not companions:
+            return settings
+        return settings.model_copy(update={"embedder_api_base": companions[0].endpoint})
