@@ -17,6 +17,8 @@ from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import opened
 from dspy_proact.plain_text import printable
 
+_LONGEST_SHOWN = 300
+"""Characters of a name that a message repeats."""
 _DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
@@ -51,7 +53,7 @@ class Archive:
         except _DAMAGED as error:
             problem = f"not a complete zip: {error}; give {wanted}, and download a truncated one again"
             raise CorpusError(problem, source=self.source) from None
-        members = [member for member in self._zip.infolist() if not member.is_dir()]
+        members = [member for member in self._zip.infolist() if not member.filename.endswith("/")]
         self._members = {member.filename: member for member in members}
         self.sizes: Mapping[str, int] = {name: member.file_size for name, member in self._members.items()}
         """Bytes of its files when unpacked, as it says, by their names and in its order."""
@@ -61,7 +63,7 @@ class Archive:
 
     def place(self, name: str) -> str:
         """Where a file of it stands, as messages name it."""
-        return f"{self.source}, {printable(name)}"
+        return f"{self.source}, {printable(name[:_LONGEST_SHOWN])}"
 
     def read(self, name: str, largest: int) -> bytes:
         """A file of it; raises a `CorpusError` where it is damaged or has more than `largest` bytes."""

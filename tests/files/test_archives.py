@@ -95,3 +95,10 @@ def test_links_files_of_one_name_encryption_and_odd_compression_are_refused(tmp_
     assert refusal(one) == "ZIP, a/one.txt: is encrypted; make the zip without a password"
     odd = "ZIP, a/one.txt: is compressed in a way that is not read; make the zip with deflate"
     assert refusal(made(tmp_path / "odd.zip", how=zipfile.ZIP_LZMA)) == odd
+
+
+def test_a_file_without_a_name_or_with_an_endless_one_does_no_harm(tmp_path):
+    path = made(tmp_path / "odd.zip", WHOLE | {"n" * 60_000: b"one"})
+    path.write_bytes(path.read_bytes().replace(b"two.txt", b"\0wo.txt"))  # zipfile ends a name at a NUL
+    archive = Archive(path, "a zip")
+    assert (archive.read("", 10_000), len(archive.place("n" * 60_000)) < 500) == (WHOLE["two.txt"], True)

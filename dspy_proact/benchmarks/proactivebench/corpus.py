@@ -28,6 +28,8 @@ DATASET = "tdemin16/ProactiveBench"
 _LINES = "{}_preprocessed.jsonl"
 _WANTED = f"the test folder of {DATASET}, with a *_preprocessed.jsonl of each environment and its images or zips"
 _INSTEAD = "download its folder test and give the path of that folder"
+_LONGEST_SHOWN = 300
+"""Characters of a path that a message repeats."""
 _UNNEEDED = "seen well without a move (strong_occlusions: false)"
 _FILTERED = "dropped by the paper's filter"
 
@@ -155,7 +157,7 @@ def _require_images(line: Line, world: World, entry: Entry, images: "_Drawn | _S
     """Raise a `CorpusError` where an image that an entry may show is not there."""
     for path in _paths(world, entry):
         if problem := images.problem(world, path):
-            raise line.error(f"its image {path!r} {problem}", "image_template")
+            raise line.error(f"its image {path[:_LONGEST_SHOWN]!r} {problem}", "image_template")
 
 
 def _paths(world: World, entry: Entry) -> list[str]:

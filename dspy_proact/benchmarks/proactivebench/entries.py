@@ -12,6 +12,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field
 
 from dspy_proact.files.rows import Id, Line, RawPart, Text
+from dspy_proact.plain_text import shown
 from dspy_proact.types import Frozen
 
 Name = Literal["ROD", "VSOD", "MVP-N", "IN-C", "QD", "CIT", "COCO"]
@@ -162,21 +163,21 @@ def _misfits(entry: Entry, world: World, foreign: bool) -> Iterator[tuple[str, s
     offered = [*entry.options, *entry.categories]
     texts = [plain(each) for each in offered]
     if twice := next((each for each, text in zip(offered, texts, strict=True) if texts.count(text) > 1), None):
-        yield "options", f"{twice!r} is offered twice"
+        yield "options", f"{shown(twice)} is offered twice"
     if len(entry.categories) < 2 or len(offered) > _MOST_OPTIONS:
         yield "categories", f"there must be 2 of them, and at most {_MOST_OPTIONS} with the options"
     if entry.answer not in entry.categories:
-        yield "answer", f"{entry.answer!r} is none of the categories"
+        yield "answer", f"{shown(entry.answer)} is none of the categories"
     for move in () if foreign else entry.moves:
         if len(named := sorted(world.actions_of(move))) != 1:
-            yield "options", f"the move {move!r} must name one action, and names {' and '.join(named) or 'none'}"
+            yield "options", f"the move {shown(move)} must name one action, and names {' and '.join(named) or 'none'}"
     if world.name == "IN-C" and not foreign and entry.quality_answer not in entry.moves:
-        yield "quality_answer", f"{entry.quality_answer!r} is none of the moves"
+        yield "quality_answer", f"{shown(entry.quality_answer)} is none of the moves"
     yield from _unmovable(entry) if world.name == "COCO" else _misplaced(entry, world)
     slots = re.findall(r"\{.*?\}|[{}]", entry.image_template)
     if sorted(slots) != sorted(f"{{{slot}}}" for slot in world.slots):
         wanted = " and ".join(f"{{{slot}}}" for slot in world.slots) or "no slot"
-        yield "image_template", f"{entry.image_template!r} must have {wanted}"
+        yield "image_template", f"{shown(entry.image_template)} must have {wanted}"
 
 
 def _misplaced(entry: Entry, world: World) -> Iterator[tuple[str, str]]:
@@ -194,7 +195,7 @@ def _unmovable(entry: Entry) -> Iterator[tuple[str, str]]:
     """Field and problem where a crop cannot grow."""
     ways = set(entry.ways)
     if entry.ways != ("zoom",) and not (ways <= set(_DIRECTIONS) and len(ways) == len(entry.ways) <= 2):
-        yield "direction", f"{entry.direction!r} is neither zoom nor one or two of {', '.join(_DIRECTIONS)}"
+        yield "direction", f"{shown(entry.direction)} is neither zoom nor one or two of {', '.join(_DIRECTIONS)}"
     if not entry.horizontal_step and ways & {"left", "right", "zoom"}:
         yield "horizontal_step", "is 0, so that nothing would change"
     if not entry.vertical_step and ways & {"up", "down", "zoom"}:
