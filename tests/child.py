@@ -28,6 +28,8 @@ _FORKS.set_forkserver_preload(
             "dspy_proact.compile",
             "dspy_proact.benchmarks.proactbench.people",
             "dspy_proact.cli.eval",
+            "dspy_proact.label.serving",
+            "uvicorn.protocols.http.h11_impl",
         ),
         *(f"dspy_proact.cli.views.{name}" for name in ("compilation", "runs", "trial")),
         *("litellm", "pandas", "pyarrow.dataset"),  # and not `datasets`, which reads the environment

@@ -18,6 +18,7 @@ from dspy_proact.benchmarks.benchmark import Benchmark, Part
 from dspy_proact.label.access import Address, Limits
 from dspy_proact.label.app import Collection, application
 from dspy_proact.label.items import Item, Practice
+from dspy_proact.label.serving import serve
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import Study, StudyRun
 from dspy_proact.report.particulars import Section
@@ -76,7 +77,9 @@ def serving(
     collection: Collection, owner: str = "", entry: str = "", limits: Limits | None = None
 ) -> Generator[Served]:
     """The study on a free port, in a thread."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:  # it listens already: who comes early waits
+    with socket.socket(proto=socket.IPPROTO_TCP) as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()  # who comes before the server runs waits
         port = listening.getsockname()[1]
         app = application(collection, Address.of(port), limits)
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False, lifespan="off", ws="none"))
@@ -120,7 +123,7 @@ class Visitor:
     def __post_init__(self) -> None:
         self.connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
 
-    def ask(self, method: str, path: str, body: str | bytes | None = None, **headers: str | None) -> Answer:
+    def send(self, method: str, path: str, body: str | bytes | None = None, **headers: str | None) -> None:
         """Ask with the headers of a browser; those that are named replace them, None leaves one out."""
         own = {"Cookie": self.cookie} if self.cookie else {}
         if method == "POST":
@@ -132,6 +135,10 @@ class Visitor:
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         own = {name: value for name, value in (own | given).items() if value is not None}
         self.connection.request(method, path, body, own)
+
+    def ask(self, method: str, path: str, body: str | bytes | None = None, **headers: str | None) -> Answer:
+        """Ask likewise, and await the answer."""
+        self.send(method, path, body, **headers)
         response: HTTPResponse = self.connection.getresponse()
         answer = Answer(response.status, response.read().decode(), dict(response.getheaders()))
         if (cookie := answer.headers.get("set-cookie")) and answer.status == 200:
@@ -167,3 +174,10 @@ def rating(page: Answer, **changed: object) -> dict[str, object]:
     """What the form of a page would send."""
     shown = {"item": page.field("item"), "repeated": page.field("repeated")}
     return {**shown, "grade": "SOLVED", "confidence": 4, "reason": "", "spans": "[]", "seconds": 2.5, **changed}
+
+
+def serve_again(path: str, count: str, ready: str) -> None:
+    """What a child is that serves a study of so many items; it writes its address into a pipe."""
+    store = Store.open(Path(path))
+    collection = Collection(store, store.chosen(item(number) for number in range(int(count))), (), Riddles(), {})
+    serve(collection, ready=lambda address: Path(ready).write_text(address) and None)

@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dspy_proact.errors import UsageError
+from dspy_proact.errors import StorageFault, UsageError
 
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
@@ -37,6 +37,10 @@ _HEADERS = {
 }
 _FORM = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 20
+_FULL = (
+    "This could not be kept: the disk is full or cannot be written. Nothing is lost: what you wrote stays in this "
+    "page. Tell whoever invited you, and save again later."
+)
 
 
 @dataclass(frozen=True)
@@ -191,7 +195,10 @@ class Guard:
             scope["body"] = body
             if body is None:
                 refused = problem(413, "This is too large, or came too slowly.")
-        await (refused or self._app)(scope, receive, guarded)
+        try:
+            await (refused or self._app)(scope, receive, guarded)
+        except StorageFault:
+            await problem(507, _FULL)(scope, receive, guarded)
 
     def _refused(self, scope: Scope) -> Response | None:
         headers, method = Headers(scope=scope), scope["method"]

@@ -90,7 +90,10 @@ def serve(
     """
     import uvicorn
 
-    with closing(collection.store), socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listening:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # With its protocol named: asyncio leaves Nagle's algorithm on for any other, which is 40 ms a click.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    with closing(collection.store), listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((host, port))

@@ -65,7 +65,7 @@ def test_what_is_undone_comes_back_with_what_was_said(served):
     told = ann.post("/undo", {}).json
     assert (told["item"], told["draft"]["grade"], told["draft"]["spans"]) == (page.field("item"), "LOST", [[0, 2]])
     assert ann.get("/rate").field("item") == page.field("item")
-    assert ann.post("/undo", {}).json["draft"] is None
+    assert ann.post("/undo", {}).json == {"to": "/rate"}, "there is nothing more to undo"
     assert served.store.ratings() == ()
 
 
