@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, Any
 
 from dspy_proact.errors import ContentError, CorpusError
 from dspy_proact.plain_text import printable, shortened
@@ -75,7 +75,7 @@ def scaled(width: int, height: int, longest: int = LONGEST) -> tuple[int, int]:
     return max(1, round(width * share)), max(1, round(height * share))
 
 
-def measured(file: BinaryIO, name: str, place: str) -> tuple[int, int]:
+def measured(file: IO[bytes], name: str, place: str) -> tuple[int, int]:
     """Width and height of an image, from the beginning of its file alone, before it is turned.
 
     Args:
@@ -154,7 +154,7 @@ def _pillow() -> Any:
 
 
 @contextmanager
-def _opened(file: BinaryIO, name: str, place: str) -> "Generator[Image]":
+def _opened(file: IO[bytes], name: str, place: str) -> "Generator[Image]":
     """The image in a file, which is one that is taken; raises a `CorpusError` for whatever goes wrong with it."""
     pillow = _pillow()
     try:

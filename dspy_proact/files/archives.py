@@ -10,8 +10,10 @@ import struct
 import threading
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import opened
@@ -65,18 +67,24 @@ class Archive:
         """Where a file of it stands, as messages name it."""
         return f"{self.source}, {printable(name[:_LONGEST_SHOWN])}"
 
-    def read(self, name: str, largest: int) -> bytes:
-        """A file of it; raises a `CorpusError` where it is damaged or has more than `largest` bytes."""
+    @contextmanager
+    def opened(self, name: str, largest: int) -> Generator[IO[bytes]]:
+        """A file of it, while which no other is read; raises a `CorpusError` where it is damaged or too large."""
         member = self._members[name]
         if member.file_size > largest:
             raise CorpusError(f"larger than {largest:,} bytes when unpacked", source=self.place(name))
         try:
             with self._lock, self._zip.open(member) as file:
-                # One byte more than it says there are, so that the end is seen and the checksum verified.
-                return file.read(member.file_size + 1)
+                yield file
         except _DAMAGED as error:
             problem = f"cannot be unpacked: {error}; download the zip again"
             raise CorpusError(problem, source=self.place(name)) from None
+
+    def read(self, name: str, largest: int) -> bytes:
+        """The contents of a file; raises as `opened` does."""
+        with self.opened(name, largest) as file:
+            # One byte more than it says there are, so that the end is seen and the checksum verified.
+            return file.read(self.sizes[name] + 1)
 
     def _fault(self, member: zipfile.ZipInfo) -> str:
         path = PurePosixPath(member.filename)

@@ -7,10 +7,11 @@ seen; the layout is that of the package proactivebench 0.1.1.
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 from dspy_proact.benchmarks.proactivebench.entries import FOLDER, NAMES, WORLDS, Entry, Name, RawEntry, World
 from dspy_proact.benchmarks.proactivebench.environment import Environment, State
@@ -19,7 +20,7 @@ from dspy_proact.errors import CorpusError
 from dspy_proact.files.archives import Archive
 from dspy_proact.files.hub import hub_commit, hub_folder, hub_sizes
 from dspy_proact.files.rows import Line, lines_in, lines_of, opened, read_bytes
-from dspy_proact.images import MOST_BYTES, Box
+from dspy_proact.images import MOST_BYTES, Box, measured
 from dspy_proact.runs import CorpusRecord
 
 NAME = "proactivebench"
@@ -154,10 +155,13 @@ def _rows(file: Path, ignored: Counter[str]) -> Iterator[tuple[Line, RawEntry]]:
 
 
 def _require_images(line: Line, world: World, entry: Entry, images: "_Drawn | _Stored") -> None:
-    """Raise a `CorpusError` where an image that an entry may show is not there."""
+    """Raise a `CorpusError` where an image that an entry may show is not there, or is not taken."""
     for path in _paths(world, entry):
-        if problem := images.problem(world, path):
-            raise line.error(f"its image {path[:_LONGEST_SHOWN]!r} {problem}", "image_template")
+        try:
+            images.check(world, path)
+        except CorpusError as error:
+            problem = f"its image {path[:_LONGEST_SHOWN]!r}: {error.problem}"
+            raise line.error(problem, "image_template") from None
 
 
 def _paths(world: World, entry: Entry) -> list[str]:
@@ -182,8 +186,8 @@ def _paths(world: World, entry: Entry) -> list[str]:
 class _Drawn:
     """The images of the sample."""
 
-    def problem(self, world: World, path: str) -> str:  # noqa: ARG002 - as `_Stored` takes them, here and below
-        return ""
+    def check(self, world: World, path: str) -> None:  # as `_Stored` takes them, here and below
+        pass
 
     def load(self, world: World, path: str) -> bytes:  # noqa: ARG002
         return drawn(path)
@@ -210,34 +214,17 @@ class _Stored:
             opened_zips |= {path: Archive(path, _WANTED) for path in own if path not in opened_zips}
             self._archives[world.name] = [opened_zips[path] for path in own]
 
-    def problem(self, world: World, path: str) -> str:
-        """Why an image cannot be read; empty where it can, as far as that is seen without reading it."""
-        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
-            return "would lie outside of the folder"
-        place = self._folder / path
-        try:
-            if member := self._member(world, path):
-                size = member[0].sizes[member[1]]
-            elif not place.is_file():
-                return "is missing"
-            elif not place.resolve().is_relative_to(self._folder.resolve()):
-                return "is a link that leads out of the folder"
-            else:
-                size = place.stat().st_size
-        except (OSError, ValueError) as error:
-            return f"cannot be read: {error}"
-        if size > MOST_BYTES:
-            return f"has more than {MOST_BYTES >> 20} MiB"
-        return "" if size else "is empty: 0 bytes"
+    def check(self, world: World, path: str) -> None:
+        """Raise a `CorpusError` where an image is not taken, as far as its beginning tells."""
+        with self._opened(world, path) as file:
+            if not file.read(1):
+                raise CorpusError("is empty: 0 bytes", source=self.place(world, path))
+            file.seek(0)
+            measured(file, path, self.place(world, path))
 
     def load(self, world: World, path: str) -> bytes:
-        if member := self._member(world, path):
-            return member[0].read(member[1], MOST_BYTES)
-        source = self.place(world, path)
-        if problem := self.problem(world, path):
-            raise CorpusError(problem, source=source)
-        with opened(source, "an image") as file:
-            return file.read(MOST_BYTES + 1)
+        with self._opened(world, path) as file:
+            return file.read(MOST_BYTES + 1)  # beyond the end of a file in a zip, where its checksum is verified
 
     def place(self, world: World, path: str) -> str:
         member = self._member(world, path)
@@ -245,6 +232,24 @@ class _Stored:
 
     def description(self, world: World, path: str, crop: Box | None) -> str:  # noqa: ARG002 - nobody has described it
         return ""
+
+    @contextmanager
+    def _opened(self, world: World, path: str) -> Generator[IO[bytes]]:
+        """The file of an image; raises a `CorpusError` where there is none that is taken."""
+        if member := self._member(world, path):
+            with member[0].opened(member[1], MOST_BYTES) as file:
+                yield file
+            return
+        place, parts = self._folder / path, PurePosixPath(path)
+        try:
+            if parts.is_absolute() or ".." in parts.parts or not place.resolve().is_relative_to(self._folder.resolve()):
+                raise CorpusError("leads out of the folder", source=str(place))
+            if not place.is_file():
+                raise CorpusError("is missing", source=str(place))
+        except (OSError, ValueError) as error:
+            raise CorpusError(f"cannot be read: {error}", source=str(place)) from None
+        with opened(str(place), "an image") as file:
+            yield file
 
     def _member(self, world: World, path: str) -> tuple[Archive, str] | None:
         for archive in self._archives[world.name]:
