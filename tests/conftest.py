@@ -131,17 +131,11 @@ def pytest_xdist_auto_num_workers():
 
 
 def pytest_collection_modifyitems(items):
-    """The longest tests first, so that no worker ends with one; then files that fork, so that one worker has them all.
+    """Files that fork come first, so that one worker has them all.
 
     What children are forked from takes seconds to start, in each worker that starts one.
     """
-
-    def place(item):
-        if item.path.name == "test_without_benchmark.py":
-            return 0
-        return 1 if {"Child", "child", "hub_of"} & vars(item.module).keys() else 2
-
-    items.sort(key=place)
+    items.sort(key=lambda item: not {"Child", "child", "hub_of"} & vars(item.module).keys())
 
 
 def pytest_collection_finish():

@@ -176,15 +176,42 @@ def test_an_unknown_price_is_none_with_the_reason(model, backend):
     assert price.reason == f"litellm's bundled map has no price for {model}"
 
 
-FRESH = """
-import socket
-def refuse(*_): raise SystemExit("network")
-socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
+# What an interpreter of its own does first
+
+LOOK_UP = """
 from dspy_proact.models.route import find_price, find_route
 print(find_price(find_route("openai/gpt-5.4")).prompt > 0, find_price(find_route("gpt-4o", None, "litellm")).prompt > 0)
 """
+STOPPED = """
+import os, sys
+
+class Stop:
+    def find_spec(self, name, path=None, target=None):
+        if name == "litellm":
+            print(os.environ.get("LITELLM_LOCAL_MODEL_COST_MAP"))
+            sys.exit()
+
+sys.meta_path.insert(0, Stop())
+"""
+WITHOUT_NETWORK = """
+import socket
+
+def refuse(*_):
+    raise SystemExit("network")
+
+socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
+"""
 
 
-def test_the_first_look_up_of_a_process_needs_no_network():
-    done = subprocess.run([sys.executable, "-c", FRESH], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True", "True"]
+def fresh(monkeypatch, before):
+    monkeypatch.delenv("LITELLM_LOCAL_MODEL_COST_MAP", raising=False)
+    return subprocess.run([sys.executable, "-c", before + LOOK_UP], capture_output=True, text=True, check=True).stdout
+
+
+def test_litellm_is_told_to_take_its_own_prices_before_it_is_imported(monkeypatch):
+    assert fresh(monkeypatch, STOPPED) == "True\n"
+
+
+@pytest.mark.nightly
+def test_the_first_look_up_of_a_process_needs_no_network(monkeypatch):
+    assert fresh(monkeypatch, WITHOUT_NETWORK).split() == ["True", "True"]
