@@ -92,15 +92,19 @@ class Colours(Benchmark[Said, Remark]):
         return [ExpectedCall(program.messages(inputs), (5, 10), images=(scaled(*SIZE),))]
 
 
+def drawn(folder: Path, width: int, height: int) -> Path:
+    """Eight pictures. Below each are some rows of noise, so that no two of its bytes are alike."""
+    folder.mkdir()
+    for number in range(8):
+        image = Image.new("RGB", (width, height), COLOURS[number % 4])
+        image.paste(Image.effect_noise((width, 20), 90 + number), (0, height - 20))
+        (folder / f"{number}.png").write_bytes(saved(image))
+    return folder
+
+
 @pytest.fixture
 def folder(tmp_path):
-    """Below each picture are some rows of noise, so that no two of its bytes are alike."""
-    (tmp_path / "pictures").mkdir()
-    for number in range(8):
-        image = Image.new("RGB", SIZE, COLOURS[number % 4])
-        image.paste(Image.effect_noise((SIZE[0], 20), 90 + number), (0, SIZE[1] - 20))
-        (tmp_path / "pictures" / f"{number}.png").write_bytes(saved(image))
-    return tmp_path / "pictures"
+    return drawn(tmp_path / "pictures", 300, 200)  # small: they are read again for every call
 
 
 def looking(sent):
@@ -132,7 +136,8 @@ def holds_no_image(path: Path, folder: Path):
             assert base64.b64encode(image[1002:1032]) not in data, file
 
 
-def test_a_run_sends_every_picture_and_keeps_none(server, folder, tmp_path):
+def test_a_run_sends_every_picture_scaled_and_keeps_none(server, tmp_path):
+    folder = drawn(tmp_path / "pictures", *SIZE)
     server.script = looking
     evaluation(server, folder).run(tmp_path / "run")
     assert len(server.sent) == 8
