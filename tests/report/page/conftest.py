@@ -11,9 +11,9 @@ from dspy_proact.report.page import page
 from dspy_proact.runs import RunFolder, Scope
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser(runs):
-    """One for all tests of a file. Its loop runs in this thread while it is there, so that runs are made before."""
+    """One for this folder. Its loop runs in this thread while it is there, so that runs are made before."""
     with chromium() as running:
         yield running
 
