@@ -23,7 +23,7 @@ from dspy_proact.plain_text import spelled
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="dspy-proact")
 def proact() -> None:
-    """Run ProactBench: measure how proactive an assistant is, and how far its judge can be trusted.
+    """Measure how proactive an assistant is, and how far its judge can be trusted.
 
     A case is one input whose response is graded. In ProactBench it is a trigger: a turn at which a good assistant acts
     on something that the user mentioned and did not ask about. A stratum is a kind of case, in ProactBench a phase:
@@ -51,7 +51,8 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         status = error.exit_code
-    except click.Abort:
+    except click.Abort:  # Ctrl-C where nothing has begun
+        complain("interrupted")
         status = 130
     except SystemExit:  # click's, where whoever read the output has enough: `dspy-proact show RUN | head -1`
         status = 0

@@ -144,8 +144,8 @@ def evaluate(
 ) -> int:
     """Score a model on a benchmark: it answers every case, and the judge grades each answer.
 
-    Each answer and verdict is kept: repeat the command to resume, and nothing is paid for twice. Without --model, an
-    embedded stand-in runs the bundled sample. Several --model make a run each, in folders under --out.
+    Each answer and verdict is kept: repeat the command to resume, and no finished one is paid for twice. Without
+    --model, an embedded stand-in runs the bundled sample. Several --model make a run each, in folders under --out.
     """
     from dspy_proact.benchmarks.evaluation import Evaluation
     from dspy_proact.cli.views.runs import run_all, say_of_corpus

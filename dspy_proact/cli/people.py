@@ -103,7 +103,8 @@ def agree(
 
     By default on the published study: 275 ratings of 59 items by 18 people, judged by GPT-5.4. Your own ratings are of
     the cases of --run or the items of --items; `label sheet` writes a file for them. With --judge the items are graded
-    now: every verdict is kept, and the same command again goes on where it stopped. --pairs: which of two answers.
+    now: every verdict is kept, and the same command again goes on where it stopped. --pairs asks
+    which of two answers people prefer (--help-all).
     """
     if pairs is not None:
         _show_pairs(pairs, chosen, output.as_json, explain)

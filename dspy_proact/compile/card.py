@@ -73,6 +73,7 @@ def assistant_card(compiling: "AssistantCompile", compiled: Compiled, made: Prov
         target=_row(declared.nouns, "score", aim, target, len(chosen)),
         rows=tuple(rows),
         items=sum(not item.is_control for item in items),
+        target_groups=len({*groups}),
         controls=sum(item.is_control for item in items),
         unscored=unscored,
         warnings=tuple(filter(None, warnings)),

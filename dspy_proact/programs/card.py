@@ -227,6 +227,8 @@ class Card(Frozen):
     """That it was compiled on; control cases are not counted."""
     controls: int = 0
     group_count: int
+    target_groups: int | None = None
+    """Of the items that the target counts, where these are fewer than all."""
     unscored: int
     """Items left out of their number because a verdict on them could not be read, before or after."""
     raters: int = 0
@@ -261,6 +263,7 @@ class Card(Frozen):
     def headline(self) -> str:
         """Whether it rose by more than chance, and at what cost; where not, which rise would have shown."""
         target, change = self.target, self.target.difference
+        groups = self.target_groups or self.group_count
         cases = f"{target.count:,} {self.case}{'' if target.count == 1 else 's'}"
         kappa = target.unit == "kappa"
         size = f"{change.value:+.2f} in kappa" if kappa and change.value is not None else f"{change.points} points"
@@ -274,26 +277,28 @@ class Card(Frozen):
             said = f"Improvement shown{where}{f' with {whom}' if few else ''}{claim}{told}, on {cases} not seen before"
         elif not target.count:
             said = f"No improvement is claimed{where}: nothing could be graded"
+        elif self.unchanged:
+            broken = sorted({guard for each in self.candidates for guard in each.broken})
+            kept = f" that keeps {' and '.join(f'--guard {guard}' for guard in broken)}" if broken else ""
+            said = f"No improvement{where}: no candidate{kept} beat the starting program, which is kept unchanged"
         elif (target.low98 or 0) > 0 and target.low98_unread is not None and target.low98_unread <= 0:
             unread = target.total - target.count
             said = f"No improvement shown{where}{told}: not counting the {unread} unreadable against it"
-        elif target.count < CLAIM_LABELS or self.group_count < CLAIM_GROUPS:
-            few = f"{cases} in {self.group_count} {self.groups} are too few"
+        elif target.count < CLAIM_LABELS or groups < CLAIM_GROUPS:
+            few = f"{cases} in {groups} {self.groups} are too few"
             said = f"No improvement is claimed{where}{told}: {few}; a claim takes {CLAIM_LABELS} in {CLAIM_GROUPS}"
-        elif self.unchanged:
-            said = f"No improvement{where}: no candidate beat the starting program, which is kept unchanged"
         elif change.value is None:
             said = f"No improvement is claimed{where}: {change.reason}"
         else:
-            said = f"No improvement shown{where}{told}{self._detectable(cases)}"
+            said = f"No improvement shown{where}{told}{self._detectable(cases, groups)}"
         stand_in = "Demonstration with the embedded stand-in, no real model: " if self.provenance.embedded else ""
         return f"{stand_in}{said}{'' if self.unchanged else self._costs}."
 
-    def _detectable(self, cases: str) -> str:
+    def _detectable(self, cases: str, groups: int) -> str:
         """The gain that would have been shown, as the end of a sentence."""
         target = self.target
         if target.unit == "kappa":
-            least = smallest_gain(target.count, self.group_count, self.raters)
+            least = smallest_gain(target.count, groups, self.raters)
             return f": {cases} have 80 % power to detect {least:.2f}" if least else ""
         if target.low98 is None or target.difference.value is None:
             return ""

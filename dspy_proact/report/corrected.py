@@ -221,7 +221,8 @@ def corrected_headline(corrected: Corrected) -> str:
     cases = counted(whole.cases, nouns.case, nouns.cases)
     score = whole.corrected
     if score.value is None:
-        return f"The mean score that {people} would give to {cases} cannot be estimated: {score.reason}."
+        whom = people if people == "people" else "raters like these"
+        return f"The mean score that {whom} would give to {cases} cannot be estimated: {score.reason}."
     return (
         f"{people.capitalize()} would give {cases} a mean score of {share(score.value)} % ({bounds(score)}), where the "
         f"judge gives {share(whole.judge.value)} % ({bounds(whole.judge)}): estimated from "

@@ -197,7 +197,7 @@ def _notes(summary: Summary, broken_down: bool, explain: bool) -> Iterator[str]:
     yield (
         f"{counted(summary.case_count, nouns.case, nouns.cases)}{again} in "
         f"{counted(summary.group_count, nouns.group, nouns.groups)}{controls}; % with 95 % intervals. "
-        f"micro: the mean over {nouns.cases}; macro: of the {nouns.strata}."
+        f"micro: the mean over {nouns.cases}; macro: the mean of the {nouns.strata}."
     )
     if broken_down:
         yield (

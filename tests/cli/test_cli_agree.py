@@ -190,7 +190,7 @@ def test_the_judge_grades_what_was_rated_and_where_it_parts_from_people_is_liste
         "  judge: because of c",
         "  ann, PASS: It plans\\x1b[31m, too.",
     ]
-    assert "The run is in runs/proactbench--unknown--hosted_vllm_j--" in err
+    assert "The run is in runs/proactbench--unnamed_models--hosted_vllm_j--" in err
 
 
 def test_json_has_the_judge_and_every_item_on_which_it_parts_with_all_reasons(proact, own):

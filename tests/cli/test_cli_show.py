@@ -75,7 +75,7 @@ def first_of(path):
 
 def test_a_line_a_trigger_says_what_became_of_it(show, proact, run):
     assert [line.rstrip() for line in show(run).splitlines()] == [
-        "trigger phase    grade",
+        "trigger phase    grade    response",
         f"d1__t2  EMERGENT PASS     {RESPONSE}",
         "d2__t2  CRITICAL FAIL     [unverified, verdicts differ] No idea.",
         "d3__t2  RECOVERY unscored [response: empty]",
@@ -162,7 +162,7 @@ def test_epochs_are_lines_of_their_own_and_differ(show, proact, tmp_path):
 
 def test_beside_another_run_both_grades_stand_and_disagree_is_between_them(show, run, other):
     lines = show(run, "--beside", other).splitlines()
-    assert lines[0].split() == ["trigger", "phase", "grade", "beside"]
+    assert lines[0].split() == ["trigger", "phase", "grade", "beside", "response"]
     assert [line.split()[2:4] for line in lines[1:5]] == [
         ["PASS", "FAIL"],
         ["FAIL", "-"],

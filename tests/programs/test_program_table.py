@@ -8,6 +8,7 @@ from official_package import installed
 from tuning import compiled_judge
 
 from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge, OfficialJudge
+from dspy_proact.programs.card import CandidateCard
 
 
 def test_the_repr_of_a_program_or_card_is_a_line():
@@ -55,3 +56,16 @@ def test_an_attack_in_an_instruction_or_a_card_is_shown_as_text():
     card = assistants.card(aim=ATTACK)
     assert VISIBLE in harmless(card._repr_html_())
     assert "\u202e" not in repr(card)
+
+
+def test_a_start_that_is_kept_says_which_guard_the_better_candidates_broke_even_of_few_cases():
+    """14 triggers are too few for a claim, but that is not why the start was kept."""
+    start, better = ((0.125, (), True), (0.625, ("offers",), False))
+    candidates = [
+        CandidateCard(score=score, share=1.0, harm=None, broken=broken, chosen=chosen)
+        for score, broken, chosen in (start, better)
+    ]
+    target = assistants.card_row("score", "RECOVERY", count=14, total=14)
+    card = assistants.card(shown=False, unchanged=True, target=target, candidates=candidates, target_groups=12)
+    kept = "no candidate that keeps --guard offers beat the starting program, which is kept unchanged."
+    assert card.headline == f"No improvement in RECOVERY: {kept}"

@@ -113,7 +113,7 @@ def responses_of_ratings(ratings: Ratings) -> Responses:
     seen = [item.model_dump(mode="json", exclude={"judge"}) for item in items]
     sha256 = digest_of(seen)
     models = {item.model for item in items if item.model}
-    model = "several models" if len(models) > 1 else next(iter(models), "unknown")
+    model = "several models" if len(models) > 1 else next(iter(models), "unnamed models")
     record = CorpusRecord(
         name=ratings.name, revision=ratings.source.commit, rows=len(items), cases=len(items), ignored_fields={}
     )

@@ -192,7 +192,7 @@ def _lines(
     begin = commonprefix(responses)  # noqa: RUF071 - characters are meant, not parts of a path
     # With which different responses all begin, in whole words: it tells no case from another.
     alike = begin.rfind(" ") + 1 if len(set(responses)) > 1 else 0
-    notes = ["", *(_note(run, each, reworded, text, alike) for each in shown)]
+    notes = ["response", *(_note(run, each, reworded, text, alike) for each in shown)]
     for key, note, *cells in zip(keys, notes, *columns, strict=True):
         parts = [set_cell_size(cell, size) for cell, size in zip([key, *cells], [room, *widths], strict=True)]
         line = " ".join([*parts, note])

@@ -214,7 +214,7 @@ def print_card(artefact: Artefact, as_json: bool, explain: bool | None = None) -
         console(),
         card.headline,
         heading,
-        f"a {answer} takes {before} before, {after} after{times}.",
+        f"a {answer} takes {before}{'' if card.unchanged else f' before, {after} after{times}'}.",
         *(f"warning: {warning}." for warning in card.warnings),
         table((first, "n", "before", "after", "change", "p"), rows, fold=False),
         *_notes(card),
@@ -245,7 +245,7 @@ def _notes(card: Card) -> Iterator[str]:
     if values := [row.title for row in card.rows if row.unit == "value"]:
         yield f"{', '.join(values)}: means as they are, of numbers that may be below 0; the change is their difference."
     if card.unchanged:
-        yield "after: the programs that the search found in each fold; the program in this file is the start."
+        yield "after: the programs that the optimizer found in each fold; the program in this file is the start."
     yield from each_reason((row.title, row.difference.reason) for row in (card.target, *card.rows))
     if card.unscored:
         yield f"{counted(card.unscored, card.case)} left out because a verdict on them could not be read."

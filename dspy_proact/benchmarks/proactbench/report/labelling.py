@@ -280,8 +280,8 @@ def plan_headline(plan: LabellingPlan) -> str:
             f"about ± {share(plan.least)}."
         )
     return (
-        f"{wanted} take about {counted(best.raters, 'rater')} and {best.rated} of {cases}, each rated {often}: "
-        f"{counted(best.ratings, 'rating')}, {math.ceil(best.ratings / best.raters)} a rater."
+        f"On average, {wanted} take about {counted(best.raters, 'rater')} and {best.rated} of {cases}, each rated "
+        f"{often}: {counted(best.ratings, 'rating')}, {math.ceil(best.ratings / best.raters)} a rater."
     )
 
 

@@ -232,7 +232,7 @@ def print_study(study: Study, console: Console, explain: bool = False) -> None:
         f"{ratings.name}: {counted(len(ratings.ratings), 'rating')} of {items} by {raters}",
         *([f"judge: {study.judge}"] if study.judge else []),
         "",
-        "Agreement with one person (quadratic kappa); best: what any judge can reach",
+        "Agreement with one person (quadratic kappa); best: an estimate of what any judge can reach",
         table(("", "items", "person", "judge", "judge - person", "best"), against_one),
         "",
         *cautions(study, explain),
