@@ -45,7 +45,7 @@ COMMONEST: Intention = "Information Lookup"
 Memory = Literal["none", "graph", "rag", "persona"]
 
 
-class ProAgentBenchSettings(Rules, EmbedderSettings, Settings):
+class ProAgentBenchSettings(EmbedderSettings, Rules, Settings):
     """The settings of ProAgentBench."""
 
     baseline: RuleName | Literal["graph"] = "none"  # pyright: ignore[reportIncompatibleVariableOverride] - frozen

@@ -43,7 +43,7 @@ class Bounds(Frozen):
     """Score that `reflexion` gives itself from which it stops trying."""
 
 
-class ProbeSettings(Bounds, EmbedderSettings, Settings):
+class ProbeSettings(EmbedderSettings, Bounds, Settings):
     """The settings of PROBE, those of `Bounds` among them, all part of a run's identity.
 
     The defaults are the published setting, mended.
