@@ -10,7 +10,7 @@ import struct
 import threading
 import zipfile
 import zlib
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -87,8 +87,7 @@ class Archive:
             return file.read(self.sizes[name] + 1)
 
     def _fault(self, member: zipfile.ZipInfo) -> str:
-        path = PurePosixPath(member.filename)
-        if path.is_absolute() or ".." in path.parts:
+        if _strays(member.filename):
             return "its path leads out of the archive; take it out"
         if stat.S_ISLNK(member.external_attr >> 16):
             return "is a link; put the file in its place"
@@ -99,3 +98,52 @@ class Archive:
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             return "is compressed in a way that is not read; make the zip with deflate"
         return ""
+
+
+class ZippedFolder:
+    """A folder whose files lie in zips in it, or below it.
+
+    The path of a file may begin with the name of its zip, without its ending, where its path in the zip does not, and
+    the other way round.
+    """
+
+    def __init__(self, folder: Path, archives: Sequence[Archive]):
+        self._folder, self._archives = folder, archives
+
+    def place(self, path: str) -> str:
+        """Where a file stands, as messages name it."""
+        member = self._member(path)
+        return member[0].place(member[1]) if member else str(self._folder / path)
+
+    @contextmanager
+    def opened(self, path: str, largest: int) -> Generator[IO[bytes]]:
+        """A file, as `Archive.opened`; a `CorpusError` also where it is missing, or lies elsewhere by way of a link."""
+        if member := self._member(path):
+            with member[0].opened(member[1], largest) as file:
+                yield file
+            return
+        place = self._folder / path
+        try:
+            if _strays(path) or not place.resolve().is_relative_to(self._folder.resolve()):
+                raise CorpusError("leads out of the folder", source=str(place))
+            if not place.is_file():
+                raise CorpusError("is missing", source=str(place))
+            if place.stat().st_size > largest:
+                raise CorpusError(f"larger than {largest:,} bytes", source=str(place))
+        except (OSError, ValueError) as error:
+            raise CorpusError(f"cannot be read: {error}", source=str(place)) from None
+        with opened(str(place), "a file of a folder") as file:
+            yield file
+
+    def _member(self, path: str) -> tuple[Archive, str] | None:
+        for archive in self._archives:
+            stem = Path(archive.source).stem
+            for name in (path, f"{stem}/{path}", path.removeprefix(f"{stem}/")):
+                if name in archive.sizes:
+                    return archive, name
+        return None
+
+
+def _strays(path: str) -> bool:
+    """Whether a path leads out of where it stands."""
+    return PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts

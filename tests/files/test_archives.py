@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from dspy_proact.errors import CorpusError
-from dspy_proact.files.archives import Archive
+from dspy_proact.files.archives import Archive, ZippedFolder
 
 WHOLE = {"a/one.txt": b"one " * 500, "two.txt": b"two " * 500}
 
@@ -102,3 +102,33 @@ def test_a_file_without_a_name_or_with_an_endless_one_does_no_harm(tmp_path):
     path.write_bytes(path.read_bytes().replace(b"two.txt", b"\0wo.txt"))  # zipfile ends a name at a NUL
     archive = Archive(path, "a zip")
     assert (archive.read("", 10_000), len(archive.place("n" * 60_000)) < 500) == (WHOLE["two.txt"], True)
+
+
+def test_files_of_a_folder_are_read_from_its_zips_or_below_it(tmp_path):
+    """Whether or not the name of the zip stands in its paths; nothing is read that lies elsewhere."""
+    (tmp_path / "inside").mkdir()
+    (tmp_path / "secret.txt").write_bytes(b"secret")
+    (tmp_path / "inside" / "plain.txt").write_bytes(b"plain")
+    (tmp_path / "inside" / "link.txt").symlink_to(tmp_path / "secret.txt")
+    archive = Archive(made(tmp_path / "inside" / "all.zip", {"one.txt": b"one", "all/two.txt": b"two"}), "a zip")
+    folder = ZippedFolder(tmp_path / "inside", [archive])
+
+    def read(path, largest=10):
+        with folder.opened(path, largest) as file:
+            return file.read()
+
+    paths = ("one.txt", "all/one.txt", "two.txt", "all/two.txt", "plain.txt")
+    assert [read(path) for path in paths] == [b"one", b"one", b"two", b"two", b"plain"]
+    assert folder.place("two.txt") == f"{tmp_path / 'inside' / 'all.zip'}, all/two.txt"
+    for path, problem in (
+        ("../secret.txt", "leads out of the folder"),
+        (str(tmp_path / "secret.txt"), "leads out of the folder"),
+        ("link.txt", "leads out of the folder"),
+        ("gone.txt", "is missing"),
+        ("n" * 5000, "cannot be read"),
+    ):
+        with pytest.raises(CorpusError, match=problem):
+            read(path)
+    for path in ("one.txt", "plain.txt"):
+        with pytest.raises(CorpusError, match="larger than 2 bytes"):
+            read(path, largest=2)

@@ -7,19 +7,18 @@ seen; the layout is that of the package proactivebench 0.1.1.
 
 import tomllib
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import IO, Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 from dspy_proact.benchmarks.proactivebench.entries import FOLDER, NAMES, WORLDS, Entry, Name, RawEntry, World
 from dspy_proact.benchmarks.proactivebench.environment import Environment, State
 from dspy_proact.benchmarks.proactivebench.sample import description, drawn
 from dspy_proact.errors import CorpusError
-from dspy_proact.files.archives import Archive
+from dspy_proact.files.archives import Archive, ZippedFolder
 from dspy_proact.files.hub import hub_commit, hub_folder, hub_sizes
-from dspy_proact.files.rows import Line, lines_in, lines_of, opened, read_bytes
+from dspy_proact.files.rows import Line, lines_in, lines_of, read_bytes
 from dspy_proact.images import MOST_BYTES, Box, measured
 from dspy_proact.runs import CorpusRecord
 
@@ -200,61 +199,30 @@ class _Drawn:
 
 
 class _Stored:
-    """Images in the zips of a folder, or below it.
-
-    The zips of an environment are those that its name begins, or else all of them. Within one the path of an image may
-    begin with the name of the zip where that of the entry does not, and the other way round.
-    """
+    """Images of a folder; the zips of an environment are those that its name begins, or else all."""
 
     def __init__(self, folder: Path, worlds: Sequence[World]):
-        zips, opened_zips = sorted(folder.glob("*.zip")), dict[Path, Archive]()
-        self._folder, self._archives = folder, dict[Name, list[Archive]]()
+        zips, archives = sorted(folder.glob("*.zip")), dict[Path, Archive]()
+        self._folders = dict[Name, ZippedFolder]()
         for world in worlds:
             own = [path for path in zips if path.name.startswith(world.loader)] or zips
-            opened_zips |= {path: Archive(path, _WANTED) for path in own if path not in opened_zips}
-            self._archives[world.name] = [opened_zips[path] for path in own]
+            archives |= {path: Archive(path, _WANTED) for path in own if path not in archives}
+            self._folders[world.name] = ZippedFolder(folder, [archives[path] for path in own])
 
     def check(self, world: World, path: str) -> None:
         """Raise a `CorpusError` where an image is not taken, as far as its beginning tells."""
-        with self._opened(world, path) as file:
+        with self._folders[world.name].opened(path, MOST_BYTES) as file:
             if not file.read(1):
                 raise CorpusError("is empty: 0 bytes", source=self.place(world, path))
             file.seek(0)
             measured(file, path, self.place(world, path))
 
     def load(self, world: World, path: str) -> bytes:
-        with self._opened(world, path) as file:
+        with self._folders[world.name].opened(path, MOST_BYTES) as file:
             return file.read(MOST_BYTES + 1)  # beyond the end of a file in a zip, where its checksum is verified
 
     def place(self, world: World, path: str) -> str:
-        member = self._member(world, path)
-        return member[0].place(member[1]) if member else str(self._folder / path)
+        return self._folders[world.name].place(path)
 
     def description(self, world: World, path: str, crop: Box | None) -> str:  # noqa: ARG002 - nobody has described it
         return ""
-
-    @contextmanager
-    def _opened(self, world: World, path: str) -> Generator[IO[bytes]]:
-        """The file of an image; raises a `CorpusError` where there is none that is taken."""
-        if member := self._member(world, path):
-            with member[0].opened(member[1], MOST_BYTES) as file:
-                yield file
-            return
-        place, parts = self._folder / path, PurePosixPath(path)
-        try:
-            if parts.is_absolute() or ".." in parts.parts or not place.resolve().is_relative_to(self._folder.resolve()):
-                raise CorpusError("leads out of the folder", source=str(place))
-            if not place.is_file():
-                raise CorpusError("is missing", source=str(place))
-        except (OSError, ValueError) as error:
-            raise CorpusError(f"cannot be read: {error}", source=str(place)) from None
-        with opened(str(place), "an image") as file:
-            yield file
-
-    def _member(self, world: World, path: str) -> tuple[Archive, str] | None:
-        for archive in self._archives[world.name]:
-            stem = Path(archive.source).stem
-            for name in (path, f"{stem}/{path}", path.removeprefix(f"{stem}/")):
-                if name in archive.sizes:
-                    return archive, name
-        return None
