@@ -1,30 +1,24 @@
 """A person works while somebody watches: at each event the watcher acts or stays silent.
 
 What benchmarks of such streams share: an event, what is seen of a stream at a moment, the decision to act or to stay
-silent as parts of a grade with the measures that are made of them, rules that decide without looking, and what their
-declarations have in common.
+silent as parts of a grade with the measures that are made of them, and rules that decide without looking.
 
 Acting at every moment has recall 1, and an F1 above chance wherever acting is often right. That is why the measures
 give balanced accuracy, kappa and the value at a cost beside precision and recall, and why the rules exist.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, pstdev
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import ClassVar, Literal, Self, TypeVar
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from dspy_proact.benchmarks.benchmark import Answer, Benchmark, Detail, Start
-from dspy_proact.benchmarks.published import PublishedRow
-from dspy_proact.errors import UsageError
-from dspy_proact.runs import Measure, Settings
+from dspy_proact.benchmarks.ruled import Baseline
+from dspy_proact.runs import Measure
 from dspy_proact.types import Frozen
-
-if TYPE_CHECKING:
-    from dspy_proact.models import Embedder
 
 T = TypeVar("T")
 RuleName = Literal["none", "always", "never", "every-nth", "random"]
@@ -124,12 +118,11 @@ def burstiness(times: Sequence[float]) -> float | None:
     return (deviation - mean) / (deviation + mean)
 
 
-class Rules(Frozen):
+class Rules(Baseline):
     """Settings of a baseline: a rule that decides without looking, in place of the program under test."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-    baseline: RuleName = "none"
+    of_rule: ClassVar[frozenset[str]] = frozenset({"baseline", "nth", "rate", "seed"})
+    baseline: RuleName = "none"  # pyright: ignore[reportIncompatibleVariableOverride] - frozen
     """A rule in place of the program; it asks no model when to act."""
     nth: int = Field(default=3, ge=1, le=1000)
     """every-nth acts at every moment of a stream whose number is a multiple of this."""
@@ -157,70 +150,3 @@ class Rules(Frozen):
         """Those of these settings that have no effect, each with the setting that makes it so."""
         used = {"every-nth": {"nth"}, "random": {"rate", "seed"}}.get(self.baseline, set[str]())
         return dict.fromkeys(sorted({"nth", "rate", "seed"} - used), f"baseline={self.baseline}")
-
-
-class ByRule:
-    """The program of a baseline, which asks no model."""
-
-    def __init__(self, rules: Rules):
-        self.rules, self.name = rules, rules.baseline
-
-    def fingerprint(self) -> str:
-        """sha256, in hexadecimal, of the rule and its settings."""
-        return hashlib.sha256(self.rules.model_dump_json(include=set(Rules.model_fields)).encode()).hexdigest()
-
-
-class RuledBenchmark(Benchmark[Answer, Detail]):
-    """A benchmark whose settings are `Rules` too, and for whose baselines they stand in place of the program."""
-
-    published_in: str
-    """Where the published scores stand, for people."""
-
-    @property
-    def reports(self) -> Any:
-        """Its module of reports, which is slow to import: `published_rows`, `differences` and `PARTICULARS`."""
-        raise NotImplementedError(f"{self.name}: `reports` is not declared")
-
-    def agent(self, settings: Settings, companions: "Sequence[Embedder]") -> Any:
-        """The program under test where no rule stands in its place."""
-        raise NotImplementedError(f"{self.name}: `agent` is not declared")
-
-    def program(self, settings: Settings, start: Start, companions: "Sequence[Embedder]" = ()) -> Any:
-        """The agent, or a rule."""
-        if start.prompt is not None:
-            raise UsageError("--system-prompt: the agent has an instruction of its own; leave it out")
-        rules = _rules(settings)
-        return self.agent(settings, companions) if rules.baseline == "none" else ByRule(rules)
-
-    def unasked(self, settings: Settings) -> str | None:
-        """What stands for the model of a baseline, which asks none."""
-        return None if _rules(settings).baseline == "none" else "rule"
-
-    def require(self, settings: Settings, models: Iterable[str], start: Start) -> None:
-        """Raise a `UsageError` where a baseline is given a model or a program."""
-        rule, (model, *_) = _rules(settings).baseline, models
-        if rule != "none" and (start.file or model != "embedded"):
-            raise UsageError(f"--set baseline={rule}: a baseline asks no model; leave --model and --program out")
-
-    @property
-    def best(self) -> str:
-        """The best published accuracy, and whose it is."""
-        first = self.published()[0]
-        return f"{100 * (first.scores['score'] or 0.0):.1f} % accuracy: {first.name} ({self.published_in})"
-
-    def published(self) -> Sequence[PublishedRow]:
-        """As the module of reports reads them."""
-        return self.reports.published_rows()
-
-    def differences(self, run: Any) -> Sequence[str]:
-        """As the module of reports finds them."""
-        return tuple(self.reports.differences(run))
-
-    def particulars(self) -> Any:
-        """Those of the module of reports."""
-        return self.reports.PARTICULARS
-
-
-def _rules(settings: Settings) -> Rules:
-    assert isinstance(settings, Rules), "the settings of such a benchmark are rules too"
-    return settings

@@ -187,7 +187,7 @@ def evaluate(
     _print_summaries(summaries, output.as_json, alone)
     status = ending.close(declared)
     for summary in summaries:
-        score = 100 * (summary.micro.strict_weighted.value or 0.0)
+        score = 100 * (summary.leading.strict_weighted.value or 0.0)
         if fail_under is not None and score < fail_under:
             complain(f"{summary.path}: the strict score {score:.1f} is under --fail-under {fail_under:g}")
             status = status or 2

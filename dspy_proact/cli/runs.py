@@ -80,7 +80,7 @@ def _row(path: Path) -> dict[str, Any]:
         summary = summarize(RunFolder(path))
     except RunError as error:
         return row | {"state": "cannot be read", "reason": str(error)}
-    manifest, score = summary.manifest, summary.micro.weighted.value
+    manifest, score = summary.manifest, summary.leading.weighted.value
     pending, unscored = summary.count("pending"), summary.count("unscored")
     return row | {
         "benchmark": summary.benchmark,

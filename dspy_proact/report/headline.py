@@ -27,7 +27,8 @@ def headline(summary: Summary) -> str:
         message = f"{summary.model_name} has no score, with 0 of {asked} scored{missing}"
     else:
         scored = f"the {len(summary.scored):,} scored of {asked}{missing}" if missing else asked
-        message = f"{summary.model_name} scored {_score(summary.micro.weighted)} on {scored}"
+        mean = f", the mean of the {summary.nouns.strata}," if summary.leading is summary.macro else ""
+        message = f"{summary.model_name} scored {_score(summary.leading.weighted)}{mean} on {scored}"
         scores = {name: summary.scores(name).weighted for name in summary.strata}
         for name, score in scores.items():
             others = [other.low for each, other in scores.items() if each != name]

@@ -185,7 +185,8 @@ def _with_ranks(entries: Sequence[Entry], column: str) -> list[Entry]:
 def _run(declared: Benchmark[Any, Any], run: Summary, columns: Mapping[str, str], with_counts: bool) -> Entry:
     own = {SCORE: run.micro.weighted, STRICT: run.micro.strict_weighted, MACRO: run.macro.weighted}
     strata = {stratum: run.scores(stratum).weighted for stratum in declared.strata if stratum in columns}
-    known = {**run.measured(run.outcomes), **strata, **own}
+    measures = run.measured(run.outcomes, by_stratum=declared.leaderboard_headline == MACRO)
+    known = {**measures, **strata, **own}
     differences = [*([STAND_IN] if run.embedded else ())]
     differences += declared.differences(run) if run.manifest else [UNKNOWN_ORIGIN]
     cases, unscored = declared.nouns.cases, run.count("unscored")

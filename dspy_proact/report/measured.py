@@ -79,7 +79,9 @@ def is_share(measure: Measure, outcomes: Iterable[Outcome]) -> bool:
     return all(0 <= value <= 1 for values in values_of(measure, outcomes) for value in values)
 
 
-def measured(measure: Measure, outcomes: Sequence[Outcome], share: bool) -> Estimate:
+def measured(
+    measure: Measure, outcomes: Sequence[Outcome], share: bool, strata: Sequence[str] | None = None
+) -> Estimate:
     """A measure of outcomes, each counted as a case.
 
     Silence is decided as follows. No outcome with all parts, or a part that is to be 0 or 1 and is not: no value.
@@ -89,10 +91,14 @@ def measured(measure: Measure, outcomes: Sequence[Outcome], share: bool) -> Esti
         measure: As the benchmark declares it.
         outcomes: Of a run; those without a verdict do not count.
         share: Whether the run's values are all in [0, 1].
+        strata: Those that are weighted equally; where None, cases are. Only a mean can be taken so.
     """
+    if strata is not None and measure.statistic != "mean":
+        return Estimate(None, reason="no mean")
     scored = [outcome for outcome in outcomes if outcome.state == "scored"]
-    told = [(outcome.group, values) for outcome in scored if (values := values_of(measure, [outcome]))]
-    estimate = _estimate(measure, [group for group, _ in told], [values for _, values in told], share)
+    told = [(outcome, values) for outcome in scored if (values := values_of(measure, [outcome]))]
+    by_stratum = ([outcome.stratum for outcome, _ in told], strata) if strata else ()
+    estimate = _estimate(measure, [each.group for each, _ in told], [values for _, values in told], share, *by_stratum)
     if not told or len(told) == len(scored):
         return estimate
     reason = "; ".join(filter(None, [estimate.reason, f"over {len(told)} of {len(scored)} scored"]))
@@ -124,11 +130,13 @@ def compared(
     return Compared(first, second, difference)
 
 
-def _estimate(measure: Measure, groups: Sequence[str], told: Sequence[Values], share: bool) -> Estimate:
+def _estimate(
+    measure: Measure, groups: Sequence[str], told: Sequence[Values], share: bool, *by_stratum: Sequence[str]
+) -> Estimate:
     if not told:
         return Estimate(None, reason=f"no scored case has {' and '.join(measure.parts)}")
     if measure.statistic == "mean":
-        return cluster_mean(_means(told), groups) if share else part_mean(_means(told), groups)
+        return (cluster_mean if share else part_mean)(_means(told), groups, *by_stratum)
     if any(value not in {0, 1} for values in told for pair in values for value in pair):
         return Estimate(None, reason=f"{' or '.join(measure.parts)} is neither 0 nor 1 somewhere")
     return classification_estimate([_pairs(values) for values in told], groups, measure.statistic)

@@ -137,6 +137,8 @@ class Particulars:
 
     about_case: str = ""
     """What a case is, in a sentence or two for a reader who meets the word first."""
+    mean: Literal["micro", "macro"] = "micro"
+    """Which mean the benchmark publishes, which comes first: that over cases, or that of strata."""
     foremost: frozenset[str] | None = None
     """Names of the measures that every report shows, the others being told on demand; None for all."""
     notes: tuple[str, ...] = ()

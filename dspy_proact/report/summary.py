@@ -190,10 +190,12 @@ class Summary(Outcomes):
         found = Scores(mean(scored, passed), mean(scored, score), mean(tried, passed), mean(tried, score))
         return worded(found, self.nouns)
 
-    def measured(self, outcomes: Sequence[Outcome]) -> dict[str, Estimate]:
-        """The measures of some of the outcomes, by name."""
+    def measured(self, outcomes: Sequence[Outcome], by_stratum: bool = False) -> dict[str, Estimate]:
+        """The measures of some of the outcomes, by name, every outcome weighted equally, or every stratum."""
+        strata = self.strata if by_stratum else None
         return {
-            each.name: worded(measured(each, outcomes, self._shares[each.name]), self.nouns) for each in self.measures
+            each.name: worded(measured(each, outcomes, self._shares[each.name], strata), self.nouns)
+            for each in self.measures
         }
 
     @cached_property
@@ -205,6 +207,11 @@ class Summary(Outcomes):
     def macro(self) -> Scores:
         """Every stratum weighted equally."""
         return self.scores_of(self.outcomes, by_stratum=True)
+
+    @property
+    def leading(self) -> Scores:
+        """Those of micro and macro that the benchmark publishes."""
+        return self.macro if self.particulars.mean == "macro" else self.micro
 
     def breakdown(self, key: str) -> dict[str, list[Outcome]]:
         """Outcomes by a grouping key of the cases, whose values are in order.

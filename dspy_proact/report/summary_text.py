@@ -28,7 +28,7 @@ def summary_document(summary: Summary, by: Sequence[str] = ()) -> dict[str, Any]
     Raises:
         UsageError: The cases have no such key.
     """
-    nouns, controls = summary.nouns, summary.controls
+    nouns, controls, by_stratum = summary.nouns, summary.controls, summary.particulars.mean == "macro"
     whole = {
         "headline": headline(summary),
         "run": _run(summary),
@@ -39,7 +39,10 @@ def summary_document(summary: Summary, by: Sequence[str] = ()) -> dict[str, Any]
         nouns.strata: {stratum: counts_and_scores(summary, summary.of_stratum(stratum)) for stratum in summary.strata},
         "overall": {
             "micro": document(summary.micro),
-            "macro": document(summary.macro),
+            "macro": {
+                **document(summary.macro),
+                **(_measures_document(summary, summary.outcomes, by_stratum=True) if by_stratum else {}),
+            },
             **_measures_document(summary, summary.outcomes),
         },
         "controls": None if controls.reason else summary.particulars.control_document(controls),
@@ -108,9 +111,9 @@ def _run(summary: Summary) -> dict[str, Any]:
     }
 
 
-def _measures_document(summary: Summary, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def _measures_document(summary: Summary, outcomes: Sequence[Outcome], by_stratum: bool = False) -> dict[str, Any]:
     """The measures that the benchmark declares; nothing where it declares none."""
-    found = {name: estimate.for_json() for name, estimate in summary.measured(outcomes).items()}
+    found = {name: estimate.for_json() for name, estimate in summary.measured(outcomes, by_stratum).items()}
     return {"measures": found} if found else {}
 
 
@@ -161,6 +164,8 @@ def print_summary(summary: Summary, console: Console, by: Sequence[str] = (), ex
     show(console, _table(summary, nouns.stratum, strata, {"micro": summary.outcomes, "macro": None}))
     if measures := summary.shown_measures(explain):
         measured = {name: summary.measured(of) for name, of in {**strata, "micro": summary.outcomes}.items()}
+        if summary.particulars.mean == "macro":
+            measured["macro"] = summary.measured(summary.outcomes, by_stratum=True)
         rows = ([name, *(coefficient(of[each.name]) for each in measures)] for name, of in measured.items())
         show(console, table((nouns.stratum, *(measure.title for measure in measures)), rows))
     show(console, *breakdowns, *_notes(summary, bool(by), explain))

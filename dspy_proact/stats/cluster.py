@@ -173,14 +173,16 @@ def share_of_items(hits: Scores, groups: Sequence[Hashable], drawn: RaterVarianc
 def part_mean(
     values: Scores,
     groups: Sequence[Hashable],
+    strata: Sequence[Hashable] | None = None,
+    order: Sequence[Hashable] = ONE_STRATUM,
     *,
     bounds: tuple[float, float] = (-math.inf, math.inf),
     drawn: RaterVariance | None = None,
 ) -> Estimate:
-    """Mean of finite numbers of any range, every case weighted equally; its interval is on the plain scale.
+    """Mean of finite numbers of any range; its interval is on the plain scale.
 
-    The interval ends at `bounds`, the least and the greatest that the mean can be. Otherwise as `cluster_mean`, but
-    that equal numbers have no bounds.
+    Every case is weighted equally, or with strata every stratum. The interval ends at `bounds`, the least and the
+    greatest that the mean can be. Otherwise as `cluster_mean`, but that equal numbers have no bounds.
 
     Raises:
         ValueError: A number is not finite, or the lengths differ.
@@ -188,10 +190,10 @@ def part_mean(
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.shape != (len(groups),) or not np.isfinite(numbers).all():
         raise ValueError(f"one finite number and group a case: {numbers.tolist()!r} for {len(groups)}")
-    table = tabulate(numbers, groups)
+    table = tabulate(numbers, groups, strata, order)
     if empty := table.empty("scores"):
         return Estimate(None, reason=empty)
-    mean = float(table.means[0])
+    mean = float(table.means.mean())
     if table.lonely:
         return Estimate(mean, reason=table.lonely)
     least = ROUNDING * max(1.0, float(np.abs(numbers).max()))

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact.benchmarks.stream import ByRule, Decision, Rules, decision_measures, seen_at
+from dspy_proact.benchmarks.ruled import ByRule
+from dspy_proact.benchmarks.stream import Decision, Rules, decision_measures, seen_at
 from dspy_proact.report.measured import measured
 from dspy_proact.runs import GivenVerdict, Outcome
 

@@ -23,7 +23,8 @@ from dspy_proact.benchmarks.proactiveagent.turns import (
     settings_of,
     view_of,
 )
-from dspy_proact.benchmarks.stream import RuledBenchmark, decision_measures
+from dspy_proact.benchmarks.ruled import RuledBenchmark
+from dspy_proact.benchmarks.stream import decision_measures
 from dspy_proact.errors import UsageError
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
 

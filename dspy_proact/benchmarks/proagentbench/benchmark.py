@@ -21,7 +21,8 @@ from dspy_proact.benchmarks.proagentbench.moments import (
     view_of,
 )
 from dspy_proact.benchmarks.ranking import cosine
-from dspy_proact.benchmarks.stream import RuledBenchmark, decision_measures
+from dspy_proact.benchmarks.ruled import RuledBenchmark
+from dspy_proact.benchmarks.stream import decision_measures
 from dspy_proact.errors import CorpusError
 from dspy_proact.images import scaled
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings

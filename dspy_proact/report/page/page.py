@@ -137,10 +137,11 @@ class _Page:
         first, *rest = (comparison_headline(each, letter(0), letter(run)) for run, each in others)
         return [first, *(each.removeprefix(MEASURES_NOTHING) for each in rest)]
 
-    def rows(self, run: int) -> list[_Row]:
-        """Of a run: all together, weighted equally, and its strata."""
+    def rows(self, run: int, mean: str = "") -> list[_Row]:
+        """Of a run: all together, by the mean that comes first or another one, and its strata."""
+        mean = mean or self.first.particulars.mean
         strata = [_Row(name, ("runs", run, self.nouns.strata, name)) for name in self.first.strata]
-        return [_Row("micro", ("runs", run, "overall", "micro")), *strata]
+        return [_Row(mean, ("runs", run, "overall", mean)), *strata]
 
     @property
     def unscored(self) -> bool:

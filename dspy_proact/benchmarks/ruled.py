@@ -1,0 +1,98 @@
+"""Benchmarks with baselines: rules that stand in place of the program under test and ask no model.
+
+What their declarations have in common, beside the published rows and reports of a module that is imported when needed.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import ConfigDict
+
+from dspy_proact.benchmarks.benchmark import Answer, Benchmark, Detail, Start
+from dspy_proact.benchmarks.published import PublishedRow
+from dspy_proact.errors import UsageError
+from dspy_proact.runs import Settings
+from dspy_proact.types import Frozen
+
+if TYPE_CHECKING:
+    from dspy_proact.models import Embedder
+
+
+class Baseline(Frozen):
+    """Settings of a rule in place of the program under test."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    of_rule: ClassVar[frozenset[str]] = frozenset({"baseline", "seed"})
+    """Settings that decide what a rule does."""
+    baseline: str = "none"
+    """The rule; none for the program."""
+
+
+class ByRule:
+    """The program of a baseline, which asks no model."""
+
+    def __init__(self, rules: Baseline):
+        self.rules, self.name = rules, rules.baseline
+
+    def fingerprint(self) -> str:
+        """sha256, in hexadecimal, of the rule and its settings."""
+        return hashlib.sha256(self.rules.model_dump_json(include=set(self.rules.of_rule)).encode()).hexdigest()
+
+
+class RuledBenchmark(Benchmark[Answer, Detail]):
+    """A benchmark whose settings are a `Baseline` too."""
+
+    published_in: str
+    """Where the published scores stand, for people."""
+
+    @property
+    def reports(self) -> Any:
+        """Its module of reports, which is slow to import: `published_rows`, `differences` and `PARTICULARS`."""
+        raise NotImplementedError(f"{self.name}: `reports` is not declared")
+
+    def agent(self, settings: Settings, companions: "Sequence[Embedder]") -> Any:
+        """The program under test where no rule stands in its place."""
+        raise NotImplementedError(f"{self.name}: `agent` is not declared")
+
+    def program(self, settings: Settings, start: Start, companions: "Sequence[Embedder]" = ()) -> Any:
+        """The agent, or a rule."""
+        if start.prompt is not None:
+            raise UsageError("--system-prompt: the agent has an instruction of its own; leave it out")
+        rule = _rule(settings)
+        return self.agent(settings, companions) if rule.baseline == "none" else ByRule(rule)
+
+    def unasked(self, settings: Settings) -> str | None:
+        """What stands for the model of a baseline, which asks none."""
+        return None if _rule(settings).baseline == "none" else "rule"
+
+    def require(self, settings: Settings, models: Iterable[str], start: Start) -> None:
+        """Raise a `UsageError` where a baseline is given a model or a program."""
+        rule, (model, *_) = _rule(settings).baseline, models
+        if rule != "none" and (start.file or model != "embedded"):
+            raise UsageError(f"--set baseline={rule}: a baseline asks no model; leave --model and --program out")
+
+    @property
+    def best(self) -> str:
+        """The best published accuracy, and whose it is."""
+        first = self.published()[0]
+        accuracy = first.scores[self.leaderboard_headline] or 0.0
+        return f"{100 * accuracy:.1f} % accuracy: {first.name} ({self.published_in})"
+
+    def published(self) -> Sequence[PublishedRow]:
+        """As the module of reports reads them."""
+        return self.reports.published_rows()
+
+    def differences(self, run: Any) -> Sequence[str]:
+        """As the module of reports finds them."""
+        return tuple(self.reports.differences(run))
+
+    def particulars(self) -> Any:
+        """Those of the module of reports."""
+        return self.reports.PARTICULARS
+
+
+def _rule(settings: Settings) -> Baseline:
+    assert isinstance(settings, Baseline), "the settings of such a benchmark name a rule too"
+    return settings
