@@ -15,7 +15,8 @@ def canonical(value: Any) -> str:
 def played(sent: Sent) -> Answer:
     """Draw an answer of the form that is asked for, seeded by the messages."""
     draw = random.Random(canonical(sent.messages))
-    last = str(sent.messages[-1]["content"])
+    content = sent.messages[-1]["content"]
+    last = content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
     sections = dict(re.findall(r"\[\[ ## (\w+) ## \]\]\n(.*?)(?=\n\[\[ ## |\Z)", last, re.DOTALL))
     form = form_of(sent.body)
     if form is None:
@@ -64,8 +65,9 @@ def _text(name: str, draw: random.Random, shown: dict[str, str]) -> str:
     """A text for a field: ids where there are some, mostly true quotes, else words of the request."""
     whole = "\n".join(shown.values())
     ids = {part: re.findall(r'"id": ?"([^"]+)"', text) for part, text in shown.items()}
-    if name == "action" and ids.get("actions"):
-        return draw.choice(ids["actions"])
+    offered = re.findall(r"^\| ([A-Z]\. .+)$", shown.get("options", ""), re.MULTILINE)
+    if among := {"action": ids.get("actions"), "choice": offered}.get(name):
+        return draw.choice(among)
     if name == "argument":
         return draw.choice([_words(draw, whole), "SELECT id, kind FROM items ORDER BY id LIMIT 3", "#E1"])
     if name == "evidence" and ids.get("documents"):

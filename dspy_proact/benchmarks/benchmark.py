@@ -363,6 +363,8 @@ class Benchmark(Generic[Answer, Detail]):
 
     leaderboard_columns: Mapping[str, str] = MappingProxyType({})
     """Heading of each score of the leaderboard, by its name; those of the first published row where none are given."""
+    leaderboard_numbers: frozenset[str] = frozenset()
+    """Names of its columns that are plain numbers and no shares."""
     leaderboard_headline: str = "score"
     """Name of the score that ranks."""
     leaderboard_notes: Sequence[str] = ()

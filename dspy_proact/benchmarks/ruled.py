@@ -5,6 +5,7 @@ What their declarations have in common, beside the published rows and reports of
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import ConfigDict
@@ -12,7 +13,7 @@ from pydantic import ConfigDict
 from dspy_proact.benchmarks.benchmark import Answer, Benchmark, Detail, Start
 from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.errors import UsageError
-from dspy_proact.runs import Settings
+from dspy_proact.runs import CaseSet, Settings
 from dspy_proact.types import Frozen
 
 if TYPE_CHECKING:
@@ -47,10 +48,19 @@ class RuledBenchmark(Benchmark[Answer, Detail]):
     published_in: str
     """Where the published scores stand, for people."""
 
+    def room(self, name: str) -> Any:
+        """A module beside the declaration, imported when it is needed."""
+        return import_module(f"{type(self).__module__.rpartition('.')[0]}.{name}")
+
     @property
     def reports(self) -> Any:
-        """Its module of reports, which is slow to import: `published_rows`, `differences` and `PARTICULARS`."""
-        raise NotImplementedError(f"{self.name}: `reports` is not declared")
+        """Its module of reports: `published_rows`, `differences` and `PARTICULARS`."""
+        return self.room("report")
+
+    def strata_of(self, case_set: CaseSet) -> Sequence[str]:
+        """Those that there are."""
+        there = {case.stratum for case in case_set.cases}
+        return [stratum for stratum in self.strata if stratum in there]
 
     def agent(self, settings: Settings, companions: "Sequence[Embedder]") -> Any:
         """The program under test where no rule stands in its place."""

@@ -157,6 +157,8 @@ def _measured_rows(compiling: "AssistantCompile", compiled: Compiled, seed: int)
             continue
         items = measured.items(compiling.items)
         before, after = compiled.numbers(items, measured.number)
+        if all(each is None for each in (*before, *after)):
+            continue
         beyond = any(each is not None and not 0 <= each <= 1 for each in (*before, *after))
         of, total = (declared.nouns, measured.name, measured.title), len(items)
         if measured.unit != "times" and not beyond:

@@ -17,7 +17,7 @@ from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.benchmarks.published import Counts, pooled
 from dspy_proact.benchmarks.registry import benchmark_of
 from dspy_proact.errors import UsageError
-from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, bounds, counted, listed, percent, share
+from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, bounds, counted, listed, percent, plain, share
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import Table, each_reason, show, table
 from dspy_proact.stats import Counted, Estimate, competition_ranks, rank_ranges
@@ -101,6 +101,11 @@ class Leaderboard:
 
     def __repr__(self) -> str:
         return f"Leaderboard({self.declared.name!r}, {len(self.ranked)} ranked, {len(self.runs)} runs)"
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """Names of columns that are no shares."""
+        return self.declared.leaderboard_numbers
 
     @property
     def ranked(self) -> tuple[Entry, ...]:
@@ -338,7 +343,10 @@ def _table(board: Leaderboard) -> Table:
         placed = (entry.rank, entry.rank_range, entry.strict_rank)[: len(leading)]
         counts = [f"{entry.tried.scored}/{entry.tried.total + entry.pending}"] if board.with_ranges else []
         # No room for a full 100.0, which would take a column's width from the names.
-        scores = [share(entry.scores[column].value).replace("100.0", "100") for column in board.columns]
+        scores = [
+            plain(score) if column in board.numbers else share(score.value).replace("100.0", "100")
+            for column, score in ((column, entry.scores[column]) for column in board.columns)
+        ]
         return [*map(_rank, placed), f"{own_name(entry.name)}{marks.get(id(entry), '')}", *counts, *scores]
 
     blocks = ([row(entry) for _, entry in block] for block in board.blocks)
@@ -347,7 +355,8 @@ def _table(board: Leaderboard) -> Table:
 
 def legend(board: Leaderboard) -> Iterator[str]:
     """What the columns are, and what the benchmark says of them."""
-    yield "scores in %, over what was scored, as published."
+    others = listed([title for name, title in board.columns.items() if name in board.numbers])
+    yield f"scores in %{f' (but {others})' if others else ''}, over what was scored, as published."
     if board.with_ranges:
         dropped = sum(entry.tried.unscored for entry in board.entries if entry.published)
         nouns = board.declared.nouns

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dspy_proact.calls import Price, Usage
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
-from dspy_proact.report.measured import Controls, Grader, is_share, measured, worded
+from dspy_proact.report.measured import Controls, Grader, is_share, measured, values_of, worded
 from dspy_proact.report.numbers import counted, percent
 from dspy_proact.report.particulars import Particulars, particulars_of
 from dspy_proact.report.terminal import front_html
@@ -130,9 +130,10 @@ class Summary(Outcomes):
         return particulars_of(self.benchmark)
 
     def shown_measures(self, every: bool = False) -> list[Measure]:
-        """The measures that every report shows, or all."""
+        """The measures that every report shows, or all; those that no case has only where none of them is there."""
         foremost = self.particulars.foremost
-        return [each for each in self.measures if every or foremost is None or each.name in foremost]
+        shown = [each for each in self.measures if every or foremost is None or each.name in foremost]
+        return [each for each in shown if values_of(each, self.outcomes)] or shown
 
     @property
     def graded_by(self) -> str:

@@ -302,12 +302,15 @@ def warnings(summary: Summary, explain: bool = False) -> Iterator[str]:
     What is said of a row holds for its measures too.
     """
     named = {**{name: summary.of_stratum(name) for name in summary.strata}, "micro": summary.outcomes}
+    means = {name: summary.measured(outcomes) for name, outcomes in named.items()}
+    if summary.particulars.mean == "macro":
+        means["macro"] = summary.measured(summary.outcomes, by_stratum=True)
     scores = {**{name: summary.scores_of(outcomes) for name, outcomes in named.items()}, "macro": summary.macro}
     estimates = {name: each.weighted for name, each in scores.items()}
     passing = {name: each.pass_rate for name, each in scores.items() if each.pass_rate.reason != each.weighted.reason}
     estimates |= {f"pass rate of {name}": each for name, each in passing.items()}
-    for name, outcomes in named.items():
-        measured, whole = summary.measured(outcomes), estimates[name].reason
+    for name, measured in means.items():
+        whole = estimates[name].reason
         for measure in summary.shown_measures(explain):
             if measured[measure.name].reason != whole:
                 estimates[f"{measure.title} of {name}"] = measured[measure.name]

@@ -103,13 +103,6 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
     published_in = "the authors' results files"
     published_beside = "A run of your own stands below the published rows, whose judge is the authors' reward model."
 
-    @property
-    def reports(self) -> Any:
-        """Published rows, conditions and what reports show."""
-        from dspy_proact.benchmarks.proactiveagent import report
-
-        return report
-
     def leaderboard_details(self, runs: Sequence[Any]) -> Iterable[Any]:
         """Ranks of runs among themselves."""
         return self.reports.leaderboard_details(runs)
@@ -132,11 +125,6 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
         found = load_corpus(str(corpus), wanted.window, revision)
         chained = (replace(case, chain=case.group) for case in found.cases)
         return replace(found, cases=tuple(chained)) if wanted.history else found
-
-    def strata_of(self, case_set: CaseSet) -> Sequence[str]:
-        """The kinds that the traces have."""
-        there = {case.stratum for case in case_set.cases}
-        return [kind for kind in self.strata if kind in there]
 
     def mark(self, view: BaseModel) -> str:
         """The trace: who was tuned to one of its turns has seen it."""

@@ -90,13 +90,6 @@ class ProAgentBench(WithEmbedder, RuledBenchmark[Assistance, MomentGrade]):
     published_in = "arXiv 2602.04482"
     published_beside = "A run of your own stands below the published rows, whose moments are not public."
 
-    @property
-    def reports(self) -> Any:
-        """Published rows, conditions and what reports show."""
-        from dspy_proact.benchmarks.proagentbench import report
-
-        return report
-
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         """The moments of every person, as the settings show and choose them."""
         from dspy_proact.benchmarks.proagentbench.corpus import load_corpus

@@ -228,7 +228,10 @@ def _row(row: Row) -> list[str]:
     count = str(row.count) if row.count == row.total else f"{row.count}/{row.total}"
     before, after, difference = row.before.estimate, row.after.estimate, row.difference.estimate
     if row.unit == "times":
-        means = ("-" if each.value is None else f"{each.value:.0f}" for each in (before, after))
+        means = (
+            "-" if each.value is None else f"{each.value:{'.0f' if each.value >= 10 else '.2g'}}"
+            for each in (before, after)
+        )
         return [count, *means, "-" if difference.value is None else f"x {coefficient(difference)}", probability(row.p)]
     if row.unit in ("kappa", "value"):
         return [count, *map(coefficient, (before, after, difference)), probability(row.p)]

@@ -1,0 +1,174 @@
+"""ProactiveBench: ask for what would show what an image hides, and then answer."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from io import BytesIO
+from itertools import groupby
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+
+from dspy_proact.benchmarks.benchmark import StandIn, Start
+from dspy_proact.benchmarks.proactivebench import trajectory
+from dspy_proact.benchmarks.proactivebench.entries import NAMES, Name, plain
+from dspy_proact.benchmarks.proactivebench.environment import controlled
+from dspy_proact.benchmarks.proactivebench.trajectory import Sample, Trajectory, TrajectoryGrade, sample_of, settings_of
+from dspy_proact.benchmarks.ruled import RuledBenchmark
+from dspy_proact.errors import ContentError, CorpusError
+from dspy_proact.images import measured, scaled
+from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
+
+if TYPE_CHECKING:
+    from dspy_proact.benchmarks.ask import Ask
+
+_ANSWER_TOKENS, _VERDICT_TOKENS, _ASSUMED = (10, 300), (20, 100), "word " * 30
+"""Of an answer and of a verdict, and an open answer: assumed."""
+_TITLES = {
+    "interventions": "interventions",
+    "asks": "asks",
+    "abstains": "abstains",
+    "guesses": "guesses",
+    "useful": "useful asks",
+    "blind": "blind asking",
+    "step_reward": "step reward",
+    "asking": "open: a move",
+    "category": "open: the category",
+}
+"""Of measures."""
+
+
+class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
+    """Samples of seven environments, the program that looks at their images, and the judge of open answers."""
+
+    name = "proactivebench"
+    about = "Whether a model that cannot see what is asked asks for what would show it, and then answers."
+    size = "7,557 samples of seven environments"
+    licence = "of the images not known; none is bundled"
+    data = "the test folder of the Hugging Face dataset tdemin16/ProactiveBench; a sample of 28 drawings is bundled"
+    strata: Sequence[str] = NAMES
+    labels: Sequence[str] = (trajectory.RIGHT, trajectory.WRONG)
+    nouns = Nouns(
+        case="sample", cases="samples", stratum="environment", strata="environments", group="answer", groups="answers"
+    )
+    measures = tuple(
+        Measure(name=name, title=title, parts=(name,), higher_is_better=name != "blind")
+        for name, title in _TITLES.items()
+    )
+    answer_type = Trajectory
+    view = Sample
+    settings_type = trajectory.ProactiveBenchSettings
+    of_grading = frozenset({"ask_reward"})
+    options = frozenset({"--corpus", "--program", "--judge-program"})
+    judge_name = "openai/gpt-4o"
+    temperatures = MappingProxyType({"assistant": 0.0, "judge": 0.0})
+    published_corpus = "proactivebench"
+    as_published = ("--set", "upstream_rule=true")
+    assumption = "Two steps a sample are counted, with images of the first one's size; who asks more takes more."
+    leaderboard_headline = "macro"
+    leaderboard_numbers = frozenset({"interventions"})
+    leaderboard_columns = MappingProxyType({"macro": "accuracy", "interventions": "interventions"})
+    leaderboard_notes = (
+        "accuracy and interventions are means of the environments, to be read together: who asks until the limit has "
+        "many interventions, and who guesses at once is right at a quarter of the samples of six environments.",
+    )
+    published_in = "arXiv 2603.19466"
+    published_beside = "A run of your own stands below the published rows, which were asked in other words."
+
+    def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
+        """The entries of the environments asked for, with other moves under the control."""
+        from dspy_proact.benchmarks.proactivebench.corpus import read_corpus
+
+        wanted, cases = settings_of(settings), list[Case]()
+        names: list[Name] = [name for name in NAMES if name in wanted.environments]
+        found = read_corpus(corpus, names, wanted.filter, wanted.control, revision)
+        for world, pairs in groupby(found.entries, key=lambda each: each[0]):
+            entries = [controlled(world, entry) if wanted.control else entry for _, entry in pairs]
+            apart = len(entries) // (wanted.examples + 1)  # neighbours may show the same thing
+            for place, entry in enumerate(entries):
+                others = [entries[place - apart * step] for step in range(1, wanted.examples + 1) if apart]
+                view = Sample(environment=world.name, entry=entry, examples=tuple(others), images=found.images)
+                key, group = f"{world.name}/{entry.id}", f"{world.name}: {plain(entry.answer)}"
+                cases.append(Case(key, group, world.name, view))
+        return replace(CaseSet.of(found.record.name, cases), corpus=found.record)
+
+    def judged(self, settings: Settings) -> bool:
+        """Whether answers are open."""
+        wanted = settings_of(settings)
+        return wanted.program == "open" and wanted.baseline == "none"
+
+    def agent(self, settings: Settings, companions: Sequence[Any]) -> Any:
+        """The program that looks at images."""
+        return self.room("programs").Looker(settings)
+
+    def judge(self, settings: Settings, start: Start) -> Any:
+        """The judge of open answers."""
+        return self.room("programs").OpenJudge() if self.judged(settings) else None
+
+    def stand_in(self, role: str) -> StandIn:
+        """Rules that read what drawings of the sample say of themselves."""
+        rules = self.room("stand_in")
+        return rules.choice if role == "assistant" else rules.verdict
+
+    def inputs(self, view: BaseModel) -> dict[str, Any]:
+        """The sample, which the program plays."""
+        return {"sample": view}
+
+    async def answer(self, case: Case, ask: "Ask") -> Trajectory:
+        """The trajectory of the program, or of a baseline."""
+        wanted = settings_of(ask.settings)
+        return await super().answer(case, ask) if wanted.baseline == "none" else trajectory.by_rule(case, wanted)
+
+    async def grade(self, case: Case, answer: Trajectory, ask: "Ask") -> Scored[TrajectoryGrade]:
+        """By the environment, or what a judge finds in an open answer; as published, no verdict finds nothing."""
+        wanted = settings_of(ask.settings)
+        if not self.judged(wanted):
+            return trajectory.graded(case, answer, wanted)
+        inputs = self._judged(case, answer.steps[0].text, wanted)
+        listed = len(inputs["right_answers"])
+        try:
+            given = (await ask(**inputs)).given
+            if len(given) != listed:
+                raise ContentError("unreadable", f"{len(given)} verdicts on {listed} right answers")
+        except ContentError as error:
+            if not wanted.upstream_rule or error.reason != "unreadable":
+                raise
+            given = [False] * listed
+        return trajectory.graded_open(case, given, wanted)
+
+    def _judged(self, case: Case, text: str, settings: Settings) -> dict[str, Any]:
+        """What the judge is shown of an open answer."""
+        made = sample_of(case).played(settings_of(settings))
+        return {"question": made.question(), "right_answers": trajectory.right_answers(made)[0], "answer": text}
+
+    def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall]:
+        """The first steps, with the images that they show; none of a baseline."""
+        wanted, sample = settings_of(settings), sample_of(case)
+        if wanted.baseline != "none":
+            return []
+        made = sample.played(wanted)
+        path, crop, most = made.path(made.start), made.crop(made.start), wanted.longest
+        try:
+            size = measured(BytesIO(sample.images.load(made.world, path)), path, path)
+        except CorpusError:  # which the run says of this sample
+            size = (most, most)
+        shown = scaled(*((round(crop[2] - crop[0]), round(crop[3] - crop[1])) if crop else size), most)
+        calls = [ExpectedCall(program.messages(self.inputs(sample)), _ANSWER_TOKENS, images=(shown,))]
+        if wanted.program == "choose" and not wanted.reference:
+            calls.append(replace(calls[0], images=(shown,) * (1 + wanted.history)))
+        return calls
+
+    def grade_calls(
+        self, case: Case, answer: Trajectory | None, judge: Any, settings: Settings
+    ) -> Sequence[ExpectedCall]:
+        """One question about an open answer."""
+        asked = self._judged(case, answer.steps[0].text if answer else _ASSUMED, settings)
+        return [ExpectedCall(judge.messages(asked), _VERDICT_TOKENS)] if judge else []
+
+    def feedback(self, case: Case, answer: Trajectory, scored: Scored[TrajectoryGrade]) -> str:
+        """What became of each step, without any category."""
+        return self.room("tuning").told(answer, scored)
+
+    def tuning(self, settings: Settings) -> Any:
+        """How its program is compiled."""
+        return self.room("tuning").ProactiveBenchTuning(self, settings)

@@ -1,0 +1,113 @@
+"""What is ProactiveBench's own in reports: trajectories as they are read, their images, and the published rows."""
+
+from collections.abc import Iterator
+from functools import lru_cache, partial
+from typing import Any, cast
+
+from dspy_proact.benchmarks.proactivebench.corpus import read_corpus
+from dspy_proact.benchmarks.proactivebench.entries import FOLDER, NAMES, WORLDS, Name, World
+from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Step, Trajectory, TrajectoryGrade
+from dspy_proact.benchmarks.published import PublishedRow
+from dspy_proact.files.rows import csv_rows
+from dspy_proact.images import thumbnail
+from dspy_proact.report.numbers import counted
+from dspy_proact.report.particulars import Particulars, Thumbnail, View
+from dspy_proact.report.summary import Summary
+from dspy_proact.runs import Outcome
+
+_AS_PUBLISHED = ProactiveBenchSettings(upstream_rule=True).model_dump(exclude={"ask_reward", "seed", "longest"})
+
+
+def published_rows() -> tuple[PublishedRow, ...]:
+    """The published averages by accuracy: models as they are, then with a hint, history or training, and their mean."""
+    rows = [
+        PublishedRow(
+            row["name"] if row["kind"] == "model" else f"{row['name']}, {row['kind']}",
+            {name: float(row[name]) / of if row[name] else None for name, of in (("macro", 100), ("interventions", 1))},
+            kind=row["kind"],
+            notes=(row["note"],) if row["note"] else (),
+        )
+        for row in csv_rows(FOLDER / "published" / "models.csv")
+    ]
+    return tuple(sorted(rows, key=lambda row: (row.kind != "model", row.kind, -(row.scores["macro"] or 0.0))))
+
+
+def differences(summary: Summary) -> Iterator[str]:
+    """What a run was measured otherwise than the published rows; a run never stands among them."""
+    manifest = summary.manifest
+    assert manifest is not None, "the caller requires one"
+    if manifest.corpus.name.partition("@")[0] != "proactivebench":
+        yield f"the corpus is {manifest.corpus.name!r}, not the published one"
+    own = ProactiveBenchSettings.model_validate(manifest.identity.settings).model_dump()
+    if other := [f"{name}={own[name]}" for name, value in _AS_PUBLISHED.items() if own[name] != value]:
+        yield f"with {', '.join(other)}".replace("True", "true").replace("False", "false")
+    yield "asked in our words, for JSON"
+    if manifest.epochs != 1:
+        yield f"{counted(manifest.epochs, 'answer')} to each sample"
+
+
+def _alike(one: View, other: View) -> bool:
+    """Whether two samples are of one entry; under the control it offers other moves."""
+    first, second = ({**view["entry"], "options": None} for view in (one, other))
+    return first == second
+
+
+def _answer(kept: str) -> str:
+    """Step by step what was shown and said, and how it was understood."""
+    acts = {"ask": "asks", "abstain": "abstains", "guess": "guesses", "none": "nothing on offer"}
+    steps = Trajectory.model_validate_json(kept).steps
+    return "\n\n".join(
+        f"{_seen(number, step)}: {step.text}{f' ({acts[step.outcome.act]})' if step.outcome else ''}"
+        for number, step in enumerate(steps, start=1)
+    )
+
+
+def _seen(number: int, step: Step) -> str:
+    crop = f", crop {', '.join(f'{edge:g}' for edge in step.crop)}" if step.crop else ""
+    return f"Step {number}, {step.image}{crop}"
+
+
+@lru_cache(maxsize=2 * len(NAMES))
+def _images(corpus: str, revision: str | None, environment: Name, filtered: bool) -> Any:
+    return read_corpus(corpus, (environment,), filtered, foreign=True, revision=revision).images
+
+
+def _thumbnails(summary: Summary, outcome: Outcome) -> Iterator[Thumbnail]:
+    """The image of each step; raises a `CorpusError` where the corpus is not there any more."""
+    manifest, name = summary.manifest, cast("Name", outcome.stratum)
+    if manifest is None or outcome.response is None:
+        return
+    filtered = manifest.identity.settings["filter"]
+    images = _images(manifest.corpus.name, manifest.corpus.revision, name, filtered)
+    for number, step in enumerate(Trajectory.model_validate_json(outcome.response).steps, start=1):
+        yield Thumbnail(_seen(number, step), partial(_small, images, WORLDS[name], step))
+
+
+def _small(images: Any, world: World, step: Step) -> str:
+    return thumbnail(images.load(world, step.image), step.image, images.place(world, step.image), crop=step.crop)
+
+
+PARTICULARS = Particulars(
+    about_case=(
+        "A sample is a question about an image that hides what is asked. At each step the model chooses a move that "
+        "changes the image, an abstention or one of four categories."
+    ),
+    mean="macro",
+    foremost=frozenset({"interventions", "asks", "abstains", "useful", "blind", "asking", "category"}),
+    notes=(
+        "score: accuracy, the share of samples that end with the right category. interventions: right moves, under "
+        "--set upstream_rule=true without one at the last step, as published. Read both together.",
+        "asks, abstains, guesses: shares of a sample's steps. useful asks: share of the chosen moves that changed the "
+        "picture. blind asking: share of samples at which moves were chosen until the limit.",
+        "control: a run with --set control=true offers moves of other environments; `compare` gives the gap, and who "
+        "asks on purpose asks less in it. --set reference=true shows the clear image: the most that can be expected.",
+    ),
+    alike=_alike,
+    detail=lambda _: TrajectoryGrade,
+    answer=_answer,
+    thumbnails=_thumbnails,
+    citation=(
+        "@article{demin2026proactivebench,\n  title={ProactiveBench},\n  author={De Min and others},\n"
+        "  journal={arXiv preprint arXiv:2603.19466},\n  year={2026}\n}"
+    ),
+)
