@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dspy_proact.cli.label_files import export, import_
 from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen, summary_of
 from dspy_proact.cli.options.kinds import (
     STANDARD_OUTPUT,
@@ -303,5 +304,5 @@ def serve(
     say_next("report", runs[0], "--ratings", file, before="Stopped; every rating is kept.")
 
 
-for command in (plan, serve, sheet):
+for command in (export, import_, plan, serve, sheet):
     label.add_command(command)

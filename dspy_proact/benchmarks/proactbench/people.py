@@ -1,6 +1,7 @@
 """Ratings in ProactBench's own formats: what `agree`, `label`, `report --ratings` and `optimize judge` do with them."""
 
 from dspy_proact.benchmarks.proactbench.cases import responses_of_ratings as responses
+from dspy_proact.benchmarks.proactbench.corpus.bundled import official_files
 from dspy_proact.benchmarks.proactbench.corpus.rating_files import (
     comes_with_items,
     load_ratings,
@@ -25,6 +26,7 @@ __all__ = [
     "items_of",
     "labelling_plan",
     "load_ratings",
+    "official_files",
     "peoples_ratings",
     "plan_document",
     "print_plan",

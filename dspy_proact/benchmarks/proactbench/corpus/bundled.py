@@ -215,6 +215,53 @@ def _study_in(folder: Path, contents: Mapping[str, bytes], name: str, source: Ra
     return Ratings.of(name, items, given, source, ignored_fields=ignored)
 
 
+def official_files(ratings: Ratings) -> dict[str, str]:
+    """The rated items and their ratings in the official layout: texts by path in the folder.
+
+    Raters are A01, A02 and so on, in the order of their first ratings. Raises a `CorpusError` where an item comes
+    without its conversation or response.
+    """
+    items = list[dict[str, object]]()
+    for item in (each for each in ratings.items if ratings.by_item[each.key]):
+        if item.view is None or item.response is None:
+            problem = f"{item.key!r} comes without its conversation or response, which the official layout holds"
+            raise CorpusError(problem, source=ratings.name)
+        said = [(turn.user, turn.assistant) for turn in item.view.conversation]
+        texts = [text for pair in said for text in pair if text is not None]
+        history = [{"role": ("user", "assistant")[place % 2], "content": text} for place, text in enumerate(texts)]
+        rubric = item.view.rubric.model_dump(mode="json")
+        items.append(
+            {
+                "item_id": item.key,
+                "trigger_type": str(item.phase),
+                "turn_index": item.view.turn,
+                "evaluated_model": item.model,
+                "judge_score": item.judge and item.judge.title(),
+                "dialogue_history": history,
+                "user_message": texts[-1],
+                "model_response": item.response,
+                "rubric": {"type": rubric.pop("phase"), **rubric},
+            }
+        )
+    files = {ITEMS: json.dumps(items, ensure_ascii=False, indent=2)}
+    for number, annotator in enumerate(ratings.annotators, start=1):
+        lines = (
+            {
+                "annotator_id": f"A{number:02}",
+                "item_id": each.item,
+                "score": each.grade.title(),
+                "rationale": each.reason,
+                "confidence": each.confidence,
+                "time_spent_seconds": getattr(each, "seconds", None),
+            }
+            for each in ratings.ratings
+            if each.annotator == annotator
+        )
+        text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+        files[f"{RESULTS}/A{number:02}.jsonl"] = text
+    return files
+
+
 def published_ratings() -> Ratings:
     """The published study: 275 ratings of 60 items by 18 annotators, with the grades of the study's judge, GPT-5.4.
 

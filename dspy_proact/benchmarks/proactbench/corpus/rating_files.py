@@ -34,6 +34,7 @@ from dspy_proact.benchmarks.proactbench.corpus.ratings import (
     RatedItem,
     Ratings,
     RatingsSource,
+    SecondsWord,
     is_blank,
 )
 from dspy_proact.benchmarks.proactbench.types import JudgeView, Turn
@@ -65,6 +66,8 @@ _FILLED = ("item", "annotator", "grade", "confidence", "reason")
 """What a rater fills in, after the key of the item."""
 _READ = ("conversation", "pass_criteria", "partial_criteria", "fail_criteria", "response")
 """What a rater reads; empty in a template whose items are known by their labels only."""
+_SECONDS = "seconds"
+"""How long a rating took; only where that is known."""
 _DRAW = "draw"
 """How the items of the sheet were chosen, the same in every line; only where they were drawn."""
 
@@ -223,6 +226,7 @@ class SheetRow(Part):
     confidence: ConfidenceWord = None
     reason: str | None = None
     response: str | None = None
+    seconds: SecondsWord = None
     draw: DrawWord = None
 
 
@@ -274,7 +278,7 @@ def _csv_lines(text: str, source: str) -> Iterator[Line]:
 
 def _require_columns(line: Line, columns: Iterable[str]) -> None:
     """Raise unless the columns are known, once each, and those of a rating are among them."""
-    known, required = (*_FILLED, *_READ, _DRAW), _FILLED[:3]
+    known, required = (*_FILLED, *_READ, _SECONDS, _DRAW), _FILLED[:3]
     seen: set[str] = set()
     for column in columns:
         if column not in known:

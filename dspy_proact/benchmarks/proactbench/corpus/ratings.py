@@ -78,6 +78,8 @@ GradeWord = Annotated[Annotated[Grade, _Grade] | None, _Blank]
 """PASS, PARTIAL or FAIL in any case; null and blanks are None."""
 ConfidenceWord = Annotated[Annotated[int, BeforeValidator(_confidence)] | None, _Blank]
 """1 to 5, a number or its text; null and blanks are None."""
+SecondsWord = Annotated[Annotated[float, Field(ge=0, allow_inf_nan=False, strict=False)] | None, _Blank]
+"""Seconds, a number or its text; null and blanks are None."""
 DrawWord = Annotated[Annotated[Draw, BeforeValidator(_draw)] | None, _Blank]
 """How an item was chosen, as a sheet has it; null and blanks are None."""
 

@@ -1,0 +1,135 @@
+"""`dspy-proact label export` and `label import`: the ratings of a study as files, and files as its ratings."""
+
+from pathlib import Path
+
+import click
+
+from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen, summary_of
+from dspy_proact.cli.options.kinds import STANDARD_OUTPUT, file_option, path_option
+from dspy_proact.cli.options.labels import Labels
+from dspy_proact.cli.options.verb import FileForm, Heading, Section, first_typed, verb
+from dspy_proact.cli.views.message import say, say_next
+from dspy_proact.errors import UsageError
+
+_FOLDER = Path("labels")
+"""Where a file goes that is not named."""
+
+
+@verb(
+    "export",
+    Section(Heading.CASES, path_option("--run", "The run whose ratings are written, where the study has several.")),
+    Section(
+        Heading.OUTPUT,
+        path_option("--official", "Folder for the layout of the official study: the items, and a file a rater."),
+        file_option("--out", "The sheet; - for standard output. Default: a file in the folder labels."),
+    ),
+    READ_BENCHMARK,
+    first="--run --official --out --benchmark",
+    example="dspy-proact label export labels/mine.db",
+    brief="Write the ratings of a study as a sheet.",
+)
+@click.argument("study", type=click.Path(path_type=Path))
+def export(study: Path, run: Path | None, official: Path | None, out: Path | None, chosen: Chosen) -> None:
+    """Write the ratings of STUDY, the file of `label serve`, as a sheet that is filled in: a row a rating.
+
+    Everything that reads ratings reads STUDY itself, too; a sheet is for other programs, and to be kept. Of a study of
+    pairs it has a row a choice, as `agree --pairs` reads it.
+    """
+    from dspy_proact.label.exchange import choices_sheet, filled_sheet, opened, pair_study, runs_of
+
+    with opened(study) as store:
+        pairs = store.study.kind == "pairs"
+    if pairs:
+        if flag := first_typed(("--run", "--official")):
+            raise UsageError(f"{flag}: has no effect on choices between two runs; leave it out")
+        runs = runs_of(study)
+        text = choices_sheet(pair_study(study, chosen.known(*runs), list(map(summary_of, runs))))
+        file = _written(text, out or _FOLDER / f"{study.stem}.csv", study)
+        say_next("agree", "--pairs", file)
+        return
+    labels = Labels.given((str(study),), run, None)
+    assert labels.run, "a study has a run"
+    assert labels.summary, "of which there is a summary"
+    declared = chosen.known(labels.run)
+    if official is None:
+        text = filled_sheet(labels.studies[str(study)], declared, labels.summary)
+        name = f"{study.stem}--{run.resolve().name}.csv" if run else f"{study.stem}.csv"
+        file = _written(text, out or _FOLDER / name, study)
+        say_next("agree", *chosen.words, "--run", labels.run, "--ratings", file)
+        return
+    own = declared.own_study()
+    if own is None or out is not None:
+        raise UsageError(
+            f"--official: {'is a folder, without --out' if own else f'{declared.name} has no such layout'}"
+        )
+    if official.exists():
+        raise UsageError(f"{official}: exists; name another folder with --official")
+    for path, text in own.official_files(labels.load(own)).items():
+        _written(text, official / path)
+    say_next("agree", "--ratings", official)
+
+
+@verb(
+    "import",
+    Section(Heading.CASES, path_option("--run", "The run that the files rate, where the study has several.")),
+    READ_BENCHMARK,
+    first="--run --benchmark",
+    example="dspy-proact label import labels/mine.db ann.csv",
+    files=(
+        FileForm(
+            "Ratings to import",
+            "A CSV with these columns, of which part, confidence and reason may be left out, such as a sheet of "
+            "`label sheet`. Or what Label Studio exports as JSON: data.item is the key of the item, and controls are "
+            "called grade, confidence and reason. Or what Argilla's records.to_json writes: the id of a record is the "
+            "key of the item, and questions are called so. A part of a grading has its own name in place of grade.",
+            """item,annotator,part,grade,confidence,reason
+note,ann,,PASS,5,"It takes up the move, unasked."
+""",
+        ),
+    ),
+    brief="Add ratings of sheets and labelling tools to a study.",
+)
+@click.argument("study", type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
+def import_(study: Path, files: tuple[Path, ...], run: Path | None, chosen: Chosen) -> None:
+    """Add the ratings of each FILE to STUDY, the file of `label serve`: all of a file, or none where it is at fault.
+
+    What a rater has rated in the study stays; the same file again adds nothing. Raters are found by their pseudonym;
+    those of a labelling tool are called by their number in it.
+    """
+    from dspy_proact.files.labels import labels_in
+    from dspy_proact.files.rows import read_bytes, text_of
+    from dspy_proact.label.exchange import import_labels, items_in, opened, runs_of
+    from dspy_proact.report.numbers import counted
+
+    runs = [run] if run else runs_of(study)
+    declared = chosen.known(*runs)
+    with opened(study) as store:
+        pairs = store.study.kind == "pairs"
+        items = items_in(store, declared, list(map(summary_of, runs)))
+        parts = list(dict.fromkeys(item.part.name for item in items))
+        for file in files:
+            text = text_of(read_bytes(str(file), "a file of ratings"), str(file))
+            found = import_labels(store, items, labels_in(text, str(file), parts))
+            known = f"; {found.known} were there, {found.differing} of them with another grade, which stays"
+            say(f"{file}: {counted(found.new, 'rating')} added{known if found.known else ''}.")
+    say_next("agree", *chosen.words, "--pairs" if pairs else "--ratings", study)
+
+
+def _written(text: str, file: Path, *inputs: Path) -> Path:
+    """Write a file, and print where it is; raises a `UsageError` where there is one with other contents."""
+    from dspy_proact.kept import refuse_overwrite, write_whole
+
+    if file == STANDARD_OUTPUT:
+        click.echo(text, nl=False)
+        return Path("FILE")
+    refuse_overwrite(file, *inputs)
+    if file.exists() and (not file.is_file() or file.read_bytes() != text.encode()):
+        raise UsageError(f"{file}: exists with other contents; name another file with --out")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be written: {error.strerror}") from error
+    write_whole(file, text)
+    click.echo(str(file))
+    return file
