@@ -26,7 +26,10 @@ gc.set_threshold(20_000, 10, 10)  # what is imported is much, and to look throug
 sys.dont_write_bytecode = False  # a machine that forbids it has each worker and child compile all tests anew
 
 
-BENCHMARKS = {f"dspy_proact.benchmarks.{name}" for name in ("proactbench", "proactiveagent", "proagentbench", "probe")}
+BENCHMARKS = {
+    f"dspy_proact.benchmarks.{name}"
+    for name in ("proactbench", "proactiveagent", "proactivebench", "proagentbench", "probe")
+}
 
 
 class AbsentBenchmarks:
@@ -54,6 +57,11 @@ def probe():
 @pytest.fixture
 def proactiveagent():
     return import_module("dspy_proact.benchmarks.proactiveagent")
+
+
+@pytest.fixture
+def proactivebench():
+    return import_module("dspy_proact.benchmarks.proactivebench")
 
 
 @pytest.fixture

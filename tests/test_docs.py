@@ -42,7 +42,8 @@ def fences(path: Path) -> Iterator[Fence]:
 @pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
 def test_what_can_run_runs_and_shows_what_is_shown(path, tmp_path, monkeypatch, request):
     """A page is one session in one folder; without a key what would ask a real model is asked what it would take."""
-    needed = ("proactiveagent", "proagentbench", "probe") if path.name == "benchmarks.md" else ("proactbench",)
+    others = ("proactiveagent", "proactivebench", "proagentbench", "probe")
+    needed = others if path.name == "benchmarks.md" else ("proactbench",)
     for name in needed:
         request.getfixturevalue(name)
     monkeypatch.setenv("COLUMNS", "80")

@@ -135,7 +135,7 @@ def test_the_tree_is_true():
     assert shown == folders | rooms
 
 
-def test_the_table_of_benchmarks_is_the_list(probe, proactiveagent, proagentbench):
+def test_the_table_of_benchmarks_is_the_list(probe, proactiveagent, proactivebench, proagentbench):
     for entry in benchmarks().values():
         cells = (f"`{entry.name}`", entry.about, entry.size, entry.licence, entry.best)
         assert f"| {' | '.join(cells)} |\n" in README

@@ -154,14 +154,14 @@ def test_what_cannot_be_set_is_refused_with_what_can(guessed, server, typed, tol
 
 
 def test_what_proactbench_does_not_have_and_unknown_benchmarks_are_refused(
-    probe, proactiveagent, proagentbench, refused
+    probe, proactiveagent, proactivebench, proagentbench, refused
 ):
     for words, told in (
         (["eval", "--set", "longest=3"], "--set longest=3: proactbench has nothing to set; leave it out"),
         (["eval", "--benchmark", "contes"], "no benchmark is called 'contes'; did you mean contest?"),
         (
             ["leaderboard", "--benchmark", "xyz"],
-            "there are proactbench, proactiveagent, proagentbench, probe, contest.",
+            "there are proactbench, proactiveagent, proactivebench, proagentbench, probe, contest.",
         ),
     ):
         assert told in refused(*words)

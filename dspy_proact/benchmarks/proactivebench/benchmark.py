@@ -49,7 +49,7 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
     strata: Sequence[str] = NAMES
     labels: Sequence[str] = (trajectory.RIGHT, trajectory.WRONG)
     nouns = Nouns(
-        case="sample", cases="samples", stratum="environment", strata="environments", group="answer", groups="answers"
+        case="sample", cases="samples", stratum="environment", strata="environments", group="subject", groups="subjects"
     )
     measures = tuple(
         Measure(name=name, title=title, parts=(name,), higher_is_better=name != "blind")

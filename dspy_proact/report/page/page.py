@@ -230,7 +230,7 @@ class _Page:
     @property
     def further_measures(self) -> list[Measure]:
         """Those that not every report shows."""
-        return [each for each in self.first.measures if each not in self.first.shown_measures()]
+        return [each for each in self.first.shown_measures(every=True) if each not in self.first.shown_measures()]
 
     @property
     def small(self) -> str:

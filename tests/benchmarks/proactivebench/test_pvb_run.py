@@ -1,0 +1,239 @@
+"""Runs on ProactiveBench against a server that sees the images: closed forms, what requests and files hold."""
+
+import json
+import re
+from collections import defaultdict
+
+import pytest
+from pictures import images_of
+from pvb_entries import CATEGORIES
+from pvb_world import Drawing, by_environment, evaluation, first_category, first_option, folder, oracle, ran, seen
+from server import Answer
+
+from dspy_proact import images
+from dspy_proact.benchmarks.proactivebench.entries import NAMES
+from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Trajectory
+from dspy_proact.errors import UsageError
+from dspy_proact.runs import RunFolder
+
+CODED = re.compile(rb"[A-Za-z0-9+/]{200,}|;base64,|\x89PNG")
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return folder(tmp_path_factory.mktemp("corpus"))
+
+
+def trajectories(path):
+    """Of each case."""
+    events = RunFolder(path).events()
+    return {event.key.case: Trajectory.model_validate(event.answer) for event in events if event.answer}
+
+
+def values(**named):
+    """By environment; 0 where none is named."""
+    return {name: pytest.approx(named.get(name.replace("-", ""), 0.0)) for name in NAMES}
+
+
+def test_a_model_that_guesses_is_right_at_a_quarter_where_a_guess_counts_and_never_intervenes(server, corpus, tmp_path):
+    server.script = first_category
+    summary = ran(server, corpus, tmp_path / "run")
+    assert by_environment(summary) == values(VSOD=0.25, MVPN=0.25, INC=0.25, QD=0.25, CIT=0.25, COCO=0.25)
+    assert summary.macro.weighted.value == pytest.approx(6 / 28)
+    assert by_environment(summary, "interventions") == by_environment(summary, "asks") == values()
+    assert set(by_environment(summary, "guesses").values()) == {1.0}
+    assert len(server.sent) == 28
+
+
+def test_a_model_that_knows_is_always_right_and_asks_in_rod_alone(server, corpus, tmp_path):
+    server.script = oracle
+    summary = ran(server, corpus, tmp_path / "run")
+    assert set(by_environment(summary).values()) == {1.0}
+    assert by_environment(summary, "interventions") == values(ROD=1)
+    assert summary.measured(summary.outcomes, by_stratum=True)["interventions"].value == pytest.approx(1 / 7)
+    assert by_environment(summary, "useful") == {name: 1.0 if name == "ROD" else None for name in NAMES}
+
+
+@pytest.mark.parametrize("upstream", [False, True])
+def test_a_model_that_chooses_the_first_move_for_ever_is_never_right(server, corpus, tmp_path, upstream):
+    """Four images of ROD and VSOD and four steps of CIT take four moves, of which the published count drops the last.
+
+    MVP-N and QD have three images, and take two moves before a third one that is wrong. In IN-C the first move is wrong
+    at once. COCO takes one to the left and one upwards, and then the first option is to abstain.
+    """
+    server.script = first_option
+    summary = ran(server, corpus, tmp_path / "run", upstream_rule=upstream)
+    assert set(by_environment(summary).values()) == {0.0}
+    most = 3 if upstream else 4
+    expected = values(ROD=most, VSOD=most, MVPN=2, QD=2, CIT=most, COCO=2)
+    assert by_environment(summary, "interventions") == expected
+    assert by_environment(summary, "blind") == values(ROD=1, VSOD=1, MVPN=1, QD=1, CIT=1)
+    assert by_environment(summary, "useful") == values(ROD=3 / 4, VSOD=3 / 4, MVPN=2 / 3, QD=2 / 3, CIT=3 / 4, COCO=1)
+    assert by_environment(summary, "abstains") == values(COCO=1 / 3)
+    # Of three steps two are right moves, worth a half each.
+    assert by_environment(summary, "step_reward")["QD"] == pytest.approx(1 / 3)
+
+
+def test_a_model_that_draws_by_what_it_sees_does_what_the_baseline_draws(server, corpus, tmp_path):
+    server.script = Drawing(seed=3)
+    ran(server, corpus, tmp_path / "run")
+    sent = len(server.sent)
+    ran(server, corpus, tmp_path / "baseline", baseline="random", seed=3)
+    drawn, known = trajectories(tmp_path / "run"), trajectories(tmp_path / "baseline")
+    assert len(server.sent) == sent == sum(len(each.steps) for each in drawn.values())
+    assert {step.sha256 for each in known.values() for step in each.steps} == {None}
+    bare = {key: [step.model_copy(update={"sha256": None}) for step in each.steps] for key, each in drawn.items()}
+    assert bare == {key: [*each.steps] for key, each in known.items()}
+    assert {step.outcome.act for each in drawn.values() for step in each.steps} == {"ask", "abstain", "guess"}
+
+
+@pytest.mark.parametrize("longest", [64, 1024])
+def test_images_arrive_whole_in_order_and_within_bounds_one_a_step(server, corpus, tmp_path, longest):
+    server.script = first_option
+    ran(server, corpus, tmp_path / "run", longest=longest)
+    order = defaultdict(list)
+    for sent in server.sent:
+        (image,), ((name, number, shown),) = images_of(sent), seen(sent)
+        order[f"{name}/{number}"].append(shown)
+        assert max(image.size) <= longest
+        if name != "COCO":
+            assert image.size == images.scaled(300, 340, longest)
+    for key, steps in order.items():
+        told = [step.image for step in trajectories(tmp_path / "run")[key].steps]
+        if not key.startswith("COCO"):
+            assert steps == [int(re.search(r"(\d+)\.png$", image)[1]) for image in told], key
+    assert (order["ROD/0"], order["MVP-N/1"]) == ([2, 1, 0, 3], [30, 31, 35])
+
+
+def test_with_history_every_image_up_to_now_is_sent_in_order_with_what_was_chosen(server, corpus, tmp_path):
+    server.script = first_option
+    ran(server, corpus, tmp_path / "run", history=True, environments=("QD", "ROD"))
+    last = [sent for sent in server.sent if seen(sent)[-1][:2] == ("QD", 2)][-1]
+    assert seen(last) == [("QD", 2, 0), ("QD", 2, 1), ("QD", 2, 2)]
+    text = "".join(part.get("text", "") for part in last.messages[-1]["content"])
+    assert text.count('"choice": "A"') == 2
+    assert max(len(images_of(sent)) for sent in server.sent) == 4
+
+
+def test_solved_examples_are_shown_in_two_environments_and_are_of_other_entries(server, corpus, tmp_path):
+    """Of ROD a move and the answer; of MVP-N the moves to the last of three images and the answer."""
+    server.script = first_category
+    ran(server, corpus, tmp_path / "run", examples=1)
+    for sent in server.sent:
+        *examples, (name, number, _) = seen(sent)
+        assert len(examples) == {"ROD": 2, "MVP-N": 3}.get(name, 0)
+        assert {each[0] for each in examples} <= {name}
+        assert number not in {each[1] for each in examples}
+        if examples:
+            text = "".join(part.get("text", "") for part in sent.messages[-1]["content"])
+            assert f'"choice": "{CATEGORIES[examples[0][1]]}"' in text
+
+
+def test_a_resumed_run_asks_nothing_and_decodes_no_image_and_no_file_holds_one(server, corpus, tmp_path, monkeypatch):
+    server.script = oracle
+    ran(server, corpus, tmp_path / "run")
+    sent, decoded = len(server.sent), list[str]()
+    prepare = images.prepare
+    monkeypatch.setattr(
+        images, "prepare", lambda *given, **more: (decoded.append(given[1]), prepare(*given, **more))[1]
+    )
+    assert evaluation(server, corpus).run(tmp_path / "run").stages == 0
+    assert (len(server.sent), decoded) == (sent, [])
+    for file in (file for file in (tmp_path / "run").rglob("*") if file.is_file()):
+        assert not CODED.search(file.read_bytes()), file
+    steps = [step for each in trajectories(tmp_path / "run").values() for step in each.steps]
+    assert all(re.fullmatch(r"[0-9a-f]{64}", step.sha256) for step in steps)
+
+
+def test_an_image_that_cannot_be_shown_leaves_its_sample_unscored_and_is_not_asked_about(server, tmp_path):
+    corpus = folder(tmp_path / "corpus")
+    (place,) = (tmp_path / "corpus" / "vsod").glob("1-0002.png")
+    place.write_bytes(place.read_bytes()[:60])
+    server.script = first_category
+    assert evaluation(server, corpus, environments=("VSOD",)).run(tmp_path / "run").unscored == 1
+    assert {seen(sent)[0][1] for sent in server.sent} == {0, 2, 3}
+    (failure,) = [event.failure for event in RunFolder(tmp_path / "run").events() if event.failure]
+    assert (failure.kind, failure.reason) == ("content", "image")
+    assert "1-0002.png" in failure.detail
+
+
+def judging(given):
+    """A model that says a few words, and a judge that answers with a list by the right answers that it is shown."""
+
+    def script(sent):
+        if sent.role == "assistant":
+            return Answer(json.dumps({"answer": "Wait a moment."}))
+        text = str(sent.messages[-1]["content"])
+        listed = json.loads(re.search(r"\[\[ ## right_answers ## \]\]\n(\[.*\])", text)[1])
+        return Answer(json.dumps({"given": given(listed)}))
+
+    return script
+
+
+def test_open_answers_are_graded_by_moves_and_category(server, corpus, tmp_path):
+    """The judge finds the last of each list, which is the category but in ROD and MVP-N, where none is listed."""
+    server.script = judging(lambda listed: [place == len(listed) - 1 for place in range(len(listed))])
+    summary = ran(server, corpus, tmp_path / "run", program="open")
+    assert by_environment(summary, "asking") == values(ROD=1, MVPN=1)
+    assert by_environment(summary, "category") == values(VSOD=1, INC=1, QD=1, CIT=1, COCO=1)
+    assert set(by_environment(summary).values()) == {1.0}
+    asked = [len(images_of(sent)) for sent in server.sent if sent.role == "assistant"]
+    assert asked == [1] * 28
+    assert not any("image_url" in sent.text for sent in server.sent if sent.role == "judge")
+    shown = [measure.name for measure in summary.shown_measures()]
+    assert shown == ["asking", "category"]
+
+
+def test_a_verdict_of_a_wrong_length_is_unread_and_finds_nothing_as_published(server, corpus, tmp_path):
+    server.script = judging(lambda listed: [True] * (len(listed) + 1))
+    summary = ran(server, corpus, tmp_path / "run", program="open", environments=("QD",))
+    assert (summary.count("scored"), summary.count("unscored")) == (0, 4)
+    summary = ran(server, corpus, tmp_path / "published", program="open", environments=("QD",), upstream_rule=True)
+    assert (summary.count("scored"), summary.micro.weighted.value) == (4, 0.0)
+
+
+def test_baselines_have_their_closed_forms(server, corpus, tmp_path):
+    """Of ROD's four, VSOD's four, CIT's four and COCO's four steps a late oracle uses one to answer; IN-C has five."""
+    summary = ran(server, corpus, tmp_path / "late", baseline="late-oracle")
+    assert set(by_environment(summary).values()) == {1.0}
+    assert by_environment(summary, "interventions") == values(ROD=3, VSOD=3, MVPN=2, INC=4, QD=2, CIT=3, COCO=2)
+    summary = ran(server, corpus, tmp_path / "oracle", baseline="oracle")
+    assert (by_environment(summary, "interventions"), summary.macro.weighted.value) == (values(ROD=1), 1.0)
+    summary = ran(server, corpus, tmp_path / "abstain", baseline="abstain")
+    assert set(by_environment(summary, "abstains").values()) == {1.0}
+    summary = ran(server, corpus, tmp_path / "clear", baseline="guess", reference=True)
+    assert summary.micro.weighted.value > 0
+    assert server.sent == []
+
+
+def test_under_the_control_moves_of_other_environments_are_offered_and_asking_them_counts(server, corpus, tmp_path):
+    server.script = first_option
+    summary = ran(server, corpus, tmp_path / "run", control=True, environments=("QD", "VSOD"))
+    steps = [step for each in trajectories(tmp_path / "run").values() for step in each.steps]
+    assert not {"Add more details.", "Rewind the video."} & {option for step in steps for option in step.options}
+    assert by_environment(summary, "interventions") == {"VSOD": 4.0, "QD": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"seed": 1}, "--set seed: has no effect with baseline=none"),
+        ({"baseline": "oracle", "seed": 1}, "--set seed: has no effect with baseline=oracle"),
+        ({"baseline": "guess", "hint": True}, "--set hint: has no effect with baseline=guess"),
+        ({"program": "open", "history": True}, "--set history: has no effect with program=open"),
+        ({"reference": True, "control": True}, "--set control: has no effect with reference=true"),
+    ],
+)
+def test_settings_without_effect_are_refused(server, corpus, given, told):
+    with pytest.raises(UsageError, match=re.escape(told)):
+        evaluation(server, corpus, **given)
+    assert ProactiveBenchSettings(baseline="guess", seed=1, control=True).without_effect.keys() >= {"program", "cot"}
+
+
+def test_a_forecast_counts_two_images_a_sample_in_their_size_and_decodes_none(server, corpus, tmp_path):
+    """300 x 340 pixels are one tile: 85 + 170 tokens; COCO's crops are smaller, and one tile too."""
+    forecast = evaluation(server, corpus).forecast(tmp_path / "run")
+    assert (forecast.assistant.images, forecast.assistant.uncounted_images) == (56, 0)
+    forecast = evaluation(server, corpus, reference=True).forecast(tmp_path / "run")
+    assert forecast.assistant.images == 28
+    assert server.sent == []
