@@ -44,11 +44,11 @@ def played(name, *texts):
 
 
 def test_the_published_rows_are_22_models_and_what_was_done_to_them():
-    """Their unweighted mean is 17.5 % with .44 interventions, where the paper rounds to .5."""
+    """Their unweighted means are 17.8 % and .44 interventions, where the paper has 17.5 and .5."""
     rows = published_rows()
     models = [row for row in rows if row.kind == "model"]
     assert (len(models), models[0].name, models[0].scores["macro"]) == (22, "o4-mini", pytest.approx(0.34))
-    for name, mean, rounding in (("macro", 0.175, 0.0005), ("interventions", 0.44, 0.005)):
+    for name, mean, rounding in (("macro", 0.178, 0.0005), ("interventions", 0.44, 0.005)):
         assert sum(row.scores[name] for row in models) / 22 == pytest.approx(mean, abs=rounding)
     named = {row.name: row for row in rows}
     assert named["o4-mini, with a hint"].scores["macro"] == pytest.approx(0.557)
@@ -119,12 +119,12 @@ def test_a_page_shows_the_image_of_every_step_and_axe_finds_nothing(proact, run,
 
 @pytest.mark.parametrize("optimizer", ["search", "gepa"])
 def test_a_compile_finds_that_asking_helps_and_its_card_has_the_share_of_blind_asks(proact, optimizer):
-    named = ("--benchmark", "proactivebench", "--out", "made", "--set", 'environments=["MVP-N", "CIT", "QD"]')
-    status, out, err = proact("optimize", "assistant", *named, "--optimizer", optimizer, "--trials", 3, "--folds", 2)
+    named = ("--benchmark", "proactivebench", "--out", "made")
+    status, out, err = proact("optimize", "assistant", *named, "--optimizer", optimizer, "--trials", 4, "--folds", 2)
     assert status == 0, err
-    assert re.search(r"^blind asking \(until the limit\) +12 ", out, re.MULTILINE), "of twelve samples"
-    assert "tuned for a reward of 0.5 a right move" in " ".join(out.split())
+    assert re.search(r"^blind asking \(until the limit\) +28 ", out, re.MULTILINE), out
     card = json.loads(Path("made/assistant.json").read_text(encoding="utf-8"))["card"]
+    assert any(note.startswith("tuned for a reward of 0.5 a right move") for note in card["notes"])
     rows = {row["name"]: row for row in card["rows"]}
     assert {"interventions", "blind", "step_reward"} <= rows.keys()
     assert not {"asking", "category"} & rows.keys(), "no answer was open"
