@@ -152,13 +152,14 @@ def _card_of(compiling: "Compile", compiled: Compiled, made: Provenance, answers
 def _measured_rows(compiling: "AssistantCompile", compiled: Compiled, seed: int) -> list[Row]:
     """A row of each measured number; p values are adjusted over strata and over measures."""
     declared, rows = compiling.declared, list[Row]()
+    measures = {each.name for each in declared.measures}
     for measured in compiling.measured:
         if not measured.on_card:
             continue
         items = measured.items(compiling.items)
         before, after = compiled.numbers(items, measured.number)
-        if all(each is None for each in (*before, *after)):
-            continue
+        if measured.name in measures and all(each is None for each in (*before, *after)):
+            continue  # of another kind of answers, as set
         beyond = any(each is not None and not 0 <= each <= 1 for each in (*before, *after))
         of, total = (declared.nouns, measured.name, measured.title), len(items)
         if measured.unit != "times" and not beyond:
@@ -173,7 +174,7 @@ def _measured_rows(compiling: "AssistantCompile", compiled: Compiled, seed: int)
             margin = measured.margin if measured.unit == "times" else None
             rows.append(_row(*of, length_change(first, second, groups), total, unit="times", margin=margin))
     tuned_for = {each.lower() for each in compiling.strata}
-    for kind in ({each.lower() for each in declared.strata}, {each.name for each in declared.measures}):
+    for kind in ({each.lower() for each in declared.strata}, measures):
         places = [place for place, row in enumerate(rows) if row.name in kind]
         for place, p in zip(places, holm([rows[place].p for place in places]), strict=True):
             margin = None if rows[place].name in tuned_for else rows[place].margin

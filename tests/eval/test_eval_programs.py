@@ -41,9 +41,9 @@ def test_a_soak_finds_nothing(tmp_path, name):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", ["proactbench", "probe", "offers"])
+@pytest.mark.parametrize("name", ["proactbench", "probe", "proactivebench", "offers"])
 def test_a_missing_key_is_said(tmp_path, name, request):
-    request.getfixturevalue("probe" if name == "probe" else "proactbench")
+    request.getfixturevalue(name if name != "offers" else "proactbench")
     arguments = ["--judge", "openai/gpt-4o"] if name == "offers" else ["openai/gpt-4o", "--corpus", "sample"]
     done = run(PROGRAMS / f"{name}.py", *arguments, folder=tmp_path)
     assert (done.returncode, "OPENAI_API_KEY" in done.stderr, "Traceback" in done.stderr) == (2, True, False)
@@ -62,6 +62,17 @@ def test_probe_is_run_as_it_was_published(probe, tmp_path):
     settings = json.loads((tmp_path / "run" / "manifest.json").read_text())["identity"]["settings"]
     published = {"agent": "single", "sanitize": False, "upstream_rule": True, "oracle": "none", "baseline": "none"}
     assert settings | published == settings
+
+
+def test_proactivebench_is_run_as_it_was_published_and_beside_its_controls(proactivebench, tmp_path):
+    text = printed("proactivebench.py", "embedded", "--corpus", "sample", "--out", "runs", folder=tmp_path)
+    (rows,) = tables(text.partition("\n\n")[0])
+    scores = {row[0]: [float(cell) for cell in row[-4:]] for row in rows}
+    assert [round(row[0], 3) for row in scores.values()] == [0.714, 0.964, 0.214, 1.0]
+    assert "asks where moves help, minus asks where they do not: 0.429" in text
+    manifest = json.loads((tmp_path / "runs" / "as-it-is" / "manifest.json").read_text())
+    published = {"upstream_rule": True, "filter": True, "history": False, "hint": False, "program": "choose"}
+    assert manifest["identity"]["settings"] | published == manifest["identity"]["settings"]
 
 
 def test_published_judges_follow_from_their_categories_and_a_look_up_beats_them(proactiveagent, data, tmp_path):
