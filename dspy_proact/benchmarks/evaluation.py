@@ -133,7 +133,7 @@ def _judges(
     if not asked:
         return []
     if judge is None:
-        if named:
+        if named and declared.judged(settings):
             raise UsageError(f"{declared.name} is graded without a judge; leave --judge out")
         return []
     specs = sorted(map(ModelSpec.of, _several(EMBEDDED if named is None else named)), key=lambda spec: spec.name)

@@ -6,7 +6,7 @@ What their declarations have in common, beside the published rows and reports of
 import hashlib
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import ConfigDict
 
@@ -29,6 +29,14 @@ class Baseline(Frozen):
     """Settings that decide what a rule does."""
     baseline: str = "none"
     """The rule; none for the program."""
+
+
+T = TypeVar("T")
+
+
+def drawn(key: str, among: Sequence[T]) -> T:
+    """One of them, which the key decides."""
+    return among[int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big") % len(among)]
 
 
 class ByRule:

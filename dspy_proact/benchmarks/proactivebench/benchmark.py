@@ -11,12 +11,13 @@ from pydantic import BaseModel
 
 from dspy_proact.benchmarks.benchmark import StandIn, Start
 from dspy_proact.benchmarks.proactivebench import trajectory
-from dspy_proact.benchmarks.proactivebench.entries import NAMES, Name, plain
+from dspy_proact.benchmarks.proactivebench.entries import NAMES, Name
 from dspy_proact.benchmarks.proactivebench.environment import controlled
 from dspy_proact.benchmarks.proactivebench.trajectory import Sample, Trajectory, TrajectoryGrade, sample_of, settings_of
 from dspy_proact.benchmarks.ruled import RuledBenchmark
-from dspy_proact.errors import ContentError, CorpusError
+from dspy_proact.errors import ContentError
 from dspy_proact.images import measured, scaled
+from dspy_proact.lettered import plain
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
@@ -24,18 +25,14 @@ if TYPE_CHECKING:
 
 _ANSWER_TOKENS, _VERDICT_TOKENS, _ASSUMED = (10, 300), (20, 100), "word " * 30
 """Of an answer and of a verdict, and an open answer: assumed."""
+_MEASURES = ["interventions", "asks", "abstains", "guesses", "useful", "blind", "step_reward", "asking", "category"]
 _TITLES = {
-    "interventions": "interventions",
-    "asks": "asks",
-    "abstains": "abstains",
-    "guesses": "guesses",
     "useful": "useful asks",
     "blind": "blind asking",
     "step_reward": "step reward",
     "asking": "open: a move",
     "category": "open: the category",
 }
-"""Of measures."""
 
 
 class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
@@ -52,8 +49,8 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
         case="sample", cases="samples", stratum="environment", strata="environments", group="subject", groups="subjects"
     )
     measures = tuple(
-        Measure(name=name, title=title, parts=(name,), higher_is_better=name != "blind")
-        for name, title in _TITLES.items()
+        Measure(name=name, title=_TITLES.get(name, name), parts=(name,), higher_is_better=name != "blind")
+        for name in _MEASURES
     )
     answer_type = Trajectory
     view = Sample
@@ -148,10 +145,7 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
             return []
         made = sample.played(wanted)
         path, crop, most = made.path(made.start), made.crop(made.start), wanted.longest
-        try:
-            size = measured(BytesIO(sample.images.load(made.world, path)), path, path)
-        except CorpusError:  # which the run says of this sample
-            size = (most, most)
+        size = measured(BytesIO(sample.images.load(made.world, path)), path, sample.images.place(made.world, path))
         shown = scaled(*((round(crop[2] - crop[0]), round(crop[3] - crop[1])) if crop else size), most)
         calls = [ExpectedCall(program.messages(self.inputs(sample)), _ANSWER_TOKENS, images=(shown,))]
         if wanted.program == "choose" and not wanted.reference:

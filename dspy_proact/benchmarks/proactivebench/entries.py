@@ -12,6 +12,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field
 
 from dspy_proact.files.rows import Id, Line, RawPart, Text
+from dspy_proact.lettered import plain
 from dspy_proact.plain_text import shown
 from dspy_proact.types import Frozen
 
@@ -147,12 +148,6 @@ class RawEntry(Entry, RawPart):
 def abstains(option: str) -> bool:
     """Whether an option says that there is no answer."""
     return any(refusal in option.lower() for refusal in ("cannot", "do not"))
-
-
-def plain(text: str) -> str:
-    """A text by which options are compared: without case, blanks, and what is neither letter nor digit around it."""
-    words = " ".join(text.casefold().split())
-    return words.strip("".join({mark for mark in words if not mark.isalnum()})) or words
 
 
 def _misfits(entry: Entry, world: World, foreign: bool) -> Iterator[tuple[str, str]]:

@@ -8,14 +8,15 @@ a crop is as wide as it can be where it has grown by its steps, whatever roundin
 Both rules count the right category as wrong at the first step of ROD, as published.
 """
 
-import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from dspy_proact.benchmarks.proactivebench.entries import ACTIONS, WORLDS, Entry, World, abstains, plain
+from dspy_proact.benchmarks.proactivebench.entries import ACTIONS, WORLDS, Entry, World, abstains
+from dspy_proact.benchmarks.ruled import drawn
 from dspy_proact.images import Box
+from dspy_proact.lettered import chosen
 from dspy_proact.types import Frozen
 
 Evaluation = Literal["correct", "wrong", "mismatch"]
@@ -24,10 +25,6 @@ Act = Literal["ask", "abstain", "guess", "none"]
 _BROKEN, _BEFORE, _AFTER = (f"natural_bluebl_greenr-banana-s{number}" for number in (6, 5, 7))
 """An image that is broken in the published corpus, and its neighbours, which are shown in its place."""
 _CUT = re.compile(r".*[A-Z]\.\s*")
-_LETTER = re.compile(r"[\W_]*([A-Za-z])(?:[\W_]*|[.):].*)")
-"""A letter alone, in brackets or asterisks, or before a dot, bracket or colon and more text."""
-_LETTERED = re.compile(r".*\b[A-Z][.):]\s*")
-"""What stands before an option that follows its letter."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +159,7 @@ class Environment:
     def _action(self, state: State, move: str) -> str:
         if not self.control:
             return self.world.actions_of(move).pop()
-        return _drawn(f"{self.world.name}/{self.entry.id}/{state.turns}", sorted(self.world.actions))
+        return drawn(f"{self.world.name}/{self.entry.id}/{state.turns}", sorted(self.world.actions))
 
     def _at_last(self, state: State) -> bool:
         return self.world.category_at_last and state.turns + 1 >= self.entry.num_images
@@ -225,25 +222,8 @@ def controlled(world: World, entry: Entry) -> Entry:
     for option in entry.options:
         own = not abstains(option) and world.actions_of(option)
         left = [move for move in foreign if move not in options]
-        options.append(_drawn(f"{world.name}/{entry.id}/{len(options)}", left) if own else option)
+        options.append(drawn(f"{world.name}/{entry.id}/{len(options)}", left) if own else option)
     return entry.model_copy(update={"options": tuple(options)})
-
-
-def chosen(text: str, shown: Sequence[str]) -> str | None:
-    """The option that a text chooses by the clear rule; None where it chooses none.
-
-    It is the one that the text or its first line is, alone or after a letter; otherwise the one whose letter the line
-    is or begins with. Case, blanks and punctuation around an option make no difference.
-    """
-    line = next((line for line in text.splitlines() if line.strip()), "")
-    before = _LETTERED.match(line)
-    texts = [plain(option) for option in shown]
-    for said in (plain(text), plain(line), plain(line[before.end() :] if before else line)):
-        if said in texts:
-            return shown[texts.index(said)]
-    letter = _LETTER.fullmatch(line)
-    place = ord(letter[1].upper()) - ord("A") if letter else len(shown)
-    return shown[place] if place < len(shown) else None
 
 
 def _published(text: str, options: Sequence[str], right: Sequence[str], first: int) -> str | None:
@@ -270,11 +250,6 @@ def _cut(text: str) -> str:
 
 def _evaluated(option: str | None, right: Sequence[str]) -> Evaluation:
     return "mismatch" if option is None else "correct" if option in right else "wrong"
-
-
-def _drawn(key: str, among: Sequence[str]) -> str:
-    """One of them, which the key decides."""
-    return among[int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big") % len(among)]
 
 
 def _regrown(step: float, moves: int) -> float:

@@ -10,6 +10,7 @@ import dspy
 
 from dspy_proact.benchmarks.proactivebench.environment import Environment, State
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Sample, Step
+from dspy_proact.lettered import lettered
 from dspy_proact.programs.asking import Asking, uploaded
 from dspy_proact.programs.question import Question
 from dspy_proact.types import Frozen
@@ -114,8 +115,8 @@ class Looker(Question):
 
     def _inputs(self, made: Environment, state: State, image: Any, *earlier: list[Any]) -> dict[str, Any]:
         """The inputs of a question at a step, after earlier steps and their images."""
-        options = "\n".join(f"{chr(ord('A') + place)}. {option}" for place, option in enumerate(made.shown(state)))
-        seen = {"image": image, "question": made.question(self.settings.hint), "options": options}
+        question, options = made.question(self.settings.hint), lettered(made.shown(state))
+        seen = {"image": image, "question": question, "options": options}
         given = seen | {name: [*each] for name, each in zip(("earlier", "earlier_images"), earlier, strict=True)}
         signature: Any = self.question.signature
         return {name: given[name] for name in signature.input_fields}

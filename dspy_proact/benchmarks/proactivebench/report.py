@@ -11,7 +11,7 @@ from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.images import thumbnail
 from dspy_proact.report.numbers import counted
-from dspy_proact.report.particulars import Particulars, Thumbnail, View
+from dspy_proact.report.particulars import Particulars, Section, Thumbnail, View
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import Outcome
 
@@ -50,6 +50,13 @@ def _alike(one: View, other: View) -> bool:
     """Whether two samples are of one entry; under the control it offers other moves."""
     first, second = ({**view["entry"], "options": None} for view in (one, other))
     return first == second
+
+
+def _sections(view: View) -> Iterator[Section]:
+    entry = view["entry"]
+    told = {"question": entry["prompt"], "right category": entry["answer"]}
+    told |= {name: "\n".join(entry[name]) for name in ("options", "categories")}
+    yield Section("sample", "terms", tuple(told.items()))
 
 
 def _answer(kept: str) -> str:
@@ -105,6 +112,7 @@ PARTICULARS = Particulars(
     alike=_alike,
     detail=lambda _: TrajectoryGrade,
     answer=_answer,
+    sections=_sections,
     thumbnails=_thumbnails,
     citation=(
         "@article{demin2026proactivebench,\n  title={ProactiveBench},\n  author={De Min and others},\n"

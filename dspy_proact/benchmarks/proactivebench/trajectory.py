@@ -1,6 +1,5 @@
 """A trajectory through an environment: what can be set, what is shown and said at each step, and how that is graded."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
@@ -8,7 +7,7 @@ from pydantic import Field
 
 from dspy_proact.benchmarks.proactivebench.entries import NAMES, WORLDS, Entry, Name, abstains
 from dspy_proact.benchmarks.proactivebench.environment import Environment, Outcome, State
-from dspy_proact.benchmarks.ruled import Baseline
+from dspy_proact.benchmarks.ruled import Baseline, drawn
 from dspy_proact.images import LONGEST, Box
 from dspy_proact.runs import Case, Scored, Settings
 from dspy_proact.types import Frozen
@@ -126,9 +125,8 @@ def by_rule(case: Case, settings: ProactiveBenchSettings) -> Trajectory:
     made, steps = sample_of(case).played(settings), list[Step]()
     state = made.start
     while not state.stopped:
-        digest = hashlib.sha256(f"{settings.seed}/{case.key}/{state.turns}".encode()).digest()
-        among = _wanted(made, state, settings.baseline)
-        step, state = Step.taken(made, state, among[int.from_bytes(digest[:8], "big") % len(among)])
+        text = drawn(f"{settings.seed}/{case.key}/{state.turns}", _wanted(made, state, settings.baseline))
+        step, state = Step.taken(made, state, text)
         steps.append(step)
     return Trajectory(steps=tuple(steps))
 

@@ -301,7 +301,9 @@ def _images(reading: Reading, summary: Summary, held: Block) -> Iterator[list[An
     """Of each image that was shown its caption, and its number or why there is none."""
     try:
         for each in summary.particulars.thumbnails(summary, reading.outcome):
-            number = held.image(each.load())
+            number = held.image(each.load()) if held.image_room else None
+            if number is None and held.image_room < IMAGE_ROOM // 100:
+                held.image_room = 0  # a page of many cases is not to read images that it does not hold
             yield [each.caption, number] if number is not None else [each.caption, None, "no room for more images"]
     except CorpusError as error:
         yield ["images", None, str(error)]

@@ -8,11 +8,9 @@ from hypothesis import strategies as st
 from pvb_entries import CATEGORIES, entry, environment, fields
 
 from dspy_proact.benchmarks.proactivebench.entries import ACTIONS, NAMES, WORLDS, RawEntry, abstains
-from dspy_proact.benchmarks.proactivebench.environment import Environment, chosen, controlled
+from dspy_proact.benchmarks.proactivebench.environment import Environment, controlled
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import Line
-
-SHOWN = ("Move the block to the left.", "I do not know.", "A cat", "A bird from the U.S.")
 
 
 def played(world, *texts):
@@ -48,36 +46,6 @@ def test_the_252_trajectories_of_the_official_environments_are_reproduced_step_b
         end = (state.stopped, state.solved, state.turns, images, state.turns == made.max_steps, made.max_steps)
         names = ("stop", "correct", "num_turns", "image_ids", "max_steps_reached", "max_steps")
         assert end == tuple(row[name] for name in names), f"line {number}"
-
-
-@pytest.mark.parametrize(
-    ("text", "option"),
-    [
-        ("Move the block to the left.", 0),
-        ("  MOVE the  block to the left\n\nbecause it hides something", 0),
-        ("**Move the block to the left.**", 0),
-        ("A. Move the block to the left.", 0),
-        ("I would say: B. I do not know.", 1),
-        ("A", 0),
-        ("(b)", 1),
-        ("**C**", 2),
-        ("C) it has ears", 2),
-        ("d.", 3),
-        ("A cat", 2),
-        ("a bird from the u.s", 3),
-        ("D. A bird from the U.S.", 3),
-        ("C. I do not know.", 1),  # the text is read before the letter
-        ("E", None),
-        ("A bear", None),
-        ("It is a cat.", None),
-        ("AB", None),
-        ("", None),
-        (" \n\t", None),
-        ("...", None),
-    ],
-)
-def test_the_clear_rule_matches_the_options_text_first_and_then_a_letter(text, option):
-    assert chosen(text, SHOWN) == (None if option is None else SHOWN[option])
 
 
 def test_the_published_rule_cuts_an_answer_that_ends_with_a_capital_and_a_dot():

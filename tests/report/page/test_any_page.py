@@ -109,3 +109,16 @@ def test_images_stand_beside_the_answer_as_far_as_there_is_room(browser, paged, 
         assert shown.nth(1).evaluate("image => [image.naturalWidth, image.naturalHeight]") == [3, 2]
         captions = page.locator("#case figcaption").all_inner_texts()
         assert captions[2:] == ["step 3: large: no room for more images", "images: photos.zip: there is no such image"]
+
+
+def test_once_there_is_hardly_room_no_further_image_is_read(paged, tmp_path, monkeypatch):
+    read = list[str]()
+
+    def thumbnails(_, outcome):
+        yield Thumbnail(outcome.key, lambda: read.append(outcome.key) or f"data:,{outcome.key * 500}")
+
+    monkeypatch.setattr(particulars, "_ANY", replace(Particulars(), thumbnails=thumbnails))
+    monkeypatch.setattr(cases, "IMAGE_ROOM", 1010)  # of one, which has 1,006 characters; the second finds it full
+    events = [event for each in RIDDLES for event in (answered(each.key), graded(each.key, "SOLVED"))]
+    page_of(tmp_path, paged, events)
+    assert len(RIDDLES) > len(read) == 2

@@ -1,0 +1,37 @@
+"""Options, each after a letter, and which of them a text chooses."""
+
+import re
+from collections.abc import Sequence
+
+_LETTER = re.compile(r"[\W_]*([A-Za-z])(?:[\W_]*|[.):].*)")
+"""A letter alone, in brackets or asterisks, or before a dot, bracket or colon and more text."""
+_LETTERED = re.compile(r".*\b[A-Z][.):]\s*")
+"""What stands before an option that follows its letter."""
+
+
+def lettered(options: Sequence[str]) -> str:
+    """At most 26 options, one a line, each after its letter."""
+    return "\n".join(f"{chr(ord('A') + place)}. {option}" for place, option in enumerate(options))
+
+
+def chosen(text: str, options: Sequence[str]) -> str | None:
+    """The option that a text chooses; None where it chooses none.
+
+    It is the one that the text or its first line is, alone or after a letter; otherwise the one whose letter the line
+    is or begins with. Case, blanks and punctuation around an option make no difference.
+    """
+    line = next((line for line in text.splitlines() if line.strip()), "")
+    before = _LETTERED.match(line)
+    texts = [plain(option) for option in options]
+    for said in (plain(text), plain(line), plain(line[before.end() :] if before else line)):
+        if said in texts:
+            return options[texts.index(said)]
+    letter = _LETTER.fullmatch(line)
+    place = ord(letter[1].upper()) - ord("A") if letter else len(options)
+    return options[place] if place < len(options) else None
+
+
+def plain(text: str) -> str:
+    """A text by which options are compared: without case, blanks, and what is neither letter nor digit around it."""
+    words = " ".join(text.casefold().split())
+    return words.strip("".join({mark for mark in words if not mark.isalnum()})) or words
