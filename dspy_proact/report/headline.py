@@ -27,8 +27,12 @@ def headline(summary: Summary) -> str:
         message = f"{summary.model_name} has no score, with 0 of {asked} scored{missing}"
     else:
         scored = f"the {len(summary.scored):,} scored of {asked}{missing}" if missing else asked
-        mean = f", the mean of the {summary.nouns.strata}," if summary.leading is summary.macro else ""
-        message = f"{summary.model_name} scored {_score(summary.leading.weighted)}{mean} on {scored}"
+        by_stratum, further = summary.leading is summary.macro, ""
+        for measure in (each for each in summary.shown_measures() if each.name == summary.particulars.beside):
+            value = summary.measured(summary.outcomes, by_stratum)[measure.name].value
+            further = "" if value is None else f" with {value:.2f} {measure.title}"
+        mean = f", {'means' if further else 'the mean'} of the {summary.nouns.strata}," if by_stratum else ""
+        message = f"{summary.model_name} scored {_score(summary.leading.weighted)}{further}{mean} on {scored}"
         scores = {name: summary.scores(name).weighted for name in summary.strata}
         for name, score in scores.items():
             others = [other.low for each, other in scores.items() if each != name]

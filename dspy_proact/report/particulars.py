@@ -139,6 +139,8 @@ class Particulars:
     """What a case is, in a sentence or two for a reader who meets the word first."""
     mean: Literal["micro", "macro"] = "micro"
     """Which mean the benchmark publishes, which comes first: that over cases, or that of strata."""
+    beside: str | None = None
+    """Name of a measure without which the score is not to be read, which the headline tells too."""
     foremost: frozenset[str] | None = None
     """Names of the measures that every report shows, the others being told on demand; None for all."""
     notes: tuple[str, ...] = ()

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _ANSWER_TOKENS, _VERDICT_TOKENS, _ASSUMED = (10, 300), (20, 100), "word " * 30
 """Of an answer and of a verdict, and an open answer: assumed."""
+_SHOWN_SOLVED = ("ROD", "MVP-N")
+"""Environments in which examples are shown, as published."""
 _MEASURES = ["interventions", "asks", "abstains", "guesses", "useful", "blind", "step_reward", "asking", "category"]
 _TITLES = {
     "useful": "useful asks",
@@ -81,9 +83,10 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
         found = read_corpus(corpus, names, wanted.filter, wanted.control, revision)
         for world, pairs in groupby(found.entries, key=lambda each: each[0]):
             entries = [controlled(world, entry) if wanted.control else entry for _, entry in pairs]
-            apart = len(entries) // (wanted.examples + 1)  # neighbours may show the same thing
+            examples = wanted.examples if world.name in _SHOWN_SOLVED else 0
+            apart = len(entries) // (examples + 1)  # neighbours may show the same thing
             for place, entry in enumerate(entries):
-                others = [entries[place - apart * step] for step in range(1, wanted.examples + 1) if apart]
+                others = [entries[place - apart * step] for step in range(1, examples + 1) if apart]
                 view = Sample(environment=world.name, entry=entry, examples=tuple(others), images=found.images)
                 key, group = f"{world.name}/{entry.id}", f"{world.name}: {plain(entry.answer)}"
                 cases.append(Case(key, group, world.name, view))
@@ -147,10 +150,11 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
         path, crop, most = made.path(made.start), made.crop(made.start), wanted.longest
         size = measured(BytesIO(sample.images.load(made.world, path)), path, sample.images.place(made.world, path))
         shown = scaled(*((round(crop[2] - crop[0]), round(crop[3] - crop[1])) if crop else size), most)
-        calls = [ExpectedCall(program.messages(self.inputs(sample)), _ANSWER_TOKENS, images=(shown,))]
-        if wanted.program == "choose" and not wanted.reference:
-            calls.append(replace(calls[0], images=(shown,) * (1 + wanted.history)))
-        return calls
+        solved = sum(2 if made.world.name == "ROD" else entry.num_images for entry in sample.examples)
+        call = ExpectedCall(program.messages(self.inputs(sample)), _ANSWER_TOKENS, images=(shown,) * (solved + 1))
+        if wanted.program == "open" or wanted.reference:
+            return [call]
+        return [call, replace(call, images=(shown,) * (solved + 1 + wanted.history))]
 
     def grade_calls(
         self, case: Case, answer: Trajectory | None, judge: Any, settings: Settings

@@ -1,5 +1,6 @@
 """What is ProactiveBench's own in reports: trajectories as they are read, their images, and the published rows."""
 
+import json
 from collections.abc import Iterator
 from functools import lru_cache, partial
 from typing import Any, cast
@@ -15,7 +16,9 @@ from dspy_proact.report.particulars import Particulars, Section, Thumbnail, View
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import Outcome
 
-_AS_PUBLISHED = ProactiveBenchSettings(upstream_rule=True).model_dump(exclude={"ask_reward", "seed", "longest"})
+_AS_PUBLISHED = ProactiveBenchSettings(upstream_rule=True).model_dump(
+    mode="json", exclude={"ask_reward", "seed", "longest"}
+)
 
 
 def published_rows() -> tuple[PublishedRow, ...]:
@@ -38,9 +41,10 @@ def differences(summary: Summary) -> Iterator[str]:
     assert manifest is not None, "the caller requires one"
     if manifest.corpus.name.partition("@")[0] != "proactivebench":
         yield f"the corpus is {manifest.corpus.name!r}, not the published one"
-    own = ProactiveBenchSettings.model_validate(manifest.identity.settings).model_dump()
-    if other := [f"{name}={own[name]}" for name, value in _AS_PUBLISHED.items() if own[name] != value]:
-        yield f"with {', '.join(other)}".replace("True", "true").replace("False", "false")
+    own = manifest.identity.settings
+    other = [name for name, value in _AS_PUBLISHED.items() if own.get(name) != value]
+    if other:
+        yield f"with {', '.join(f'{name}={json.dumps(own.get(name))}' for name in other)}"
     yield "asked in our words, for JSON"
     if manifest.epochs != 1:
         yield f"{counted(manifest.epochs, 'answer')} to each sample"
@@ -61,11 +65,10 @@ def _sections(view: View) -> Iterator[Section]:
 
 def _answer(kept: str) -> str:
     """Step by step what was shown and said, and how it was understood."""
-    acts = {"ask": "asks", "abstain": "abstains", "guess": "guesses", "none": "nothing on offer"}
-    steps = Trajectory.model_validate_json(kept).steps
+    acts = {"ask": " (asks)", "abstain": " (abstains)", "guess": " (guesses)", "none": " (nothing on offer)"}
+    steps = enumerate(Trajectory.model_validate_json(kept).steps, start=1)
     return "\n\n".join(
-        f"{_seen(number, step)}: {step.text}{f' ({acts[step.outcome.act]})' if step.outcome else ''}"
-        for number, step in enumerate(steps, start=1)
+        f"{_seen(n, step)}: {step.text}{acts[step.outcome.act] if step.outcome else ''}" for n, step in steps
     )
 
 
@@ -100,6 +103,7 @@ PARTICULARS = Particulars(
         "changes the image, an abstention or one of four categories."
     ),
     mean="macro",
+    beside="interventions",
     foremost=frozenset({"interventions", "asks", "abstains", "useful", "blind", "asking", "category"}),
     notes=(
         "score: accuracy, the share of samples that end with the right category. interventions: right moves, under "

@@ -199,7 +199,7 @@ def test_compiles_on_the_sample_work_from_the_command_line(proact):
     command = ("optimize", "judge", *of, "--set", "silence=true", "--trials", 2, "--folds", 2, "--out", "judges")
     status, out, err = proact(*command)
     assert (status, "silence" in (out + err).partition("Next:")[2]) == (0, False)
-    assert "4 traces are too few" in " ".join(proact("optimize", "show", "judges")[1].split())
+    assert "too few traces" in " ".join(proact("optimize", "show", "judges")[1].split())
     assert proact("optimize", "assistant", *of, "--trials", 2, "--folds", 2, "--out", "agent")[0] == 0
     assert proact("eval", *of, "--program", "agent", "--judge-program", "judges", "--out", "run")[0] == 0
     assert proact("agree", *of, "--judge-program", "judges", "--out", "graded")[0] == 0

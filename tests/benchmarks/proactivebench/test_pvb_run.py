@@ -236,4 +236,8 @@ def test_a_forecast_counts_two_images_a_sample_in_their_size_and_decodes_none(se
     assert (forecast.assistant.images, forecast.assistant.uncounted_images) == (56, 0)
     forecast = evaluation(server, corpus, reference=True).forecast(tmp_path / "run")
     assert forecast.assistant.images == 28
+    # An example has two images in ROD and three in MVP-N, at each of two steps; the second shows the first one too.
+    settings = {"examples": 1, "history": True, "environments": ("ROD", "MVP-N", "QD")}
+    forecast = evaluation(server, corpus, **settings).forecast(tmp_path / "run")
+    assert forecast.assistant.images == 4 * ((3 + 4) + (4 + 5) + (1 + 2))
     assert server.sent == []
