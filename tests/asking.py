@@ -23,6 +23,15 @@ ROUTES = pytest.mark.parametrize(
 WAYS = pytest.mark.parametrize("way", ["async", "sync"])
 STREAMS = pytest.mark.parametrize("way", ["stream", "sync stream"])
 EVERY_WAY = pytest.mark.parametrize("way", ["async", "sync", "stream", "sync stream"])
+
+
+def every_way(name, values):
+    """Each value asked awaited and as a stream, which the clients read apart, and the first in the synchronous ways."""
+    first, *_ = values
+    crossed = [(way, value) for value in values for way in ("async", "stream")]
+    return pytest.mark.parametrize(("way", name), [*crossed, ("sync", first), ("sync stream", first)])
+
+
 QUIET = pytest.mark.filterwarnings("ignore:Accessing the 'model_.*' attribute on the instance:DeprecationWarning")
 """For litellm's own warning at every chunk of a stream."""
 USAGE = {

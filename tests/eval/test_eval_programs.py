@@ -1,4 +1,4 @@
-"""The programs in eval/ run, in their quick form or on the embedded model; no time is asserted."""
+"""The programs in eval/ run, in their quick form or on the embedded model; those of speed and size at night."""
 
 import json
 import re
@@ -88,6 +88,7 @@ def test_published_judges_follow_from_their_categories_and_a_look_up_beats_them(
     assert found["proposals that the published counts of claude-3-sonnet-20240229 have too many"] == "67 of 134"
 
 
+@pytest.mark.nightly
 def test_scale_reads_plans_and_answers_every_task(probe, tmp_path):
     text = printed("probe_scale.py", "--quick", folder=tmp_path)
     told = re.findall(r"^(.*): [\d,.]+ ms a task, at most [\d,]+ MiB$", text, re.MULTILINE)
@@ -98,6 +99,7 @@ def test_scale_reads_plans_and_answers_every_task(probe, tmp_path):
     assert text.endswith("8 of 8 graded\n")
 
 
+@pytest.mark.nightly
 def test_recordings_are_read_planned_and_answered(proagentbench, tmp_path):
     text = printed("proagentbench_scale.py", "--quick", folder=tmp_path)
     told = re.findall(r"^(.*): [\d,.]+ ms a moment, at most [\d,]+ MiB$", text, re.MULTILINE)
@@ -113,6 +115,7 @@ def test_the_leaderboard_has_both_ranks_and_scores_of_every_published_model(proa
     assert rows[4] == ["5", "2–10", "9", "qwen/qwen3.5-9b", "521/624", "0.5701", "0.4760", "21, 47, 35"]
 
 
+@pytest.mark.nightly
 def test_wide_compiles_end_as_narrow_ones(tmp_path):
     heads, _, *rows = table_rows(printed("compile_speed.py", "--quick", folder=tmp_path))
     assert heads == ["compile", "calls", "alone", "wide", "ratio", "at least", "in flight", "ideal", "same"]
@@ -121,6 +124,7 @@ def test_wide_compiles_end_as_narrow_ones(tmp_path):
     assert {row[8] for row in rows} == {"yes"}
 
 
+@pytest.mark.nightly
 def test_the_failures_of_a_copied_run_are_listed(proactbench, tmp_path):
     text = printed("show_speed.py", "--quick", folder=tmp_path)
     # The sample has 49 triggers, of which the stand-in fails 32: three copies of it are the first with a hundred.
@@ -128,12 +132,14 @@ def test_the_failures_of_a_copied_run_are_listed(proactbench, tmp_path):
     assert re.search(r"^147 triggers, \d+ MB: [\d.]+ s, [\d.]+ s of the processor, \d+ MB", text, re.MULTILINE)
 
 
+@pytest.mark.nightly
 def test_call_cost_tells_a_run_beside_httpx(tmp_path):
     number = r"\d+\.\d\d"
     shape = rf"98 calls a round, 2 rounds: {number} ms a call in a run, {number} in httpx; median ratio {number}\n"
     assert re.fullmatch(shape, printed("call_cost.py", "--quick", folder=tmp_path))
 
 
+@pytest.mark.nightly
 def test_throughput_tells_a_run_beside_aiohttp(tmp_path):
     (row,) = table_rows(printed("throughput.py", "--quick", folder=tmp_path))[2:]
     assert row[:3] == ["8", "20", "0.02"]

@@ -1,4 +1,4 @@
-"""The programs of eval/ on statistics: what they print, and that they can fail."""
+"""The programs of eval/ on statistics: what they print, and that they can fail; most are run whole at night."""
 
 from itertools import compress
 
@@ -27,6 +27,7 @@ def coverage():
         yield program
 
 
+@pytest.mark.nightly
 def test_coverage_and_power_hold_in_a_small_part(tmp_path):
     done = run(COVERAGE, "--quick", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -57,6 +58,7 @@ def test_an_interval_that_is_too_narrow_ends_in_failure(coverage, monkeypatch, t
     assert "OUT" in done.stdout
 
 
+@pytest.mark.nightly
 def test_claims_of_compiles_hold_in_a_small_part(tmp_path):
     done = run(CLAIMS, "--quick", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -162,6 +164,7 @@ def test_an_interval_that_holds_too_rarely_or_too_often_is_out():
         assert program.judged([True, None, None]) == "-"
 
 
+@pytest.mark.nightly
 def test_corrected_scores_cover_and_plans_hold_in_a_small_part(scores, tmp_path):
     done = ended(scores.main, SCORES, "--quick", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -188,6 +191,7 @@ def test_a_score_that_is_not_corrected_ends_in_failure(scores, monkeypatch, tmp_
     assert "OUT" in done.stdout
 
 
+@pytest.mark.nightly
 def test_corrected_differences_cover_in_a_small_part(tmp_path):
     with loaded(DIFFERENCES) as program:
         done = ended(program.main, DIFFERENCES, "--quick", folder=tmp_path)
@@ -207,6 +211,7 @@ def test_a_cell_in_which_no_difference_can_be_said_has_no_coverage():
     assert [told[name] for name in ("given", "covered", "marked", "width")] == ["0", "-", "100", "-"]
 
 
+@pytest.mark.nightly
 def test_the_interval_of_a_share_of_choices_covers_in_a_small_part_and_the_binomial_one_does_not(tmp_path):
     done = run(ROOT / "eval" / "pair_coverage.py", "--quick", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr

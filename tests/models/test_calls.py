@@ -75,13 +75,12 @@ COUNTS = [
 ]
 
 
-@WAYS
 @pytest.mark.parametrize("usage", [*NO_COUNTS, *COUNTS], ids=repr)
 @ROUTES
-def test_usage_that_is_no_count_costs_no_answer(server, name, backend, way, usage):
+def test_usage_that_is_no_count_costs_no_answer(server, name, backend, usage):
     answers(server, Answer("hello", usage=usage))
     through = gate(backend, retries=0, limits=Limits(tokens=10**6))
-    outcome = ask(assistant(server, name, through), way)
+    outcome = ask(assistant(server, name, through))
     assert (outcome.text, outcome.words) == ("hello", [None])
     (call,) = outcome.calls
     counted = usage in COUNTS
@@ -168,8 +167,9 @@ class Base:
 
 
 @EVERY_CLIENT
-@WAYS
-@pytest.mark.parametrize("status", [301, 302, 307, 308])
+@pytest.mark.parametrize(
+    ("way", "status"), [("async", 301), ("async", 302), ("async", 307), ("async", 308), ("sync", 302)]
+)
 def test_a_redirect_is_not_followed(server, key, name, backend, way, status):
     with SimulatedProvider(lambda received: Scripted("a stranger's answer")) as stranger:
         answers(server, Answer(status=status, raw=b"", headers={"Location": f"{stranger.base('stranger')}/x"}))

@@ -6,7 +6,7 @@ import socket
 
 import dspy
 import pytest
-from asking import ASSISTANT, EVERY_WAY, QUIET, ROUTES, WAYS, Chat, answers, ask, assistant, gate
+from asking import ASSISTANT, EVERY_WAY, QUIET, ROUTES, WAYS, Chat, answers, ask, assistant, every_way, gate
 from server import Answer, error
 
 from dspy_proact.calls import CallObserver
@@ -39,8 +39,7 @@ def test_a_gate_that_could_pass_no_call_is_refused(value):
 
 
 @ROUTES
-@EVERY_WAY
-@pytest.mark.parametrize("status", WORDS)
+@every_way("status", WORDS)
 def test_a_retry_heals(server, name, backend, way, status):
     answers(server, error(status), error(status), Answer("hello"))
     outcome = ask(assistant(server, name, gate(backend, retries=2)), way)
@@ -64,8 +63,7 @@ def test_a_failure_that_outlasts_the_retries_is_the_providers_fault(server, name
 
 
 @ROUTES
-@EVERY_WAY
-@pytest.mark.parametrize("status", [401, 408, 409, 429, 503])  # a refusal, and what the vendors' clients retry
+@every_way("status", [401, 408, 409, 429, 503])  # a refusal, and what the vendors' clients retry
 def test_no_client_retries_by_itself(server, name, backend, way, status):
     answers(server, error(status, **{"Retry-After": "0", "x-should-retry": "true"}))
     outcome = ask(assistant(server, name, gate(backend, retries=0)), way)
@@ -147,23 +145,21 @@ def without_collector():
 
 @pytest.mark.usefixtures("without_collector")
 @ROUTES
-@WAYS
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
-def test_a_broken_body_is_tried_again(server, name, backend, way, broken):
+def test_a_broken_body_is_tried_again(server, name, backend, broken):
     answers(server, Answer(raw=broken), Answer("hello"))
-    outcome = ask(assistant(server, name, gate(backend, retries=1)), way)
+    outcome = ask(assistant(server, name, gate(backend, retries=1)))
     assert outcome.text == "hello"
     assert len(outcome.calls) == len(server.sent) == 2
     answers(server, Answer(raw=broken))
-    assert isinstance(ask(assistant(server, name, gate(backend, retries=0)), way).error, ProviderError)
+    assert isinstance(ask(assistant(server, name, gate(backend, retries=0))).error, ProviderError)
 
 
 # Refusals, and the switch
 
 
 @ROUTES
-@EVERY_WAY
-@pytest.mark.parametrize("status", [401, 402, 403, 404])
+@every_way("status", [401, 402, 403, 404])
 def test_a_refusal_for_good_pulls_the_switch(server, name, backend, way, status):
     through = gate(backend, retries=5)
     answers(server, error(status, "go away"), Answer("hello"))
