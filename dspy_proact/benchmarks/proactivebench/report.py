@@ -1,6 +1,7 @@
 """What is ProactiveBench's own in reports: trajectories as they are read, their images, and the published rows."""
 
 import json
+import tomllib
 from collections.abc import Iterator
 from functools import lru_cache, partial
 from typing import Any, cast
@@ -16,6 +17,7 @@ from dspy_proact.report.particulars import Particulars, Section, Thumbnail, View
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import Outcome
 
+_WORDS: dict[str, Any] = tomllib.loads((FOLDER / "words.toml").read_text(encoding="utf-8"))
 _AS_PUBLISHED = ProactiveBenchSettings(upstream_rule=True).model_dump(
     mode="json", exclude={"ask_reward", "seed", "longest"}
 )
@@ -98,28 +100,15 @@ def _small(images: Any, world: World, step: Step) -> str:
 
 
 PARTICULARS = Particulars(
-    about_case=(
-        "A sample is a question about an image that hides what is asked. At each step the model chooses a move that "
-        "changes the image, an abstention or one of four categories."
-    ),
+    about_case=_WORDS["about_case"],
     mean="macro",
     beside="interventions",
     foremost=frozenset({"interventions", "asks", "abstains", "useful", "blind", "asking", "category"}),
-    notes=(
-        "score: accuracy, the share of samples that end with the right category. interventions: right moves, under "
-        "--set upstream_rule=true without one at the last step, as published. Read both together.",
-        "asks, abstains, guesses: shares of a sample's steps. useful asks: share of the chosen moves that changed the "
-        "picture. blind asking: share of samples at which moves were chosen until the limit.",
-        "control: a run with --set control=true offers moves of other environments; `compare` gives the gap, and who "
-        "asks on purpose asks less in it. --set reference=true shows the clear image: the most that can be expected.",
-    ),
+    notes=tuple(_WORDS["notes"]),
     alike=_alike,
     detail=lambda _: TrajectoryGrade,
     answer=_answer,
     sections=_sections,
     thumbnails=_thumbnails,
-    citation=(
-        "@article{demin2026proactivebench,\n  title={ProactiveBench},\n  author={De Min and others},\n"
-        "  journal={arXiv preprint arXiv:2603.19466},\n  year={2026}\n}"
-    ),
+    citation=_WORDS["citation"],
 )

@@ -7,6 +7,7 @@ seen on it, for the embedded model, which sees nothing. A description names a th
 import json
 import math
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from itertools import pairwise
@@ -41,18 +42,8 @@ THINGS: Mapping[str, Outline] = {
     "star": _ring(0.0, 1.0, 0.42, corners=10),
     "circle": _ring(0.0, 0.9, corners=48),
     "hexagon": _ring(math.pi / 6, 0.95, corners=6),
-    "triangle": [(0, -0.95), (0.95, 0.8), (-0.95, 0.8)],
-    "house": [(-0.75, 0.9), (-0.75, -0.15), (0, -0.95), (0.75, -0.15), (0.75, 0.9)],
-    "arrow": [(-0.9, -0.25), (0.1, -0.25), (0.1, -0.7), (0.95, 0), (0.1, 0.7), (0.1, 0.25), (-0.9, 0.25)],
-    "boat": [(-0.95, 0.25), (-0.1, 0.25), (-0.1, -0.95), (0.65, 0.1), (0, 0.1), (0, 0.25), (0.95, 0.25), (0.5, 0.8),
-             (-0.5, 0.8)],
-    "fish": [(-0.95, -0.55), (-0.45, -0.1), (0.1, -0.5), (0.6, -0.35), (0.95, 0), (0.6, 0.35), (0.1, 0.5),
-             (-0.45, 0.1), (-0.95, 0.55)],
-    "cross": [(-0.3, -0.9), (0.3, -0.9), (0.3, -0.3), (0.9, -0.3), (0.9, 0.3), (0.3, 0.3), (0.3, 0.9), (-0.3, 0.9),
-              (-0.3, 0.3), (-0.9, 0.3), (-0.9, -0.3), (-0.3, -0.3)],
-    "tree": [(0, -0.95), (0.7, 0.1), (0.35, 0.1), (0.85, 0.6), (0.15, 0.6), (0.15, 0.95), (-0.15, 0.95), (-0.15, 0.6),
-             (-0.85, 0.6), (-0.35, 0.1), (-0.7, 0.1)],
-}  # fmt: skip
+    **tomllib.loads((FOLDER / "outlines.toml").read_text(encoding="utf-8")),
+}
 """Outlines of what is asked about, in a square from -1 to 1."""
 
 
