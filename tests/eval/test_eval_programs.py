@@ -108,6 +108,16 @@ def test_recordings_are_read_planned_and_answered(proagentbench, tmp_path):
     assert text.endswith(f"{moments} of {moments} graded\n")
 
 
+def test_pictures_are_read_planned_and_played_and_not_decoded_again(proactivebench, tmp_path):
+    text = printed("proactivebench_scale.py", "--quick", folder=tmp_path)
+    told = re.findall(r"^(.*): [\d,.]+ ms a sample, at most [\d,]+ MiB$", text, re.MULTILINE)
+    played = [f"answered {first} to {first + 6}" for first in (1, 8, 15, 22)]
+    wanted = ["28 samples read", "planned", *played, "28 samples read", "planned"]
+    assert [each.partition(" (")[0] for each in told] == wanted
+    assert re.search(r"^28 of 28 graded\n\d+ images decoded when played$", text, re.MULTILINE)
+    assert text.endswith("28 of 28 graded\n0 images decoded when resumed\n")
+
+
 def test_the_leaderboard_has_both_ranks_and_scores_of_every_published_model(proactbench, tmp_path):
     (rows,) = tables(printed("leaderboard.py", folder=tmp_path))
     assert len(rows) == 16

@@ -1,0 +1,114 @@
+"""A corpus whose images say in squares what they are of, and players that read nothing else to tell where they are."""
+
+import json
+import random
+import re
+import zipfile
+from typing import NamedTuple
+
+from pictures import images_of, saved, shown
+from PIL import Image, ImageDraw
+from pvb_entries import CATEGORIES, fields
+from server import Answer, Sent
+
+from dspy_proact.benchmarks.proactivebench.entries import NAMES, WORLDS
+
+SIDE, SQUARES = 400, 4
+_OPTION = re.compile(r"^\W*[A-Z]\. (.+)$", re.MULTILINE)
+NUMBERS = {
+    "ROD": range(4),
+    "VSOD": range(4),
+    "MVP-N": (30, 31, 35, 0),
+    "IN-C": range(6),
+    "QD": range(3),
+    "CIT": range(6),
+    "COCO": (0,),
+}
+WHOLE = {
+    "crop": {"left": 3, "top": 3, "width": SIDE, "height": SIDE},
+    "horizontal_step": 1,
+    "vertical_step": 1,
+}
+"""A crop that is nearly all of the image, so that its squares can be read however it grows."""
+
+
+class Seen(NamedTuple):
+    """What an image is of."""
+
+    name: str
+    id: int
+    number: int
+
+
+def drawn(seen: Seen) -> Image.Image:
+    """Sixteen squares, black or white: three bits of the environment, seven of the id and six of the number."""
+    bits = f"{NAMES.index(seen.name):03b}{seen.id:07b}{seen.number:06b}"
+    image = Image.new("RGB", (SIDE, SIDE), "white")
+    draw, side = ImageDraw.Draw(image), SIDE // SQUARES
+    for place, bit in enumerate(bits):
+        y, x = divmod(place, SQUARES)
+        draw.rectangle(
+            (x * side, y * side, (x + 1) * side - 1, (y + 1) * side - 1), fill="black" if bit == "1" else "white"
+        )
+    return image
+
+
+def read(image: Image.Image) -> Seen:
+    """What an image that arrived is of."""
+    grey, (width, height) = image.convert("L"), image.size
+    halves = [(place + 0.5) / SQUARES for place in range(SQUARES)]
+    places = [(int(x * width), int(y * height)) for y in halves for x in halves]
+    levels = [int(str(grey.getpixel(place))) for place in places]
+    assert all(level < 40 or level > 215 for level in levels), "an image arrived broken"
+    bits = "".join("1" if level < 40 else "0" for level in levels)
+    return Seen(NAMES[int(bits[:3], 2)], int(bits[3:10], 2), int(bits[10:], 2))
+
+
+def own_template(name: str, id_: int) -> str:
+    slots = {"MVP-N": "{informative}_{image}", "IN-C": "{level}", "COCO": "whole"}.get(name, "{image}")
+    return f"{name}/{id_}/{slots}.{'png' if id_ % 2 else 'jpg'}"
+
+
+def write_corpus(folder, ids=range(4), names=NAMES):
+    """Entries of these ids of each environment, and their images in a zip each."""
+    for name in names:
+        world, rows = WORLDS[name], list[str]()
+        with zipfile.ZipFile(folder / f"{world.loader}.zip", "w") as archive:
+            for id_ in ids:
+                template = own_template(name, id_)
+                own = {"id": id_, "image_template": template, "answer": CATEGORIES[id_ % 4]}
+                rows.append(json.dumps(fields(name, **own, **(WHOLE if name == "COCO" else {}))))
+                for number in NUMBERS[name]:
+                    data = saved(drawn(Seen(name, id_, number)), "PNG" if id_ % 2 else "JPEG")
+                    for clear in (0, 1) if name == "MVP-N" else (0,):
+                        path = template.format(image=f"{number:0{world.digits}}", level=number, informative=clear)
+                        archive.writestr(path, data)
+        (folder / f"{world.loader}_preprocessed.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    return folder
+
+
+class Player:
+    """Answers as its name says, by what it sees on the newest image and the options that it is given."""
+
+    def __init__(self, plays: str):
+        self.plays, self.draw = plays, random.Random(0)
+        self.seen: list[list[Seen]] = []
+        """Of each request, in the order in which its images stand."""
+
+    def __call__(self, sent: Sent) -> Answer:
+        images = images_of(sent)
+        self.seen.append([read(image) for image in images])
+        options = _OPTION.findall("\n".join(part for part in shown(sent) if isinstance(part, str)))
+        return Answer(json.dumps({"choice": self.choice(self.seen[-1][-1], options)}))
+
+    def choice(self, seen: Seen, options: list[str]) -> str:
+        if self.plays == "random":
+            return self.draw.choice(options)
+        moves = [option for option in options[:-4] if not option.startswith("I ")]
+        if self.plays == "ask":
+            return [*options[:1], *moves][-1]
+        if self.plays == "guess":
+            return options[-4]
+        # The oracle knows the answers by heart, and that ROD takes none at its first image.
+        first = seen.name == "ROD" and seen.number == 2
+        return moves[0] if first else CATEGORIES[seen.id % 4]
