@@ -108,6 +108,7 @@ def test_recordings_are_read_planned_and_answered(proagentbench, tmp_path):
     assert text.endswith(f"{moments} of {moments} graded\n")
 
 
+@pytest.mark.nightly
 def test_pictures_are_read_planned_and_played_and_not_decoded_again(proactivebench, tmp_path):
     text = printed("proactivebench_scale.py", "--quick", folder=tmp_path)
     told = re.findall(r"^(.*): [\d,.]+ ms a sample, at most [\d,]+ MiB$", text, re.MULTILINE)
