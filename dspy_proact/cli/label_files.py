@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen, summary_of
-from dspy_proact.cli.options.kinds import STANDARD_OUTPUT, file_option, path_option
+from dspy_proact.cli.options.kinds import STANDARD_OUTPUT, file_option, flag_option, path_option, text_option
 from dspy_proact.cli.options.labels import Labels
 from dspy_proact.cli.options.verb import FileForm, Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import say, say_next
@@ -20,21 +20,39 @@ _FOLDER = Path("labels")
     Section(Heading.CASES, path_option("--run", "The run whose ratings are written, where the study has several.")),
     Section(
         Heading.OUTPUT,
+        flag_option("--html", "Write a page for one rater, who rates without a network and gives back a file."),
+        text_option("--rater", "NAME", "With --html: their pseudonym; a new one gets a share of the study."),
         path_option("--official", "Folder for the layout of the official study: the items, and a file a rater."),
-        file_option("--out", "The sheet; - for standard output. Default: a file in the folder labels."),
+        file_option("--out", "The file; - for standard output. Default: a file in the folder labels."),
     ),
     READ_BENCHMARK,
-    first="--run --official --out --benchmark",
-    example="dspy-proact label export labels/mine.db",
-    brief="Write the ratings of a study as a sheet.",
+    first="--html --rater --run --official --out --benchmark",
+    example="dspy-proact label export labels/mine.db --html --rater ann",
+    brief="Write the ratings of a study, or a page for a rater.",
 )
 @click.argument("study", type=click.Path(path_type=Path))
-def export(study: Path, run: Path | None, official: Path | None, out: Path | None, chosen: Chosen) -> None:
+def export(
+    study: Path,
+    html: bool,
+    rater: str | None,
+    run: Path | None,
+    official: Path | None,
+    out: Path | None,
+    chosen: Chosen,
+) -> None:
     """Write the ratings of STUDY, the file of `label serve`, as a sheet that is filled in: a row a rating.
 
     Everything that reads ratings reads STUDY itself, too; a sheet is for other programs, and to be kept. Of a study of
-    pairs it has a row a choice, as `agree --pairs` reads it.
+    pairs it has a row a choice, as `agree --pairs` reads it. With --html what one rater is to rate is written as a page
+    that works from disk; `label import` takes the file that it saves.
     """
+    if html != (rater is not None):
+        raise UsageError("--html and --rater NAME come together: a page is for one rater")
+    if rater is not None:
+        if flag := first_typed(("--run", "--official")):
+            raise UsageError(f"{flag}: has no effect with --html; leave it out")
+        _write_page(study, rater, out, chosen)
+        return
     from dspy_proact.label.exchange import choices_sheet, filled_sheet, opened, pair_study, runs_of
 
     with opened(study) as store:
@@ -69,6 +87,19 @@ def export(study: Path, run: Path | None, official: Path | None, out: Path | Non
     say_next("agree", "--ratings", official)
 
 
+def _write_page(study: Path, name: str, out: Path | None, chosen: Chosen) -> None:
+    from dspy_proact.label.exchange import items_in, opened, runs_of
+    from dspy_proact.label.offline import offline_page, offline_rater
+
+    runs = runs_of(study)
+    with opened(study) as store:
+        items = items_in(store, chosen.known(*runs), list(map(summary_of, runs)))
+        rater = offline_rater(store, name)
+        page = offline_page(store, items, rater)
+    _written(page, out or _FOLDER / f"{study.stem}--{rater.number}.html", study)
+    say(f"Send it to {rater.name}, who opens it in a browser, rates, and saves a file for `label import {study} FILE`.")
+
+
 @verb(
     "import",
     Section(Heading.CASES, path_option("--run", "The run that the files rate, where the study has several.")),
@@ -87,12 +118,14 @@ note,ann,,PASS,5,"It takes up the move, unasked."
 """,
         ),
     ),
-    brief="Add ratings of sheets and labelling tools to a study.",
+    brief="Add ratings of files to a study.",
 )
 @click.argument("study", type=click.Path(path_type=Path))
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
 def import_(study: Path, files: tuple[Path, ...], run: Path | None, chosen: Chosen) -> None:
     """Add the ratings of each FILE to STUDY, the file of `label serve`: all of a file, or none where it is at fault.
+
+    A FILE is a sheet, the export of a labelling tool, or what the page of `label export --html` saved.
 
     What a rater has rated in the study stays; the same file again adds nothing. Raters are found by their pseudonym;
     those of a labelling tool are called by their number in it.
@@ -100,6 +133,7 @@ def import_(study: Path, files: tuple[Path, ...], run: Path | None, chosen: Chos
     from dspy_proact.files.labels import labels_in
     from dspy_proact.files.rows import read_bytes, text_of
     from dspy_proact.label.exchange import import_labels, items_in, opened, runs_of
+    from dspy_proact.label.offline import import_saved
     from dspy_proact.report.numbers import counted
 
     runs = [run] if run else runs_of(study)
@@ -110,7 +144,10 @@ def import_(study: Path, files: tuple[Path, ...], run: Path | None, chosen: Chos
         parts = list(dict.fromkeys(item.part.name for item in items))
         for file in files:
             text = text_of(read_bytes(str(file), "a file of ratings"), str(file))
-            found = import_labels(store, items, labels_in(text, str(file), parts))
+            if text.lstrip()[:1] == "{":
+                found = import_saved(store, items, text, str(file))
+            else:
+                found = import_labels(store, items, labels_in(text, str(file), parts))
             known = f"; {found.known} were there, {found.differing} of them with another grade, which stays"
             say(f"{file}: {counted(found.new, 'rating')} added{known if found.known else ''}.")
     say_next("agree", *chosen.words, "--pairs" if pairs else "--ratings", study)

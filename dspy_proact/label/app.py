@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
@@ -192,7 +191,7 @@ class _Pages:
         if place is None:
             return self._page("done.html", session, left=False, done=done)
         item = self._items[place.item]
-        view = shown(item, swapped=self._swapped(number, item), repeated=place.repeated)
+        view = shown(item, swapped=self._store.swapped(number, item), repeated=place.repeated)
         return self._page("rate.html", session, shown=view, done=done, total=done + states["open"], again=False)
 
     async def left(self, request: Request) -> Response:
@@ -228,7 +227,7 @@ class _Pages:
         item, repeated = self._items.get(fields.get("item", "")), fields.get("repeated") == "1"
         if not item or (item.key, repeated) not in {(each.item, each.repeated) for each in self._store.slate(number)}:
             raise RefusedError(409, "This is not yours to rate.")
-        self._store.give(number, _given(item, fields, repeated, self._swapped(number, item)))
+        self._store.give(number, _given(item, fields, repeated, self._store.swapped(number, item)))
         return JSONResponse({"to": "/rate"})
 
     async def undo(self, request: Request) -> Response:
@@ -237,7 +236,7 @@ class _Pages:
         given, draft = self._store.undo(number, _key(fields)), {}
         if given is not None:
             item = self._items[given.item]
-            grade = given_level(item, given.grade or "", swapped=self._swapped(number, item)) or ""
+            grade = given_level(item, given.grade or "", swapped=self._store.swapped(number, item)) or ""
             said = {"reason": given.reason, "spans": given.spans, "seconds": given.seconds}
             said |= {"grade": grade, "confidence": str(given.confidence or "")}
             draft = {"item": item.key, "repeated": int(given.repeated), "draft": said}
@@ -314,10 +313,6 @@ class _Pages:
         if not self._store.is_owner(token := self._token(request, "owner")):
             raise RefusedError(403, "Open the owner's link.")
         return token
-
-    def _swapped(self, rater: int, item: Item) -> bool:
-        """Whether a rater sees the second response of a pair first: by chance, and always alike."""
-        return len(item.responses) > 1 and sha256(f"{self._store.id} {rater} {item.key}".encode()).digest()[0] % 2 == 1
 
     def _page(self, name: str, session: _Session | None = None, **told: Any) -> Response:
         # Drafts in a browser are of one rater: another who uses it sees none of them.

@@ -185,7 +185,7 @@ def items_in(store: Store, declared: Benchmark[Any, Any], summaries: Sequence[Su
     """The items of a study that are of some of its runs, and still what is rated.
 
     Raises:
-        UsageError: There is none, or two of different runs have the same case.
+        UsageError: There is none.
     """
     of = ", ".join(each.path for each in summaries)
     pairs = store.study.kind == "pairs"
@@ -194,8 +194,6 @@ def items_in(store: Store, declared: Benchmark[Any, Any], summaries: Sequence[Su
     found = tuple(item for item in items if marks.get(item.key) == item.mark)
     if not found:
         raise UsageError(f"{store.path}: rates nothing of {of}, or the texts have changed since")
-    if len({(item.case, item.part.name) for item in found}) < len(found):
-        raise UsageError(f"{store.path}: rates the same cases of several runs; name one with --run: {of}")
     return found
 
 
@@ -207,14 +205,17 @@ def import_labels(store: Store, items: Sequence[Item], labels: Sequence[Label]) 
 
     Args:
         store: Of the study.
-        items: Of it, those that the file may be of: no case stands for two of a part.
+        items: Of it, those that the file may be of.
         labels: Of the file.
 
     Raises:
         CorpusError: A label is of no item or of another text, gives no grade of its part, a confidence that is none of
             1 to 5 or too long a reason, is by no pseudonym, or stands there twice.
+        UsageError: Two of the items are of one case, in different runs.
     """
     by_case = {(item.case, item.part.name): item for item in items}
+    if len(by_case) < len(items):
+        raise UsageError(f"{store.path}: rates the same cases of several runs; name one with --run")
     by_rater = defaultdict[str, dict[str, Given]](dict)
     for label in labels:
         item = by_case.get((label.item, label.part))

@@ -181,6 +181,10 @@ class Store:
                 raise UsageError(f"{self.path}: {case!r} is {how} of the runs; name those that the study began with")
         return tuple(given[key] for key, _, _ in rows)
 
+    def swapped(self, rater: int, item: Item) -> bool:
+        """Whether a rater sees the second response of a pair first: by chance, and always alike."""
+        return len(item.responses) > 1 and hashlib.sha256(f"{self.id} {rater} {item.key}".encode()).digest()[0] % 2 == 1
+
     # Tokens and raters
 
     def is_owner(self, token: str) -> bool:

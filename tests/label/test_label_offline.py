@@ -1,0 +1,241 @@
+"""The page of `label export --html` in a browser, from disk, and what `label import` takes of what it saves."""
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from attack import ATTACK
+from browser import chromium
+from labelling import collected, item
+from playwright.sync_api import expect
+from proact_run import answered, graded, manifest, trigger, written
+from sheets import said
+
+from dspy_proact.label.items import items_of, pairs_of, run_key
+from dspy_proact.label.offline import offline_page, offline_rater
+from dspy_proact.label.store import Store
+from dspy_proact.label.study import Study, StudyRun
+from dspy_proact.report import summarize
+from dspy_proact.runs import RunFolder
+
+TEXT = "Label the boxes \U0001f4e6 today. Then call Ann."
+CASES = [trigger(f"d{number}", scenario=f"S{number}") for number in range(3)]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as running:
+        yield running
+
+
+def judged(path, text=TEXT, model="openai/m"):
+    events = []
+    for case in CASES:
+        events += [answered(case, text), graded(case, evidence=("Then call Ann",), response=text)]
+    return Path(written(Path(path), manifest(model=model), CASES, events).path)
+
+
+@pytest.fixture
+def study(proact):
+    """A study of three responses, to be rated by two, without a repeat."""
+    from dspy_proact.benchmarks.registry import benchmark_named
+
+    summary = summarize(RunFolder(judged("run")))
+    items = items_of(benchmark_named("proactbench"), [summary])
+    of = (StudyRun(run_key(summary), "run"),)
+    store, *_ = Store.create(Path("study.db"), Study("proactbench", of, 2, 2, 0.0, 0), items)
+    store.close()
+    return Path("study.db")
+
+
+@pytest.fixture
+def disk(browser):
+    """Opens a file from disk in one browser profile; at the end it has asked for nothing but that file."""
+    context, wrong = browser.new_context(accept_downloads=True), []
+    asked = []
+
+    def opened(path):
+        page = context.new_page()
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(Path(path).resolve().as_uri())
+        page.wait_for_selector("html[data-ready]", state="attached")
+        return page
+
+    yield opened
+    context.close()
+    assert wrong == []
+    assert [url for url in asked if not url.startswith(("file:", "blob:null/"))] == []
+    assert len({url for url in asked if url.startswith("file:")}) == 1
+
+
+def exported(proact, study, rater="Ann"):
+    status, out, err = proact("label", "export", study, "--html", "--rater", rater)
+    assert status == 0, err
+    return Path(out.strip())
+
+
+def rate(page, counted, *keys):
+    expect(page.locator("#count")).to_have_text(counted)
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def saved(page, button="#save"):
+    with page.expect_download() as download:
+        page.click(button)
+    return Path(download.value.path()).read_text("utf-8")
+
+
+def ratings_of(study):
+    with closing(Store.open(study)) as store:
+        return [(r.rater, r.case, r.grade, r.confidence, r.reason, r.spans) for r in store.ratings()]
+
+
+def test_a_slate_is_rated_from_disk_kept_across_a_reload_and_imported_once(proact, study, disk):
+    file = exported(proact, study)
+    text = file.read_text("utf-8")
+    assert "openai/" not in text, "no page names who answered or judged"
+    page = disk(file)
+    page.click("#go")
+    rate(page, "0 of 3", "1", "4", "m", "End", "Shift+ArrowLeft", " ", "Escape", "r")
+    page.keyboard.type("It says </script> to \u201cAnn\u201d.")
+    rate(page, "0 of 3", "Escape", "Enter")
+    rate(page, "1 of 3", "2", "3", "r")
+    page.keyboard.type("Half a thought")
+    page.reload()
+    page.wait_for_selector("html[data-ready]", state="attached")
+    expect(page.locator("#count")).to_have_text("1 of 3")
+    expect(page.locator("textarea")).to_have_value("Half a thought")
+    page.keyboard.press("Enter")
+    rate(page, "2 of 3", "s")
+    page.keyboard.type("I know this text.")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
+    page.click("#undo-last")
+    rate(page, "2 of 3", "3", "5", "Enter")
+    Path("ann.json").write_text(saved(page, "#save-all"), "utf-8")
+    page.close()
+    keys = [case.key for case in CASES]
+    with closing(Store.open(study)) as store:
+        assert [place.state for place in store.slate(1)] == ["open"] * 3
+    for told in ("3 ratings added.", "0 ratings added; 3 were there, 0 of them with another grade, which stays."):
+        assert told in said(proact("label", "import", study, "ann.json")[2])
+        end = len(TEXT) - 1
+        assert ratings_of(study) == [
+            ("Ann", keys[0], "PASS", 4, "It says </script> to \u201cAnn\u201d.", ((end - len("call Ann"), end),)),
+            ("Ann", keys[1], "PARTIAL", 3, "Half a thought", ()),
+            ("Ann", keys[2], "FAIL", 5, "I know this text.", ()),
+        ]
+    status, out, err = proact("agree", "--ratings", study, "--json")
+    assert (status, json.loads(out)["marked_words"][0]["both"]) == (0, 1), err
+
+
+def test_two_raters_of_one_browser_keep_apart_and_a_share_may_be_saved(proact, study, disk):
+    page = disk(exported(proact, study))
+    page.click("#go")
+    rate(page, "0 of 3", "1", "4", "Enter")
+    rate(page, "1 of 3", "2")
+    first = json.loads(saved(page))
+    assert [len(first["ratings"]), first["ratings"][0]["grade"]] == [1, "PASS"]
+    with closing(Store.open(study)) as store:
+        other = offline_page(store, _items(study), offline_rater(store, "Bob"))
+    Path("labels/study--1.html").write_text(other, "utf-8")
+    page = disk("labels/study--1.html")
+    page.click("#go")
+    expect(page.locator("#count")).to_have_text("0 of 3")
+    assert page.locator("input:checked").count() == 0
+
+
+def _items(study):
+    from dspy_proact.benchmarks.registry import benchmark_named
+
+    return items_of(benchmark_named("proactbench"), [summarize(RunFolder(Path("run")))])
+
+
+def test_texts_of_others_are_text_in_it(tmp_path, disk):
+    """In the response, what stands before it, and the pseudonym."""
+    collection, *_ = collected(tmp_path / "study.db", [item(1, ATTACK)], each=1, raters=1)
+    with closing(collection.store) as store:
+        text = offline_page(store, collection.items, offline_rater(store, "<script>alert(1)</script>"))
+    (tmp_path / "page.html").write_text(text, "utf-8")
+    page = disk(tmp_path / "page.html")
+    page.click("#go")
+    expect(page.locator(".response")).to_contain_text("<script")
+    assert page.locator("#here script, #here img").count() == 0
+    page.keyboard.press("1")
+
+
+def test_choices_come_back_as_they_were_meant_whichever_stood_first(proact, disk):
+    from dspy_proact.benchmarks.registry import benchmark_named
+
+    runs = [summarize(RunFolder(judged(name, f"The {name} text.", model=name))) for name in ("one", "other")]
+    items = pairs_of(benchmark_named("proactbench"), *runs)
+    of = tuple(StudyRun(run_key(each), each.path) for each in runs)
+    store, *_ = Store.create(Path("study.db"), Study("proactbench", of, 1, 1, 0.0, 0, "pairs"), items)
+    store.close()
+    page = disk(exported(proact, Path("study.db")))
+    page.click("#go")
+    for number in range(3):
+        first = page.locator(".response").first.inner_text()
+        rate(page, f"{number} of 3", "1" if "other" in first else "3", "5", "Enter")
+    Path("ann.json").write_text(saved(page, "#save-all"), "utf-8")
+    assert proact("label", "import", "study.db", "ann.json")[0] == 0
+    found = json.loads(proact("agree", "--pairs", "study.db", "--json")[1])
+    assert [found["all"][name] for name in ("a", "b", "ties")] == [0, 3, 0], "the other text in all three"
+
+
+def file_of(db, **changes):
+    """What the page saves, with something changed in it or in its only rating."""
+    with closing(Store.open(db)) as store:
+        rated = {"item": next(iter(store.ranks())), "repeated": "0", "grade": "PASS", "confidence": "4", "reason": ""}
+        rated |= {"spans": [[0, 5]], "seconds": 1.5, "time": 1.7e9, "key": "0" * 32}
+        whole = {"format": "dspy-proact offline ratings 1", "study": store.id, "rater": "Ann", "ratings": [rated]}
+    for name, value in changes.items():
+        (whole if name in whole else rated)[name] = value
+    return json.dumps(whole | ({"ratings": [rated, rated]} if changes.get("ratings") == "twice" else {}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"format": "2"}, "ann.json, field 'format'"),
+        ({"study": "0" * 16}, "ann.json, field 'study': ratings of another study than study.db"),
+        ({"rater": "Cy"}, "field 'rater': 'Cy' is no rater of study.db"),
+        ({"ratings": {}}, "field 'ratings'"),
+        ({"ratings": "twice"}, "field 'ratings[1].item'"),
+        ({"item": "other"}, "field 'ratings[0].item': 'other' is not this rater's to rate, or its text has changed"),
+        ({"repeated": "1"}, "field 'ratings[0].item'"),
+        ({"grade": "GOOD"}, "field 'ratings[0].grade': not what the page gives"),
+        ({"grade": ""}, "field 'ratings[0].confidence'"),
+        ({"grade": "", "confidence": ""}, "field 'ratings[0].reason'"),
+        ({"confidence": "6"}, "field 'ratings[0].confidence'"),
+        ({"reason": "x" * 4001}, "field 'ratings[0].reason'"),
+        ({"spans": [[0, 4000]]}, "field 'ratings[0].spans'"),
+        ({"spans": [[0, 1, 2]]}, "field 'ratings[0].spans[0]'"),
+        ({"seconds": -1}, "field 'ratings[0].seconds'"),
+        ({"key": "k"}, "field 'ratings[0].key'"),
+        ({"more": 1}, "field 'ratings[0].more'"),
+    ],
+)
+def test_a_damaged_file_is_refused_with_a_reason_and_nothing_of_it_is_kept(proact, refused, study, changes, why):
+    exported(proact, study)
+    Path("ann.json").write_text(file_of(study, **changes), "utf-8")
+    assert why in said(refused("label", "import", study, "ann.json"))
+    Path("ann.json").write_text(file_of(study)[:-9], "utf-8")
+    assert "ann.json, line 1: not JSON" in refused("label", "import", study, "ann.json")
+    assert ratings_of(study) == []
+    Path("ann.json").write_text(file_of(study), "utf-8")
+    assert proact("label", "import", study, "ann.json")[0] == 0
+
+
+def test_a_page_is_for_one_rater_who_has_something_to_rate(proact, refused, study):
+    page = ("label", "export", study, "--html")
+    assert "--html and --rater NAME come together" in refused(*page)
+    assert "--run: has no effect with --html" in refused(*page, "--rater", "Ann", "--run", "run")
+    exported(proact, study, "Ann")
+    exported(proact, study, "Bob")
+    assert "there is nothing left to rate for Cy" in refused(*page, "--rater", "Cy")
