@@ -149,8 +149,11 @@ def pair_study(path: Path, declared: Benchmark[Any, Any], summaries: Sequence[Su
         if store.study.kind != "pairs":
             raise UsageError(f"{path}: its raters graded single responses; read it with `agree --ratings {path}`")
         first, second = summaries
-        given = store.ratings(repeats=False)
-        current = _current(store, pairs_of(declared, first, second), given)
+        given, items = store.ratings(repeats=False), {each.key: each for each in pairs_of(declared, first, second)}
+        current = _current(store, list(items.values()), given)
+        numbers = {each.name: each.number for each in store.raters()}
+        # The second response, which is b, stands on the right where the two are not swapped.
+        turned = [store.swapped(numbers[each.rater], items[each.item]) for each in current]
     if not current:
         why = "their responses have changed since" if given else "nobody has chosen yet"
         raise UsageError(f"{path}: has no choice between {first.path} and {second.path}: {why}")
@@ -160,9 +163,15 @@ def pair_study(path: Path, declared: Benchmark[Any, Any], summaries: Sequence[Su
         names = [each.path for each in summaries]
     choices = tuple(
         PairChoice(
-            each.rater, each.case, _SIDES[each.grade], None, each.confidence, each.seconds or None, strata[each.case]
+            each.rater,
+            each.case,
+            _SIDES[each.grade],
+            right="a" if swapped else "b",
+            confidence=each.confidence,
+            seconds=each.seconds or None,
+            stratum=strata[each.case],
         )
-        for each in current
+        for each, swapped in zip(current, turned, strict=True)
     )
     return PairStudy(str(path), (names[0], names[1]), choices)
 

@@ -220,5 +220,6 @@ def test_choices_between_two_responses_go_out_as_pairs_are_read(proact, run):
     by_study, by_sheet = (
         json.loads(proact("agree", "--pairs", f"pairs.{kind}", "--json")[1]) for kind in ("db", "csv")
     )
-    assert by_study | {"name": "pairs.csv"} == by_sheet
+    assert by_study["right"]["of"] == 6 - 2, "which stood on the right is known of a study alone"
+    assert by_study | {"name": "pairs.csv", "right": by_sheet["right"]} == by_sheet
     assert "--official: has no effect on choices" in proact("label", "export", "pairs.db", "--official", "x")[2]

@@ -1,0 +1,81 @@
+"""Every kind of label goes once from the app to `agree`: grades by a rubric, parts of a grading, accept or reject."""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from labelling import joined, rating, serving
+
+from dspy_proact.benchmarks.evaluation import Evaluation
+from dspy_proact.benchmarks.registry import benchmark_named
+from dspy_proact.label.assignment import Design
+from dspy_proact.label.items import PREFERENCE
+from dspy_proact.label.serving import open_study
+from dspy_proact.report import summarize
+from dspy_proact.runs import RunFolder
+
+
+def rate_all(served, collection, grade):
+    """A rater who practises, and then gives each item its grade, with the first word marked; how many that are."""
+    ann, right, given = joined(served, "Ann"), {each.item.key: each.grade for each in collection.practice}, 0
+    items = {item.key: item for item in collection.items}
+    while True:
+        page = ann.get("/rate")
+        with suppress(ValueError):
+            key = page.field("item")
+            if key in right:
+                assert ann.post("/practice", {"item": key, "grade": right[key]}).json["correct"]
+                continue
+            spans = "[]" if items[key].part == PREFERENCE else "[[0, 3]]"
+            answer = ann.post("/rate", rating(page, grade=grade(items[key]), spans=spans))
+            assert answer.status == 200, answer.text
+            given += 1
+            continue
+        return given
+
+
+@pytest.mark.parametrize("benchmark", ["proactbench", "probe", "proactiveagent"])
+def test_labels_go_from_the_app_to_agree(proact, benchmark):
+    """Ann gives every item its best grade; of each part as many are asked for as were drawn."""
+    declared = benchmark_named(benchmark)
+    Evaluation("sample", benchmark=benchmark).run(Path("run"))
+    design = Design(count=3, each=1, raters=1, repeated=0.0)
+    collection, tokens = open_study(Path("study.db"), declared, [summarize(RunFolder(Path("run")))], design)
+    with serving(collection, entry=tokens.entry) as served:
+        parts = declared.graded_by_people
+        assert rate_all(served, collection, lambda item: item.levels[0]) == 3 * len(parts)
+    status, out, err = proact("agree", "--ratings", "study.db", "--json")
+    assert status == 0, err
+    found = json.loads(out)
+    if benchmark == "proactbench":
+        assert (found["ratings"]["ratings"], found["ratings"]["raters"], found["pooled"]["items"]) == (3, 1, 3)
+    else:
+        (judge,) = found["judges"]
+        assert {row["part"]: row["asked"] for row in judge["rows"]} == {part.name or "grade": 3 for part in parts}
+    assert found["marked_words"][0]["marked"] == 3
+
+
+def test_choices_go_from_the_app_to_agree(proact):
+    """Ann takes the longer one of two in all, on whichever side it stood: the second run's in every case."""
+    declared = benchmark_named("proactbench")
+    Evaluation("sample", benchmark="proactbench").run(Path("one"))
+    text = Path("one/manifest.json").read_text("utf-8")
+    events = [json.loads(line) for line in Path("one/events.jsonl").read_text("utf-8").splitlines()]
+    for event in events:
+        if event.get("answer"):
+            event["answer"]["text"] += " More."
+    Path("two").mkdir()
+    Path("two/manifest.json").write_text(text.replace('"model": "embedded"', '"model": "other"', 1), "utf-8")
+    Path("two/cases.jsonl").write_bytes(Path("one/cases.jsonl").read_bytes())
+    Path("two/events.jsonl").write_text("".join(f"{json.dumps(event)}\n" for event in events), "utf-8")
+    summaries = [summarize(RunFolder(Path(name))) for name in ("one", "two")]
+    design = Design(count=4, each=1, raters=1, repeated=0.0, kind="pairs")
+    collection, tokens = open_study(Path("study.db"), declared, summaries, design)
+    with serving(collection, entry=tokens.entry) as served:
+        swapped = collection.store.swapped
+        assert rate_all(served, collection, lambda item: "first" if swapped(1, item) else "second") == 4
+        sides = [swapped(1, item) for item in collection.items]
+    found = json.loads(proact("agree", "--pairs", "study.db", "--json")[1])
+    assert [found["all"][name] for name in ("a", "b", "ties")] == [0, 4, 0]
+    assert found["right"] == {"chosen": sides.count(False), "of": 4}
