@@ -279,7 +279,7 @@ def compare(a: Summary, b: Summary) -> Comparison:
     if a.benchmark != b.benchmark or a.strata != b.strata or a.labels != b.labels:
         raise UsageError(f"{a.path} is a run of {a.benchmark}, {b.path} of {b.benchmark}: nothing to compare")
     common = _common(a.outcomes, b.outcomes)
-    alike = [(ours, theirs) for ours, theirs in common if a.particulars.alike(ours[0].view, theirs[0].view)]
+    alike = [(ours, theirs) for ours, theirs in common if a.particulars.alike(ours[0], theirs[0])]
     if not alike:
         nouns = a.nouns
         otherwise = f"all {len(common)} {nouns.cases} of the same name differ in their text"

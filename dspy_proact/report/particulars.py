@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from operator import eq
 from typing import Any, Literal
 
 from pydantic import BaseModel
@@ -149,8 +148,8 @@ class Particulars:
     """Keys of a case that are text and no group."""
     breakdowns: tuple[str, ...] = ()
     """Keys of a case by which differences are broken down."""
-    alike: Callable[[View, View], bool] = eq
-    """Whether two views are of one case, asked in the same words."""
+    alike: Callable[[Outcome, Outcome], bool] = lambda one, other: one.view == other.view
+    """Whether two outcomes of one key are of the same case, whatever settings show of it: they may be compared then."""
     control_rate: str = "rate of the worst label"
     """What the share of control cases with the worst label is called."""
     control_key: str = "rate"

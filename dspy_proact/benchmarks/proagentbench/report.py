@@ -155,6 +155,7 @@ PARTICULARS = Particulars(
     ),
     foremost=frozenset({"precision", "recall", "f1", "balanced_accuracy", "value", "intention"}),
     breakdowns=("intention",),
+    alike=lambda one, other: all(one.meta[name] == other.meta[name] for name in ("at", "wanted", "intention")),
     ungrouped=frozenset({"moment", "at", "graph", "graph_intention"}),
     notes=(
         "score: accuracy of when, the share of moments at which help came where it was sought and silence where not. "

@@ -219,10 +219,12 @@ def leaderboard_details(runs: Sequence[Summary]) -> Iterator[Table | str]:
 # A case and a verdict
 
 
-def _alike(one: View, other: View) -> bool:
-    """Whether two views are of one task, whatever the ids and the order of its items; sanitized or not."""
+def _alike(one: Outcome, other: Outcome) -> bool:
+    """Whether two outcomes are of one task, whatever the ids and the order of its items; sanitized or not."""
     # Runs of earlier versions do not say what day it is.
-    told = [(view["gold"]["description"], view["world"] | {"today": ""}, view["actions"]) for view in (one, other)]
+    told = [
+        (view["gold"]["description"], view["world"] | {"today": ""}, view["actions"]) for view in (one.view, other.view)
+    ]
     return told[0] == told[1]
 
 

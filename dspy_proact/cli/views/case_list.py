@@ -118,7 +118,7 @@ class ShownRun:
         """Keys of those of these cases that another run was asked with other wording: they cannot be compared."""
         pairs = [(outcome, other.placed.get((outcome.key, outcome.epoch))) for outcome in outcomes]
         alike = self._particulars.alike
-        return {one.key for one, there in pairs if there and not alike(one.view, there.view)}
+        return {one.key for one, there in pairs if there and not alike(one, there)}
 
     @cached_property
     def differing_epochs(self) -> set[str]:

@@ -260,8 +260,7 @@ def _item(
         ],
         "sides": [
             each
-            and _side(each, summary, held)
-            | ({} if said.alike(fullest.outcome.view, each.outcome.view) else {"otherwise": True})
+            and _side(each, summary, held) | ({} if said.alike(fullest.outcome, each.outcome) else {"otherwise": True})
             for each, summary in zip(readings, summaries, strict=True)
         ],
     }

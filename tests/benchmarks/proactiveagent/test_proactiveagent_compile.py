@@ -98,6 +98,7 @@ def test_a_hidden_rule_is_found_and_shown_on_traces_that_were_left_out(server, t
 
 
 @pytest.mark.nightly
+@pytest.mark.timeout(900)
 def test_a_judge_of_noise_claims_nothing_in_forty_seeds(server, tmp_path):
     """Its verdicts are a coin of the whole request, so that each instruction is another coin."""
 

@@ -236,7 +236,10 @@ def test_every_verb_for_runs_works_on_the_sample(proact):
     assert "1 - precision" in proact("report", "run", "--explain")[1]
     assert proact("report", "run", "--html", "page.html")[0] == 0
     assert "code_tides/05" in proact("show", "run", "--case", "code_tides/05")[1]
-    assert proact("compare", "run", "always")[0] == 0
+    assert proact("eval", *of, "--set", "window=2", "--out", "short")[0] == 0
+    for other in ("always", "short"):
+        compared = json.loads(proact("compare", "run", other, "--json")[1])
+        assert compared["turns"] == {"shared": 54, "compared": 54, "tried": 54, "worded_otherwise": 0}
     told = proact("leaderboard", "run", "always")[1]
     assert "qwen2-72b" in told
     assert "reward model" in told

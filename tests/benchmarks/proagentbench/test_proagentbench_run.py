@@ -331,7 +331,11 @@ def test_every_verb_for_runs_works_on_the_sample(proact):
     assert "not the paper's" in told
     assert proact("report", "run", "--html", "page.html")[0] == 0
     assert "survival.R" in proact("show", "run", "--case", "ines/3")[1]
-    assert proact("compare", "run", "always")[0] == 0
+    shown = ("--set", "memory=graph", "--set", "window=60", "--set", "screenshot=true")
+    assert proact("eval", *of, *shown, "--out", "shown")[0] == 0
+    for other in ("always", "shown"):
+        compared = json.loads(proact("compare", "run", other, "--json")[1])
+        assert compared["moments"] == {"shared": 30, "compared": 30, "tried": 30, "worded_otherwise": 0}
     assert "Deepseek-V3.2" in proact("leaderboard", "run", "always")[1]
     assert proact("export", "run", "--format", "csv", "--out", "run.csv")[0] == 0
     assert proact("rejudge", "run", "--set", "cost=4", "--out", "dear")[0] == 0

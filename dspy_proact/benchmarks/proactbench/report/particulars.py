@@ -127,18 +127,19 @@ def control_notes() -> Iterator[str]:
     )
 
 
-def alike(one: View, other: View) -> bool:
-    """Whether two views show the same trigger.
+def alike(one: Outcome, other: Outcome) -> bool:
+    """Whether two outcomes are of the same trigger.
 
     A results file holds no history: where a view has one turn, user message and rubric are compared. A message that
     the file lacks equals any.
     """
-    ours: list[dict[str, Any]] = one.get("conversation") or []
-    theirs: list[dict[str, Any]] = other.get("conversation") or []
+    a, b = one.view, other.view
+    ours: list[dict[str, Any]] = a.get("conversation") or []
+    theirs: list[dict[str, Any]] = b.get("conversation") or []
     if not ours or not theirs or min(len(ours), len(theirs)) > 1:
-        return one == other
+        return a == b
     said = (ours[-1].get("user"), theirs[-1].get("user"))
-    return one.get("rubric") == other.get("rubric") and (said[0] == said[1] or None in said)
+    return a.get("rubric") == b.get("rubric") and (said[0] == said[1] or None in said)
 
 
 def _user_message(outcome: Outcome, _: GivenVerdict | None) -> str | None:
