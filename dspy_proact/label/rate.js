@@ -180,6 +180,7 @@ const rating = (() => {
       say(what);
       try {
         await does();
+        say("");
         ending.abort();
       } catch (error) {
         part(".problem").textContent = error.message;
@@ -243,6 +244,7 @@ const rating = (() => {
         digit.checked = true;
         digit.focus({ preventScroll: true });
         keep();
+        part(`.${form.dataset.asks}`).scrollIntoView({ block: "nearest" });
       } else if (does && !(event.key === "Enter" && event.target.matches("button, a, summary"))) {
         event.preventDefault();
         does();

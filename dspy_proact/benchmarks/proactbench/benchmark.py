@@ -81,6 +81,12 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     published_corpus = HUB
     assumption = f"Judge prompts assume {ASSUMED_WORDS}-word responses where none exist yet."
     as_published = ("--judge-prompt", "official")
+    for_raters = (
+        "You read a conversation up to a message of the user's, and the response to it. Somewhere the user mentioned "
+        "something that matters and did not ask about it. Grade whether the response acts on that unasked, and not how "
+        "good it is otherwise: a fine answer to the question alone may fail. The criteria say what a full and what a "
+        "partial uptake are in this conversation."
+    )
     published_beside = "To be ranked, a run must use the published judge, prompt and corpus: leaderboard RUN."
 
     leaderboard_columns = MappingProxyType(

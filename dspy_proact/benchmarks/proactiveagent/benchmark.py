@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import HumanGrade, StandIn, Start
+from dspy_proact.benchmarks.benchmark import HumanGrade, Part, StandIn, Start
 from dspy_proact.benchmarks.proactiveagent.turns import (
     ACCEPTED,
     REJECTED,
@@ -82,6 +82,24 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
     assumption = (
         "Where there is no answer yet, one proposal of 20 words is counted: in what judges are asked, and with --set "
         "history at every earlier turn."
+    )
+    parts = (
+        Part(
+            "",
+            (REJECTED, ACCEPTED),
+            question="Would the person accept this now?",
+            criteria={
+                ACCEPTED: "A proposal that fits what they are doing, saves them work not done yet, says what they "
+                "would get, and is worth the interruption; or silence where they can go on without help.",
+                REJECTED: "A proposal about something else, too early or too late, of what they are doing anyway, or "
+                "so general that it fits any work; or silence where they would welcome help.",
+            },
+        ),
+    )
+    for_raters = (
+        "You read what a person does at a computer, oldest first; the last event is now. Nobody asked for help. An "
+        "assistant proposes a task that it would do for the person, or stays silent. Put yourself in the person's "
+        "place: would you let it do that now, or be left alone? To be polite or well meant is not enough."
     )
     about_raters = "The votes of the sample are its authors', who are language-model agents."
     leaderboard_columns = MappingProxyType(

@@ -54,6 +54,29 @@ _UNREADABLE = ("empty", "unreadable", "calls")
 """Reasons for which an answer is missing or malformed, which is the model's doing."""
 
 
+_FACETS = {
+    "who_blocked": "whose work is held up",
+    "who_blocker": "who or what holds it up",
+    "what_task": "the work that cannot go on",
+    "why_root_cause": "why it cannot go on",
+    "when_deadline": "by when it matters",
+    "where_system": "the system, place or document",
+    "how_mechanism": "how it comes about",
+    "impact_scope": "what it leads to",
+}
+_SAID = {
+    "correct": "The same as gold, in whatever words, exactly enough to act on.",
+    "incorrect": "Something else, or something made up where it does not apply.",
+    "missing": "Nothing.",
+    "n/a": "It does not apply: gold says nothing of it, and neither does the response.",
+}
+
+
+def _graded(*criteria: str) -> dict[str, str]:
+    """What the judgments mean, from the best on."""
+    return dict(zip(reversed(JUDGMENTS), criteria, strict=True))
+
+
 class Probe(WithEmbedder, Benchmark[Solution, ProbeGrade]):
     """Tasks of people, the agents that work them, and the two judges of an answer."""
 
@@ -103,10 +126,46 @@ class Probe(WithEmbedder, Benchmark[Solution, ProbeGrade]):
         "action where there is no answer yet; the calls of other agents than single cannot be estimated."
     )
     parts = (
-        Part("description", JUDGMENTS),
-        *(Part(name, get_args(FacetWord), "nominal") for name in FacetGrades.model_fields),
-        Part("parameters", JUDGMENTS),
-        Part("would_resolve", ("no", "partially", "yes"), tuned=False),
+        Part(
+            "description",
+            JUDGMENTS,
+            question="Does the response describe the bottleneck of the section gold?",
+            criteria=_graded(
+                "Who reads it would act on the same problem with the same understanding.",
+                "The same problem, with something wrong or left out.",
+                "Another problem, or none.",
+            ),
+        ),
+        *(
+            Part(name, get_args(FacetWord), "nominal", question=f"What does it say of {_FACETS[name]}?", criteria=_SAID)
+            for name in FacetGrades.model_fields
+        ),
+        Part(
+            "parameters",
+            JUDGMENTS,
+            question="Are the parameters of the action right? Another set than that of gold may be as good.",
+            criteria=_graded(
+                "All that matter are there and right, and the action would resolve the bottleneck.",
+                "Seven to nine in ten are, or a part would be resolved.",
+                "Most are missing, or they reach the wrong people or systems, or nothing would be resolved.",
+            ),
+        ),
+        Part(
+            "would_resolve",
+            ("no", "partially", "yes"),
+            tuned=False,
+            question="Would the action with these parameters resolve the bottleneck?",
+            criteria={
+                "yes": "It would be gone or on its way out.",
+                "partially": "A part would remain, or somebody asks back.",
+            },
+        ),
+    )
+    for_raters = (
+        "Somewhere in a person's documents is one problem that holds work up. The response says which, and what to do; "
+        "the section gold says what is really the matter. Grade what the response says, not how well it is written. "
+        "You are asked about it part by part. The same in other words is the same; a role or a team may stand for "
+        "a name where it can be no other."
     )
     about_raters = (
         "The grades are of the sample's authors, who are language-model agents, on answers that they wrote to be of "
