@@ -2,10 +2,10 @@
 
 import os
 import shutil
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
@@ -79,3 +79,27 @@ def visit(
     assert not wrong, f"the page complained: {wrong}"
     others = [each for each in asked if each.partition("#")[0] != own]
     assert not others, f"the page asked for {others}"
+
+
+@contextmanager
+def tab(
+    browser: Browser, base: str, path: str = "/", cookies: Sequence[Any] = (), complaints: int = 0, **context: object
+) -> Generator[Page]:
+    """A page of a local server in a context of its own, where a rater may come back with their cookies.
+
+    When it is left, it has asked for nothing but this server, and nothing that it ran threw or was refused, but for the
+    `complaints` of the browser about answers that a test asks for.
+    """
+    wrong: list[str] = []
+    shown = browser.new_context(**{"viewport": {"width": 1280, "height": 900}} | context)
+    shown.add_cookies([*cookies])
+    page = shown.new_page()
+    page.on("console", lambda message: wrong.append(message.text))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("dialog", lambda dialog: (wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
+    page.on("request", lambda request: None if request.url.startswith(base) else wrong.append(request.url))
+    page.goto(f"{base}{path}")
+    yield page
+    shown.close()
+    others = [each for each in wrong if not each.startswith("Failed to load resource")]
+    assert (len(wrong), others) == (complaints, []), f"the page complained: {wrong}"

@@ -1,6 +1,7 @@
 """A study of made-up items that is served over HTTP, and raters who are no browsers."""
 
 import json
+import os
 import re
 import secrets
 import socket
@@ -13,6 +14,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import uvicorn
+from child import command_line
 
 from dspy_proact.benchmarks.benchmark import Benchmark, Part
 from dspy_proact.label.access import Address, Limits
@@ -174,6 +176,12 @@ def rating(page: Answer, **changed: object) -> dict[str, object]:
     """What the form of a page would send."""
     shown = {"item": page.field("item"), "repeated": page.field("repeated")}
     return {**shown, "grade": "SOLVED", "confidence": 4, "reason": "", "spans": "[]", "seconds": 2.5, **changed}
+
+
+def label_serve(said: str, *arguments: str) -> None:
+    """What a child is for `dspy-proact label serve` that writes its standard output into a pipe."""
+    os.dup2(os.open(said, os.O_WRONLY), 1)
+    command_line("label", "serve", *arguments)
 
 
 def serve_again(path: str, count: str, ready: str) -> None:

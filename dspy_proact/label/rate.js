@@ -44,7 +44,7 @@ const rating = (() => {
       draft.confidence = chosen("confidence")?.value || "";
       draft.reason = part("textarea")?.value || "";
       if (!practice) kept(name, draft);
-      form.dataset.asks = !draft.grade ? "grade" : "confidence";
+      form.dataset.asks = draft.grade && part(".confidence") ? "confidence" : "grade";
     }
 
     function count() {

@@ -1,0 +1,247 @@
+"""The rater's pages in a browser: from a run to its labels by keyboard alone, and what everybody can use."""
+
+import os
+import signal
+from dataclasses import replace
+
+import pytest
+from attack import ATTACK
+from axe_playwright_python.sync_playwright import Axe
+from browser import chromium, tab
+from child import Child, command_line
+from labelling import Visitor, collected, item, label_serve, practice, rating, serving
+from playwright.sync_api import expect
+
+from dspy_proact.benchmarks.registry import benchmark_named
+from dspy_proact.label.items import PREFERENCE, practice_of
+from dspy_proact.label.store import Store
+
+LEVELS = ("PASS", "PARTIAL", "FAIL")
+READERS = (
+    ("report", "run", "--ratings", "study.db", "--json"),
+    ("agree", "--run", "run", "--ratings", "study.db", "--json"),
+    ("optimize", "judge", "--run", "run", "--ratings", "study.db", "--judge", "embedded", "--folds", 2, "--out", "o"),
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as running:
+        yield running
+
+
+def ready(page, counted):
+    """Await the page that shows how far one is."""
+    expect(page.locator(".count")).to_have_text(counted)
+    page.wait_for_selector("html[data-ready]", state="attached")
+
+
+def press(page, *keys):
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def did(folder, *words):
+    done = Child(command_line, *words, folder=folder).ended()
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def join_and_practise(page, name, grades):
+    """As far as the first real item; `grades` are the right ones, with why they are."""
+    expect(page.get_by_label("Pseudonym")).to_be_focused()
+    page.keyboard.type(name)
+    press(page, "Enter")
+    expect(page.locator("#go")).to_be_focused()
+    press(page, "Enter")
+    for number, (grade, why) in enumerate(grades):
+        ready(page, f"{number} of 3")
+        press(page, str(LEVELS.index(grade) + 1), "Enter")
+        expect(page.locator("#explained")).to_contain_text(why)
+        press(page, "Enter")
+
+
+def rate_by_browser(browser, base, entry):
+    """Ten items by Ann, who closes the tab in the middle, goes on elsewhere and undoes one."""
+    with tab(browser, base, f"/#{entry}") as page:
+        join_and_practise(page, "Ann", [(p.grade, p.why) for p in practice_of(benchmark_named("proactbench"), 0)[:3]])
+        for number in range(5):
+            ready(page, f"{number} of 10")
+            press(page, "1", "4")
+            if number == 0:
+                press(page, "m", "ArrowRight", " ", "ArrowRight", " ", "Escape", "r")
+                page.keyboard.type("It sees what was said.")
+                press(page, "Escape")
+            press(page, "Enter")
+        ready(page, "5 of 10")
+        press(page, "2", "r")
+        page.keyboard.type("Half of a thought")
+        cookies = page.context.cookies()
+        page.close()
+        again = page.context.new_page()
+        again.goto(base)
+        ready(again, "5 of 10")
+        assert (again.input_value("textarea"), again.is_checked("input[value=PARTIAL]")) == ("Half of a thought", True)
+    with tab(browser, base, cookies=cookies) as page:
+        ready(page, "5 of 10")
+        press(page, "u")
+        ready(page, "4 of 10")
+        assert (page.is_checked("input[value=PASS]"), page.is_checked("input[name=confidence][value='4']")) == (1, 1)
+        press(page, "g", "3", "Enter")
+        for number in range(5, 10):
+            ready(page, f"{number} of 10")
+            press(page, str(number % 3 + 1), "5", "Enter")
+        expect(page.locator("h1")).to_have_text("Thank you, Ann")
+
+
+def rate_over_http(base, entry):
+    """All of them by Bob, who passes everything."""
+    bob = Visitor(int(base.rpartition(":")[2]))
+    bob.post("/join", {"token": entry, "name": "Bob"})
+    while "article" in (shown := bob.get("/rate")).text:
+        practised = "data-practice" in shown.text
+        assert bob.post("/practice" if practised else "/rate", rating(shown, grade="PASS")).status == 200
+    return bob.cookie.partition("=")[2]
+
+
+def test_from_a_run_to_labels_by_keyboard_alone(browser, tmp_path, proactbench):
+    """`eval`, `label serve`, a rater who comes back, another, the owner, and every command that reads the labels."""
+    did(tmp_path, "eval", "--out", tmp_path / "run")
+    os.mkfifo(tmp_path / "said")
+    options = ("--draw", 10, "--each", 2, "--raters", 2, "--repeated", 0, "--port", 0, "--db", "study.db")
+    server = Child(label_serve, tmp_path / "said", "run", *options, folder=tmp_path)
+    with (tmp_path / "said").open() as said:
+        (base, entry), (_, owner) = (next(said).split()[-1].split("/#") for _ in range(2))
+        rate_by_browser(browser, base, entry)
+        bob = rate_over_http(base, entry)
+        server.send_signal(signal.SIGINT)
+    ended = server.ended()
+    assert (ended.returncode, "Stopped; every rating is kept." in ended.stderr) == (0, True), ended.stderr
+    assert not [token for token in (entry, owner, bob) if token in ended.stderr]
+    store = Store.open(tmp_path / "study.db")
+    ann = [each for each in store.ratings() if each.rater == "Ann"]
+    assert [each.grade for each in ann] == ["PASS"] * 4 + ["FAIL"] + [LEVELS[number % 3] for number in range(5, 10)]
+    assert (len(ann[0].spans), ann[0].reason, ann[0].confidence) == (1, "It sees what was said.", 4)
+    assert (store.undone(), [each.correct for each in store.practice(1)], len(store.ratings())) == (1, [True] * 3, 20)
+    store.close()
+    for words in READERS:
+        assert did(tmp_path, *words)
+
+
+def chose_a_name(page):
+    page.get_by_label("Pseudonym").fill("Ann")
+
+
+def read_the_briefing(page):
+    press(page, "Enter")
+    expect(page.locator("#go")).to_be_focused()
+    page.click("#link")
+    expect(page.locator("#own-link")).to_contain_text("http")
+
+
+def practised_one(page):
+    page.click("#go")
+    ready(page, "0 of 3")
+    press(page, "2", "Enter")
+    expect(page.locator("#explained a")).to_be_focused()
+
+
+def filled_in_all(page):
+    page.goto(page.url.replace("briefing", "rate"))
+    page.wait_for_selector("html[data-ready]", state="attached")
+    press(page, "1", "4", "m", " ", "ArrowRight", " ")
+    assert page.locator(".choice:has(:checked)").count() == 1
+
+
+def opened_the_dialogs(page):
+    page.wait_for_selector("html[data-ready]", state="attached")
+    press(page, "Escape", "?")
+    expect(page.locator("#key-list")).to_be_visible()
+
+
+def went_astray(page):
+    page.goto(page.url.replace("/rate", "/owner"))
+
+
+FIRST = (chose_a_name, read_the_briefing)
+WAY = {
+    True: (*FIRST, practised_one, filled_in_all, opened_the_dialogs, went_astray),
+    False: (*FIRST, filled_in_all, went_astray),
+}
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """Two items by whom nobody should trust, after practice, and a rater of the same kind."""
+    items = [item(number, text=f"{ATTACK} **{number}** and more words") for number in range(2)]
+    folder = tmp_path_factory.mktemp("hostile")
+    with serving(*collected(folder / "study.db", items, *practice("SOLVED"), each=1, raters=1)) as served:
+        yield served
+
+
+def test_script_in_texts_and_pseudonyms_is_text(browser, hostile):
+    """Nothing of it runs: a dialog, an image that fails or a word on the console would be seen."""
+    with tab(browser, hostile.base, f"/#{hostile.entry}") as page:
+        page.get_by_label("Pseudonym").fill("<img src=x onerror=alert(1)>")
+        press(page, "Enter")
+        expect(page.locator("h1")).to_have_text("Before you begin, <img src=x onerror=alert(1)>")
+        page.click("#go")
+        ready(page, "0 of 3")
+        press(page, "1", "Enter")
+        page.click("#explained a")
+        ready(page, "0 of 2")
+        response = page.locator("[data-marked]")
+        expect(response).to_contain_text("<script>alert(1)</script><img src=x onerror=alert(1)>")
+        assert response.locator("img, script").count() == 0
+        response.locator(".w", has_text="alert").first.dblclick()
+        assert page.locator(".marked q").all_inner_texts() == ["alert"]
+        press(page, "1", "5", "r")
+        page.keyboard.type("</textarea><script>alert(2)</script>")
+        press(page, "Control+Enter")
+        ready(page, "1 of 2")
+        press(page, "u")
+        ready(page, "0 of 2")
+        assert page.input_value("textarea") == "</textarea><script>alert(2)</script>"
+        assert page.locator(".marked q").all_inner_texts() == ["alert"]
+        page.locator(".w.on").click()
+        assert page.locator(".marked q").count() == 0
+
+
+def test_what_was_typed_stays_in_the_page_until_it_is_kept(browser, tmp_path):
+    """On a full disk, and without a server: the page says why, and the same click counts once it is mended."""
+    made = collected(tmp_path / "study.db", [item(number) for number in range(2)], each=1, raters=1)
+    with serving(*made) as served, tab(browser, served.base, f"/#{served.entry}", complaints=2) as page:
+        page.get_by_label("Pseudonym").fill("Ann")
+        press(page, "Enter")
+        page.click("#go")
+        ready(page, "0 of 2")
+        press(page, "1", "5", "r")
+        page.keyboard.type("x" * 4000)
+        full = f"PRAGMA max_page_count = {served.store._row('PRAGMA page_count')[0]}"
+        served.store._row(full)
+        press(page, "Control+Enter")
+        expect(page.locator(".problem")).to_contain_text("the disk is full")
+        served.store._row("PRAGMA max_page_count = 100000")
+        page.context.set_offline(True)
+        press(page, "Control+Enter")
+        expect(page.locator(".problem")).to_contain_text("The server does not answer.")
+        page.context.set_offline(False)
+        assert page.input_value("textarea") == "x" * 4000
+        press(page, "Control+Enter")
+        ready(page, "1 of 2")
+        assert [(each.grade, len(each.reason)) for each in served.store.ratings()] == [("SOLVED", 4000)]
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "dark")])
+def test_everybody_can_use_the_pages(browser, tmp_path, width, scheme):
+    """axe-core finds no violation on any page, no page is wider than a phone, and focus is seen."""
+    pair = replace(item(1, part=PREFERENCE), responses=("One.", "Other."))
+    for items, practised in (([item(0), item(1)], practice("SOLVED")), ([pair], ())):
+        with serving(*collected(tmp_path / f"{items[0].part.name}.db", items, *practised, each=1, raters=1)) as served:
+            window = {"viewport": {"width": width, "height": 844}, "color_scheme": scheme}
+            with tab(browser, served.base, f"/#{served.entry}", complaints=1, **window) as page:
+                for step in WAY[bool(practised)]:
+                    step(page)
+                    found = Axe().run(page)
+                    assert found.violations_count == 0, (page.url, found.generate_report())
+                    assert page.evaluate("document.documentElement.scrollWidth") <= width
