@@ -5,6 +5,7 @@ first rating of a rater's counts, no planned second one. Practice is no rating, 
 """
 
 import csv
+import sqlite3
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing, contextmanager
@@ -62,8 +63,12 @@ def is_study(named: str | Path) -> bool:
 
 @contextmanager
 def opened(path: Path) -> Generator[Store]:
-    """The file of a study, for as long as it is read; raises a `UsageError` where it is none."""
-    with closing(Store.open(path)) as store:
+    """The file of a study, for as long as it is read; raises a `UsageError` where it is none, or damaged."""
+    try:
+        store = Store.open(path)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{path}: is damaged: {error}") from error
+    with closing(store):
         yield store
 
 
@@ -95,7 +100,7 @@ def ratings_of_run(path: Path, declared: Benchmark[Any, Any], summary: Summary) 
         if run is None:
             rated = ", ".join(each.path for each in study.runs)
             raise UsageError(f"{path}: rates no response of {summary.path}; its ratings are of {rated}")
-        given = [each for each in store.ratings(repeats=False) if each.run == run.run]
+        given = [each for each in _first_ratings(store) if each.run == run.run]
         current = _current(store, items_of(declared, [summary]), given)
     if not current:
         why = "all its ratings are of texts that have changed since" if given else "nobody has rated it yet"
@@ -149,7 +154,7 @@ def pair_study(path: Path, declared: Benchmark[Any, Any], summaries: Sequence[Su
         if store.study.kind != "pairs":
             raise UsageError(f"{path}: its raters graded single responses; read it with `agree --ratings {path}`")
         first, second = summaries
-        given, items = store.ratings(repeats=False), {each.key: each for each in pairs_of(declared, first, second)}
+        given, items = _first_ratings(store), {each.key: each for each in pairs_of(declared, first, second)}
         current = _current(store, list(items.values()), given)
         numbers = {each.name: each.number for each in store.raters()}
         # The second response, which is b, stands on the right where the two are not swapped.
@@ -294,7 +299,24 @@ def choices_sheet(study: PairStudy) -> str:
     return out.getvalue()
 
 
+def _first_ratings(store: Store) -> tuple[Rating, ...]:
+    """The ratings that count; raises a `UsageError` where the file is damaged."""
+    try:
+        return store.ratings(repeats=False)
+    except (TypeError, ValueError, sqlite3.DatabaseError) as error:
+        raise UsageError(f"{store.path}: is damaged: {error}") from error
+
+
 def _current(store: Store, items: Sequence[Item], given: Sequence[Rating]) -> tuple[Rating, ...]:
-    """Those of some ratings whose items are still what was rated."""
-    now, then = {item.key: item.mark for item in items}, store.marks()
-    return tuple(each for each in given if now.get(each.item) == then[each.item])
+    """Those of some ratings whose items are still what was rated, and that say of these what can be said of them."""
+    now, then = {item.key: item for item in items}, store.marks()
+    return tuple(
+        each
+        for each in given
+        if (item := now.get(each.item))
+        and item.mark == then.get(each.item)
+        and (item.case, item.part.name) == (each.case, each.part)
+        and each.grade in item.part.levels
+        and each.confidence in range(1, 6)
+        and item.spans_within(each.spans)
+    )

@@ -4,6 +4,8 @@ import csv
 import json
 import re
 import shutil
+import sqlite3
+from contextlib import closing
 from io import StringIO
 from pathlib import Path
 
@@ -153,6 +155,31 @@ def test_what_holds_no_such_ratings_is_refused_with_a_reason(refused, run, argum
     if "gone.db" in arguments:
         shutil.rmtree(run)
     assert why in said(refused(*arguments))
+
+
+@pytest.mark.parametrize(
+    ("statement", "left"),
+    [
+        ("UPDATE log SET grade = 'GOOD' WHERE number = 1", 23),
+        ("UPDATE log SET confidence = 9 WHERE number = 1", 23),
+        ("UPDATE log SET spans = '[[0, 9999]]' WHERE number = 1", 23),
+        ("UPDATE items SET \"case\" = 'other' WHERE rank = 0", 22),
+        ("UPDATE items SET mark = '' WHERE rank = 0", 22),
+        ("UPDATE log SET spans = '[1]' WHERE number = 1", None),
+        ("UPDATE log SET spans = '[' WHERE number = 1", None),
+        ("UPDATE study SET settings = '{}'", None),
+        ("UPDATE study SET settings = '['", None),
+        ("DROP TABLE log", None),
+    ],
+)
+def test_a_study_that_somebody_changed_is_no_more_than_its_ratings(proact, run, statement, left):
+    study_of(Path("study.db"), run, grade=by_turns)
+    with closing(sqlite3.connect("study.db")) as changed:
+        changed.execute(statement)
+        changed.commit()
+    status, out, err = proact("agree", "--ratings", "study.db", "--json")
+    assert status == (2 if left is None else 0), err
+    assert "study.db: is damaged: " in err if left is None else json.loads(out)["ratings"]["ratings"] == left
 
 
 def test_choices_between_two_runs_are_read_as_a_study_of_pairs(proact):
