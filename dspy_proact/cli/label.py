@@ -263,8 +263,8 @@ def serve(
     """Serve pages on which people rate the responses of RUNs, blind, by mouse or keyboard.
 
     Whoever has the link for raters joins under a pseudonym, reads a briefing, practises, and rates. Every rating is in
-    the file of the study before its click is answered. Ctrl-C stops; the same command goes on. `report --ratings`,
-    `agree --run RUN --ratings` and `optimize judge` read the file.
+    the file of the study before its click is answered. Ctrl-C stops; the same command goes on. `agree --ratings`,
+    `report --ratings` and `optimize judge` read the file.
     """
     try:
         from dspy_proact.label.access import is_loopback
@@ -301,7 +301,9 @@ def serve(
 
     with TemporaryDirectory(prefix="dspy-proact-") as folder:
         serve_pages(collection, host=host or "127.0.0.1", port=port, url=url, ready=ready)
-    say_next("report", runs[0], "--ratings", file, before="Stopped; every rating is kept.")
+    several = ["--run", runs[0]] if len(runs) > 1 and study.kind == "grades" else []
+    named = [*several, "--pairs" if study.kind == "pairs" else "--ratings"]
+    say_next("agree", *chosen.words, *named, file, before="Stopped; every rating is kept.")
 
 
 for command in (export, import_, plan, serve, sheet):
