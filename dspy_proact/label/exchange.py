@@ -32,7 +32,8 @@ _ASSUMED_CONFIDENCE = 3
 """Of a label that gives none: the middle."""
 _DAY = 86_400.0
 _SUFFIXES = {".db", ".sqlite", ".sqlite3"}
-_SIDES: dict[str, Literal["a", "b", "tie"]] = {"first": "a", "second": "b", "tie": "tie"}
+SIDES: dict[str, Literal["a", "b", "tie"]] = {"first": "a", "second": "b", "tie": "tie"}
+"""Whose response a grade of a pair prefers, as files of choices call the two."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,7 @@ def pair_study(path: Path, declared: Benchmark[Any, Any], summaries: Sequence[Su
         PairChoice(
             each.rater,
             each.case,
-            _SIDES[each.grade],
+            SIDES[each.grade],
             right="a" if swapped else "b",
             confidence=each.confidence,
             seconds=each.seconds or None,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dspy_proact.stats import Estimate, Paired, whole_points
+from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, Estimate, Paired, whole_points
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -71,6 +71,24 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 def listed(names: Sequence[str]) -> str:
     """Names as a sentence has them: a, b and c."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def shown_gain(items: int, groups: int, noun: str, gain: float | None) -> str:
+    """What labels can show of a compiled judge, a sentence.
+
+    Args:
+        items: Labelled ones.
+        groups: Of these, called `noun`.
+        noun: In the plural.
+        gain: As `stats.smallest_gain` gives it; None where it is not known or nothing may be claimed.
+    """
+    told = f"{items} items in {groups} {noun}"
+    if items < CLAIM_LABELS or groups < CLAIM_GROUPS:
+        return f"{told} are too few for any claim, which takes {CLAIM_LABELS} in {CLAIM_GROUPS}."
+    if gain is None:
+        return f"{told}; a claim takes at least {CLAIM_LABELS} in {CLAIM_GROUPS}."
+    shown = f"a true gain of {gain:.2f} in kappa would be shown 4 times in 5"
+    return f"With {told}, {shown}; smaller ones will often be missed."
 
 
 def _told(estimate: Estimate, shown: Callable[[float], str], to: str = ", ") -> str:

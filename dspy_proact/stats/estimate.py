@@ -141,18 +141,24 @@ def _solved(start: float, tail: float, df: float) -> float:
     With y = t^2 / (df + t^2) the tail is I_{1-y}(df/2, 1/2) / 2 = 1/2 - I_y(1/2, df/2) / 2, I being the regularised
     incomplete beta function, and the factor x^a (1-x)^b / B(a, b) of both is t times the density.
     """
-    scale = math.exp(math.lgamma((df + 1) / 2) - math.lgamma(df / 2)) / math.sqrt(df * math.pi)
     t, step = start, math.inf
     while step > 1e-12 * (1 + t):
-        density = scale * math.exp(-(df + 1) / 2 * math.log1p(t**2 / df))
-        y = t**2 / (df + t**2)
-        if y < 3 / (df + 5):  # where this form's series is the shorter one
-            above = 0.5 - t * density * _beta_series(0.5, df / 2, y)
-        else:
-            above = t * density / df * _beta_series(df / 2, 0.5, df / (df + t**2))
-        step = (above - tail) / density
+        step = (t_tail(t, df) - tail) / _density(t, df)
         t += step
     return t
+
+
+def t_tail(t: float, df: float) -> float:
+    """Probability above t >= 0 of Student's t distribution with `df` degrees of freedom, in (0, 0.5]."""
+    y = t**2 / (df + t**2)
+    if y < 3 / (df + 5):  # where this form's series is the shorter one
+        return 0.5 - t * _density(t, df) * _beta_series(0.5, df / 2, y)
+    return t * _density(t, df) / df * _beta_series(df / 2, 0.5, df / (df + t**2))
+
+
+def _density(t: float, df: float) -> float:
+    scale = math.exp(math.lgamma((df + 1) / 2) - math.lgamma(df / 2)) / math.sqrt(df * math.pi)
+    return scale * math.exp(-(df + 1) / 2 * math.log1p(t**2 / df))
 
 
 def _beta_series(a: float, b: float, x: float) -> float:

@@ -42,7 +42,7 @@ from dspy_proact.report import (
     signed,
     table,
 )
-from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS
+from dspy_proact.report.numbers import shown_gain
 
 _SECONDS = 60.0
 """Between two lines."""
@@ -129,16 +129,8 @@ def forecast_text(forecast: Forecast, limits: Limits) -> list[str]:
     low, high = (duration(seconds) for seconds in forecast.seconds)
     price = "price unknown" if forecast.usd is None else f"at most USD {forecast.usd:.2f}"
     roles = ", ".join(f"{name.replace('_', ' ')} {role.calls:,}" for name, role in forecast.roles.items())
-    shown = f"{forecast.items} items in {forecast.group_count} {forecast.groups}"
-    if forecast.items < CLAIM_LABELS or forecast.group_count < CLAIM_GROUPS:
-        shown += f" are too few for any claim, which takes {CLAIM_LABELS} in {CLAIM_GROUPS}."
-    elif forecast.smallest_gain is None:
-        shown += f"; a claim takes at least {CLAIM_LABELS} in {CLAIM_GROUPS}."
-    else:
-        gain = f"a true gain of {forecast.smallest_gain:.2f} in kappa would be shown 4 times in 5"
-        shown = f"With {shown}, {gain}; smaller ones will often be missed."
     return [
-        shown,
+        shown_gain(forecast.items, forecast.group_count, forecast.groups, forecast.smallest_gain),
         f"At most {forecast.calls:,} calls ({roles}), {forecast.tokens:,} tokens, {price}; "
         "repairs and retries not counted.",
         f"Time: {low} to {high} at most, {forecast.concurrency} calls in flight, if a call takes {SECONDS[0]:g} to "

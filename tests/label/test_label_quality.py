@@ -1,0 +1,162 @@
+"""What the owner sees of a study: figures that are right, marks that are deserved, and a page that works."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browser import chromium
+from labelling import LEVELS, PART, Riddles, Visitor, collected, item, joined, key, rating, serving
+from support.raters import RatersDesign, simulate_raters
+
+from dspy_proact.benchmarks.benchmark import Part
+from dspy_proact.label.items import PREFERENCE
+from dspy_proact.label.quality import overview, owner_page
+from dspy_proact.label.store import Store
+from dspy_proact.label.study import Given, Study, StudyRun
+from dspy_proact.stats import alpha_estimate
+from dspy_proact.stats.raters import Panel
+
+NOMINAL = Part("kind", ("pun", "rhyme", "none"), "nominal")
+
+
+@pytest.fixture
+def rated(tmp_path):
+    """Makes the store of a study in which raters gave these grades, one a column, None where there is none."""
+    stores = []
+
+    def rate(items, grades, each=2, repeated=(), **kind):
+        collection, *_ = collected(tmp_path / f"{len(stores)}.db", items, each=each, raters=len(grades[0]), **kind)
+        store = collection.store
+        stores.append(store)
+        for number, given in enumerate(zip(*grades, strict=True)):
+            rater, _ = store.add_rater(f"rater {number}")
+            mine = [(of, grade) for of, grade in zip(items, given, strict=True) if grade]
+            store.assign(rater.number, lambda mine=mine: [(of.key, False) for of, _ in mine])
+            for at, (of, grade) in enumerate(mine):
+                store.give(rater.number, Given(of.key, grade, f"{at}", 4, seconds=10.0 + number))
+            for of, grade in repeated if not number else ():
+                store.give(rater.number, Given(of.key, grade, f"again {of.key}", 4, repeated=True))
+        return store
+
+    yield rate
+    for store in stores:
+        store.close()
+
+
+def test_coverage_and_agreement_are_those_of_the_ratings(rated):
+    items = [item(number) for number in range(6)]
+    lost, close, solved = LEVELS
+    grades = [(lost, lost), (solved, solved), (close, lost), (close, close), (solved, None), (None, None)]
+    found = overview(rated(items, grades, repeated=[(items[0], close), (items[1], solved)]), items, Riddles())
+    assert (found.items, found.complete, found.ratings, len(found.raters)) == (6, 4, 9, 2)
+    (part,) = found.parts
+    panel = Panel.of([[each for each in of if each] for of in grades], LEVELS, [[0, 1], *[[0, 1]] * 3, [0], []])
+    assert part.agreement == alpha_estimate(panel, "ordinal", [of.case for of in items])
+    assert [count for count, _ in part.growth] == [2, 3, 4, 5, 6, 7, 8, 9], "eighths of 9, each rounded up"
+    ann, bob = found.raters
+    assert (ann.rated, bob.rated, ann.same, ann.again, bob.again) == (5, 4, 0.75, (1, 2), (0, 0))
+    assert (ann.seconds, bob.seconds, ann.grades) == (10, 11, {close: 2, lost: 1, solved: 2})
+    assert "too few for any claim" in found.carried
+    assert found.pairs == (), "four shared items"
+
+
+def test_items_with_most_disagreement_come_first_and_two_raters_who_agree_least(rated):
+    items = [item(number) for number in range(5)]
+    lost, close, solved = LEVELS
+    store = rated(
+        items, [(lost, lost, lost), (lost, close, lost), (lost, solved, lost), (solved,) * 3, (close,) * 3], 3
+    )
+    store.adjudicate(items[3].key, lost, "It names nothing.", "k")
+    found = overview(store, items, Riddles())
+    # Of three ratings two of three pairs differ, by a quarter of the squared scale and by all of it.
+    of = [(each.item.case, round(each.disagreement, 3)) for each in found.disputed]
+    assert of == [("case 2", 0.667), ("case 1", 0.167), ("case 3", 0)]
+    assert found.disputed[2].adjudication.grade == lost
+    assert [pair.raters for pair in found.pairs][-1] == ("rater 0", "rater 2")
+    assert [pair.same for pair in found.pairs] == [0.6, 0.6, 1.0]
+
+
+def test_parts_stand_beside_one_another_each_on_its_scale(rated):
+    items = [item(10 * number + at, part=part) for number in range(8) for at, part in enumerate((PART, NOMINAL))]
+    grades = [(of.part.levels[number // 2 % 3], of.part.levels[number // 3 % 3]) for number, of in enumerate(items)]
+    found = overview(rated(items, grades), items, Riddles())
+    assert [(each.part.name, each.items, each.ratings) for each in found.parts] == [("", 8, 16), ("kind", 8, 16)]
+    assert {pair.part for pair in found.pairs} == {"", "kind"}
+    assert {each.disagreement for each in found.disputed if each.item.part is NOMINAL} == {1.0}
+    assert "kind" in owner_page(found, "csrf")
+
+
+def test_of_pairs_the_page_says_which_is_preferred(tmp_path):
+    items = [replace(item(number, part=PREFERENCE), responses=("One.", "Two."), criteria=()) for number in range(8)]
+    study = Study("riddles", (StudyRun("r1", "runs/one"), StudyRun("r2", "runs/two")), 4, 4, 0.0, 0, "pairs")
+    store, *_ = Store.create(tmp_path / "pairs.db", study, items)
+    assert overview(store, items, Riddles()).carried == "Nobody has chosen yet."
+    for _ in range(4):
+        rater, _ = store.add_rater(f"rater {len(store.raters())}")
+        grades = ["second"] * 7 + ["first"]
+        given = (Given(of.key, grade, of.key, 3) for of, grade in zip(items, grades, strict=True))
+        store.assign(rater.number, lambda: [(of.key, False) for of in items])
+        store.give(rater.number, *given)
+    found = overview(store, items, Riddles())
+    store.close()
+    assert "two is chosen in 28 of 32" in found.carried
+    assert found.parts[0].agreement.value == 1
+    page = owner_page(found, "csrf")
+    assert "The second response" not in page, "nobody disagrees"
+
+
+@pytest.mark.parametrize("conduct", ["careless", "drifting", "straight", "tiring", "quick"])
+def test_a_rater_of_unusual_conduct_is_marked_for_it(tmp_path, conduct):
+    words = {"careless": "in common", "drifting": "moved by +", "quick": "seconds"}
+    study = simulate_raters(np.random.default_rng(3), tmp_path / "a.db", ["honest"] * 7 + [conduct], RatersDesign(240))
+    found = overview(study.store, study.items, Riddles(), study.groups)
+    study.store.close()
+    assert [each.rater.name for each in found.raters if each.marks] == ["rater 7"]
+    assert words.get(conduct, "times in a row") in found.raters[7].marks[0]
+    assert found.raters[7].marks[0] in owner_page(found, "csrf").replace("&lt;", "<")
+
+
+def test_a_strict_rater_is_not_marked(tmp_path):
+    study = simulate_raters(np.random.default_rng(4), tmp_path / "a.db", ["honest"] * 7 + ["strict"], RatersDesign(240))
+    found = overview(study.store, study.items, Riddles(), study.groups)
+    study.store.close()
+    assert found.complete == len(study.items)
+    assert not any(each.marks for each in found.raters)
+    assert found.raters[7].grades["FAIL"] > 50, "of 90"
+
+
+def test_a_rater_sees_none_of_it_and_the_owner_grades_beside_the_ratings(tmp_path):
+    bad = "<script>alert(1)</script>"
+    collection, owner, entry = collected(tmp_path / "study.db", [item(number, bad) for number in range(2)])
+    with serving(collection, owner, entry) as served, chromium() as browser:
+        for grade, name in (("SOLVED", f"Ann {bad}"), ("LOST", "Bob")):
+            rater = joined(served, name)
+            for _ in collection.items:
+                rater.post("/rate", rating(rater.get("/rate"), grade=grade, reason=bad))
+            assert rater.get("/owner").status == 403
+        stranger = Visitor(served.port)
+        refused = stranger.post(
+            "/owner/adjudicate", {"item": item(0).key, "grade": "LOST", "reason": "x", "key": key()}
+        )
+        assert refused.status == 403
+        for width, scheme in ((1280, "light"), (390, "dark")):
+            context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+            page, wrong = context.new_page(), []
+            page.on("console", lambda message, wrong=wrong: wrong.append(message.text))
+            page.on("dialog", lambda dialog, wrong=wrong: (wrong.append(dialog.message), dialog.dismiss()))
+            page.goto(f"{served.base}/#{served.owner}")
+            page.wait_for_selector("main.owner")
+            assert page.locator("h1").inner_text() == "2 of 2 items have their 2 ratings"
+            form = page.locator(".disputed", has_text="case 1").locator("form")
+            page.locator("details").evaluate_all("all => all.forEach(each => each.open = true)")
+            assert Axe().run(page).violations_count == 0
+            assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+            form.locator("select").select_option("CLOSE")
+            form.locator("textarea").fill(f"Half named, {width} {scheme}. {bad}")
+            form.locator("button").click()
+            page.wait_for_selector(f"text=Half named, {width} {scheme}")
+            assert wrong == []
+            context.close()
+        (graded,) = served.store.adjudications().values()
+        assert (graded.grade, len(served.store.ratings())) == ("CLOSE", 4)
