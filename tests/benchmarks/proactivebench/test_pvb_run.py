@@ -12,6 +12,7 @@ from server import Answer
 
 from dspy_proact import images
 from dspy_proact.benchmarks.proactivebench.entries import NAMES
+from dspy_proact.benchmarks.proactivebench.programs import Looker, OpenJudge
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Trajectory
 from dspy_proact.errors import UsageError
 from dspy_proact.runs import RunFolder
@@ -155,6 +156,28 @@ def test_an_image_that_cannot_be_shown_leaves_its_sample_unscored_and_is_not_ask
     (failure,) = [event.failure for event in RunFolder(tmp_path / "run").events() if event.failure]
     assert (failure.kind, failure.reason) == ("content", "image")
     assert "1-0002.png" in failure.detail
+
+
+def test_prompts_are_those_that_scores_were_made_with():
+    """Names, order, types, descriptions and instructions; a change here makes runs and compiles incomparable."""
+    kinds = {"choose": {}, "open": {"program": "open"}, "cot": {"cot": True}, "history": {"history": True}}
+    programs = {name: Looker(ProactiveBenchSettings(**given)) for name, given in kinds.items()}
+    assert {name: each.fingerprint()[:12] for name, each in programs.items()} | {
+        "judge": OpenJudge().fingerprint()[:12]
+    } == {
+        "choose": "435e39e866cb",
+        "open": "7813eda7afeb",
+        "cot": "77e50c6df71f",
+        "history": "d34d7eb13fe6",
+        "judge": "3b9e32d04e61",
+    }
+    fields = {name: list(each.question.signature.fields) for name, each in programs.items()}
+    assert fields == {
+        "choose": ["image", "question", "options", "choice"],
+        "open": ["image", "question", "answer"],
+        "cot": ["image", "question", "options", "reasoning", "choice"],
+        "history": ["earlier_images", "earlier", "image", "question", "options", "choice"],
+    }
 
 
 def judging(given):
