@@ -132,8 +132,8 @@ def import_(study: Path, files: tuple[Path, ...], run: Path | None, chosen: Chos
     """
     from dspy_proact.files.labels import labels_in
     from dspy_proact.files.rows import read_bytes, text_of
-    from dspy_proact.label.exchange import import_labels, items_in, opened, runs_of
-    from dspy_proact.label.offline import import_saved
+    from dspy_proact.label.exchange import items_in, opened, runs_of
+    from dspy_proact.label.imports import import_labels, import_saved
     from dspy_proact.report.numbers import counted
 
     runs = [run] if run else runs_of(study)

@@ -16,21 +16,17 @@ from typing import Any, Literal
 
 from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.errors import UsageError
-from dspy_proact.files.labels import Label
 from dspy_proact.files.rows import CsvSheet, guarded
 from dspy_proact.label.items import Item, items_of, pairs_of, run_key
-from dspy_proact.label.store import Store, pseudonym
-from dspy_proact.label.study import LONGEST_REASON, Given, Rater, Rating
-from dspy_proact.plain_text import encodable, shown
+from dspy_proact.label.store import Store
+from dspy_proact.label.study import Rating
+from dspy_proact.plain_text import encodable
 from dspy_proact.report.marked_words import Marked
 from dspy_proact.report.numbers import counted
 from dspy_proact.report.pairs import PairChoice, PairStudy
 from dspy_proact.report.rating_sheet import rating_sheet
 from dspy_proact.report.summary import Summary
 
-_ASSUMED_CONFIDENCE = 3
-"""Of a label that gives none: the middle."""
-_DAY = 86_400.0
 _SUFFIXES = {".db", ".sqlite", ".sqlite3"}
 SIDES: dict[str, Literal["a", "b", "tie"]] = {"first": "a", "second": "b", "tie": "tie"}
 """Whose response a grade of a pair prefers, as files of choices call the two."""
@@ -164,9 +160,8 @@ def pair_study(path: Path, declared: Benchmark[Any, Any], summaries: Sequence[Su
         why = "their responses have changed since" if given else "nobody has chosen yet"
         raise UsageError(f"{path}: has no choice between {first.path} and {second.path}: {why}")
     strata = {outcome.key: outcome.stratum for outcome in first.outcomes}
-    names = [Path(each.path).name or each.path for each in summaries]
-    if names[0] == names[1]:
-        names = [each.path for each in summaries]
+    names = [Path(each.path).name for each in summaries]
+    a, b = names if names[0] != names[1] else [each.path for each in summaries]
     choices = tuple(
         PairChoice(
             each.rater,
@@ -179,21 +174,7 @@ def pair_study(path: Path, declared: Benchmark[Any, Any], summaries: Sequence[Su
         )
         for each, swapped in zip(current, turned, strict=True)
     )
-    return PairStudy(str(path), (names[0], names[1]), choices)
-
-
-@dataclass(frozen=True)
-class Imported:
-    """What became of the ratings of a file."""
-
-    new: int
-    known: int
-    """Those of a rater who had rated or skipped the item: what stands in the study stays."""
-    differing: int
-    """Of these, with another grade."""
-
-    def __add__(self, other: "Imported") -> "Imported":
-        return Imported(self.new + other.new, self.known + other.known, self.differing + other.differing)
+    return PairStudy(str(path), (a, b), choices)
 
 
 def items_in(store: Store, declared: Benchmark[Any, Any], summaries: Sequence[Summary]) -> tuple[Item, ...]:
@@ -210,83 +191,6 @@ def items_in(store: Store, declared: Benchmark[Any, Any], summaries: Sequence[Su
     if not found:
         raise UsageError(f"{store.path}: rates nothing of {of}, or the texts have changed since")
     return found
-
-
-def import_labels(store: Store, items: Sequence[Item], labels: Sequence[Label]) -> Imported:
-    """Add labels that a file holds to a study, whose raters are found by their pseudonym, or made.
-
-    Everything is checked before anything is written. The same file again adds nothing. A label without a confidence
-    gets the middle.
-
-    Args:
-        store: Of the study.
-        items: Of it, those that the file may be of.
-        labels: Of the file.
-
-    Raises:
-        CorpusError: A label is of no item or of another text, gives no grade of its part, a confidence that is none of
-            1 to 5 or too long a reason, is by no pseudonym, or stands there twice.
-        UsageError: Two of the items are of one case, in different runs.
-    """
-    by_case = {(item.case, item.part.name): item for item in items}
-    if len(by_case) < len(items):
-        raise UsageError(f"{store.path}: rates the same cases of several runs; name one with --run")
-    by_rater = defaultdict[str, dict[str, Given]](dict)
-    for label in labels:
-        item = by_case.get((label.item, label.part))
-        if item is None:
-            part = f" with the part {shown(label.part)}" if label.part else ""
-            raise label.error(f"{shown(label.item)}{part} is no item of the study", "item")
-        own = by_rater[_rater_of(label)]
-        if item.key in own:
-            raise label.error(f"{shown(label.rater)} grades {shown(label.item)} twice; keep one of the two", "item")
-        grade, seconds = _grade_of(label, item), min(label.seconds, _DAY)
-        own[item.key] = Given(item.key, grade, f"import {item.key}", *_beside(label), seconds=seconds)
-    known, total = {each.name: each for each in store.raters()}, Imported(0, 0, 0)
-    for name, own in by_rater.items():
-        rater = known.get(name) or store.add_rater(name, token="")[0]
-        total += add_given(store, rater, list(own.values()))
-    return total
-
-
-def add_given(store: Store, rater: Rater, given: Sequence[Given]) -> Imported:
-    """Add ratings and skips that were given elsewhere, as far as the study has none of the rater for the item."""
-    places = {(each.item, each.repeated): each.state for each in store.slate(rater.number)}
-    grades = {(each.item, each.repeated): each.grade for each in store.ratings() if each.rater == rater.name}
-    standing = {at for at, state in places.items() if state in ("rated", "skipped")}
-    due = [each for each in given if (each.item, each.repeated) not in standing]
-    unplanned = [(each.item, each.repeated) for each in due if (each.item, each.repeated) not in places]
-    store.assign(rater.number, lambda: unplanned)
-    new = store.give(rater.number, *due)
-    differing = sum(grades.get(at) != each.grade for each in given if (at := (each.item, each.repeated)) in standing)
-    return Imported(new, len(given) - new, differing)
-
-
-def _rater_of(label: Label) -> str:
-    try:
-        return pseudonym(label.rater)
-    except UsageError as error:
-        raise label.error(str(error), "annotator") from None
-
-
-def _grade_of(label: Label, item: Item) -> str:
-    """The level of a label in any case, if the text that was graded is that of the item as a spreadsheet keeps it."""
-    level = next((level for level in item.part.levels if level.casefold() == label.grade.casefold()), None)
-    if level is None:
-        raise label.error(f"{shown(label.grade)} is none of {', '.join(item.part.levels)}", "grade")
-    texts = (label.response or "", "".join(item.responses))
-    if label.response and len({"\n".join(encodable(text).split()) for text in texts}) > 1:
-        raise label.error("not the response of this item, so that the grade is of another; name its run", "response")
-    return level
-
-
-def _beside(label: Label) -> tuple[int, str]:
-    """Confidence and reason."""
-    if label.confidence not in {"", "1", "2", "3", "4", "5"}:
-        raise label.error(f"{shown(label.confidence)} is none of 1, 2, 3, 4 and 5", "confidence")
-    if len(label.reason) > LONGEST_REASON:
-        raise label.error(f"has more than {LONGEST_REASON:,} characters", "reason")
-    return int(label.confidence or _ASSUMED_CONFIDENCE), label.reason
 
 
 def choices_sheet(study: PairStudy) -> str:

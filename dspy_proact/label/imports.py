@@ -1,0 +1,193 @@
+"""Ratings that were given elsewhere, added to a study: labels of sheets and tools, and what an offline page saved.
+
+Everything is checked before anything is written, and a file that is at fault leaves nothing. The same file again adds
+nothing: what a rater has rated or skipped in the study stays.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from dspy_proact.errors import CorpusError, UsageError
+from dspy_proact.files.labels import Label
+from dspy_proact.files.rows import Id, Line, Part, json_of
+from dspy_proact.label.items import Item
+from dspy_proact.label.reading import given_level
+from dspy_proact.label.store import Store, pseudonym
+from dspy_proact.label.study import LONGEST_REASON, MOST_SPANS, Given, Rater
+from dspy_proact.plain_text import encodable, shown
+
+FORMAT = "dspy-proact offline ratings 1"
+"""Names the format of what an offline page saves."""
+_ASSUMED_CONFIDENCE = 3
+"""Of a label that gives none: the middle."""
+_DAY = 86_400.0
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What became of the ratings of a file."""
+
+    new: int
+    known: int
+    """Those of a rater who had rated or skipped the item: what stands in the study stays."""
+    differing: int
+    """Of these, with another grade."""
+
+    def __add__(self, other: "Imported") -> "Imported":
+        return Imported(self.new + other.new, self.known + other.known, self.differing + other.differing)
+
+
+def import_labels(store: Store, items: Sequence[Item], labels: Sequence[Label]) -> Imported:
+    """Add labels that a file holds to a study, whose raters are found by their pseudonym, or made.
+
+    Everything is checked before anything is written. The same file again adds nothing. A label without a confidence
+    gets the middle.
+
+    Args:
+        store: Of the study.
+        items: Of it, those that the file may be of.
+        labels: Of the file.
+
+    Raises:
+        CorpusError: A label is of no item or of another text, gives no grade of its part, a confidence that is none of
+            1 to 5 or too long a reason, is by no pseudonym, or stands there twice.
+        UsageError: Two of the items are of one case, in different runs.
+    """
+    by_case = {(item.case, item.part.name): item for item in items}
+    if len(by_case) < len(items):
+        raise UsageError(f"{store.path}: rates the same cases of several runs; name one with --run")
+    by_rater = defaultdict[str, dict[str, Given]](dict)
+    for label in labels:
+        item = by_case.get((label.item, label.part))
+        if item is None:
+            part = f" with the part {shown(label.part)}" if label.part else ""
+            raise label.error(f"{shown(label.item)}{part} is no item of the study", "item")
+        own = by_rater[_rater_of(label)]
+        if item.key in own:
+            raise label.error(f"{shown(label.rater)} grades {shown(label.item)} twice; keep one of the two", "item")
+        grade, seconds = _grade_of(label, item), min(label.seconds, _DAY)
+        own[item.key] = Given(item.key, grade, f"import {item.key}", *_beside(label), seconds=seconds)
+    known, total = {each.name: each for each in store.raters()}, Imported(0, 0, 0)
+    for name, own in by_rater.items():
+        rater = known.get(name) or store.add_rater(name, token="")[0]
+        total += _added(store, rater, list(own.values()))
+    return total
+
+
+def _rater_of(label: Label) -> str:
+    try:
+        return pseudonym(label.rater)
+    except UsageError as error:
+        raise label.error(str(error), "annotator") from None
+
+
+def _grade_of(label: Label, item: Item) -> str:
+    """The level of a label in any case, if the text that was graded is that of the item as a spreadsheet keeps it."""
+    level = next((level for level in item.part.levels if level.casefold() == label.grade.casefold()), None)
+    if level is None:
+        raise label.error(f"{shown(label.grade)} is none of {', '.join(item.part.levels)}", "grade")
+    texts = (label.response or "", "".join(item.responses).replace("\0", "\ufffd"))
+    if label.response and len({" ".join(encodable(text).split()) for text in texts}) > 1:
+        raise label.error("not the response of this item, so that the grade is of another; name its run", "response")
+    return level
+
+
+def _beside(label: Label) -> tuple[int, str]:
+    """Confidence and reason."""
+    if label.confidence not in {"", "1", "2", "3", "4", "5"}:
+        raise label.error(f"{shown(label.confidence)} is none of 1, 2, 3, 4 and 5", "confidence")
+    if len(label.reason) > LONGEST_REASON:
+        raise label.error(f"has more than {LONGEST_REASON:,} characters", "reason")
+    return int(label.confidence or _ASSUMED_CONFIDENCE), label.reason
+
+
+# What an offline page saved
+
+
+class _Rated(Part):
+    """A rating, or a skip, whose grade is empty, as the form gives it."""
+
+    item: Id
+    repeated: Literal["0", "1"]
+    grade: str
+    confidence: Literal["", "1", "2", "3", "4", "5"]
+    reason: Annotated[str, Field(max_length=LONGEST_REASON)]
+    spans: Annotated[list[Annotated[list[int], Field(min_length=2, max_length=2)]], Field(max_length=MOST_SPANS)]
+    seconds: Annotated[float, Field(ge=0, le=_DAY)]
+    time: Annotated[float, Field(ge=0, lt=1e11)]
+    key: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+
+    def given(self, item: Item, swapped: bool) -> Given | str:
+        """What it gives to its item; or the field that is not what the page gives."""
+        grade = given_level(item, self.grade, swapped=swapped) if self.grade else None
+        spans = tuple((start, end) for start, end in self.spans)
+        fits = {
+            "grade": grade or not self.grade,
+            "confidence": bool(self.confidence) is bool(grade),
+            "reason": grade or self.reason.strip(),
+            "spans": item.spans_within(spans) and not (spans and len(item.responses) > 1),
+        }
+        if fault := next((field for field, well in fits.items() if not well), None):
+            return fault
+        confidence, again = int(self.confidence) if grade else None, self.repeated == "1"
+        told = (self.reason.strip(), spans, self.seconds, again, self.time)
+        return Given(self.item, grade, self.key, confidence, *told)
+
+
+class _Saved(Part):
+    format: Literal["dspy-proact offline ratings 1"]
+    study: str
+    rater: Id
+    ratings: list[_Rated]
+
+
+class _Whole(Line):
+    """A file that is one object."""
+
+    def error(self, problem: str, field: str | None = None) -> CorpusError:
+        return CorpusError(problem, source=self.source, field=field)
+
+
+def import_saved(store: Store, items: Sequence[Item], text: str, source: str) -> Imported:
+    """Add the ratings that an offline page saved.
+
+    Raises:
+        CorpusError: The file is none of an offline page, is damaged, or is of another study, rater or slate.
+    """
+    fields = json_of(text, source)
+    whole = _Whole(source, 1, "", fields if isinstance(fields, dict) else {})
+    saved = _Saved.of(whole)
+    if saved.study != store.id:
+        raise whole.error(f"ratings of another study than {store.path}", "study")
+    rater = next((each for each in store.raters() if each.name == saved.rater), None)
+    if rater is None:
+        raise whole.error(f"{shown(saved.rater)} is no rater of {store.path}", "rater")
+    by_key, given = {item.key: item for item in items}, dict[tuple[str, bool], Given]()
+    slate = {(each.item, each.repeated) for each in store.slate(rater.number)}
+    for number, rated in enumerate(saved.ratings):
+        item, at = by_key.get(rated.item), (rated.item, rated.repeated == "1")
+        if item is None or at not in slate or at in given:
+            why = "is there twice" if at in given else "is not this rater's to rate, or its text has changed"
+            raise whole.error(f"{shown(rated.item)} {why}", f"ratings[{number}].item")
+        found = rated.given(item, store.swapped(rater.number, item))
+        if isinstance(found, str):
+            raise whole.error("not what the page gives", f"ratings[{number}].{found}")
+        given[at] = found
+    return _added(store, rater, list(given.values()))
+
+
+def _added(store: Store, rater: Rater, given: Sequence[Given]) -> Imported:
+    """Add ratings and skips of a rater, as far as the study has none of theirs for the item; each gets its place."""
+    places = {(each.item, each.repeated): each.state for each in store.slate(rater.number)}
+    grades = {(each.item, each.repeated): each.grade for each in store.ratings() if each.rater == rater.name}
+    standing = {at for at, state in places.items() if state in ("rated", "skipped")}
+    due = [each for each in given if (each.item, each.repeated) not in standing]
+    unplanned = [(each.item, each.repeated) for each in due if (each.item, each.repeated) not in places]
+    store.assign(rater.number, lambda: unplanned)
+    new = store.give(rater.number, *due)
+    differing = sum(grades.get(at) != each.grade for each in given if (at := (each.item, each.repeated)) in standing)
+    return Imported(new, len(given) - new, differing)
