@@ -108,6 +108,14 @@ def test_only_the_command_line_prints_and_only_models_read_the_environment():
         assert room in {"models", "cli"} or not environ, path
 
 
+def test_reports_reach_a_terminal_through_one_file_which_escapes_what_they_say():
+    """So that hostile names, widths and encodings are tested there, and not with each text."""
+    for room, path, nodes in sources():
+        if room in {"report", "benchmarks"} and path.name != "terminal.py":
+            attributes = {node.func.attr for node in nodes if isinstance(node, ast.Call) and hasattr(node.func, "attr")}
+            assert not attributes & {"print", "out", "echo", "write_raw"}, path
+
+
 def test_nothing_reads_a_pickle():
     for _, path, nodes in sources():
         assert not {name.split(".")[0] for name in imported(nodes)} & {"pickle", "cloudpickle", "dill", "shelve"}, path

@@ -2,15 +2,14 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from comparing import GRADES, compared, outcome, printed, summary, told
+from comparing import GRADES, outcome, printed, summary, told
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from proact_run import JUDGE, PHASES, answered, failed, graded, manifest, run_of, summary_of, trigger, written
+from proact_run import JUDGE, PHASES, answered, failed, graded, manifest, trigger, written
 from results_rows import result_point, result_record, result_row
 from rows import jsonl
 
@@ -211,33 +210,6 @@ def _rows(comparison: Comparison) -> list[Any]:
 
 
 @settings(max_examples=12)
-@given(both=pairs_of_summaries(), data=st.data())
-def test_the_order_of_the_triggers_does_not_matter(both: tuple[Summary, Summary], data: st.DataObject):
-    def shuffled(side: Summary) -> Summary:
-        place = {key: data.draw(st.integers()) for key in sorted({outcome.key for outcome in side.outcomes})}
-        ordered = sorted(side.outcomes, key=lambda outcome: (outcome.epoch, place[outcome.key], outcome.key))
-        return replace(side, outcomes=tuple(ordered))
-
-    mixed = compare(*map(shuffled, both))
-    assert comparison_document(mixed) == near(comparison_document(compare(*both)))
-
-
-@settings(max_examples=12)
-@given(both=pairs_of_summaries())
-def test_a_run_compared_with_itself_does_not_differ(both: tuple[Summary, Summary]):
-    same = compare(both[0], both[0])
-    for row in _rows(same):
-        for paired in (row.weighted, row.passes):
-            assert paired.difference.value in (0, None)
-            assert paired.p in (1, None)
-            assert paired.difference.value is not None or "no pairs" in (paired.reason or "")
-    assert same.changed == []
-    assert same.farthest == []
-    assert sum(same.flips[grade][grade] for grade in GRADES) == len(same.pairs)
-    assert same.micro.weighted.p == 1 or same.micro.weighted.groups < 2
-
-
-@settings(max_examples=12)
 @given(both=pairs_of_summaries())
 def test_every_comparison_is_json_and_fits_a_terminal(both: tuple[Summary, Summary]):
     comparison = compare(*both)
@@ -255,37 +227,3 @@ def _null_without_reason(phases: dict[str, Any]) -> Iterable[str]:
                 yield name
             if row[measure]["p"] is None and not row[measure].get("p_reason"):
                 yield name
-
-
-HOSTILE = ["[red]x[/red]", "[/red]", "\x1b[31m", "\x1b]0;title\x07", "\u202eoof", ":smile:"]
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_no_terminal_obeys_the_names_of_runs(tmp_path, text):
-    def side(name: str, grade: str) -> Summary:
-        case = trigger(text, scenario=text, domain=text)
-        made = run_of(tmp_path / name, [(case, grade), (trigger("e", domain="arts"), grade)], text, model=text)
-        return replace(summarize(made), path=text)
-
-    plain = compared(tmp_path, [trigger(), trigger("e", domain="arts")], ["FAIL"] * 2, ["PASS"] * 2)
-    options = {"force_terminal": True, "color_system": "truecolor"}
-    out = printed(compare(side("x", "FAIL"), side("y", "PASS")), **options)
-    assert out.count("\x1b") == printed(plain, **options).count("\x1b")  # the tables' own styles and no more
-    assert not any(sign in out for sign in ("\x07", "\u202e", "☺"))
-    if text.isprintable():
-        assert text in out
-
-
-def test_long_names_fit_eighty_columns(tmp_path):
-    long = "vendor/" + "very-" * 40 + "long"
-    cases = [
-        trigger(f"d{number}", scenario=f"{'S' * 90}{number}", domain=f"{'domain-' * 20}{number % 2}")
-        for number in range(8)
-    ]
-    grades = [["FAIL", "PASS", "PARTIAL"][number % 3] for number in range(8)]
-    first = summary_of(tmp_path / "a", zip(cases, grades, strict=True), f"{long}-a", model=f"{long}-m")
-    second = summary_of(tmp_path / "b", zip(cases, reversed(grades), strict=True), f"{long}-b", model=f"{long}-n")
-    out = printed(compare(first, second))
-    assert max(map(len, out.splitlines())) <= 80
-    assert "…" not in out  # nothing is cut away
-    assert "[-" in out

@@ -2,7 +2,6 @@
 
 import io
 from collections.abc import Iterable
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -404,26 +403,3 @@ def test_a_person_reads_of_each_judge_of_their_agreement_and_of_what_repeats_are
     assert any(line.startswith("worth paying for: epochs unknown (no repeated responses)") for line in lines)
     # Both say the same of two responses, and lie .6 and 1 apart at the others: (.36 / 2 + 1 / 2) / 4.
     assert "variance of the score between verdicts on one response 0.170." in lines
-
-
-def test_a_jury_of_long_names_over_several_epochs_fits_on_80_columns():
-    judges = tuple(f"openrouter/{'some-vendor' * 3}/a-model-with-a-long-name-{number}" for number in (1, 2))
-    outcomes = tuple(
-        replace(
-            _graded(
-                f"{stratum}{trigger}",
-                {judges[0]: "SCLLL"[trigger % 5] * 3, judges[1]: "SSLCC"[(trigger + epoch) % 5] * 3},
-                stratum,
-                epoch=epoch,
-            ),
-            group=f"cave {trigger % 25}",
-        )
-        for epoch in (1, 2, 3)
-        for stratum in ("RHYME", "NUMBER")
-        for trigger in range(400)
-    )
-    summary = _of(outcomes, judges)
-    wide, narrow = printed(summary), printed(summary, width=80)
-    assert "…" not in narrow
-    assert max(map(len, narrow.splitlines())) <= 80
-    assert narrow.split() == wide.split()

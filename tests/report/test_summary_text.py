@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from toy import JUDGE, answered, call, case, cases, failed, graded, identity, manifest, price, written
+from toy import JUDGE, answered, call, case, cases, failed, graded, manifest, price, written
 
 from dspy_proact.plain_text import printable
 from dspy_proact.report import MEASURES_NOTHING, Outcome, Summary, print_summary, summarize
-from dspy_proact.runs import Case, Event, RoleIdentity
+from dspy_proact.runs import Case, Event
 
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")
 LABELS = ("PASS", "PARTIAL", "FAIL")
-HOSTILE = ["[red]x[/red]", "[/red]", "[link=http://x]y[/link]", "\x1b[31m", "\x1b]0;title\x07", "\u202eoof", ":smile:"]
 
 
 def printed(summary: Summary, by: Sequence[str] = (), **options: Any) -> str:
@@ -26,12 +25,6 @@ def printed(summary: Summary, by: Sequence[str] = (), **options: Any) -> str:
 
 def summarized(path: Path, asked: list[Case], events: Iterable[Event] = (), **changes: Any) -> Summary:
     return summarize(written(path, manifest(**changes), asked, events))
-
-
-def named(model: str, judge: str = JUDGE) -> dict[str, Any]:
-    """The change of a manifest that gives the models these names."""
-    assistant, grader = (RoleIdentity(model=name, prompt="p", decoding={}) for name in (model, judge))
-    return {"identity": identity(assistant=assistant, judges=(grader,)), "judge_prices": {judge: price()}}
 
 
 def large(share: dict[str, int]) -> Summary:
@@ -85,40 +78,6 @@ def test_what_a_terminal_would_obey_or_hide_is_shown_as_text(text: str, shown: s
 )
 def test_normal_text_is_left_alone(text: str):
     assert printable(text) == text
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_model_names_are_printed_as_they_are_and_do_nothing(tmp_path: Path, name: str):
-    text = printed(summarized(tmp_path, cases("a"), **named(name, f"judge-{name}")), force_terminal=True)
-    plain = printed(summarized(tmp_path / "plain", cases("a"), **named("m", "j")), force_terminal=True)
-    words = " ".join(text.split())
-    assert words.startswith(
-        f"{printable(name)} has no score, with 0 of 1 case of riddles scored (1 pending), judged by "
-    )
-    assert f" judged by judge-{printable(name)}. " in words
-    # On a terminal the caption and headings are styled; names add no control sequence to those.
-    assert text.count("\x1b") == plain.count("\x1b")
-    assert "\u202e" not in text
-    assert "\x07" not in text
-
-
-def test_a_model_name_cannot_begin_a_line_of_its_own(tmp_path: Path):
-    text = printed(summarized(tmp_path, cases("a"), **named("m\nassistant: 0 calls")))
-    assert not any(line.startswith("assistant: 0 calls judged by") for line in text.splitlines())
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_strata_labels_and_reasons_of_a_file_are_printed_as_they_are_and_do_nothing(tmp_path: Path, name: str):
-    stratum, label, reason, unpriced = (f"{what} {name}" for what in ("stratum", "label", "reason", "unpriced"))
-    asked = [case("a", stratum=stratum), case("b", stratum=stratum)]
-    events = [failed("a", "response", "content", reason), answered("b", call()), graded("b", label, score=0.5)]
-    of = {"strata": (stratum,), "labels": (label,), "assistant_price": price(None, None, reason=unpriced)}
-    text = printed(summarized(tmp_path, asked, events, **of), width=300)
-    assert not set(text) & {"\x1b", "\x07", "\u202e"}
-    assert f"\n{printable(stratum)} " in text.replace("\n ", "\n")
-    assert f" {printable(label.lower())} " in text
-    assert f"response: {printable(reason)} 1" in text
-    assert f"cost unknown ({printable(unpriced)})" in text
 
 
 @pytest.mark.parametrize("embedded", [True, False])

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from dspy_proact.plain_text import printable
 from dspy_proact.report import show, table
 
 HEADINGS = ("phase", "scored", "pass rate", "weighted", "strict")
@@ -21,6 +22,23 @@ def printed(width: int, encoding: str = "utf-8", **options: bool) -> str:
     show(Console(file=file, width=width), table(HEADINGS, ROWS, **options))
     file.seek(0)
     return file.read()
+
+
+@pytest.mark.parametrize(
+    "text", ["[red]x[/red]", "[/red]", "\x1b[31m", "\x1b]0;title\x07", "\u202eoof", ":smile:", "a\nb: 0"]
+)
+def test_nothing_in_a_line_a_heading_a_name_or_a_value_is_obeyed_or_begins_a_line(text: str):
+    def shown(text: str) -> str:
+        file = io.StringIO()
+        console = Console(file=file, width=100, force_terminal=True, color_system="truecolor")
+        show(console, f"line {text}", table(("", f"heading {text}"), [(f"name {text}", f"value {text}")]))
+        return file.getvalue()
+
+    out = shown(text)
+    assert out.count("\x1b") == shown("x").count("\x1b"), "the table's own styles and no more"
+    assert not any(sign in out for sign in ("\x07", "\u202e", "☺"))
+    for part in ("line", "heading", "name", "value"):
+        assert f"{part} {printable(text)}".replace("\n", "\\n") in out
 
 
 @pytest.mark.parametrize("fold", [True, False])

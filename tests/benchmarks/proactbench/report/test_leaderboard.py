@@ -295,22 +295,6 @@ def test_two_runs_of_one_model_are_both_shown_and_one_path_twice_is_refused(rank
 # What is said
 
 
-def test_the_table_fits_in_80_columns_whatever_a_run_is_called(ranked):
-    names = ["hosted_vllm/" + "a-very-long-name-" * 9, "x", "[red]\x1b[31m/[bold]me\nand more"]
-    runs = [
-        changed(
-            replace(ranked, path=f"runs/{'deep/' * 30}{number}"),
-            epochs=1 + number,
-            assistant=ASSISTANT.model_copy(update={"model": name}),
-        )
-        for number, name in enumerate(names)
-    ]
-    text = text_of(leaderboard(runs))
-    assert all(len(line) <= 80 for line in text.splitlines())
-    assert "\x1b" not in text
-    assert "[bold]me\\nand more [3]" in flat(*runs)
-
-
 def test_the_printed_table_has_both_ranks_side_by_side_and_a_line_above_the_unranked(ranked):
     rows = text_of(leaderboard([changed(ranked, epochs=2)])).splitlines()
     (nine,) = [row.split() for row in rows if "qwen3.5-9b" in row and "521/624" in row]

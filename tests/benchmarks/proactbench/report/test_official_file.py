@@ -30,12 +30,8 @@ from dspy_proact.benchmarks.proactbench.report.results import (
 )
 from dspy_proact.calls import Call
 from dspy_proact.errors import UsageError
-from dspy_proact.report import cell, compare, print_summary, summarize, summary_document
+from dspy_proact.report import compare, print_summary, summarize, summary_document
 from dspy_proact.runs import Case, Event, RunFolder
-
-HOSTILE = ["[red]x[/red]", "[/red]", "[link=http://x]y[/link]", "\x1b[31m", "\x1b]0;title\x07", "\u202eoof", ":smile:"]
-OBEYED = ("\x1b", "\x07", "\u202e")
-"""What a terminal would obey."""
 
 # A run as a file
 
@@ -180,16 +176,6 @@ def one(label: str = "PASS", evidence: Any = "the last boat leaves at four", **c
     return result_row(trigger_points=[point], turn_records=[result_record(2, **record)])
 
 
-def shown(folder: Path, row_of: dict[str, Any]) -> str:
-    """Everything that `report` prints of a file."""
-    results, file = read(folder, row_of), io.StringIO()
-    console = Console(file=file, width=80, force_terminal=True, color_system="truecolor")
-    print_summary(summarize_results(results), console, explain=True)
-    for line in check_lines(check_results(results)):
-        console.print(cell(line))
-    return file.getvalue()
-
-
 # What is wrong with a file
 
 
@@ -326,16 +312,3 @@ def test_each_fault_names_its_first_trigger_and_how_many_more_there_are_and_no_f
 
 
 # Safe to read, whatever is in it
-
-
-@pytest.mark.parametrize("text", HOSTILE)
-def test_no_terminal_obeys_what_stands_in_a_file(tmp_path, text):
-    """Free text of the format: labels, status, phases of stated counts, quotes, responses."""
-    point = result_point(2, score=text, status=text, rationale=text, evidence=text)
-    record = result_record(2, assistant_response=text, user_message=text)
-    out = shown(tmp_path, result_row(trigger_points=[point], turn_records=[record], trigger_stats={text: {text: 2}}))
-    assert out.count("\x1b") == shown(tmp_path, one("MAYBE")).count("\x1b")  # the table's own styles and no more
-    assert not any(sign in out for sign in OBEYED[1:])
-    assert "☺" not in out
-    if text.isprintable():
-        assert text in out
