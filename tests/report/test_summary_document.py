@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy import answered, case, graded, identity, manifest, written
+from toy import answered, call, case, failed, graded, identity, manifest, written
 
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.report import summarize, summary_document
@@ -115,3 +115,13 @@ def test_a_benchmark_with_other_strata_and_labels_has_them_in_their_order(tmp_pa
     assert list(found["strata"]) == ["RHYME", "NUMBER"]
     counts = {"total": 1, "solved": 0, "close": 1, "lost": 0, "unscored": 0, "pending": 0}
     assert list(found["strata"]["NUMBER"].items())[:6] == list(counts.items())
+
+
+def test_what_is_said_of_the_run_is_what_its_manifest_and_its_events_say(tmp_path: Path):
+    """From the first call, at 1, to the last failure, at 4; golden runs hold the rest."""
+    events = [failed("e1", "response", "provider", "server"), answered("e1", call())]
+    run = documented(tmp_path, [case("e1", stratum="EMERGENT")], events, learned_on=2, epochs=3)["run"]
+    assert (run["tried_again"], run["seconds"], run["learned_on"], run["epochs"]) == (1, 3.0, 2, 3)
+    assert (run["created"], run["versions"]) == ("2026-01-02T03:04:05+00:00", {"python": "3"})
+    corpus = {"name": "sample", "revision": None, "dialogues": 1, "triggers": 4, "left_out": {}, "sha256": "cc"}
+    assert run["corpus"] == {**corpus, "ignored_fields": {"colour": 2}}
