@@ -5,8 +5,8 @@ An instruction that asks to be strict makes it want two such words, one that ask
 proposal that it is shown.
 
 The judge counts the words that a proposal shares with the last three events: three make it accepted (four where the
-instruction asks to be strict, two where lenient). It accepts silence where the last event shares no word with the two
-before it. Its confidence goes by the count.
+instruction asks to be strict, two where lenient), six a repetition of what is seen, which is rejected. It accepts
+silence where the last event shares no word with the two before it. Its confidence goes by the count.
 """
 
 import json
@@ -19,8 +19,8 @@ from dspy_proact.programs.embedded.words import content_words
 _WORD = re.compile(r"[^\W_]+")
 _RECENT = 3
 """Events that the judge looks at."""
-_ENOUGH = 3
-"""Words that a proposal shares with them."""
+_ENOUGH, _REPEATED = 3, 6
+"""Words that an accepted proposal shares with them: so many, and fewer than so many."""
 
 
 def agent_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
@@ -50,7 +50,7 @@ def judge_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
         accepted = count < enough
     else:
         count, enough = len(content_words(unfenced(asked.get("proposal", ""))) & recent), _ENOUGH + strictness(system)
-        accepted = count >= enough
+        accepted = enough <= count < _REPEATED
     sure = min(0.95, 0.55 + 0.1 * abs(count - enough))
     verdict = {
         "reason": f"{count} words are shared; {enough} are enough.",
