@@ -34,6 +34,8 @@ LONGEST = 1024
 """Pixels of the longer side of an upload, unless more or fewer are asked for."""
 MOST_BYTES, MOST_PIXELS = 64 << 20, 40_000_000
 """Of an image: a screen of 7680 x 4320 has 33 million pixels. So many are decoded at a time, of all images together."""
+_BLOCK = 64 << 20
+"""Bytes: above 32 MiB, up to which glibc keeps what is freed."""
 _MOST_SCANS = 200
 """Of a JPEG, each of which takes as long as the whole image to decode."""
 _ENDINGS = {"jpg": "JPEG", "jpeg": "JPEG", "png": "PNG", "webp": "WEBP", "gif": "GIF", "bmp": "BMP"}
@@ -150,6 +152,9 @@ def _pillow() -> Any:
     from PIL import Image
 
     warnings.filterwarnings("error", category=Image.DecompressionBombWarning)
+    # So large a block goes back to the system when it is freed. One of Pillow's 16 MiB stays with the thread that freed
+    # it, so that several threads would hold the memory of several large images.
+    Image.core.set_block_size(_BLOCK)
     return Image
 
 

@@ -6,6 +6,8 @@ import hashlib
 import io
 import random
 import struct
+import subprocess
+import sys
 import threading
 import zlib
 
@@ -283,3 +285,26 @@ def test_images_wait_until_there_is_room_for_their_pixels(monkeypatch):
     assert len(asyncio.run(several())) == 20
     assert max(most) == 1
     assert room._free == 1000
+
+
+MEMORY = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dspy_proact.images import prepare
+data = open(sys.argv[1], "rb").read()
+status = lambda: next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+prepare(data, "x.png", "x")
+one = status()
+with ThreadPoolExecutor(6) as pool:
+    list(pool.map(lambda _: prepare(data, "x.png", "x"), range(12)))
+print((status() - one) >> 10)
+"""
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(sys.platform != "linux", reason="reads its memory as Linux tells it")
+def test_threads_hold_no_memory_of_large_images_that_they_are_done_with(tmp_path):
+    """One of 39 megapixels takes 390 MB; six threads that make two each hold less than one more."""
+    (tmp_path / "x.png").write_bytes(saved(Image.new("RGBA", (6250, 6250))))
+    command = [sys.executable, "-c", MEMORY, str(tmp_path / "x.png")]
+    assert int(subprocess.run(command, capture_output=True, text=True, check=True).stdout) < 390
