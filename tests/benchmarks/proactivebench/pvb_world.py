@@ -12,12 +12,14 @@ from pvb_entries import CATEGORIES, fields
 from server import Answer, Sent
 
 from dspy_proact import Evaluation, Gate, ModelSpec
-from dspy_proact.benchmarks.proactivebench.entries import NAMES, WORLDS
+from dspy_proact.benchmarks.proactivebench.entries import NAMES, WORLDS, Name
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
 SIZE = (300, 340)
+SHOWN = {"MVP-N": (0, 30, 31, 35), "COCO": (0,)}
+"""Numbers of the images of an entry, where these are not the first six."""
 
 
 def template(name: str, number: int) -> str:
@@ -30,19 +32,18 @@ def template(name: str, number: int) -> str:
     )
 
 
-def folder(place: Path, entries: int = 4) -> Path:
-    """So many entries of each environment; the answer to number n is the category n. Images are of one colour each.
+def folder(place: Path, *names: Name) -> Path:
+    """Four entries of each environment; the answer to number n is the category n. Images are of one colour each.
 
     Red has the environment, green the entry, and blue the number of the image.
     """
-    for world in WORLDS.values():
+    for world in (WORLDS[name] for name in names or NAMES):
         rows = list[str]()
-        for number in range(entries):
+        for number, answer in enumerate(CATEGORIES):
             made = template(world.name, number)
-            answer = CATEGORIES[number % len(CATEGORIES)]
             rows.append(json.dumps(fields(world.name, id=number, image_template=made, answer=answer)))
-            for image in range(36):
-                for clear in (0, 1):
+            for image in SHOWN.get(world.name, range(6)):
+                for clear in (0, 1)[: 1 + ("{informative}" in made)]:
                     path = made.replace("{image}", f"{image:0{world.digits}}").replace("{level}", str(image))
                     path = place / path.replace("{informative}", str(clear))
                     path.parent.mkdir(parents=True, exist_ok=True)

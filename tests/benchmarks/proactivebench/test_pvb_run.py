@@ -147,7 +147,7 @@ def test_a_resumed_run_asks_nothing_and_decodes_no_image_and_no_file_holds_one(s
 
 
 def test_an_image_that_cannot_be_shown_leaves_its_sample_unscored_and_is_not_asked_about(server, tmp_path):
-    corpus = folder(tmp_path / "corpus")
+    corpus = folder(tmp_path / "corpus", "VSOD")
     (place,) = (tmp_path / "corpus" / "vsod").glob("1-0002.png")
     place.write_bytes(place.read_bytes()[:60])
     server.script = first_category
