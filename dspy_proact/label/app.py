@@ -47,10 +47,9 @@ from dspy_proact.label.assignment import assign
 from dspy_proact.label.items import Item, Practice
 from dspy_proact.label.reading import given_level, shown, templates
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import LONGEST_REASON, MOST_SPANS, PRACTICE_ROUND, Given, Rater, practice_passed
+from dspy_proact.label.study import LONGEST_REASON, PRACTICE_ROUND, Given, Rater, practice_passed
 
 _COOKIE_SECONDS = 90 * 86_400
-_DAY = 86_400.0
 _STATIC = {
     "page.css": ("dspy_proact.report.page", "text/css"),
     "label.css": ("dspy_proact.label", "text/css"),
@@ -329,19 +328,16 @@ def _check(fields: dict[str, str], token: str) -> None:
 def _given(item: Item, fields: dict[str, str], repeated: bool, swapped: bool) -> Given:
     """What a form says of an item; raises `RefusedError` where it is not what the page sends."""
     value, reason = fields.get("grade", ""), fields.get("reason", "").strip()
-    grade = given_level(item, value, swapped=swapped) if value else None
-    if (value and grade is None) or len(reason) > LONGEST_REASON or not (value or reason):
-        raise RefusedError(409, "There is no such grade, or a skip has no reason, or the reason is too long.")
+    grade = given_level(item, value, swapped=swapped) or value if value else None
     try:
         confidence, seconds = int(fields.get("confidence") or 0), float(fields.get("seconds", "nan"))
         spans = tuple((int(start), int(end)) for start, end in json.loads(fields.get("spans") or "[]"))
     except (ValueError, TypeError, RecursionError):
         raise RefusedError(409, "This form is not what the page sends.") from None
-    if confidence not in (range(1, 6) if grade else (0,)) or not 0 <= seconds <= _DAY:
-        raise RefusedError(409, "A grade comes with a confidence of 1 to 5, and with the seconds that it took.")
-    if len(spans) > MOST_SPANS or not item.spans_within(spans) or (spans and len(item.responses) > 1):
-        raise RefusedError(409, "The marked words are not those of the response.")
-    return Given(item.key, grade, _key(fields), confidence or None, reason, spans, seconds, repeated)
+    given = Given(item.key, grade, _key(fields), confidence or None, reason, spans, seconds, repeated)
+    if misfit := item.misfit(given):
+        raise RefusedError(409, f"This cannot be kept: {' '.join(misfit)}.")
+    return given
 
 
 def _key(fields: dict[str, str]) -> str:

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
-from typing import Any, Literal
+from typing import Any
 
 from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.errors import UsageError
-from dspy_proact.label.items import Item, items_of, pairs_of, run_key
+from dspy_proact.label.items import Item, Unit, rated_of, run_key
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Study, StudyRun
+from dspy_proact.label.study import Kind, Study, StudyRun
 from dspy_proact.report.corrected import drawn_keys, grades_mark
 from dspy_proact.report.numbers import counted
 from dspy_proact.report.summary import Summary
@@ -46,7 +46,7 @@ class Design:
     seed: int = 0
     disputed: bool = False
     """Whether cases on which judges disagree come first; scores cannot be corrected by ratings of these."""
-    kind: Literal["grades", "pairs"] = "grades"
+    kind: Kind = "grades"
 
 
 def design_study(
@@ -60,23 +60,23 @@ def design_study(
     """
     if not 1 <= design.each <= design.raters:
         raise UsageError(f"{design.each} raters of every item are more than {counted(design.raters, 'rater')} in all")
+    items, draws, orders = rated_of(declared, summaries, design.kind), list[str | None](), list[list[Unit]]()
     if design.kind == "grades":
-        items, draws, orders = items_of(declared, summaries), list[str | None](), list[list[tuple[str, str]]]()
         for summary in summaries:
             keys, draw = draw_cases(summary, design)
             draws.append(draw)
             orders.append([(run_key(summary), key) for key in keys])
-    elif len(summaries) != 2 or design.disputed:
-        raise UsageError("pairs are of the responses of two runs, and drawn by the grades of both")
+    elif design.disputed:
+        raise UsageError("pairs are drawn by the grades of both responses, and none is disputed")
     else:
-        items, draws = pairs_of(declared, *summaries), [None, None]
+        draws = [None, None]
         strata = {each.key: each.stratum for each in summaries[0].outcomes}
         grades = [{each.key: each.label for each in summary.outcomes if each.epoch == 1} for summary in summaries]
         kinds = [(strata[item.case], tuple(of.get(item.case) for of in grades)) for item in items]
         order = balanced_order([item.case for item in items], kinds, design.seed)
         _require(design.count or 0, len(items), "pairs of responses that differ")
         orders = [[items[place].unit for place in order[: design.count]]]
-    by_unit = defaultdict[tuple[str, str], list[Item]](list)
+    by_unit = defaultdict[Unit, list[Item]](list)
     for item in items:
         by_unit[item.unit].append(item)
     # Runs take turns, so that every beginning holds as many responses of each.

@@ -8,6 +8,7 @@ from typing import Any
 
 from dspy_proact.benchmarks.benchmark import Benchmark, Part, WorkedCase
 from dspy_proact.errors import UsageError
+from dspy_proact.label.study import LONGEST_REASON, LONGEST_SECONDS, MOST_SPANS, Given, Kind
 from dspy_proact.report.particulars import Section, particulars_of
 from dspy_proact.report.rating_sheet import rated_readings
 from dspy_proact.report.summary import Summary
@@ -15,6 +16,8 @@ from dspy_proact.runs import answer_text
 
 Criteria = tuple[tuple[str, str], ...]
 """Level and what it means, from best to worst; a level without words is left out."""
+Unit = tuple[str, str]
+"""Run and case."""
 PREFERENCE = Part("preference", ("first", "tie", "second"), "nominal", question="Which response is better?")
 """The part that is rated of two responses to one case: which of them, in the order of the runs."""
 
@@ -40,8 +43,8 @@ class Item:
     """One, or the two of a pair in the order of their runs."""
 
     @property
-    def unit(self) -> tuple[str, str]:
-        """Run and case: what one rater rates all parts of, one after another."""
+    def unit(self) -> Unit:
+        """What one rater rates all parts of, one after another."""
         return self.run, self.case
 
     @property
@@ -54,6 +57,20 @@ class Item:
         """16 hex digits over everything that a rater reads: ratings of another text are no ratings of this item."""
         read = (self.sections, self.criteria, self.responses, self.part.question, self.part.levels)
         return _digest(repr(read))
+
+    def misfit(self, given: Given) -> tuple[str, str] | None:
+        """The field of a rating or a skip that no page would give to this item, and why; None where all fit."""
+        graded, alone = given.grade is not None, len(self.responses) == 1
+        checks = (
+            ("grade", not graded or given.grade in self.part.levels, "is none of the grades of this item"),
+            ("confidence", given.confidence in (range(1, 6) if graded else (None,)), "is none of 1, 2, 3, 4 and 5"),
+            ("reason", graded or given.reason.strip(), "is missing; a skip needs one"),
+            ("reason", len(given.reason) <= LONGEST_REASON, f"has more than {LONGEST_REASON:,} characters"),
+            ("spans", not given.spans or (alone and self.spans_within(given.spans)), "are not words of the response"),
+            ("spans", len(given.spans) <= MOST_SPANS, f"are more than {MOST_SPANS}"),
+            ("seconds", 0 <= given.seconds <= LONGEST_SECONDS, "are no time within a day"),
+        )
+        return next(((field, why) for field, fits, why in checks if not fits), None)
 
     def spans_within(self, spans: Iterable[tuple[int, int]]) -> bool:
         """Whether spans, start and end in characters, lie within the response, and hold something."""
@@ -122,6 +139,15 @@ def pairs_of(declared: Benchmark[Any, Any], a: Summary, b: Summary) -> tuple[Ite
     if not paired:
         raise UsageError(f"{a.path}, {b.path}: no case has two responses that differ")
     return tuple(paired)
+
+
+def rated_of(declared: Benchmark[Any, Any], summaries: Sequence[Summary], kind: Kind) -> tuple[Item, ...]:
+    """What a study of this kind rates of runs; raises as `items_of` does, and where pairs are not of two runs."""
+    if kind == "grades":
+        return items_of(declared, summaries)
+    if len(summaries) != 2:
+        raise UsageError(f"pairs are of the responses of two runs, not of {len(summaries)}")
+    return pairs_of(declared, *summaries)
 
 
 def practice_of(declared: Benchmark[Any, Any], seed: int, count: int = 6) -> tuple[Practice, ...]:

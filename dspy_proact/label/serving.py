@@ -13,7 +13,7 @@ from dspy_proact.errors import UsageError
 from dspy_proact.label.access import Address, Limits
 from dspy_proact.label.app import Collection, application
 from dspy_proact.label.assignment import Design, design_study
-from dspy_proact.label.items import items_of, pairs_of, practice_of
+from dspy_proact.label.items import practice_of, rated_of
 from dspy_proact.label.store import Store
 from dspy_proact.report.summary import Summary
 
@@ -43,8 +43,7 @@ def open_study(
         store = Store.open(file)
         if store.study.benchmark != declared.name:
             raise UsageError(f"{file}: rates {store.study.benchmark}, and the runs are of {declared.name}")
-        pairs = store.study.kind == "pairs"
-        items = store.chosen(pairs_of(declared, *summaries) if pairs else items_of(declared, summaries))
+        items = store.chosen(rated_of(declared, summaries, store.study.kind))
         tokens = None if new_links else _kept_tokens(store, links)
         tokens = tokens or Tokens(*store.new_tokens())
     else:

@@ -154,10 +154,6 @@ class Store:
 
     # Items
 
-    def ranks(self) -> dict[str, int]:
-        """The place of each item in the draw, by its key, in that order."""
-        return dict(self._db.execute("SELECT item, rank FROM items ORDER BY rank"))
-
     def units(self) -> tuple[tuple[str, ...], ...]:
         """Keys of the items of each unit, in the order of the draw."""
         rows = self._db.execute('SELECT run, "case", item FROM items ORDER BY rank')

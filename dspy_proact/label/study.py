@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-LONGEST_NAME, LONGEST_REASON, MOST_SPANS = 60, 4000, 100
-"""Characters of a pseudonym and of a reason, and marked passages of a response."""
+LONGEST_NAME, LONGEST_REASON, MOST_SPANS, LONGEST_SECONDS = 60, 4000, 100, 86_400.0
+"""Characters of a pseudonym and of a reason, marked passages of a response, and time of a rating."""
 PRACTICE_ROUND, PRACTICE_ROUNDS, PRACTICE_RIGHT = 3, 2, 2
 """Practice items of a round, rounds that a rater has at most, and right grades by which a round is passed."""
+Kind = Literal["grades", "pairs"]
+"""Grades of single responses, or choices between two."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,7 @@ class Study:
     repeated: float
     """Share of a rater's items that come again, in [0, 1]."""
     seed: int
-    kind: Literal["grades", "pairs"] = "grades"
-    """Grades of single responses, or choices between two."""
+    kind: Kind = "grades"
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def test_a_rating_counts_once_and_practice_what_was_undone_and_the_owners_grades
     study_of(Path("study.db"), run, grade=by_turns)
     before = agreed(proact, "--ratings", "study.db")
     store = Store.open(Path("study.db"))
-    item, *_ = store.ranks()
+    item, *_ = store.marks()
     store.give(1, Given(item, "FAIL", "second", confidence=1, repeated=True))
     store.practise(1, "p1", "FAIL", correct=False, key="p")
     store.adjudicate(item, "FAIL", "It is none.", "a")

@@ -191,7 +191,7 @@ def test_choices_come_back_as_they_were_meant_whichever_stood_first(proact, disk
 def file_of(db, **changes):
     """What the page saves, with something changed in it or in its only rating."""
     with closing(Store.open(db)) as store:
-        rated = {"item": next(iter(store.ranks())), "repeated": "0", "grade": "PASS", "confidence": "4", "reason": ""}
+        rated = {"item": next(iter(store.marks())), "repeated": "0", "grade": "PASS", "confidence": "4", "reason": ""}
         rated |= {"spans": [[0, 5]], "seconds": 1.5, "time": 1.7e9, "key": "0" * 32}
         whole = {"format": "dspy-proact offline ratings 1", "study": store.id, "rater": "Ann", "ratings": [rated]}
     for name, value in changes.items():

@@ -57,7 +57,7 @@ def test_no_rating_is_lost_or_doubled_when_the_server_is_killed_right_after_each
             else:
                 server.ann.send("POST", "/rate", urlencode(given))
     store = Store.open(tmp_path / "study.db")
-    assert Counter(each.item for each in store.ratings()) == Counter(store.ranks().keys())
+    assert Counter(each.item for each in store.ratings()) == Counter(store.marks().keys())
     store.close()
 
 

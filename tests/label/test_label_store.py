@@ -51,7 +51,7 @@ def states(store, rater):
 def test_a_study_is_read_as_it_was_declared(store, tmp_path):
     again = Store.open(tmp_path / "study.db")
     assert (again.study, again.id) == (STUDY, store.id)
-    assert list(again.ranks()) == ["a", "b", "c"]
+    assert again.units() == (("a",), ("b",), ("c",))
     again.close()
     assert (tmp_path / "study.db").stat().st_mode & 0o777 == 0o600
 
