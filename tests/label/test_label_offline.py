@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from attack import ATTACK
+from axe_playwright_python.sync_playwright import Axe
 from browser import chromium
 from labelling import collected, item
 from playwright.sync_api import expect
@@ -186,6 +187,22 @@ def test_choices_come_back_as_they_were_meant_whichever_stood_first(proact, disk
     assert proact("label", "import", "study.db", "ann.json")[0] == 0
     found = json.loads(proact("agree", "--pairs", "study.db", "--json")[1])
     assert [found["all"][name] for name in ("a", "b", "ties")] == [0, 3, 0], "the other text in all three"
+
+
+def test_everybody_can_use_the_page(tmp_path, disk):
+    """axe-core finds no violation on any of its steps, nor is it wider than a phone."""
+    collection, *_ = collected(tmp_path / "study.db", [item(1)], each=1, raters=1)
+    with closing(collection.store) as store:
+        text = offline_page(store, collection.items, offline_rater(store, "Ann"))
+    (tmp_path / "page.html").write_text(text, "utf-8")
+    page = disk(tmp_path / "page.html")
+    page.set_viewport_size({"width": 390, "height": 844})
+    for step in (lambda: None, lambda: page.click("#go"), lambda: rate(page, "0 of 1", "1", "4", "Enter")):
+        step()
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    expect(page.locator("#save-all")).to_be_focused()
 
 
 def file_of(db, **changes):
