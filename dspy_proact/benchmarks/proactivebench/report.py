@@ -52,9 +52,9 @@ def differences(summary: Summary) -> Iterator[str]:
         yield f"{counted(manifest.epochs, 'answer')} to each sample"
 
 
-def _alike(one: View, other: View) -> bool:
-    """Whether two samples are of one entry; under the control it offers other moves."""
-    first, second = ({**view["entry"], "options": None} for view in (one, other))
+def _alike(one: Outcome, other: Outcome) -> bool:
+    """Whether two outcomes are of one entry; under the control it offers other moves."""
+    first, second = ({**each.view["entry"], "options": None} for each in (one, other))
     return first == second
 
 
