@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from dspy_proact.benchmarks.proactivebench.entries import FOLDER, NAMES, WORLDS, Entry, Name, RawEntry, World
 from dspy_proact.benchmarks.proactivebench.environment import Environment, State
@@ -34,22 +34,6 @@ _UNNEEDED = "seen well without a move (strong_occlusions: false)"
 _FILTERED = "dropped by the paper's filter"
 
 
-class Images(Protocol):
-    """The images of a corpus; several threads may ask for some at a time."""
-
-    def load(self, world: World, path: str) -> bytes:
-        """The file of an image; raises a `CorpusError` where it cannot be read."""
-        ...
-
-    def place(self, world: World, path: str) -> str:
-        """Where an image stands, as messages name it."""
-        ...
-
-    def description(self, world: World, path: str, crop: Box | None) -> str:
-        """What is seen on an image, or on a crop of it, in words; empty but for drawings of the sample."""
-        ...
-
-
 @dataclass(frozen=True)
 class Corpus:
     """Entries that were validated as a whole, and where their images are."""
@@ -57,7 +41,8 @@ class Corpus:
     record: CorpusRecord
     entries: tuple[tuple[World, Entry], ...]
     """Those that are kept, in the order in which environments were asked for, and of the files."""
-    images: Images
+    images: "_Drawn | _Stored"
+    """Several threads may ask for some at a time."""
 
 
 def read_corpus(
@@ -218,11 +203,14 @@ class _Stored:
             measured(file, path, self.place(world, path))
 
     def load(self, world: World, path: str) -> bytes:
+        """The file of an image; raises a `CorpusError` where it cannot be read."""
         with self._folders[world.name].opened(path, MOST_BYTES) as file:
             return file.read(MOST_BYTES + 1)  # beyond the end of a file in a zip, where its checksum is verified
 
     def place(self, world: World, path: str) -> str:
+        """Where an image stands, as messages name it."""
         return self._folders[world.name].place(path)
 
     def description(self, world: World, path: str, crop: Box | None) -> str:  # noqa: ARG002 - nobody has described it
+        """What is seen on an image, or on a crop of it, in words; empty but for drawings."""
         return ""
