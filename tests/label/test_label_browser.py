@@ -104,6 +104,16 @@ def rate_over_http(base, entry):
     return bob.cookie.partition("=")[2]
 
 
+def adjudicate(page, reason):
+    """The owner's own grade of the item with most disagreement."""
+    first = page.locator("article.disputed").first
+    first.get_by_text("Grade it yourself").click()
+    first.locator("select").select_option("FAIL")
+    first.locator("textarea").fill(reason)
+    press(page, "Tab", "Enter")
+    expect(first).to_contain_text(f"Your grade: FAIL. {reason}")
+
+
 def test_from_a_run_to_labels_by_keyboard_alone(browser, tmp_path, proactbench):
     """`eval`, `label serve`, a rater who comes back, another, the owner, and every command that reads the labels."""
     did(tmp_path, "eval", "--out", tmp_path / "run")
@@ -114,6 +124,14 @@ def test_from_a_run_to_labels_by_keyboard_alone(browser, tmp_path, proactbench):
         (base, entry), (_, owner) = (next(said).split()[-1].split("/#") for _ in range(2))
         rate_by_browser(browser, base, entry)
         bob = rate_over_http(base, entry)
+        with tab(browser, base, f"/#{owner}") as page:
+            expect(page.locator("h1")).to_have_text("10 of 10 items have their 2 ratings")
+            # Ann gave PASS to six, as Bob to all.
+            assert page.get_by_role("row", name="Ann and Bob").locator(".number").all_inner_texts() == ["10", "60"]
+            assert page.get_by_role("row", name="Bob").first.locator(".number").first.inner_text() == "10"
+            adjudicate(page, "<script>alert(1)</script>")
+            found = Axe().run(page)
+            assert found.violations_count == 0, found.generate_report()
         server.send_signal(signal.SIGINT)
     ended = server.ended()
     assert (ended.returncode, "Stopped; every rating is kept." in ended.stderr) == (0, True), ended.stderr
@@ -123,6 +141,7 @@ def test_from_a_run_to_labels_by_keyboard_alone(browser, tmp_path, proactbench):
     assert [each.grade for each in ann] == ["PASS"] * 4 + ["FAIL"] + [LEVELS[number % 3] for number in range(5, 10)]
     assert (len(ann[0].spans), ann[0].reason, ann[0].confidence) == (1, "It sees what was said.", 4)
     assert (store.undone(), [each.correct for each in store.practice(1)], len(store.ratings())) == (1, [True] * 3, 20)
+    assert [each.grade for each in store.adjudications().values()] == ["FAIL"]
     store.close()
     for words in READERS:
         assert did(tmp_path, *words)
