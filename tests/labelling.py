@@ -17,7 +17,7 @@ import uvicorn
 from child import command_line
 
 from dspy_proact.benchmarks.benchmark import Benchmark, Part
-from dspy_proact.label.access import Address, Limits
+from dspy_proact.label.access import Address, Bounds
 from dspy_proact.label.app import Collection, application
 from dspy_proact.label.items import Item, Practice
 from dspy_proact.label.serving import serve
@@ -76,14 +76,14 @@ def collected(
 
 @contextmanager
 def serving(
-    collection: Collection, owner: str = "", entry: str = "", limits: Limits | None = None
+    collection: Collection, owner: str = "", entry: str = "", bounds: Bounds | None = None
 ) -> Generator[Served]:
     """The study on a free port, in a thread."""
     with socket.socket(proto=socket.IPPROTO_TCP) as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()  # who comes before the server runs waits
         port = listening.getsockname()[1]
-        app = application(collection, Address.of(port), limits)
+        app = application(collection, Address(port), bounds)
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False, lifespan="off", ws="none"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()

@@ -8,18 +8,17 @@ Tokens travel in a link's fragment, which no browser sends, and then in a cookie
 import hashlib
 import hmac
 import ipaddress
+import socket
 import time
 from asyncio import timeout
 from collections import Counter
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dspy_proact.errors import StorageFault, UsageError
@@ -44,7 +43,7 @@ _FULL = (
 
 
 @dataclass(frozen=True)
-class Limits:
+class Bounds:
     """How much is let in."""
 
     body: int = 65_536
@@ -59,45 +58,37 @@ class Limits:
     """That join."""
 
 
-@dataclass(frozen=True)
 class Address:
-    """Under which names the app is reached."""
+    """Under which names the app is reached.
 
-    origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType(dict[str, str]()))
-    """By the value of `Host`, such as `localhost:8427`, the origin of its pages."""
-    port: int | None = None
-    """Of hosts that are IP addresses, all of which are let in; None where only named hosts are."""
+    Args:
+        port: On which it listens.
+        host: Likewise. Beyond loopback any IP address is let in: rebinding takes a name.
+        url: Where raters reach it, such as a proxy with TLS.
 
-    @classmethod
-    def of(cls, port: int, host: str = "127.0.0.1", url: str | None = None) -> "Address":
-        """The address of a server.
+    Raises:
+        UsageError: The URL is not the whole of an origin.
+    """
 
-        Args:
-            port: On which it listens.
-            host: Likewise. Beyond loopback any IP address is let in: rebinding takes a name.
-            url: Where raters reach it, such as a proxy with TLS.
-
-        Raises:
-            UsageError: The URL is not the whole of an origin.
-        """
-        outside = not is_loopback(host)
-        names = {"127.0.0.1", "localhost", "[::1]", *([host.lower()] if outside and host.strip("0.:") else [])}
-        origins = {f"{name}:{port}": f"http://{name}:{port}" for name in names}
+    def __init__(self, port: int, host: str = "127.0.0.1", url: str | None = None):
+        self._port = None if is_loopback(host) else port
+        own = set[str]() if is_loopback(host) else {host.lower(), socket.gethostname().lower()}
+        names = {"127.0.0.1", "localhost", "[::1]", *own}
+        self._origins = {f"{name}:{port}": f"http://{name}:{port}" for name in names}
         if url is not None:
             parts = urlsplit(url)
             if parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/") or "@" in url:
                 raise UsageError(f"--url {url!r}: is not like https://label.example.org")
-            origins[parts.netloc.lower()] = f"{parts.scheme}://{parts.netloc.lower()}"
-        return cls(MappingProxyType(origins), port if outside else None)
+            self._origins[parts.netloc.lower()] = f"{parts.scheme}://{parts.netloc.lower()}"
 
     def origin(self, host: str) -> str | None:
         """The origin of the pages that a host is asked for; None where it is not served."""
-        if host in self.origins or self.port is None:
-            return self.origins.get(host)
+        if host in self._origins or self._port is None:
+            return self._origins.get(host)
         name, _, port = host.rpartition(":")
         with suppress(ValueError):
             ipaddress.ip_address(name.strip("[]"))
-            return f"http://{host}" if port == str(self.port) else None
+            return f"http://{host}" if port == str(self._port) else None
         return None
 
 
@@ -168,12 +159,12 @@ class Guard:
     Args:
         app: Behind it.
         address: Where it is served.
-        limits: Of what comes in.
+        bounds: Of what comes in.
     """
 
-    def __init__(self, app: ASGIApp, address: Address, limits: Limits):
-        self._app, self._address, self._limits = app, address, limits
-        self._requests = PerMinute(limits.requests)
+    def __init__(self, app: ASGIApp, address: Address, bounds: Bounds):
+        self._app, self._address, self._bounds = app, address, bounds
+        self._requests = PerMinute(bounds.requests)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -188,7 +179,7 @@ class Guard:
         refused = self._refused(scope)
         if refused is None and scope["method"] == "POST":
             try:
-                async with timeout(self._limits.body_seconds):
+                async with timeout(self._bounds.body_seconds):
                     body = await self._body(receive)
             except TimeoutError:
                 body = None
@@ -198,7 +189,8 @@ class Guard:
         try:
             await (refused or self._app)(scope, receive, guarded)
         except StorageFault:
-            await problem(507, _FULL)(scope, receive, guarded)
+            full = problem(507, _FULL) if scope["method"] == "POST" else PlainTextResponse(_FULL, 507)
+            await full(scope, receive, guarded)
 
     def _refused(self, scope: Scope) -> Response | None:
         headers, method = Headers(scope=scope), scope["method"]
@@ -222,7 +214,7 @@ class Guard:
             if message["type"] != "http.request":
                 return None
             body += message.get("body", b"")
-            if len(body) > self._limits.body:
+            if len(body) > self._bounds.body:
                 return None
             more = message.get("more_body", False)
         return bytes(body)

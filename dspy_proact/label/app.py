@@ -34,8 +34,8 @@ from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.errors import UsageError
 from dspy_proact.label.access import (
     Address,
+    Bounds,
     Guard,
-    Limits,
     PerMinute,
     RefusedError,
     csrf_of,
@@ -72,15 +72,15 @@ class Collection:
     """Of each case, which intervals allow for."""
 
 
-def application(collection: Collection, address: Address, limits: Limits | None = None) -> ASGIApp:
+def application(collection: Collection, address: Address, bounds: Bounds | None = None) -> ASGIApp:
     """The app of a study, for any ASGI server with one worker.
 
     Args:
         collection: Of ratings.
         address: Where it is reached.
-        limits: Of what is let in.
+        bounds: Of what is let in.
     """
-    pages = _Pages(collection, address, limits := limits or Limits())
+    pages = _Pages(collection, address, bounds := bounds or Bounds())
     read = (pages.door, pages.briefing, pages.rate, pages.left, pages.owner)
     written = (
         pages.enter,
@@ -100,7 +100,7 @@ def application(collection: Collection, address: Address, limits: Limits | None 
     ]
     handlers = dict.fromkeys((RefusedError, UsageError, HTTPException), _refusal)
     app = Starlette(routes=[*routes, Route("/static/{name}", _static)], exception_handlers=handlers)
-    return Guard(app, address, limits)
+    return Guard(app, address, bounds)
 
 
 @dataclass(frozen=True)
@@ -122,11 +122,11 @@ class _Pages:
     which computes, has a thread and a connection of its own.
     """
 
-    def __init__(self, collection: Collection, address: Address, limits: Limits):
-        self._of, self._store, self._limits, self._address = collection, collection.store, limits, address
+    def __init__(self, collection: Collection, address: Address, bounds: Bounds):
+        self._of, self._store, self._bounds, self._address = collection, collection.store, bounds, address
         self._items = {item.key: item for item in collection.items}
         self._practice = {each.item.key: each for each in collection.practice}
-        self._wrong = PerMinute(limits.wrong_tokens)
+        self._wrong = PerMinute(bounds.wrong_tokens)
 
     # Coming in
 
@@ -152,7 +152,7 @@ class _Pages:
         self._require_entry(request, entry := fields.get("token", ""))
         token = token_of_rater(entry, _key(fields))
         if not self._store.rater_of(token):
-            self._store.add_rater(fields.get("name", ""), self._limits.raters, token=token)
+            self._store.add_rater(fields.get("name", ""), self._bounds.raters, token=token)
         return self._with_cookie(request, "/briefing", "rater", token)
 
     def _require_entry(self, request: Request, token: str) -> None:

@@ -100,7 +100,7 @@ def given_level(item: Item, value: str, *, swapped: bool) -> str | None:
     return level if level in item.part.levels else None
 
 
-@lru_cache(1024)  # a long text takes time, and raters share items
+@lru_cache(128)  # a long text takes time, and raters share items
 def readable(text: str, *, words: bool = False) -> Markup:
     """A text of others as markup: Markdown rendered, else as it is written; with each of its words as an element."""
     text = encodable(text)

@@ -10,7 +10,7 @@ from typing import Any
 
 from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.errors import UsageError
-from dspy_proact.label.access import Address, Limits
+from dspy_proact.label.access import Address, Bounds
 from dspy_proact.label.app import Collection, application
 from dspy_proact.label.assignment import Design, design_study
 from dspy_proact.label.items import practice_of, rated_of
@@ -44,8 +44,11 @@ def open_study(
         if store.study.benchmark != declared.name:
             raise UsageError(f"{file}: rates {store.study.benchmark}, and the runs are of {declared.name}")
         items = store.chosen(rated_of(declared, summaries, store.study.kind))
-        tokens = None if new_links else _kept_tokens(store, links)
-        tokens = tokens or Tokens(*store.new_tokens())
+        tokens = None
+        with suppress(OSError, ValueError, TypeError):
+            tokens = Tokens(**json.loads(links.read_text()))
+        if new_links or not (tokens and store.is_owner(tokens.owner) and store.is_entry(tokens.entry)):
+            tokens = Tokens(*store.new_tokens())
     else:
         study, items = design_study(declared, summaries, design)
         store, *made = Store.create(file, study, items)
@@ -57,21 +60,13 @@ def open_study(
     return Collection(store, items, practice, declared, groups), tokens
 
 
-def _kept_tokens(store: Store, links: Path) -> Tokens | None:
-    """The tokens of an earlier time, where they are still good."""
-    with suppress(OSError, ValueError, TypeError):
-        kept = Tokens(**json.loads(links.read_text()))
-        return kept if store.is_owner(kept.owner) and store.is_entry(kept.entry) else None
-    return None
-
-
 def serve(
     collection: Collection,
     *,
     host: str = "127.0.0.1",
     port: int = 0,
     url: str | None = None,
-    limits: Limits | None = None,
+    bounds: Bounds | None = None,
     ready: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Serve the pages of a study until Ctrl-C, and close its file.
@@ -81,7 +76,7 @@ def serve(
         host: On which to listen. Beyond loopback, put a proxy with TLS before it.
         port: Likewise; 0 for any that is free.
         url: Where raters reach it, where that is not this host and port.
-        limits: Of what is let in.
+        bounds: Of what is let in.
         ready: Is called with the address of the pages when they are served.
 
     Raises:
@@ -99,7 +94,7 @@ def serve(
         except OSError as error:
             raise UsageError(f"--port {port}: cannot be used at {host}: {error.strerror}; use another") from error
         number = listening.getsockname()[1]
-        app = application(collection, Address.of(number, host, url), limits)
+        app = application(collection, Address(number, host, url), bounds)
         # Requests are in no log: a log of who rated when is none of the server's business.
         config = uvicorn.Config(
             app,
@@ -113,6 +108,7 @@ def serve(
             timeout_graceful_shutdown=5,
         )
         listening.listen(128)
-        ready(url.rstrip("/") if url else f"http://{f'[{host}]' if ':' in host else host}:{number}")
+        name = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+        ready(url.rstrip("/") if url else f"http://{name}:{number}")
         with suppress(KeyboardInterrupt):  # uvicorn has ended in order, and raises the signal again
             uvicorn.Server(config).run(sockets=[listening])

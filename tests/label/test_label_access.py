@@ -8,7 +8,7 @@ from attack import ATTACK
 from labelling import Visitor, collected, item, joined, key, rating, serving
 
 from dspy_proact.errors import UsageError
-from dspy_proact.label.access import Address, Limits
+from dspy_proact.label.access import Address, Bounds
 
 WRITES = ("/practice", "/rate", "/undo", "/leave", "/link")
 
@@ -16,7 +16,7 @@ WRITES = ("/practice", "/rate", "/undo", "/leave", "/link")
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     made = collected(tmp_path_factory.mktemp("access") / "study.db", [item(n) for n in range(4)], each=2, raters=2)
-    with serving(*made, Limits(requests=10**6, wrong_tokens=10**6)) as running:
+    with serving(*made, Bounds(requests=10**6, wrong_tokens=10**6)) as running:
         for name in ("Ann", "Bob"):
             assert "0 of 4" in joined(running, name).get("/rate").text
         yield running
@@ -158,7 +158,7 @@ def test_no_token_is_in_a_page(served, ann):
 
 def test_rates_are_bounded(tmp_path):
     made = collected(tmp_path / "study.db", [item(1)])
-    with serving(*made, Limits(requests=40, wrong_tokens=3)) as served:
+    with serving(*made, Bounds(requests=40, wrong_tokens=3)) as served:
         visitor = Visitor(served.port)
         statuses = [visitor.post("/enter", {"token": "wrong"}).status for _ in range(5)]
         # At most two minutes are touched, so that the count may begin once more.
@@ -167,7 +167,7 @@ def test_rates_are_bounded(tmp_path):
 
 
 def test_there_are_only_so_many_raters(tmp_path):
-    with serving(*collected(tmp_path / "study.db", [item(1)]), Limits(raters=1)) as served:
+    with serving(*collected(tmp_path / "study.db", [item(1)]), Bounds(raters=1)) as served:
         joined(served, "Ann")
         answer = Visitor(served.port).post("/join", {"token": served.entry, "name": "Bob"})
         assert (answer.status, "1 raters already" in answer.json["problem"]) == (409, True)
@@ -187,22 +187,22 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path):
 
 
 def test_which_hosts_are_served():
-    local = Address.of(8427)
+    local = Address(8427)
     assert local.origin("localhost:8427") == "http://localhost:8427"
     assert [local.origin(host) for host in ("localhost", "localhost:1", "192.168.0.2:8427", "evil:8427", "")] == [
         None
     ] * 5
-    open_to_all = Address.of(8427, "0.0.0.0")
+    open_to_all = Address(8427, "0.0.0.0")
     assert open_to_all.origin("192.168.0.2:8427") == "http://192.168.0.2:8427"
     assert open_to_all.origin("[fe80::1]:8427") == "http://[fe80::1]:8427"
     assert [open_to_all.origin(host) for host in ("evil.example:8427", "192.168.0.2", "0.0.0.0.evil:8427")] == [
         None
     ] * 3
-    proxied = Address.of(8427, url="https://label.example.org/")
+    proxied = Address(8427, url="https://label.example.org/")
     assert proxied.origin("label.example.org") == "https://label.example.org"
     for url in ("label.example.org", "https://a.b/path", "ftp://a.b", "https://user@a.b", "https://"):
         with pytest.raises(UsageError, match="url"):
-            Address.of(8427, url=url)
+            Address(8427, url=url)
 
 
 def test_texts_of_others_are_text_on_every_page(tmp_path):

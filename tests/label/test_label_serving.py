@@ -3,18 +3,35 @@
 import gc
 import os
 import signal
+import socket
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from urllib.parse import urlencode
 
+import pytest
 from child import Child
-from labelling import Visitor, collected, item, joined, key, rating, serve_again, serving
+from labelling import Riddles, Visitor, collected, item, joined, key, rating, serve_again, serving
 
-from dspy_proact.label.access import Limits
+from dspy_proact.benchmarks.registry import benchmark_named
+from dspy_proact.errors import UsageError
+from dspy_proact.label.access import Bounds
+from dspy_proact.label.assignment import Design
+from dspy_proact.label.serving import open_study
 from dspy_proact.label.store import Store
+from dspy_proact.report import summarize
+from dspy_proact.runs import RunFolder
 
 CLICKS, RATERS, ITEMS, EACH = 50, 20, 200, 10
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run of the sample by the stand-in."""
+    proact, folder = pytest.importorskip("dspy_proact"), tmp_path_factory.mktemp("served") / "run"
+    proact.Evaluation(proact.load_corpus("sample"), model="embedded", judge="embedded").run(folder)
+    return summarize(RunFolder(folder))
 
 
 class Restarted:
@@ -75,7 +92,7 @@ def test_twenty_raters_at_once_lose_nothing_and_memory_stays_flat(tmp_path):
                 used.append(sys.getallocatedblocks())
         return count
 
-    with serving(*made, Limits(requests=10**6)) as served, ThreadPoolExecutor(RATERS) as raters:
+    with serving(*made, Bounds(requests=10**6)) as served, ThreadPoolExecutor(RATERS) as raters:
         given = list(raters.map(lambda number: rate(served, number), range(RATERS)))
         first, all_of_them = served.store.ratings(repeats=False), served.store.ratings()
         places = served.store.slates()
@@ -86,3 +103,50 @@ def test_twenty_raters_at_once_lose_nothing_and_memory_stays_flat(tmp_path):
     assert 150 <= sum(each.repeated for each in all_of_them) <= 250, "a tenth comes again"
     # Blocks of memory. What is drawn of 200 items is kept, and nothing grows with the ratings.
     assert used[-1] - used[1] < 5_000, used
+
+
+def test_links_stay_good_until_new_ones_are_asked_for(run, tmp_path):
+    design, file = Design(count=2, each=1, raters=1), tmp_path / "labels" / "study.db"
+    opened = []
+    for new_links in (False, False, True):
+        collection, tokens = open_study(file, benchmark_named("proactbench"), [run], design, new_links)
+        assert (len(collection.items), len(collection.practice)) == (2, 6)
+        assert collection.store.is_entry(tokens.entry)
+        collection.store.close()
+        opened.append(tokens)
+    assert opened[0] == opened[1] != opened[2]
+    links = tmp_path / "labels" / "study.links"
+    assert links.stat().st_mode & 0o777 == 0o600
+    links.write_text("{}")
+    collection, tokens = open_study(file, benchmark_named("proactbench"), [run], design)
+    assert collection.store.is_owner(tokens.owner)
+    collection.store.close()
+
+
+def test_a_study_is_of_its_runs(run, tmp_path):
+    open_study(tmp_path / "study.db", benchmark_named("proactbench"), [run], Design(count=2))[0].store.close()
+    with pytest.raises(UsageError, match="rates proactbench, and the runs are of riddles"):
+        open_study(tmp_path / "study.db", Riddles(), [run], Design())
+    other = replace(run, outcomes=run.outcomes[:1])
+    with pytest.raises(UsageError, match="in none of the runs"):
+        open_study(tmp_path / "study.db", benchmark_named("proactbench"), [other], Design())
+
+
+def test_what_was_decided_at_the_beginning_and_a_port_in_use_are_refused_with_the_mend(proact, run, tmp_path):
+    open_study(tmp_path / "study.db", benchmark_named("proactbench"), [run], Design(count=2))[0].store.close()
+    status, _, said = proact("label", "serve", run.path, "--db", "study.db", "--each", "3")
+    assert (status, "--each: study.db was begun already" in said) == (2, True)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        status, _, said = proact("label", "serve", run.path, "--db", "study.db", "--port", port)
+    assert (status, f"--port {port}: cannot be used at 127.0.0.1" in said) == (2, True)
+    status, _, said = proact("label", "serve", run.path, "--db", "study.db", "--port", 0, "--url", "label.example.org")
+    assert (status, "--url" in said) == (2, True)
+
+
+def test_without_its_extra_the_command_says_what_to_install(proact, run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "starlette.applications", None)
+    for name in ("app", "serving"):
+        monkeypatch.delitem(sys.modules, f"dspy_proact.label.{name}", raising=False)
+    status, _, said = proact("label", "serve", run.path)
+    assert (status, "pip install 'dspy-proact[label]'" in said) == (2, True)
