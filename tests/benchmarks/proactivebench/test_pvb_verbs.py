@@ -96,6 +96,16 @@ def test_interventions_stand_beside_accuracy_as_a_mean_of_environments(proact, r
     assert [line.split()[0] for line in out.splitlines() if line.startswith("macro ")][:2] == ["macro", "macro"]
 
 
+def test_compare_gives_the_gap_to_the_control_although_it_offers_other_moves(proact, run, tmp_path):
+    settings = ProactiveBenchSettings(hint=True, control=True)
+    Evaluation("sample", benchmark="proactivebench", settings=settings).run(tmp_path / "control")
+    status, out, err = proact("compare", run, "control", "--json")
+    assert status == 0, err
+    asks = json.loads(out)["overall"]["measures"]["asks"]
+    assert asks["b"]["value"] < asks["a"]["value"]
+    assert asks["difference"]["value"] == pytest.approx(asks["b"]["value"] - asks["a"]["value"])
+
+
 def test_a_page_shows_the_image_of_every_step_and_axe_finds_nothing(proact, run, tmp_path):
     assert proact("report", run, "--html", "page.html")[0] == 0
     steps = {
