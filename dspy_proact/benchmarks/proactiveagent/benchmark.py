@@ -127,11 +127,10 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
 
     def leaderboard_document(self, runs: Sequence[Any]) -> dict[str, Any]:
         """Likewise."""
-        alike = self.reports.ranks_of_runs(runs)
         return {
             "runs_alike": [
                 [{"path": run.path, "rank": rank, "rank_range": list(span)} for run, rank, span in rows]
-                for rows in alike
+                for rows in self.reports.ranks_of_runs(runs)
             ]
         }
 

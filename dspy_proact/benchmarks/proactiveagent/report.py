@@ -16,7 +16,7 @@ from dspy_proact.report.numbers import counted, percent
 from dspy_proact.report.particulars import Grounds, Particulars, Section, View
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import Table, table
-from dspy_proact.runs import GivenVerdict, Outcome
+from dspy_proact.runs import GivenVerdict
 from dspy_proact.stats import Counted, competition_ranks, rank_ranges
 
 _AGENTS = FOLDER / "published" / "agents.csv"
@@ -116,12 +116,6 @@ def _sections(view: View) -> Iterator[Section]:
     yield Section("events", "chat", tuple((event["time"], event["event"]) for event in events))
 
 
-def _alike(one: Outcome, other: Outcome) -> bool:
-    """Whether two outcomes are of one turn, however many events before it are shown."""
-    a, b = one.view, other.view
-    return (a["origin"], a["events"][-1]) == (b["origin"], b["events"][-1])
-
-
 def _answer(kept: str) -> str:
     """The proposals, a paragraph each, and what would be said to the user."""
     answer = json.loads(kept)
@@ -142,7 +136,7 @@ PARTICULARS = Particulars(
         "judge says whether the person would accept that."
     ),
     foremost=frozenset({"precision", "acted", "balanced_accuracy", "value"}),
-    alike=_alike,
+    alike=lambda one, other: one.view["events"][-1] == other.view["events"][-1],
     notes=(
         "score: accuracy as published, the share of turns at which the proposal or the silence is accepted. The truth "
         "is the judge's word on what the agent did, so that recall misses only silence that the judge rejects.",
