@@ -10,6 +10,7 @@ infinite number into a null. Text leaves nothing to infer: a row is the same whi
 import warnings
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
+from fnmatch import fnmatch
 from types import ModuleType
 
 from dspy_proact.errors import CorpusError
@@ -32,13 +33,14 @@ def hub_commit(name: str, revision: str | None, instead: str) -> str:
     return commit
 
 
-def hub_sizes(name: str, commit: str, instead: str) -> dict[str, int]:
-    """Bytes of each file of a dataset at a commit, by its path; raises as `hub_commit`."""
+def hub_sizes(name: str, commit: str, files: Sequence[str], instead: str) -> dict[str, int]:
+    """Bytes of the files of a dataset at a commit whose paths match the patterns, by path; raises as `hub_commit`."""
     import huggingface_hub
 
     with _as_corpus_error(f"{name}@{commit}", instead):
         tree = huggingface_hub.HfApi().list_repo_tree(name, recursive=True, revision=commit, repo_type="dataset")
-        return {entry.path: entry.size for entry in tree if isinstance(entry, huggingface_hub.hf_api.RepoFile)}
+        sizes = {entry.path: entry.size for entry in tree if isinstance(entry, huggingface_hub.hf_api.RepoFile)}
+    return {path: size for path, size in sizes.items() if any(fnmatch(path, pattern) for pattern in files)}
 
 
 def hub_folder(name: str, commit: str, files: Sequence[str], instead: str) -> str:

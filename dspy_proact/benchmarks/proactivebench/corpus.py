@@ -5,6 +5,7 @@ in zips beside it, from which they are read without unpacking them, or below it.
 seen; the layout is that of the package proactivebench 0.1.1.
 """
 
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +26,8 @@ from dspy_proact.runs import CorpusRecord
 NAME = "proactivebench"
 DATASET = "tdemin16/ProactiveBench"
 """The official dataset on the Hugging Face hub."""
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+"""Of the hub, which need not be asked for it: what has been fetched is read without a network."""
 _LINES = "{}_preprocessed.jsonl"
 _WANTED = f"the test folder of {DATASET}, with a *_preprocessed.jsonl of each environment and its images or zips"
 _INSTEAD = "download its folder test and give the path of that folder"
@@ -98,14 +101,12 @@ def _place_of(spec: str, revision: str | None, worlds: Sequence[World]) -> tuple
     if name == NAME:
         if at and not pinned:
             raise CorpusError("the revision after @ is empty; leave the @ out for the newest", source=spec)
-        commit = hub_commit(DATASET, pinned or revision, _INSTEAD)
-        sizes = hub_sizes(DATASET, commit, _INSTEAD)
-        for world in worlds:
-            if f"test/{_LINES.format(world.loader)}" not in sizes:
-                raise CorpusError(f"holds no entries of {world.name}; {_INSTEAD}", source=f"{DATASET}@{commit}")
-        files = [file for file in sizes for world in worlds if file.startswith(f"test/{world.loader}")]
-        if not (pinned or revision):
-            size = f"{len(files)} files, {sum(sizes[file] for file in files) / 1e6:,.0f} MB, would be fetched"
+        wanted = pinned or revision
+        commit = wanted if wanted and _COMMIT.fullmatch(wanted) else hub_commit(DATASET, wanted, _INSTEAD)
+        files = [f"test/{world.loader}*" for world in worlds]
+        if not wanted:
+            sizes = hub_sizes(DATASET, commit, files, _INSTEAD)
+            size = f"{len(sizes)} files, {sum(sizes.values()) / 1e6:,.0f} MB, would be fetched"
             raise CorpusError(f"{size}; --corpus {NAME}@{commit} fetches them, or {_INSTEAD}", source=DATASET)
         return name, commit, Path(hub_folder(DATASET, commit, files, _INSTEAD), "test")
     if revision is not None:

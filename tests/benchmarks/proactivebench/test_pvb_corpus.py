@@ -234,6 +234,8 @@ def test_the_official_dataset_is_fetched_at_a_revision_that_is_named_and_its_siz
     with hub_of("tdemin16/ProactiveBench", files | {"train/0.parquet": b"not wanted"}) as hub:
         specs = ("proactivebench", "proactivebench@main", "proactivebench@gone", "proactivebench@")
         said, loaded, gone, empty = printed(LOAD, tmp_path, *specs, HF_ENDPOINT=hub.url)
+    (kept,) = printed(LOAD, tmp_path, f"proactivebench@{COMMIT}", HF_ENDPOINT=hub.url)
+    assert kept == loaded, "without a hub"
     assert said == (
         "CorpusError tdemin16/ProactiveBench: 4 files, 0 MB, would be fetched; "
         f"corpus proactivebench@{COMMIT} fetches them, or download its folder test and give the path of that folder"
