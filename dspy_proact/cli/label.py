@@ -204,8 +204,10 @@ def plan(run: Path | None, width: float, ratings: str | None, as_json: bool) -> 
         print_json(own.plan_document(planned))
         return
     own.print_plan(planned, console())
-    if planned.best and run:
-        say_next("label", "sheet", run, "--draw", str(planned.best.rated))
+    if run and (best := planned.best):
+        say(f"To rate in a sheet: dspy-proact label sheet RUN --draw {best.rated}")
+        design = f"--draw {best.rated} --each {best.each} --raters {best.raters}"
+        say_next("label", "serve", run, *design.split())
 
 
 _PORT = 8427

@@ -387,7 +387,7 @@ def test_a_run_is_planned_with_its_own_grades_and_its_draw_comes_next(proact, wi
     told = planned(wide, "--width", 12)
     assert (told["triggers"], told["about"], told["assumed"]) == (180, str(wide), True)
     _, _, err = proact("label", "plan", wide, "--width", 12)
-    assert f"Next: dspy-proact label sheet {wide} --draw {told['plan']['triggers']}" in err
+    assert f"Next: dspy-proact label serve {wide} --draw {told['plan']['triggers']} --each " in err
 
 
 def drawn(proact, run, count):
