@@ -167,7 +167,7 @@ const rating = (() => {
       at = Math.max(0, seen);
       draw();
       words[at].scrollIntoView({ block: "nearest" });
-      say(`At: ${words[at].textContent}. Arrows move, Space begins a mark, Escape leaves.`);
+      say(`At: ${words[at].textContent}. Arrows move, Space begins a mark, Escape leaves; or tap the first and the last word.`);
     }
 
     // --- saving
@@ -264,7 +264,9 @@ const rating = (() => {
     on(part(".keys"), "click", () => of("key-list").showModal());
     on(text, "click", (event) => {
       const word = words.indexOf(event.target.closest(".w"));
-      if (word >= 0 && getSelection().isCollapsed && spanOf(word)) unmark(spanOf(word));
+      if (word >= 0 && at >= 0) { // for fingers: the first word, and then the last
+        if (anchor >= 0) { mark(anchor, word); leave(); } else { at = anchor = word; draw(); }
+      } else if (word >= 0 && getSelection().isCollapsed && spanOf(word)) unmark(spanOf(word));
     });
     on(text, "pointerup", (event) => { if (event.pointerType === "mouse") setTimeout(markSelected); });
     on(document, "keydown", pressed);

@@ -224,6 +224,10 @@ def test_script_in_texts_and_pseudonyms_is_text(browser, hostile):
         assert page.locator(".marked q").all_inner_texts() == ["alert"]
         page.locator(".w.on").click()
         assert page.locator(".marked q").count() == 0
+        page.click(".mark")
+        for word in ("and", "words"):
+            response.locator(".w", has_text=word).last.click()
+        assert page.locator(".marked q").all_inner_texts() == ["and more words"]
 
 
 def test_what_was_typed_stays_in_the_page_until_it_is_kept(browser, tmp_path):
