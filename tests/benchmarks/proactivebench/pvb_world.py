@@ -12,7 +12,7 @@ from pvb_entries import CATEGORIES, fields
 from server import Answer, Sent
 
 from dspy_proact import Evaluation, Gate, ModelSpec
-from dspy_proact.benchmarks.proactivebench.entries import NAMES, WORLDS, Name
+from dspy_proact.benchmarks.proactivebench.entries import NAMES, WORLDS
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
@@ -32,12 +32,12 @@ def template(name: str, number: int) -> str:
     )
 
 
-def folder(place: Path, *names: Name) -> Path:
+def folder(place: Path) -> Path:
     """Four entries of each environment; the answer to number n is the category n. Images are of one colour each.
 
     Red has the environment, green the entry, and blue the number of the image.
     """
-    for world in (WORLDS[name] for name in names or NAMES):
+    for world in WORLDS.values():
         rows = list[str]()
         for number, answer in enumerate(CATEGORIES):
             made = template(world.name, number)

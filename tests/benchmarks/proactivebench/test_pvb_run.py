@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import defaultdict
 
 import pytest
 from pictures import images_of
@@ -88,24 +87,6 @@ def test_a_model_that_draws_by_what_it_sees_does_what_the_baseline_draws(server,
     assert {step.outcome.act for each in drawn.values() for step in each.steps} == {"ask", "abstain", "guess"}
 
 
-@pytest.mark.parametrize("longest", [64, 1024])
-def test_images_arrive_whole_in_order_and_within_bounds_one_a_step(server, corpus, tmp_path, longest):
-    server.script = first_option
-    ran(server, corpus, tmp_path / "run", longest=longest)
-    order = defaultdict(list)
-    for sent in server.sent:
-        (image,), ((name, number, shown),) = images_of(sent), seen(sent)
-        order[f"{name}/{number}"].append(shown)
-        assert max(image.size) <= longest
-        if name != "COCO":
-            assert image.size == images.scaled(300, 340, longest)
-    for key, steps in order.items():
-        told = [step.image for step in trajectories(tmp_path / "run")[key].steps]
-        if not key.startswith("COCO"):
-            assert steps == [int(re.search(r"(\d+)\.png$", image)[1]) for image in told], key
-    assert (order["ROD/0"], order["MVP-N/1"]) == ([2, 1, 0, 3], [30, 31, 35])
-
-
 def test_with_history_every_image_up_to_now_is_sent_in_order_with_what_was_chosen(server, corpus, tmp_path):
     server.script = first_option
     ran(server, corpus, tmp_path / "run", history=True, environments=("QD", "ROD"))
@@ -144,18 +125,6 @@ def test_a_resumed_run_asks_nothing_and_decodes_no_image_and_no_file_holds_one(s
         assert not CODED.search(file.read_bytes()), file
     steps = [step for each in trajectories(tmp_path / "run").values() for step in each.steps]
     assert all(re.fullmatch(r"[0-9a-f]{64}", step.sha256) for step in steps)
-
-
-def test_an_image_that_cannot_be_shown_leaves_its_sample_unscored_and_is_not_asked_about(server, tmp_path):
-    corpus = folder(tmp_path / "corpus", "VSOD")
-    (place,) = (tmp_path / "corpus" / "vsod").glob("1-0002.png")
-    place.write_bytes(place.read_bytes()[:60])
-    server.script = first_category
-    assert evaluation(server, corpus, environments=("VSOD",)).run(tmp_path / "run").unscored == 1
-    assert {seen(sent)[0][1] for sent in server.sent} == {0, 2, 3}
-    (failure,) = [event.failure for event in RunFolder(tmp_path / "run").events() if event.failure]
-    assert (failure.kind, failure.reason) == ("content", "image")
-    assert "1-0002.png" in failure.detail
 
 
 def test_prompts_are_those_that_scores_were_made_with():
