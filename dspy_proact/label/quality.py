@@ -95,6 +95,8 @@ class RaterStanding:
     """Share of the other ratings of the same items with the same grade, in [0, 1]; None where there are none."""
     again: tuple[int, int]
     """Repeats with the same grade as the first time, and all."""
+    moved: float | None
+    """By how many levels repeats of ordinal parts are above the first time, on average; None where there are none."""
     grades: Mapping[str, int]
     """How often each grade was given."""
     marks: tuple[str, ...] = ()
@@ -279,10 +281,11 @@ def _marks(rated: Sequence[_RatedPart], ratings: Sequence[Rating]) -> dict[str, 
 def _rater(store: Store, rater: Rater, rated: Sequence[_RatedPart], marks: Sequence[str]) -> RaterStanding:
     slate, practice = Counter(each.state for each in store.slate(rater.number)), store.practice(rater.number)
     first = {each.item: each for part in rated for each in part.first if each.rater == rater.name}
-    repeats = [each for part in rated for each in part.repeats if each.rater == rater.name]
-    times = [each.seconds for each in (*first.values(), *repeats) if each.seconds > 0]
+    repeats = [(part.part, each) for part in rated for each in part.repeats if each.rater == rater.name]
+    times = [each.seconds for each in (*first.values(), *(each for _, each in repeats)) if each.seconds > 0]
     same = [each.same for part in rated if (each := part.conducts.get(rater.name)) and each.same is not None]
-    pairs = [(first[each.item].grade, each.grade) for each in repeats if each.item in first]
+    pairs = [(part, first[each.item].grade, each.grade) for part, each in repeats if each.item in first]
+    rises = [part.levels.index(b) - part.levels.index(a) for part, a, b in pairs if part.scale == "ordinal"]
     return RaterStanding(
         rater=rater,
         rated=len(first),
@@ -292,7 +295,8 @@ def _rater(store: Store, rater: Rater, rated: Sequence[_RatedPart], marks: Seque
         failed_practice=practice_passed(practice) is False,
         seconds=median(times) if times else None,
         same=fmean(same) if same else None,
-        again=(sum(a == b for a, b in pairs), len(pairs)),
+        again=(sum(a == b for _, a, b in pairs), len(pairs)),
+        moved=fmean(rises) if rises else None,
         grades=dict(sorted(Counter(each.grade for each in first.values()).items())),
         marks=tuple(marks),
     )

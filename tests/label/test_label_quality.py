@@ -56,6 +56,8 @@ def test_coverage_and_agreement_are_those_of_the_ratings(rated):
     assert [count for count, _ in part.growth] == [2, 3, 4, 5, 6, 7, 8, 9], "eighths of 9, each rounded up"
     ann, bob = found.raters
     assert (ann.rated, bob.rated, ann.same, ann.again, bob.again) == (5, 4, 0.75, (1, 2), (0, 0))
+    # LOST became CLOSE once, and SOLVED stayed.
+    assert (ann.moved, bob.moved) == (0.5, None)
     assert (ann.seconds, bob.seconds, ann.grades) == (10, 11, {close: 2, lost: 1, solved: 2})
     assert "too few for any claim" in found.carried
     assert found.pairs == (), "four shared items"
