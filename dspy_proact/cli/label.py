@@ -60,13 +60,14 @@ def label() -> None:
         click.Option(
             ["--draw"], type=draw_of, metavar="N|DRAW", help="Only N responses, balanced across phases and grades."
         ),
+        flag_option("--disputed", "Responses on which judges disagree first; no score is corrected by these."),
     ),
     Section(
         Heading.OUTPUT,
         file_option("--out", "The sheet; - for standard output. Default: a file in the folder labels."),
     ),
     READ_BENCHMARK,
-    first="--items --draw --out --benchmark",
+    first="--items --draw --disputed --out --benchmark",
     example="dspy-proact label sheet runs/mine --draw 60",
     files=FILES[1:],
     brief="Write a sheet of responses for people to rate.",
@@ -76,6 +77,7 @@ def sheet(
     run: Path | None,
     items: Path | None,
     draw: tuple[int, str | None] | None,
+    disputed: bool,
     out: Path | None,
     chosen: Chosen,
 ) -> None:
@@ -94,25 +96,22 @@ def sheet(
         return
     if (run is None) == (items is None):
         raise UsageError("label sheet takes what is to be rated: either RUN or --items FILE")
-    drawn = enough = None
+    drawn: Any = None
+    enough: int | None = None
     if run is None:
-        if draw is not None:
-            raise UsageError("--draw and --items are mutually exclusive: a draw needs the grades of a RUN")
+        if draw is not None or disputed:
+            flag = "--disputed" if draw is None else "--draw"
+            raise UsageError(f"{flag} and --items are mutually exclusive: a draw needs the grades of a RUN")
         assert items is not None, "one of them is given"
         text, name, of = own.rating_template(own.read_rated_items(items)), items.stem, ["--items", items]
     else:
         summary = summary_of(run)
         if summary.manifest is None:
             raise UsageError(f"{run}: a results file has no conversations, which a rater must read; give a run")
-        rated = own.items_of(summary)
-        if draw:
-            count, again = draw
-            drawn, rated = own.draw_of(summary, count, int(again.split("-")[1]) if again else 0)
-            if again and str(drawn) != again:
-                raise UsageError(f"--draw {again}: was drawn from other cases or grades than {run} has")
-            enough = _enough(summary, drawn.seed)
+        rated, drawn = _rated_of(own, summary, draw, disputed)
+        enough = drawn and _enough(summary, drawn.seed)
         text, of = own.rating_template(rated, draw=drawn), ["--run", run]
-        name = run.resolve().name + (f"--{drawn}" if drawn else "")
+        name = run.resolve().name + (f"--{drawn}" if drawn else "--disputed" if disputed else "")
     file = _written(text, out, f"{name}.csv", *filter(None, (run, items)))
     message = f"Fill in annotator and grade in {file or 'FILE'}, a copy for each rater."
     if drawn and enough and enough <= drawn.count:
@@ -124,11 +123,29 @@ def sheet(
     say_next("agree", *of, "--ratings", file or "FILE", before=message)
 
 
+def _rated_of(own: Any, summary: "Summary", draw: tuple[int, str | None] | None, disputed: bool) -> tuple[Any, Any]:
+    """The items of a sheet, in order, and the draw that they are, if any."""
+    count, again = draw or (None, None)
+    if disputed:
+        from dspy_proact.label.assignment import Design, draw_cases
+
+        if again:
+            raise UsageError(f"--draw {again} and --disputed are mutually exclusive; give a number")
+        by_key = {item.key: item for item in own.items_of(summary)}
+        return [by_key[key] for key in draw_cases(summary, Design(count, disputed=True))[0]], None
+    if count is None:
+        return own.items_of(summary), None
+    drawn, rated = own.draw_of(summary, count, int(again.split("-")[1]) if again else 0)
+    if again and str(drawn) != again:
+        raise UsageError(f"--draw {again}: was drawn from other cases or grades than {summary.path} has")
+    return rated, drawn
+
+
 def _write_plain_sheet(run: Path | None, declared: "Benchmark[Any, Any]", chosen: Chosen, out: Path | None) -> None:
     """Write the sheet of any benchmark; raises `UsageError` for an option that it does not have."""
     from dspy_proact.report.rating_sheet import rating_sheet
 
-    if flag := first_typed(("--items", "--draw")):
+    if flag := first_typed(("--items", "--draw", "--disputed")):
         raise UsageError(f"{flag}: {declared.name} has sheets of whole runs only; leave it out")
     if run is None:
         raise UsageError(f"{declared.name} has sheets of runs only; name a RUN")

@@ -309,6 +309,20 @@ def test_a_draw_is_balanced_its_beginning_is_a_draw_and_it_can_be_written_again(
     assert items("--draw", draw) == keys
 
 
+def test_what_judges_dispute_comes_first_in_a_sheet_that_corrects_no_score(proact, tmp_path):
+    disputed = {case.key for case in CASES[::30]}
+    events = [each for case in CASES for each in (answered(case), graded(case, "PASS"))]
+    events += [graded(case, "FAIL" if case.key in disputed else "PASS", judge="second") for case in CASES]
+    written(tmp_path / "jury", manifest(JUDGE, "second"), CASES, events)
+    status, out, err = proact("label", "sheet", "jury", "--disputed", "--draw", 5)
+    assert status == 0, err
+    rows = rows_of(Path(out.strip()))
+    assert (out, len(rows)) == ("labels/jury--disputed.csv\n", 5)
+    assert {row["item"] for row in rows[:2]} == disputed
+    assert not any(row.get("draw") for row in rows)
+    assert "Next: dspy-proact agree" in err
+
+
 @pytest.mark.parametrize(("count", "few"), [(36, False), (35, True)])
 def test_a_draw_with_too_few_of_a_phase_for_a_corrected_score_says_which_has_enough(proact, run, count, few):
     _, _, err = proact("label", "sheet", run, "--draw", count)
@@ -323,6 +337,9 @@ def test_a_draw_with_too_few_of_a_phase_for_a_corrected_score_says_which_has_eno
         (["RUN", "--items", "items.jsonl"], "either RUN or --items FILE"),
         (["results.jsonl"], "a results file has no conversations"),
         (["--items", "items.jsonl", "--draw", "5"], "--draw and --items are mutually exclusive"),
+        (["--items", "items.jsonl", "--disputed"], "--disputed and --items are mutually exclusive"),
+        (["RUN", "--draw", "5-0-00000000", "--disputed"], "mutually exclusive; give a number"),
+        (["RUN", "--disputed"], "no two verdicts on one response differ"),
         (["RUN", "--draw", "61"], "61 cannot be drawn of 60 scored triggers"),
         (["RUN", "--draw", "some"], "'some' is neither a number of responses nor a draw"),
         (["RUN", "--draw", "0"], "'0' is neither a number"),
