@@ -1,6 +1,7 @@
 """`dspy-proact label export` and `label import`: the ratings of a study as files, and files as its ratings."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +11,10 @@ from dspy_proact.cli.options.labels import Labels
 from dspy_proact.cli.options.verb import FileForm, Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import say, say_next
 from dspy_proact.errors import UsageError
+
+if TYPE_CHECKING:
+    from dspy_proact.benchmarks.benchmark import Benchmark
+    from dspy_proact.report import Summary
 
 _FOLDER = Path("labels")
 """Where a file goes that is not named."""
@@ -46,45 +51,56 @@ def export(
     pairs it has a row a choice, as `agree --pairs` reads it. With --html what one rater is to rate is written as a page
     that works from disk; `label import` takes the file that it saves.
     """
+    from dspy_proact.label.exchange import filled_sheet, opened
+
     if html != (rater is not None):
         raise UsageError("--html and --rater NAME come together: a page is for one rater")
-    if rater is not None:
-        if flag := first_typed(("--run", "--official")):
-            raise UsageError(f"{flag}: has no effect with --html; leave it out")
-        _write_page(study, rater, out, chosen)
-        return
-    from dspy_proact.label.exchange import choices_sheet, filled_sheet, opened, pair_study, runs_of
-
     with opened(study) as store:
         pairs = store.study.kind == "pairs"
-    if pairs:
-        if flag := first_typed(("--run", "--official")):
-            raise UsageError(f"{flag}: has no effect on choices between two runs; leave it out")
-        runs = runs_of(study)
-        text = choices_sheet(pair_study(study, chosen.known(*runs), list(map(summary_of, runs))))
-        file = _written(text, out or _FOLDER / f"{study.stem}.csv", study)
-        say_next("agree", "--pairs", file)
-        return
+    if (rater or pairs) and (flag := first_typed(("--run", "--official"))):
+        raise UsageError(
+            f"{flag}: has no effect {'with --html' if rater else 'on choices between two runs'}; leave it out"
+        )
+    if rater is not None:
+        _write_page(study, rater, out, chosen)
+    elif pairs:
+        _write_choices(study, out, chosen)
+    elif official is not None:
+        _write_official(study, run, official, out, chosen)
+    else:
+        labels, declared, summary = _rated(study, run, chosen)
+        name = f"{study.stem}--{run.resolve().name}.csv" if run else f"{study.stem}.csv"
+        text = filled_sheet(labels.studies[str(study)], declared, summary)
+        file = _written(text, out or _FOLDER / name, study)
+        say_next("agree", *chosen.words, "--run", summary.path, "--ratings", file)
+
+
+def _rated(study: Path, run: Path | None, chosen: Chosen) -> "tuple[Labels, Benchmark[Any, Any], Summary]":
+    """The ratings of a run in a study, its benchmark and its summary; the only run where none is named."""
     labels = Labels.given((str(study),), run, None)
     assert labels.run, "a study has a run"
     assert labels.summary, "of which there is a summary"
-    declared = chosen.known(labels.run)
-    if official is None:
-        text = filled_sheet(labels.studies[str(study)], declared, labels.summary)
-        name = f"{study.stem}--{run.resolve().name}.csv" if run else f"{study.stem}.csv"
-        file = _written(text, out or _FOLDER / name, study)
-        say_next("agree", *chosen.words, "--run", labels.run, "--ratings", file)
-        return
+    return labels, chosen.known(labels.run), labels.summary
+
+
+def _write_official(study: Path, run: Path | None, folder: Path, out: Path | None, chosen: Chosen) -> None:
+    labels, declared, _ = _rated(study, run, chosen)
     own = declared.own_study()
-    if own is None or out is not None:
-        raise UsageError(
-            f"--official: {'is a folder, without --out' if own else f'{declared.name} has no such layout'}"
-        )
-    if official.exists():
-        raise UsageError(f"{official}: exists; name another folder with --official")
+    if own is None:
+        raise UsageError(f"--official: {declared.name} has no such layout; leave it out")
+    if out is not None or folder.exists():
+        raise UsageError(f"--official {folder}: {'leave --out out' if out else 'exists; name another folder'}")
     for path, text in own.official_files(labels.load(own)).items():
-        _written(text, official / path)
-    say_next("agree", "--ratings", official)
+        _written(text, folder / path)
+    say_next("agree", "--ratings", folder)
+
+
+def _write_choices(study: Path, out: Path | None, chosen: Chosen) -> None:
+    from dspy_proact.label.exchange import choices_sheet, pair_study, runs_of
+
+    runs = runs_of(study)
+    text = choices_sheet(pair_study(study, chosen.known(*runs), list(map(summary_of, runs))))
+    say_next("agree", "--pairs", _written(text, out or _FOLDER / f"{study.stem}.csv", study))
 
 
 def _write_page(study: Path, name: str, out: Path | None, chosen: Chosen) -> None:

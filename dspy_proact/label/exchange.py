@@ -17,9 +17,9 @@ from typing import Any, Literal
 from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.errors import UsageError
 from dspy_proact.files.rows import CsvSheet, guarded
-from dspy_proact.label.items import Item, items_of, pairs_of, run_key
+from dspy_proact.label.items import Item, items_of, pairs_of, rated_of, run_key
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Rating
+from dspy_proact.label.study import Given, Rating
 from dspy_proact.plain_text import encodable
 from dspy_proact.report.marked_words import Marked
 from dspy_proact.report.numbers import counted
@@ -184,9 +184,7 @@ def items_in(store: Store, declared: Benchmark[Any, Any], summaries: Sequence[Su
         UsageError: There is none.
     """
     of = ", ".join(each.path for each in summaries)
-    pairs = store.study.kind == "pairs"
-    items = pairs_of(declared, *summaries) if pairs else items_of(declared, summaries)
-    marks = store.marks()
+    items, marks = rated_of(declared, summaries, store.study.kind), store.marks()
     found = tuple(item for item in items if marks.get(item.key) == item.mark)
     if not found:
         raise UsageError(f"{store.path}: rates nothing of {of}, or the texts have changed since")
@@ -221,7 +219,5 @@ def _current(store: Store, items: Sequence[Item], given: Sequence[Rating]) -> tu
         if (item := now.get(each.item))
         and item.mark == then.get(each.item)
         and (item.case, item.part.name) == (each.case, each.part)
-        and each.grade in item.part.levels
-        and each.confidence in range(1, 6)
-        and item.spans_within(each.spans)
+        and not item.misfit(Given(each.item, each.grade, "", each.confidence, each.reason, each.spans, each.seconds))
     )

@@ -17,14 +17,13 @@ from dspy_proact.files.rows import Id, Line, Part, json_of
 from dspy_proact.label.items import Item
 from dspy_proact.label.reading import given_level
 from dspy_proact.label.store import Store, pseudonym
-from dspy_proact.label.study import LONGEST_REASON, MOST_SPANS, Given, Rater
+from dspy_proact.label.study import LONGEST_SECONDS, Given, Rater
 from dspy_proact.plain_text import encodable, shown
 
 FORMAT = "dspy-proact offline ratings 1"
 """Names the format of what an offline page saves."""
-_ASSUMED_CONFIDENCE = 3
+_ASSUMED_CONFIDENCE = "3"
 """Of a label that gives none: the middle."""
-_DAY = 86_400.0
 
 
 @dataclass(frozen=True)
@@ -69,8 +68,7 @@ def import_labels(store: Store, items: Sequence[Item], labels: Sequence[Label]) 
         own = by_rater[_rater_of(label)]
         if item.key in own:
             raise label.error(f"{shown(label.rater)} grades {shown(label.item)} twice; keep one of the two", "item")
-        grade, seconds = _grade_of(label, item), min(label.seconds, _DAY)
-        own[item.key] = Given(item.key, grade, f"import {item.key}", *_beside(label), seconds=seconds)
+        own[item.key] = _given(label, item)
     known, total = {each.name: each for each in store.raters()}, Imported(0, 0, 0)
     for name, own in by_rater.items():
         rater = known.get(name) or store.add_rater(name, token="")[0]
@@ -85,24 +83,19 @@ def _rater_of(label: Label) -> str:
         raise label.error(str(error), "annotator") from None
 
 
-def _grade_of(label: Label, item: Item) -> str:
-    """The level of a label in any case, if the text that was graded is that of the item as a spreadsheet keeps it."""
-    level = next((level for level in item.part.levels if level.casefold() == label.grade.casefold()), None)
-    if level is None:
-        raise label.error(f"{shown(label.grade)} is none of {', '.join(item.part.levels)}", "grade")
+def _given(label: Label, item: Item) -> Given:
+    """What a label gives to its item: a level in any case, of the text as a spreadsheet keeps it."""
     texts = (label.response or "", "".join(item.responses).replace("\0", "\ufffd"))
     if label.response and len({" ".join(encodable(text).split()) for text in texts}) > 1:
         raise label.error("not the response of this item, so that the grade is of another; name its run", "response")
-    return level
-
-
-def _beside(label: Label) -> tuple[int, str]:
-    """Confidence and reason."""
-    if label.confidence not in {"", "1", "2", "3", "4", "5"}:
-        raise label.error(f"{shown(label.confidence)} is none of 1, 2, 3, 4 and 5", "confidence")
-    if len(label.reason) > LONGEST_REASON:
-        raise label.error(f"has more than {LONGEST_REASON:,} characters", "reason")
-    return int(label.confidence or _ASSUMED_CONFIDENCE), label.reason
+    levels, said = {level.casefold(): level for level in item.part.levels}, label.confidence or _ASSUMED_CONFIDENCE
+    confidence = int(said) if said in {_ASSUMED_CONFIDENCE, *"12345"} else 0
+    grade, seconds = levels.get(label.grade.casefold(), label.grade), min(label.seconds, LONGEST_SECONDS)
+    given = Given(item.key, grade, f"import {item.key}", confidence, label.reason, seconds=seconds)
+    if misfit := item.misfit(given):
+        field, why = misfit
+        raise label.error(why, field)
+    return given
 
 
 # What an offline page saved
@@ -115,26 +108,17 @@ class _Rated(Part):
     repeated: Literal["0", "1"]
     grade: str
     confidence: Literal["", "1", "2", "3", "4", "5"]
-    reason: Annotated[str, Field(max_length=LONGEST_REASON)]
-    spans: Annotated[list[Annotated[list[int], Field(min_length=2, max_length=2)]], Field(max_length=MOST_SPANS)]
-    seconds: Annotated[float, Field(ge=0, le=_DAY)]
+    reason: str
+    spans: list[Annotated[list[int], Field(min_length=2, max_length=2)]]
+    seconds: Annotated[float, Field(allow_inf_nan=False)]
     time: Annotated[float, Field(ge=0, lt=1e11)]
     key: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 
-    def given(self, item: Item, swapped: bool) -> Given | str:
-        """What it gives to its item; or the field that is not what the page gives."""
-        grade = given_level(item, self.grade, swapped=swapped) if self.grade else None
-        spans = tuple((start, end) for start, end in self.spans)
-        fits = {
-            "grade": grade or not self.grade,
-            "confidence": bool(self.confidence) is bool(grade),
-            "reason": grade or self.reason.strip(),
-            "spans": item.spans_within(spans) and not (spans and len(item.responses) > 1),
-        }
-        if fault := next((field for field, well in fits.items() if not well), None):
-            return fault
-        confidence, again = int(self.confidence) if grade else None, self.repeated == "1"
-        told = (self.reason.strip(), spans, self.seconds, again, self.time)
+    def given(self, item: Item, swapped: bool) -> Given:
+        """What it gives to its item, where it fits."""
+        grade = (given_level(item, self.grade, swapped=swapped) or self.grade) if self.grade else None
+        confidence, spans = int(self.confidence) if self.confidence else None, tuple((a, b) for a, b in self.spans)
+        told = (self.reason.strip(), spans, self.seconds, self.repeated == "1", self.time)
         return Given(self.item, grade, self.key, confidence, *told)
 
 
@@ -173,10 +157,10 @@ def import_saved(store: Store, items: Sequence[Item], text: str, source: str) ->
         if item is None or at not in slate or at in given:
             why = "is there twice" if at in given else "is not this rater's to rate, or its text has changed"
             raise whole.error(f"{shown(rated.item)} {why}", f"ratings[{number}].item")
-        found = rated.given(item, store.swapped(rater.number, item))
-        if isinstance(found, str):
-            raise whole.error("not what the page gives", f"ratings[{number}].{found}")
-        given[at] = found
+        given[at] = rated.given(item, store.swapped(rater.number, item))
+        if misfit := item.misfit(given[at]):
+            field, why = misfit
+            raise whole.error(why, f"ratings[{number}].{field}")
     return _added(store, rater, list(given.values()))
 
 

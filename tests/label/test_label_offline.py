@@ -226,7 +226,7 @@ def file_of(db, **changes):
         ({"ratings": "twice"}, "field 'ratings[1].item'"),
         ({"item": "other"}, "field 'ratings[0].item': 'other' is not this rater's to rate, or its text has changed"),
         ({"repeated": "1"}, "field 'ratings[0].item'"),
-        ({"grade": "GOOD"}, "field 'ratings[0].grade': not what the page gives"),
+        ({"grade": "GOOD"}, "field 'ratings[0].grade': is none of the grades of this item"),
         ({"grade": ""}, "field 'ratings[0].confidence'"),
         ({"grade": "", "confidence": ""}, "field 'ratings[0].reason'"),
         ({"confidence": "6"}, "field 'ratings[0].confidence'"),
