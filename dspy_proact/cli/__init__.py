@@ -51,8 +51,7 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         status = error.exit_code
-    except click.Abort:  # Ctrl-C where nothing has begun
-        complain("interrupted")
+    except click.Abort:
         status = 130
     except SystemExit:  # click's, where whoever read the output has enough: `dspy-proact show RUN | head -1`
         status = 0
