@@ -142,35 +142,9 @@ def test_what_cannot_be_is_refused_and_nothing_is_written(refused, pair, tmp_pat
 # Two runs
 
 
-def spread(scenarios=8):
-    """A trigger a scenario and phase."""
-    return [
-        trigger(f"d{number}", phase, turn=turn, scenario=f"S{number}")
-        for turn, phase in enumerate(PHASES, start=1)
-        for number in range(scenarios)
-    ]
-
-
-@pytest.fixture
-def two(tmp_path):
-    """Run `a` fails everywhere, run `b` passes in EMERGENT only."""
-    cases = spread()
-    run_of(tmp_path / "a", [(case, "FAIL") for case in cases])
-    run_of(tmp_path / "b", [(case, "PASS" if case.stratum == "EMERGENT" else "FAIL") for case in cases], "openai/k")
-
-
-def test_runs_that_differ_by_construction_differ_with_the_right_sign(proact, two):
-    status, out, _ = proact("compare", "b", "a")
-    assert status == 0
-    said = "b (judged by openai/j) scores lower than a (judged by openai/k) on EMERGENT (-100.0 points, "
-    assert " ".join(out.split()).startswith(said)
-    document = json.loads(proact("compare", "b", "a", "--json")[1])
-    differences = {phase: row["weighted"]["value"] for phase, row in document["phases"].items()}
-    assert differences == {"EMERGENT": -1, "CRITICAL": 0, "RECOVERY": 0}
-    assert document["phases"]["EMERGENT"]["p_holm"]["weighted"] == 6 / 256  # 2 of 2^8 flips, times 3 phases
-    assert document["overall"]["macro"]["weighted"]["value"] == pytest.approx(-1 / 3)
-    changed = {change["field"]: (change["a"], change["b"]) for change in document["changed"]}
-    assert changed == {"judge.model": ("openai/k", "openai/j")}
+def spread():
+    """A trigger a phase, of one scenario."""
+    return [trigger("d0", phase, turn=turn, scenario="S0") for turn, phase in enumerate(PHASES, start=1)]
 
 
 def named(program, prompt="bb", judge="openai/j"):
@@ -181,7 +155,7 @@ def named(program, prompt="bb", judge="openai/j"):
 
 
 def test_programs_and_prompts_are_named_wherever_their_model_is(proact, tmp_path):
-    cases = spread(1)
+    cases = spread()
     for name, program in (("a", "default"), ("b", "official"), ("c", "compiled:0123456789ab")):
         run_of(tmp_path / name, [(case, "PASS") for case in cases], identity=named(program))
     out = " ".join(proact("compare", "b", "c")[1].split())
@@ -201,7 +175,7 @@ def prompted(folder, prompt):
     """A run whose assistant was told something."""
     told = RoleIdentity(model="openai/m", program="prompt" if prompt else "bare", prompt=f"{prompt!r:.9}", decoding={})
     identity = manifest().identity.model_copy(update={"assistant": told})
-    run_of(folder, [(case, "PASS") for case in spread(1)], identity=identity, system_prompt=prompt)
+    run_of(folder, [(case, "PASS") for case in spread()], identity=identity, system_prompt=prompt)
 
 
 def test_system_prompts_that_differ_are_shown(proact, tmp_path):
@@ -234,7 +208,9 @@ def test_of_long_system_prompts_the_difference_is_shown_and_no_terminal_obeys_it
     assert "... 140 further lines; --json has all of them" in proact("compare", "a", "c", "--explain")[1]
 
 
-def test_what_a_pattern_took_for_runs_is_named(refused, two, tmp_path):
+def test_what_a_pattern_took_for_runs_is_named(refused, tmp_path):
+    for name in "ab":
+        run_of(tmp_path / name, [(case, "PASS") for case in spread()])
     (tmp_path / "b.csv").write_text("key\n")
     err = refused("compare", "a", "b", "b.csv", "missing")
     assert "Error: compare takes RUN_A and RUN_B, and 4 are given; these are no runs: b.csv, missing" in err
