@@ -148,7 +148,7 @@ def _word(text: str, span: tuple[int, int]) -> Markup:
 
 def _letters(text: str) -> Markup:
     """A text with what would be hidden in it, or would turn its lines round, as its code."""
-    if text.isprintable():
+    if text.replace("\n", "").isprintable():
         return escape(text)
     code = Markup('<span class="code-point">U+{:04X}</span>').format
     hidden = (unicodedata.category(letter) in _HIDDEN and letter not in _OBEYED for letter in text)

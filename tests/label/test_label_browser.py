@@ -147,6 +147,22 @@ def test_from_a_run_to_labels_by_keyboard_alone(browser, tmp_path, proactbench):
         assert did(tmp_path, *words)
 
 
+def test_time_stands_still_while_nobody_reads(browser, tmp_path):
+    with serving(*collected(tmp_path / "study.db", [item(0)], each=1, raters=1)) as served:
+        with tab(browser, served.base, f"/#{served.entry}") as page:
+            page.get_by_label("Pseudonym").fill("Ann")
+            press(page, "Enter")
+            page.clock.install()
+            page.click("#go")
+            ready(page, "0 of 1")
+            for keys, seconds in (("1", 20), ("4", 600), ("2", 5)):
+                press(page, keys)
+                page.clock.run_for(1000 * seconds)
+            press(page, "Enter")
+            expect(page.locator("h1")).to_have_text("Thank you, Ann")
+        assert 25 <= served.store.ratings()[0].seconds < 40
+
+
 def chose_a_name(page):
     page.get_by_label("Pseudonym").fill("Ann")
 
