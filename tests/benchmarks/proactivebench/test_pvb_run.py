@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 
 import pytest
 from pictures import images_of
@@ -85,6 +86,44 @@ def test_a_model_that_draws_by_what_it_sees_does_what_the_baseline_draws(server,
     bare = {key: [step.model_copy(update={"sha256": None}) for step in each.steps] for key, each in drawn.items()}
     assert bare == {key: [*each.steps] for key, each in known.items()}
     assert {step.outcome.act for each in drawn.values() for step in each.steps} == {"ask", "abstain", "guess"}
+
+
+FREE = {
+    ("QD", 0): "C.",
+    ("QD", 1): "**D**",
+    ("QD", 2): "I think that it is E. A hen",
+    ("QD", 3): "",
+    ("VSOD", 0): '{"choice": "D"}',
+    ("VSOD", 1): '{"choice": ["A dog"]}',
+    ("VSOD", 2): " \n",
+    ("VSOD", 3): "B. Wait for the man to pass.",
+}
+"""Replies by environment and entry; the category of number n is the right one, and the first has the letter C or D."""
+
+
+@pytest.mark.parametrize(("upstream", "right"), [(False, 1), (True, 0)])
+def test_a_reply_that_is_no_json_is_matched_as_free_text_and_a_blank_one_is_not_scored(
+    server, corpus, tmp_path, upstream, right
+):
+    """A letter in asterisks is none as published. Waiting takes four steps, and what is blank is asked for twice."""
+    server.script = lambda sent: Answer(FREE[seen(sent)[-1][:2]])
+    summary = ran(server, corpus, tmp_path / "run", upstream_rule=upstream, environments=("QD", "VSOD"))
+    scores = {each.key: each.score for each in summary.outcomes if each.state == "scored"}
+    assert scores == {"QD/0": 1, "QD/1": right, "QD/2": 1, "VSOD/0": 1, "VSOD/1": 0, "VSOD/3": 0}
+    assert {each.key: each.reason for each in summary.outcomes if each.reason} == {
+        "QD/3": "response: empty",
+        "VSOD/2": "response: unreadable",
+    }
+    assert Counter(seen(sent)[-1][:2] for sent in server.sent) == dict.fromkeys(FREE, 1) | {
+        ("QD", 3): 2,
+        ("VSOD", 2): 2,
+        ("VSOD", 3): 4,
+    }
+    assert {each.steps[-1].text for each in trajectories(tmp_path / "run").values()} == {
+        *(text for text in FREE.values() if text.strip() and text[0] != "{"),
+        "D",
+        FREE["VSOD", 1],
+    }
 
 
 def test_with_history_every_image_up_to_now_is_sent_in_order_with_what_was_chosen(server, corpus, tmp_path):
@@ -174,6 +213,15 @@ def test_open_answers_are_graded_by_moves_and_category(server, corpus, tmp_path)
     assert not any("image_url" in sent.text for sent in server.sent if sent.role == "judge")
     shown = [measure.name for measure in summary.shown_measures()]
     assert shown == ["asking", "category"]
+
+
+def test_an_open_answer_need_not_be_json(server, corpus, tmp_path):
+    judge = judging(lambda listed: [True] * len(listed))
+    server.script = lambda sent: Answer("It is a cat.\nWait.") if sent.role == "assistant" else judge(sent)
+    summary = ran(server, corpus, tmp_path / "run", program="open", cot=True, environments=("QD",))
+    assert (summary.count("scored"), summary.micro.weighted.value) == (4, 1.0)
+    assert [sent.role for sent in server.sent].count("assistant") == 4
+    assert all("| It is a cat.\\n| Wait." in sent.text for sent in server.sent if sent.role == "judge")
 
 
 def test_a_verdict_of_a_wrong_length_is_unread_and_finds_nothing_as_published(server, corpus, tmp_path):
