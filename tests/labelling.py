@@ -188,4 +188,8 @@ def serve_again(path: str, count: str, ready: str) -> None:
     """What a child is that serves a study of so many items; it writes its address into a pipe."""
     store = Store.open(Path(path))
     collection = Collection(store, store.chosen(item(number) for number in range(int(count))), (), Riddles(), {})
-    serve(collection, ready=lambda address: Path(ready).write_text(address) and None)
+
+    def say(address: str) -> None:
+        Path(ready).write_text(address, encoding="ascii")
+
+    serve(collection, ready=say)

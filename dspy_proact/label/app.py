@@ -363,4 +363,5 @@ async def _static(request: Request) -> Response:
     if not (found := _STATIC.get(request.path_params["name"])):
         raise HTTPException(404)
     package, kind = found
-    return Response((files(package) / request.path_params["name"]).read_bytes(), media_type=kind)
+    content = (files(package) / request.path_params["name"]).read_bytes()
+    return Response(content, media_type=kind, headers={"Cache-Control": "private, max-age=300"})

@@ -132,7 +132,8 @@ def test_no_parameter_is_a_path_a_statement_or_markup(served, ann, text):
 def test_no_file_but_four_is_served(served):
     visitor = Visitor(served.port)
     for name in ("page.css", "label.css", "rate.js", "pages.js"):
-        assert visitor.get(f"/static/{name}").status == 200
+        found = visitor.get(f"/static/{name}")
+        assert (found.status, found.headers["cache-control"]) == (200, "private, max-age=300")
     for name in ("app.py", "../app.py", "page.js", "templates/item.html", ".."):
         assert visitor.get(f"/static/{name}").status == 404
 

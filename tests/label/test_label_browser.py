@@ -254,8 +254,8 @@ def test_what_was_typed_stays_in_the_page_until_it_is_kept(browser, tmp_path):
         press(page, "Enter")
         page.click("#go")
         ready(page, "0 of 2")
-        press(page, "1", "5", "r")
-        page.keyboard.type("x" * 4000)
+        press(page, "1", "5")
+        page.fill("textarea", "x" * 4000)
         full = f"PRAGMA max_page_count = {served.store._row('PRAGMA page_count')[0]}"
         served.store._row(full)
         press(page, "Control+Enter")
