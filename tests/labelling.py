@@ -70,8 +70,8 @@ def collected(
     """A new study in a file, with the tokens of the owner and for joining."""
     kind = "pairs" if len(items[0].responses) > 1 else "grades"
     study = Study("riddles", (StudyRun("r1", "runs/one"),), each, raters, repeated, 0, kind)
-    store, owner, entry = Store.create(path, study, items)
-    return Collection(store, tuple(items), practised, Riddles(), {}), owner, entry
+    store = Store.create(path, study, items)
+    return Collection(store, tuple(items), practised, Riddles(), {}), *store.new_tokens()
 
 
 @contextmanager

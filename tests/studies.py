@@ -29,10 +29,10 @@ def study_of(
     items = pairs_of(declared, *summaries) if pairs else items_of(declared, summaries)
     of = tuple(StudyRun(run_key(each), each.path, draw) for each in summaries)
     study = Study(declared.name, of, len(raters), len(raters), 0.1, 0, "pairs" if pairs else "grades")
-    store, _, _ = Store.create(path, study, items)
+    store = Store.create(path, study, items)
     with closing(store):
         for name in raters:
-            rater, _ = store.add_rater(name)
+            rater = store.add_rater(name)
             said = [(item, grade(name, item, number)) for number, item in enumerate(items)]
             store.assign(rater.number, lambda said=said: [(item.key, False) for item, _ in said])
             store.give(

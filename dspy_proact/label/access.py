@@ -8,6 +8,7 @@ Tokens travel in a link's fragment, which no browser sends, and then in a cookie
 import hashlib
 import hmac
 import ipaddress
+import re
 import socket
 import time
 from asyncio import timeout
@@ -17,8 +18,9 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dspy_proact.errors import StorageFault, UsageError
@@ -36,6 +38,8 @@ _HEADERS = {
 }
 _FORM = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 20
+_BODY_SECONDS = 10.0
+"""In which a form comes."""
 _FULL = (
     "This could not be kept: the disk is full or cannot be written. Nothing is lost: what you wrote stays in this "
     "page. Tell whoever invited you, and save again later."
@@ -48,8 +52,6 @@ class Bounds:
 
     body: int = 65_536
     """Bytes of a request."""
-    body_seconds: float = 10.0
-    """In which they come."""
     requests: int = 6_000
     """Of one client in a minute."""
     wrong_tokens: int = 30
@@ -109,30 +111,27 @@ def token_of_rater(entry: str, key: str) -> str:
     return hmac.new(entry.encode(), key.encode(), hashlib.sha256).hexdigest()[:32]
 
 
-def fields_of(request: Request) -> dict[str, str]:
-    """The fields of a form, each given once, from the body that `Guard` has read.
+async def fields_of(request: Request) -> dict[str, str]:
+    """The fields of a form, each given once; its `key` is an idempotency key, 128 random bits of the page's in hex.
 
     Raises:
-        UsageError: It is no form, or not in UTF-8.
+        HTTPException: It is no form, not in UTF-8, has no key or comes too slowly.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM:
-        raise UsageError("this is no form")
+        raise HTTPException(409, "This is no form.")
     try:
-        text = request.scope["body"].decode()
+        async with timeout(_BODY_SECONDS):
+            text = (await request.body()).decode()
         given = parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
-    except ValueError as error:
-        raise UsageError("this form cannot be read") from error
-    if len(given) != len(dict(given)):
-        raise UsageError("a field is given twice")
-    return dict(given)
-
-
-class RefusedError(Exception):
-    """A request that is not let through."""
-
-    def __init__(self, status: int, message: str):
-        self.status, self.message = status, message
-        super().__init__(message)
+    except (TimeoutError, ClientDisconnect):
+        raise HTTPException(408, "This came too slowly.") from None
+    except ValueError:
+        raise HTTPException(409, "This form cannot be read.") from None
+    if len(given) != len(fields := dict(given)):
+        raise HTTPException(409, "A field is given twice.")
+    if not re.fullmatch("[0-9a-f]{32}", fields.get("key", "")):
+        raise HTTPException(409, "This write has no key.")
+    return fields
 
 
 class PerMinute:
@@ -178,21 +177,10 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        refused = self._refused(scope)
-        if refused is None and scope["method"] == "POST":
-            try:
-                async with timeout(self._bounds.body_seconds):
-                    body = await self._body(receive)
-            except TimeoutError:
-                body = None
-            scope["body"] = body
-            if body is None:
-                refused = problem(413, "This is too large, or came too slowly.")
         try:
-            await (refused or self._app)(scope, receive, guarded)
+            await (self._refused(scope) or self._app)(scope, receive, guarded)
         except StorageFault:
-            full = problem(507, _FULL) if scope["method"] == "POST" else PlainTextResponse(_FULL, 507)
-            await full(scope, receive, guarded)
+            await problem(507, _FULL)(scope, receive, guarded)
 
     def _refused(self, scope: Scope) -> Response | None:
         headers, method = Headers(scope=scope), scope["method"]
@@ -206,20 +194,11 @@ class Guard:
         site = headers.get("sec-fetch-site", "same-origin")
         if method == "POST" and (headers.get("origin") != origin or site != "same-origin"):
             return problem(403, "This did not come from a page of this app.")
+        # Without a length, or beside one, a body may come in chunks without end.
+        size = headers.get("content-length", "0")
+        if "transfer-encoding" in headers or not re.fullmatch("[0-9]{1,9}", size) or int(size) > self._bounds.body:
+            return problem(413, "This is too large.")
         return None
-
-    async def _body(self, receive: Receive) -> bytes | None:
-        """The body of a request; None where it is too large."""
-        body, more = bytearray(), True
-        while more:
-            message = await receive()
-            if message["type"] != "http.request":
-                return None
-            body += message.get("body", b"")
-            if len(body) > self._bounds.body:
-                return None
-            more = message.get("more_body", False)
-        return bytes(body)
 
 
 def problem(status: int, message: str) -> Response:

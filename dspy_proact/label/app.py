@@ -14,7 +14,6 @@ A rater sees the first open place of their own slate and nothing else. What is w
 
 import hmac
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
@@ -32,20 +31,10 @@ from starlette.types import ASGIApp
 
 from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.errors import UsageError
-from dspy_proact.label.access import (
-    Address,
-    Bounds,
-    Guard,
-    PerMinute,
-    RefusedError,
-    csrf_of,
-    fields_of,
-    problem,
-    token_of_rater,
-)
+from dspy_proact.label.access import Address, Bounds, Guard, PerMinute, csrf_of, fields_of, problem, token_of_rater
 from dspy_proact.label.assignment import assign
 from dspy_proact.label.items import Item, Practice
-from dspy_proact.label.reading import given_level, shown, templates
+from dspy_proact.label.reading import Form, given_level, shown, templates
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import LONGEST_REASON, PRACTICE_ROUND, Given, Rater, practice_passed
 
@@ -81,25 +70,24 @@ def application(collection: Collection, address: Address, bounds: Bounds | None 
         bounds: Of what is let in.
     """
     pages = _Pages(collection, address, bounds := bounds or Bounds())
-    read = (pages.door, pages.briefing, pages.rate, pages.left, pages.owner)
-    written = (
-        pages.enter,
-        pages.join,
-        pages.practise,
-        pages.give,
-        pages.undo,
-        pages.leave,
-        pages.link,
-        pages.adjudicate,
-    )
-    paths = {"door": "", "practise": "practice", "give": "rate", "adjudicate": "owner/adjudicate"}
     routes = [
-        Route(f"/{paths.get(page.__name__, page.__name__)}", page, methods=[method])
-        for method, those in (("GET", read), ("POST", written))
-        for page in those
+        Route("/", pages.door),
+        Route("/enter", pages.enter, methods=["POST"]),
+        Route("/join", pages.join, methods=["POST"]),
+        Route("/briefing", pages.briefing),
+        Route("/practice", pages.practise, methods=["POST"]),
+        Route("/rate", pages.rate),
+        Route("/rate", pages.give, methods=["POST"]),
+        Route("/undo", pages.undo, methods=["POST"]),
+        Route("/leave", pages.leave, methods=["POST"]),
+        Route("/left", pages.left),
+        Route("/link", pages.link, methods=["POST"]),
+        Route("/owner", pages.owner),
+        Route("/owner/adjudicate", pages.adjudicate, methods=["POST"]),
+        Route("/static/{name}", _static),
     ]
-    handlers = dict.fromkeys((RefusedError, UsageError, HTTPException), _refusal)
-    app = Starlette(routes=[*routes, Route("/static/{name}", _static)], exception_handlers=handlers)
+    handlers = dict.fromkeys((UsageError, HTTPException), _refusal)
+    app = Starlette(routes=routes, exception_handlers=handlers)
     return Guard(app, address, bounds)
 
 
@@ -108,11 +96,7 @@ class _Session:
     """A rater whose cookie is valid."""
 
     rater: Rater
-    token: str
-
-    @property
-    def csrf(self) -> str:
-        return csrf_of(self.token)
+    csrf: str
 
 
 class _Pages:
@@ -138,7 +122,7 @@ class _Pages:
 
     async def enter(self, request: Request) -> Response:
         """Take the token of a link: of the owner, of a rater, or the one by which raters join."""
-        token = fields_of(request).get("token", "")
+        token = (await fields_of(request)).get("token", "")
         if self._store.is_owner(token):
             return self._with_cookie(request, "/owner", "owner", token)
         if self._store.rater_of(token):
@@ -148,18 +132,18 @@ class _Pages:
 
     async def join(self, request: Request) -> Response:
         """Make a rater; the same click again finds the one that it made."""
-        fields = fields_of(request)
+        fields = await fields_of(request)
         self._require_entry(request, entry := fields.get("token", ""))
-        token = token_of_rater(entry, _key(fields))
+        token = token_of_rater(entry, fields["key"])
         if not self._store.rater_of(token):
-            self._store.add_rater(fields.get("name", ""), self._bounds.raters, token=token)
+            self._store.add_rater(fields.get("name", ""), token, self._bounds.raters)
         return self._with_cookie(request, "/briefing", "rater", token)
 
     def _require_entry(self, request: Request, token: str) -> None:
         if not self._store.is_entry(token):
             if not self._wrong.allows(request.client.host if request.client else ""):
-                raise RefusedError(429, "Too many wrong links; wait a minute.")
-            raise RefusedError(
+                raise HTTPException(429, "Too many wrong links; wait a minute.")
+            raise HTTPException(
                 403, "This link is not whole, or not valid any more. Ask whoever invited you for another."
             )
 
@@ -201,12 +185,12 @@ class _Pages:
 
     async def practise(self, request: Request) -> Response:
         """Keep the grade of a practice item, and explain the right one."""
-        number, fields = self._writing(request)
+        number, fields = await self._writing(request)
         practice = self._practice.get(fields.get("item", ""))
         grade = practice and given_level(practice.item, fields.get("grade", ""), swapped=False)
         if practice is None or grade is None:
-            raise RefusedError(409, "This is not to be practised.")
-        self._store.practise(number, practice.item.key, grade, grade == practice.grade, _key(fields))
+            raise HTTPException(409, "This is not to be practised.")
+        self._store.practise(number, practice.item.key, grade, grade == practice.grade)
         given = self._store.practice(number)
         ends = len(given) % PRACTICE_ROUND == 0
         passed = practice_passed(given) if ends else None
@@ -222,17 +206,17 @@ class _Pages:
 
     async def give(self, request: Request) -> Response:
         """Keep a rating, or a skip, whose grade is empty."""
-        number, fields = self._writing(request)
+        number, fields = await self._writing(request)
         item, repeated = self._items.get(fields.get("item", "")), fields.get("repeated") == "1"
         if not item or (item.key, repeated) not in {(each.item, each.repeated) for each in self._store.slate(number)}:
-            raise RefusedError(409, "This is not yours to rate.")
-        self._store.give(number, _given(item, fields, repeated, self._store.swapped(number, item)))
+            raise HTTPException(409, "This is not yours to rate.")
+        self._store.give(number, _given(item, fields, self._store.swapped(number, item)))
         return JSONResponse({"to": "/rate"})
 
     async def undo(self, request: Request) -> Response:
         """Undo the last rating or skip; what it was, for the form."""
-        number, fields = self._writing(request)
-        given, draft = self._store.undo(number, _key(fields)), {}
+        number, fields = await self._writing(request)
+        given, draft = self._store.undo(number, fields["key"]), {}
         if given is not None:
             item = self._items[given.item]
             grade = given_level(item, given.grade or "", swapped=self._store.swapped(number, item)) or ""
@@ -243,19 +227,20 @@ class _Pages:
 
     async def leave(self, request: Request) -> Response:
         """Give back what is not rated."""
-        self._store.give_back(self._writing(request)[0])
+        number, _ = await self._writing(request)
+        self._store.give_back(number)
         return JSONResponse({"to": "/left"})
 
     async def link(self, request: Request) -> Response:
         """The rater's own link, to go on elsewhere."""
-        self._writing(request)
+        await self._writing(request)
         return JSONResponse({"link": f"{self._origin(request)}/#{self._token(request, 'rater')}"})
 
     # The owner's
 
     async def owner(self, request: Request) -> Response:
         """How the study stands."""
-        csrf = csrf_of(self._owner(request))
+        csrf = self._owner(request)
 
         def page() -> str:
             from dspy_proact.label.quality import overview, owner_page
@@ -267,14 +252,13 @@ class _Pages:
 
     async def adjudicate(self, request: Request) -> Response:
         """Keep a grade of the owner's with its reason, beside the ratings."""
-        token, fields = self._owner(request), fields_of(request)
-        _check(fields, token)
+        fields = await _written(request, self._owner(request))
         item, reason = self._items.get(fields.get("item", "")), fields.get("reason", "").strip()
         if item is None or fields.get("grade") not in item.part.levels:
-            raise RefusedError(409, "There is no such item or grade.")
+            raise HTTPException(409, "There is no such item or grade.")
         if not 1 <= len(reason) <= LONGEST_REASON:
-            raise RefusedError(409, f"A reason has 1 to {LONGEST_REASON} characters.")
-        self._store.adjudicate(item.key, fields["grade"], reason, _key(fields))
+            raise HTTPException(409, f"A reason has 1 to {LONGEST_REASON} characters.")
+        self._store.adjudicate(item.key, fields["grade"], reason, fields["key"])
         return RedirectResponse(f"/owner#{item.key}", 303)
 
     # Who asks, and what they see
@@ -298,20 +282,19 @@ class _Pages:
     def _session(self, request: Request) -> _Session:
         token = self._token(request, "rater")
         if rater := self._store.rater_of(token):
-            return _Session(rater, token)
-        raise RefusedError(403, "Open the link that you were given.")
+            return _Session(rater, csrf_of(token))
+        raise HTTPException(403, "Open the link that you were given.")
 
-    def _writing(self, request: Request) -> tuple[int, dict[str, str]]:
+    async def _writing(self, request: Request) -> tuple[int, dict[str, str]]:
         """The number of the rater who writes, and what."""
-        session, fields = self._session(request), fields_of(request)
-        _check(fields, session.token)
-        return session.rater.number, fields
+        session = self._session(request)
+        return session.rater.number, await _written(request, session.csrf)
 
     def _owner(self, request: Request) -> str:
-        """The owner's token."""
+        """The CSRF value of the owner's pages, where it is the owner who asks."""
         if not self._store.is_owner(token := self._token(request, "owner")):
-            raise RefusedError(403, "Open the owner's link.")
-        return token
+            raise HTTPException(403, "Open the owner's link.")
+        return csrf_of(token)
 
     def _page(self, name: str, session: _Session | None = None, **told: Any) -> Response:
         # Drafts in a browser are of one rater: another who uses it sees none of them.
@@ -320,40 +303,31 @@ class _Pages:
         return HTMLResponse(page.render(session=session, study=study, kind=self._store.study.kind, **told))
 
 
-def _check(fields: dict[str, str], token: str) -> None:
-    if not hmac.compare_digest(fields.get("csrf", "").encode(), csrf_of(token).encode()):
-        raise RefusedError(403, "This page is of an earlier visit; load it again. What you wrote is kept.")
+async def _written(request: Request, csrf: str) -> dict[str, str]:
+    """The form of a write, which comes from a page with this CSRF value."""
+    fields = await fields_of(request)
+    if not hmac.compare_digest(fields.pop("csrf", "").encode(), csrf.encode()):
+        raise HTTPException(403, "This page is of an earlier visit; load it again. What you wrote is kept.")
+    return fields
 
 
-def _given(item: Item, fields: dict[str, str], repeated: bool, swapped: bool) -> Given:
-    """What a form says of an item; raises `RefusedError` where it is not what the page sends."""
-    value, reason = fields.get("grade", ""), fields.get("reason", "").strip()
-    grade = given_level(item, value, swapped=swapped) or value if value else None
+def _given(item: Item, fields: dict[str, str], swapped: bool) -> Given:
+    """What a form gives to an item; raises `HTTPException` where it is not what the page sends."""
     try:
-        confidence, seconds = int(fields.get("confidence") or 0), float(fields.get("seconds", "nan"))
-        spans = tuple((int(start), int(end)) for start, end in json.loads(fields.get("spans") or "[]"))
-    except (ValueError, TypeError, RecursionError):
-        raise RefusedError(409, "This form is not what the page sends.") from None
-    given = Given(item.key, grade, _key(fields), confidence or None, reason, spans, seconds, repeated)
+        typed = {"spans": json.loads(fields["spans"]), "seconds": float(fields["seconds"]), "time": None}
+        given = Form.model_validate(fields | typed).given(item, swapped)
+    except (ValueError, KeyError, RecursionError):
+        raise HTTPException(409, "This form is not what the page sends.") from None
     if misfit := item.misfit(given):
-        raise RefusedError(409, f"This cannot be kept: {' '.join(misfit)}.")
+        raise HTTPException(409, f"This cannot be kept: {' '.join(misfit)}.")
     return given
-
-
-def _key(fields: dict[str, str]) -> str:
-    """The idempotency key of a write: 128 random bits of the page's, in hex."""
-    if not re.fullmatch("[0-9a-f]{32}", key := fields.get("key", "")):
-        raise RefusedError(409, "This write has no key.")
-    return key
 
 
 def _refusal(request: Request, error: Exception) -> Response:
     """Why not: a page, or what the script of one shows beside what was typed."""
     status, message = 409, f"{str(error)[:1].upper()}{str(error)[1:]}."
-    if isinstance(error, RefusedError):
-        status, message = error.status, error.message
-    elif isinstance(error, HTTPException):
-        status, message = error.status_code, "There is no such page."
+    if isinstance(error, HTTPException):
+        status, message = error.status_code, error.detail
     if request.method == "POST":
         return problem(status, message)
     return HTMLResponse(templates().get_template("refused.html").render(message=message, session=None), status)
@@ -361,7 +335,7 @@ def _refusal(request: Request, error: Exception) -> Response:
 
 async def _static(request: Request) -> Response:
     if not (found := _STATIC.get(request.path_params["name"])):
-        raise HTTPException(404)
+        raise HTTPException(404, "There is no such page.")
     package, kind = found
     content = (files(package) / request.path_params["name"]).read_bytes()
     return Response(content, media_type=kind, headers={"Cache-Control": "private, max-age=300"})

@@ -7,15 +7,13 @@ nothing: what a rater has rated or skipped in the study stays.
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.files.labels import Label
 from dspy_proact.files.rows import Id, Line, Part, json_of
 from dspy_proact.label.items import Item
-from dspy_proact.label.reading import given_level
+from dspy_proact.label.reading import Form
 from dspy_proact.label.store import Store, pseudonym
 from dspy_proact.label.study import LONGEST_SECONDS, Given, Rater
 from dspy_proact.plain_text import encodable, shown
@@ -71,7 +69,7 @@ def import_labels(store: Store, items: Sequence[Item], labels: Sequence[Label]) 
         own[item.key] = _given(label, item)
     known, total = {each.name: each for each in store.raters()}, Imported(0, 0, 0)
     for name, own in by_rater.items():
-        rater = known.get(name) or store.add_rater(name, token="")[0]
+        rater = known.get(name) or store.add_rater(name)
         total += _added(store, rater, list(own.values()))
     return total
 
@@ -101,32 +99,11 @@ def _given(label: Label, item: Item) -> Given:
 # What an offline page saved
 
 
-class _Rated(Part):
-    """A rating, or a skip, whose grade is empty, as the form gives it."""
-
-    item: Id
-    repeated: Literal["0", "1"]
-    grade: str
-    confidence: Literal["", "1", "2", "3", "4", "5"]
-    reason: str
-    spans: list[Annotated[list[int], Field(min_length=2, max_length=2)]]
-    seconds: Annotated[float, Field(allow_inf_nan=False)]
-    time: Annotated[float, Field(ge=0, lt=1e11)]
-    key: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
-
-    def given(self, item: Item, swapped: bool) -> Given:
-        """What it gives to its item, where it fits."""
-        grade = (given_level(item, self.grade, swapped=swapped) or self.grade) if self.grade else None
-        confidence, spans = int(self.confidence) if self.confidence else None, tuple((a, b) for a, b in self.spans)
-        told = (self.reason.strip(), spans, self.seconds, self.repeated == "1", self.time)
-        return Given(self.item, grade, self.key, confidence, *told)
-
-
 class _Saved(Part):
     format: Literal["dspy-proact offline ratings 1"]
     study: str
     rater: Id
-    ratings: list[_Rated]
+    ratings: list[Form]
 
 
 class _Whole(Line):

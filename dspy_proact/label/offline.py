@@ -29,7 +29,7 @@ def offline_rater(store: Store, name: str) -> Rater:
         UsageError: It is no pseudonym, or there is nothing left to rate.
     """
     name = pseudonym(name)
-    rater = next((each for each in store.raters() if each.name == name), None) or store.add_rater(name, token="")[0]
+    rater = next((each for each in store.raters() if each.name == name), None) or store.add_rater(name)
     if not any(each.state == "open" for each in store.slate(rater.number)) and not assign(store, rater.number):
         raise UsageError(f"{store.path}: there is nothing left to rate for {name}")
     return rater

@@ -11,12 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
+from pydantic import Field
 
+from dspy_proact.files.rows import Id, Part
 from dspy_proact.label.items import PREFERENCE, Item
+from dspy_proact.label.study import Given
 from dspy_proact.plain_text import encodable
 from dspy_proact.report.page.figures import templates as of_the_page
 from dspy_proact.report.page.rendered import Node, rendered
@@ -98,6 +101,28 @@ def given_level(item: Item, value: str, *, swapped: bool) -> str | None:
     turned = {"first": "second", "second": "first"} if swapped else {}
     level = turned.get(value, value)
     return level if level in item.part.levels else None
+
+
+class Form(Part):
+    """A rating, or a skip, whose grade is empty, as a page sends it and an offline page saves it."""
+
+    item: Id
+    repeated: Literal["0", "1"]
+    grade: str
+    confidence: Literal["", "1", "2", "3", "4", "5"]
+    reason: str
+    spans: list[Annotated[list[int], Field(min_length=2, max_length=2)]]
+    seconds: Annotated[float, Field(allow_inf_nan=False)]
+    time: Annotated[float, Field(ge=0, lt=1e11)] | None
+    """When it was given, in seconds since the epoch; None for now."""
+    key: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+
+    def given(self, item: Item, swapped: bool) -> Given:
+        """What it gives to its item, which may not fit: see `Item.misfit`."""
+        grade = (given_level(item, self.grade, swapped=swapped) or self.grade) if self.grade else None
+        confidence, spans = int(self.confidence) if self.confidence else None, tuple((a, b) for a, b in self.spans)
+        told = (self.reason.strip(), spans, self.seconds, self.repeated == "1", self.time)
+        return Given(self.item, grade, self.key, confidence, *told)
 
 
 @lru_cache(128)  # a long text takes time, and raters share items

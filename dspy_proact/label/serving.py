@@ -39,20 +39,19 @@ def open_study(
         RunError: A case cannot be read.
     """
     links = file.with_suffix(".links")
+    tokens = None
     if file.exists():
         store = Store.open(file)
         if store.study.benchmark != declared.name:
             raise UsageError(f"{file}: rates {store.study.benchmark}, and the runs are of {declared.name}")
         items = store.chosen(rated_of(declared, summaries, store.study.kind))
-        tokens = None
         with suppress(OSError, ValueError, TypeError):
             tokens = Tokens(**json.loads(links.read_text()))
-        if new_links or not (tokens and store.is_owner(tokens.owner) and store.is_entry(tokens.entry)):
-            tokens = Tokens(*store.new_tokens())
     else:
         study, items = design_study(declared, summaries, design)
-        store, *made = Store.create(file, study, items)
-        tokens = Tokens(*made)
+        store = Store.create(file, study, items)
+    if new_links or not (tokens and store.is_owner(tokens.owner) and store.is_entry(tokens.entry)):
+        tokens = Tokens(*store.new_tokens())
     practice = practice_of(declared, store.study.seed) if store.study.kind == "grades" else ()
     links.touch(0o600)
     links.write_text(json.dumps(asdict(tokens)))

@@ -1,9 +1,8 @@
 """Everything that raters did, in one SQLite file: who they are, what they are to rate, and a log of what they said.
 
     study           one row: what was declared at the beginning
-    runs            the runs, and how cases of each were drawn
     items           the key and mark of each item, in the order of the draw
-    raters          pseudonym, digest of the token, when they came and were seen last
+    raters          pseudonym, digest of the token, when they were seen last
     practice        answers to practice items
     slates          places: an item that a rater is to rate, in order; a planned repeat is marked
     log             ratings and skips, which only grows; what was undone is marked, and stays
@@ -22,49 +21,37 @@ import time
 import unicodedata
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Self
 
+from pydantic import TypeAdapter
+
 from dspy_proact.errors import StorageFault, UsageError
 from dspy_proact.label.items import Item
-from dspy_proact.label.study import (
-    LONGEST_NAME,
-    Adjudication,
-    Given,
-    Place,
-    PracticeGrade,
-    Rater,
-    Rating,
-    Skip,
-    Study,
-    StudyRun,
-)
+from dspy_proact.label.study import LONGEST_NAME, Adjudication, Given, Place, PracticeGrade, Rater, Rating, Study
 
 _FORMAT = 1
 _BUSY_SECONDS = 30
+_STUDY = TypeAdapter(Study)
 _SCHEMA = """
 CREATE TABLE study (id TEXT NOT NULL, format INTEGER NOT NULL, settings TEXT NOT NULL, owner BLOB NOT NULL,
     entry BLOB NOT NULL);
-CREATE TABLE runs (run TEXT PRIMARY KEY, path TEXT NOT NULL, draw TEXT);
 CREATE TABLE items (item TEXT PRIMARY KEY, rank INTEGER NOT NULL UNIQUE, run TEXT NOT NULL, "case" TEXT NOT NULL,
     part TEXT NOT NULL, mark TEXT NOT NULL);
-CREATE TABLE raters (rater INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, token BLOB UNIQUE, joined REAL NOT NULL,
-    seen REAL NOT NULL);
+CREATE TABLE raters (rater INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, token BLOB UNIQUE, seen REAL NOT NULL);
 CREATE TABLE practice (rater INTEGER NOT NULL REFERENCES raters, item TEXT NOT NULL, grade TEXT NOT NULL,
-    correct INTEGER NOT NULL, time REAL NOT NULL, key TEXT NOT NULL, UNIQUE (rater, item));
+    correct INTEGER NOT NULL, UNIQUE (rater, item));
 CREATE TABLE slates (rater INTEGER NOT NULL REFERENCES raters, place INTEGER NOT NULL,
     item TEXT NOT NULL REFERENCES items, repeated INTEGER NOT NULL, returned REAL, PRIMARY KEY (rater, place),
     UNIQUE (rater, item, repeated));
 CREATE TABLE log (number INTEGER PRIMARY KEY AUTOINCREMENT, rater INTEGER NOT NULL REFERENCES raters,
     item TEXT NOT NULL REFERENCES items, repeated INTEGER NOT NULL, grade TEXT, confidence INTEGER,
     reason TEXT NOT NULL, spans TEXT NOT NULL, seconds REAL NOT NULL, time REAL NOT NULL, key TEXT NOT NULL,
-    undone REAL, UNIQUE (rater, key));
+    undone REAL, undoing TEXT UNIQUE, UNIQUE (rater, key));
 CREATE UNIQUE INDEX once ON log (rater, item, repeated) WHERE undone IS NULL;
 CREATE TABLE adjudications (number INTEGER PRIMARY KEY AUTOINCREMENT, item TEXT NOT NULL REFERENCES items,
     grade TEXT NOT NULL, reason TEXT NOT NULL, time REAL NOT NULL, key TEXT NOT NULL UNIQUE);
-CREATE TABLE undoings (number INTEGER PRIMARY KEY REFERENCES log, key TEXT NOT NULL UNIQUE);
 """
 
 
@@ -92,17 +79,12 @@ class Store:
 
     def __init__(self, connection: sqlite3.Connection, path: Path, clock: Callable[[], float] = time.time):
         self.path, self._db, self._clock = path, connection, clock
-        row = self._row("SELECT id, settings FROM study")
-        settings = json.loads(row[1])
-        runs = tuple(StudyRun(*each) for each in self._db.execute("SELECT run, path, draw FROM runs ORDER BY rowid"))
-        self.id: str = row[0]
-        self.study = Study(runs=runs, **settings)
+        self.id, settings = self._row("SELECT id, settings FROM study")
+        self.study = _STUDY.validate_json(settings)
 
     @classmethod
-    def create(
-        cls, path: Path, study: Study, items: Sequence[Item], clock: Callable[[], float] = time.time
-    ) -> tuple[Self, str, str]:
-        """Make the file of a new study; the store, the owner's token and the one by which raters join.
+    def create(cls, path: Path, study: Study, items: Sequence[Item], clock: Callable[[], float] = time.time) -> Self:
+        """Make the file of a new study, which nobody can open before `new_tokens`.
 
         Args:
             path: Where there is no file yet.
@@ -113,9 +95,6 @@ class Store:
         Raises:
             UsageError: There is a file, or it cannot be made.
         """
-        settings = {name: value for name, value in asdict(study).items() if name != "runs"}
-        owner, entry = secrets.token_urlsafe(16), secrets.token_urlsafe(16)
-        row = (secrets.token_hex(8), _FORMAT, json.dumps(settings), digest_of_token(owner), digest_of_token(entry))
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.open("x").close()
@@ -126,13 +105,13 @@ class Store:
         with _written(db, path):
             for statement in filter(str.strip, _SCHEMA.split(";")):
                 db.execute(statement)
+            row = (secrets.token_hex(8), _FORMAT, _STUDY.dump_json(study).decode(), b"", b"")
             db.execute("INSERT INTO study VALUES (?, ?, ?, ?, ?)", row)
-            db.executemany("INSERT INTO runs VALUES (?, ?, ?)", ((r.run, r.path, r.draw) for r in study.runs))
             db.executemany(
                 "INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)",
                 ((i.key, rank, i.run, i.case, i.part.name, i.mark) for rank, i in enumerate(items)),
             )
-        return cls(db, path, clock), owner, entry
+        return cls(db, path, clock)
 
     @classmethod
     def open(cls, path: Path, clock: Callable[[], float] = time.time) -> Self:
@@ -198,34 +177,26 @@ class Store:
             self._db.execute("UPDATE study SET owner = ?, entry = ?", (digest_of_token(owner), digest_of_token(entry)))
         return owner, entry
 
-    def add_rater(self, name: str, most: int | None = None, token: str | None = None) -> tuple[Rater, str]:
-        """A new rater, and their token, which is kept nowhere else.
+    def add_rater(self, name: str, token: str = "", most: int | None = None) -> Rater:
+        """A new rater.
 
         Args:
             name: Their pseudonym.
+            token: By which they come in, of which the digest is kept; empty for who has no link.
             most: Raters that there may be.
-            token: A random one where it is None; none at all where it is empty.
 
         Raises:
             UsageError: The pseudonym is not valid or taken, or there are `most` raters already.
         """
-        name, now = pseudonym(name), self._clock()
-        token = secrets.token_urlsafe(16) if token is None else token
+        name = pseudonym(name)
         with self._transaction():
             if self._db.execute("SELECT 1 FROM raters WHERE name = ?", (name,)).fetchone():
                 raise UsageError("this pseudonym is taken; choose another, or open the link that was given with it")
             if most is not None and self._row("SELECT count(*) FROM raters")[0] >= most:
                 raise UsageError(f"there are {most} raters already; ask whoever invited you")
-            row = (name, digest_of_token(token) if token else None, now, now)
-            number = self._db.execute("INSERT INTO raters (name, token, joined, seen) VALUES (?, ?, ?, ?)", row)
-        return Rater(int(number.lastrowid or 0), name, now, now), token
-
-    def renew(self, rater: int) -> str:
-        """A new token of a rater's; the one before is none any more."""
-        token = secrets.token_urlsafe(16)
-        with self._transaction():
-            self._db.execute("UPDATE raters SET token = ? WHERE rater = ?", (digest_of_token(token), rater))
-        return token
+            row = (name, digest_of_token(token) if token else None, self._clock())
+            number = self._db.execute("INSERT INTO raters (name, token, seen) VALUES (?, ?, ?)", row).lastrowid
+        return Rater(int(number or 0), name)
 
     def rater_of(self, token: str) -> Rater | None:
         """Whose a token is. Found by its digest, so that no time tells how much of it is right."""
@@ -236,20 +207,17 @@ class Store:
         return tuple(self._raters("ORDER BY rater"))
 
     def _raters(self, which: str, *values: object) -> Iterator[Rater]:
-        return (
-            Rater(*row) for row in self._db.execute(f"SELECT rater, name, joined, seen FROM raters {which}", values)
-        )
+        return (Rater(*row) for row in self._db.execute(f"SELECT rater, name FROM raters {which}", values))
 
     def practice(self, rater: int) -> tuple[PracticeGrade, ...]:
         """What a rater gave to practice items, in order."""
         rows = self._db.execute("SELECT item, grade, correct FROM practice WHERE rater = ? ORDER BY rowid", (rater,))
         return tuple(PracticeGrade(item, grade, bool(correct)) for item, grade, correct in rows)
 
-    def practise(self, rater: int, item: str, grade: str, correct: bool, key: str) -> None:
+    def practise(self, rater: int, item: str, grade: str, correct: bool) -> None:
         """Keep what a rater gave to a practice item; the first grade of an item counts."""
-        row = (rater, item, grade, correct, self._clock(), key)
         with self._transaction():
-            self._db.execute("INSERT OR IGNORE INTO practice VALUES (?, ?, ?, ?, ?, ?)", row)
+            self._db.execute("INSERT OR IGNORE INTO practice VALUES (?, ?, ?, ?)", (rater, item, grade, correct))
 
     # Slates
 
@@ -291,22 +259,20 @@ class Store:
 
     def give_back(self, rater: int) -> int:
         """Give back every open place of a rater's; how many that were."""
-        with self._transaction():
-            return self._return(rater)
+        return self._return("rater = ?", rater)
 
     def give_back_idle(self, seconds: float) -> int:
         """Give back the open places of everyone who was not seen for so long; how many that were."""
-        with self._transaction():
-            since = self._clock() - seconds
-            return sum(self._return(each.number) for each in tuple(self._raters("WHERE seen < ?", since)))
+        return self._return("rater IN (SELECT rater FROM raters WHERE seen < ?)", self._clock() - seconds)
 
-    def _return(self, rater: int) -> int:
-        return self._db.execute(
-            "UPDATE slates SET returned = ? WHERE rater = ? AND returned IS NULL AND NOT EXISTS (SELECT 1 FROM log l "
-            "WHERE l.rater = slates.rater AND l.item = slates.item AND l.repeated = slates.repeated "
-            "AND l.undone IS NULL)",
-            (self._clock(), rater),
-        ).rowcount
+    def _return(self, whose: str, value: float) -> int:
+        with self._transaction():
+            return self._db.execute(
+                "UPDATE slates SET returned = ? WHERE returned IS NULL AND NOT EXISTS (SELECT 1 FROM log l WHERE "
+                "l.rater = slates.rater AND l.item = slates.item AND l.repeated = slates.repeated "
+                f"AND l.undone IS NULL) AND {whose}",
+                (self._clock(), value),
+            ).rowcount
 
     # The log
 
@@ -314,27 +280,25 @@ class Store:
         """Add ratings and skips of a rater to the log, all or none of them; how many are new.
 
         Raises:
-            UsageError: An item is rated by the rater already, or a grade comes without its confidence.
+            UsageError: An item is rated by the rater already, or is none of the study's.
             StorageFault: They cannot be kept, as on a full disk; nothing of them is.
         """
-        now, new = self._clock(), 0
+        now = self._clock()
+        rows = [
+            (
+                *(rater, each.item, each.repeated, each.grade, each.confidence, each.reason),
+                *(json.dumps(each.spans), each.seconds, each.time or now, each.key),
+            )
+            for each in given
+        ]
+        insert = f"INSERT INTO log VALUES (NULL, {'?, ' * 10}NULL, NULL) ON CONFLICT (rater, key) DO NOTHING"
         with self._transaction():
-            for each in given:
-                if (each.grade is None) != (each.confidence is None):
-                    raise UsageError("a grade comes with a confidence, and a skip without one")
-                row = (
-                    *(rater, each.item, each.repeated, each.grade, each.confidence, each.reason),
-                    *(json.dumps(each.spans), each.seconds, each.time or now, each.key),
-                )
-                if self._db.execute("SELECT 1 FROM log WHERE rater = ? AND key = ?", (rater, each.key)).fetchone():
-                    continue
-                try:
-                    self._db.execute(f"INSERT INTO log VALUES (NULL, {'?, ' * 10}NULL)", row)
-                except sqlite3.IntegrityError as error:
-                    if "FOREIGN" in str(error):
-                        raise UsageError(f"{each.item!r} is no item of this study") from error
-                    raise UsageError("this item has a rating of yours already; undo that first") from error
-                new += 1
+            try:
+                new = self._db.executemany(insert, rows).rowcount
+            except sqlite3.IntegrityError as error:
+                if "FOREIGN" in str(error):
+                    raise UsageError("this is no item of this study") from error
+                raise UsageError("this item has a rating of yours already; undo that first") from error
             self._db.execute("UPDATE raters SET seen = ? WHERE rater = ?", (now, rater))
         return new
 
@@ -349,10 +313,9 @@ class Store:
         )
         with self._transaction():
             row = self._db.execute(last, (rater,)).fetchone()
-            if row is None or self._db.execute("SELECT 1 FROM undoings WHERE key = ?", (key,)).fetchone():
+            if row is None or self._db.execute("SELECT 1 FROM log WHERE undoing = ?", (key,)).fetchone():
                 return None
-            self._db.execute("INSERT INTO undoings VALUES (?, ?)", (row[0], key))
-            self._db.execute("UPDATE log SET undone = ? WHERE number = ?", (self._clock(), row[0]))
+            self._db.execute("UPDATE log SET undone = ?, undoing = ? WHERE number = ?", (self._clock(), key, row[0]))
             # A place that was given back while its rating stood is open again for whoever undoes it.
             self._db.execute(
                 "UPDATE slates SET returned = NULL WHERE rater = ? AND item = ? AND repeated = ?",
@@ -373,14 +336,6 @@ class Store:
             Rating(*first, spans=_spans(spans), seconds=seconds, time=at, repeated=bool(repeated))
             for *first, spans, seconds, at, repeated in rows
         )
-
-    def skips(self) -> tuple[Skip, ...]:
-        """Every skip that stands, in order."""
-        rows = self._db.execute(
-            "SELECT l.item, r.name, l.reason, l.time FROM log l JOIN raters r USING (rater) "
-            "WHERE l.undone IS NULL AND l.grade IS NULL ORDER BY l.number"
-        )
-        return tuple(Skip(*row) for row in rows)
 
     def undone(self) -> int:
         """Ratings and skips that were undone."""

@@ -49,10 +49,6 @@ class Rater:
     """Counted from 1 in the order in which they came."""
     name: str
     """The pseudonym, in NFC."""
-    joined: float
-    """Seconds since the epoch."""
-    seen: float
-    """When they last wrote something, likewise."""
 
 
 @dataclass(frozen=True)
@@ -115,16 +111,6 @@ class Rating:
     """Seconds since the epoch."""
     repeated: bool
     """Whether it is a planned second rating by the same rater."""
-
-
-@dataclass(frozen=True)
-class Skip:
-    """An item that a rater did not want to grade."""
-
-    item: str
-    rater: str
-    reason: str
-    time: float
 
 
 @dataclass(frozen=True)

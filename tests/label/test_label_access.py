@@ -25,7 +25,7 @@ def served(tmp_path_factory):
 @pytest.fixture
 def ann(served):
     """A rater of whom nothing else is known."""
-    _, token = served.store.add_rater(key())
+    served.store.add_rater(key(), token := key())
     visitor = Visitor(served.port)
     visitor.post("/enter", {"token": token})
     visitor.get("/briefing")
@@ -111,6 +111,10 @@ def test_what_is_large_is_not_read(served, ann):
     assert status == 413
     assert Visitor(served.port).get("/").status == 200
     assert Visitor(served.port).get("/" + "a" * 100_000).status in (400, 404, 431)
+
+
+def test_a_body_of_no_given_length_is_not_read(ann):
+    assert ann.ask("POST", "/leave", b"0\r\n\r\n", Transfer_Encoding="chunked").status == 413
 
 
 PLACES = ("item", "repeated", "grade", "confidence", "reason", "spans", "seconds", "key", "name", "token")

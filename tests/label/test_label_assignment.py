@@ -41,7 +41,7 @@ def begun(tmp_path, clock):
             for unit in range(units)
             for part in parts
         ]
-        store, _, _ = Store.create(tmp_path / f"{len(stores)}.db", study, items, clock)
+        store = Store.create(tmp_path / f"{len(stores)}.db", study, items, clock)
         stores.append(store)
         return store
 
@@ -54,7 +54,7 @@ def join(store, count):
     """So many new raters, each with what they are to rate first."""
     raters = []
     for _ in range(count):
-        raters.append(store.add_rater(f"rater {len(store.raters())}")[0].number)
+        raters.append(store.add_rater(f"rater {len(store.raters())}").number)
         assign(store, raters[-1])
     return raters
 
@@ -161,7 +161,7 @@ def test_every_item_gets_its_planned_raters_whoever_leaves(tmp_path_factory, uni
     each = data.draw(st.integers(1, raters))
     study = Study("toy", (StudyRun("r1", "runs/one"),), each, raters, 0.1, 0)
     items = [Item(f"{unit}", "r1", f"{unit}", Part("", ("bad", "good")), (), (), ("",)) for unit in range(units)]
-    store, _, _ = Store.create(tmp_path_factory.mktemp("plan") / "study.db", study, items)
+    store = Store.create(tmp_path_factory.mktemp("plan") / "study.db", study, items)
     store._db.execute("PRAGMA synchronous = OFF")  # many studies, none of which has to outlast the machine
     for rater in join(store, raters):
         rate(store, rater, data.draw(st.integers(0, 40)))
@@ -183,7 +183,7 @@ def test_raters_who_come_at_once_are_given_nothing_too_often(begun):
 
     def come(number):
         store = Store.open(path)
-        rater, _ = store.add_rater(f"rater {number}")
+        rater = store.add_rater(f"rater {number}")
         assign(store, rater.number)
         store.close()
 

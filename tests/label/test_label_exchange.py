@@ -79,7 +79,7 @@ def test_a_rating_counts_once_and_practice_what_was_undone_and_the_owners_grades
     store = Store.open(Path("study.db"))
     item, *_ = store.marks()
     store.give(1, Given(item, "FAIL", "second", confidence=1, repeated=True))
-    store.practise(1, "p1", "FAIL", correct=False, key="p")
+    store.practise(1, "p1", "FAIL", correct=False)
     store.adjudicate(item, "FAIL", "It is none.", "a")
     assert agreed(proact, "--ratings", "study.db") == before
     store.undo(1, "u1")  # the second one, and then the twelfth

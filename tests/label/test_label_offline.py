@@ -45,7 +45,7 @@ def study(proact):
     summary = summarize(RunFolder(judged("run")))
     items = items_of(benchmark_named("proactbench"), [summary])
     of = (StudyRun(run_key(summary), "run"),)
-    store, *_ = Store.create(Path("study.db"), Study("proactbench", of, 2, 2, 0.0, 0), items)
+    store = Store.create(Path("study.db"), Study("proactbench", of, 2, 2, 0.0, 0), items)
     store.close()
     return Path("study.db")
 
@@ -176,7 +176,7 @@ def test_choices_come_back_as_they_were_meant_whichever_stood_first(proact, disk
     runs = [summarize(RunFolder(judged(name, f"The {name} text.", model=name))) for name in ("one", "other")]
     items = pairs_of(benchmark_named("proactbench"), *runs)
     of = tuple(StudyRun(run_key(each), each.path) for each in runs)
-    store, *_ = Store.create(Path("study.db"), Study("proactbench", of, 1, 1, 0.0, 0, "pairs"), items)
+    store = Store.create(Path("study.db"), Study("proactbench", of, 1, 1, 0.0, 0, "pairs"), items)
     store.close()
     page = disk(exported(proact, Path("study.db")))
     page.click("#go")

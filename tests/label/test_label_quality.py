@@ -30,7 +30,7 @@ def rated(tmp_path):
         store = collection.store
         stores.append(store)
         for number, given in enumerate(zip(*grades, strict=True)):
-            rater, _ = store.add_rater(f"rater {number}")
+            rater = store.add_rater(f"rater {number}")
             mine = [(of, grade) for of, grade in zip(items, given, strict=True) if grade]
             store.assign(rater.number, lambda mine=mine: [(of.key, False) for of, _ in mine])
             for at, (of, grade) in enumerate(mine):
@@ -92,10 +92,10 @@ def test_parts_stand_beside_one_another_each_on_its_scale(rated):
 def test_of_pairs_the_page_says_which_is_preferred(tmp_path):
     items = [replace(item(number, part=PREFERENCE), responses=("One.", "Two."), criteria=()) for number in range(8)]
     study = Study("riddles", (StudyRun("r1", "runs/one"), StudyRun("r2", "runs/two")), 4, 4, 0.0, 0, "pairs")
-    store, *_ = Store.create(tmp_path / "pairs.db", study, items)
+    store = Store.create(tmp_path / "pairs.db", study, items)
     assert overview(store, items, Riddles()).carried == "Nobody has chosen yet."
     for _ in range(4):
-        rater, _ = store.add_rater(f"rater {len(store.raters())}")
+        rater = store.add_rater(f"rater {len(store.raters())}")
         grades = ["second"] * 7 + ["first"]
         given = (Given(of.key, grade, of.key, 3) for of, grade in zip(items, grades, strict=True))
         store.assign(rater.number, lambda: [(of.key, False) for of in items])

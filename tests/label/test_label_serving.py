@@ -61,7 +61,7 @@ class Restarted:
 def test_no_rating_is_lost_or_doubled_when_the_server_is_killed_right_after_each_click(tmp_path):
     """Every other click is killed with its answer on the way, and is sent once more."""
     collection, _, _ = collected(tmp_path / "study.db", [item(number) for number in range(CLICKS)], each=1, raters=1)
-    _, token = collection.store.add_rater("Ann")
+    collection.store.add_rater("Ann", token := key())
     collection.store.close()
     server, given = Restarted(tmp_path, token), {}
     for click in range(CLICKS):

@@ -31,7 +31,7 @@ def clock():
 
 @pytest.fixture
 def store(tmp_path, clock):
-    store, _, _ = Store.create(tmp_path / "study.db", STUDY, [item("a"), item("b"), item("c")], clock)
+    store = Store.create(tmp_path / "study.db", STUDY, [item("a"), item("b"), item("c")], clock)
     yield store
     store.close()
 
@@ -39,7 +39,7 @@ def store(tmp_path, clock):
 @pytest.fixture
 def ann(store):
     """A rater with the first two items on their slate."""
-    rater, _ = store.add_rater("Ann")
+    rater = store.add_rater("Ann")
     store.assign(rater.number, lambda: [("a", False), ("b", False)])
     return rater.number
 
@@ -57,8 +57,10 @@ def test_a_study_is_read_as_it_was_declared(store, tmp_path):
 
 
 def test_no_token_is_in_the_file(tmp_path):
-    store, owner, entry = Store.create(tmp_path / "study.db", STUDY, [item("a")])
-    rater, token = store.add_rater("Ann")
+    store = Store.create(tmp_path / "study.db", STUDY, [item("a")])
+    assert (store.is_owner(""), store.is_entry("")) == (False, False)
+    (owner, entry), token = store.new_tokens(), "a token of Ann's"
+    rater = store.add_rater("Ann", token)
     assert (store.is_owner(owner), store.is_owner(entry), store.is_entry(entry), store.is_entry(token)) == (1, 0, 1, 0)
     assert store.rater_of(token) == rater
     assert store.rater_of(owner) is None
@@ -118,7 +120,7 @@ def test_what_is_undone_can_be_given_again_and_stays_in_the_log(store, ann):
     assert states(store, ann) == ["open", "open"]
     store.give(ann, Given("a", "bad", "k3", 2))
     assert [(rating.number, rating.grade) for rating in store.ratings()] == [(3, "bad")]
-    assert (store.skips(), store.undone()) == ((), 2)
+    assert store.undone() == 2
 
 
 def test_a_planned_repeat_is_a_rating_of_its_own(store, ann):
@@ -130,7 +132,7 @@ def test_a_planned_repeat_is_a_rating_of_its_own(store, ann):
 
 
 def test_whoever_is_idle_gives_the_rest_back(store, ann, clock):
-    bob, _ = store.add_rater("Bob")
+    bob = store.add_rater("Bob")
     store.assign(bob.number, lambda: [("c", False)])
     store.give(ann, Given("a", "good", "k1", 4))
     clock.now += 100
