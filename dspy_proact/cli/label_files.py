@@ -96,7 +96,8 @@ def _write_official(study: Path, run: Path | None, folder: Path, out: Path | Non
 
 
 def _write_choices(study: Path, out: Path | None, chosen: Chosen) -> None:
-    from dspy_proact.label.exchange import choices_sheet, pair_study, runs_of
+    from dspy_proact.label.exchange import pair_study, runs_of
+    from dspy_proact.report.pairs import choices_sheet
 
     runs = runs_of(study)
     text = choices_sheet(pair_study(study, chosen.known(*runs), list(map(summary_of, runs))))

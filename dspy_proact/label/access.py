@@ -135,11 +135,7 @@ async def fields_of(request: Request) -> dict[str, str]:
 
 
 class PerMinute:
-    """Counts what clients do in a minute.
-
-    Args:
-        most: That each may do.
-    """
+    """Counts what clients do in a minute, of which each may do `most`."""
 
     def __init__(self, most: int):
         self._most, self._minute, self._count = most, 0, Counter[str]()
@@ -153,13 +149,7 @@ class PerMinute:
 
 
 class Guard:
-    """Lets in what may come in, and puts the headers on whatever goes out; ASGI around the app.
-
-    Args:
-        app: Behind it.
-        address: Where it is served.
-        bounds: Of what comes in.
-    """
+    """Lets in what may come in, and puts the headers on whatever goes out; ASGI around the app."""
 
     def __init__(self, app: ASGIApp, address: Address, bounds: Bounds):
         self._app, self._address, self._bounds = app, address, bounds

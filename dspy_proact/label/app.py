@@ -62,13 +62,7 @@ class Collection:
 
 
 def application(collection: Collection, address: Address, bounds: Bounds | None = None) -> ASGIApp:
-    """The app of a study, for any ASGI server with one worker.
-
-    Args:
-        collection: Of ratings.
-        address: Where it is reached.
-        bounds: Of what is let in.
-    """
+    """The app of a study, for any ASGI server with one worker."""
     pages = _Pages(collection, address, bounds := bounds or Bounds())
     routes = [
         Route("/", pages.door),

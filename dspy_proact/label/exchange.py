@@ -19,7 +19,7 @@ from dspy_proact.errors import UsageError
 from dspy_proact.files.rows import CsvSheet, guarded
 from dspy_proact.label.items import Item, items_of, pairs_of, rated_of, run_key
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Given, Rating
+from dspy_proact.label.study import Rating
 from dspy_proact.plain_text import encodable
 from dspy_proact.report.marked_words import Marked
 from dspy_proact.report.numbers import counted
@@ -112,18 +112,16 @@ def filled_sheet(rated: RunRatings, declared: Benchmark[Any, Any], summary: Summ
     template = CsvSheet.of(empty, str(rated.path))
     rows = [dict(zip(template.columns, cells, strict=True)) for _, cells in template.cells]
     by_item = {(row["item"], row.get("part", "")): row for row in rows}
-    columns: dict[str, None] = dict.fromkeys(
-        [*template.columns, "confidence", "seconds", *(["draw"] if rated.draw else [])]
-    )
+    more = ("confidence", "seconds", *(["draw"] if rated.draw else []))
+    columns = list(dict.fromkeys([*template.columns, *more]))
     out = StringIO()
-    writer = csv.DictWriter(out, list(columns), lineterminator="\n")
+    writer = csv.DictWriter(out, columns, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     for each in rated.ratings:
         said = {"annotator": each.rater, "grade": each.grade, "reason": each.reason.replace("\0", "\ufffd")}
         filled = {name: guarded(encodable(text)) for name, text in said.items()}
         told = {"confidence": each.confidence, "seconds": each.seconds or "", "draw": rated.draw}
-        row: dict[str, Any] = {**by_item[guarded(each.case), each.part], **filled, **told}
-        writer.writerow({name: row[name] for name in columns})
+        writer.writerow({**by_item[guarded(each.case), each.part], **filled, **told})
     return out.getvalue()
 
 
@@ -191,17 +189,6 @@ def items_in(store: Store, declared: Benchmark[Any, Any], summaries: Sequence[Su
     return found
 
 
-def choices_sheet(study: PairStudy) -> str:
-    """The choices of a study of pairs as a CSV, which `agree --pairs` reads."""
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("annotator", "item", "a", "b", "chosen", "confidence", "seconds", "stratum"))
-    for each in study.choices:
-        cells = (each.rater, each.item, *study.names, each.chosen, each.confidence, each.seconds or "", each.stratum)
-        writer.writerow(guarded(encodable(str(cell))) for cell in cells)
-    return out.getvalue()
-
-
 def _first_ratings(store: Store) -> tuple[Rating, ...]:
     """The ratings that count; raises a `UsageError` where the file is damaged."""
     try:
@@ -219,5 +206,5 @@ def _current(store: Store, items: Sequence[Item], given: Sequence[Rating]) -> tu
         if (item := now.get(each.item))
         and item.mark == then.get(each.item)
         and (item.case, item.part.name) == (each.case, each.part)
-        and not item.misfit(Given(each.item, each.grade, "", each.confidence, each.reason, each.spans, each.seconds))
+        and not item.misfit(each)
     )

@@ -41,13 +41,7 @@ class Imported:
 def import_labels(store: Store, items: Sequence[Item], labels: Sequence[Label]) -> Imported:
     """Add labels that a file holds to a study, whose raters are found by their pseudonym, or made.
 
-    Everything is checked before anything is written. The same file again adds nothing. A label without a confidence
-    gets the middle.
-
-    Args:
-        store: Of the study.
-        items: Of it, those that the file may be of.
-        labels: Of the file.
+    A label without a confidence gets the middle.
 
     Raises:
         CorpusError: A label is of no item or of another text, gives no grade of its part, a confidence that is none of
@@ -67,10 +61,9 @@ def import_labels(store: Store, items: Sequence[Item], labels: Sequence[Label]) 
         if item.key in own:
             raise label.error(f"{shown(label.rater)} grades {shown(label.item)} twice; keep one of the two", "item")
         own[item.key] = _given(label, item)
-    known, total = {each.name: each for each in store.raters()}, Imported(0, 0, 0)
+    total = Imported(0, 0, 0)
     for name, own in by_rater.items():
-        rater = known.get(name) or store.add_rater(name)
-        total += _added(store, rater, list(own.values()))
+        total += _added(store, store.rater_named(name) or store.add_rater(name), list(own.values()))
     return total
 
 
@@ -124,8 +117,7 @@ def import_saved(store: Store, items: Sequence[Item], text: str, source: str) ->
     saved = _Saved.of(whole)
     if saved.study != store.id:
         raise whole.error(f"ratings of another study than {store.path}", "study")
-    rater = next((each for each in store.raters() if each.name == saved.rater), None)
-    if rater is None:
+    if (rater := store.rater_named(saved.rater)) is None:
         raise whole.error(f"{shown(saved.rater)} is no rater of {store.path}", "rater")
     by_key, given = {item.key: item for item in items}, dict[tuple[str, bool], Given]()
     slate = {(each.item, each.repeated) for each in store.slate(rater.number)}

@@ -1,14 +1,14 @@
 """What people rate: one part of one response, with what they read beside it and nothing of who made or graded it."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 from dspy_proact.benchmarks.benchmark import Benchmark, Part, WorkedCase
 from dspy_proact.errors import UsageError
-from dspy_proact.label.study import LONGEST_REASON, LONGEST_SECONDS, MOST_SPANS, Given, Kind
+from dspy_proact.label.study import LONGEST_REASON, LONGEST_SECONDS, MOST_SPANS, Given, Kind, Rating
 from dspy_proact.report.particulars import Section, particulars_of
 from dspy_proact.report.rating_sheet import rated_readings
 from dspy_proact.report.summary import Summary
@@ -58,23 +58,20 @@ class Item:
         read = (self.sections, self.criteria, self.responses, self.part.question, self.part.levels)
         return _digest(repr(read))
 
-    def misfit(self, given: Given) -> tuple[str, str] | None:
+    def misfit(self, given: Given | Rating) -> tuple[str, str] | None:
         """The field of a rating or a skip that no page would give to this item, and why; None where all fit."""
-        graded, alone = given.grade is not None, len(self.responses) == 1
+        graded, length = given.grade is not None, len(self.responses[0]) if len(self.responses) == 1 else 0
+        within = all(0 <= start < end <= length for start, end in given.spans)
         checks = (
             ("grade", not graded or given.grade in self.part.levels, "is none of the grades of this item"),
             ("confidence", given.confidence in (range(1, 6) if graded else (None,)), "is none of 1, 2, 3, 4 and 5"),
             ("reason", graded or given.reason.strip(), "is missing; a skip needs one"),
             ("reason", len(given.reason) <= LONGEST_REASON, f"has more than {LONGEST_REASON:,} characters"),
-            ("spans", not given.spans or (alone and self.spans_within(given.spans)), "are not words of the response"),
+            ("spans", within, "are not words of the response"),
             ("spans", len(given.spans) <= MOST_SPANS, f"are more than {MOST_SPANS}"),
             ("seconds", 0 <= given.seconds <= LONGEST_SECONDS, "are no time within a day"),
         )
         return next(((field, why) for field, fits, why in checks if not fits), None)
-
-    def spans_within(self, spans: Iterable[tuple[int, int]]) -> bool:
-        """Whether spans, start and end in characters, lie within the response, and hold something."""
-        return all(0 <= start < end <= len(self.responses[0]) for start, end in spans)
 
 
 @dataclass(frozen=True)

@@ -29,20 +29,14 @@ def offline_rater(store: Store, name: str) -> Rater:
         UsageError: It is no pseudonym, or there is nothing left to rate.
     """
     name = pseudonym(name)
-    rater = next((each for each in store.raters() if each.name == name), None) or store.add_rater(name)
+    rater = store.rater_named(name) or store.add_rater(name)
     if not any(each.state == "open" for each in store.slate(rater.number)) and not assign(store, rater.number):
         raise UsageError(f"{store.path}: there is nothing left to rate for {name}")
     return rater
 
 
 def offline_page(store: Store, items: Iterable[Item], rater: Rater) -> str:
-    """The page of what a rater is still to rate, as HTML that needs no other file.
-
-    Args:
-        store: Of the study.
-        items: All of the study's.
-        rater: With a slate.
-    """
+    """The page of what a rater is still to rate of the study's items, as HTML that needs no other file."""
     by_key = {item.key: item for item in items}
     places = [
         shown(item, swapped=store.swapped(rater.number, item), repeated=place.repeated)

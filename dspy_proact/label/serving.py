@@ -10,7 +10,7 @@ from typing import Any
 
 from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.errors import UsageError
-from dspy_proact.label.access import Address, Bounds
+from dspy_proact.label.access import Address
 from dspy_proact.label.app import Collection, application
 from dspy_proact.label.assignment import Design, design_study
 from dspy_proact.label.items import practice_of, rated_of
@@ -65,7 +65,6 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 0,
     url: str | None = None,
-    bounds: Bounds | None = None,
     ready: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Serve the pages of a study until Ctrl-C, and close its file.
@@ -75,7 +74,6 @@ def serve(
         host: On which to listen. Beyond loopback, put a proxy with TLS before it.
         port: Likewise; 0 for any that is free.
         url: Where raters reach it, where that is not this host and port.
-        bounds: Of what is let in.
         ready: Is called with the address of the pages when they are served.
 
     Raises:
@@ -93,7 +91,7 @@ def serve(
         except OSError as error:
             raise UsageError(f"--port {port}: cannot be used at {host}: {error.strerror}; use another") from error
         number = listening.getsockname()[1]
-        app = application(collection, Address(number, host, url), bounds)
+        app = application(collection, Address(number, host, url))
         # Requests are in no log: a log of who rated when is none of the server's business.
         config = uvicorn.Config(
             app,

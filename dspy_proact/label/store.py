@@ -50,6 +50,9 @@ CREATE TABLE log (number INTEGER PRIMARY KEY AUTOINCREMENT, rater INTEGER NOT NU
     reason TEXT NOT NULL, spans TEXT NOT NULL, seconds REAL NOT NULL, time REAL NOT NULL, key TEXT NOT NULL,
     undone REAL, undoing TEXT UNIQUE, UNIQUE (rater, key));
 CREATE UNIQUE INDEX once ON log (rater, item, repeated) WHERE undone IS NULL;
+CREATE VIEW places AS SELECT s.*, CASE WHEN l.grade IS NOT NULL THEN 'rated' WHEN l.number IS NOT NULL THEN 'skipped'
+    WHEN s.returned IS NULL THEN 'open' ELSE 'returned' END AS state FROM slates s LEFT JOIN log l
+    ON l.rater = s.rater AND l.item = s.item AND l.repeated = s.repeated AND l.undone IS NULL;
 CREATE TABLE adjudications (number INTEGER PRIMARY KEY AUTOINCREMENT, item TEXT NOT NULL REFERENCES items,
     grade TEXT NOT NULL, reason TEXT NOT NULL, time REAL NOT NULL, key TEXT NOT NULL UNIQUE);
 """
@@ -89,7 +92,7 @@ class Store:
         Args:
             path: Where there is no file yet.
             study: What is declared.
-            items: All that are rated, in the order of the draw, the parts of a unit one after another.
+            items: In the order of the draw, the parts of a unit one after another.
             clock: Seconds since the epoch.
 
         Raises:
@@ -202,6 +205,10 @@ class Store:
         """Whose a token is. Found by its digest, so that no time tells how much of it is right."""
         return next(self._raters("WHERE token = ?", digest_of_token(token)), None)
 
+    def rater_named(self, name: str) -> Rater | None:
+        """Who has a pseudonym, which is as `pseudonym` gives it."""
+        return next(self._raters("WHERE name = ?", name), None)
+
     def raters(self) -> tuple[Rater, ...]:
         """Everyone, in the order in which they came."""
         return tuple(self._raters("ORDER BY rater"))
@@ -223,22 +230,15 @@ class Store:
 
     def slate(self, rater: int) -> tuple[Place, ...]:
         """All places of a rater, in order."""
-        return tuple(self._places("WHERE s.rater = ?", rater))
+        return tuple(self._places("WHERE rater = ?", rater))
 
     def slates(self) -> tuple[Place, ...]:
         """All places of all raters, in order."""
         return tuple(self._places(""))
 
     def _places(self, which: str, *values: object) -> Iterator[Place]:
-        rows = self._db.execute(
-            "SELECT s.rater, s.place, s.item, s.repeated, s.returned, l.number, l.grade FROM slates s "
-            "LEFT JOIN log l ON l.rater = s.rater AND l.item = s.item AND l.repeated = s.repeated AND l.undone IS NULL "
-            f"{which} ORDER BY s.rater, s.place",
-            values,
-        )
-        for rater, place, item, repeated, returned, number, grade in rows:
-            done = "rated" if grade is not None else "skipped"
-            state = done if number is not None else "open" if returned is None else "returned"
+        wanted = f"SELECT rater, place, item, repeated, state FROM places {which} ORDER BY rater, place"
+        for rater, place, item, repeated, state in self._db.execute(wanted, values):
             yield Place(rater, place, item, bool(repeated), state)
 
     def assign(self, rater: int, choose: Callable[[], Iterable[tuple[str, bool]]]) -> int:
@@ -268,9 +268,8 @@ class Store:
     def _return(self, whose: str, value: float) -> int:
         with self._transaction():
             return self._db.execute(
-                "UPDATE slates SET returned = ? WHERE returned IS NULL AND NOT EXISTS (SELECT 1 FROM log l WHERE "
-                "l.rater = slates.rater AND l.item = slates.item AND l.repeated = slates.repeated "
-                f"AND l.undone IS NULL) AND {whose}",
+                "UPDATE slates SET returned = ? WHERE (rater, place) IN "
+                f"(SELECT rater, place FROM places WHERE state = 'open' AND {whose})",
                 (self._clock(), value),
             ).rowcount
 

@@ -5,10 +5,12 @@ is judged by several raters and a rater judges several items: the exact binomial
 takes every choice as independent. It stands beside ours so that a reader sees the difference.
 """
 
+import csv
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from io import StringIO
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any, Literal
@@ -18,7 +20,8 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from rich.console import Console
 
 from dspy_proact.errors import CorpusError, UsageError
-from dspy_proact.files.rows import CsvSheet, Id, Line, Name, Part, read_bytes, text_of
+from dspy_proact.files.rows import CsvSheet, Id, Line, Name, Part, guarded, read_bytes, text_of
+from dspy_proact.plain_text import encodable
 from dspy_proact.report.numbers import bounds, counted, percent, probability, share
 from dspy_proact.report.terminal import each_reason, show, table
 from dspy_proact.stats import ENOUGH_RATERS, Binomial, Estimate, exact_binomial, preferred_share
@@ -246,6 +249,17 @@ def read_pairs(path: str, name: str | None = None, published: PublishedPairs | N
     if not choices:
         raise CorpusError("no line has a choice", source=path)
     return PairStudy(name or path, (names[0], names[1]), choices, published)
+
+
+def choices_sheet(study: PairStudy) -> str:
+    """The choices as a CSV, which `read_pairs` reads."""
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("annotator", "item", "a", "b", "chosen", "confidence", "seconds", "stratum"))
+    for each in study.choices:
+        cells = (each.rater, each.item, *study.names, each.chosen, each.confidence, each.seconds or "", each.stratum)
+        writer.writerow(guarded(encodable(str(cell))) for cell in cells)
+    return out.getvalue()
 
 
 def _choice(line: Line, row: PairRow, sides: tuple[str, str], here: Sequence[str], names: Sequence[str]) -> PairChoice:

@@ -57,13 +57,13 @@ def simulate_raters(
     design = design or RatersDesign()
     study = Study("simulated", (StudyRun("run", "run"),), design.each, len(conducts), design.repeated, seed=0)
     items = tuple(Item(f"{n:016x}", "run", f"case {n}", PART, (), (), ("",)) for n in range(design.items))
-    store, _, _ = Store.create(path, study, items)
+    store = Store.create(path, study, items)
     scenario = rng.integers(0, SCENARIOS, design.items)
     level = np.sqrt(SCENARIO_SHARE) * rng.standard_normal(SCENARIOS)[scenario]
     level += np.sqrt(1 - SCENARIO_SHARE) * rng.standard_normal(design.items)
     place = {item.key: number for number, item in enumerate(items)}
     for number in range(len(conducts)):
-        rater, _ = store.add_rater(f"rater {number}")
+        rater = store.add_rater(f"rater {number}")
         assign(store, rater.number)
     for rater, conduct in zip(store.raters(), conducts, strict=True):
         slate = store.slate(rater.number)
