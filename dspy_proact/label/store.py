@@ -237,9 +237,9 @@ class Store:
         return tuple(self._places(""))
 
     def _places(self, which: str, *values: object) -> Iterator[Place]:
-        wanted = f"SELECT rater, place, item, repeated, state FROM places {which} ORDER BY rater, place"
-        for rater, place, item, repeated, state in self._db.execute(wanted, values):
-            yield Place(rater, place, item, bool(repeated), state)
+        wanted = f"SELECT rater, item, repeated, state FROM places {which} ORDER BY rater, place"
+        for rater, item, repeated, state in self._db.execute(wanted, values):
+            yield Place(rater, item, bool(repeated), state)
 
     def assign(self, rater: int, choose: Callable[[], Iterable[tuple[str, bool]]]) -> int:
         """Add what is chosen, items and whether they are repeats, to a rater's slate; how many that are.
@@ -352,8 +352,8 @@ class Store:
 
     def adjudications(self) -> dict[str, Adjudication]:
         """The last of each item that has one, by its key."""
-        rows = self._db.execute("SELECT item, grade, reason, time FROM adjudications ORDER BY number")
-        return {row[0]: Adjudication(*row) for row in rows}
+        rows = self._db.execute("SELECT item, grade, reason FROM adjudications ORDER BY number")
+        return {item: Adjudication(grade, reason) for item, grade, reason in rows}
 
     def _row(self, statement: str, *values: object) -> tuple[Any, ...]:
         return self._db.execute(statement, values).fetchone()

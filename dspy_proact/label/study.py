@@ -76,8 +76,6 @@ class Place:
     """One place of a rater's slate."""
 
     rater: int
-    place: int
-    """Counted from 1."""
     item: str
     repeated: bool
     """Whether the rater is to rate the item a second time."""
@@ -117,10 +115,8 @@ class Rating:
 class Adjudication:
     """A grade of the owner's for an item, beside its ratings."""
 
-    item: str
     grade: str
     reason: str
-    time: float
 
 
 @dataclass(frozen=True)
