@@ -8,10 +8,10 @@ seen; the layout is that of the package proactivebench 0.1.1.
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from dspy_proact.benchmarks.proactivebench.entries import FOLDER, NAMES, WORLDS, Entry, Name, RawEntry, World
 from dspy_proact.benchmarks.proactivebench.environment import Environment, State
@@ -21,6 +21,7 @@ from dspy_proact.files.archives import Archive, ZippedFolder
 from dspy_proact.files.hub import hub_commit, hub_folder, hub_sizes
 from dspy_proact.files.rows import Line, lines_in, lines_of, read_bytes
 from dspy_proact.images import MOST_BYTES, Box, measured
+from dspy_proact.plain_text import shown
 from dspy_proact.runs import CorpusRecord
 
 NAME = "proactivebench"
@@ -31,10 +32,6 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 _LINES = "{}_preprocessed.jsonl"
 _WANTED = f"the test folder of {DATASET}, with a *_preprocessed.jsonl of each environment and its images or zips"
 _INSTEAD = "download its folder test and give the path of that folder"
-_LONGEST_SHOWN = 300
-"""Characters of a path that a message repeats."""
-_UNNEEDED = "seen well without a move (strong_occlusions: false)"
-_FILTERED = "dropped by the paper's filter"
 
 
 @dataclass(frozen=True)
@@ -44,8 +41,7 @@ class Corpus:
     record: CorpusRecord
     entries: tuple[tuple[World, Entry], ...]
     """Those that are kept, in the order in which environments were asked for, and of the files."""
-    images: "_Drawn | _Stored"
-    """Several threads may ask for some at a time."""
+    images: "Images"
 
 
 def read_corpus(
@@ -66,7 +62,7 @@ def read_corpus(
     """
     spec, worlds = str(corpus), [WORLDS[name] for name in environments]
     name, revision, place = _place_of(spec, revision, worlds)
-    images = _Drawn() if spec == "sample" else _Stored(place, worlds)
+    images = Images({}) if spec == "sample" else Images.stored(place, worlds)
     kept = kept_ids() if filtered and spec != "sample" else {}
     entries, ignored, left_out, rows = list[tuple[World, Entry]](), Counter[str](), Counter[str](), 0
     for world in worlds:
@@ -75,11 +71,11 @@ def read_corpus(
             rows += 1
             entry = raw.checked(line, world, foreign)
             if raw.strong_occlusions is False:
-                left_out[_UNNEEDED] += 1
+                left_out["seen well without a move (strong_occlusions: false)"] += 1
             elif kept and raw.id not in kept[world.name]:
-                left_out[_FILTERED] += 1
+                left_out["dropped by the paper's filter"] += 1
             else:
-                _require_images(line, world, entry, images)
+                images.require(line, world, _paths(world, entry))
                 entries.append((world, entry))
         if len(entries) == before:
             mend = "; --set filter=false takes all" if kept else ""
@@ -111,8 +107,6 @@ def _place_of(spec: str, revision: str | None, worlds: Sequence[World]) -> tuple
         return name, commit, Path(hub_folder(DATASET, commit, files, _INSTEAD), "test")
     if revision is not None:
         raise CorpusError(f"only {NAME} has revisions; leave the revision out", source=spec)
-    if "\0" in spec:
-        raise CorpusError("not a path: it holds a NUL character", source=repr(spec))
     folder = Path(str(FOLDER), "sample") if spec == "sample" else Path(spec)
     if not folder.is_dir():
         raise CorpusError(f"no folder; give {_WANTED}", source=spec)
@@ -139,79 +133,60 @@ def _rows(file: Path, ignored: Counter[str]) -> Iterator[tuple[Line, RawEntry]]:
         yield line, raw
 
 
-def _require_images(line: Line, world: World, entry: Entry, images: "_Drawn | _Stored") -> None:
-    """Raise a `CorpusError` where an image that an entry may show is not there, or is not taken."""
-    for path in _paths(world, entry):
-        try:
-            images.check(world, path)
-        except CorpusError as error:
-            problem = f"its image {path[:_LONGEST_SHOWN]!r}: {error.problem}"
-            raise line.error(problem, "image_template") from None
+def _paths(world: World, entry: Entry) -> Iterator[str]:
+    """Paths of all images that an entry may show, some of them more than once."""
+    made, clear = Environment(world, entry), Environment(world, entry, reference=True)
+    yield clear.path(clear.start)
+    for action in world.actions:  # one of them for ever leads wherever several do
+        state: State | None = made.start
+        while state:
+            yield made.path(state)
+            state = made.moved(state, action)
 
 
-def _paths(world: World, entry: Entry) -> list[str]:
-    """Paths of all images that an entry may show."""
-    shown, clear = Environment(world, entry), Environment(world, entry, reference=True)
-    first, count = entry.first_image, entry.num_images
-    states = [State(first)]
-    if entry.valid_images is not None:
-        states += [State(number, turn) for turn, number in enumerate(entry.valid_images[:count]) if turn]
-    elif world.circular:
-        states = [State(number) for number in range(count)]
-    elif world.name == "CIT":
-        step = entry.step_size or 1
-        most = step * (shown.max_steps - 1)
-        states = [State(n) for n in range(max(first - most, first % step), min(first + most + 1, count), step)]
-    elif world.name != "COCO":
-        way = -1 if world.backward else 1
-        states = [State(first + way * turn, turn) for turn in range(count)]
-    return list(dict.fromkeys([*map(shown.path, states), clear.path(clear.start)]))
+class Images:
+    """The images of a corpus, of which several threads may ask for some at a time.
 
+    Args:
+        folders: Where those of each environment are stored; without any it is the sample, whose images are drawn.
+    """
 
-class _Drawn:
-    """The images of the sample."""
+    def __init__(self, folders: Mapping[Name, ZippedFolder]):
+        self._folders = folders
 
-    def check(self, world: World, path: str) -> None:  # as `_Stored` takes them, here and below
-        pass
-
-    def load(self, world: World, path: str) -> bytes:  # noqa: ARG002
-        return drawn(path)
-
-    def place(self, world: World, path: str) -> str:  # noqa: ARG002
-        return path
-
-    def description(self, world: World, path: str, crop: Box | None) -> str:  # noqa: ARG002
-        return description(path, crop)
-
-
-class _Stored:
-    """Images of a folder; the zips of an environment are those that its name begins, or else all."""
-
-    def __init__(self, folder: Path, worlds: Sequence[World]):
-        zips, archives = sorted(folder.glob("*.zip")), dict[Path, Archive]()
-        self._folders = dict[Name, ZippedFolder]()
+    @classmethod
+    def stored(cls, folder: Path, worlds: Sequence[World]) -> Self:
+        """Those of a folder; the zips of an environment are those that its name begins, or else all."""
+        zips, archives, folders = sorted(folder.glob("*.zip")), dict[Path, Archive](), dict[Name, ZippedFolder]()
         for world in worlds:
             own = [path for path in zips if path.name.startswith(world.loader)] or zips
             archives |= {path: Archive(path, _WANTED) for path in own if path not in archives}
-            self._folders[world.name] = ZippedFolder(folder, [archives[path] for path in own])
+            folders[world.name] = ZippedFolder(folder, [archives[path] for path in own])
+        return cls(folders)
 
-    def check(self, world: World, path: str) -> None:
-        """Raise a `CorpusError` where an image is not taken, as far as its beginning tells."""
-        with self._folders[world.name].opened(path, MOST_BYTES) as file:
-            if not file.read(1):
-                raise CorpusError("is empty: 0 bytes", source=self.place(world, path))
-            file.seek(0)
-            measured(file, path, self.place(world, path))
+    def require(self, line: Line, world: World, paths: Iterable[str]) -> None:
+        """Raise a `CorpusError` of a line where an image is not there or not taken, as far as its beginning tells."""
+        for path in dict.fromkeys(paths) if self._folders else ():
+            try:
+                with self._folders[world.name].opened(path, MOST_BYTES) as file:
+                    if not file.read(1):
+                        raise CorpusError("is empty: 0 bytes", source=path)
+                    file.seek(0)
+                    measured(file, path, path)
+            except CorpusError as error:
+                raise line.error(f"its image {shown(path)}: {error.problem}", "image_template") from None
 
     def load(self, world: World, path: str) -> bytes:
         """The file of an image; raises a `CorpusError` where it cannot be read."""
+        if not self._folders:
+            return drawn(path)
         with self._folders[world.name].opened(path, MOST_BYTES) as file:
             return file.read(MOST_BYTES + 1)  # beyond the end of a file in a zip, where its checksum is verified
 
     def place(self, world: World, path: str) -> str:
         """Where an image stands, as messages name it."""
-        return self._folders[world.name].place(path)
+        return self._folders[world.name].place(path) if self._folders else path
 
-    def description(self, world: World, path: str, crop: Box | None) -> str:  # noqa: ARG002 - nobody has described it
+    def description(self, path: str, crop: Box | None) -> str:
         """What is seen on an image, or on a crop of it, in words; empty but for drawings."""
-        return ""
+        return "" if self._folders else description(path, crop)

@@ -35,15 +35,12 @@ class State:
     """Number of the image, by the entry's count."""
     turns: int = 0
     """Texts so far."""
-    asked: int = 0
-    """Right moves so far."""
     last: str | None = None
     """Action of the last move."""
     across: int = 0
     """Moves of the camera to the left, to the right or backwards so far; `along` likewise up, down or backwards."""
     along: int = 0
     stopped: bool = False
-    solved: bool = False
 
 
 class Outcome(Frozen):
@@ -124,17 +121,25 @@ class Environment:
         """The state after a text, and how the text is understood; the trajectory must not have stopped."""
         assert not state.stopped, "a trajectory that has stopped takes no text"
         outcome = self._understood(state, text)
-        solved = outcome.category_evaluation == "correct"
-        after = replace(state, turns=state.turns + 1, solved=solved, stopped=True)
-        if outcome.action is None:
-            return after, outcome
-        after = replace(after, asked=state.asked + 1, last=outcome.action)
-        number = self._next(after)
-        if after.turns >= self.max_steps or number is None:
-            return after, outcome
-        across = after.across + (outcome.action in ("left", "right", "zoom"))
-        along = after.along + (outcome.action in ("up", "down", "zoom"))
-        return replace(after, image=number, across=across, along=along, stopped=False), outcome
+        after = self.moved(state, outcome.action) if outcome.action else None
+        return after or replace(state, turns=state.turns + 1, stopped=True), outcome
+
+    def moved(self, state: State, action: str) -> State | None:
+        """The state after a right move; None where the limit of steps or the end of a video stops the trajectory."""
+        world, count, valid = self.world, self.entry.num_images, self.entry.valid_images
+        number, turns = state.image, state.turns + 1
+        if turns >= self.max_steps or (valid is not None and turns >= len(valid)):
+            return None
+        if valid is not None:
+            number = valid[turns]
+        elif world.name != "COCO":
+            step = (self.entry.step_size or 1) if world.name == "CIT" else 1
+            number += -step if action in world.backward else step
+            if world.name == "CIT" and not 0 <= number < count:
+                return None
+        across = state.across + (action in ("left", "right", "zoom"))
+        along = state.along + (action in ("up", "down", "zoom"))
+        return State(number % count if world.circular else number, turns, action, across, along)
 
     def _understood(self, state: State, text: str) -> Outcome:
         offered, moves, entry = self._offered(state), self.right_moves(state), self.entry
@@ -149,17 +154,13 @@ class Environment:
         on_move, on_category = _evaluated(move, moves), _evaluated(category, right)
         action = None
         if move is not None and on_move == "correct" and on_category != "correct":
-            category, action = None, self._action(state, move)
+            key, own = f"{self.world.name}/{entry.id}/{state.turns}", self.world.actions_of(move)
+            category, action = None, drawn(key, sorted(self.world.actions)) if self.control else own.pop()
         option = move if category is None else category
         act = "none" if option is None else "guess" if category else "abstain" if abstains(option) else "ask"
         return Outcome(
             action_evaluation=on_move, category_evaluation=on_category, act=act, option=option, action=action
         )
-
-    def _action(self, state: State, move: str) -> str:
-        if not self.control:
-            return self.world.actions_of(move).pop()
-        return drawn(f"{self.world.name}/{self.entry.id}/{state.turns}", sorted(self.world.actions))
 
     def _at_last(self, state: State) -> bool:
         return self.world.category_at_last and state.turns + 1 >= self.entry.num_images
@@ -182,19 +183,6 @@ class Environment:
         elif self.world.name == "COCO":
             spent = self._spent(state)
         return tuple(option for option in options if abstains(option) or not self.world.actions_of(option) & spent)
-
-    def _next(self, after: State) -> int | None:
-        """Number of the image after a move; None for one outside of a video."""
-        entry, world = self.entry, self.world
-        if entry.valid_images is not None:
-            return entry.valid_images[after.turns] if after.turns < len(entry.valid_images) else None
-        if world.name == "COCO":
-            return after.image
-        step = (entry.step_size or 1) if world.name == "CIT" else 1
-        number = after.image + (-step if after.last in world.backward else step)
-        if world.name == "CIT" and not 0 <= number < entry.num_images:
-            return None
-        return number % entry.num_images if world.circular else number
 
     def _grown(self, state: State) -> tuple[float, float]:
         """Pixels by which the crop is wider and higher than the entry's: by one step at the start already."""

@@ -144,7 +144,7 @@ class Looker(Question):
     async def _image(self, asking: Asking, sample: Sample, made: Environment, state: State) -> tuple[dspy.Image, str]:
         """The image of a step, and the sha256 of its file; raises a `ContentError` where it cannot be shown."""
         path, crop = made.path(state), made.crop(state)
-        told = sample.images.description(made.world, path, crop)
+        told = sample.images.description(path, crop)
         load = partial(sample.images.load, made.world, path)
         sent_as = {"longest": self.settings.longest, "crop": crop, "description": told}
         upload = await uploaded(asking, load, path, sample.images.place(made.world, path), **sent_as)

@@ -4,14 +4,12 @@ Nothing is stored: `drawn` makes the image of a name whenever it is asked for, a
 seen on it, for the embedded model, which sees nothing. A description names a thing just where the drawing shows it.
 """
 
-import json
 import math
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dspy_proact.benchmarks.proactivebench.entries import FOLDER
@@ -31,19 +29,7 @@ _INK, _PAPER, _GREY = "#20304a", "#f4efe4", "#8a8f98"
 Outline = Sequence[tuple[float, float]]
 
 
-def _ring(turn: float = 0.0, *radii: float, corners: int) -> Outline:
-    """Corners evenly round the middle, at these distances in turn."""
-    angles = [turn + 2 * math.pi * corner / corners for corner in range(corners)]
-    lengths = [radii[corner % len(radii)] for corner in range(corners)]
-    return [(length * math.sin(a), -length * math.cos(a)) for a, length in zip(angles, lengths, strict=True)]
-
-
-THINGS: Mapping[str, Outline] = {
-    "star": _ring(0.0, 1.0, 0.42, corners=10),
-    "circle": _ring(0.0, 0.9, corners=48),
-    "hexagon": _ring(math.pi / 6, 0.95, corners=6),
-    **tomllib.loads((FOLDER / "outlines.toml").read_text(encoding="utf-8")),
-}
+THINGS: Mapping[str, Outline] = tomllib.loads((FOLDER / "outlines.toml").read_text(encoding="utf-8"))
 """Outlines of what is asked about, in a square from -1 to 1."""
 
 
@@ -92,40 +78,39 @@ def _passer(thing: str, frame: int) -> "Seen":
 
 def _card(thing: str, informative: int, view: int) -> "Seen":
     """A card with a thing on its face: other views show its back, more or less from the side."""
+    image, draw = _sheet(thing if informative else None)
     if informative:
-        image, draw = _sheet(thing)
         draw.rectangle((40, 40, 280, 280), outline="#7a3b3b", width=5)
         return image, f"the face of a card, with {_a(thing)}"
-    image, draw = _sheet()
     half = 20 + 25 * (view % 4)
     draw.rectangle((160 - half, 50, 160 + half, 270), fill="#7a3b3b", outline=_INK, width=5)
     return image, "the plain back of a card"
+
+
+_FAINT = (1, 0.7, 0.4, 0.02, 0.01, 0)
+_FAULTS = {
+    "blur": ("it is blurred", (0, 2, 6, 30, 45, 60)),
+    "pixels": ("it has a few large pixels", (_SIDE, 80, 32, 5, 4, 3)),
+    "dark": ("it is too dark", _FAINT),
+    "flat": ("it has hardly any contrast", _FAINT),
+}
+"""What is said of a fault, and a radius, pixels a side, or shares of light and contrast by level."""
 
 
 def _degraded(thing: str, fault: str, level: int) -> "Seen":
     """A picture that gets better from level 5 to 1; what it shows can be told at 1 and 2."""
     from PIL import Image, ImageEnhance, ImageFilter
 
-    image, _ = _sheet(thing)
+    (image, _), (problem, amounts) = _sheet(thing), _FAULTS[fault]
+    amount = amounts[level]
     if fault == "blur":
-        image = image.filter(ImageFilter.GaussianBlur((0, 2, 6, 30, 45, 60)[level]))
+        image = image.filter(ImageFilter.GaussianBlur(amount))
     elif fault == "pixels":
-        small = (_SIDE, 80, 32, 5, 4, 3)[level]
-        image = image.resize((small, small), Image.Resampling.BOX).resize((_SIDE, _SIDE), Image.Resampling.NEAREST)
-    elif fault == "dark":
-        image = ImageEnhance.Brightness(image).enhance((1, 0.7, 0.4, 0.02, 0.01, 0)[level])
+        small = image.resize((int(amount), int(amount)), Image.Resampling.BOX)
+        image = small.resize((_SIDE, _SIDE), Image.Resampling.NEAREST)
     else:
-        image = ImageEnhance.Contrast(image).enhance((1, 0.7, 0.4, 0.02, 0.01, 0)[level])
-    shown = _a(thing) if level <= 2 else "nothing that can be made out"
-    return image, f"{shown}: {_FAULTS[fault]}"
-
-
-_FAULTS = {
-    "blur": "it is blurred",
-    "pixels": "it has a few large pixels",
-    "dark": "it is too dark",
-    "flat": "it has hardly any contrast",
-}
+        image = (ImageEnhance.Brightness if fault == "dark" else ImageEnhance.Contrast)(image).enhance(amount)
+    return image, f"{_a(thing) if level <= 2 else 'nothing that can be made out'}: {problem}"
 
 
 def _strokes(thing: str, stroke: int) -> "Seen":
@@ -166,8 +151,7 @@ def _landscape(thing: str, x: float, y: float) -> "Seen":
     return image, f"{_a(thing)} in a field"
 
 
-Scene = Callable[..., "Seen"]
-_SCENES: Mapping[str, tuple[Scene, Sequence[tuple[Any, ...]]]] = {
+_SCENES: Mapping[str, tuple[Callable[..., "Seen"], Sequence[tuple[Any, ...]]]] = {
     "bar": (_bar, [("star",), ("house",), ("fish",), ("boat",)]),
     "passer": (_passer, [("arrow",), ("cross",), ("triangle",), ("tree",)]),
     "card": (_card, [("hexagon",), ("star",), ("boat",), ("tree",)]),
@@ -179,14 +163,6 @@ _SCENES: Mapping[str, tuple[Scene, Sequence[tuple[Any, ...]]]] = {
 """How the images of each folder are drawn, and what is on those of each of its entries."""
 _NAME = re.compile(r"(\w+)/(\d)(?:[-/_](\d+))?(?:_(\d+))?\.png", re.ASCII)
 """Folder, number of the entry, and one or two numbers of the image."""
-
-
-def sample_entries() -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    """Four entries of each environment, by its loader name, in the published layout."""
-    return {
-        file.name.partition("_")[0]: [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-        for file in sorted(Path(str(FOLDER), "sample").iterdir())
-    }
 
 
 def drawn(name: str) -> bytes:

@@ -61,10 +61,9 @@ def test_the_sample_is_read_whole_whatever_the_filter():
     corpus = read_corpus("sample", NAMES, filtered=True)
     assert [world.name for world, _ in corpus.entries] == [name for name in NAMES for _ in range(4)]
     assert (corpus.record.rows, corpus.record.cases, corpus.record.left_out) == (28, 28, {})
-    rod, field = WORLDS["ROD"], WORLDS["COCO"]
-    assert corpus.images.load(rod, "bar/0-2.png") == drawn("bar/0-2.png")
-    assert corpus.images.description(rod, "bar/0-2.png", None) == "a grey block stands before everything"
-    assert corpus.images.description(field, "field/0.png", (0, 0, 9, 9)).startswith("a field, of which little")
+    assert corpus.images.load(WORLDS["ROD"], "bar/0-2.png") == drawn("bar/0-2.png")
+    assert corpus.images.description("bar/0-2.png", None) == "a grey block stands before everything"
+    assert corpus.images.description("field/0.png", (0, 0, 9, 9)).startswith("a field, of which little")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -74,7 +73,7 @@ def test_a_folder_must_have_each_image_that_an_entry_may_show_and_no_other(tmp_p
     assert [(world.name, entry.id) for world, entry in corpus.entries] == [(name, 7)]
     for path in IMAGES[name]:
         assert corpus.images.load(WORLDS[name], path) == picture(path)
-        assert corpus.images.description(WORLDS[name], path, None) == ""
+        assert corpus.images.description(path, None) == ""
         (folder / path).rename(folder / "away")
         sentence = f"line 1, field 'image_template': its image {path!r}: is missing"
         assert refused(folder, name) == f"FOLDER/{WORLDS[name].loader}_preprocessed.jsonl, {sentence}"
@@ -268,5 +267,5 @@ def test_a_link_that_leads_out_of_the_folder_is_refused(tmp_path):
 
 def test_what_is_no_folder_is_refused_and_a_folder_has_no_revisions(tmp_path):
     assert refused(tmp_path / "nowhere", "ROD").startswith("FOLDER: no folder; give the test folder of")
-    assert refused("a\0b", "ROD") == r"'a\x00b': not a path: it holds a NUL character"
+    assert ": no folder; give" in refused("a\0b", "ROD")
     assert "leave the revision out" in refused(written(tmp_path, ("ROD", {})), "ROD", revision="c0ffee")

@@ -1,23 +1,18 @@
 """The sample: every entry can be solved by looking, none at first sight, and drawings show what descriptions name."""
 
-from collections import deque
+from collections import Counter, deque
 from io import BytesIO
 
 import pytest
 from PIL import Image
 
-from dspy_proact.benchmarks.proactivebench.entries import WORLDS, RawEntry
+from dspy_proact.benchmarks.proactivebench.corpus import read_corpus
+from dspy_proact.benchmarks.proactivebench.entries import NAMES
 from dspy_proact.benchmarks.proactivebench.environment import Environment
-from dspy_proact.benchmarks.proactivebench.sample import description, drawn, sample_entries
+from dspy_proact.benchmarks.proactivebench.sample import description, drawn
 from dspy_proact.errors import CorpusError
-from dspy_proact.files.rows import Line
 
-_LOADERS = {world.loader: world for world in WORLDS.values()}
-ENVIRONMENTS = [
-    Environment(_LOADERS[loader], RawEntry.model_validate(entry).checked(Line(loader, 1, ""), _LOADERS[loader]))
-    for loader, entries in sample_entries().items()
-    for entry in entries
-]
+ENVIRONMENTS = [Environment(world, entry) for world, entry in read_corpus("sample", NAMES, filtered=True).entries]
 
 
 def named(environment, state):
@@ -42,7 +37,7 @@ def shortest(environment):
 
 
 def test_every_environment_has_four_entries():
-    assert {loader: len(entries) for loader, entries in sample_entries().items()} == dict.fromkeys(_LOADERS, 4)
+    assert Counter(each.world.name for each in ENVIRONMENTS) == dict.fromkeys(NAMES, 4)
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda each: f"{each.world.name}-{each.entry.id}")
@@ -50,9 +45,9 @@ def test_an_entry_shows_its_answer_after_one_to_three_moves(environment):
     state, moves = shortest(environment)
     assert 1 <= moves <= 3
     assert named(environment, state) == {environment.entry.answer.casefold().strip(".")}
-    after, _ = environment.step(state, environment.entry.answer)
-    assert after.solved
-    assert after.asked == moves
+    after, outcome = environment.step(state, environment.entry.answer)
+    assert outcome.category_evaluation == "correct"
+    assert after.turns == moves + 1
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda each: f"{each.world.name}-{each.entry.id}")
