@@ -103,8 +103,9 @@ class RuledBenchmark(Benchmark[Answer, Detail]):
         return self.reports.published_rows()
 
     def differences(self, run: Any) -> Sequence[str]:
-        """As the module of reports finds them."""
-        return tuple(self.reports.differences(run))
+        """As the module of reports finds them, and several answers to a case."""
+        epochs, found = run.manifest.epochs, tuple(self.reports.differences(run))
+        return found if epochs == 1 else (*found, f"{epochs} answers to each {self.nouns.case}")
 
     def particulars(self) -> Any:
         """Those of the module of reports."""

@@ -12,7 +12,7 @@ from dspy_proact.benchmarks.proactiveagent.corpus import FOLDER, NAME
 from dspy_proact.benchmarks.proactiveagent.turns import AssistanceGrade
 from dspy_proact.benchmarks.published import Counts, PublishedRow
 from dspy_proact.files.rows import csv_rows
-from dspy_proact.report.numbers import counted, percent
+from dspy_proact.report.numbers import percent
 from dspy_proact.report.particulars import Grounds, Particulars, Section, View
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import Table, table
@@ -73,8 +73,6 @@ def differences(summary: Summary) -> Iterator[str]:
         if not settings.get("history"):
             yield "the agent is not shown its earlier proposals, as the published ones were"
     yield f"judged by {summary.judge_name} with our prompt, not by the authors' reward model"
-    if manifest.epochs != 1:
-        yield f"{counted(manifest.epochs, 'answer')} to each turn"
 
 
 def ranks_of_runs(runs: Sequence[Summary]) -> list[list[tuple[Summary, int, tuple[int, int]]]]:

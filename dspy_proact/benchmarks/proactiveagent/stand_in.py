@@ -9,11 +9,10 @@ instruction asks to be strict, two where lenient), six a repetition of what is s
 silence where the last event shares no word with the two before it. Its confidence goes by the count.
 """
 
-import json
 import re
 from collections.abc import Sequence
 
-from dspy_proact.programs.embedded.asked import fields_of, outputs_of, strictness, unfenced, value_of
+from dspy_proact.programs.embedded.asked import asked_of, fields_of, strictness, unfenced, value_of
 from dspy_proact.programs.embedded.words import content_words
 
 _WORD = re.compile(r"[^\W_]+")
@@ -38,7 +37,7 @@ def agent_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
         "proposals": [proposal, "Make a list of what is still to do."] if proposal else [],
         "message": proposal and "Shall I take this over?",
     }
-    return json.dumps({name: fields.get(name, "") for name in outputs_of(system) or fields}, ensure_ascii=False)
+    return asked_of(system, fields)
 
 
 def judge_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
@@ -57,7 +56,7 @@ def judge_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
         "accepted": accepted,
         "confidence": round(sure if accepted else 1 - sure, 2),
     }
-    return json.dumps({name: verdict.get(name, "") for name in outputs_of(system) or verdict})
+    return asked_of(system, verdict)
 
 
 def _shown(messages: Sequence[tuple[str, str]]) -> list[str]:

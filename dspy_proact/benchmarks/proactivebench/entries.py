@@ -28,8 +28,6 @@ _MOST_OPTIONS = 26
 class Action(Frozen):
     """What a move can do."""
 
-    code: int
-    """As published."""
     keys: tuple[str, ...]
     """One of them stands in the text of such a move, in lower case."""
     foreign: str

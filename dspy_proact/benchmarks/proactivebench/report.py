@@ -12,7 +12,6 @@ from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSetti
 from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.images import thumbnail
-from dspy_proact.report.numbers import counted
 from dspy_proact.report.particulars import Particulars, Section, Thumbnail, View
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import Outcome
@@ -48,8 +47,6 @@ def differences(summary: Summary) -> Iterator[str]:
     if other:
         yield f"with {', '.join(f'{name}={json.dumps(own.get(name))}' for name in other)}"
     yield "asked in our words, for JSON"
-    if manifest.epochs != 1:
-        yield f"{counted(manifest.epochs, 'answer')} to each sample"
 
 
 def _alike(one: Outcome, other: Outcome) -> bool:

@@ -8,12 +8,11 @@ A hint in the question counts as strict.
 The judge finds an entry of its list in an answer where all words of it stand there.
 """
 
-import json
 import re
 from collections.abc import Sequence
 
 from dspy_proact.benchmarks.proactivebench.sample import THINGS
-from dspy_proact.programs.embedded.asked import fields_of, outputs_of, strictness, unfenced, value_of
+from dspy_proact.programs.embedded.asked import asked_of, fields_of, strictness, unfenced, value_of
 from dspy_proact.programs.embedded.words import content_words
 
 _IMAGE = re.compile(r"\[image: ([^\]]*)\]")
@@ -40,7 +39,7 @@ def choice(system: str, messages: Sequence[tuple[str, str]]) -> str:
         "choice": picked[0],
         "answer": f"It is a {thing}." if thing else f"There is {seen or 'nothing'}; {helps}.",
     }
-    return json.dumps({name: fields.get(name, "") for name in outputs_of(system) or fields}, ensure_ascii=False)
+    return asked_of(system, fields)
 
 
 def verdict(system: str, messages: Sequence[tuple[str, str]]) -> str:
@@ -49,4 +48,4 @@ def verdict(system: str, messages: Sequence[tuple[str, str]]) -> str:
     said = content_words(unfenced(asked.get("answer", "")))
     listed = [str(each) for each in value_of(asked.get("right_answers"), [])]
     fields = {"given": [bool(content_words(each)) and content_words(each) <= said for each in listed]}
-    return json.dumps({name: fields.get(name, "") for name in outputs_of(system) or fields})
+    return asked_of(system, fields)

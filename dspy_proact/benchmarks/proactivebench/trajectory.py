@@ -1,7 +1,7 @@
 """A trajectory through an environment: what can be set, what is shown and said at each step, and how that is graded."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
@@ -13,10 +13,8 @@ from dspy_proact.runs import Case, Scored, Settings
 from dspy_proact.types import Frozen
 
 RIGHT, WRONG = "RIGHT", "WRONG"
-_WITH_BASELINE = frozenset(
-    ("environments", "filter", "control", "reference", "upstream_rule", "ask_reward", "baseline", "seed")
-)
-"""Settings that have an effect beside a baseline."""
+_OF_MODEL = ("cot", "examples", "hint", "history", "longest", "program")
+"""Settings that have no effect beside a baseline."""
 _OF_MOVES = ("history", "examples", "control", "ask_reward")
 """Settings that have none where there are no moves."""
 
@@ -24,7 +22,6 @@ _OF_MOVES = ("history", "examples", "control", "ask_reward")
 class ProactiveBenchSettings(Baseline, Settings):
     """The settings of ProactiveBench."""
 
-    of_rule: ClassVar[frozenset[str]] = frozenset({"baseline", "seed"})
     program: Literal["choose", "open"] = "choose"
     """choose plays the environment by lettered options; open answers the first image in its own words, for a judge."""
     environments: tuple[Name, ...] = Field(default=NAMES, min_length=1)
@@ -61,8 +58,7 @@ class ProactiveBenchSettings(Baseline, Settings):
         draws = self.baseline in ("guess", "abstain", "ask", "random")
         unused: dict[str, str] = {} if draws else {"seed": f"baseline={self.baseline}"}
         if self.baseline != "none":
-            others = type(self).model_fields.keys() - _WITH_BASELINE
-            unused |= dict.fromkeys(sorted(others), f"baseline={self.baseline}")
+            unused |= dict.fromkeys(_OF_MODEL, f"baseline={self.baseline}")
         elif self.program == "open":
             unused |= dict.fromkeys((*_OF_MOVES, "reference"), "program=open")
         return unused | (dict.fromkeys((*_OF_MOVES, "hint"), "reference=true") if self.reference else {})

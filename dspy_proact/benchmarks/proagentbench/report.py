@@ -13,7 +13,7 @@ from dspy_proact.benchmarks.proagentbench.moments import MomentGrade
 from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.benchmarks.stream import Decision, burstiness, decision_values
 from dspy_proact.files.rows import csv_rows
-from dspy_proact.report.numbers import counted, share
+from dspy_proact.report.numbers import share
 from dspy_proact.report.particulars import Grounds, Particulars, Section, View, sections_of, terms_of
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import Table, table
@@ -62,8 +62,6 @@ def differences(summary: Summary) -> Iterator[str]:
         yield "all moments without help, not as many as with it"
     yield f"the corpus is {manifest.corpus.name!r}; which moments were published is not known"
     yield "our prompt, and nothing shown of the window that the moment opens"
-    if manifest.epochs != 1:
-        yield f"{counted(manifest.epochs, 'answer')} to each moment"
 
 
 def rules(summary: Summary, outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, float | None]]:

@@ -4,12 +4,11 @@ It helps where what is seen now shares two words of difficulty with its list; on
 to be lenient, three are needed where it asks to be strict. The intention follows from a word of what is seen.
 """
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 
 from dspy_proact.benchmarks.proagentbench.moments import COMMONEST, Intention
-from dspy_proact.programs.embedded.asked import fields_of, outputs_of, strictness, value_of
+from dspy_proact.programs.embedded.asked import asked_of, fields_of, strictness, value_of
 
 _WORD = re.compile(r"[a-z]+")
 _DIFFICULT = frozenset(
@@ -41,4 +40,4 @@ def agent_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
         "intention": intention,
         "query": f"Can you help me with {state.get('window_title', 'this')}?",
     }
-    return json.dumps({name: fields.get(name, "") for name in outputs_of(system) or fields}, ensure_ascii=False)
+    return asked_of(system, fields)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 _HEADER = re.compile(r"^\[\[ ## (\w+) ## \]\]\n", re.MULTILINE)
@@ -12,6 +13,11 @@ def outputs_of(system: str) -> list[str]:
     """Names of the fields that a system message asks for; empty where it asks for none."""
     asked = _OUTPUTS.search(system)
     return re.findall(r"^\d+\. `(\w+)`", asked.group(1), re.MULTILINE) if asked else []
+
+
+def asked_of(system: str, fields: Mapping[str, Any]) -> str:
+    """The fields that a system message asks for, or else all, as JSON; one that is not there is empty."""
+    return json.dumps({name: fields.get(name, "") for name in outputs_of(system) or fields}, ensure_ascii=False)
 
 
 def fields_of(content: str) -> dict[str, str]:

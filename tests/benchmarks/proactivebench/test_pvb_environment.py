@@ -43,7 +43,7 @@ def test_the_252_trajectories_of_the_official_environments_are_reproduced_step_b
             images.append(state.image)
             state, outcome = made.step(state, step["answer"])
             evaluations = outcome.model_dump(include={"action_evaluation", "category_evaluation"})
-            code = ACTIONS[outcome.action].code if outcome.action else 0
+            code = 1 + [*ACTIONS].index(outcome.action) if outcome.action else 0
             area = {"crop": crop and list(crop)} if "crop" in step else {}
             steps.append(image | evaluations | area | {"action": code, "stop": state.stopped})
         assert steps == row["steps"], f"line {number}"
