@@ -15,6 +15,7 @@ from dspy_proact.types import Frozen
 
 CONTROL = "CONTROL"
 """The stratum of control cases, where nothing was to be gained: reported beside the strata and never among them."""
+Kind = TypeVar("Kind", bound=BaseModel)
 Detail_co = TypeVar("Detail_co", bound=BaseModel, covariant=True)
 
 
@@ -25,6 +26,12 @@ class Settings(Frozen):
     """
 
     model_config = ConfigDict(use_attribute_docstrings=True)
+
+    @classmethod
+    def of(cls, settings: "Settings") -> Self:
+        """The settings as the ones of this kind that they are."""
+        assert isinstance(settings, cls), "settings are of the benchmark's own kind"
+        return settings
 
     @property
     def without_effect(self) -> Mapping[str, str]:
@@ -56,6 +63,11 @@ class Case:
     chain: str = ""
     """Cases of one chain, which share group and stratum, are answered one after another in the order of the benchmark,
     each with the answers before it; empty for a case that needs no other's answer."""
+
+    def view_as(self, kind: type[Kind]) -> Kind:
+        """The view as the one of a kind that it is."""
+        assert isinstance(self.view, kind), "a benchmark makes its own cases"
+        return self.view
 
     def __repr__(self) -> str:
         return f"Case({self.key!r}, group={self.group!r}, stratum={self.stratum!r})"

@@ -20,8 +20,6 @@ from dspy_proact.benchmarks.proactiveagent.turns import (
     TurnView,
     graded,
     said,
-    settings_of,
-    view_of,
 )
 from dspy_proact.benchmarks.ruled import RuledBenchmark
 from dspy_proact.benchmarks.stream import decision_measures
@@ -138,7 +136,7 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
         """Every turn of the traces, with as many events as the settings show."""
         from dspy_proact.benchmarks.proactiveagent.corpus import load_corpus
 
-        wanted = settings_of(settings)
+        wanted = ProactiveAgentSettings.of(settings)
         found = load_corpus(str(corpus), wanted.window, revision)
         chained = (replace(case, chain=case.group) for case in found.cases)
         return replace(found, cases=tuple(chained)) if wanted.history else found
@@ -156,7 +154,7 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
         """The agent that proposes help."""
         from dspy_proact.benchmarks.proactiveagent.programs import ProposingAgent
 
-        wanted = settings_of(settings)
+        wanted = ProactiveAgentSettings.of(settings)
         return ProposingAgent(wanted.candidates, wanted.history > 0)
 
     def judge(self, settings: Settings, start: Start) -> "ProposalJudge":
@@ -180,7 +178,7 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
 
     async def answer(self, case: Case, ask: "Ask") -> Assistance:
         """What the agent proposes, or a baseline: to help with what the last event says."""
-        rules, last = settings_of(ask.settings), view_of(case).events[-1].event
+        rules, last = ProactiveAgentSettings.of(ask.settings), case.view_as(TurnView).events[-1].event
         if rules.baseline == "none":
             return self.answer_of(await ask(**self._asked(case, ask.earlier, rules.history)))
         acts = rules.acts(case.key, int(case.meta["turn"]))
@@ -201,14 +199,14 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
         """What the judge says of each proposal, or of silence."""
         from dspy_proact.benchmarks.proactiveagent.programs import judge_inputs, verdict_of
 
-        view = view_of(case)
+        view = case.view_as(TurnView)
         asked = [judge_inputs(view, proposal) for proposal in answer.proposals or ("",)]
         verdicts = tuple([verdict_of(await ask(**inputs)) for inputs in asked])
-        return graded(answer, verdicts, settings_of(ask.settings).cost)
+        return graded(answer, verdicts, ProactiveAgentSettings.of(ask.settings).cost)
 
     def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall]:
         """The one question, with a proposal at each earlier turn; none of a baseline."""
-        wanted, turns = settings_of(settings), int(case.meta["turn"])
+        wanted, turns = ProactiveAgentSettings.of(settings), int(case.meta["turn"])
         if wanted.baseline != "none":
             return []
         inputs = self._asked(case, [_ASSUMED] * (turns - 1), wanted.history)
@@ -220,7 +218,7 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
         """A question a proposal, or one about silence."""
         from dspy_proact.benchmarks.proactiveagent.programs import judge_inputs
 
-        view, proposals = view_of(case), (answer or _ASSUMED).proposals or ("",)
+        view, proposals = case.view_as(TurnView), (answer or _ASSUMED).proposals or ("",)
         return [ExpectedCall(judge.messages(judge_inputs(view, each)), _VERDICT_TOKENS) for each in proposals]
 
     def feedback(self, case: Case, answer: Assistance, scored: Scored[AssistanceGrade]) -> str:
@@ -245,7 +243,7 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
         """
         from dspy_proact.benchmarks.proactiveagent.votes import load_votes
 
-        wanted, (spec, *more) = settings_of(settings), ratings or ("sample",)
+        wanted, (spec, *more) = ProactiveAgentSettings.of(settings), ratings or ("sample",)
         if more:
             raise UsageError(f"--ratings {more[0]}: name one folder of votes")
         votes = load_votes("sample" if spec == "published" else spec, wanted.window)

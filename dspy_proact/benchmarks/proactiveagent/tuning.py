@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from dspy_proact.benchmarks.proactiveagent.turns import ACCEPTED, Assistance, settings_of, view_of
+from dspy_proact.benchmarks.proactiveagent.turns import ACCEPTED, Assistance, ProactiveAgentSettings, TurnView
 from dspy_proact.compile.training import Proposal
 from dspy_proact.compile.tuning import GradedAnswer, ProposeJudge, ProposeProgram, Tuning, Verdict
 from dspy_proact.errors import UsageError
@@ -40,7 +40,7 @@ class ProactiveAgentTuning(Tuning):
 
     def require(self, role: ProgramRole) -> None:
         """Raise a `UsageError` where what is set cannot be tuned, or has no effect."""
-        settings = settings_of(self.settings)
+        settings = ProactiveAgentSettings.of(self.settings)
         if role == "judge":
             if name := min(settings.model_fields_set - _OF_VOTES, default=None):
                 raise UsageError(f"--set {name}: optimize judge reads {' and '.join(sorted(_OF_VOTES))} only")
@@ -78,4 +78,4 @@ class ProactiveAgentTuning(Tuning):
 
 
 def _last_events(case: Case) -> str:
-    return "\n".join(f"Event: {event.event}" for event in view_of(case).events[-_RECENT:])
+    return "\n".join(f"Event: {event.event}" for event in case.view_as(TurnView).events[-_RECENT:])

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import Field
 
 from dspy_proact.benchmarks.stream import Decision, Rules, StreamEvent
-from dspy_proact.runs import Case, Scored, Settings
+from dspy_proact.runs import Scored, Settings
 from dspy_proact.types import Frozen
 
 ACCEPTED, REJECTED = "ACCEPTED", "REJECTED"
@@ -106,15 +106,3 @@ def graded(answer: Assistance, verdicts: tuple[Verdict, ...], cost: float) -> Sc
     parts = decision.parts(cost) | ({"accept_rate": sum(accepted) / len(accepted)} if decision.acted else {})
     label = ACCEPTED if decision.right else REJECTED
     return Scored(float(decision.right), label, AssistanceGrade(verdicts=verdicts), parts=parts)
-
-
-def view_of(case: Case) -> TurnView:
-    """The view of a case."""
-    assert isinstance(case.view, TurnView), "the benchmark makes its own cases"
-    return case.view
-
-
-def settings_of(settings: Settings) -> ProactiveAgentSettings:
-    """The settings as the benchmark's own."""
-    assert isinstance(settings, ProactiveAgentSettings), "settings are of the benchmark's own kind"
-    return settings

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from io import BytesIO
-from itertools import groupby
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +10,9 @@ from pydantic import BaseModel
 
 from dspy_proact.benchmarks.benchmark import StandIn, Start
 from dspy_proact.benchmarks.proactivebench import trajectory
-from dspy_proact.benchmarks.proactivebench.entries import NAMES, Name
+from dspy_proact.benchmarks.proactivebench.entries import NAMES, WORLDS, Name
 from dspy_proact.benchmarks.proactivebench.environment import controlled
-from dspy_proact.benchmarks.proactivebench.trajectory import Sample, Trajectory, TrajectoryGrade, sample_of, settings_of
+from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Sample, Trajectory, TrajectoryGrade
 from dspy_proact.benchmarks.ruled import RuledBenchmark
 from dspy_proact.errors import ContentError
 from dspy_proact.images import measured, scaled
@@ -78,23 +77,22 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
         """The entries of the environments asked for, with other moves under the control."""
         from dspy_proact.benchmarks.proactivebench.corpus import read_corpus
 
-        wanted, cases = settings_of(settings), list[Case]()
+        wanted, cases = ProactiveBenchSettings.of(settings), list[Case]()
         names: list[Name] = [name for name in NAMES if name in wanted.environments]
         found = read_corpus(corpus, names, wanted.filter, wanted.control, revision)
-        for world, pairs in groupby(found.entries, key=lambda each: each[0]):
-            entries = [controlled(world, entry) if wanted.control else entry for _, entry in pairs]
-            examples = wanted.examples if world.name in _SHOWN_SOLVED else 0
+        for name, read in found.entries.items():
+            entries = [controlled(WORLDS[name], entry) if wanted.control else entry for entry in read]
+            examples = wanted.examples if name in _SHOWN_SOLVED else 0
             apart = len(entries) // (examples + 1)  # neighbours may show the same thing
             for place, entry in enumerate(entries):
                 others = [entries[place - apart * step] for step in range(1, examples + 1) if apart]
-                view = Sample(environment=world.name, entry=entry, examples=tuple(others), images=found.images)
-                key, group = f"{world.name}/{entry.id}", f"{world.name}: {plain(entry.answer)}"
-                cases.append(Case(key, group, world.name, view))
+                view = Sample(environment=name, entry=entry, examples=tuple(others), images=found.images)
+                cases.append(Case(f"{name}/{entry.id}", f"{name}: {plain(entry.answer)}", name, view))
         return replace(CaseSet.of(found.record.name, cases), corpus=found.record)
 
     def judged(self, settings: Settings) -> bool:
         """Whether answers are open."""
-        wanted = settings_of(settings)
+        wanted = ProactiveBenchSettings.of(settings)
         return wanted.program == "open" and wanted.baseline == "none"
 
     def agent(self, settings: Settings, companions: Sequence[Any]) -> Any:
@@ -116,12 +114,12 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
 
     async def answer(self, case: Case, ask: "Ask") -> Trajectory:
         """The trajectory of the program, or of a baseline."""
-        wanted = settings_of(ask.settings)
+        wanted = ProactiveBenchSettings.of(ask.settings)
         return await super().answer(case, ask) if wanted.baseline == "none" else trajectory.by_rule(case, wanted)
 
     async def grade(self, case: Case, answer: Trajectory, ask: "Ask") -> Scored[TrajectoryGrade]:
         """By the environment, or what a judge finds in an open answer; as published, no verdict finds nothing."""
-        wanted = settings_of(ask.settings)
+        wanted = ProactiveBenchSettings.of(ask.settings)
         if not self.judged(wanted):
             return trajectory.graded(case, answer, wanted)
         inputs = self._judged(case, answer.steps[0].text, wanted)
@@ -138,12 +136,12 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
 
     def _judged(self, case: Case, text: str, settings: Settings) -> dict[str, Any]:
         """What the judge is shown of an open answer."""
-        made = sample_of(case).played(settings_of(settings))
+        made = case.view_as(Sample).played(ProactiveBenchSettings.of(settings))
         return {"question": made.question(), "right_answers": trajectory.right_answers(made)[0], "answer": text}
 
     def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall]:
         """The first steps, with the images that they show; none of a baseline."""
-        wanted, sample = settings_of(settings), sample_of(case)
+        wanted, sample = ProactiveBenchSettings.of(settings), case.view_as(Sample)
         if wanted.baseline != "none":
             return []
         made = sample.played(wanted)

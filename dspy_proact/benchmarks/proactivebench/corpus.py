@@ -29,7 +29,6 @@ DATASET = "tdemin16/ProactiveBench"
 """The official dataset on the Hugging Face hub."""
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 """Of the hub, which need not be asked for it: what has been fetched is read without a network."""
-_LINES = "{}_preprocessed.jsonl"
 _WANTED = f"the test folder of {DATASET}, with a *_preprocessed.jsonl of each environment and its images or zips"
 _INSTEAD = "download its folder test and give the path of that folder"
 
@@ -39,8 +38,8 @@ class Corpus:
     """Entries that were validated as a whole, and where their images are."""
 
     record: CorpusRecord
-    entries: tuple[tuple[World, Entry], ...]
-    """Those that are kept, in the order in which environments were asked for, and of the files."""
+    entries: Mapping[Name, Sequence[Entry]]
+    """Those that are kept, by environment in the order in which these were asked for."""
     images: "Images"
 
 
@@ -64,9 +63,10 @@ def read_corpus(
     name, revision, place = _place_of(spec, revision, worlds)
     images = Images({}) if spec == "sample" else Images.stored(place, worlds)
     kept = kept_ids() if filtered and spec != "sample" else {}
-    entries, ignored, left_out, rows = list[tuple[World, Entry]](), Counter[str](), Counter[str](), 0
+    entries: dict[Name, list[Entry]] = {name: [] for name in environments}
+    ignored, left_out, rows = Counter[str](), Counter[str](), 0
     for world in worlds:
-        file, before = place / _LINES.format(world.loader), len(entries)
+        file = place / f"{world.loader}_preprocessed.jsonl"
         for line, raw in _rows(file, ignored):
             rows += 1
             entry = raw.checked(line, world, foreign)
@@ -76,27 +76,25 @@ def read_corpus(
                 left_out["dropped by the paper's filter"] += 1
             else:
                 images.require(line, world, _paths(world, entry))
-                entries.append((world, entry))
-        if len(entries) == before:
+                entries[world.name].append(entry)
+        if not entries[world.name]:
             mend = "; --set filter=false takes all" if kept else ""
             raise CorpusError(f"holds no entry that is kept{mend}", source=str(file))
     record = CorpusRecord(
         name=name,
         revision=revision,
         rows=rows,
-        cases=len(entries),
+        cases=sum(map(len, entries.values())),
         ignored_fields=dict(sorted(ignored.items())),
         left_out=dict(sorted(left_out.items())),
     )
-    return Corpus(record, tuple(entries), images)
+    return Corpus(record, entries, images)
 
 
 def _place_of(spec: str, revision: str | None, worlds: Sequence[World]) -> tuple[str, str | None, Path]:
     """Name, revision and folder of the corpus that a person asked for, fetched from the hub where it has to be."""
-    name, at, pinned = spec.partition("@")
+    name, _, pinned = spec.partition("@")
     if name == NAME:
-        if at and not pinned:
-            raise CorpusError("the revision after @ is empty; leave the @ out for the newest", source=spec)
         wanted = pinned or revision
         commit = wanted if wanted and _COMMIT.fullmatch(wanted) else hub_commit(DATASET, wanted, _INSTEAD)
         files = [f"test/{world.loader}*" for world in worlds]

@@ -178,8 +178,6 @@ def _misplaced(entry: Entry, world: World) -> Iterator[tuple[str, str]]:
     first, count, valid = entry.first_image, entry.num_images, entry.valid_images
     if (world.circular or world.name == "CIT") and first >= count:
         yield "first_image", f"{first} is none of {count} images, counted from 0"
-    if world.name == "IN-C" and first + 1 < count:
-        yield "first_image", f"{first} is too low for {count} images"
     if valid is not None and len(valid) < count:
         yield "valid_images", f"has {len(valid)} of {count} images"
 

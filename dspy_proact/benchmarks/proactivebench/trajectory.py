@@ -118,7 +118,7 @@ class TrajectoryGrade(Frozen):
 
 def by_rule(case: Case, settings: ProactiveBenchSettings) -> Trajectory:
     """The trajectory of a baseline: what it draws follows from seed, key and step, whatever the order of the cases."""
-    made, steps = sample_of(case).played(settings), list[Step]()
+    made, steps = case.view_as(Sample).played(settings), list[Step]()
     state = made.start
     while not state.stopped:
         text = drawn(f"{settings.seed}/{case.key}/{state.turns}", _wanted(made, state, settings.baseline))
@@ -156,7 +156,7 @@ def graded(case: Case, answer: Trajectory, settings: ProactiveBenchSettings) -> 
     outcomes = [step.outcome for step in answer.steps if step.outcome]
     turns, last, acts = len(outcomes), outcomes[-1], [each.act for each in outcomes]
     asked, solved = sum(each.action is not None for each in outcomes), last.category_evaluation == "correct"
-    blind = last.act == "ask" and turns == sample_of(case).played(settings).max_steps
+    blind = last.act == "ask" and turns == case.view_as(Sample).played(settings).max_steps
     parts = {
         "interventions": float(turns - 1 if settings.upstream_rule else asked),  # published without a last move
         "asks": acts.count("ask") / turns,
@@ -174,19 +174,7 @@ def graded(case: Case, answer: Trajectory, settings: ProactiveBenchSettings) -> 
 
 def graded_open(case: Case, given: Sequence[bool], settings: ProactiveBenchSettings) -> Scored[TrajectoryGrade]:
     """The grade of an open answer by what it gives of the right ones: 1 where that is anything."""
-    listed, moves = right_answers(sample_of(case).played(settings))
+    listed, moves = right_answers(case.view_as(Sample).played(settings))
     parts = {"asking": float(any(given[:moves])), "category": float(any(given[moves:]))}
     detail = TrajectoryGrade(ended="with an open answer", given=dict(zip(listed, given, strict=True)))
     return Scored(float(any(given)), RIGHT if any(given) else WRONG, detail, parts=parts)
-
-
-def sample_of(case: Case) -> Sample:
-    """The view of a case."""
-    assert isinstance(case.view, Sample), "the benchmark makes its own cases"
-    return case.view
-
-
-def settings_of(settings: Settings) -> ProactiveBenchSettings:
-    """The settings as the benchmark's own."""
-    assert isinstance(settings, ProactiveBenchSettings), "settings are of the benchmark's own kind"
-    return settings

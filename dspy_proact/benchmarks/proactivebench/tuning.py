@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from dspy_proact.benchmarks.proactivebench.trajectory import Step, Trajectory, TrajectoryGrade, settings_of
+from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Step, Trajectory, TrajectoryGrade
 from dspy_proact.compile.tuning import Tuning
 from dspy_proact.runs import Case, Scored
 
@@ -24,7 +24,7 @@ class ProactiveBenchTuning(Tuning):
 
     def notes(self, demos: int) -> Sequence[str]:
         """What was tuned for."""
-        reward = settings_of(self.settings).ask_reward
+        reward = ProactiveBenchSettings.of(self.settings).ask_reward
         return [*super().notes(demos), f"tuned for a reward of {reward:g} a right move, where the right category has 1"]
 
 

@@ -17,8 +17,6 @@ from dspy_proact.benchmarks.proagentbench.moments import (
     MomentView,
     ProAgentBenchSettings,
     graded,
-    settings_of,
-    view_of,
 )
 from dspy_proact.benchmarks.ranking import cosine
 from dspy_proact.benchmarks.ruled import RuledBenchmark
@@ -96,13 +94,13 @@ class ProAgentBench(WithEmbedder, RuledBenchmark[Assistance, MomentGrade]):
 
         if revision is not None:
             raise CorpusError("a folder has no revisions; leave the revision out", source=str(corpus))
-        return load_corpus(str(corpus), settings_of(settings))
+        return load_corpus(str(corpus), ProAgentBenchSettings.of(settings))
 
     def agent(self, settings: Settings, companions: "Sequence[Embedder]") -> "MomentAgent":
         """The program that the settings name."""
         from dspy_proact.benchmarks.proagentbench.programs import MomentAgent
 
-        wanted = settings_of(settings)
+        wanted = ProAgentBenchSettings.of(settings)
         agent = MomentAgent(
             wanted.program == "staged", wanted.cot, wanted.memory != "none", wanted.screenshot, wanted.samples
         )
@@ -123,9 +121,9 @@ class ProAgentBench(WithEmbedder, RuledBenchmark[Assistance, MomentGrade]):
 
     async def answer(self, case: Case, ask: "Ask") -> Assistance:
         """What the program says, or a baseline: the commonest intention, and a query that quotes nothing."""
-        rules = settings_of(ask.settings)
+        rules = ProAgentBenchSettings.of(ask.settings)
         if rules.baseline == "none":
-            answer, truth = await super().answer(case, ask), view_of(case).truth
+            answer, truth = await super().answer(case, ask), case.view_as(MomentView).truth
             embedder: Embedder | None = getattr(ask.program, "embedder", None)
             if embedder is None or not (truth.wanted and truth.query):
                 return answer
@@ -142,11 +140,11 @@ class ProAgentBench(WithEmbedder, RuledBenchmark[Assistance, MomentGrade]):
 
     async def grade(self, case: Case, answer: Assistance, ask: "Ask") -> Scored[MomentGrade]:
         """When by what the person did, and how by their intention and first query."""
-        return graded(answer, view_of(case).truth, settings_of(ask.settings).cost)
+        return graded(answer, case.view_as(MomentView).truth, ProAgentBenchSettings.of(ask.settings).cost)
 
     def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall]:
         """The question as often as there are samples; a second stage is not foreseen. None of a baseline."""
-        wanted, shot = settings_of(settings), view_of(case).screenshot
+        wanted, shot = ProAgentBenchSettings.of(settings), case.view_as(MomentView).screenshot
         if wanted.baseline != "none":
             return []
         images = (scaled(shot.width, shot.height),) if shot else ()
@@ -154,7 +152,7 @@ class ProAgentBench(WithEmbedder, RuledBenchmark[Assistance, MomentGrade]):
 
     def feedback(self, case: Case, answer: Assistance, scored: Scored[MomentGrade]) -> str:
         """Whether help was sought, and for what; not the query."""
-        truth = view_of(case).truth
+        truth = case.view_as(MomentView).truth
         if not truth.wanted:
             return "The person went on without help" + (", and was interrupted." if answer.need_help else ".")
         told = "The person turned to an AI assistant" + (f" for {truth.intention}" if truth.intention else "")

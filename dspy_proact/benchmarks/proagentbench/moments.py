@@ -16,7 +16,7 @@ from dspy_proact.benchmarks.proagentbench.screens import Screenshot
 from dspy_proact.benchmarks.ranking import lexical_cosine
 from dspy_proact.benchmarks.stream import Decision, RuleName, Rules
 from dspy_proact.images import Picture
-from dspy_proact.runs import Case, Scored, Settings
+from dspy_proact.runs import Scored, Settings
 from dspy_proact.types import Frozen
 
 RIGHT, WRONG = "RIGHT", "WRONG"
@@ -173,15 +173,3 @@ def graded(answer: Assistance, truth: Truth, cost: float) -> Scored[MomentGrade]
             parts["similarity"] = answer.similarity
     detail = MomentGrade(wanted=truth.wanted, acted=answer.need_help, intention_right=right, similarity=similarity)
     return Scored(float(decision.right), RIGHT if decision.right else WRONG, detail, parts=parts)
-
-
-def view_of(case: Case) -> MomentView:
-    """The view of a case."""
-    assert isinstance(case.view, MomentView), "the benchmark makes its own cases"
-    return case.view
-
-
-def settings_of(settings: Settings) -> ProAgentBenchSettings:
-    """The settings as the benchmark's own."""
-    assert isinstance(settings, ProAgentBenchSettings), "settings are of the benchmark's own kind"
-    return settings

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from dspy_proact.benchmarks.proagentbench.moments import settings_of
+from dspy_proact.benchmarks.proagentbench.moments import ProAgentBenchSettings
 from dspy_proact.compile.tuning import Tuning
 from dspy_proact.runs import Scored
 
@@ -17,10 +17,10 @@ class MomentTuning(Tuning):
 
     def metric(self, scored: Scored[Any]) -> float:
         """The value at a cost c from its range, -c to 1, to [0, 1]; at a cost of 1 its mean rises as accuracy does."""
-        cost = settings_of(self.settings).cost
+        cost = ProAgentBenchSettings.of(self.settings).cost
         return (scored.parts["value"] + cost) / (1 + cost)
 
     def notes(self, demos: int) -> Sequence[str]:
         """What was tuned for."""
-        cost = settings_of(self.settings).cost
+        cost = ProAgentBenchSettings.of(self.settings).cost
         return [*super().notes(demos), f"tuned for the value of help, where help that was not sought costs {cost:g}"]

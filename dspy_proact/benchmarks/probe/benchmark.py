@@ -26,8 +26,8 @@ from dspy_proact.benchmarks.probe.scoring import (
     overall_score,
     parts_of,
 )
-from dspy_proact.benchmarks.probe.settings import ProbeSettings, settings_of
-from dspy_proact.benchmarks.probe.task import DATA, PARTS, ProbeView, Solution, shown, view_of, with_given
+from dspy_proact.benchmarks.probe.settings import ProbeSettings
+from dspy_proact.benchmarks.probe.task import DATA, PARTS, ProbeView, Solution, shown, with_given
 from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.files.rows import csv_rows
@@ -256,7 +256,7 @@ class Probe(WithEmbedder, Benchmark[Solution, ProbeGrade]):
         """
         from dspy_proact.benchmarks.probe.corpus import load_tasks
 
-        wanted = settings_of(settings)
+        wanted = ProbeSettings.of(settings)
         if isinstance(corpus, str):
             corpus = load_tasks(corpus, revision, sanitize=wanted.sanitize, seed=wanted.seed, strict=wanted.strict)
         if (corpus.sanitize, corpus.seed) != (wanted.sanitize, wanted.seed):
@@ -278,11 +278,11 @@ class Probe(WithEmbedder, Benchmark[Solution, ProbeGrade]):
 
     def unasked(self, settings: Settings) -> str | None:
         """The name that stands for a baseline, which asks no model."""
-        return None if settings_of(settings).baseline == "none" else BLIND
+        return None if ProbeSettings.of(settings).baseline == "none" else BLIND
 
     def require(self, settings: Settings, models: Iterable[str], start: Start) -> None:
         """Raise a `UsageError` where a baseline is given what it does not ask."""
-        wanted = settings_of(settings)
+        wanted = ProbeSettings.of(settings)
         if wanted.baseline != "none" and (start.file or any(model != "embedded" for model in models)):
             raise UsageError(
                 f"--set baseline={wanted.baseline}: a baseline asks no model; leave --model and --judge out"
@@ -293,7 +293,7 @@ class Probe(WithEmbedder, Benchmark[Solution, ProbeGrade]):
         from dspy_proact.benchmarks.probe.agents import make_agent
         from dspy_proact.benchmarks.probe.baselines import Blind
 
-        wanted = settings_of(settings)
+        wanted = ProbeSettings.of(settings)
         if start.prompt is not None:
             raise UsageError("--system-prompt: an agent has questions of its own; leave it out")
         if wanted.baseline != "none":
@@ -316,7 +316,7 @@ class Probe(WithEmbedder, Benchmark[Solution, ProbeGrade]):
 
     async def answer(self, case: Case, ask: "Ask") -> Solution:
         """The agent's answer; one that is missing or malformed as a whole is an empty one, with all of its faults."""
-        view, oracle = view_of(case), settings_of(ask.settings).oracle
+        view, oracle = case.view_as(ProbeView), ProbeSettings.of(ask.settings).oracle
         try:
             solution = await ask.program.solve(shown(oracle, view), ask.asking)
         except ContentError as error:
@@ -332,7 +332,7 @@ class Probe(WithEmbedder, Benchmark[Solution, ProbeGrade]):
 
     async def grade(self, case: Case, answer: Solution, ask: "Ask") -> Scored[ProbeGrade]:
         """Ids counted, and what a judge says of the description and of the parameters, where there is any."""
-        view, settings = view_of(case), settings_of(ask.settings)
+        view, settings = case.view_as(ProbeView), ProbeSettings.of(ask.settings)
         described, filled = is_described(answer, settings), is_filled(answer, view.gold, settings)
         identified = resolved = None
         judge = ask.program
@@ -345,12 +345,12 @@ class Probe(WithEmbedder, Benchmark[Solution, ProbeGrade]):
 
     def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall] | None:
         """The one call of `single`; none of a baseline; what else an agent asks depends on the answers."""
-        wanted = settings_of(settings)
+        wanted = ProbeSettings.of(settings)
         if wanted.baseline != "none":
             return []
         if wanted.agent != "single":
             return None
-        return [ExpectedCall(program.expected(shown(wanted.oracle, view_of(case))), SOLUTION_TOKENS)]
+        return [ExpectedCall(program.expected(shown(wanted.oracle, case.view_as(ProbeView))), SOLUTION_TOKENS)]
 
     def grade_calls(
         self, case: Case, answer: Solution | None, judge: Any, settings: Settings
@@ -358,7 +358,7 @@ class Probe(WithEmbedder, Benchmark[Solution, ProbeGrade]):
         """The first request to each judge that has something to judge."""
         from dspy_proact.benchmarks.probe.judging import description_inputs, parameters_inputs
 
-        view, wanted = view_of(case), settings_of(settings)
+        view, wanted = case.view_as(ProbeView), ProbeSettings.of(settings)
         assumed = Solution(
             bottleneck="word " * _ASSUMED_WORDS, action=view.gold.action, parameters=view.gold.parameters
         )
@@ -391,7 +391,7 @@ class Probe(WithEmbedder, Benchmark[Solution, ProbeGrade]):
         ]
         if grade.resolved:
             # Judges write these names, with the right values in sight: only names that the agent knows are told.
-            action = next(action for action in view_of(case).actions if action.id == grade.action)
+            action = next(action for action in case.view_as(ProbeView).actions if action.id == grade.action)
             known = {*action.required, *answer.parameters}
             for name, names in {"missing": grade.resolved.missing, "wrong": grade.resolved.incorrect}.items():
                 told = [each if each in known else "another" for each in names]

@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 
 from dspy_proact.benchmarks.probe.official import JsonFile, read_task
-from dspy_proact.benchmarks.probe.task import DATA, ProbeView, view_of
+from dspy_proact.benchmarks.probe.task import DATA, ProbeView
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.archives import Archive
 from dspy_proact.files.hub import hub_commit, hub_folder
@@ -102,7 +102,7 @@ def load_tasks(
         if sha256 != hashes[key]:
             problem = "changed since the corpus was read; give the same command again"
             raise CorpusError(problem, source=pairs[key][0].source)
-        return view_of(case)
+        return case.view_as(ProbeView)
 
     ignored, cases, hashes, left_out = Counter[str](), list[Case](), dict[str, str](), list[CorpusError]()
     for key in pairs:
@@ -135,7 +135,7 @@ def sanitized(case: Case, seed: int = 0) -> Case:
     order in each task, so that a provider's cache holds that much of a prompt. The others are shuffled, task by task,
     with the evidence: were all of them first, the place of an item would tell what it is.
     """
-    view, gold = view_of(case), view_of(case).gold
+    view, gold = case.view_as(ProbeView), case.view_as(ProbeView).gold
     others = [item for item in view.items if item.id not in gold.evidence]
     others.sort(key=lambda item: _digest(seed, case.group, "order", item.id))
     shared = others[: len(others) // 2]

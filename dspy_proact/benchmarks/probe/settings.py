@@ -84,9 +84,3 @@ class ProbeSettings(EmbedderSettings, Bounds, Settings):
         if self.baseline != "none":
             return unused | dict.fromkeys(_BESIDE_EVIDENCE, baseline)
         return unused | dict.fromkeys(_UNUSED[self.agent], f"agent={self.agent}")
-
-
-def settings_of(settings: Settings) -> ProbeSettings:
-    """The settings as PROBE's own."""
-    assert isinstance(settings, ProbeSettings), "settings are of the benchmark's own kind"
-    return settings

@@ -17,7 +17,6 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from dspy_proact.benchmarks.probe.settings import OracleName
 from dspy_proact.files.rows import Text
-from dspy_proact.runs import Case
 from dspy_proact.types import Frozen
 
 DATA = files("dspy_proact.benchmarks.probe") / "data"
@@ -172,12 +171,6 @@ class ProbeView(TaskView):
     def task(self) -> TaskView:
         """What an agent sees, without the gold answer."""
         return TaskView(world=self.world, items=self.items, actions=self.actions)
-
-
-def view_of(case: Case) -> ProbeView:
-    """The task of a case."""
-    assert isinstance(case.view, ProbeView), "PROBE makes its own cases"
-    return case.view
 
 
 class Solution(Frozen):

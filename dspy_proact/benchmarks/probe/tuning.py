@@ -9,8 +9,8 @@ import dspy
 from dspy_proact.benchmarks.probe.benchmark import SOLUTION_TOKENS
 from dspy_proact.benchmarks.probe.judging import description_inputs, identified, parameters_inputs, resolved
 from dspy_proact.benchmarks.probe.scoring import ProbeGrade, graded, is_described, is_filled, label_of
-from dspy_proact.benchmarks.probe.settings import ProbeSettings, settings_of
-from dspy_proact.benchmarks.probe.task import PARTS, Solution, view_of
+from dspy_proact.benchmarks.probe.settings import ProbeSettings
+from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution
 from dspy_proact.compile.training import Proposal
 from dspy_proact.compile.tuning import GradedAnswer, GradedAnswers, ProposeJudge, ProposeProgram, Tuning, Verdict
 from dspy_proact.errors import UsageError
@@ -47,7 +47,7 @@ class ProbeTuning(Tuning):
 
     def require(self, role: ProgramRole) -> None:
         """Raise a `UsageError` where what is set cannot be tuned, or has no effect."""
-        settings = settings_of(self.settings)
+        settings = ProbeSettings.of(self.settings)
         if role == "judge":
             if name := min(settings.model_fields_set, default=None):
                 why = "the answers that people graded are shown to judges alike, whatever is set"
@@ -66,11 +66,11 @@ class ProbeTuning(Tuning):
 
     def calls(self, program: Any, case: Case) -> Sequence[ExpectedCall]:
         """The first question; each further one is counted as long."""
-        return [ExpectedCall(program.expected(view_of(case).task), SOLUTION_TOKENS)]
+        return [ExpectedCall(program.expected(case.view_as(ProbeView).task), SOLUTION_TOKENS)]
 
     def shortfall(self, case: Case, answer: Solution, told: str) -> str:
         """What it answered, and how that did."""
-        items = view_of(case).task.items
+        items = case.view_as(ProbeView).task.items
         titles = {item.id: getattr(item, "subject", None) or getattr(item, "title", "") for item in items}
         named = ", ".join(titles.get(id_, "an item that there is not") for id_ in answer.evidence)
         return (
@@ -83,7 +83,7 @@ class ProbeTuning(Tuning):
         people, items = super().graded(source), list[GradedAnswer]()
         settings = ProbeSettings()
         for item in people.items:
-            answer, gold = item.answer, view_of(item.case).gold
+            answer, gold = item.answer, item.case.view_as(ProbeView).gold
             assert isinstance(answer, Solution), "people grade the benchmark's own answers"
             said = {part: grades for part, grades in item.grades.items() if part != "parameters"}
             done = {part: grades for part, grades in item.grades.items() if part == "parameters"}
@@ -99,13 +99,13 @@ class ProbeTuning(Tuning):
     def judge_inputs(self, case: Case, answer: Any) -> dict[str, Any]:
         """Of the judge of descriptions where there is one, else of that of parameters."""
         if answer.bottleneck:
-            return description_inputs(view_of(case), answer.bottleneck)
-        return parameters_inputs(view_of(case), answer.parameters)
+            return description_inputs(case.view_as(ProbeView), answer.bottleneck)
+        return parameters_inputs(case.view_as(ProbeView), answer.parameters)
 
     def verdict(self, case: Case, answer: Solution, prediction: dspy.Prediction) -> Scored[ProbeGrade]:
         """The grade with one of the verdicts in it."""
         said = (identified(prediction), None) if answer.bottleneck else (None, resolved(prediction))
-        grade = graded(view_of(case), answer, settings_of(self.settings), *said)
+        grade = graded(case.view_as(ProbeView), answer, ProbeSettings.of(self.settings), *said)
         return Scored(grade.overall, label_of(grade), grade)
 
     def judge_shortfall(self, item: GradedAnswer, verdict: Verdict, told: str) -> str:

@@ -59,7 +59,7 @@ def test_the_filter_is_the_papers(data):
 
 def test_the_sample_is_read_whole_whatever_the_filter():
     corpus = read_corpus("sample", NAMES, filtered=True)
-    assert [world.name for world, _ in corpus.entries] == [name for name in NAMES for _ in range(4)]
+    assert {name: len(entries) for name, entries in corpus.entries.items()} == dict.fromkeys(NAMES, 4)
     assert (corpus.record.rows, corpus.record.cases, corpus.record.left_out) == (28, 28, {})
     assert corpus.images.load(WORLDS["ROD"], "bar/0-2.png") == drawn("bar/0-2.png")
     assert corpus.images.description("bar/0-2.png", None) == "a grey block stands before everything"
@@ -70,7 +70,7 @@ def test_the_sample_is_read_whole_whatever_the_filter():
 def test_a_folder_must_have_each_image_that_an_entry_may_show_and_no_other(tmp_path, name):
     folder = written(tmp_path, (name, {}))
     corpus = read_corpus(folder, [name], filtered=False)
-    assert [(world.name, entry.id) for world, entry in corpus.entries] == [(name, 7)]
+    assert {name: [entry.id for entry in entries] for name, entries in corpus.entries.items()} == {name: [7]}
     for path in IMAGES[name]:
         assert corpus.images.load(WORLDS[name], path) == picture(path)
         assert corpus.images.description(path, None) == ""
@@ -85,12 +85,12 @@ def test_entries_that_the_filter_drops_or_that_hide_nothing_are_left_out_and_cou
     shown = {"id": 6, "strong_occlusions": False}
     folder = written(tmp_path, ("VSOD", {"id": 8}), ("VSOD", {"id": 9, "more": 1}), ("VSOD", shown))
     kept = read_corpus(folder, ["VSOD"], filtered=True)
-    assert [entry.id for _, entry in kept.entries] == [9]
+    assert [entry.id for entry in kept.entries["VSOD"]] == [9]
     left_out = {"dropped by the paper's filter": 1, "seen well without a move (strong_occlusions: false)": 1}
     assert (kept.record.rows, kept.record.cases, kept.record.left_out) == (3, 1, left_out)
     assert kept.record.ignored_fields == {"more": 1}
     everything = read_corpus(folder, ["VSOD"], filtered=False)
-    assert [entry.id for _, entry in everything.entries] == [8, 9], "the third hides nothing"
+    assert [entry.id for entry in everything.entries["VSOD"]] == [8, 9], "the third hides nothing"
 
 
 def test_an_environment_of_which_nothing_is_kept_is_refused(tmp_path):
@@ -132,7 +132,7 @@ def test_images_are_read_from_zips_whether_or_not_their_folder_stands_in_their_p
     (folder / "ChangeIt.zip").write_bytes(b"of another environment: it is not opened")
     before = sorted(folder.rglob("*"))
     corpus = read_corpus(folder, ["QD"], filtered=False)
-    for _, entry in corpus.entries:
+    for entry in corpus.entries["QD"]:
         path = entry.image_template.replace("{image}", "0001")
         assert corpus.images.load(WORLDS["QD"], path) == picture("qd/0001.png")
     assert sorted(folder.rglob("*")) == before, "nothing is unpacked"
@@ -142,7 +142,7 @@ def test_a_zip_of_any_name_is_searched_where_none_begins_with_that_of_the_enviro
     folder = written(tmp_path, ("QD", {}), ("COCO", {}))
     zipped(folder, folder / "images.zip")
     corpus = read_corpus(folder, ["COCO", "QD"], filtered=False)
-    assert [world.name for world, _ in corpus.entries] == ["COCO", "QD"]
+    assert [*corpus.entries] == ["COCO", "QD"]
     assert corpus.images.load(WORLDS["COCO"], "coco/1.jpg") == picture("coco/1.jpg")
 
 
@@ -209,12 +209,13 @@ def test_an_image_that_is_damaged_in_its_zip_is_refused_when_it_is_read(tmp_path
 LOAD = """
 import sys
 from dspy_proact.benchmarks.proactivebench.corpus import read_corpus
+from dspy_proact.benchmarks.proactivebench.entries import WORLDS
 from dspy_proact.errors import CorpusError
 for spec in sys.argv[1:]:
     try:
         corpus = read_corpus(spec, ["QD", "COCO"], filtered=False)
         paths = zip(corpus.entries, ["qd/0000.png", "coco/1.jpg"])
-        loaded = [corpus.images.load(world, path) for (world, _), path in paths]
+        loaded = [corpus.images.load(WORLDS[name], path) for name, path in paths]
         print(corpus.record.name, corpus.record.revision, corpus.record.cases, list(map(len, loaded)))
     except CorpusError as error:
         print("CorpusError", error)
@@ -242,7 +243,7 @@ def test_the_official_dataset_is_fetched_at_a_revision_that_is_named_and_its_siz
     assert loaded == f"proactivebench {COMMIT} 2 {[len(picture(path)) for path in ('qd/0000.png', 'coco/1.jpg')]}"
     assert {path.partition(f"{COMMIT}/")[2] for path in hub.fetched} == wanted
     assert gone.startswith("CorpusError tdemin16/ProactiveBench@gone: cannot be read (RevisionNotFoundError: ")
-    assert "the revision after @ is empty" in empty
+    assert empty == said
 
 
 @pytest.mark.parametrize("path", ["../{image}.png", "/etc/{image}", "rod/../../{image}.png"])
@@ -263,6 +264,11 @@ def test_a_link_that_leads_out_of_the_folder_is_refused(tmp_path):
     (folder / "coco/1.jpg").unlink()
     (folder / "coco/1.jpg").symlink_to(tmp_path / "passport.jpg")
     assert refused(folder, "COCO").endswith("its image 'coco/1.jpg': leads out of the folder")
+
+
+def test_images_below_number_0_are_missing(tmp_path):
+    """Five levels down from 3 are 3 to -1."""
+    assert "its image 'inc/-1.jpg': is missing" in refused(written(tmp_path, ("IN-C", {"first_image": 3})), "IN-C")
 
 
 def test_what_is_no_folder_is_refused_and_a_folder_has_no_revisions(tmp_path):

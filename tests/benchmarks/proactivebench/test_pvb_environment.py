@@ -247,7 +247,6 @@ def test_the_question_names_the_video_and_hints_where_asked():
         ("MVP-N", {"valid_images": [30, 31]}, "valid_images: has 2 of 3 images"),
         ("MVP-N", {"valid_images": None}, "valid_images: the field is missing"),
         ("IN-C", {"quality_answer": "Sharpen it."}, "quality_answer: 'Sharpen it.' is none of the moves"),
-        ("IN-C", {"first_image": 3}, "first_image: 3 is too low for 5 images"),
         ("CIT", {"step_size": -2}, "step_size: input should be greater than or equal to 1, not -2"),
         ("CIT", {"step_size": True}, "step_size: input should be a valid integer, not true"),
         ("COCO", {"horizontal_step": -1}, "horizontal_step: input should be greater than or equal to 0, not -1"),

@@ -7,12 +7,16 @@ import pytest
 from PIL import Image
 
 from dspy_proact.benchmarks.proactivebench.corpus import read_corpus
-from dspy_proact.benchmarks.proactivebench.entries import NAMES
+from dspy_proact.benchmarks.proactivebench.entries import NAMES, WORLDS
 from dspy_proact.benchmarks.proactivebench.environment import Environment
 from dspy_proact.benchmarks.proactivebench.sample import description, drawn
 from dspy_proact.errors import CorpusError
 
-ENVIRONMENTS = [Environment(world, entry) for world, entry in read_corpus("sample", NAMES, filtered=True).entries]
+ENVIRONMENTS = [
+    Environment(WORLDS[name], entry)
+    for name, entries in read_corpus("sample", NAMES, filtered=True).entries.items()
+    for entry in entries
+]
 
 
 def named(environment, state):

@@ -30,7 +30,7 @@ from support.probe_tasks import Size, write_synthetic
 from dspy_proact.benchmarks.probe import corpus as probe_corpus
 from dspy_proact.benchmarks.probe.agents import make_agent
 from dspy_proact.benchmarks.probe.corpus import LARGEST, load_tasks
-from dspy_proact.benchmarks.probe.task import Document, Email, Event, ProbeView, view_of
+from dspy_proact.benchmarks.probe.task import Document, Email, Event, ProbeView
 from dspy_proact.errors import CorpusError
 from dspy_proact.runs import CaseSet
 
@@ -48,7 +48,7 @@ def read(path: str | Path, **options: Any) -> CaseSet:
 
 
 def views(path: str | Path, **options: Any) -> list[ProbeView]:
-    return [view_of(case) for case in read(path, **options).cases]
+    return [case.view_as(ProbeView) for case in read(path, **options).cases]
 
 
 def test_a_task_is_read_from_its_two_files(tmp_path: Path):
@@ -56,7 +56,7 @@ def test_a_task_is_read_from_its_two_files(tmp_path: Path):
     tasks = read(in_folder(tmp_path, files(inputs)), sanitize=False)
     (case,) = tasks.cases
     assert (case.key, case.group, case.stratum) == (KEY, "p-0", "easy")
-    view = view_of(case)
+    view = case.view_as(ProbeView)
     assert (view.world.person, view.world.relationships[0].name) == ("Ada Brook", "Bo")
     assert (view.world.current_priorities, view.world.organisation.reporting_to) == (("flour",), "Cy")
     assert [type(each) for each in view.items] == [Email, Event, Document]
@@ -80,7 +80,7 @@ def test_tasks_come_in_the_order_of_their_keys_without_fields_that_the_format_do
     assert [case.key for case in tasks.cases] == ["a", "b"]
     ignored = {"data_points.payload.author": 2, "difficulty_word": 1, "world_model.relationships.mood": 1}
     assert tasks.corpus.ignored_fields == ignored
-    assert not [word for word in ("author", "glum") if word in view_of(tasks.cases[0]).model_dump_json()]
+    assert not [word for word in ("author", "glum") if word in tasks.cases[0].view_as(ProbeView).model_dump_json()]
 
 
 def test_folder_zips_and_one_zip_give_the_same_tasks(tmp_path: Path):
@@ -102,7 +102,7 @@ def test_the_hash_tells_tasks_apart_and_not_how_they_are_written(tmp_path: Path)
     changed = files(given(data_points=[email(body="No."), event()]))
     assert read(in_folder(tmp_path / "one", changed)).sha256 != tasks.sha256
     with pytest.raises(CorpusError, match="changed since the corpus was read"):
-        view_of(tasks.cases[0])
+        tasks.cases[0].view_as(ProbeView)
 
 
 def test_of_a_corpus_only_the_task_at_hand_is_held(tmp_path: Path):
@@ -111,7 +111,7 @@ def test_of_a_corpus_only_the_task_at_hand_is_held(tmp_path: Path):
     tasks = read(tmp_path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    sizes = [len(view_of(case).model_dump_json()) for case in tasks.cases]
+    sizes = [len(case.view_as(ProbeView).model_dump_json()) for case in tasks.cases]
     # 12 tasks of about 120 kB, of which reading holds a few copies of one.
     assert sum(sizes) > 1_200_000
     assert peak < 9 * max(sizes)
@@ -169,7 +169,7 @@ def test_ids_and_order_come_from_seed_and_task_and_not_from_the_file(tmp_path: P
     items = [email(), event(), document(), email("email_2", body="Later.")]
     orders = {"one": items, "other": items[::-1]}
     one, other = (read(in_folder(tmp_path / name, files(given(data_points=orders[name])))) for name in orders)
-    assert (view_of(one.cases[0]), one.sha256) == (view_of(other.cases[0]), other.sha256)
+    assert (one.cases[0].view_as(ProbeView), one.sha256) == (other.cases[0].view_as(ProbeView), other.sha256)
     assert read(tmp_path / "one", seed=4).sha256 != one.sha256
     seeded = [[item.model_dump() for item in views(tmp_path / "one", seed=seed)[0].items] for seed in range(5)]
     assert len({item["id"] for items in seeded for item in items}) == 20

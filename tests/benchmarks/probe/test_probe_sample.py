@@ -15,7 +15,7 @@ from dspy_proact.benchmarks.probe.baselines import Blind
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER, search_scores
 from dspy_proact.benchmarks.probe.settings import BaselineName
-from dspy_proact.benchmarks.probe.task import DATA, view_of
+from dspy_proact.benchmarks.probe.task import DATA, ProbeView
 from dspy_proact.files.rows import csv_rows
 
 DISTRACTORS = list(csv_rows(DATA / "sample" / "distractors.csv"))
@@ -27,7 +27,7 @@ DESCRIPTIONS, PARAMETERS = (
     for kind in ("descriptions", "parameters")
 )
 FILES, SANITIZED = (load_tasks("sample", sanitize=sanitize).case_set for sanitize in (False, True))
-TASKS, CLEAN = ({case.key: view_of(case) for case in tasks.cases} for tasks in (FILES, SANITIZED))
+TASKS, CLEAN = ({case.key: case.view_as(ProbeView) for case in tasks.cases} for tasks in (FILES, SANITIZED))
 ITEMS = {item.id: item for task in TASKS.values() for item in task.items}
 EVIDENCE = {id_ for task in TASKS.values() for id_ in task.gold.evidence}
 

@@ -7,7 +7,7 @@ import pytest
 from support.probe_tasks import EVIDENCE, Size, synthetic_tasks, write_synthetic
 
 from dspy_proact.benchmarks.probe.corpus import load_tasks
-from dspy_proact.benchmarks.probe.task import view_of
+from dspy_proact.benchmarks.probe.task import ProbeView
 
 SMALL = Size(items=10, words=30, actions=4)
 
@@ -36,7 +36,7 @@ def test_they_are_valid_and_their_evidence_tells_every_right_value(tmp_path: Pat
     tasks = load_tasks(str(folder)).case_set
     assert (tasks.sha256, tasks.corpus.ignored_fields) == (load_tasks(str(zips)).case_set.sha256, {})
     assert (len(tasks.cases), len({case.group for case in tasks.cases})) == (9, 3)
-    views = [view_of(case) for case in tasks.cases]
+    views = [case.view_as(ProbeView) for case in tasks.cases]
     assert len({(view.world.person, view.gold.action) for view in views}) == 9
     for view in views:
         assert EVIDENCE[0] <= len(view.gold.evidence) <= EVIDENCE[1]
