@@ -162,6 +162,9 @@ def _pillow() -> Any:
 def _opened(file: IO[bytes], name: str, place: str) -> "Generator[Image]":
     """The image in a file, which is one that is taken; raises a `CorpusError` for whatever goes wrong with it."""
     pillow = _pillow()
+    if not file.read(1):
+        raise CorpusError("is empty: 0 bytes", source=place)
+    file.seek(0)
     try:
         with pillow.open(file, formats=_FORMATS) as image:
             found = "JPEG" if image.format == "MPO" else image.format  # a telephone's, with a second image behind it
@@ -187,8 +190,6 @@ def _opened(file: IO[bytes], name: str, place: str) -> "Generator[Image]":
 @contextmanager
 def _decoded(data: bytes, name: str, place: str, crop: Box | None) -> "Generator[tuple[Image, tuple[int, int], bool]]":
     """The colours of an image as it is seen, or of an area; its whole size; and whether its file is a JPEG."""
-    if not data:
-        raise CorpusError("is empty: 0 bytes", source=place)
     if len(data) > MOST_BYTES:
         raise CorpusError(f"has more than {MOST_BYTES >> 20} MiB", source=place)
     left, top, right, bottom = (round(edge) for edge in crop or (0, 0, 1, 1))

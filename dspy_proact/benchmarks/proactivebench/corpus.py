@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from dspy_proact.benchmarks.proactivebench.entries import FOLDER, NAMES, WORLDS, Entry, Name, RawEntry, World
 from dspy_proact.benchmarks.proactivebench.environment import Environment, State
@@ -61,7 +61,7 @@ def read_corpus(
     """
     spec, worlds = str(corpus), [WORLDS[name] for name in environments]
     name, revision, place = _place_of(spec, revision, worlds)
-    images = Images({}) if spec == "sample" else Images.stored(place, worlds)
+    images = Images(place, () if spec == "sample" else worlds)
     kept = kept_ids() if filtered and spec != "sample" else {}
     entries: dict[Name, list[Entry]] = {name: [] for name in environments}
     ignored, left_out, rows = Counter[str](), Counter[str](), 0
@@ -146,30 +146,23 @@ class Images:
     """The images of a corpus, of which several threads may ask for some at a time.
 
     Args:
-        folders: Where those of each environment are stored; without any it is the sample, whose images are drawn.
+        folder: Where they are stored; drawings of the sample are not.
+        worlds: Whose images are stored; the zips of each are those that its name begins, or else all.
     """
 
-    def __init__(self, folders: Mapping[Name, ZippedFolder]):
-        self._folders = folders
-
-    @classmethod
-    def stored(cls, folder: Path, worlds: Sequence[World]) -> Self:
-        """Those of a folder; the zips of an environment are those that its name begins, or else all."""
-        zips, archives, folders = sorted(folder.glob("*.zip")), dict[Path, Archive](), dict[Name, ZippedFolder]()
+    def __init__(self, folder: Path, worlds: Sequence[World]):
+        zips, archives = sorted(folder.glob("*.zip")), dict[Path, Archive]()
+        self._folders = dict[Name, ZippedFolder]()
         for world in worlds:
             own = [path for path in zips if path.name.startswith(world.loader)] or zips
             archives |= {path: Archive(path, _WANTED) for path in own if path not in archives}
-            folders[world.name] = ZippedFolder(folder, [archives[path] for path in own])
-        return cls(folders)
+            self._folders[world.name] = ZippedFolder(folder, [archives[path] for path in own])
 
     def require(self, line: Line, world: World, paths: Iterable[str]) -> None:
         """Raise a `CorpusError` of a line where an image is not there or not taken, as far as its beginning tells."""
         for path in dict.fromkeys(paths) if self._folders else ():
             try:
                 with self._folders[world.name].opened(path, MOST_BYTES) as file:
-                    if not file.read(1):
-                        raise CorpusError("is empty: 0 bytes", source=path)
-                    file.seek(0)
                     measured(file, path, path)
             except CorpusError as error:
                 raise line.error(f"its image {shown(path)}: {error.problem}", "image_template") from None

@@ -154,7 +154,7 @@ def _misfits(entry: Entry, world: World, foreign: bool) -> Iterator[tuple[str, s
         yield missing[0], "the field is missing"
         return
     offered = [*entry.options, *entry.categories]
-    texts = [plain(each) for each in offered]
+    texts = list(map(plain, offered))
     if twice := next((each for each, text in zip(offered, texts, strict=True) if texts.count(text) > 1), None):
         yield "options", f"{shown(twice)} is offered twice"
     if len(entry.categories) < 2 or len(offered) > _MOST_OPTIONS:
@@ -166,20 +166,13 @@ def _misfits(entry: Entry, world: World, foreign: bool) -> Iterator[tuple[str, s
             yield "options", f"the move {shown(move)} must name one action, and names {' and '.join(named) or 'none'}"
     if world.name == "IN-C" and not foreign and entry.quality_answer not in entry.moves:
         yield "quality_answer", f"{shown(entry.quality_answer)} is none of the moves"
-    yield from _unmovable(entry) if world.name == "COCO" else _misplaced(entry, world)
+    if entry.valid_images is not None and len(entry.valid_images) < entry.num_images:
+        yield "valid_images", f"has {len(entry.valid_images)} of {entry.num_images} images"
+    yield from _unmovable(entry) if world.name == "COCO" else ()
     slots = re.findall(r"\{.*?\}|[{}]", entry.image_template)
     if sorted(slots) != sorted(f"{{{slot}}}" for slot in world.slots):
         wanted = " and ".join(f"{{{slot}}}" for slot in world.slots) or "no slot"
         yield "image_template", f"{shown(entry.image_template)} must have {wanted}"
-
-
-def _misplaced(entry: Entry, world: World) -> Iterator[tuple[str, str]]:
-    """Field and problem where an entry has no such image."""
-    first, count, valid = entry.first_image, entry.num_images, entry.valid_images
-    if (world.circular or world.name == "CIT") and first >= count:
-        yield "first_image", f"{first} is none of {count} images, counted from 0"
-    if valid is not None and len(valid) < count:
-        yield "valid_images", f"has {len(valid)} of {count} images"
 
 
 def _unmovable(entry: Entry) -> Iterator[tuple[str, str]]:

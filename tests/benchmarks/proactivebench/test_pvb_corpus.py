@@ -266,9 +266,11 @@ def test_a_link_that_leads_out_of_the_folder_is_refused(tmp_path):
     assert refused(folder, "COCO").endswith("its image 'coco/1.jpg': leads out of the folder")
 
 
-def test_images_below_number_0_are_missing(tmp_path):
-    """Five levels down from 3 are 3 to -1."""
-    assert "its image 'inc/-1.jpg': is missing" in refused(written(tmp_path, ("IN-C", {"first_image": 3})), "IN-C")
+def test_images_of_numbers_that_there_are_not_are_missing(tmp_path):
+    """Five levels down from 3 are 3 to -1; of ROD's four images, which are counted from 0, none is number 4."""
+    folder = written(tmp_path, ("IN-C", {"first_image": 3}), ("ROD", {"first_image": 4}))
+    assert "its image 'inc/-1.jpg': is missing" in refused(folder, "IN-C")
+    assert "its image 'rod/4.png': is missing" in refused(folder, "ROD")
 
 
 def test_what_is_no_folder_is_refused_and_a_folder_has_no_revisions(tmp_path):
