@@ -101,7 +101,11 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
 
     def judge(self, settings: Settings, start: Start) -> Any:
         """The judge of open answers."""
-        return self.room("programs").OpenJudge() if self.judged(settings) else None
+        if not self.judged(settings):
+            return None
+        from dspy_proact.programs.question import Question
+
+        return Question(self.room("programs").JudgeOpenAnswer, "question", "answer")
 
     def stand_in(self, role: str) -> StandIn:
         """Rules that read what drawings of the sample say of themselves."""

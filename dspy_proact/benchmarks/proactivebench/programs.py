@@ -1,4 +1,4 @@
-"""The program that looks at images, step by step or once, and the judge of open answers.
+"""The program that looks at images, step by step or once, and what the judge of open answers is asked.
 
 Instructions, names, order, types and descriptions of the fields are prompt text, those of `EarlierStep` included.
 """
@@ -166,10 +166,3 @@ class Looker(Question):
     def _earlier(self, of: str, made: Environment, step: Step) -> EarlierStep:
         question = made.question(self.settings.hint)
         return EarlierStep(of=of, question=question, options=step.options, choice=step.text)
-
-
-class OpenJudge(Question):
-    """Says which right answers an open answer gives."""
-
-    def __init__(self) -> None:
-        super().__init__(JudgeOpenAnswer, "question", "answer")

@@ -12,9 +12,10 @@ from server import Answer
 
 from dspy_proact import images
 from dspy_proact.benchmarks.proactivebench.entries import NAMES
-from dspy_proact.benchmarks.proactivebench.programs import Looker, OpenJudge
+from dspy_proact.benchmarks.proactivebench.programs import JudgeOpenAnswer, Looker
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Trajectory
 from dspy_proact.errors import UsageError
+from dspy_proact.programs.question import Question
 from dspy_proact.runs import RunFolder
 
 CODED = re.compile(rb"[A-Za-z0-9+/]{200,}|;base64,|\x89PNG")
@@ -171,7 +172,7 @@ def test_prompts_are_those_that_scores_were_made_with():
     kinds = {"choose": {}, "open": {"program": "open"}, "cot": {"cot": True}, "history": {"history": True}}
     programs = {name: Looker(ProactiveBenchSettings(**given)) for name, given in kinds.items()}
     assert {name: each.fingerprint()[:12] for name, each in programs.items()} | {
-        "judge": OpenJudge().fingerprint()[:12]
+        "judge": Question(JudgeOpenAnswer, "question", "answer").fingerprint()[:12]
     } == {
         "choose": "435e39e866cb",
         "open": "7813eda7afeb",
