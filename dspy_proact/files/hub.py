@@ -7,6 +7,7 @@ infinite number into a null. Text leaves nothing to infer: a row is the same whi
 `datasets` and the hub's client take seconds to import, so they are imported here, inside the functions.
 """
 
+import re
 import warnings
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,6 +16,7 @@ from types import ModuleType
 
 from dspy_proact.errors import CorpusError
 
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 _TIMEOUT = 30.0
 """Seconds that the hub has to name a revision."""
 _MAX_MESSAGE = 200
@@ -22,7 +24,12 @@ _MAX_MESSAGE = 200
 
 
 def hub_commit(name: str, revision: str | None, instead: str) -> str:
-    """The commit of a dataset's revision, None for its default branch; `CorpusError` says what to do `instead`."""
+    """The commit of a dataset's revision, None for its default branch; `CorpusError` says what to do `instead`.
+
+    A commit is taken as it is: what has been fetched at it is read without a network.
+    """
+    if revision is not None and _COMMIT.fullmatch(revision):
+        return revision
     import huggingface_hub
 
     source = name if revision is None else f"{name}@{revision}"

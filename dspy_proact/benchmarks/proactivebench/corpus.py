@@ -5,7 +5,6 @@ in zips beside it, from which they are read without unpacking them, or below it.
 seen; the layout is that of the package proactivebench 0.1.1.
 """
 
-import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,8 +26,6 @@ from dspy_proact.runs import CorpusRecord
 NAME = "proactivebench"
 DATASET = "tdemin16/ProactiveBench"
 """The official dataset on the Hugging Face hub."""
-_COMMIT = re.compile(r"[0-9a-f]{40}")
-"""Of the hub, which need not be asked for it: what has been fetched is read without a network."""
 _WANTED = f"the test folder of {DATASET}, with a *_preprocessed.jsonl of each environment and its images or zips"
 _INSTEAD = "download its folder test and give the path of that folder"
 
@@ -96,7 +93,7 @@ def _place_of(spec: str, revision: str | None, worlds: Sequence[World]) -> tuple
     name, _, pinned = spec.partition("@")
     if name == NAME:
         wanted = pinned or revision
-        commit = wanted if wanted and _COMMIT.fullmatch(wanted) else hub_commit(DATASET, wanted, _INSTEAD)
+        commit = hub_commit(DATASET, wanted, _INSTEAD)
         files = [f"test/{world.loader}*" for world in worlds]
         if not wanted:
             sizes = hub_sizes(DATASET, commit, files, _INSTEAD)
