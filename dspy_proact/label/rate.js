@@ -217,11 +217,11 @@ const rating = (() => {
     }
 
     function pressed(event) {
+      if (event.altKey || document.querySelector("dialog[open]")) return;
       if (event.ctrlKey || event.metaKey) {
         if (event.key === "Enter") { event.preventDefault(); save(); }
         return;
       }
-      if (event.altKey || document.querySelector("dialog[open]")) return;
       if (event.target.matches("textarea, input:not([type=radio]), select")) {
         if (event.key === "Escape") event.target.blur();
         return;

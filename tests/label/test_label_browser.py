@@ -269,6 +269,11 @@ def test_what_was_typed_stays_in_the_page_until_it_is_kept(browser, tmp_path):
         press(page, "Control+Enter")
         ready(page, "1 of 2")
         assert [(each.grade, len(each.reason)) for each in served.store.ratings()] == [("SOLVED", 4000)]
+        press(page, "1", "5", "s")
+        page.keyboard.type("I cannot tell.")
+        press(page, "Control+Enter", "Enter")  # a grade is chosen, and this dialog keeps a skip alone
+        expect(page.locator("h1")).to_have_text("Thank you, Ann")
+        assert [place.state for place in served.store.slate(1)] == ["rated", "skipped"]
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "dark")])
