@@ -175,13 +175,13 @@ def _passes(comparison: Comparison) -> Table:
 def _measures(comparison: Comparison, explain: bool) -> Table:
     """A line a measure and stratum, and one over all of them."""
     told = (
-        [measure.title, name, *map(coefficient, (found.a, found.b, found.difference))]
+        [f"{measure.title} of {name}", *map(coefficient, (found.a, found.b, found.difference))]
         for name, pairs in {**comparison.lenient.by_stratum, "micro": comparison.pairs}.items()
         for measured in [comparison.measured(pairs)]
         for measure in comparison.a.shown_measures(explain)
         for found in [measured[measure.name]]
     )
-    return table(("measure", comparison.a.nouns.stratum, "a", "b", "b - a"), told)
+    return table(("measure", "a", "b", "b - a"), told)
 
 
 def _means(row: Difference) -> list[str]:

@@ -107,7 +107,9 @@ def _not_shown(comparison: Comparison, a: str, b: str) -> str:
     if not tested or len(tested) * 2 / 2**groups > LEVEL:
         few = f"{counted(groups, nouns.group, nouns.groups)} {'is' if groups == 1 else 'are'}"
         strata = counted(len(tested) or len(comparison.rows), nouns.stratum, nouns.strata)
-        return f"A test of {b} against {a} cannot become significant: {few} too few in {strata}"
+        # A mean over the strata has more groups, and may differ: the sentence is of the tests that Holm adjusts.
+        test = f"A test of {b} against {a} within one {nouns.stratum}"
+        return f"{test} cannot become significant: {few} too few in {strata}"
     if all(pair.score[0] == pair.score[1] for pair in comparison.pairs):
         cases = counted(len(comparison.pairs), nouns.case, nouns.cases)
         return f"{b} and {a} have the same score on each of {cases} scored in both"

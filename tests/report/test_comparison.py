@@ -130,7 +130,7 @@ def test_with_five_scenarios_or_fewer_no_difference_is_ever_shown(tmp_path, scen
     assert row["detectable_points"] is None
     text = told(comparison)
     few = f"{scenarios} scenarios are too few in 3 phases"
-    assert text.startswith(f"A test of b against a cannot become significant: {few}.")
+    assert text.startswith(f"A test of b against a within one phase cannot become significant: {few}.")
     assert f": cannot be significant with {scenarios} scenarios." in text
 
 
@@ -142,7 +142,7 @@ def test_one_scenario_has_a_difference_and_no_p(tmp_path):
     assert row["p_holm"] == {"weighted": None, "pass_rate": None}
     assert ": one scenario." in told(comparison)
     few = "1 scenario is too few in 3 phases"
-    assert told(comparison).startswith(f"A test of b against a cannot become significant: {few}.")
+    assert told(comparison).startswith(f"A test of b against a within one phase cannot become significant: {few}.")
 
 
 def test_a_phase_without_pairs_is_null_with_its_reason_and_so_is_macro(tmp_path):

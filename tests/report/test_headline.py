@@ -131,8 +131,9 @@ def test_what_holm_does_not_bear_out_is_not_claimed(compared):
     """All 6 scenarios of EMERGENT gain: p is 2 / 2^6 = .031, and three phases make it .094."""
     comparison = compared(["FAIL"] * 18, ["PASS"] * 6 + ["FAIL"] * 12, scenarios=6)
     assert comparison.rows["EMERGENT"].weighted.p == 2 / 64
+    few = "6 scenarios are too few in 3 phases"
     told = comparison_headline(comparison)
-    assert told == "A test of b against a cannot become significant: 6 scenarios are too few in 3 phases."
+    assert told == f"A test of b against a within one phase cannot become significant: {few}."
 
 
 def test_where_nothing_is_shown_it_is_said_what_is_detected_and_from_what_score(compared):
