@@ -282,8 +282,8 @@ def serve(
     """Serve pages on which people rate the responses of RUNs, blind, by mouse or keyboard.
 
     Whoever has the link for raters joins under a pseudonym, reads a briefing, practises, and rates. Every rating is in
-    the file of the study before its click is answered. Ctrl-C stops; the same command goes on. `agree --ratings`,
-    `report --ratings` and `optimize judge` read the file.
+    the file of the study before its click is answered. Ctrl-C stops; the same command without the design goes on.
+    `agree --ratings`, `report --ratings` and `optimize judge` read the file.
     """
     try:
         from dspy_proact.label.access import is_loopback
@@ -300,6 +300,8 @@ def serve(
         flag := first_typed(of=("--draw", "--each", "--raters", "--repeated", "--seed", "--disputed", "--pairs"))
     ):
         raise UsageError(f"{flag}: {file} was begun already; leave it out, or begin another study with --db")
+    if not again and not pairs and not {"*", "--ratings"} & declared.options:
+        raise UsageError(f"{declared.name}: no command reads people's grades of it; --pairs of two runs is read")
     design = Design(draw, each, max(each, raters), repeated, seed, disputed, "pairs" if pairs else "grades")
     collection, tokens = open_study(file, declared, summaries, design, new_links)
     study = collection.store.study
@@ -311,7 +313,7 @@ def serve(
         click.echo(f"For the owner: {address}/#{tokens.owner}")
         if host and not is_loopback(host):
             say(f"Caution: whoever reaches {host} can read along; put a proxy with TLS before it, which --url names.")
-        say("Stop with Ctrl-C; the same command goes on.")
+        say("Stop with Ctrl-C; the same command without the design (--draw, --each …) goes on.")
         if not no_browser and sys.stdout.isatty() and (sys.platform == "darwin" or os.environ.keys() & _SCREENS):
             # By way of a file: others who use this machine can read the arguments of a process.
             link = f'<!DOCTYPE html><meta http-equiv="refresh" content="0; url={address}/#{tokens.owner}">'

@@ -56,6 +56,14 @@ def test_labels_go_from_the_app_to_agree(proact, benchmark):
     assert found["marked_words"][0]["marked"] == 3
 
 
+def test_grades_that_no_command_reads_are_not_collected(proact):
+    """ProactiveBench grades by its own rule, and `agree --ratings` refuses it: so does the command that collects."""
+    Evaluation("sample", benchmark="proactivebench").run(Path("run"))
+    status, _, err = proact("label", "serve", "run", "--no-browser")
+    assert (status, "proactivebench: no command reads people's grades of it" in err) == (2, True), err
+    assert not Path("labels/run.db").exists()
+
+
 def test_choices_go_from_the_app_to_agree(proact):
     """Ann takes the longer one of two in all, on whichever side it stood: the second run's in every case."""
     declared = benchmark_named("proactbench")
