@@ -112,6 +112,25 @@ class FencedJSON(dspy.JSONAdapter):
         return only_object(completion, names)
 
 
+class FreeText(FencedJSON):
+    """Takes a reply without the fields whole, as the last of them: a model that cannot write JSON answers all the same.
+
+    So no repair gives it a second chance.
+    """
+
+    def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
+        """The output fields; raises `AdapterParseError` where the reply is blank, or thoughts that never end."""
+        try:
+            return super().parse(signature, completion)
+        except AdapterParseError:
+            rest = _THINKING.sub("", completion)
+            text = completion if rest == completion else rest.strip()  # blanks at the beginning are the matcher's
+            if not text.strip() or text.lstrip().startswith("<think>"):
+                raise
+            *others, last = signature.output_fields
+            return dict.fromkeys(others, "") | {last: encodable(text)}
+
+
 def images_in(value: Any) -> list[dspy.Image]:
     """The image that an input is, or those of which it is a list; none where it is anything else."""
     values = cast("list[Any]", value) if isinstance(value, list | tuple) else [value]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse, QuoteEvidence
 from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
 from dspy_proact.programs import FencedJSON
-from dspy_proact.programs.fenced_json import fence
+from dspy_proact.programs.fenced_json import FreeText, fence
 
 NO_DEADLINE = settings(deadline=None)  # a slow machine is no failure
 RUBRIC = Rubric(phase=Phase.CRITICAL, pass_criteria="p", partial_criteria="q", fail_criteria="f")
@@ -268,3 +268,26 @@ def test_an_object_that_is_written_as_a_text_is_read():
     assert FencedJSON().parse(signature, json.dumps({"parameters": '{"a": 1}'})) == {"parameters": {"a": 1}}
     with pytest.raises(AdapterParseError):
         FencedJSON().parse(signature, json.dumps({"parameters": "a is 1"}))
+
+
+@pytest.mark.parametrize(
+    ("completion", "choice"),
+    [
+        ('{"choice": "B"}', "B"),
+        ("B.", "B."),
+        ("\n A move", "\n A move"),
+        ("<think>A or B?</think>\n\nB.", "B."),
+        (" \n", None),
+        ("<think>A or B?</think>", None),
+        ("<think>A or", None),
+    ],
+)
+def test_free_text_is_the_reply_without_closed_thoughts(completion, choice):
+    signature = dspy.Signature("question -> reasoning, choice")
+    if choice is None:
+        with pytest.raises(AdapterParseError):
+            FreeText().parse(signature, completion)
+        return
+    whole = {"reasoning": "", "choice": choice}
+    completion = completion.replace("{", '{"reasoning": "", ')
+    assert FreeText().parse(signature, completion) == whole

@@ -27,13 +27,7 @@ _ANSWER_TOKENS, _VERDICT_TOKENS, _ASSUMED = (10, 300), (20, 100), "word " * 30
 _SHOWN_SOLVED = ("ROD", "MVP-N")
 """Environments in which examples are shown, as published."""
 _MEASURES = ["interventions", "asks", "abstains", "guesses", "useful", "blind", "step_reward", "asking", "category"]
-_TITLES = {
-    "useful": "useful asks",
-    "blind": "blind asking",
-    "step_reward": "step reward",
-    "asking": "open: a move",
-    "category": "open: the category",
-}
+_TITLES = {"useful": "useful asks", "blind": "blind asking", "asking": "open: a move", "category": "open: the category"}
 
 
 class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
@@ -50,7 +44,9 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
         case="sample", cases="samples", stratum="environment", strata="environments", group="subject", groups="subjects"
     )
     measures = tuple(
-        Measure(name=name, title=_TITLES.get(name, name), parts=(name,), higher_is_better=name != "blind")
+        Measure(
+            name=name, title=_TITLES.get(name, name.replace("_", " ")), parts=(name,), higher_is_better=name != "blind"
+        )
         for name in _MEASURES
     )
     answer_type = Trajectory

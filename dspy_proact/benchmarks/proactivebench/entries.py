@@ -120,11 +120,6 @@ class Entry(Frozen):
         """Directions in which the camera moves, or `zoom`."""
         return tuple((self.direction or "").split("_"))
 
-    @property
-    def moves(self) -> tuple[str, ...]:
-        """The options that are no abstentions."""
-        return tuple(option for option in self.options if not abstains(option))
-
 
 class RawEntry(Entry, RawPart):
     """A line of a corpus."""
@@ -153,7 +148,7 @@ def _misfits(entry: Entry, world: World, foreign: bool) -> Iterator[tuple[str, s
     if missing := [name for name in world.required if getattr(entry, name) is None]:
         yield missing[0], "the field is missing"
         return
-    offered = [*entry.options, *entry.categories]
+    offered, moves = [*entry.options, *entry.categories], [each for each in entry.options if not abstains(each)]
     texts = list(map(plain, offered))
     if twice := next((each for each, text in zip(offered, texts, strict=True) if texts.count(text) > 1), None):
         yield "options", f"{shown(twice)} is offered twice"
@@ -161,10 +156,10 @@ def _misfits(entry: Entry, world: World, foreign: bool) -> Iterator[tuple[str, s
         yield "categories", f"there must be 2 of them, and at most {_MOST_OPTIONS} with the options"
     if entry.answer not in entry.categories:
         yield "answer", f"{shown(entry.answer)} is none of the categories"
-    for move in () if foreign else entry.moves:
+    for move in () if foreign else moves:
         if len(named := sorted(world.actions_of(move))) != 1:
             yield "options", f"the move {shown(move)} must name one action, and names {' and '.join(named) or 'none'}"
-    if world.name == "IN-C" and not foreign and entry.quality_answer not in entry.moves:
+    if world.name == "IN-C" and not foreign and entry.quality_answer not in moves:
         yield "quality_answer", f"{shown(entry.quality_answer)} is none of the moves"
     if entry.valid_images is not None and len(entry.valid_images) < entry.num_images:
         yield "valid_images", f"has {len(entry.valid_images)} of {entry.num_images} images"

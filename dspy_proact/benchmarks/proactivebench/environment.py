@@ -178,7 +178,7 @@ class Environment:
             if state.image - step < 0:
                 spent, late = {"rewind"}, late and not self.upstream
             spent |= {"forward"} if late else set()
-            if self.upstream and spent and not any(self.world.actions_of(move) & spent for move in self.entry.moves):
+            if self.upstream and spent and all(abstains(o) or not self.world.actions_of(o) & spent for o in options):
                 return options[:-1]
         elif self.world.name == "COCO":
             spent = self._spent(state)

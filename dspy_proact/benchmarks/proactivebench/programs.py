@@ -7,14 +7,12 @@ from functools import partial
 from typing import Any
 
 import dspy
-from dspy import AdapterParseError
 
 from dspy_proact.benchmarks.proactivebench.environment import Environment, State
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Sample, Step
 from dspy_proact.lettered import lettered
-from dspy_proact.plain_text import encodable
 from dspy_proact.programs.asking import Asking, uploaded
-from dspy_proact.programs.fenced_json import FencedJSON
+from dspy_proact.programs.fenced_json import FreeText
 from dspy_proact.programs.question import Question
 from dspy_proact.types import Frozen
 
@@ -82,23 +80,6 @@ def _asked(settings: ProactiveBenchSettings) -> Any:
     return asked
 
 
-class FreeText(FencedJSON):
-    """Reads a reply without the fields as text: all of it is the choice, or the open answer, which is asked for last.
-
-    So the published matching decides what it chooses, and no repair gives a model a second chance.
-    """
-
-    def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
-        """The output fields; raises `AdapterParseError` where the reply is blank."""
-        try:
-            return super().parse(signature, completion)
-        except AdapterParseError:
-            if not completion.strip():
-                raise
-            *others, last = signature.output_fields
-            return dict.fromkeys(others, "") | {last: encodable(completion)}
-
-
 class Looker(Question):
     """Plays the environment of a `sample`, one question a step, or answers openly about its first image."""
 
@@ -118,9 +99,8 @@ class Looker(Question):
             image, sha256 = await self._image(asking, sample, made, state)
             said = await super().answered(asking, **self._inputs(made, state, image, past, images))
             if self.settings.program == "open":
-                return dspy.Prediction(
-                    steps=[Step(image=made.path(state), sha256=sha256, crop=made.crop(state), text=said.answer)]
-                )
+                step = Step(image=made.path(state), sha256=sha256, crop=made.crop(state), text=said.answer)
+                return dspy.Prediction(steps=[step])
             step, state = Step.taken(made, state, said.choice, sha256)
             steps.append(step)
             if self.settings.history:

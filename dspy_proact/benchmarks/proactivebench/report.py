@@ -51,8 +51,7 @@ def differences(summary: Summary) -> Iterator[str]:
 
 def _alike(one: Outcome, other: Outcome) -> bool:
     """Whether two outcomes are of one entry; under the control it offers other moves."""
-    first, second = ({**each.view["entry"], "options": None} for each in (one, other))
-    return first == second
+    return {**one.view["entry"], "options": None} == {**other.view["entry"], "options": None}
 
 
 def _sections(view: View) -> Iterator[Section]:
