@@ -84,7 +84,10 @@
 
   const article = document.querySelector("article.item");
   if (article) rate(article);
-  if (of("join")) enter();
+  if (of("join")) {
+    enter();
+    addEventListener("hashchange", () => location.reload()); // another link in this tab differs in the fragment alone
+  }
   of("undo-last")?.addEventListener("click", () => attempt(undo));
   of("link")?.addEventListener("click", () => attempt(async () => {
     of("own-link").textContent = `Only for you: ${(await post("/link", {})).link}`;

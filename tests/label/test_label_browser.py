@@ -229,7 +229,7 @@ def test_script_in_texts_and_pseudonyms_is_text(browser, hostile):
         expect(response).to_contain_text("<script>alert(1)</script><img src=x onerror=alert(1)>")
         assert response.locator("img, script").count() == 0
         response.locator(".w", has_text="alert").first.dblclick()
-        assert page.locator(".marked q").all_inner_texts() == ["alert"]
+        expect(page.locator(".marked q")).to_have_text(["alert"])  # the page marks after the event
         press(page, "1", "5", "r")
         page.keyboard.type("</textarea><script>alert(2)</script>")
         press(page, "Control+Enter")
@@ -244,6 +244,16 @@ def test_script_in_texts_and_pseudonyms_is_text(browser, hostile):
         for word in ("and", "words"):
             response.locator(".w", has_text=word).last.click()
         assert page.locator(".marked q").all_inner_texts() == ["and more words"]
+
+
+def test_a_wrong_link_is_named_and_the_right_one_is_taken_in_the_same_tab(browser, tmp_path):
+    made = collected(tmp_path / "study.db", [item(0)], each=1, raters=1)
+    with serving(*made) as served, tab(browser, served.base, "/#wrong", complaints=1) as page:
+        expect(page.locator(".problem")).to_contain_text("This link is not whole, or not valid any more.")
+        page.goto(f"{served.base}/#{served.entry}")
+        page.get_by_label("Pseudonym").fill("Ann")
+        press(page, "Enter")
+        expect(page.locator("h1")).to_have_text("Before you begin, Ann")
 
 
 def test_what_was_typed_stays_in_the_page_until_it_is_kept(browser, tmp_path):
