@@ -182,11 +182,10 @@ def items_in(store: Store, declared: Benchmark[Any, Any], summaries: Sequence[Su
         UsageError: There is none.
     """
     of = ", ".join(each.path for each in summaries)
-    items, marks = rated_of(declared, summaries, store.study.kind), store.marks()
-    found = tuple(item for item in items if marks.get(item.key) == item.mark)
+    found = store.current(rated_of(declared, summaries, store.study.kind))
     if not found:
         raise UsageError(f"{store.path}: rates nothing of {of}, or the texts have changed since")
-    return found
+    return tuple(found.values())
 
 
 def _first_ratings(store: Store) -> tuple[Rating, ...]:
@@ -199,12 +198,11 @@ def _first_ratings(store: Store) -> tuple[Rating, ...]:
 
 def _current(store: Store, items: Sequence[Item], given: Sequence[Rating]) -> tuple[Rating, ...]:
     """Those of some ratings whose items are still what was rated, and that say of these what can be said of them."""
-    now, then = {item.key: item for item in items}, store.marks()
+    current = store.current(items)
     return tuple(
         each
         for each in given
-        if (item := now.get(each.item))
-        and item.mark == then.get(each.item)
+        if (item := current.get(each.item))
         and (item.case, item.part.name) == (each.case, each.part)
         and not item.misfit(each)
     )

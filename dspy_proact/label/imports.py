@@ -57,7 +57,10 @@ def import_labels(store: Store, items: Sequence[Item], labels: Sequence[Label]) 
         if item is None:
             part = f" with the part {shown(label.part)}" if label.part else ""
             raise label.error(f"{shown(label.item)}{part} is no item of the study", "item")
-        own = by_rater[_rater_of(label)]
+        try:
+            own = by_rater[pseudonym(label.rater)]
+        except UsageError as error:
+            raise label.error(str(error), "annotator") from None
         if item.key in own:
             raise label.error(f"{shown(label.rater)} grades {shown(label.item)} twice; keep one of the two", "item")
         own[item.key] = _given(label, item)
@@ -65,13 +68,6 @@ def import_labels(store: Store, items: Sequence[Item], labels: Sequence[Label]) 
     for name, own in by_rater.items():
         total += _added(store, store.rater_named(name) or store.add_rater(name), list(own.values()))
     return total
-
-
-def _rater_of(label: Label) -> str:
-    try:
-        return pseudonym(label.rater)
-    except UsageError as error:
-        raise label.error(str(error), "annotator") from None
 
 
 def _given(label: Label, item: Item) -> Given:

@@ -156,7 +156,14 @@ def practice_of(declared: Benchmark[Any, Any], seed: int, count: int = 6) -> tup
     for worked in sorted(declared.worked_cases(), key=lambda each: _digest(str(seed), each.name)):
         by_grade[worked.label].append(worked)
     rounds = (cases[number] for number in range(count) for cases in by_grade.values() if number < len(cases))
-    return tuple(_practice(declared, whole, worked) for worked in islice(rounds, count))
+    said, made = particulars_of(declared.name), list[Practice]()
+    for worked in islice(rounds, count):
+        sections, criteria = _parted(tuple(said.sections(worked.case.view.model_dump(mode="json"))), whole)
+        answer = said.answer(answer_text(worked.answer.model_dump(mode="json")))
+        key = _digest("practice", worked.name)
+        item = Item(key, "", worked.name, whole, sections, criteria, (answer,))
+        made.append(Practice(item, worked.label, worked.why or worked.rule))
+    return tuple(made)
 
 
 def _of(declared: Benchmark[Any, Any], summary: Summary, run: str) -> Iterator[Item]:
@@ -165,17 +172,6 @@ def _of(declared: Benchmark[Any, Any], summary: Summary, run: str) -> Iterator[I
             sections, criteria = _parted(reading.sections, part)
             case, answers = reading.outcome.key, (reading.answer or "",)
             yield Item(_digest(run, case, part.name), run, case, part, sections, criteria, answers)
-
-
-def _practice(declared: Benchmark[Any, Any], part: Part, worked: WorkedCase) -> Practice:
-    said, case = particulars_of(declared.name), worked.case
-    sections, criteria = _parted(tuple(said.sections(case.view.model_dump(mode="json"))), part)
-    answer = said.answer(answer_text(worked.answer.model_dump(mode="json")))
-    return Practice(
-        Item(_digest("practice", worked.name), "", worked.name, part, sections, criteria, (answer,)),
-        worked.label,
-        worked.why or worked.rule,
-    )
 
 
 def _parted(sections: tuple[Section, ...], part: Part) -> tuple[tuple[Section, ...], Criteria]:

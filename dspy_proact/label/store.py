@@ -142,22 +142,22 @@ class Store:
         return tuple(tuple(item for *_, item in rows) for _, rows in groupby(rows, key=lambda row: row[:2]))
 
     def marks(self) -> dict[str, str]:
-        """The mark of the text of each item that is rated, by its key."""
-        return dict(self._db.execute("SELECT item, mark FROM items"))
+        """The mark of the text of each item that is rated, by its key, in the order of the draw."""
+        return dict(self._db.execute("SELECT item, mark FROM items ORDER BY rank"))
+
+    def current(self, items: Iterable[Item]) -> dict[str, Item]:
+        """Those of some items that are rated, as far as their texts are still those, likewise."""
+        given = {item.key: item for item in items}
+        return {key: given[key] for key, mark in self.marks().items() if key in given and given[key].mark == mark}
 
     def chosen(self, items: Iterable[Item]) -> tuple[Item, ...]:
-        """Those of some items that are rated, in the order of the draw.
-
-        Raises:
-            UsageError: One that is rated is not among them, or with another text.
-        """
-        given = {item.key: item for item in items}
-        rows = self._db.execute('SELECT item, mark, "case" FROM items ORDER BY rank').fetchall()
-        for key, mark, case in rows:
-            if key not in given or given[key].mark != mark:
-                how = "with another text" if key in given else "in none"
-                raise UsageError(f"{self.path}: {case!r} is {how} of the runs; name those that the study began with")
-        return tuple(given[key] for key, _, _ in rows)
+        """All that are rated, in the order of the draw; raises `UsageError` where one is missing or has changed."""
+        current = self.current(items)
+        for key, case in self._db.execute('SELECT item, "case" FROM items ORDER BY rank'):
+            if key not in current:
+                why = "is with another text in the runs, or in none of them; name those that the study began with"
+                raise UsageError(f"{self.path}: {case!r} {why}")
+        return tuple(current.values())
 
     def swapped(self, rater: int, item: Item) -> bool:
         """Whether a rater sees the second response of a pair first: by chance, and always alike."""
