@@ -1,5 +1,6 @@
 """`dspy-proact label export` and `label import`: the ratings of a study as files, and files as its ratings."""
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,11 +52,12 @@ def export(
     pairs it has a row a choice, as `agree --pairs` reads it. With --html what one rater is to rate is written as a page
     that works from disk; `label import` takes the file that it saves.
     """
-    from dspy_proact.label.exchange import filled_sheet, opened
+    from dspy_proact.label.exchange import filled_sheet
+    from dspy_proact.label.store import Store
 
     if html != (rater is not None):
         raise UsageError("--html and --rater NAME come together: a page is for one rater")
-    with opened(study) as store:
+    with closing(Store.open(study)) as store:
         pairs = store.study.kind == "pairs"
     if (rater or pairs) and (flag := first_typed(("--run", "--official"))):
         raise UsageError(
@@ -105,11 +107,12 @@ def _write_choices(study: Path, out: Path | None, chosen: Chosen) -> None:
 
 
 def _write_page(study: Path, name: str, out: Path | None, chosen: Chosen) -> None:
-    from dspy_proact.label.exchange import items_in, opened, runs_of
+    from dspy_proact.label.exchange import items_in, runs_of
     from dspy_proact.label.offline import offline_page, offline_rater
+    from dspy_proact.label.store import Store
 
     runs = runs_of(study)
-    with opened(study) as store:
+    with closing(Store.open(study)) as store:
         items = items_in(store, chosen.known(*runs), list(map(summary_of, runs)))
         rater = offline_rater(store, name)
         page = offline_page(store, items, rater)
@@ -149,13 +152,14 @@ def import_(study: Path, files: tuple[Path, ...], run: Path | None, chosen: Chos
     """
     from dspy_proact.files.labels import labels_in
     from dspy_proact.files.rows import read_bytes, text_of
-    from dspy_proact.label.exchange import items_in, opened, runs_of
+    from dspy_proact.label.exchange import items_in, runs_of
     from dspy_proact.label.imports import import_labels, import_saved
+    from dspy_proact.label.store import Store
     from dspy_proact.report.numbers import counted
 
     runs = [run] if run else runs_of(study)
     declared = chosen.known(*runs)
-    with opened(study) as store:
+    with closing(Store.open(study)) as store:
         pairs = store.study.kind == "pairs"
         items = items_in(store, declared, list(map(summary_of, runs)))
         parts = list(dict.fromkeys(item.part.name for item in items))

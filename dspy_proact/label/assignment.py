@@ -119,25 +119,20 @@ def _require(count: int, there: int, what: str) -> None:
         raise UsageError(f"{count} cannot be drawn: there are {there} {what}")
 
 
-def assign(store: Store, rater: int, *, beyond: bool = False) -> int:
+def assign(store: Store, rater: int) -> int:
     """Add to the slate of a rater who has nothing to do what they are to rate next; how many places that are.
 
     It is their share, and after that what no other rater is expected for. Whoever is idle gives the rest back where
     nothing else is left.
-
-    Args:
-        store: Of the study.
-        rater: Their number.
-        beyond: Whether they get the shares of raters who have yet to come, too.
     """
-    choose = partial(_places, store, rater, beyond)
+    choose = partial(_places, store, rater)
     given = store.assign(rater, choose)
     return given or (store.assign(rater, choose) if store.give_back_idle(IDLE_SECONDS) else 0)
 
 
-def _places(store: Store, rater: int, beyond: bool) -> Iterator[tuple[str, bool]]:
+def _places(store: Store, rater: int) -> Iterator[tuple[str, bool]]:
     """Items for a rater, and whether each is a repeat: their units, and later in the slate some of these again."""
-    units = _chosen(store, rater, beyond)
+    units = _chosen(store, rater)
     # A repeat comes half a slate after the first time; of the first half, those at equal steps are repeated.
     apart = max(_APART + 1, math.ceil(len(units) / 2))
     later, count = max(0, len(units) - apart), math.ceil(store.study.repeated * len(units))
@@ -148,10 +143,10 @@ def _places(store: Store, rater: int, beyond: bool) -> Iterator[tuple[str, bool]
             yield from ((item, True) for item in units[place - apart])
 
 
-def _chosen(store: Store, rater: int, beyond: bool) -> list[tuple[str, ...]]:
+def _chosen(store: Store, rater: int) -> list[tuple[str, ...]]:
     """The units that a rater gets, in their order; of each the items that lack a rater and are new to this one."""
     study, of_item, mine = store.study, defaultdict[str, set[int]](set), set[str]()
-    for place in store.slates():
+    for place in store.slate():
         if place.state in ("open", "rated"):
             of_item[place.item].add(place.rater)
         if place.rater == rater and place.state != "returned":
@@ -160,7 +155,7 @@ def _chosen(store: Store, rater: int, beyond: bool) -> list[tuple[str, ...]]:
     lacking = [study.each - min(len(of_item[item]) for item in unit) for unit in all_units]
     share = len(all_units) * study.each / study.raters
     yet_to_come = max(0, study.raters - len(store.raters()))
-    left = math.ceil(sum(max(0, lack) for lack in lacking) - (0 if beyond else share * yet_to_come))
+    left = math.ceil(sum(max(0, lack) for lack in lacking) - share * yet_to_come)
     kinds = defaultdict[tuple[int, frozenset[int]], deque[tuple[int, tuple[str, ...]]]](deque)
     for rank, unit in enumerate(all_units):
         if new := tuple(item for item in unit if len(of_item[item]) < study.each and item not in mine):

@@ -5,10 +5,9 @@ first rating of a rater's counts, no planned second one. Practice is no rating, 
 """
 
 import csv
-import sqlite3
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
@@ -58,20 +57,9 @@ def is_study(named: str | Path) -> bool:
     return Path(named).suffix.lower() in _SUFFIXES
 
 
-@contextmanager
-def opened(path: Path) -> Generator[Store]:
-    """The file of a study, for as long as it is read; raises a `UsageError` where it is none, or damaged."""
-    try:
-        store = Store.open(path)
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"{path}: is damaged: {error}") from error
-    with closing(store):
-        yield store
-
-
 def runs_of(path: Path) -> tuple[Path, ...]:
     """Where the runs of a study are; raises a `UsageError` where one is not there any more."""
-    with opened(path) as store:
+    with closing(Store.open(path)) as store:
         runs, mend = [Path(each.path) for each in store.study.runs], "name where it is with --run"
         if store.study.kind == "pairs":
             mend = "move it back"
@@ -87,7 +75,7 @@ def ratings_of_run(path: Path, declared: Benchmark[Any, Any], summary: Summary) 
         UsageError: The study is of another benchmark, of other runs or of pairs, or has no rating of the run's texts.
         RunError: A case of the run cannot be read.
     """
-    with opened(path) as store:
+    with closing(Store.open(path)) as store:
         study = store.study
         if study.benchmark != declared.name:
             raise UsageError(f"{path}: rates {study.benchmark}, and {summary.path} is of {declared.name}")
@@ -97,7 +85,7 @@ def ratings_of_run(path: Path, declared: Benchmark[Any, Any], summary: Summary) 
         if run is None:
             rated = ", ".join(each.path for each in study.runs)
             raise UsageError(f"{path}: rates no response of {summary.path}; its ratings are of {rated}")
-        given = [each for each in _first_ratings(store) if each.run == run.run]
+        given = [each for each in store.ratings(repeats=False) if each.run == run.run]
         current = _current(store, items_of(declared, [summary]), given)
     if not current:
         why = "all its ratings are of texts that have changed since" if given else "nobody has rated it yet"
@@ -135,21 +123,16 @@ def marked_in(ratings: Iterable[Rating]) -> Marked:
 
 
 def pair_study(path: Path, declared: Benchmark[Any, Any], summaries: Sequence[Summary]) -> PairStudy:
-    """The choices of a study of pairs, each rater's first one of a case, by the stratum of the case.
-
-    Args:
-        path: Of the study.
-        declared: The benchmark of the runs.
-        summaries: Of both runs.
+    """The choices of a study of pairs of two runs, each rater's first one of a case, by the stratum of the case.
 
     Raises:
         UsageError: The study is none of pairs of these runs, or nobody has chosen yet.
     """
-    with opened(path) as store:
+    with closing(Store.open(path)) as store:
         if store.study.kind != "pairs":
             raise UsageError(f"{path}: its raters graded single responses; read it with `agree --ratings {path}`")
         first, second = summaries
-        given, items = _first_ratings(store), {each.key: each for each in pairs_of(declared, first, second)}
+        given, items = store.ratings(repeats=False), {each.key: each for each in pairs_of(declared, first, second)}
         current = _current(store, list(items.values()), given)
         numbers = {each.name: each.number for each in store.raters()}
         # The second response, which is b, stands on the right where the two are not swapped.
@@ -186,14 +169,6 @@ def items_in(store: Store, declared: Benchmark[Any, Any], summaries: Sequence[Su
     if not found:
         raise UsageError(f"{store.path}: rates nothing of {of}, or the texts have changed since")
     return tuple(found.values())
-
-
-def _first_ratings(store: Store) -> tuple[Rating, ...]:
-    """The ratings that count; raises a `UsageError` where the file is damaged."""
-    try:
-        return store.ratings(repeats=False)
-    except (TypeError, ValueError, sqlite3.DatabaseError) as error:
-        raise UsageError(f"{store.path}: is damaged: {error}") from error
 
 
 def _current(store: Store, items: Sequence[Item], given: Sequence[Rating]) -> tuple[Rating, ...]:

@@ -71,11 +71,6 @@ class PairStanding:
     kappa: Estimate
     """Cohen's, in [-1, 1]: quadratic on an ordinal scale, else unweighted."""
 
-    @property
-    def likeness(self) -> float:
-        """Kappa, or the share where all grades are equal."""
-        return self.same if self.kappa.value is None else self.kappa.value
-
 
 @dataclass(frozen=True)
 class RaterStanding:
@@ -151,6 +146,7 @@ def overview(
     of_item = Counter(each.item for each in first)
     done, raters = {item.key for item in items if of_item[item.key] >= study.each}, store.raters()
     marks, adjudged = _marks(rated, ratings), store.adjudications()
+    pairs = [each for part in rated for each in part.pairs()]
     disputed = [each for part in rated for each in part.disputed(adjudged)]
     return Overview(
         study=study,
@@ -160,7 +156,9 @@ def overview(
         undone=store.undone(),
         parts=tuple(part.standing(done) for part in rated),
         raters=tuple(_rater(store, each, rated, marks[each.name]) for each in raters),
-        pairs=tuple(sorted((pair for part in rated for pair in part.pairs()), key=lambda each: each.likeness)[:_MOST]),
+        pairs=tuple(
+            sorted(pairs, key=lambda each: each.same if each.kappa.value is None else each.kappa.value)[:_MOST]
+        ),
         disputed=tuple(sorted(disputed, key=lambda each: -each.disagreement)[:_MOST]),
         carried=_carried(study, declared, rated),
     )

@@ -76,14 +76,7 @@ class Shown:
 
 
 def shown(item: Item, *, swapped: bool = False, repeated: bool = False, practice: bool = False) -> Shown:
-    """An item for its page.
-
-    Args:
-        item: To be rated.
-        swapped: Whether the second response of a pair stands first.
-        repeated: Whether it is a planned second rating.
-        practice: Whether it is for practice.
-    """
+    """An item for its page; of a pair, the second response stands first where they are swapped."""
     names = {"first": "The first", "tie": "Equally good", "second": "The second"} if item.part == PREFERENCE else {}
     meanings = dict(item.criteria)
     choices = tuple(

@@ -87,13 +87,9 @@ class Store:
 
     @classmethod
     def create(cls, path: Path, study: Study, items: Sequence[Item], clock: Callable[[], float] = time.time) -> Self:
-        """Make the file of a new study, which nobody can open before `new_tokens`.
+        """Make the file of a new study, whose pages nobody can open before `new_tokens`.
 
-        Args:
-            path: Where there is no file yet.
-            study: What is declared.
-            items: In the order of the draw, the parts of a unit one after another.
-            clock: Seconds since the epoch.
+        Items are in the order of the draw, the parts of a unit one after another.
 
         Raises:
             UsageError: There is a file, or it cannot be made.
@@ -118,17 +114,18 @@ class Store:
 
     @classmethod
     def open(cls, path: Path, clock: Callable[[], float] = time.time) -> Self:
-        """Open the file of a study; raises `UsageError` where it is none of this version."""
+        """Open the file of a study; raises `UsageError` where it is none of this version, or damaged."""
+        if not path.is_file():
+            raise UsageError(f"{path}: there is no such file; `label serve RUN` makes one")
         try:
-            if not path.is_file():
-                raise UsageError(f"{path}: there is no such file; `label serve RUN` makes one")
             db = _connected(path)
             (found,) = db.execute("SELECT format FROM study").fetchone() or (None,)
         except sqlite3.DatabaseError as error:
             raise UsageError(f"{path}: is no file of `label serve`: {error}") from error
         if found != _FORMAT:
             raise UsageError(f"{path}: is of another version of dspy-proact (format {found}, not {_FORMAT})")
-        return cls(db, path, clock)
+        with _undamaged(path):
+            return cls(db, path, clock)
 
     def close(self) -> None:
         """Close the file; everything is in it."""
@@ -152,11 +149,12 @@ class Store:
 
     def chosen(self, items: Iterable[Item]) -> tuple[Item, ...]:
         """All that are rated, in the order of the draw; raises `UsageError` where one is missing or has changed."""
-        current = self.current(items)
+        known = {item.key: item for item in items}
+        current = self.current(known.values())
         for key, case in self._db.execute('SELECT item, "case" FROM items ORDER BY rank'):
             if key not in current:
-                why = "is with another text in the runs, or in none of them; name those that the study began with"
-                raise UsageError(f"{self.path}: {case!r} {why}")
+                how = "with another text" if key in known else "in none"
+                raise UsageError(f"{self.path}: {case!r} is {how} of the runs; name those that the study began with")
         return tuple(current.values())
 
     def swapped(self, rater: int, item: Item) -> bool:
@@ -228,18 +226,12 @@ class Store:
 
     # Slates
 
-    def slate(self, rater: int) -> tuple[Place, ...]:
-        """All places of a rater, in order."""
-        return tuple(self._places("WHERE rater = ?", rater))
-
-    def slates(self) -> tuple[Place, ...]:
-        """All places of all raters, in order."""
-        return tuple(self._places(""))
-
-    def _places(self, which: str, *values: object) -> Iterator[Place]:
+    def slate(self, rater: int | None = None) -> tuple[Place, ...]:
+        """All places of a rater, in order; of all raters, one after another, where none is named."""
+        which, values = ("", ()) if rater is None else ("WHERE rater = ?", (rater,))
         wanted = f"SELECT rater, item, repeated, state FROM places {which} ORDER BY rater, place"
-        for rater, item, repeated, state in self._db.execute(wanted, values):
-            yield Place(rater, item, bool(repeated), state)
+        rows = self._db.execute(wanted, values)
+        return tuple(Place(whose, item, bool(repeated), state) for whose, item, repeated, state in rows)
 
     def assign(self, rater: int, choose: Callable[[], Iterable[tuple[str, bool]]]) -> int:
         """Add what is chosen, items and whether they are repeats, to a rater's slate; how many that are.
@@ -325,16 +317,16 @@ class Store:
 
     def ratings(self, repeats: bool = True) -> tuple[Rating, ...]:
         """Every rating that stands, in the order in which they were given; without `repeats`, no planned second one."""
-        rows = self._db.execute(
+        wanted = (
             'SELECT l.number, l.item, i.run, i."case", i.part, r.name, l.grade, l.confidence, l.reason, l.spans, '
             "l.seconds, l.time, l.repeated FROM log l JOIN raters r USING (rater) JOIN items i USING (item) "
-            "WHERE l.undone IS NULL AND l.grade IS NOT NULL AND l.repeated <= ? ORDER BY l.number",
-            (repeats,),
+            "WHERE l.undone IS NULL AND l.grade IS NOT NULL AND l.repeated <= ? ORDER BY l.number"
         )
-        return tuple(
-            Rating(*first, spans=_spans(spans), seconds=seconds, time=at, repeated=bool(repeated))
-            for *first, spans, seconds, at, repeated in rows
-        )
+        with _undamaged(self.path):
+            return tuple(
+                Rating(*first, spans=_spans(spans), seconds=seconds, time=at, repeated=bool(repeated))
+                for *first, spans, seconds, at, repeated in self._db.execute(wanted, (repeats,))
+            )
 
     def undone(self) -> int:
         """Ratings and skips that were undone."""
@@ -387,6 +379,15 @@ def _written(db: sqlite3.Connection, path: Path) -> Generator[None]:
         if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):
             raise StorageFault(f"{path}: cannot be written: {error}; nothing of it was kept") from error
         raise
+
+
+@contextmanager
+def _undamaged(path: Path) -> Generator[None]:
+    """Raises a `UsageError` where what is read of a file within is not what was written into it."""
+    try:
+        yield
+    except (TypeError, ValueError, sqlite3.DatabaseError) as error:
+        raise UsageError(f"{path}: is damaged: {error}") from error
 
 
 def _spans(text: str) -> tuple[tuple[int, int], ...]:

@@ -73,7 +73,7 @@ def rate(store, rater, count=None, grade="good"):
 def raters_of(store):
     """Of each item, those who have rated it or are to."""
     found = defaultdict(list)
-    for place in store.slates():
+    for place in store.slate():
         if place.state in ("open", "rated") and not place.repeated:
             found[place.item].append(place.rater)
     return found
@@ -102,13 +102,11 @@ def test_who_comes_late_finds_nothing_and_takes_what_others_give_back(begun):
     assert {len(people) for people in raters_of(store).values()} == {1}
 
 
-def test_what_is_kept_for_raters_who_have_yet_to_come_is_given_on_demand_only(begun):
+def test_what_is_kept_for_raters_who_have_yet_to_come_is_given_to_nobody_else(begun):
     store = begun(10, each=2, raters=4)
     (ann,) = join(store, 1)
     rate(store, ann)
     assert assign(store, ann) == 0
-    assert assign(store, ann, beyond=True) == 5
-    assert len({place.item for place in store.slate(ann)}) == 10, "nothing twice"
 
 
 def test_whoever_is_idle_is_not_waited_for(begun, clock):
@@ -170,7 +168,7 @@ def test_every_item_gets_its_planned_raters_whoever_leaves(tmp_path_factory, uni
     for rater in join(store, each):
         while opened(store, rater):
             rate(store, rater)
-            assign(store, rater, beyond=True)
+            assign(store, rater)
     counts = Counter(rating.item for rating in store.ratings(repeats=False))
     assert counts == dict.fromkeys((item.key for item in items), each)
     pairs = [(rating.rater, rating.item) for rating in store.ratings(repeats=False)]

@@ -97,7 +97,7 @@ def test_twenty_raters_at_once_lose_nothing_and_memory_stays_flat(tmp_path):
     with serving(*made, Bounds(requests=10**6)) as served, ThreadPoolExecutor(RATERS) as raters:
         given = list(raters.map(lambda number: rate(served, number), range(RATERS)))
         first, all_of_them = served.store.ratings(repeats=False), served.store.ratings()
-        places = served.store.slates()
+        places = served.store.slate()
     assert len(first) == ITEMS * EACH == 2000
     assert len(all_of_them) == sum(given) == len(places)
     assert {*Counter(each.item for each in first).values()} == {EACH}
