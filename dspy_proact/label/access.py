@@ -187,7 +187,7 @@ class Guard:
         # Without a length, or beside one, a body may come in chunks without end.
         size = headers.get("content-length", "0")
         if "transfer-encoding" in headers or not re.fullmatch("[0-9]{1,9}", size) or int(size) > self._bounds.body:
-            return problem(413, "This is too large.")
+            return problem(413, "This is too large, or does not say how large it is.")
         return None
 
 

@@ -117,6 +117,11 @@ def test_a_body_of_no_given_length_is_not_read(ann):
     assert ann.ask("POST", "/leave", b"0\r\n\r\n", Transfer_Encoding="chunked").status == 413
 
 
+def test_a_body_that_does_not_come_is_not_waited_for(ann, monkeypatch):
+    monkeypatch.setattr("dspy_proact.label.access._BODY_SECONDS", 0.01)
+    assert ann.ask("POST", "/leave", b"", Content_Length="5").status == 408
+
+
 PLACES = ("item", "repeated", "grade", "confidence", "reason", "spans", "seconds", "key", "name", "token")
 
 
