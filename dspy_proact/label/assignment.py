@@ -122,8 +122,8 @@ def _require(count: int, there: int, what: str) -> None:
 def assign(store: Store, rater: int) -> int:
     """Add to the slate of a rater who has nothing to do what they are to rate next; how many places that are.
 
-    It is their share, and after that what no other rater is expected for. Whoever is idle gives the rest back where
-    nothing else is left.
+    It is their share, and after that what no other rater is expected for: nobody, a day after the first rating. Whoever
+    is idle gives the rest back where nothing else is left.
     """
     choose = partial(_places, store, rater)
     given = store.assign(rater, choose)
@@ -154,7 +154,7 @@ def _chosen(store: Store, rater: int) -> list[tuple[str, ...]]:
     all_units = store.units()
     lacking = [study.each - min(len(of_item[item]) for item in unit) for unit in all_units]
     share = len(all_units) * study.each / study.raters
-    yet_to_come = max(0, study.raters - len(store.raters()))
+    yet_to_come = max(0, study.raters - len(store.raters())) if store.waits(IDLE_SECONDS) else 0
     left = math.ceil(sum(max(0, lack) for lack in lacking) - share * yet_to_come)
     kinds = defaultdict[tuple[int, frozenset[int]], deque[tuple[int, tuple[str, ...]]]](deque)
     for rank, unit in enumerate(all_units):

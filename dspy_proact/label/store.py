@@ -257,6 +257,11 @@ class Store:
         """Give back the open places of everyone who was not seen for so long; how many that were."""
         return self._return("rater IN (SELECT rater FROM raters WHERE seen < ?)", self._clock() - seconds)
 
+    def waits(self, seconds: float) -> bool:
+        """Whether less time has passed since the first rating, or there is none."""
+        (first,) = self._row("SELECT MIN(time) FROM log")
+        return first is None or self._clock() - first < seconds
+
     def _return(self, whose: str, value: float) -> int:
         with self._transaction():
             return self._db.execute(

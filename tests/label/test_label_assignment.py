@@ -102,11 +102,14 @@ def test_who_comes_late_finds_nothing_and_takes_what_others_give_back(begun):
     assert {len(people) for people in raters_of(store).values()} == {1}
 
 
-def test_what_is_kept_for_raters_who_have_yet_to_come_is_given_to_nobody_else(begun):
+def test_what_is_kept_for_raters_who_have_yet_to_come_is_given_to_nobody_else_for_a_day(begun, clock):
+    """The share of each is 5 of 10 items; one person rates an item once, so that ann may have all ten."""
     store = begun(10, each=2, raters=4)
     (ann,) = join(store, 1)
     rate(store, ann)
     assert assign(store, ann) == 0
+    clock.now += IDLE_SECONDS + 1
+    assert assign(store, ann) == 5
 
 
 def test_whoever_is_idle_is_not_waited_for(begun, clock):
