@@ -115,7 +115,7 @@ def huge():
 
 BAD = {
     "none": ("a.png", b"<html>", "a.png: is no image of JPEG"),
-    "empty": ("a.png", b"", "a.png: is no image of JPEG"),
+    "empty": ("a.png", b"", "a.png: is empty: 0 bytes"),
     "of another kind": ("a.jpg", screen("red"), "a.jpg: is a PNG, and no JPEG as its name says"),
     "50 megapixels": ("a.bmp", huge(), "a.bmp: has more than 40 megapixels"),
     "missing": ("b.png", screen("red"), "there is no such file"),
