@@ -101,6 +101,7 @@ class Store:
             raise UsageError(f"{path}: cannot be made: {error.strerror}; name another file with --db") from error
         path.chmod(0o600)
         db = _connected(path)
+        db.execute("PRAGMA journal_mode = WAL")  # which the file keeps: one that is no study is opened unchanged
         with _written(db, path):
             for statement in filter(str.strip, _SCHEMA.split(";")):
                 db.execute(statement)
@@ -362,7 +363,7 @@ class Store:
 def _connected(path: Path) -> sqlite3.Connection:
     # The server's thread is not always the one that opened the file; it is one at a time.
     db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "trusted_schema = OFF"):
+    for pragma in ("synchronous = FULL", "foreign_keys = ON", "trusted_schema = OFF"):
         db.execute(f"PRAGMA {pragma}")
     return db
 
@@ -392,7 +393,7 @@ def _undamaged(path: Path) -> Generator[None]:
     try:
         yield
     except (TypeError, ValueError, sqlite3.DatabaseError) as error:
-        raise UsageError(f"{path}: is damaged: {error}") from error
+        raise UsageError(f"{path}: is damaged: {str(error).splitlines()[0]}") from error
 
 
 def _spans(text: str) -> tuple[tuple[int, int], ...]:

@@ -1,6 +1,7 @@
 """The file of a study: what is written once, what is never written twice, and what a full disk keeps."""
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -177,3 +178,23 @@ def test_a_file_of_something_else_is_refused(tmp_path):
         Store.open(tmp_path / "empty.db")
     with pytest.raises(UsageError, match="there is no such file"):
         Store.open(tmp_path / "none.db")
+
+
+def test_a_database_of_something_else_is_refused_and_stays_as_it_was(tmp_path):
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE mine (text TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match="is no file of `label serve`"):
+        Store.open(path)
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["other.db"]
+
+
+def test_a_study_without_its_settings_is_refused_in_a_line(store):
+    with closing(sqlite3.connect(store.path)) as db:
+        db.execute("UPDATE study SET settings = '{}'")
+        db.commit()
+    with pytest.raises(UsageError, match="is damaged") as refused:
+        Store.open(store.path)
+    assert "\n" not in str(refused.value)
