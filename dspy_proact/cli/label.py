@@ -321,7 +321,12 @@ def serve(
             webbrowser.open(opening.as_uri())
 
     with TemporaryDirectory(prefix="dspy-proact-") as folder:
-        serve_pages(collection, host=host or "127.0.0.1", port=port, url=url, ready=ready)
+        try:
+            serve_pages(collection, host=host or "127.0.0.1", port=port, url=url, ready=ready)
+        except UsageError:
+            for made in () if again else (file, file.with_suffix(".links")):  # nobody was let in yet
+                made.unlink(missing_ok=True)
+            raise
     several = ["--run", runs[0]] if len(runs) > 1 and study.kind == "grades" else []
     named = [*several, "--pairs" if study.kind == "pairs" else "--ratings"]
     say_next("agree", *chosen.words, *named, file, before="Stopped; every rating is kept.")

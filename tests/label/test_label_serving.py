@@ -141,7 +141,9 @@ def test_what_was_decided_at_the_beginning_and_a_port_in_use_are_refused_with_th
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         status, _, said = proact("label", "serve", run.path, "--db", "study.db", "--port", port)
-    assert (status, f"--port {port}: cannot be used at 127.0.0.1" in said) == (2, True)
+        assert (status, f"--port {port}: cannot be used at 127.0.0.1" in said) == (2, True)
+        assert proact("label", "serve", run.path, "--db", "new/study.db", "--port", port)[0] == 2
+    assert [*(tmp_path / "new").iterdir()] == [], "what nobody was let into is not begun"
     status, _, said = proact("label", "serve", run.path, "--db", "study.db", "--port", 0, "--url", "label.example.org")
     assert (status, "--url" in said) == (2, True)
 
