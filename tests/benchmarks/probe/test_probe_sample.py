@@ -68,6 +68,24 @@ def test_every_right_value_can_be_read_in_the_item_that_supports_it():
             assert any(said in written for said in ways_to_say(value)), (key, name)
 
 
+CONDITIONS = {
+    "move_yard_booking": ("Engineering must hear of it before the yard does", "Set up by Gareth Moyle"),  # its head
+    "chase_purchase_order": ("Orders above 2,000 only", "PO-4471, occupational health, island practice, 3,150"),
+    "request_countersignature": ("The first signature must be there", "| CR-118 | I. Fawley | 22 April | 24 April |"),
+    "book_service_visit": ("On a day of the maker's round", "Emeric is in the house on Friday 16 May"),
+    "complete_loan_form": ("The value must be documented", "the valuer, who was here on 3 March"),
+    "confirm_site_decision": ("One decision a message", "I need to know which bank gets the viewing platform"),
+}
+"""By right action, its condition, and the words of an item by which it holds."""
+
+
+def test_an_item_tells_that_the_condition_of_the_right_action_holds():
+    for task in TASKS.values():
+        condition, told = CONDITIONS[task.gold.action]
+        assert [action.constraints for action in task.actions if action.id == task.gold.action] == [(condition,)]
+        assert [id_ in task.gold.evidence for id_, item in ITEMS.items() if told in text(item)] == [True]
+
+
 # What could tell evidence without being read
 
 
