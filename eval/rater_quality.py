@@ -38,7 +38,7 @@ def marked(seed: int, conduct: Conduct, items: int) -> tuple[bool, bool]:
         study = simulate_raters(rng, Path(folder) / "study.db", [*honest, conduct], RatersDesign(items))
         found = overview(study.store, study.items, benchmark_named("proactbench"), study.groups)
         study.store.close()
-    assert found.complete == len(study.items), "everyone rated to the end"
+    assert found.parts[0].complete == len(study.items), "everyone rated to the end"
     marks = [bool(each.marks) for each in found.raters]
     return marks[-1], any(marks[:-1])
 

@@ -17,12 +17,12 @@ import uvicorn
 from child import command_line
 
 from dspy_proact.benchmarks.benchmark import Benchmark, Part
-from dspy_proact.label.access import Address, Bounds
+from dspy_proact.label.access import Address
 from dspy_proact.label.app import Collection, application
 from dspy_proact.label.items import Item, Practice
 from dspy_proact.label.serving import serve
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Study, StudyRun
+from dspy_proact.label.study import Design, Study, StudyRun
 from dspy_proact.report.particulars import Section
 
 LEVELS = ("LOST", "CLOSE", "SOLVED")
@@ -69,21 +69,20 @@ def collected(
 ) -> tuple[Collection, str, str]:
     """A new study in a file, with the tokens of the owner and for joining."""
     kind = "pairs" if len(items[0].responses) > 1 else "grades"
-    study = Study("riddles", (StudyRun("r1", "runs/one"),), each, raters, repeated, 0, kind)
+    design = Design(each=each, raters=raters, repeated=repeated, kind=kind)
+    study = Study("riddles", (StudyRun("r1", "runs/one"),), design)
     store = Store.create(path, study, items)
     return Collection(store, tuple(items), practised, Riddles(), {}), *store.new_tokens()
 
 
 @contextmanager
-def serving(
-    collection: Collection, owner: str = "", entry: str = "", bounds: Bounds | None = None
-) -> Generator[Served]:
+def serving(collection: Collection, owner: str = "", entry: str = "", requests: int = 10**6) -> Generator[Served]:
     """The study on a free port, in a thread."""
     with socket.socket(proto=socket.IPPROTO_TCP) as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()  # who comes before the server runs waits
         port = listening.getsockname()[1]
-        app = application(collection, Address(port), bounds)
+        app = application(collection, Address(port), requests)
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False, lifespan="off", ws="none"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()

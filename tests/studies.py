@@ -1,18 +1,25 @@
 """Studies of raters as `label serve` keeps them, made without a server: the test says who rated what."""
 
+import secrets
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from dspy_proact.benchmarks.registry import benchmark_of
 from dspy_proact.label.items import Item, items_of, pairs_of, run_key
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Given, Study, StudyRun
+from dspy_proact.label.study import Design, Given, Study, StudyRun
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
 Grading = Callable[[str, Item, int], str | Given | None]
 """What a rater says of an item with its place: a grade, all of a rating, or nothing."""
+
+
+def given(item: str, grade: str, confidence: int = 4, **more: Any) -> Given:
+    """A rating with a key of its own, or a skip, whose grade is empty."""
+    return Given(item, grade, secrets.token_hex(16), confidence if grade else 0, **more)
 
 
 def study_of(
@@ -28,8 +35,8 @@ def study_of(
     declared = benchmark_of(summaries[0].benchmark)
     items = pairs_of(declared, *summaries) if pairs else items_of(declared, summaries)
     of = tuple(StudyRun(run_key(each), each.path, draw) for each in summaries)
-    study = Study(declared.name, of, len(raters), len(raters), 0.1, 0, "pairs" if pairs else "grades")
-    store = Store.create(path, study, items)
+    design = Design(each=len(raters), raters=len(raters), kind="pairs" if pairs else "grades")
+    store = Store.create(path, Study(declared.name, of, design), items)
     with closing(store):
         for name in raters:
             rater = store.add_rater(name)
@@ -38,7 +45,7 @@ def study_of(
             store.give(
                 rater.number,
                 *(
-                    each if isinstance(each, Given) else Given(item.key, each, f"{name}-{item.key}", confidence=4)
+                    each if isinstance(each, Given) else given(item.key, each)
                     for item, each in said
                     if each is not None
                 ),

@@ -55,6 +55,11 @@ class Part:
     criteria: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     """What its levels mean, by level, where a case does not say so itself."""
 
+    @property
+    def weight(self) -> Literal["quadratic", "none"]:
+        """How disagreement grows with the distance of two levels: by its square; on a nominal scale any is 1."""
+        return "quadratic" if self.scale == "ordinal" else "none"
+
 
 @dataclass(frozen=True)
 class HumanGrade:

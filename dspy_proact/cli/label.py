@@ -127,7 +127,8 @@ def _rated_of(own: Any, summary: "Summary", draw: tuple[int, str | None] | None,
     """The items of a sheet, in order, and the draw that they are, if any."""
     count, again = draw or (None, None)
     if disputed:
-        from dspy_proact.label.assignment import Design, draw_cases
+        from dspy_proact.label.assignment import draw_cases
+        from dspy_proact.label.study import Design
 
         if again:
             raise UsageError(f"--draw {again} and --disputed are mutually exclusive; give a number")
@@ -253,7 +254,6 @@ _SCREENS = {"DISPLAY", "WAYLAND_DISPLAY"}
         text_option("--host", "HOST", "Address to listen on. Default: this machine alone."),
         text_option("--url", "URL", "Where raters reach it, such as a proxy with TLS."),
         flag_option("--no-browser", "Do not open the owner's page in a browser."),
-        flag_option("--new-links", "Make new links; those for the owner and for joining end, raters keep theirs."),
     ),
     Section(Heading.OUTPUT, path_option("--db", "File of the study. Default: labels/RUN.db.")),
     READ_BENCHMARK,
@@ -275,7 +275,6 @@ def serve(
     host: str | None,
     url: str | None,
     no_browser: bool,
-    new_links: bool,
     db: Path | None,
     chosen: Chosen,
 ) -> None:
@@ -291,7 +290,7 @@ def serve(
         from dspy_proact.label.serving import serve as serve_pages
     except ModuleNotFoundError as error:
         raise UsageError(f"{error.name} is not installed: pip install 'dspy-proact[label]'") from error
-    from dspy_proact.label.assignment import Design
+    from dspy_proact.label.study import Design
 
     declared, summaries = chosen.known(*runs), [summary_of(run) for run in runs]
     file = db or _FOLDER / f"{'--'.join(run.resolve().name for run in runs)}.db"
@@ -302,13 +301,13 @@ def serve(
         raise UsageError(f"{flag}: {file} was begun already; leave it out, or begin another study with --db")
     if not again and not pairs and not {"*", "--ratings"} & declared.options:
         raise UsageError(f"{declared.name}: no command reads people's grades of it; --pairs of two runs is read")
-    design = Design(draw, each, max(each, raters), repeated, seed, disputed, "pairs" if pairs else "grades")
-    collection, tokens = open_study(file, declared, summaries, design, new_links)
-    study = collection.store.study
+    asked = Design(draw, each, max(each, raters), repeated, seed, disputed, "pairs" if pairs else "grades")
+    collection, tokens = open_study(file, declared, summaries, asked)
+    design = collection.store.study.design
 
     def ready(address: str) -> None:
-        what = "pairs" if study.kind == "pairs" else "items"
-        say(f"{len(collection.items)} {what}, each for {study.each} of {study.raters} raters. Ratings: {file}")
+        what = "pairs" if design.kind == "pairs" else "items"
+        say(f"{len(collection.items)} {what}, each for {design.each} of {design.raters} raters. Ratings: {file}")
         click.echo(f"For raters:    {address}/#{tokens.entry}")
         click.echo(f"For the owner: {address}/#{tokens.owner}")
         if host and not is_loopback(host):
@@ -327,8 +326,8 @@ def serve(
             for made in () if again else (file, file.with_suffix(".links")):  # nobody was let in yet
                 made.unlink(missing_ok=True)
             raise
-    several = ["--run", runs[0]] if len(runs) > 1 and study.kind == "grades" else []
-    named = [*several, "--pairs" if study.kind == "pairs" else "--ratings"]
+    several = ["--run", runs[0]] if len(runs) > 1 and design.kind == "grades" else []
+    named = [*several, "--pairs" if design.kind == "pairs" else "--ratings"]
     say_next("agree", *chosen.words, *named, file, before="Stopped; every rating is kept.")
 
 

@@ -58,7 +58,7 @@ def export(
     if html != (rater is not None):
         raise UsageError("--html and --rater NAME come together: a page is for one rater")
     with closing(Store.open(study)) as store:
-        pairs = store.study.kind == "pairs"
+        pairs = store.study.design.kind == "pairs"
     if (rater or pairs) and (flag := first_typed(("--run", "--official"))):
         raise UsageError(
             f"{flag}: has no effect {'with --html' if rater else 'on choices between two runs'}; leave it out"
@@ -107,13 +107,15 @@ def _write_choices(study: Path, out: Path | None, chosen: Chosen) -> None:
 
 
 def _write_page(study: Path, name: str, out: Path | None, chosen: Chosen) -> None:
-    from dspy_proact.label.exchange import items_in, runs_of
+    from dspy_proact.label.exchange import runs_of
+    from dspy_proact.label.items import rated_of
     from dspy_proact.label.offline import offline_page, offline_rater
     from dspy_proact.label.store import Store
 
     runs = runs_of(study)
     with closing(Store.open(study)) as store:
-        items = items_in(store, chosen.known(*runs), list(map(summary_of, runs)))
+        rated = rated_of(chosen.known(*runs), list(map(summary_of, runs)), store.study.design.kind)
+        items = store.chosen(rated, whole=False)
         rater = offline_rater(store, name)
         page = offline_page(store, items, rater)
     _written(page, out or _FOLDER / f"{study.stem}--{rater.number}.html", study)
@@ -152,16 +154,18 @@ def import_(study: Path, files: tuple[Path, ...], run: Path | None, chosen: Chos
     """
     from dspy_proact.files.labels import labels_in
     from dspy_proact.files.rows import read_bytes, text_of
-    from dspy_proact.label.exchange import items_in, runs_of
-    from dspy_proact.label.imports import import_labels, import_saved
+    from dspy_proact.label.exchange import import_labels, runs_of
+    from dspy_proact.label.items import rated_of
+    from dspy_proact.label.offline import import_saved
     from dspy_proact.label.store import Store
     from dspy_proact.report.numbers import counted
 
     runs = [run] if run else runs_of(study)
     declared = chosen.known(*runs)
     with closing(Store.open(study)) as store:
-        pairs = store.study.kind == "pairs"
-        items = items_in(store, declared, list(map(summary_of, runs)))
+        pairs = store.study.design.kind == "pairs"
+        rated = rated_of(declared, list(map(summary_of, runs)), store.study.design.kind)
+        items = store.chosen(rated, whole=False)
         parts = list(dict.fromkeys(item.part.name for item in items))
         for file in files:
             text = text_of(read_bytes(str(file), "a file of ratings"), str(file))

@@ -230,6 +230,22 @@ class Element(Line):
         return CorpusError(problem, source=self.source, field=f"[{self.number}]{f'.{field}' if field else ''}")
 
 
+class JsonFile(Line):
+    """A file that holds one JSON object."""
+
+    @classmethod
+    def of(cls, source: str, text: str) -> Self:
+        """That of a text; raises a `CorpusError` where it is no JSON object, or holds what `strict_json` refuses."""
+        value = json_of(text, source)
+        if not isinstance(value, dict):
+            raise CorpusError(f"an object is expected, not {shown(value)}", source=source)
+        return cls(source, 1, "", value)
+
+    def error(self, problem: str, field: str | None = None) -> CorpusError:
+        """The error to raise for a problem with this file."""
+        return CorpusError(problem, source=self.source, field=field)
+
+
 def lines_in(texts: Iterable[str], source: str, holding: str | None = None) -> Iterator[Line]:
     """The lines of a file that are not blank, without a byte order mark.
 

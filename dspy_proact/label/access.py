@@ -14,7 +14,6 @@ import time
 from asyncio import timeout
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -37,27 +36,14 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
 }
 _FORM = "application/x-www-form-urlencoded"
-_MOST_FIELDS = 20
+_MOST_BYTES, _MOST_FIELDS = 65_536, 20
+"""Of a request's body."""
 _BODY_SECONDS = 10.0
 """In which a form comes."""
 _FULL = (
     "This could not be kept: the disk is full or cannot be written. Nothing is lost: what you wrote stays in this "
     "page. Tell whoever invited you, and save again later."
 )
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """How much is let in."""
-
-    body: int = 65_536
-    """Bytes of a request."""
-    requests: int = 6_000
-    """Of one client in a minute."""
-    wrong_tokens: int = 30
-    """Likewise."""
-    raters: int = 1_000
-    """That join."""
 
 
 class Address:
@@ -111,11 +97,12 @@ def token_of_rater(entry: str, key: str) -> str:
     return hmac.new(entry.encode(), key.encode(), hashlib.sha256).hexdigest()[:32]
 
 
-async def fields_of(request: Request) -> dict[str, str]:
-    """The fields of a form, each given once; its `key` is an idempotency key, 128 random bits of the page's in hex.
+async def fields_of(request: Request, token: str | None = None) -> dict[str, str]:
+    """The fields of a form; its `key` is an idempotency key, 128 random bits of the page's in hex.
 
     Raises:
-        HTTPException: It is no form, not in UTF-8, has no key or comes too slowly.
+        HTTPException: It is no form, not in UTF-8, has no key, comes too slowly, or not from a page of whoever has the
+            token.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM:
         raise HTTPException(409, "This is no form.")
@@ -127,33 +114,24 @@ async def fields_of(request: Request) -> dict[str, str]:
         raise HTTPException(408, "This came too slowly.") from None
     except ValueError:
         raise HTTPException(409, "This form cannot be read.") from None
-    if len(given) != len(fields := dict(given)):
-        raise HTTPException(409, "A field is given twice.")
+    fields = dict(given)
+    csrf = fields.pop("csrf", "")
+    if token is not None and not hmac.compare_digest(csrf.encode(), csrf_of(token).encode()):
+        raise HTTPException(403, "This page is of an earlier visit; load it again. What you wrote is kept.")
     if not re.fullmatch("[0-9a-f]{32}", fields.get("key", "")):
         raise HTTPException(409, "This write has no key.")
     return fields
 
 
-class PerMinute:
-    """Counts what clients do in a minute, of which each may do `most`."""
-
-    def __init__(self, most: int):
-        self._most, self._minute, self._count = most, 0, Counter[str]()
-
-    def allows(self, client: str) -> bool:
-        """Count once more; whether that is within the limit."""
-        if (minute := int(time.monotonic() // 60)) != self._minute:
-            self._minute, self._count = minute, Counter()
-        self._count[client] += 1
-        return self._count[client] <= self._most
-
-
 class Guard:
-    """Lets in what may come in, and puts the headers on whatever goes out; ASGI around the app."""
+    """Lets in what may come in, and puts the headers on whatever goes out; ASGI around the app.
 
-    def __init__(self, app: ASGIApp, address: Address, bounds: Bounds):
-        self._app, self._address, self._bounds = app, address, bounds
-        self._requests = PerMinute(bounds.requests)
+    `requests` are those of one client in a minute. The app finds the origin that is asked for in the scope.
+    """
+
+    def __init__(self, app: ASGIApp, address: Address, requests: int):
+        self._app, self._address, self._most = app, address, requests
+        self._minute, self._count = 0, Counter[str]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -177,16 +155,18 @@ class Guard:
         origin = self._address.origin(headers.get("host", "").lower())
         if origin is None:
             return problem(421, "This host is not served here; see --url.")
-        if not self._requests.allows((scope.get("client") or ("",))[0]):
+        scope["origin"] = origin
+        if (minute := int(time.monotonic() // 60)) != self._minute:
+            self._minute, self._count = minute, Counter()
+        self._count[client := (scope.get("client") or ("",))[0]] += 1
+        if self._count[client] > self._most:
             return problem(429, "Too many requests; wait a minute.")
-        if method not in ("GET", "HEAD", "POST"):
-            return problem(405, "Only GET and POST.")
         site = headers.get("sec-fetch-site", "same-origin")
         if method == "POST" and (headers.get("origin") != origin or site != "same-origin"):
             return problem(403, "This did not come from a page of this app.")
         # Without a length, or beside one, a body may come in chunks without end.
         size = headers.get("content-length", "0")
-        if "transfer-encoding" in headers or not re.fullmatch("[0-9]{1,9}", size) or int(size) > self._bounds.body:
+        if "transfer-encoding" in headers or not re.fullmatch("[0-9]{1,9}", size) or int(size) > _MOST_BYTES:
             return problem(413, "This is too large, or does not say how large it is.")
         return None
 

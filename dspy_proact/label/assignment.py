@@ -1,7 +1,7 @@
 """Which items a study holds, and who rates what.
 
 Items are drawn as the rows of a sheet are, so that a corrected score may rest on their ratings. Of each unit, which is
-the parts of one response, `Study.each` raters rate every part, one after another. A rater gets a share of the units:
+the parts of one response, `Design.each` raters rate every part, one after another. A rater gets a share of the units:
 those that lack most raters come first, so that a study that ends early has rated the beginning of its draw, and among
 these the ones whose raters share least with this rater, so that in the end everyone is comparable with everyone.
 """
@@ -9,7 +9,6 @@ these the ones whose raters share least with this rater, so that in the end ever
 import math
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
 from typing import Any
@@ -18,35 +17,16 @@ from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.errors import UsageError
 from dspy_proact.label.items import Item, Unit, rated_of, run_key
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Kind, Study, StudyRun
+from dspy_proact.label.study import Design, Place, Study, StudyRun
 from dspy_proact.report.corrected import drawn_keys, grades_mark
 from dspy_proact.report.numbers import counted
 from dspy_proact.report.summary import Summary
-from dspy_proact.runs import Outcome
 from dspy_proact.stats.plan import balanced_order
 
 IDLE_SECONDS = 86_400.0
 """Who wrote nothing for so long gives the rest back as soon as another rater has nothing to do."""
 _APART = 5
 """Units that lie between a unit and its repeat, at least: sooner a rater remembers what they said."""
-
-
-@dataclass(frozen=True)
-class Design:
-    """What a study is to hold, as whoever begins it asks for it."""
-
-    count: int | None = None
-    """Responses of each run, or pairs; None for all."""
-    each: int = 2
-    """Raters of every item."""
-    raters: int = 4
-    """Among whom the work is divided, at least `each`."""
-    repeated: float = 0.1
-    """Share of a rater's units that come again, in [0, 1]."""
-    seed: int = 0
-    disputed: bool = False
-    """Whether cases on which judges disagree come first; scores cannot be corrected by ratings of these."""
-    kind: Kind = "grades"
 
 
 def design_study(
@@ -82,8 +62,7 @@ def design_study(
     # Runs take turns, so that every beginning holds as many responses of each.
     units = (unit for turn in zip_longest(*orders) for unit in turn if unit in by_unit)
     runs = (StudyRun(run_key(each), each.path, draw) for each, draw in zip(summaries, draws, strict=True))
-    study = Study(declared.name, tuple(runs), design.each, design.raters, design.repeated, design.seed, design.kind)
-    return study, tuple(item for unit in units for item in by_unit[unit])
+    return Study(declared.name, tuple(runs), design), tuple(item for unit in units for item in by_unit[unit])
 
 
 def draw_cases(summary: Summary, design: Design) -> tuple[list[str], str | None]:
@@ -100,7 +79,8 @@ def draw_cases(summary: Summary, design: Design) -> tuple[list[str], str | None]
         if not any(first[key].split for key in graded):
             raise UsageError(f"{summary.path}: no two verdicts on one response differ; judge it again with a jury")
         # Stable, so that the draw decides among cases that are disputed alike.
-        graded.sort(key=lambda key: _dispute(first[key]), reverse=True)
+        scores = {key: [verdict.score for verdict in first[key].verdicts] for key in graded}
+        graded.sort(key=lambda key: (first[key].split, max(scores[key]) - min(scores[key])), reverse=True)
     count = len(graded) if design.count is None else design.count
     _require(count, len(graded), f"scored responses of {summary.path}")
     ungraded = [key for key in first if key not in {*graded}] if design.count is None else []
@@ -108,26 +88,23 @@ def draw_cases(summary: Summary, design: Design) -> tuple[list[str], str | None]
     return graded[:count] + ungraded, draw
 
 
-def _dispute(outcome: Outcome) -> tuple[bool, float]:
-    """Whether the verdicts on a response differ, and how far apart their scores are."""
-    scores = [verdict.score for verdict in outcome.verdicts]
-    return outcome.split, max(scores) - min(scores)
-
-
 def _require(count: int, there: int, what: str) -> None:
     if count > there:
         raise UsageError(f"{count} cannot be drawn: there are {there} {what}")
 
 
-def assign(store: Store, rater: int) -> int:
-    """Add to the slate of a rater who has nothing to do what they are to rate next; how many places that are.
+def assign(store: Store, rater: int) -> tuple[Place, ...]:
+    """The slate of a rater; where nothing of it is open, with what they are to rate next, if there is anything.
 
-    It is their share, and after that what no other rater is expected for: nobody, a day after the first rating. Whoever
-    is idle gives the rest back where nothing else is left.
+    It is their share, and after that what no planned rater is still expected for. Whoever is idle gives the rest back
+    where nothing else is left.
     """
-    choose = partial(_places, store, rater)
-    given = store.assign(rater, choose)
-    return given or (store.assign(rater, choose) if store.give_back_idle(IDLE_SECONDS) else 0)
+    for returned in (None, IDLE_SECONDS):
+        if any(place.state == "open" for place in store.slate(rater)):
+            break
+        if returned is None or store.give_back(idle=returned):
+            store.assign(rater, partial(_places, store, rater))
+    return store.slate(rater)
 
 
 def _places(store: Store, rater: int) -> Iterator[tuple[str, bool]]:
@@ -135,7 +112,7 @@ def _places(store: Store, rater: int) -> Iterator[tuple[str, bool]]:
     units = _chosen(store, rater)
     # A repeat comes half a slate after the first time; of the first half, those at equal steps are repeated.
     apart = max(_APART + 1, math.ceil(len(units) / 2))
-    later, count = max(0, len(units) - apart), math.ceil(store.study.repeated * len(units))
+    later, count = max(0, len(units) - apart), math.ceil(store.study.design.repeated * len(units))
     again = {place * later // count for place in range(count)} if later else set[int]()
     for place, unit in enumerate(units):
         yield from ((item, False) for item in unit)
@@ -145,20 +122,20 @@ def _places(store: Store, rater: int) -> Iterator[tuple[str, bool]]:
 
 def _chosen(store: Store, rater: int) -> list[tuple[str, ...]]:
     """The units that a rater gets, in their order; of each the items that lack a rater and are new to this one."""
-    study, of_item, mine = store.study, defaultdict[str, set[int]](set), set[str]()
+    design, of_item, mine = store.study.design, defaultdict[str, set[int]](set), set[str]()
     for place in store.slate():
         if place.state in ("open", "rated"):
             of_item[place.item].add(place.rater)
         if place.rater == rater and place.state != "returned":
             mine.add(place.item)
     all_units = store.units()
-    lacking = [study.each - min(len(of_item[item]) for item in unit) for unit in all_units]
-    share = len(all_units) * study.each / study.raters
-    yet_to_come = max(0, study.raters - len(store.raters())) if store.waits(IDLE_SECONDS) else 0
+    lacking = [design.each - min(len(of_item[item]) for item in unit) for unit in all_units]
+    share = len(all_units) * design.each / design.raters
+    yet_to_come = max(0, design.raters - len(store.raters()))
     left = math.ceil(sum(max(0, lack) for lack in lacking) - share * yet_to_come)
     kinds = defaultdict[tuple[int, frozenset[int]], deque[tuple[int, tuple[str, ...]]]](deque)
     for rank, unit in enumerate(all_units):
-        if new := tuple(item for item in unit if len(of_item[item]) < study.each and item not in mine):
+        if new := tuple(item for item in unit if len(of_item[item]) < design.each and item not in mine):
             beside = frozenset[int]().union(*(of_item[item] for item in unit))
             kinds[lacking[rank], beside].append((rank, new))
     chosen, together = list[tuple[str, ...]](), Counter[int]()

@@ -1,12 +1,16 @@
-"""The ratings of a study as everything else reads them: a sheet for each run, filled in, and choices between two.
+"""The ratings of a study as everything else reads them, and ratings that were given elsewhere, added to a study.
 
 Whatever takes a file of ratings takes that of a study: the sheet is what `label sheet` writes, with a row a rating. The
 first rating of a rater's counts, no planned second one. Practice is no rating, and the owner's grades replace none.
+
+Of what is added everything is checked before anything is written, and a file that is at fault leaves nothing. The same
+file again adds nothing: what a rater has rated or skipped in the study stays.
 """
 
 import csv
+import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from io import StringIO
@@ -15,13 +19,13 @@ from typing import Any, Literal
 
 from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.errors import UsageError
+from dspy_proact.files.labels import Label
 from dspy_proact.files.rows import CsvSheet, guarded
-from dspy_proact.label.items import Item, items_of, pairs_of, rated_of, run_key
-from dspy_proact.label.store import Store
-from dspy_proact.label.study import Rating
-from dspy_proact.plain_text import encodable
+from dspy_proact.label.items import Item, items_of, pairs_of, run_key
+from dspy_proact.label.store import Store, pseudonym
+from dspy_proact.label.study import LONGEST_SECONDS, Given, Rating
+from dspy_proact.plain_text import encodable, shown
 from dspy_proact.report.marked_words import Marked
-from dspy_proact.report.numbers import counted
 from dspy_proact.report.pairs import PairChoice, PairStudy
 from dspy_proact.report.rating_sheet import rating_sheet
 from dspy_proact.report.summary import Summary
@@ -29,6 +33,8 @@ from dspy_proact.report.summary import Summary
 _SUFFIXES = {".db", ".sqlite", ".sqlite3"}
 SIDES: dict[str, Literal["a", "b", "tie"]] = {"first": "a", "second": "b", "tie": "tie"}
 """Whose response a grade of a pair prefers, as files of choices call the two."""
+_ASSUMED_CONFIDENCE = "3"
+"""Of a label that gives none: the middle."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +50,6 @@ class RunRatings:
     changed: int = 0
     """Ratings of texts that are others now, left out."""
 
-    @property
-    def note(self) -> str:
-        """What a person should know of what was left out, a sentence; empty where nothing was."""
-        if not self.changed:
-            return ""
-        return f"{self.path}: left out {counted(self.changed, 'rating')} of texts that have changed since."
-
 
 def is_study(named: str | Path) -> bool:
     """Whether a path names the file of a study, by its suffix."""
@@ -61,7 +60,7 @@ def runs_of(path: Path) -> tuple[Path, ...]:
     """Where the runs of a study are; raises a `UsageError` where one is not there any more."""
     with closing(Store.open(path)) as store:
         runs, mend = [Path(each.path) for each in store.study.runs], "name where it is with --run"
-        if store.study.kind == "pairs":
+        if store.study.design.kind == "pairs":
             mend = "move it back"
     if gone := next((run for run in runs if not run.is_dir()), None):
         raise UsageError(f"{path}: its run was in {gone}, where there is none now; {mend}")
@@ -79,7 +78,7 @@ def ratings_of_run(path: Path, declared: Benchmark[Any, Any], summary: Summary) 
         study = store.study
         if study.benchmark != declared.name:
             raise UsageError(f"{path}: rates {study.benchmark}, and {summary.path} is of {declared.name}")
-        if study.kind == "pairs":
+        if study.design.kind == "pairs":
             raise UsageError(f"{path}: its raters chose between two responses; read it with `agree --pairs {path}`")
         run = next((each for each in study.runs if each.run == run_key(summary)), None)
         if run is None:
@@ -129,7 +128,7 @@ def pair_study(path: Path, declared: Benchmark[Any, Any], summaries: Sequence[Su
         UsageError: The study is none of pairs of these runs, or nobody has chosen yet.
     """
     with closing(Store.open(path)) as store:
-        if store.study.kind != "pairs":
+        if store.study.design.kind != "pairs":
             raise UsageError(f"{path}: its raters graded single responses; read it with `agree --ratings {path}`")
         first, second = summaries
         given, items = store.ratings(repeats=False), {each.key: each for each in pairs_of(declared, first, second)}
@@ -158,19 +157,6 @@ def pair_study(path: Path, declared: Benchmark[Any, Any], summaries: Sequence[Su
     return PairStudy(str(path), (a, b), choices)
 
 
-def items_in(store: Store, declared: Benchmark[Any, Any], summaries: Sequence[Summary]) -> tuple[Item, ...]:
-    """The items of a study that are of some of its runs, and still what is rated.
-
-    Raises:
-        UsageError: There is none.
-    """
-    of = ", ".join(each.path for each in summaries)
-    found = store.current(rated_of(declared, summaries, store.study.kind))
-    if not found:
-        raise UsageError(f"{store.path}: rates nothing of {of}, or the texts have changed since")
-    return tuple(found.values())
-
-
 def _current(store: Store, items: Sequence[Item], given: Sequence[Rating]) -> tuple[Rating, ...]:
     """Those of some ratings whose items are still what was rated, and that say of these what can be said of them."""
     current = store.current(items)
@@ -181,3 +167,79 @@ def _current(store: Store, items: Sequence[Item], given: Sequence[Rating]) -> tu
         and (item.case, item.part.name) == (each.case, each.part)
         and not item.misfit(each)
     )
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What became of the ratings of a file."""
+
+    new: int
+    known: int
+    """Those of a rater who had rated or skipped the item: what stands in the study stays."""
+    differing: int
+    """Of these, with another grade."""
+
+
+def import_labels(store: Store, items: Sequence[Item], labels: Sequence[Label]) -> Imported:
+    """Add labels that a file holds to a study, whose raters are found by their pseudonym, or made.
+
+    A label without a confidence gets the middle.
+
+    Raises:
+        CorpusError: A label is of no item or of another text, gives no grade of its part, a confidence that is none of
+            1 to 5 or too long a reason, is by no pseudonym, or stands there twice.
+        UsageError: Two of the items are of one case, in different runs.
+    """
+    by_case = {(item.case, item.part.name): item for item in items}
+    if len(by_case) < len(items):
+        raise UsageError(f"{store.path}: rates the same cases of several runs; name one with --run")
+    by_rater = defaultdict[str, dict[str, Given]](dict)
+    for label in labels:
+        item = by_case.get((label.item, label.part))
+        if item is None:
+            part = f" with the part {shown(label.part)}" if label.part else ""
+            raise label.error(f"{shown(label.item)}{part} is no item of the study", "item")
+        try:
+            own = by_rater[pseudonym(label.rater)]
+        except UsageError as error:
+            raise label.error(str(error), "annotator") from None
+        if item.key in own:
+            raise label.error(f"{shown(label.rater)} grades {shown(label.item)} twice; keep one of the two", "item")
+        own[item.key] = _given(label, item)
+    return add_ratings(store, {name: [*own.values()] for name, own in by_rater.items()})
+
+
+def _given(label: Label, item: Item) -> Given:
+    """What a label gives to its item: a level in any case, of the text as a spreadsheet keeps it."""
+    texts = (label.response or "", "".join(item.responses).replace("\0", "\ufffd"))
+    if label.response and len({" ".join(encodable(text).split()) for text in texts}) > 1:
+        raise label.error("not the response of this item, so that the grade is of another; name its run", "response")
+    levels, said = {level.casefold(): level for level in item.part.levels}, label.confidence or _ASSUMED_CONFIDENCE
+    confidence, seconds = int(said) if said in {*"12345"} else 0, min(label.seconds, LONGEST_SECONDS)
+    key = hashlib.sha256(f"import {item.key}".encode()).hexdigest()[:32]
+    grade = levels.get(label.grade.casefold(), label.grade)
+    given = Given(item.key, grade, key, confidence, label.reason, seconds=seconds)
+    if misfit := item.misfit(given):
+        field, why = misfit
+        raise label.error(why, field)
+    return given
+
+
+def add_ratings(store: Store, by_rater: Mapping[str, Sequence[Given]]) -> Imported:
+    """Add ratings and skips, as far as the study has none of the rater's for the item; each gets its place."""
+    grades = {(each.rater, each.item, each.repeated): each.grade for each in store.ratings()}
+    new = known = differing = 0
+    for name, given in by_rater.items():
+        rater = store.rater_named(name) or store.add_rater(name)
+        places = {(each.item, each.repeated): each.state for each in store.slate(rater.number)}
+        there = [places.get((each.item, each.repeated)) in ("rated", "skipped") for each in given]
+        due = [each for each, stands in zip(given, there, strict=True) if not stands]
+        unplanned = [at for each in due if (at := (each.item, each.repeated)) not in places]
+        store.assign(rater.number, lambda unplanned=unplanned: unplanned)
+        new += store.give(rater.number, *due)
+        known += sum(there)
+        differing += sum(
+            stands and each.grade != grades.get((rater.name, each.item, each.repeated), "")
+            for each, stands in zip(given, there, strict=True)
+        )
+    return Imported(new, known, differing)

@@ -3,12 +3,12 @@
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 from dspy_proact.benchmarks.benchmark import Benchmark, Part, WorkedCase
 from dspy_proact.errors import UsageError
-from dspy_proact.label.study import LONGEST_REASON, LONGEST_SECONDS, MOST_SPANS, Given, Kind, Rating
+from dspy_proact.label.study import LONGEST_REASON, LONGEST_SECONDS, MOST_SPANS, Given, Kind
 from dspy_proact.report.particulars import Section, particulars_of
 from dspy_proact.report.rating_sheet import rated_readings
 from dspy_proact.report.summary import Summary
@@ -18,7 +18,13 @@ Criteria = tuple[tuple[str, str], ...]
 """Level and what it means, from best to worst; a level without words is left out."""
 Unit = tuple[str, str]
 """Run and case."""
-PREFERENCE = Part("preference", ("first", "tie", "second"), "nominal", question="Which response is better?")
+PREFERENCE = Part(
+    "preference",
+    ("first", "tie", "second"),
+    "nominal",
+    question="Which response is better?",
+    criteria={"first": "The first is better.", "tie": "Both are as good.", "second": "The second is better."},
+)
 """The part that is rated of two responses to one case: which of them, in the order of the runs."""
 
 
@@ -53,22 +59,30 @@ class Item:
         return self.part.levels if self.part.scale == "nominal" else self.part.levels[::-1]
 
     @property
+    def question(self) -> str:
+        """What a rater is asked."""
+        named = self.part.name.replace("_", " ")
+        return self.part.question or (f"How is “{named}” graded?" if named else "Which grade does the response earn?")
+
+    @property
     def mark(self) -> str:
         """16 hex digits over everything that a rater reads: ratings of another text are no ratings of this item."""
         read = (self.sections, self.criteria, self.responses, self.part.question, self.part.levels)
         return _digest(repr(read))
 
-    def misfit(self, given: Given | Rating) -> tuple[str, str] | None:
+    def misfit(self, given: Given) -> tuple[str, str] | None:
         """The field of a rating or a skip that no page would give to this item, and why; None where all fit."""
-        graded, length = given.grade is not None, len(self.responses[0]) if len(self.responses) == 1 else 0
-        within = all(0 <= start < end <= length for start, end in given.spans)
+        spans, length = sorted(given.spans), len(self.responses[0]) if len(self.responses) == 1 else 0
+        within = all(0 <= start < end <= length for start, end in spans)
+        apart = all(before[1] <= after[0] for before, after in pairwise(spans))
         checks = (
-            ("grade", not graded or given.grade in self.part.levels, "is none of the grades of this item"),
-            ("confidence", given.confidence in (range(1, 6) if graded else (None,)), "is none of 1, 2, 3, 4 and 5"),
-            ("reason", graded or given.reason.strip(), "is missing; a skip needs one"),
+            ("grade", given.grade in ("", *self.part.levels), "is none of the grades of this item"),
+            ("confidence", given.confidence in (range(1, 6) if given.grade else (0,)), "is none of 1, 2, 3, 4 and 5"),
+            ("reason", given.grade or given.reason, "is missing; a skip needs one"),
             ("reason", len(given.reason) <= LONGEST_REASON, f"has more than {LONGEST_REASON:,} characters"),
             ("spans", within, "are not words of the response"),
-            ("spans", len(given.spans) <= MOST_SPANS, f"are more than {MOST_SPANS}"),
+            ("spans", apart, "overlap"),
+            ("spans", len(spans) <= MOST_SPANS, f"are more than {MOST_SPANS}"),
             ("seconds", 0 <= given.seconds <= LONGEST_SECONDS, "are no time within a day"),
         )
         return next(((field, why) for field, fits, why in checks if not fits), None)
@@ -128,6 +142,7 @@ def pairs_of(declared: Benchmark[Any, Any], a: Summary, b: Summary) -> tuple[Ite
             key=_digest(run := f"{item.run}+{other.run}", item.case, PREFERENCE.name),
             run=run,
             part=PREFERENCE,
+            criteria=tuple(PREFERENCE.criteria.items()),
             responses=item.responses + other.responses,
         )
         for case, item in first.items()

@@ -51,9 +51,9 @@
   }
 
   function save() {
-    const { format, study, rater, file } = slate, text = JSON.stringify({ format, study, rater, ratings: given }, null, 1);
+    const text = JSON.stringify({ ...slate, ratings: given }, null, 1);
     const link = document.createElement("a");
-    Object.assign(link, { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: file });
+    Object.assign(link, { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: `ratings-${slate.number}.json` });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
   }

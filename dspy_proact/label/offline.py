@@ -7,19 +7,24 @@ is kept in the browser under the study and the rater, and saved as JSON, which t
 import base64
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
+from typing import Literal
 
 from markupsafe import Markup
 
 from dspy_proact.errors import UsageError
+from dspy_proact.files.rows import Id, JsonFile, Part
 from dspy_proact.label.assignment import assign
-from dspy_proact.label.imports import FORMAT
+from dspy_proact.label.exchange import Imported, add_ratings
 from dspy_proact.label.items import Item
-from dspy_proact.label.reading import shown, templates
 from dspy_proact.label.store import Store, pseudonym
-from dspy_proact.label.study import Rater
-from dspy_proact.plain_text import encodable
+from dspy_proact.label.study import Given, Rater
+from dspy_proact.plain_text import encodable, shown
+from dspy_proact.report.page.figures import templates
+
+FORMAT = "dspy-proact offline ratings 1"
+"""Names the format of what an offline page saves."""
 
 
 def offline_rater(store: Store, name: str) -> Rater:
@@ -30,7 +35,7 @@ def offline_rater(store: Store, name: str) -> Rater:
     """
     name = pseudonym(name)
     rater = store.rater_named(name) or store.add_rater(name)
-    if not any(each.state == "open" for each in store.slate(rater.number)) and not assign(store, rater.number):
+    if not any(each.state == "open" for each in assign(store, rater.number)):
         raise UsageError(f"{store.path}: there is nothing left to rate for {name}")
     return rater
 
@@ -39,27 +44,65 @@ def offline_page(store: Store, items: Iterable[Item], rater: Rater) -> str:
     """The page of what a rater is still to rate of the study's items, as HTML that needs no other file."""
     by_key = {item.key: item for item in items}
     places = [
-        shown(item, swapped=store.swapped(rater.number, item), repeated=place.repeated)
+        (item, store.swapped(rater.number, item), place.repeated)
         for place in store.slate(rater.number)
         if place.state == "open" and (item := by_key.get(place.item))
     ]
-    told = {"format": FORMAT, "study": store.id, "rater": rater.name, "file": f"ratings-{rater.number}.json"}
+    told = {"format": FORMAT, "study": store.id, "rater": rater.name, "number": rater.number}
     style = _text("report.page", "page.css") + _text("label", "label.css")
     script = _text("label", "rate.js") + _text("label", "offline.js")
     digests = (base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in (style, script))
     policy = "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'"
-    page = templates().get_template("offline.html")
+    page = templates(__package__).get_template("offline.html")
     return encodable(
         page.render(
             places=places,
+            practice=False,
             study=f"{store.id}-{rater.number}",
-            kind=store.study.kind,
+            kind=store.study.design.kind,
             slate=Markup(json.dumps(told).replace("<", "\\u003c")),
             style=Markup(style),
             script=Markup(script),
             policy=policy.format(*digests),
         )
     )
+
+
+class _Saved(Part):
+    format: Literal["dspy-proact offline ratings 1"]
+    study: str
+    rater: Id
+    number: int
+    """The rater's own, so that a name that somebody changed is found."""
+    ratings: list[Given]
+
+
+def import_saved(store: Store, items: Sequence[Item], text: str, source: str) -> Imported:
+    """Add the ratings that an offline page saved.
+
+    Raises:
+        CorpusError: The file is none of an offline page, is damaged, or is of another study, rater or slate.
+    """
+    whole = JsonFile.of(source, text)
+    saved = _Saved.of(whole)
+    if saved.study != store.id:
+        raise whole.error(f"ratings of another study than {store.path}", "study")
+    rater = store.rater_named(saved.rater)
+    if rater is None or rater.number != saved.number:
+        why = f"is another rater than the page was made for, number {saved.number}" if rater else "is no rater"
+        raise whole.error(f"{shown(saved.rater)} {why} of {store.path}", "rater")
+    by_key, given = {item.key: item for item in items}, dict[tuple[str, bool], Given]()
+    slate = {(each.item, each.repeated) for each in store.slate(rater.number)}
+    for number, rated in enumerate(saved.ratings):
+        item, at = by_key.get(rated.item), (rated.item, rated.repeated)
+        if item is None or at not in slate or at in given:
+            why = "is there twice" if at in given else "is not this rater's to rate, or its text has changed"
+            raise whole.error(f"{shown(rated.item)} {why}", f"ratings[{number}].item")
+        given[at] = store.turned(rater.number, item, rated)
+        if misfit := item.misfit(given[at]):
+            field, why = misfit
+            raise whole.error(why, f"ratings[{number}].{field}")
+    return add_ratings(store, {rater.name: [*given.values()]})
 
 
 def _text(room: str, name: str) -> str:

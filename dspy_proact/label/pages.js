@@ -28,7 +28,7 @@
 
   async function undo() {
     const told = await post("/undo", {});
-    if (told.draft) kept(draftName(document.body.dataset.study, told.item, told.repeated), { ...told.draft, key: token() });
+    if (told.draft) kept(draftName(document.body.dataset.study, told.draft.item, told.draft.repeated), { ...told.draft, key: token() });
     go(told);
   }
 

@@ -251,7 +251,7 @@ const rating = (() => {
       }
     }
 
-    for (const field of ["grade", "confidence"]) for (const input of form.querySelectorAll(`input[name=${field}]`)) input.checked = input.value === draft[field];
+    for (const field of ["grade", "confidence"]) for (const input of form.querySelectorAll(`input[name=${field}]`)) input.checked = input.value === String(draft[field]);
     if (part("textarea")) part("textarea").value = draft.reason;
     keep();
     draw();

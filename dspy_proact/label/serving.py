@@ -12,9 +12,10 @@ from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.errors import UsageError
 from dspy_proact.label.access import Address
 from dspy_proact.label.app import Collection, application
-from dspy_proact.label.assignment import Design, design_study
+from dspy_proact.label.assignment import design_study
 from dspy_proact.label.items import practice_of, rated_of
 from dspy_proact.label.store import Store
+from dspy_proact.label.study import Design
 from dspy_proact.report.summary import Summary
 
 
@@ -27,34 +28,33 @@ class Tokens:
 
 
 def open_study(
-    file: Path, declared: Benchmark[Any, Any], summaries: Sequence[Summary], design: Design, new_links: bool = False
+    file: Path, declared: Benchmark[Any, Any], summaries: Sequence[Summary], design: Design
 ) -> tuple[Collection, Tokens]:
     """A study in its file, which is made of the runs where it is not there.
 
     Its tokens stand beside it in a file that only its user may read, so that links stay good when it is served again;
-    without that file, or with `new_links`, they are new ones.
+    without that file they are new ones.
 
     Raises:
         UsageError: The file cannot be made or is of other runs, or the runs or the design do not fit.
         RunError: A case cannot be read.
     """
-    links = file.with_suffix(".links")
-    tokens = None
     if file.exists():
         store = Store.open(file)
         if store.study.benchmark != declared.name:
             raise UsageError(f"{file}: rates {store.study.benchmark}, and the runs are of {declared.name}")
-        items = store.chosen(rated_of(declared, summaries, store.study.kind))
-        with suppress(OSError, ValueError, TypeError):
-            tokens = Tokens(**json.loads(links.read_text()))
+        items = store.chosen(rated_of(declared, summaries, store.study.design.kind))
     else:
         study, items = design_study(declared, summaries, design)
         store = Store.create(file, study, items)
-    if new_links or not (tokens and store.is_owner(tokens.owner) and store.is_entry(tokens.entry)):
+    links, tokens = file.with_suffix(".links"), None
+    with suppress(OSError, ValueError, TypeError):
+        tokens = Tokens(**json.loads(links.read_text()))
+    if not (tokens and store.holds(tokens.owner, "owner") and store.holds(tokens.entry, "entry")):
         tokens = Tokens(*store.new_tokens())
-    practice = practice_of(declared, store.study.seed) if store.study.kind == "grades" else ()
-    links.touch(0o600)
-    links.write_text(json.dumps(asdict(tokens)))
+        links.touch(0o600)
+        links.write_text(json.dumps(asdict(tokens)))
+    practice = practice_of(declared, store.study.design.seed) if store.study.design.kind == "grades" else ()
     groups = {outcome.key: outcome.group for summary in summaries for outcome in summary.outcomes}
     return Collection(store, items, practice, declared, groups), tokens
 

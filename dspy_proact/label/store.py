@@ -15,25 +15,29 @@ that comes twice with one idempotency key is one row. Two processes may write at
 import hashlib
 import hmac
 import json
+import math
 import secrets
 import sqlite3
 import time
 import unicodedata
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import TypeAdapter
 
 from dspy_proact.errors import StorageFault, UsageError
 from dspy_proact.label.items import Item
-from dspy_proact.label.study import LONGEST_NAME, Adjudication, Given, Place, PracticeGrade, Rater, Rating, Study
+from dspy_proact.label.study import LONGEST_NAME, Given, Place, Rater, Rating, Study
 
-_FORMAT = 1
+G = TypeVar("G", bound=Given)
+_FORMAT = 2
 _BUSY_SECONDS = 30
-_STUDY = TypeAdapter(Study)
+_STUDY, _RATINGS = TypeAdapter(Study), TypeAdapter(tuple[Rating, ...])
+_SIDES = {"first": "second", "second": "first"}
 _SCHEMA = """
 CREATE TABLE study (id TEXT NOT NULL, format INTEGER NOT NULL, settings TEXT NOT NULL, owner BLOB NOT NULL,
     entry BLOB NOT NULL);
@@ -46,13 +50,15 @@ CREATE TABLE slates (rater INTEGER NOT NULL REFERENCES raters, place INTEGER NOT
     item TEXT NOT NULL REFERENCES items, repeated INTEGER NOT NULL, returned REAL, PRIMARY KEY (rater, place),
     UNIQUE (rater, item, repeated));
 CREATE TABLE log (number INTEGER PRIMARY KEY AUTOINCREMENT, rater INTEGER NOT NULL REFERENCES raters,
-    item TEXT NOT NULL REFERENCES items, repeated INTEGER NOT NULL, grade TEXT, confidence INTEGER,
+    item TEXT NOT NULL REFERENCES items, repeated INTEGER NOT NULL, grade TEXT NOT NULL, confidence INTEGER NOT NULL,
     reason TEXT NOT NULL, spans TEXT NOT NULL, seconds REAL NOT NULL, time REAL NOT NULL, key TEXT NOT NULL,
     undone REAL, undoing TEXT UNIQUE, UNIQUE (rater, key));
 CREATE UNIQUE INDEX once ON log (rater, item, repeated) WHERE undone IS NULL;
-CREATE VIEW places AS SELECT s.*, CASE WHEN l.grade IS NOT NULL THEN 'rated' WHEN l.number IS NOT NULL THEN 'skipped'
+CREATE VIEW places AS SELECT s.*, CASE WHEN l.grade <> '' THEN 'rated' WHEN l.number IS NOT NULL THEN 'skipped'
     WHEN s.returned IS NULL THEN 'open' ELSE 'returned' END AS state FROM slates s LEFT JOIN log l
     ON l.rater = s.rater AND l.item = s.item AND l.repeated = s.repeated AND l.undone IS NULL;
+CREATE VIEW given AS SELECT number, name AS rater, run, "case", part, item, repeated, grade, confidence, reason, spans,
+    seconds, time, key FROM log JOIN items USING (item) JOIN raters USING (rater) WHERE undone IS NULL;
 CREATE TABLE adjudications (number INTEGER PRIMARY KEY AUTOINCREMENT, item TEXT NOT NULL REFERENCES items,
     grade TEXT NOT NULL, reason TEXT NOT NULL, time REAL NOT NULL, key TEXT NOT NULL UNIQUE);
 """
@@ -80,10 +86,9 @@ class Store:
         study: What was declared.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, clock: Callable[[], float] = time.time):
-        self.path, self._db, self._clock = path, connection, clock
-        self.id, settings = self._row("SELECT id, settings FROM study")
-        self.study = _STUDY.validate_json(settings)
+    def __init__(self, path: Path, id: str, study: Study, clock: Callable[[], float]):  # noqa: A002
+        self.path, self.id, self.study, self._clock = path, id, study, clock
+        self._db = _connected(path)
 
     @classmethod
     def create(cls, path: Path, study: Study, items: Sequence[Item], clock: Callable[[], float] = time.time) -> Self:
@@ -100,33 +105,34 @@ class Store:
         except OSError as error:
             raise UsageError(f"{path}: cannot be made: {error.strerror}; name another file with --db") from error
         path.chmod(0o600)
-        db = _connected(path)
-        db.execute("PRAGMA journal_mode = WAL")  # which the file keeps: one that is no study is opened unchanged
-        with _written(db, path):
+        store = cls(path, secrets.token_hex(8), study, clock)
+        store._row("PRAGMA journal_mode = WAL")  # which the file keeps: one that is no study is opened unchanged
+        with store._transaction():
             for statement in filter(str.strip, _SCHEMA.split(";")):
-                db.execute(statement)
-            row = (secrets.token_hex(8), _FORMAT, _STUDY.dump_json(study).decode(), b"", b"")
-            db.execute("INSERT INTO study VALUES (?, ?, ?, ?, ?)", row)
-            db.executemany(
+                store._db.execute(statement)
+            row = (store.id, _FORMAT, _STUDY.dump_json(study).decode(), b"", b"")
+            store._db.execute("INSERT INTO study VALUES (?, ?, ?, ?, ?)", row)
+            store._db.executemany(
                 "INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)",
                 ((i.key, rank, i.run, i.case, i.part.name, i.mark) for rank, i in enumerate(items)),
             )
-        return cls(db, path, clock)
+        return store
 
     @classmethod
     def open(cls, path: Path, clock: Callable[[], float] = time.time) -> Self:
         """Open the file of a study; raises `UsageError` where it is none of this version, or damaged."""
         if not path.is_file():
-            raise UsageError(f"{path}: there is no such file; `label serve RUN` makes one")
+            what = "is a folder; name a file" if path.is_dir() else "there is no such file; `label serve RUN` makes one"
+            raise UsageError(f"{path}: {what}")
         try:
-            db = _connected(path)
-            (found,) = db.execute("SELECT format FROM study").fetchone() or (None,)
+            with closing(_connected(path)) as db:
+                row = db.execute("SELECT id, format, settings FROM study").fetchone()
         except sqlite3.DatabaseError as error:
             raise UsageError(f"{path}: is no file of `label serve`: {error}") from error
-        if found != _FORMAT:
-            raise UsageError(f"{path}: is of another version of dspy-proact (format {found}, not {_FORMAT})")
+        if row is None or row["format"] != _FORMAT:
+            raise UsageError(f"{path}: is of another version of dspy-proact than this one")
         with _undamaged(path):
-            return cls(db, path, clock)
+            return cls(path, row["id"], _STUDY.validate_json(row["settings"]), clock)
 
     def close(self) -> None:
         """Close the file; everything is in it."""
@@ -139,21 +145,22 @@ class Store:
         rows = self._db.execute('SELECT run, "case", item FROM items ORDER BY rank')
         return tuple(tuple(item for *_, item in rows) for _, rows in groupby(rows, key=lambda row: row[:2]))
 
-    def marks(self) -> dict[str, str]:
-        """The mark of the text of each item that is rated, by its key, in the order of the draw."""
-        return dict(self._db.execute("SELECT item, mark FROM items ORDER BY rank"))
-
     def current(self, items: Iterable[Item]) -> dict[str, Item]:
-        """Those of some items that are rated, as far as their texts are still those, likewise."""
+        """Those of some items that are rated and have the texts that were, by key in the order of the draw."""
         given = {item.key: item for item in items}
-        return {key: given[key] for key, mark in self.marks().items() if key in given and given[key].mark == mark}
+        rows = self._db.execute("SELECT item, mark FROM items ORDER BY rank")
+        return {key: given[key] for key, mark in rows if key in given and given[key].mark == mark}
 
-    def chosen(self, items: Iterable[Item]) -> tuple[Item, ...]:
-        """All that are rated, in the order of the draw; raises `UsageError` where one is missing or has changed."""
+    def chosen(self, items: Iterable[Item], *, whole: bool = True) -> tuple[Item, ...]:
+        """Those of some items that are rated and have the texts that were, in the order of the draw.
+
+        Raises:
+            UsageError: There is none, or with `whole` one of the study's is not among them.
+        """
         known = {item.key: item for item in items}
         current = self.current(known.values())
         for key, case in self._db.execute('SELECT item, "case" FROM items ORDER BY rank'):
-            if key not in current:
+            if key not in current and (whole or not current):
                 how = "with another text" if key in known else "in none"
                 raise UsageError(f"{self.path}: {case!r} is {how} of the runs; name those that the study began with")
         return tuple(current.values())
@@ -162,15 +169,16 @@ class Store:
         """Whether a rater sees the second response of a pair first: by chance, and always alike."""
         return len(item.responses) > 1 and hashlib.sha256(f"{self.id} {rater} {item.key}".encode()).digest()[0] % 2 == 1
 
+    def turned(self, rater: int, item: Item, given: G) -> G:
+        """What a form says of an item as the order of the runs has it, whichever response it showed first; and back."""
+        grade = _SIDES.get(given.grade, given.grade) if self.swapped(rater, item) else given.grade
+        return replace(given, grade=grade)
+
     # Tokens and raters
 
-    def is_owner(self, token: str) -> bool:
-        """Whether a token is the owner's, compared in constant time."""
-        return hmac.compare_digest(self._row("SELECT owner FROM study")[0], digest_of_token(token))
-
-    def is_entry(self, token: str) -> bool:
-        """Whether raters join by a token, compared in constant time."""
-        return hmac.compare_digest(self._row("SELECT entry FROM study")[0], digest_of_token(token))
+    def holds(self, token: str, role: Literal["owner", "entry"]) -> bool:
+        """Whether a token is the owner's, or the one by which raters join; compared in constant time."""
+        return hmac.compare_digest(self._row("SELECT owner, entry FROM study")[role], digest_of_token(token))
 
     def new_tokens(self) -> tuple[str, str]:
         """New tokens of the owner and for joining; those before are none any more. Raters keep theirs."""
@@ -192,7 +200,7 @@ class Store:
         """
         name = pseudonym(name)
         with self._transaction():
-            if self._db.execute("SELECT 1 FROM raters WHERE name = ?", (name,)).fetchone():
+            if self.rater_named(name):
                 raise UsageError("this pseudonym is taken; choose another, or open the link that was given with it")
             if most is not None and self._row("SELECT count(*) FROM raters")[0] >= most:
                 raise UsageError(f"there are {most} raters already; ask whoever invited you")
@@ -202,23 +210,21 @@ class Store:
 
     def rater_of(self, token: str) -> Rater | None:
         """Whose a token is. Found by its digest, so that no time tells how much of it is right."""
-        return next(self._raters("WHERE token = ?", digest_of_token(token)), None)
+        row = self._row("SELECT rater, name FROM raters WHERE token = ?", digest_of_token(token))
+        return row and Rater(*row)
 
     def rater_named(self, name: str) -> Rater | None:
-        """Who has a pseudonym, which is as `pseudonym` gives it."""
-        return next(self._raters("WHERE name = ?", name), None)
+        """Who has a pseudonym, which is as `pseudonym` gives it; capitals make no other person."""
+        return next((each for each in self.raters() if each.name.casefold() == name.casefold()), None)
 
     def raters(self) -> tuple[Rater, ...]:
         """Everyone, in the order in which they came."""
-        return tuple(self._raters("ORDER BY rater"))
+        return tuple(Rater(*row) for row in self._db.execute("SELECT rater, name FROM raters ORDER BY rater"))
 
-    def _raters(self, which: str, *values: object) -> Iterator[Rater]:
-        return (Rater(*row) for row in self._db.execute(f"SELECT rater, name FROM raters {which}", values))
-
-    def practice(self, rater: int) -> tuple[PracticeGrade, ...]:
-        """What a rater gave to practice items, in order."""
-        rows = self._db.execute("SELECT item, grade, correct FROM practice WHERE rater = ? ORDER BY rowid", (rater,))
-        return tuple(PracticeGrade(item, grade, bool(correct)) for item, grade, correct in rows)
+    def practice(self, rater: int) -> dict[str, bool]:
+        """By practice item, in the order in which a rater graded them, whether the grade was right."""
+        rows = self._db.execute("SELECT item, correct FROM practice WHERE rater = ? ORDER BY rowid", (rater,))
+        return {item: bool(correct) for item, correct in rows}
 
     def practise(self, rater: int, item: str, grade: str, correct: bool) -> None:
         """Keep what a rater gave to a practice item; the first grade of an item counts."""
@@ -234,41 +240,27 @@ class Store:
         rows = self._db.execute(wanted, values)
         return tuple(Place(whose, item, bool(repeated), state) for whose, item, repeated, state in rows)
 
-    def assign(self, rater: int, choose: Callable[[], Iterable[tuple[str, bool]]]) -> int:
-        """Add what is chosen, items and whether they are repeats, to a rater's slate; how many that are.
+    def assign(self, rater: int, choose: Callable[[], Iterable[tuple[str, bool]]]) -> None:
+        """Add what is chosen, items and whether they are repeats, to a rater's slate.
 
         `choose` reads the store within the transaction, so that no two raters are given the last place of an item.
         """
         with self._transaction():
             (last,) = self._row("SELECT coalesce(max(place), 0) FROM slates WHERE rater = ?", rater)
-            rows = [(rater, place, item, again) for place, (item, again) in enumerate(choose(), start=last + 1)]
             # What a rater gave back and gets once more moves to its new place.
             self._db.executemany(
                 "INSERT INTO slates VALUES (?, ?, ?, ?, NULL) ON CONFLICT (rater, item, repeated) DO UPDATE "
                 "SET place = excluded.place, returned = NULL WHERE returned IS NOT NULL",
-                rows,
+                [(rater, place, item, again) for place, (item, again) in enumerate(choose(), start=last + 1)],
             )
-        return len(rows)
 
-    def give_back(self, rater: int) -> int:
-        """Give back every open place of a rater's; how many that were."""
-        return self._return("rater = ?", rater)
-
-    def give_back_idle(self, seconds: float) -> int:
-        """Give back the open places of everyone who was not seen for so long; how many that were."""
-        return self._return("rater IN (SELECT rater FROM raters WHERE seen < ?)", self._clock() - seconds)
-
-    def waits(self, seconds: float) -> bool:
-        """Whether less time has passed since the first rating, or there is none."""
-        (first,) = self._row("SELECT MIN(time) FROM log")
-        return first is None or self._clock() - first < seconds
-
-    def _return(self, whose: str, value: float) -> int:
+    def give_back(self, rater: int = 0, idle: float = math.inf) -> int:
+        """Give back the open places of a rater, and of everyone not seen for so many seconds; how many that were."""
         with self._transaction():
             return self._db.execute(
-                "UPDATE slates SET returned = ? WHERE (rater, place) IN "
-                f"(SELECT rater, place FROM places WHERE state = 'open' AND {whose})",
-                (self._clock(), value),
+                "UPDATE slates SET returned = ? WHERE (rater, place) IN (SELECT rater, place FROM places "
+                "JOIN raters USING (rater) WHERE state = 'open' AND (rater = ? OR seen < ?))",
+                (self._clock(), rater, self._clock() - idle),
             ).rowcount
 
     # The log
@@ -277,124 +269,101 @@ class Store:
         """Add ratings and skips of a rater to the log, all or none of them; how many are new.
 
         Raises:
-            UsageError: An item is rated by the rater already, or is none of the study's.
+            UsageError: An item is rated by the rater already.
             StorageFault: They cannot be kept, as on a full disk; nothing of them is.
         """
         now = self._clock()
         rows = [
-            (
-                *(rater, each.item, each.repeated, each.grade, each.confidence, each.reason),
-                *(json.dumps(each.spans), each.seconds, each.time or now, each.key),
-            )
-            for each in given
+            asdict(each) | {"rater": rater, "spans": json.dumps(each.spans), "time": each.time or now} for each in given
         ]
-        insert = f"INSERT INTO log VALUES (NULL, {'?, ' * 10}NULL, NULL) ON CONFLICT (rater, key) DO NOTHING"
+        insert = (
+            "INSERT INTO log VALUES (NULL, :rater, :item, :repeated, :grade, :confidence, :reason, :spans, :seconds, "
+            ":time, :key, NULL, NULL) ON CONFLICT (rater, key) DO NOTHING"
+        )
         with self._transaction():
             try:
                 new = self._db.executemany(insert, rows).rowcount
             except sqlite3.IntegrityError as error:
-                if "FOREIGN" in str(error):
-                    raise UsageError("this is no item of this study") from error
                 raise UsageError("this item has a rating of yours already; undo that first") from error
             self._db.execute("UPDATE raters SET seen = ? WHERE rater = ?", (now, rater))
         return new
 
-    def undo(self, rater: int, key: str) -> Given | None:
+    def undo(self, rater: int, key: str) -> Rating | None:
         """Undo a rater's last rating or skip, which stays in the log and is marked; what it was, None without one.
 
         The same idempotency key again undoes nothing more.
         """
-        last = (
-            "SELECT number, item, grade, key, confidence, reason, spans, seconds, repeated, time FROM log "
-            "WHERE rater = ? AND undone IS NULL ORDER BY number DESC LIMIT 1"
-        )
+        last = "rater = (SELECT name FROM raters WHERE rater = ?) ORDER BY number DESC LIMIT 1"
         with self._transaction():
-            row = self._db.execute(last, (rater,)).fetchone()
-            if row is None or self._db.execute("SELECT 1 FROM log WHERE undoing = ?", (key,)).fetchone():
+            (given,) = self._given(last, rater) or (None,)
+            if given is None or self._row("SELECT 1 FROM log WHERE undoing = ?", key):
                 return None
-            self._db.execute("UPDATE log SET undone = ?, undoing = ? WHERE number = ?", (self._clock(), key, row[0]))
+            undoing = (self._clock(), key, given.number)
+            self._db.execute("UPDATE log SET undone = ?, undoing = ? WHERE number = ?", undoing)
             # A place that was given back while its rating stood is open again for whoever undoes it.
-            self._db.execute(
-                "UPDATE slates SET returned = NULL WHERE rater = ? AND item = ? AND repeated = ?",
-                (rater, row[1], row[8]),
-            )
-        item, grade, before, confidence, reason, spans, seconds, repeated, at = row[1:]
-        return Given(item, grade, before, confidence, reason, _spans(spans), seconds, bool(repeated), at)
+            place = (rater, given.item, given.repeated)
+            self._db.execute("UPDATE slates SET returned = NULL WHERE rater = ? AND item = ? AND repeated = ?", place)
+        return given
 
     def ratings(self, repeats: bool = True) -> tuple[Rating, ...]:
         """Every rating that stands, in the order in which they were given; without `repeats`, no planned second one."""
-        wanted = (
-            'SELECT l.number, l.item, i.run, i."case", i.part, r.name, l.grade, l.confidence, l.reason, l.spans, '
-            "l.seconds, l.time, l.repeated FROM log l JOIN raters r USING (rater) JOIN items i USING (item) "
-            "WHERE l.undone IS NULL AND l.grade IS NOT NULL AND l.repeated <= ? ORDER BY l.number"
-        )
-        with _undamaged(self.path):
-            return tuple(
-                Rating(*first, spans=_spans(spans), seconds=seconds, time=at, repeated=bool(repeated))
-                for *first, spans, seconds, at, repeated in self._db.execute(wanted, (repeats,))
-            )
+        return self._given("grade <> '' AND repeated <= ? ORDER BY number", repeats)
 
-    def undone(self) -> int:
-        """Ratings and skips that were undone."""
-        return self._row("SELECT count(*) FROM log WHERE undone IS NOT NULL")[0]
+    def _given(self, which: str, value: object) -> tuple[Rating, ...]:
+        with _undamaged(self.path):
+            return _RATINGS.validate_python(
+                [dict(row) for row in self._db.execute(f"SELECT * FROM given WHERE {which}", (value,))]
+            )
 
     # The owner's grades
 
-    def adjudicate(self, item: str, grade: str, reason: str, key: str) -> None:
-        """Keep a grade of the owner's for an item, beside the ratings; the last of an item counts."""
+    def adjudicate(self, given: Given) -> None:
+        """Keep a grade of the owner's for an item with its reason, beside the ratings; the last of an item counts."""
+        row = (given.item, given.grade, given.reason, self._clock(), given.key)
+        insert = "INSERT OR IGNORE INTO adjudications (item, grade, reason, time, key) VALUES (?, ?, ?, ?, ?)"
         with self._transaction():
-            self._db.execute(
-                "INSERT OR IGNORE INTO adjudications (item, grade, reason, time, key) VALUES (?, ?, ?, ?, ?)",
-                (item, grade, reason, self._clock(), key),
-            )
+            self._db.execute(insert, row)
 
-    def adjudications(self) -> dict[str, Adjudication]:
+    def adjudications(self) -> dict[str, Given]:
         """The last of each item that has one, by its key."""
-        rows = self._db.execute("SELECT item, grade, reason FROM adjudications ORDER BY number")
-        return {item: Adjudication(grade, reason) for item, grade, reason in rows}
+        rows = self._db.execute("SELECT item, grade, key, reason FROM adjudications ORDER BY number")
+        return {item: Given(item, grade, key, reason=reason) for item, grade, key, reason in rows}
 
-    def _row(self, statement: str, *values: object) -> tuple[Any, ...]:
+    def _row(self, statement: str, *values: object) -> Any:
         return self._db.execute(statement, values).fetchone()
 
-    def _transaction(self) -> Any:
-        return _written(self._db, self.path)
+    @contextmanager
+    def _transaction(self) -> Generator[None]:
+        """What is written within is on disk afterwards, or nothing of it is.
+
+        Raises:
+            StorageFault: It cannot be kept, as on a full disk.
+        """
+        try:
+            self._row("BEGIN IMMEDIATE")
+            yield
+            self._row("COMMIT")
+        except BaseException as error:
+            if self._db.in_transaction:
+                self._row("ROLLBACK")
+            if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):
+                raise StorageFault(f"{self.path}: cannot be written: {error}; nothing of it was kept") from error
+            raise
 
 
 def _connected(path: Path) -> sqlite3.Connection:
     # The server's thread is not always the one that opened the file; it is one at a time.
     db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    db.row_factory = sqlite3.Row
     for pragma in ("synchronous = FULL", "foreign_keys = ON", "trusted_schema = OFF"):
         db.execute(f"PRAGMA {pragma}")
     return db
 
 
 @contextmanager
-def _written(db: sqlite3.Connection, path: Path) -> Generator[None]:
-    """What is written within is on disk afterwards, or nothing of it is.
-
-    Raises:
-        StorageFault: It cannot be kept, as on a full disk.
-    """
-    try:
-        db.execute("BEGIN IMMEDIATE")
-        yield
-        db.execute("COMMIT")
-    except BaseException as error:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        if isinstance(error, sqlite3.Error) and not isinstance(error, sqlite3.IntegrityError):
-            raise StorageFault(f"{path}: cannot be written: {error}; nothing of it was kept") from error
-        raise
-
-
-@contextmanager
 def _undamaged(path: Path) -> Generator[None]:
-    """Raises a `UsageError` where what is read of a file within is not what was written into it."""
+    """Raises a `UsageError` where what is read within is not what was written into a file."""
     try:
         yield
     except (TypeError, ValueError, sqlite3.DatabaseError) as error:
         raise UsageError(f"{path}: is damaged: {str(error).splitlines()[0]}") from error
-
-
-def _spans(text: str) -> tuple[tuple[int, int], ...]:
-    return tuple((start, end) for start, end in json.loads(text))

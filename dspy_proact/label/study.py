@@ -2,7 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic_core import from_json
 
 LONGEST_NAME, LONGEST_REASON, MOST_SPANS, LONGEST_SECONDS = 60, 4000, 100, 86_400.0
 """Characters of a pseudonym and of a reason, marked passages of a response, and time of a rating."""
@@ -10,6 +13,24 @@ PRACTICE_ROUND, PRACTICE_ROUNDS, PRACTICE_RIGHT = 3, 2, 2
 """Practice items of a round, rounds that a rater has at most, and right grades by which a round is passed."""
 Kind = Literal["grades", "pairs"]
 """Grades of single responses, or choices between two."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """What a study is to hold, as whoever begins it asks for it."""
+
+    count: int | None = None
+    """Responses of each run, or pairs; None for all."""
+    each: int = 2
+    """Ratings of every item, each by another rater."""
+    raters: int = 4
+    """Among whom the work is divided, at least `each`."""
+    repeated: float = 0.1
+    """Share of a rater's units that come again, in [0, 1]."""
+    seed: int = 0
+    disputed: bool = False
+    """Whether cases on which judges disagree come first; scores cannot be corrected by ratings of these."""
+    kind: Kind = "grades"
 
 
 @dataclass(frozen=True)
@@ -31,14 +52,7 @@ class Study:
 
     benchmark: str
     runs: tuple[StudyRun, ...]
-    each: int
-    """Ratings of every item, each by another rater."""
-    raters: int
-    """Raters among whom the work is divided."""
-    repeated: float
-    """Share of a rater's items that come again, in [0, 1]."""
-    seed: int
-    kind: Kind = "grades"
+    design: Design
 
 
 @dataclass(frozen=True)
@@ -51,24 +65,16 @@ class Rater:
     """The pseudonym, in NFC."""
 
 
-@dataclass(frozen=True)
-class PracticeGrade:
-    """What a rater gave to a practice item."""
+def practice_passed(correct: Sequence[bool]) -> bool | None:
+    """Whether a rater passed a round of practice; None where the last round that they need is not finished.
 
-    item: str
-    grade: str
-    correct: bool
-
-
-def practice_passed(grades: Sequence[PracticeGrade]) -> bool | None:
-    """Whether a rater passed a round of practice; None where the last round that they need is not finished."""
-    for start in range(0, PRACTICE_ROUND * PRACTICE_ROUNDS, PRACTICE_ROUND):
-        given = grades[start : start + PRACTICE_ROUND]
-        if len(given) < PRACTICE_ROUND:
-            return None
-        if sum(each.correct for each in given) >= PRACTICE_RIGHT:
-            return True
-    return False
+    `correct` says of each practice item that the rater graded, in order, whether the grade was right.
+    """
+    starts = range(0, PRACTICE_ROUND * PRACTICE_ROUNDS, PRACTICE_ROUND)
+    rounds = [correct[start : start + PRACTICE_ROUND] for start in starts]
+    if any(len(given) == PRACTICE_ROUND and sum(given) >= PRACTICE_RIGHT for given in rounds):
+        return True
+    return None if len(rounds[-1]) < PRACTICE_ROUND else False
 
 
 @dataclass(frozen=True)
@@ -83,54 +89,47 @@ class Place:
     """Returned places were given back, and somebody else rates their items."""
 
 
-@dataclass(frozen=True)
-class Rating:
-    """One rater's grade of one item. What was undone is none."""
-
-    number: int
-    """In the order in which they were given."""
-    item: str
-    run: str
-    case: str
-    part: str
-    """Name of the part; empty for the grading as a whole."""
-    rater: str
-    """Pseudonym."""
-    grade: str
-    confidence: int
-    """1 to 5."""
-    reason: str
-    """Empty where none is given."""
-    spans: tuple[tuple[int, int], ...]
-    """Start and end of each passage of the response that decided, in characters."""
-    seconds: float
-    """Time taken, without pauses; 0 where it is not known."""
-    time: float
-    """Seconds since the epoch."""
-    repeated: bool
-    """Whether it is a planned second rating by the same rater."""
-
-
-@dataclass(frozen=True)
-class Adjudication:
-    """A grade of the owner's for an item, beside its ratings."""
-
-    grade: str
-    reason: str
+def _of_json(value: Any) -> Any:
+    return from_json(value) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True)
 class Given:
-    """What a rater gives to an item; a skip where the grade is None."""
+    """What somebody gives to an item: a rating, a skip, whose grade is empty, or the owner's own grade.
+
+    Forms, files of offline pages and the log hold it under the names of these fields; texts are read as numbers.
+    Whether it fits its item is for `Item.misfit` to say.
+    """
+
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     item: str
-    grade: str | None
-    key: str
+    grade: str
+    key: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
     """Idempotency key: a second write with it is none."""
-    confidence: int | None = None
-    reason: str = ""
-    spans: tuple[tuple[int, int], ...] = ()
+    confidence: Annotated[int, BeforeValidator(lambda value: value or 0)] = 0
+    """1 to 5; 0 for a skip."""
+    reason: Annotated[str, StringConstraints(strip_whitespace=True)] = ""
+    """Empty where none is given."""
+    spans: Annotated[tuple[tuple[int, int], ...], BeforeValidator(_of_json)] = ()
+    """Start and end of each passage of the response that decided, in characters."""
     seconds: float = 0.0
+    """Time taken, without pauses; 0 where it is not known."""
     repeated: bool = False
-    time: float | None = None
+    """Whether it is a planned second rating by the same rater."""
+    time: Annotated[float, Field(ge=0, lt=1e11)] | None = None
     """When it was given, in seconds since the epoch; None for now."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rating(Given):
+    """What a rater gave to an item, as the log has it. What was undone is none."""
+
+    number: int
+    """In the order in which they were given."""
+    rater: str
+    """Pseudonym."""
+    run: str
+    case: str
+    part: str
+    """Name of the part; empty for the grading as a whole."""

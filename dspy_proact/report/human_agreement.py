@@ -117,13 +117,12 @@ def _row(
     agreed = [sum(grade == said[key] for grade in given[key]) / len(given[key]) for key in keys]
     pairs = [(grade, said[key], groups[key]) for key in keys for grade in given[key]]
     both = [(one, other, groups[key]) for key in given for one, other in permutations(given[key], 2)]
-    weight = "quadratic" if part.scale == "ordinal" else "none"
 
     def kappa(rows: list[tuple[str, str, str]], nothing: str) -> Estimate:
         if not rows:
             return Estimate(None, reason=nothing)
         first, second, where = zip(*rows, strict=True)
-        return kappa_estimate(first, second, part.levels, where, weight)
+        return kappa_estimate(first, second, part.levels, where, part.weight)
 
     return AgreementRow(
         part=part.name or "grade",

@@ -78,13 +78,14 @@ def shown_gain(items: int, groups: int, noun: str, gain: float | None) -> str:
 
     Args:
         items: Labelled ones.
-        groups: Of these, called `noun`.
-        noun: In the plural.
+        groups: Of these.
+        noun: What so many groups are called.
         gain: As `stats.smallest_gain` gives it; None where it is not known or nothing may be claimed.
     """
-    told = f"{items} items in {groups} {noun}"
+    told = f"{counted(items, 'item')} in {groups} {noun}"
     if items < CLAIM_LABELS or groups < CLAIM_GROUPS:
-        return f"{told} are too few for any claim, which takes {CLAIM_LABELS} in {CLAIM_GROUPS}."
+        few = f"{'is' if items == 1 else 'are'} too few for any claim"
+        return f"{told} {few}, which takes {CLAIM_LABELS} in {CLAIM_GROUPS}."
     if gain is None:
         return f"{told}; a claim takes at least {CLAIM_LABELS} in {CLAIM_GROUPS}."
     shown = f"a true gain of {gain:.2f} in kappa would be shown 4 times in 5"

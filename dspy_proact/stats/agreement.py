@@ -16,6 +16,7 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -133,6 +134,40 @@ def alphas(tables: NDArray[np.float64], metric: AlphaMetric) -> NDArray[np.float
     expected = np.sum(distance * margins[..., :, None] * margins[..., None, :], axis=(-1, -2))
     undefined = np.full(np.shape(expected), np.nan)
     return 1 - np.divide(observed, expected, out=undefined, where=expected > 0)
+
+
+def disagreements(panel: Panel, weight: Weight) -> list[float]:
+    """How far two of an item's ratings disagree on average, in [0, 1], for each item; 0 with fewer than two."""
+    pairs, distance = coincidences(panel.counts), disagreement(panel.counts.shape[1], weight)
+    apart: NDArray[np.float64] = np.sum(pairs * distance, axis=(1, 2)) / np.maximum(1, panel.counts.sum(axis=1))
+    return apart.tolist()
+
+
+@dataclass(frozen=True)
+class RaterPair:
+    """Two raters on the items that both rated."""
+
+    raters: tuple[Hashable, Hashable]
+    items: int
+    same: float
+    """Share of these with the same label, in [0, 1]."""
+    kappa: Estimate
+    """Cohen's, in [-1, 1]."""
+
+
+def rater_pairs(panel: Panel, groups: Sequence[Hashable], weight: Weight, fewest: int) -> list[RaterPair]:
+    """Every two raters of a panel who share as many items, at least one, in the order in which they first appear."""
+    found: list[RaterPair] = []
+    for one, other in combinations(range(len(panel.names)), 2):
+        mine, theirs = (np.flatnonzero(panel.raters == number) for number in (one, other))
+        shared, first, second = np.intersect1d(panel.items[mine], panel.items[theirs], return_indices=True)
+        if len(shared) < fewest:
+            continue
+        tables = panel.own[mine[first]][:, :, None] * panel.own[theirs[second]][:, None, :]
+        kappa = kappa_of_items(tables, [groups[place] for place in shared], weight)
+        same = float(np.trace(tables.sum(axis=0))) / len(shared)
+        found.append(RaterPair((panel.names[one], panel.names[other]), len(shared), same, kappa))
+    return found
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from dspy_proact.benchmarks.benchmark import Part
 from dspy_proact.label.assignment import assign
 from dspy_proact.label.items import Item
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Given, Study, StudyRun
+from dspy_proact.label.study import Design, Given, Study, StudyRun
 
 Conduct = Literal["honest", "strict", "drifting", "careless", "straight", "tiring", "quick"]
 """Drifting: ever more lenient. Careless: grades by chance. Straight: one grade throughout; tiring: from half-way on.
@@ -55,7 +55,8 @@ def simulate_raters(
 ) -> SimulatedStudy:
     """Have raters of these conducts, named by their number, rate a new study in a file that is not there yet."""
     design = design or RatersDesign()
-    study = Study("simulated", (StudyRun("run", "run"),), design.each, len(conducts), design.repeated, seed=0)
+    of = Design(each=design.each, raters=len(conducts), repeated=design.repeated)
+    study = Study("simulated", (StudyRun("run", "run"),), of)
     items = tuple(Item(f"{n:016x}", "run", f"case {n}", PART, (), (), ("",)) for n in range(design.items))
     store = Store.create(path, study, items)
     scenario = rng.integers(0, SCENARIOS, design.items)
@@ -81,7 +82,7 @@ def simulate_raters(
         store.give(
             rater.number,
             *(
-                Given(each.item, PART.levels[grade], f"{at}", 3, seconds=float(time), repeated=each.repeated)
+                Given(each.item, PART.levels[grade], f"{at:032x}", 3, seconds=float(time), repeated=each.repeated)
                 for at, (each, grade, time) in enumerate(zip(slate, grades, seconds, strict=True))
             ),
         )

@@ -63,7 +63,9 @@ def test_what_is_undone_comes_back_with_what_was_said(served):
     page = ann.get("/rate")
     ann.post("/rate", rating(page, grade="LOST", reason="No.", spans="[[0, 2]]"))
     told = ann.post("/undo", {}).json
-    assert (told["item"], told["draft"]["grade"], told["draft"]["spans"]) == (page.field("item"), "LOST", [[0, 2]])
+    draft = told["draft"]
+    assert (draft["item"], draft["grade"], draft["spans"]) == (page.field("item"), "LOST", [[0, 2]])
+    assert {*draft} == {"item", "repeated", "grade", "confidence", "reason", "spans", "seconds"}, "nothing else of it"
     assert ann.get("/rate").field("item") == page.field("item")
     assert ann.post("/undo", {}).json == {"to": "/rate"}, "there is nothing more to undo"
     assert served.store.ratings() == ()
@@ -75,7 +77,7 @@ def test_a_skip_has_a_reason_and_the_rest_is_given_back(served):
     skipped = rating(page, grade="", confidence="")
     assert ann.post("/rate", skipped).status == 409
     assert ann.post("/rate", skipped | {"reason": "I know it."}).status == 200
-    assert served.store._row("SELECT reason FROM log WHERE grade IS NULL AND undone IS NULL") == ("I know it.",)
+    assert served.store._row("SELECT reason FROM log WHERE grade = '' AND undone IS NULL")["reason"] == "I know it."
     assert ann.post("/leave", {}).json == {"to": "/left"}
     assert "Thank you" in ann.get("/left").text
     assert {each.state for each in served.store.slate(1)} == {"skipped", "returned"}
@@ -94,6 +96,7 @@ def test_a_skip_has_a_reason_and_the_rest_is_given_back(served):
         {"spans": "[[0, 99]]"},
         {"spans": "[[2, 2]]"},
         {"spans": "[[-1, 2]]"},
+        {"spans": "[[0, 3], [2, 4]]"},
         {"spans": "[" * 9000},
         {"spans": json.dumps([[0, 1]] * 101)},
         {"spans": "{}x"},
@@ -113,7 +116,7 @@ def practised(tmp_path, *given):
     with serving(*collected(tmp_path / "study.db", [item(1)], *practice(*["SOLVED"] * 6), each=1, raters=1)) as served:
         ann = joined(served, "Ann")
         told = [ann.post("/practice", rating(ann.get("/rate"), grade=grade)).json for grade in given]
-        return told, ann.get("/rate").text, practice_passed(served.store.practice(1))
+        return told, ann.get("/rate").text, practice_passed([*served.store.practice(1).values()])
 
 
 def test_practice_is_explained_and_passed_with_two_of_three(tmp_path):

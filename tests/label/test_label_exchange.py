@@ -13,13 +13,12 @@ import pytest
 from mine import write_mine
 from proact_run import PHASES, answered, graded, manifest, trigger, written
 from sheets import said
-from studies import study_of
+from studies import given, study_of
 
 from dspy_proact.benchmarks import registry
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.label.items import items_of
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Given
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
@@ -77,10 +76,10 @@ def test_a_rating_counts_once_and_practice_what_was_undone_and_the_owners_grades
     study_of(Path("study.db"), run, grade=by_turns)
     before = agreed(proact, "--ratings", "study.db")
     store = Store.open(Path("study.db"))
-    item, *_ = store.marks()
-    store.give(1, Given(item, "FAIL", "second", confidence=1, repeated=True))
+    ((item,), *_) = store.units()
+    store.give(1, given(item, "FAIL", 1, repeated=True))
     store.practise(1, "p1", "FAIL", correct=False)
-    store.adjudicate(item, "FAIL", "It is none.", "a")
+    store.adjudicate(given(item, "FAIL", reason="It is none."))
     assert agreed(proact, "--ratings", "study.db") == before
     store.undo(1, "u1")  # the second one, and then the twelfth
     store.undo(1, "u2")

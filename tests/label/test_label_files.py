@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 from proact_run import PHASES, answered, graded, manifest, trigger, written
 from sheets import rows_of, said
-from studies import study_of
+from studies import given, study_of
 
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Given
 
 TEXT = "=Label the boxes,\nplease."
 CASES = [trigger(f"{number:032x}__S{number}__s1", phase, scenario=f"S{number}") for number, phase in enumerate(PHASES)]
@@ -32,9 +31,9 @@ def run(proact):
 def rated(rater, item, number):
     """Of all fields something, and a skip."""
     if (rater, number) == ("Bob", 2):
-        return Given(item.key, None, f"{rater}{number}", reason="Not in my language.")
+        return given(item.key, "", reason="Not in my language.")
     grade = ("PASS", "PARTIAL", "FAIL")[number]
-    return Given(item.key, grade, f"{rater}{number}", 5, "=Because, \u201cit\u201d says so.", ((1, 6),), 12.5)
+    return given(item.key, grade, 5, reason="=Because, \u201cit\u201d says so.", spans=((1, 6),), seconds=12.5)
 
 
 @pytest.fixture

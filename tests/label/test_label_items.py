@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 import pytest
+from labelling import item as riddle
 
 from dspy_proact.benchmarks.benchmark import Part
 from dspy_proact.errors import UsageError
-from dspy_proact.label.items import items_of, pairs_of, practice_of, run_key
+from dspy_proact.label.items import PREFERENCE, items_of, pairs_of, practice_of, run_key
 
 
 def test_the_rubric_is_the_criteria_and_stands_in_no_section(run, declared):
@@ -68,3 +69,12 @@ def test_a_benchmark_without_worked_cases_has_no_practice():
     from dspy_proact.benchmarks.registry import benchmark_named
 
     assert practice_of(benchmark_named("probe"), seed=0) == ()
+
+
+def test_what_is_asked_and_the_criteria_are_those_of_the_part():
+    assert (riddle(1).question, riddle(1).levels) == (
+        "Which grade does the response earn?",
+        ("SOLVED", "CLOSE", "LOST"),
+    )
+    assert riddle(1, part=Part("good_tone", ("bad", "good"))).question == "How is “good tone” graded?"
+    assert riddle(1, part=PREFERENCE).question == "Which response is better?"

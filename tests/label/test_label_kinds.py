@@ -9,9 +9,9 @@ from labelling import joined, rating, serving
 
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.registry import benchmark_named
-from dspy_proact.label.assignment import Design
 from dspy_proact.label.items import PREFERENCE
 from dspy_proact.label.serving import open_study
+from dspy_proact.label.study import Design
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 

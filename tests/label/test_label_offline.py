@@ -16,7 +16,7 @@ from sheets import said
 from dspy_proact.label.items import items_of, pairs_of, run_key
 from dspy_proact.label.offline import offline_page, offline_rater
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Study, StudyRun
+from dspy_proact.label.study import Design, Study, StudyRun
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
@@ -45,7 +45,7 @@ def study(proact):
     summary = summarize(RunFolder(judged("run")))
     items = items_of(benchmark_named("proactbench"), [summary])
     of = (StudyRun(run_key(summary), "run"),)
-    store = Store.create(Path("study.db"), Study("proactbench", of, 2, 2, 0.0, 0), items)
+    store = Store.create(Path("study.db"), Study("proactbench", of, Design(raters=2, repeated=0)), items)
     store.close()
     return Path("study.db")
 
@@ -176,7 +176,9 @@ def test_choices_come_back_as_they_were_meant_whichever_stood_first(proact, disk
     runs = [summarize(RunFolder(judged(name, f"The {name} text.", model=name))) for name in ("one", "other")]
     items = pairs_of(benchmark_named("proactbench"), *runs)
     of = tuple(StudyRun(run_key(each), each.path) for each in runs)
-    store = Store.create(Path("study.db"), Study("proactbench", of, 1, 1, 0.0, 0, "pairs"), items)
+    store = Store.create(
+        Path("study.db"), Study("proactbench", of, Design(each=1, raters=1, repeated=0, kind="pairs")), items
+    )
     store.close()
     page = disk(exported(proact, Path("study.db")))
     page.click("#go")
@@ -208,9 +210,10 @@ def test_everybody_can_use_the_page(tmp_path, disk):
 def file_of(db, **changes):
     """What the page saves, with something changed in it or in its only rating."""
     with closing(Store.open(db)) as store:
-        rated = {"item": next(iter(store.marks())), "repeated": "0", "grade": "PASS", "confidence": "4", "reason": ""}
+        rated = {"item": store.units()[0][0], "repeated": "0", "grade": "PASS", "confidence": "4", "reason": ""}
         rated |= {"spans": [[0, 5]], "seconds": 1.5, "time": 1.7e9, "key": "0" * 32}
-        whole = {"format": "dspy-proact offline ratings 1", "study": store.id, "rater": "Ann", "ratings": [rated]}
+        whole = {"format": "dspy-proact offline ratings 1", "study": store.id, "rater": "Ann", "number": 1}
+        whole["ratings"] = [rated]
     for name, value in changes.items():
         (whole if name in whole else rated)[name] = value
     return json.dumps(whole | ({"ratings": [rated, rated]} if changes.get("ratings") == "twice" else {}))
@@ -222,6 +225,7 @@ def file_of(db, **changes):
         ({"format": "2"}, "ann.json, field 'format'"),
         ({"study": "0" * 16}, "ann.json, field 'study': ratings of another study than study.db"),
         ({"rater": "Cy"}, "field 'rater': 'Cy' is no rater of study.db"),
+        ({"rater": "Bob"}, "field 'rater': 'Bob' is another rater than the page was made for, number 1 of study.db"),
         ({"ratings": {}}, "field 'ratings'"),
         ({"ratings": "twice"}, "field 'ratings[1].item'"),
         ({"item": "other"}, "field 'ratings[0].item': 'other' is not this rater's to rate, or its text has changed"),
@@ -232,6 +236,7 @@ def file_of(db, **changes):
         ({"confidence": "6"}, "field 'ratings[0].confidence'"),
         ({"reason": "x" * 4001}, "field 'ratings[0].reason'"),
         ({"spans": [[0, 4000]]}, "field 'ratings[0].spans'"),
+        ({"spans": [[0, 3], [2, 5]]}, "field 'ratings[0].spans': overlap"),
         ({"spans": [[0, 1, 2]]}, "field 'ratings[0].spans[0]'"),
         ({"seconds": -1}, "field 'ratings[0].seconds'"),
         ({"key": "k"}, "field 'ratings[0].key'"),
@@ -240,6 +245,7 @@ def file_of(db, **changes):
 )
 def test_a_damaged_file_is_refused_with_a_reason_and_nothing_of_it_is_kept(proact, refused, study, changes, why):
     exported(proact, study)
+    exported(proact, study, "Bob")
     Path("ann.json").write_text(file_of(study, **changes), "utf-8")
     assert why in said(refused("label", "import", study, "ann.json"))
     Path("ann.json").write_text(file_of(study)[:-9], "utf-8")

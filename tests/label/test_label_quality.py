@@ -7,14 +7,16 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browser import chromium
 from labelling import LEVELS, PART, Riddles, Visitor, collected, item, joined, key, rating, serving
+from studies import given as given_to
 from support.raters import RatersDesign, simulate_raters
 
 from dspy_proact.benchmarks.benchmark import Part
 from dspy_proact.label.items import PREFERENCE
 from dspy_proact.label.quality import overview, owner_page
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Given, Study, StudyRun
+from dspy_proact.label.study import Design, Study, StudyRun
 from dspy_proact.stats import alpha_estimate
+from dspy_proact.stats.agreement import disagreements
 from dspy_proact.stats.raters import Panel
 
 NOMINAL = Part("kind", ("pun", "rhyme", "none"), "nominal")
@@ -33,10 +35,10 @@ def rated(tmp_path):
             rater = store.add_rater(f"rater {number}")
             mine = [(of, grade) for of, grade in zip(items, given, strict=True) if grade]
             store.assign(rater.number, lambda mine=mine: [(of.key, False) for of, _ in mine])
-            for at, (of, grade) in enumerate(mine):
-                store.give(rater.number, Given(of.key, grade, f"{at}", 4, seconds=10.0 + number))
+            for of, grade in mine:
+                store.give(rater.number, given_to(of.key, grade, seconds=10.0 + number))
             for of, grade in repeated if not number else ():
-                store.give(rater.number, Given(of.key, grade, f"again {of.key}", 4, repeated=True))
+                store.give(rater.number, given_to(of.key, grade, repeated=True))
         return store
 
     yield rate
@@ -49,10 +51,10 @@ def test_coverage_and_agreement_are_those_of_the_ratings(rated):
     lost, close, solved = LEVELS
     grades = [(lost, lost), (solved, solved), (close, lost), (close, close), (solved, None), (None, None)]
     found = overview(rated(items, grades, repeated=[(items[0], close), (items[1], solved)]), items, Riddles())
-    assert (found.items, found.complete, found.ratings, len(found.raters)) == (6, 4, 9, 2)
     (part,) = found.parts
+    assert (len(part.items), part.complete, len(part.ratings), len(found.raters)) == (6, 4, 9, 2)
     panel = Panel.of([[each for each in of if each] for of in grades], LEVELS, [[0, 1], *[[0, 1]] * 3, [0], []])
-    assert part.agreement == alpha_estimate(panel, "ordinal", [of.case for of in items])
+    assert part.growth[-1][1] == alpha_estimate(panel, "ordinal", [of.case for of in items])
     assert [count for count, _ in part.growth] == [2, 3, 4, 5, 6, 7, 8, 9], "eighths of 9, each rounded up"
     ann, bob = found.raters
     assert (ann.rated, bob.rated, ann.same, ann.again, bob.again) == (5, 4, 0.75, (1, 2), (0, 0))
@@ -69,41 +71,45 @@ def test_items_with_most_disagreement_come_first_and_two_raters_who_agree_least(
     store = rated(
         items, [(lost, lost, lost), (lost, close, lost), (lost, solved, lost), (solved,) * 3, (close,) * 3], 3
     )
-    store.adjudicate(items[3].key, lost, "It names nothing.", "k")
+    store.adjudicate(given_to(items[3].key, lost, reason="It names nothing."))
     found = overview(store, items, Riddles())
     # Of three ratings two of three pairs differ, by a quarter of the squared scale and by all of it.
-    of = [(each.item.case, round(each.disagreement, 3)) for each in found.disputed]
-    assert of == [("case 2", 0.667), ("case 1", 0.167), ("case 3", 0)]
-    assert found.disputed[2].adjudication.grade == lost
-    assert [pair.raters for pair in found.pairs][-1] == ("rater 0", "rater 2")
-    assert [pair.same for pair in found.pairs] == [0.6, 0.6, 1.0]
+    assert disagreements(found.parts[0].panel, "quadratic") == pytest.approx([0, 1 / 6, 2 / 3, 0, 0])
+    assert [item.case for item, _ in found.disputed] == ["case 2", "case 1", "case 3"]
+    assert found.adjudications[items[3].key].grade == lost
+    assert [pair.raters for _, pair in found.pairs][-1] == ("rater 0", "rater 2")
+    assert [pair.same for _, pair in found.pairs] == [0.6, 0.6, 1.0]
+    assert "Nothing can be tested yet" in owner_page(found, "csrf")
 
 
 def test_parts_stand_beside_one_another_each_on_its_scale(rated):
     items = [item(10 * number + at, part=part) for number in range(8) for at, part in enumerate((PART, NOMINAL))]
     grades = [(of.part.levels[number // 2 % 3], of.part.levels[number // 3 % 3]) for number, of in enumerate(items)]
     found = overview(rated(items, grades), items, Riddles())
-    assert [(each.part.name, each.items, each.ratings) for each in found.parts] == [("", 8, 16), ("kind", 8, 16)]
-    assert {pair.part for pair in found.pairs} == {"", "kind"}
-    assert {each.disagreement for each in found.disputed if each.item.part is NOMINAL} == {1.0}
+    assert [(each.part.name, len(each.items), len(each.ratings)) for each in found.parts] == [
+        ("", 8, 16),
+        ("kind", 8, 16),
+    ]
+    assert {part.name for part, _ in found.pairs} == {"", "kind"}
+    assert {*disagreements(found.parts[1].panel, "none")} == {0.0, 1.0}
     assert "kind" in owner_page(found, "csrf")
 
 
 def test_of_pairs_the_page_says_which_is_preferred(tmp_path):
     items = [replace(item(number, part=PREFERENCE), responses=("One.", "Two."), criteria=()) for number in range(8)]
-    study = Study("riddles", (StudyRun("r1", "runs/one"), StudyRun("r2", "runs/two")), 4, 4, 0.0, 0, "pairs")
+    study = Study("riddles", (StudyRun("r1", "runs/one"), StudyRun("r2", "runs/two")), Design(each=4, kind="pairs"))
     store = Store.create(tmp_path / "pairs.db", study, items)
     assert overview(store, items, Riddles()).carried == "Nobody has chosen yet."
     for _ in range(4):
         rater = store.add_rater(f"rater {len(store.raters())}")
         grades = ["second"] * 7 + ["first"]
-        given = (Given(of.key, grade, of.key, 3) for of, grade in zip(items, grades, strict=True))
+        given = (given_to(of.key, grade) for of, grade in zip(items, grades, strict=True))
         store.assign(rater.number, lambda: [(of.key, False) for of in items])
         store.give(rater.number, *given)
     found = overview(store, items, Riddles())
     store.close()
     assert "two is chosen in 28 of 32" in found.carried
-    assert found.parts[0].agreement.value == 1
+    assert found.parts[0].growth[-1][1].value == 1
     page = owner_page(found, "csrf")
     assert "The second response" not in page, "nobody disagrees"
 
@@ -123,7 +129,7 @@ def test_a_strict_rater_is_not_marked(tmp_path):
     study = simulate_raters(np.random.default_rng(4), tmp_path / "a.db", ["honest"] * 7 + ["strict"], RatersDesign(240))
     found = overview(study.store, study.items, Riddles(), study.groups)
     study.store.close()
-    assert found.complete == len(study.items)
+    assert found.parts[0].complete == len(study.items)
     assert not any(each.marks for each in found.raters)
     assert found.raters[7].grades["FAIL"] > 50, "of 90"
 

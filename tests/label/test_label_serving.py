@@ -18,10 +18,9 @@ from labelling import Riddles, Visitor, collected, item, joined, key, rating, se
 
 from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.errors import UsageError
-from dspy_proact.label.access import Bounds
-from dspy_proact.label.assignment import Design
 from dspy_proact.label.serving import open_study
 from dspy_proact.label.store import Store
+from dspy_proact.label.study import Design
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
@@ -77,7 +76,7 @@ def test_no_rating_is_lost_or_doubled_when_the_server_is_killed_right_after_each
             else:
                 server.ann.send("POST", "/rate", urlencode(given))
     store = Store.open(tmp_path / "study.db")
-    assert Counter(each.item for each in store.ratings()) == Counter(store.marks().keys())
+    assert Counter(each.item for each in store.ratings()) == Counter(key for unit in store.units() for key in unit)
     store.close()
 
 
@@ -96,7 +95,7 @@ def test_twenty_raters_at_once_lose_nothing_and_memory_stays_flat(tmp_path, item
                 used.append(sys.getallocatedblocks())
         return count
 
-    with serving(*made, Bounds(requests=10**6)) as served, ThreadPoolExecutor(RATERS) as raters:
+    with serving(*made) as served, ThreadPoolExecutor(RATERS) as raters:
         given = list(raters.map(lambda number: rate(served, number), range(RATERS)))
         first, all_of_them = served.store.ratings(repeats=False), served.store.ratings()
         places = served.store.slate()
@@ -109,22 +108,20 @@ def test_twenty_raters_at_once_lose_nothing_and_memory_stays_flat(tmp_path, item
     assert used[-1] - used[1] < 5_000, used
 
 
-def test_links_stay_good_until_new_ones_are_asked_for(run, tmp_path):
+def test_links_stay_good_until_their_file_is_gone(run, tmp_path):
     design, file = Design(count=2, each=1, raters=1), tmp_path / "labels" / "study.db"
-    opened = []
-    for new_links in (False, False, True):
-        collection, tokens = open_study(file, benchmark_named("proactbench"), [run], design, new_links)
+    links, opened = tmp_path / "labels" / "study.links", []
+    for kept in (None, None, "{}"):
+        if kept is not None:
+            links.write_text(kept)
+        collection, tokens = open_study(file, benchmark_named("proactbench"), [run], design)
         assert (len(collection.items), len(collection.practice)) == (2, 6)
-        assert collection.store.is_entry(tokens.entry)
+        assert collection.store.holds(tokens.entry, "entry")
+        assert collection.store.holds(tokens.owner, "owner")
         collection.store.close()
         opened.append(tokens)
     assert opened[0] == opened[1] != opened[2]
-    links = tmp_path / "labels" / "study.links"
     assert links.stat().st_mode & 0o777 == 0o600
-    links.write_text("{}")
-    collection, tokens = open_study(file, benchmark_named("proactbench"), [run], design)
-    assert collection.store.is_owner(tokens.owner)
-    collection.store.close()
 
 
 def test_a_study_is_of_its_runs(run, tmp_path):
@@ -140,6 +137,8 @@ def test_what_was_decided_at_the_beginning_and_a_port_in_use_are_refused_with_th
     open_study(tmp_path / "study.db", benchmark_named("proactbench"), [run], Design(count=2))[0].store.close()
     status, _, said = proact("label", "serve", run.path, "--db", "study.db", "--each", "3")
     assert (status, "--each: study.db was begun already" in said) == (2, True)
+    status, _, said = proact("label", "serve", run.path, "--db", ".")
+    assert (status, ".: is a folder; name a file" in said) == (2, True)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         status, _, said = proact("label", "serve", run.path, "--db", "study.db", "--port", port)

@@ -2,16 +2,18 @@
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
+from studies import given
 
 from dspy_proact.benchmarks.benchmark import Part
 from dspy_proact.errors import StorageFault, UsageError
 from dspy_proact.label.items import Item
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Given, Study, StudyRun
+from dspy_proact.label.study import Design, Study, StudyRun
 
-STUDY = Study("toy", (StudyRun("r1", "runs/one", "2-0-1a2b3c4d"),), each=2, raters=3, repeated=0.1, seed=0)
+STUDY = Study("toy", (StudyRun("r1", "runs/one", "2-0-1a2b3c4d"),), Design(each=2, raters=3))
 
 
 def item(key, text="An answer."):
@@ -59,10 +61,11 @@ def test_a_study_is_read_as_it_was_declared(store, tmp_path):
 
 def test_no_token_is_in_the_file(tmp_path):
     store = Store.create(tmp_path / "study.db", STUDY, [item("a")])
-    assert (store.is_owner(""), store.is_entry("")) == (False, False)
+    assert not any(store.holds("", role) for role in ("owner", "entry"))
     (owner, entry), token = store.new_tokens(), "a token of Ann's"
     rater = store.add_rater("Ann", token)
-    assert (store.is_owner(owner), store.is_owner(entry), store.is_entry(entry), store.is_entry(token)) == (1, 0, 1, 0)
+    held = [(each, role) for each in (owner, entry, token) for role in ("owner", "entry") if store.holds(each, role)]
+    assert held == [(owner, "owner"), (entry, "entry")]
     assert store.rater_of(token) == rater
     assert store.rater_of(owner) is None
     store.close()
@@ -73,7 +76,7 @@ def test_no_token_is_in_the_file(tmp_path):
 def test_new_tokens_end_the_old_ones(store):
     owner, _ = store.new_tokens()
     newer, _ = store.new_tokens()
-    assert (store.is_owner(owner), store.is_owner(newer)) == (False, True)
+    assert (store.holds(owner, "owner"), store.holds(newer, "owner")) == (False, True)
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 61, "a\nb\x1b[31m", "a\u202eb"])
@@ -85,11 +88,11 @@ def test_a_pseudonym_can_be_printed(store, name):
 def test_a_pseudonym_is_of_one_person_in_whatever_form_it_is_written(store):
     store.add_rater("Zoe\u0308")
     with pytest.raises(UsageError, match="taken"):
-        store.add_rater(" Zo\u00eb ")
+        store.add_rater(" zo\u00eb ")
 
 
 def test_a_rating_is_kept_with_everything_that_was_said(store, ann, clock):
-    store.give(ann, Given("a", "good", "k1", 4, "It helps.", ((0, 2), (3, 9)), 12.5))
+    store.give(ann, given("a", "good", reason="It helps.", spans=((0, 2), (3, 9)), seconds=12.5))
     (rating,) = store.ratings()
     assert (rating.item, rating.run, rating.case, rating.rater) == ("a", "r1", "case a", "Ann")
     assert (rating.grade, rating.confidence, rating.reason) == ("good", 4, "It helps.")
@@ -98,36 +101,35 @@ def test_a_rating_is_kept_with_everything_that_was_said(store, ann, clock):
 
 
 def test_one_key_is_one_row_and_an_item_has_one_rating_of_a_rater(store, ann):
-    given = Given("a", "good", "k1", 4)
-    assert (store.give(ann, given), store.give(ann, given)) == (1, 0)
+    once = given("a", "good")
+    assert (store.give(ann, once), store.give(ann, once)) == (1, 0)
     with pytest.raises(UsageError, match="already"):
-        store.give(ann, Given("a", "bad", "k2", 4))
+        store.give(ann, given("a", "bad", 4))
     assert [rating.grade for rating in store.ratings()] == ["good"]
 
 
 def test_of_several_that_are_given_at_once_all_are_kept_or_none(store, ann):
-    with pytest.raises(UsageError, match="no item"):
-        store.give(ann, Given("a", "good", "k1", 4), Given("unknown", "good", "k2", 4))
+    with pytest.raises(UsageError, match="already"):
+        store.give(ann, given("a", "good", 4), given("b", "good", 4), given("b", "bad", 4))
     assert store.ratings() == ()
 
 
 def test_what_is_undone_can_be_given_again_and_stays_in_the_log(store, ann):
-    store.give(ann, Given("a", "good", "k1", 4))
-    store.give(ann, Given("b", None, "k2", reason="a friend of mine"))
+    store.give(ann, given("a", "good", 4))
+    store.give(ann, given("b", "", reason="a friend of mine"))
     assert states(store, ann) == ["rated", "skipped"]
     assert store.undo(ann, "u1").reason == "a friend of mine"
     assert store.undo(ann, "u1") is None, "the same click again"
     assert store.undo(ann, "u2").grade == "good"
     assert states(store, ann) == ["open", "open"]
-    store.give(ann, Given("a", "bad", "k3", 2))
+    store.give(ann, given("a", "bad", 2))
     assert [(rating.number, rating.grade) for rating in store.ratings()] == [(3, "bad")]
-    assert store.undone() == 2
 
 
 def test_a_planned_repeat_is_a_rating_of_its_own(store, ann):
     store.assign(ann, lambda: [("a", True)])
-    store.give(ann, Given("a", "good", "k1", 4))
-    store.give(ann, Given("a", "bad", "k2", 4, repeated=True))
+    store.give(ann, given("a", "good", 4))
+    store.give(ann, given("a", "bad", 4, repeated=True))
     assert [(rating.grade, rating.repeated) for rating in store.ratings()] == [("good", False), ("bad", True)]
     assert [rating.grade for rating in store.ratings(repeats=False)] == ["good"]
 
@@ -135,30 +137,31 @@ def test_a_planned_repeat_is_a_rating_of_its_own(store, ann):
 def test_whoever_is_idle_gives_the_rest_back(store, ann, clock):
     bob = store.add_rater("Bob")
     store.assign(bob.number, lambda: [("c", False)])
-    store.give(ann, Given("a", "good", "k1", 4))
+    store.give(ann, given("a", "good", 4))
     clock.now += 100
-    store.give(bob.number, Given("c", "good", "k1", 4))
-    assert store.give_back_idle(50) == 1
+    store.give(bob.number, given("c", "good", 4))
+    assert store.give_back(idle=50) == 1
     assert (states(store, ann), states(store, bob.number)) == (["rated", "returned"], ["rated"])
 
 
 def test_the_last_grade_of_the_owner_counts_and_no_rating_changes(store, ann):
-    store.give(ann, Given("a", "good", "k1", 4))
-    for grade, key in (("good", "k1"), ("bad", "k2"), ("good", "k2")):
-        store.adjudicate("a", grade, "a reason", key)
+    store.give(ann, given("a", "good", 4))
+    last = given("a", "bad", reason="Another reason.")
+    for each in (given("a", "good", reason="A reason."), last, replace(last, grade="good")):
+        store.adjudicate(each)
     assert [(key, each.grade) for key, each in store.adjudications().items()] == [("a", "bad")]
     assert [rating.grade for rating in store.ratings()] == ["good"]
 
 
 def test_on_a_full_disk_what_was_kept_stays_and_the_rest_is_refused(store, ann):
-    store.give(ann, Given("a", "good", "k1", 4))
+    store.give(ann, given("a", "good", 4))
     (pages,) = store._row("PRAGMA page_count")
     store._row(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(StorageFault, match="full"):
-        store.give(ann, Given("b", "good", "k2", 4, "x" * 100_000))
+        store.give(ann, given("b", "good", reason="x" * 100_000))
     assert [rating.item for rating in store.ratings()] == ["a"]
     store._row("PRAGMA max_page_count = 100000")
-    assert store.give(ann, Given("b", "good", "k2", 4)) == 1
+    assert store.give(ann, given("b", "good", 4)) == 1
 
 
 def test_an_item_with_another_text_is_not_the_one_that_was_rated(store):
@@ -176,6 +179,8 @@ def test_a_file_of_something_else_is_refused(tmp_path):
         pass
     with pytest.raises(UsageError, match="no file of"):
         Store.open(tmp_path / "empty.db")
+    with pytest.raises(UsageError, match="is a folder; name a file"):
+        Store.open(tmp_path)
     with pytest.raises(UsageError, match="there is no such file"):
         Store.open(tmp_path / "none.db")
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from proact_run import JUDGE, answered, graded, manifest, trigger, written
 from sheets import said
-from studies import study_of
+from studies import given, study_of
 
-from dspy_proact.label.study import Given
 from dspy_proact.report import summarize
 from dspy_proact.report.marked_words import marked_words, overlap
 from dspy_proact.runs import RunFolder
@@ -55,7 +54,7 @@ def test_a_response_counts_once_and_those_without_both_do_not(run):
 def test_agree_tells_it_of_a_study(proact, run):
     def half(rater, item, number):
         spans = ((0, 21),) if number < 2 else ()
-        return Given(item.key, "PASS", f"{rater}{number}", confidence=5, spans=spans)
+        return given(item.key, "PASS", 5, spans=spans)
 
     study_of(Path("study.db"), run, raters=["Ann"], grade=half)
     status, out, err = proact("agree", "--ratings", "study.db", "--json")

@@ -19,7 +19,7 @@ from dspy_proact.stats import (
     majority,
     tally,
 )
-from dspy_proact.stats.agreement import AlphaMetric, Weight, acs, kappas
+from dspy_proact.stats.agreement import AlphaMetric, Weight, acs, disagreements, kappas, rater_pairs
 
 law = settings(deadline=None, max_examples=25)
 WEIGHTS: list[Weight] = ["none", "linear", "quadratic"]
@@ -190,6 +190,19 @@ def test_an_item_with_one_rating_changes_nothing(ratings: list[list[str]], metri
 
 
 # Tables.
+
+
+def test_two_raters_are_compared_on_the_items_that_both_rated():
+    """Ann and Bob: FAIL FAIL, FAIL PASS, PASS PASS. Same 2 of 3, by chance 1/3 * 2/3 + 2/3 * 1/3 = 4/9: kappa 2/5."""
+    labels = ["FAIL", "PARTIAL", "PASS"]
+    given = [["FAIL", "FAIL"], ["FAIL", "PASS", "PARTIAL"], ["PASS", "PASS"], ["PASS", "FAIL"]]
+    panel = Panel.of(given, labels, [["Ann", "Bob"], ["Ann", "Bob", "Cy"], ["Bob", "Ann"], ["Ann", "Cy"]])
+    both, with_cy = rater_pairs(panel, [*"abcd"], "none", fewest=2)
+    assert (both.raters, both.items, both.same, both.kappa.value) == (("Ann", "Bob"), 3, 2 / 3, pytest.approx(2 / 5))
+    assert (with_cy.raters, with_cy.items, with_cy.same) == (("Ann", "Cy"), 2, 0)
+    # Of the second item the pairs differ by all, a half and a half: squared 1, 1/4 and 1/4.
+    assert disagreements(panel, "quadratic") == pytest.approx([0, 1 / 2, 0, 1])
+    assert disagreements(panel, "none") == pytest.approx([0, 1, 0, 1])
 
 
 def test_gradings_as_tables():

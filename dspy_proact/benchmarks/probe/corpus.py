@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 
-from dspy_proact.benchmarks.probe.official import JsonFile, read_task
+from dspy_proact.benchmarks.probe.official import read_task
 from dspy_proact.benchmarks.probe.task import DATA, ProbeView
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.archives import Archive
 from dspy_proact.files.hub import hub_commit, hub_folder
-from dspy_proact.files.rows import opened
+from dspy_proact.files.rows import JsonFile, opened, text_of
 from dspy_proact.runs import Case, CaseSet, CorpusRecord
 
 PROBE = "gilfastino/PROBE"
@@ -91,7 +91,7 @@ def load_tasks(
     pairs = _pairs_at(path)
 
     def read(key: str, ignored: Counter[str]) -> tuple[Case, str]:
-        given, right = (JsonFile.of(member.source, member.read()) for member in pairs[key])
+        given, right = (JsonFile.of(of.source, text_of(of.read(), of.source)) for of in pairs[key])
         case = read_task(key, given, right, ignored)
         case = sanitized(case, seed) if sanitize else case
         return case, _sha256(case)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import date
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, Strict, ValidationError
 
@@ -26,8 +26,7 @@ from dspy_proact.benchmarks.probe.task import (
     Relationship,
     World,
 )
-from dspy_proact.errors import CorpusError
-from dspy_proact.files.rows import Id, Line, Name, RawPart, Text, json_of, misfit, text_of
+from dspy_proact.files.rows import Id, JsonFile, Name, RawPart, Text, misfit
 from dspy_proact.plain_text import shown
 from dspy_proact.runs import Case
 
@@ -49,22 +48,6 @@ _DROPPED = {
 _EXECUTION = "task_execution"
 """The step of the checklist that names the action."""
 _KINDS = {"email": Email, "event": Event, "document": Document}
-
-
-class JsonFile(Line):
-    """A file that holds one JSON object."""
-
-    @classmethod
-    def of(cls, source: str, data: bytes) -> Self:
-        """Read the bytes of a file; raises a `CorpusError` where they are no JSON object, or `strict_json` refuses."""
-        value = json_of(text_of(data, source), source)
-        if not isinstance(value, dict):
-            raise CorpusError(f"an object is expected, not {shown(value)}", source=source)
-        return cls(source, 1, "", value)
-
-    def error(self, problem: str, field: str | None = None) -> CorpusError:
-        """The error to raise for a problem with this file."""
-        return CorpusError(problem, source=self.source, field=field)
 
 
 def read_task(key: str, given: JsonFile, right: JsonFile, ignored: Counter[str]) -> Case:

@@ -165,11 +165,13 @@ def _studies(named: Iterable[str], summary: "Summary") -> "dict[str, RunRatings]
     """What each file of a study that is named has of a run; says what is left out."""
     from dspy_proact.benchmarks.registry import benchmark_of
     from dspy_proact.label.exchange import is_study, ratings_of_run
+    from dspy_proact.report.numbers import counted
 
     declared = benchmark_of(summary.benchmark)
     found = {name: ratings_of_run(Path(name), declared, summary) for name in named if is_study(name)}
-    for note in filter(None, (rated.note for rated in found.values())):
-        say(note)
+    for name, rated in found.items():
+        if rated.changed:
+            say(f"{name}: left out {counted(rated.changed, 'rating')} of texts that have changed since.")
     return found
 
 

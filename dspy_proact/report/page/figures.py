@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from dspy_proact.plain_text import encodable, printable
 from dspy_proact.report.numbers import probability, share, signed
+from dspy_proact.report.page.rendered import readable
 
 Place = str | int
 """A key of an object, or a number of a list."""
@@ -116,16 +117,18 @@ def letter(run: int) -> str:
 
 
 @cache
-def templates() -> Environment:
-    """The templates of the page; what is filled in is text, never markup."""
-    return Environment(
-        loader=PackageLoader("dspy_proact.report.page"),
+def templates(package: str = "dspy_proact.report.page") -> Environment:
+    """The templates of a page that a package has; what is filled in is text, never markup."""
+    environment: Any = Environment(
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_seen,
     )
+    environment.globals |= {"readable": readable}
+    return environment
 
 
 def _seen(value: Any) -> Any:

@@ -2,15 +2,24 @@
 
 A tree is a list of nodes; a node is a text, or a list of an element's name and its nodes. Nothing in it is markup:
 raw HTML stays text, a picture is its alternative text, and a link is its text with its address after it.
+
+`readable` makes markup of a text, for pages that are built here. Each of its words may be an element that says where
+it stands, `<span class="w" data-from data-to>`: words are handed to the renderer as marks, and so keep their places. A
+text in which the marks get lost is shown as it is written.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
+from markupsafe import Markup, escape
+
+from dspy_proact.plain_text import encodable
 
 Node = str | list[Any]
 _LONGEST = 50_000
@@ -40,6 +49,26 @@ _MARKDOWN = re.compile(
     r"[*_`#>|~\[<&\\]|^[ \t]*(?:[-+]|\d{1,9}[.)])[ \t]|^[ \t]*[-=]+[ \t]*$|^(?: {4}|\t)", re.MULTILINE
 )
 """What there is in any text that is more than paragraphs."""
+_MOST_WORDS = 20_000
+"""Words of a text that are elements, from its beginning."""
+_SYNTAX = (
+    r"^[ \t>]*(?:`{3,}|~{3,})[^\n]*$",  # the line of a fence, with its language
+    r"^[ \t>]*(?:[-+*][ \t]+)*\d{1,9}[.)]",  # the number of a list's item
+    r"^\[[^\]\n]*\]:[^\n]*$",  # the address that a link refers to
+    r"\]\([^)\n]*\)",  # the address of a link
+    r"<[A-Za-z][A-Za-z0-9+.-]*:[^<>\s]*>",
+    r"&\#?\w+;",
+)
+"""What Markdown would not recognise any more with a mark in it."""
+_LETTER = r"[^\s\x00-/:-@\[-`{-\xa0\u2000-\u206f\u3000-\u303f\ue000-\uf8ff\uff01-\uff0f]"
+_WORD = re.compile(
+    rf"{'|'.join(_SYNTAX)}|([\u3040-\u30ff\u3400-\u9fff]|{_LETTER}+(?:['\u2019._-]{_LETTER}+)*)", re.MULTILINE
+)
+_TAGS = {"heading": "div", "link": "span", "address": "span"}
+_CLASSES = {"heading": ' class="heading"', "link": ' class="link"', "address": ' class="address"'}
+_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+_OBEYED = "\n\t\r\u200c\u200d"
+"""Of the hidden characters those without which a text is not what it was."""
 
 
 def rendered(text: str, spans: Sequence[tuple[int, int]]) -> list[Node] | None:
@@ -119,3 +148,60 @@ def _texts(nodes: Sequence[Node]) -> Iterator[str]:
             yield node
         else:
             yield from _texts(node[1:])
+
+
+@lru_cache(128)  # a long text takes time, and raters share items
+def readable(text: str, *, words: bool = False) -> Markup:
+    """A text of others as markup: Markdown rendered, else as it is written; with each of its words as an element."""
+    text = encodable(text)
+    spans = [found.span(1) for found in _WORD.finditer(text) if found.group(1)][:_MOST_WORDS] if words else []
+    nodes = rendered(text, spans)
+    left = iter(spans)
+    if nodes is not None and _texts_of_marks(nodes) == [text[start:end] for start, end in spans]:
+        return Markup('<div class="text rendered" dir="auto">{}</div>').format(_markup(nodes, left))
+    ends = [(0, 0), *spans, (len(text), len(text))]
+    pieces = ((text[last:start], text[start:end], (start, end)) for (_, last), (start, end) in pairwise(ends))
+    plain = Markup().join(_letters(before) + _word(word, at) for before, word, at in pieces)
+    return Markup('<div class="text" dir="auto">{}</div>').format(plain)
+
+
+def _texts_of_marks(nodes: Sequence[Node]) -> list[str]:
+    found = list[str]()
+    for node in nodes:
+        if isinstance(node, list):
+            found += ["".join(node[1:])] if node[0] == "mark" else _texts_of_marks(node[1:])
+    return found
+
+
+def _markup(nodes: Sequence[Node], spans: Iterator[tuple[int, int]]) -> Markup:
+    """Nodes as elements, whose names are those of `rendered` and never a text's."""
+    pieces = list[Markup]()
+    for node in nodes:
+        if isinstance(node, str):
+            pieces.append(_letters(node))
+        elif node[0] == "mark":
+            pieces.append(_word(node[1], next(spans)))
+        elif node[0] in ("br", "hr"):
+            pieces.append(Markup(f"<{node[0]}>"))
+        else:
+            tag, inner = _TAGS.get(node[0], node[0]), _markup(node[1:], spans)
+            pieces.append(Markup(f"<{tag}{_CLASSES.get(node[0], '')}>") + inner + Markup(f"</{tag}>"))
+    return Markup().join(pieces)
+
+
+def _word(text: str, span: tuple[int, int]) -> Markup:
+    start, end = span
+    return (
+        Markup('<span class="w" data-from="{}" data-to="{}">{}</span>').format(start, end, text) if text else Markup()
+    )
+
+
+def _letters(text: str) -> Markup:
+    """A text with what would be hidden in it, or would turn its lines round, as its code."""
+    if text.replace("\n", "").isprintable():
+        return escape(text)
+    code = Markup('<span class="code-point">U+{:04X}</span>').format
+    hidden = (unicodedata.category(letter) in _HIDDEN and letter not in _OBEYED for letter in text)
+    return Markup().join(
+        code(ord(letter)) if is_hidden else escape(letter) for letter, is_hidden in zip(text, hidden, strict=True)
+    )

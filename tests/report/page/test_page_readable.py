@@ -5,10 +5,8 @@ import re
 
 import pytest
 from attack import ATTACK
-from labelling import item
 
-from dspy_proact.label.items import PREFERENCE
-from dspy_proact.label.reading import given_level, readable, shown
+from dspy_proact.report.page.rendered import readable
 
 _WORD = re.compile(r'<span class="w" data-from="(\d+)" data-to="(\d+)">([^<]*)</span>')
 
@@ -45,25 +43,3 @@ def test_nothing_of_a_text_is_markup_and_what_is_hidden_is_shown():
             assert not re.search(r"<(script|img|a|td)\b|</td", made)
             assert "\u202e" not in made
             assert "U+202E" in made
-
-
-def test_a_pair_is_turned_round_for_some_and_its_grade_back():
-    pair = item(1, part=PREFERENCE)
-    pair = type(pair)(**{**pair.__dict__, "responses": ("One.", "Other.")})
-    assert [str(each) for each in shown(pair, swapped=True).responses] == [readable("Other."), readable("One.")]
-    assert [given_level(pair, value, swapped=True) for value in ("first", "tie", "second")] == [
-        "second",
-        "tie",
-        "first",
-    ]
-    assert given_level(pair, "neither", swapped=False) is None
-
-
-def test_what_is_asked_and_the_criteria_are_those_of_the_part():
-    view = shown(item(1))
-    assert (view.question, view.pair) == ("Which grade does the response earn?", False)
-    assert [(choice.name, choice.meaning) for choice in view.choices] == [
-        ("SOLVED", "It names the answer."),
-        ("CLOSE", ""),
-        ("LOST", "It names another."),
-    ]
