@@ -15,14 +15,34 @@ from dspy_proact.programs.asking import ask as ask_async
 from dspy_proact.programs.asking import ask_now, run_now
 from dspy_proact.programs.streaming import streamed
 
-ROUTES = pytest.mark.parametrize(
-    ("name", "backend"),
-    [("hosted_vllm/any", "auto"), ("hosted_vllm/any", "litellm"), ("openai/any", "litellm")],
-)
+NATIVE, LITELLM, OPENAI = CLIENTS = [
+    ("hosted_vllm/any", "auto"),
+    ("hosted_vllm/any", "litellm"),
+    ("openai/any", "litellm"),
+]
 """Every client: DSPy's own, litellm's, and OpenAI's under litellm."""
+ROUTES = pytest.mark.parametrize(("name", "backend"), CLIENTS)
 WAYS = pytest.mark.parametrize("way", ["async", "sync"])
 STREAMS = pytest.mark.parametrize("way", ["stream", "sync stream"])
 EVERY_WAY = pytest.mark.parametrize("way", ["async", "sync", "stream", "sync stream"])
+
+
+ROUTES_AND_WAYS = pytest.mark.parametrize(
+    ("name", "backend", "way"),
+    [
+        *((*NATIVE, "async"), (*NATIVE, "sync stream"), (*LITELLM, "stream")),
+        *((*LITELLM, "sync"), (*OPENAI, "async")),
+    ],
+)
+"""Each client and each way once, for what the gate does whoever asks."""
+
+
+def in_turn(name, values):
+    """Each value by every client, in one way after the other: of four values each way has one."""
+    ways = ["async", "stream", "sync", "sync stream"]
+    asked = [(*client, value) for client in CLIENTS for value in values]
+    turns = [(*each, ways[(at // len(values) + at % len(values)) % 4]) for at, each in enumerate(asked)]
+    return pytest.mark.parametrize(("name", "backend", name, "way"), turns)
 
 
 def every_way(name, values):

@@ -16,8 +16,8 @@ from support.provider import Scripted, SimulatedProvider
 
 from dspy_proact.calls import SIZES, Call, Price, Usage
 from dspy_proact.errors import Halt, LimitReached, ProactError, ProviderError, UsageError
-from dspy_proact.models import Limits, ModelSpec, decoding, open_model
-from dspy_proact.models.clients import LONGEST, close_litellm
+from dspy_proact.models import Limits, ModelSpec, clients, decoding, open_model
+from dspy_proact.models.clients import close_litellm
 from dspy_proact.models.route import find_capacity, find_price, find_route
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -90,14 +90,15 @@ def test_a_provider_that_cannot_be_called_ends_the_run_with_the_reason(proact, s
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "br"])
-def test_a_packed_body_is_bounded_while_it_is_unpacked(encoding):
-    packed = gzip.compress(b"x" * (8 * LONGEST))
+def test_a_packed_body_is_bounded_while_it_is_unpacked(monkeypatch, encoding):
+    monkeypatch.setattr(clients, "LONGEST", 2**20)
+    packed = gzip.compress(b"x" * 2**23)
     bomb = Scripted(raw=packed if encoding == "gzip" else b"\x0b", headers={"Content-Encoding": encoding})
     with SimulatedProvider(lambda received: bomb) as provider:
         spec = ModelSpec(name="hosted_vllm/any", api_base=provider.base("assistant"))
         outcome = ask(open_model(spec, JUDGE, gate("litellm", retries=0)))
     assert isinstance(outcome.error, ProviderError)
-    assert {"gzip": "16 MiB", "br": "'br'"}[encoding] in outcome.error.detail
+    assert {"gzip": "1 MiB", "br": "'br'"}[encoding] in outcome.error.detail
 
 
 def test_a_small_packed_body_is_read():

@@ -6,7 +6,22 @@ import socket
 
 import dspy
 import pytest
-from asking import ASSISTANT, EVERY_WAY, QUIET, ROUTES, WAYS, Chat, answers, ask, assistant, every_way, gate
+from asking import (
+    ASSISTANT,
+    CLIENTS,
+    EVERY_WAY,
+    QUIET,
+    ROUTES,
+    ROUTES_AND_WAYS,
+    WAYS,
+    Chat,
+    answers,
+    ask,
+    assistant,
+    every_way,
+    gate,
+    in_turn,
+)
 from server import Answer, error
 
 from dspy_proact.calls import CallObserver
@@ -38,8 +53,7 @@ def test_a_gate_that_could_pass_no_call_is_refused(value):
 # Retries
 
 
-@ROUTES
-@every_way("status", WORDS)
+@in_turn("status", list(WORDS))
 def test_a_retry_heals(server, name, backend, way, status):
     answers(server, error(status), error(status), Answer("hello"))
     outcome = ask(assistant(server, name, gate(backend, retries=2)), way)
@@ -49,9 +63,7 @@ def test_a_retry_heals(server, name, backend, way, status):
     assert server.sent[0].body == server.sent[2].body
 
 
-@ROUTES
-@EVERY_WAY
-@pytest.mark.parametrize("status", [429, 500])
+@in_turn("status", [429, 500])
 def test_a_failure_that_outlasts_the_retries_is_the_providers_fault(server, name, backend, way, status):
     answers(server, error(status, "come back later"))
     outcome = ask(assistant(server, name, gate(backend, retries=3)), way)
@@ -83,8 +95,7 @@ class Patient(Gate):
         return 0.0
 
 
-@ROUTES
-@EVERY_WAY
+@ROUTES_AND_WAYS
 def test_the_wait_that_a_provider_asks_for_reaches_the_gate(server, name, backend, way):
     through = Patient(backend=backend, retries=3)
     waits = [{"Retry-After": "7"}, {"retry-after": "900"}, {"Retry-After": "soon"}]
@@ -158,8 +169,7 @@ def test_a_broken_body_is_tried_again(server, name, backend, broken):
 # Refusals, and the switch
 
 
-@ROUTES
-@every_way("status", [401, 402, 403, 404])
+@in_turn("status", [401, 402, 403, 404])
 def test_a_refusal_for_good_pulls_the_switch(server, name, backend, way, status):
     through = gate(backend, retries=5)
     answers(server, error(status, "go away"), Answer("hello"))
@@ -183,8 +193,7 @@ def test_an_endpoint_without_a_version_gets_a_hint(server, name, backend):
     assert "Did you mean" not in str(ask(assistant(server, name, gate(backend))).error)
 
 
-@ROUTES
-@EVERY_WAY
+@ROUTES_AND_WAYS
 def test_refused_content_is_not_tried_again_and_ends_nothing(server, name, backend, way):
     through = gate(backend, retries=5, patience=1)
     answers(server, error(400, "the prompt was blocked by the content_policy"), Answer("one"), Answer("two"))
@@ -211,8 +220,7 @@ def test_a_call_that_waits_for_room_under_a_limit_is_not_made_once_the_switch_is
     asyncio.run(scene())
 
 
-@ROUTES
-@EVERY_WAY
+@ROUTES_AND_WAYS
 def test_further_attempts_count_against_a_limit_of_calls(server, name, backend, way):
     through = gate(backend, retries=5, limits=Limits(calls=2))
     answers(server, error(500))
@@ -247,8 +255,7 @@ class Watching(CallObserver):
         self.calls.append(call)
 
 
-@ROUTES
-@EVERY_WAY
+@ROUTES_AND_WAYS
 def test_a_model_is_down_at_once_where_nothing_listens(name, backend, way):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -267,8 +274,9 @@ def test_a_model_is_down_at_once_where_nothing_listens(name, backend, way):
     ]
 
 
-@ROUTES
-@pytest.mark.parametrize("status", [401, 404, 400])
+@pytest.mark.parametrize(
+    ("name", "backend", "status"), [(*client, status) for client, status in zip(CLIENTS, (401, 404, 400), strict=True)]
+)
 def test_calls_begin_at_full_width_and_what_cannot_mend_ends_them_with_one_width_of_calls(
     server, name, backend, status
 ):

@@ -1,7 +1,7 @@
 """A provider that fails in every way, and what a run may spend: over real HTTP, by the provider's own count."""
 
 import pytest
-from rows import corpus, row
+from rows import corpus, record, row, trigger_point
 from specs import spec
 from support.provider import FAULTS, Faulty, Scripted, SimulatedProvider, healthy, refusal
 
@@ -76,24 +76,34 @@ def test_every_fault_has_its_outcome():
     assert OUTCOMES.keys() == FAULTS.keys()
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_of_one_trigger_costs_that_trigger_and_no_other(provider, loaded, tmp_path, name):
-    def script(received):
-        hit = received.role == "assistant" and len(received.body["messages"]) == 3  # the trigger at turn 2
-        return FAULTS[name] if hit else healthy(received)
+@pytest.mark.parametrize("slow", [False, True])
+def test_a_fault_of_one_trigger_costs_that_trigger_and_no_other(provider, loaded, tmp_path, slow):
+    """A dialogue a fault, which its messages name, and one that is answered well."""
+    names = [name for name, reason in OUTCOMES.items() if (reason == "timeout") == slow]
 
-    provider.script, read, reason = script, dialogues(tmp_path, 1), OUTCOMES[name]
-    calls = {"retries": 0, "timeout": 1.0 if reason == "timeout" else 30.0}
+    def dialogue(name):
+        records = [record(turn, user_message=f"[{name}] Question {turn}?") for turn in (1, 2)]
+        return row(unique_id_eval=name, turn_records=records, trigger_points=[trigger_point(2)], num_turns_completed=2)
+
+    def script(received):
+        asked = received.body["messages"][0]["content"]
+        hit = [FAULTS[name] for name in names if received.role == "assistant" and f"[{name}]" in asked]
+        return hit[0] if hit else healthy(received)
+
+    provider.script, read = script, corpus(tmp_path, *map(dialogue, [*names, "none"]))
+    calls = {"retries": 0, "patience": 1000, "timeout": 1.0 if slow else 30.0}
     evaluation(provider, read, calls=calls).run(tmp_path / "run")
-    summary = summarize(RunFolder(tmp_path / "run"))
-    assert summary.complete
-    assert summary.unscored_reasons == ({f"response: {reason}": 1} if reason else {})
-    assert summary.count("scored") == (2 if reason else 3)
+    first = summarize(RunFolder(tmp_path / "run"))
+    assert first.complete
+    assert {outcome.key.removesuffix("__t2"): outcome.reason for outcome in first.outcomes} == {
+        name: f"response: {OUTCOMES[name]}" if OUTCOMES.get(name) else None for name in [*names, "none"]
+    }
     provider.script = healthy
     evaluation(provider, read, calls=calls | {"timeout": 30.0}).run(tmp_path / "run")
     healed = summarize(RunFolder(tmp_path / "run"))
-    kept = reason in ("empty", "filtered", "oversized")  # the model's own answer, not the provider's failure
-    assert (healed.count("scored"), healed.count("unscored")) == ((2, 1) if kept else (3, 0))
+    # What is left is the model's own answer, and not the provider's failure.
+    left = {outcome.key.removesuffix("__t2") for outcome in healed.outcomes if outcome.state == "unscored"}
+    assert left == {name for name in names if OUTCOMES[name] in ("empty", "filtered", "oversized")}
 
 
 @pytest.mark.parametrize(
