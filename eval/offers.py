@@ -25,7 +25,7 @@ from dspy_proact.benchmarks.proactbench.programs import OfferDetector
 from dspy_proact.benchmarks.proactbench.types import ControlView
 from dspy_proact.errors import StageError
 from dspy_proact.models import Model
-from dspy_proact.report import coefficient
+from dspy_proact.report.numbers import coefficient
 from dspy_proact.stats import Judged, Panel, cluster_mean, human_reference, kappa_estimate, majority
 
 NAMES = {False: "held back", True: "unwanted"}

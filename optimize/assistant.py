@@ -14,7 +14,7 @@ from pathlib import Path
 from dspy_proact import Halt, ProactError, load_corpus
 from dspy_proact.compile.assistant_compile import AssistantCompile
 from dspy_proact.programs import Recipe
-from dspy_proact.report import STAND_IN, percent, points_of
+from dspy_proact.report.numbers import STAND_IN, percent, points_of
 
 CORPUS = "sample"
 RECIPE = Recipe(optimizer="search", trials=12, max_demos=2, folds=5, seed=0)

@@ -9,8 +9,8 @@ from proact_run import PHASES, summary_of, trigger
 from rich.console import Console
 
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
-from dspy_proact.report import Comparison, GivenVerdict, Outcome, Summary, compare, print_comparison
-from dspy_proact.runs import Case
+from dspy_proact.report import Comparison, Summary, compare, print_comparison
+from dspy_proact.runs import Case, GivenVerdict, Outcome
 
 SCORES = {"PASS": 1.0, "PARTIAL": 0.5, "FAIL": 0.0}
 GRADES = tuple(SCORES)

@@ -322,7 +322,9 @@ def rejudge(
 
 def _print_regraded(parent: Path, path: Path, as_json: bool) -> bool:
     """Print the new gradings, and how they agree with those of the parent; whether they can be compared."""
-    from dspy_proact.report import agreement_document, agreement_lines, cell, compare, summary_document
+    from dspy_proact.report import compare, summary_document
+    from dspy_proact.report.agreement import agreement_document, agreement_lines
+    from dspy_proact.report.terminal import cell
 
     child = summary_of(path)
     try:

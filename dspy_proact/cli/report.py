@@ -75,7 +75,8 @@ def report(
         return
     if len(runs) > 1:
         raise UsageError(f"{len(runs)} RUNs are given; several are reported on a page: --html FILE")
-    from dspy_proact.report import Corrected, corrected_document, print_corrected, print_summary, show, summary_document
+    from dspy_proact.report import Corrected, corrected_document, print_corrected, print_summary, summary_document
+    from dspy_proact.report.terminal import show
 
     run = next(iter(runs))
     summary, check = _summary(run, corpus)
@@ -155,7 +156,6 @@ def compare(runs: tuple[Path, ...], ratings: tuple[str, ...], chosen: Chosen, ex
     difference stands beside them. With --ratings of both, how much more people would have given to one of them.
     """
     from dspy_proact.report import (
-        EACH_ITS_OWN,
         compare,
         compare_corrected,
         comparison_document,
@@ -163,6 +163,7 @@ def compare(runs: tuple[Path, ...], ratings: tuple[str, ...], chosen: Chosen, ex
         print_comparison,
         print_corrected_comparison,
     )
+    from dspy_proact.report.corrected import EACH_ITS_OWN
     from dspy_proact.runs import RunFolder
 
     if len(runs) != 2:

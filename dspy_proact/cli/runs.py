@@ -48,7 +48,7 @@ def runs(folder: Path, as_json: bool) -> None:
     """
     from rich.console import Console
 
-    from dspy_proact.report import table
+    from dspy_proact.report.terminal import table
     from dspy_proact.runs import RunFolder
 
     if not folder.is_dir():
@@ -289,7 +289,7 @@ def _list(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: b
 
 
 def _print_list(run: "ShownRun", other: "ShownRun | None", shown: "Sequence[Outcome]") -> None:
-    from dspy_proact.report import outcome_document
+    from dspy_proact.report.reading import outcome_document
 
     reworded = run.reworded(shown, other) if other else ()
     ends = "["
@@ -339,6 +339,6 @@ def _show(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: b
 def _say_stand_in(run: "ShownRun", other: "ShownRun | None", as_json: bool) -> None:
     """Say that a stand-in took part; on standard error with JSON."""
     if run.embedded or (other and other.embedded):
-        from dspy_proact.report import STAND_IN
+        from dspy_proact.report.numbers import STAND_IN
 
         click.echo(STAND_IN, err=as_json)

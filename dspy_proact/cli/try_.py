@@ -209,7 +209,7 @@ def _try(
     from dspy_proact.benchmarks.trial import Trial
     from dspy_proact.cli.views.runs import say_of_card
     from dspy_proact.cli.views.trial import print_tried
-    from dspy_proact.report import counted
+    from dspy_proact.report.numbers import counted
 
     # DSPy would log a line for every response cut at the token limit, which is shown beside it.
     logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)

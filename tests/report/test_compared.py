@@ -15,8 +15,8 @@ from rows import jsonl
 
 from dspy_proact.benchmarks.proactbench.corpus.results import read_results
 from dspy_proact.benchmarks.proactbench.report.results import summarize_results
-from dspy_proact.report import Comparison, Outcome, Summary, compare, comparison_document, summarize
-from dspy_proact.runs import Case
+from dspy_proact.report import Comparison, Summary, compare, comparison_document, summarize
+from dspy_proact.runs import Case, Outcome
 
 
 def judged(folder: Path, name: str, judge: str, *verdicts: tuple[Case, str, Sequence[str]], **of: Any) -> Summary:

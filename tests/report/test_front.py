@@ -18,16 +18,9 @@ from dspy_proact.benchmarks.proactbench.corpus.rating_files import load_ratings
 from dspy_proact.benchmarks.proactbench.report.study import Study, study
 from dspy_proact.benchmarks.proactbench.report.study_text import print_study
 from dspy_proact.errors import UsageError
-from dspy_proact.report import (
-    MEASURES_NOTHING,
-    Comparison,
-    Summary,
-    compare,
-    print_comparison,
-    print_summary,
-    summarize,
-)
+from dspy_proact.report import Comparison, Summary, compare, print_comparison, print_summary, summarize
 from dspy_proact.report.export import columns, rows
+from dspy_proact.report.numbers import MEASURES_NOTHING
 from dspy_proact.report.page import ScatterColours, ScatterPoint, scatter_svg
 from dspy_proact.runs import RunFolder
 from dspy_proact.stats import Estimate

@@ -8,7 +8,10 @@ from comparing import compared as runs_compared
 from comparing import outcome, spread, summary
 from proact_run import JUDGE, PHASES, summary_of, trigger
 
-from dspy_proact.report import MEASURES_NOTHING, Comparison, Outcome, Summary, compare, comparison_headline, headline
+from dspy_proact.report import Comparison, Summary, compare
+from dspy_proact.report.headline import comparison_headline, headline
+from dspy_proact.report.numbers import MEASURES_NOTHING
+from dspy_proact.runs import Outcome
 
 ALL = "no interval: all scenarios shift alike"
 

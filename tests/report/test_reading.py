@@ -9,8 +9,8 @@ from toy import manifest as manifest_of_riddles
 from toy import written as riddles
 
 from dspy_proact.errors import RunError
-from dspy_proact.report import Reading, quoted, summarize
-from dspy_proact.report.particulars import Particulars
+from dspy_proact.report import Reading, summarize
+from dspy_proact.report.particulars import Particulars, quoted
 from dspy_proact.types import Quote
 
 

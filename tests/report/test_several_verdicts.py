@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 from toy import LABELS, SCORES, answered, call, case, cases, failed, graded, judged_by, manifest, price, written
 
-from dspy_proact.report import GivenVerdict, Outcome, Summary, print_summary, summarize, summary_document
-from dspy_proact.runs import Case, Event, Manifest
+from dspy_proact.report import Summary, print_summary, summarize, summary_document
+from dspy_proact.runs import Case, Event, GivenVerdict, Manifest, Outcome
 
 SPHINX, ORACLE = "sphinx", "oracle"
 LETTERS = {"S": "SOLVED", "C": "CLOSE", "L": "LOST"}

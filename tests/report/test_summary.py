@@ -10,8 +10,9 @@ from toy import JUDGE, answered, call, case, cases, failed, failed_call, graded,
 
 from dspy_proact.calls import Call, Usage
 from dspy_proact.errors import RunError, UsageError
-from dspy_proact.report import GivenVerdict, Outcome, Scores, Summary, summarize, summary_document
-from dspy_proact.runs import Case, Event, Manifest, RunFolder
+from dspy_proact.report import Summary, summarize, summary_document
+from dspy_proact.report.summary import Scores
+from dspy_proact.runs import Case, Event, GivenVerdict, Manifest, Outcome, RunFolder
 from dspy_proact.stats import cluster_mean
 
 CASES = [

@@ -10,8 +10,9 @@ from rich.console import Console
 from toy import JUDGE, answered, call, case, cases, failed, graded, manifest, price, written
 
 from dspy_proact.plain_text import printable
-from dspy_proact.report import MEASURES_NOTHING, Outcome, Summary, print_summary, summarize
-from dspy_proact.runs import Case, Event
+from dspy_proact.report import Summary, print_summary, summarize
+from dspy_proact.report.numbers import MEASURES_NOTHING
+from dspy_proact.runs import Case, Event, Outcome
 
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")
 LABELS = ("PASS", "PARTIAL", "FAIL")

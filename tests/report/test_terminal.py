@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from dspy_proact.plain_text import printable
-from dspy_proact.report import show, table
+from dspy_proact.report.terminal import show, table
 
 HEADINGS = ("phase", "scored", "pass rate", "weighted", "strict")
 ROWS = (

@@ -69,7 +69,7 @@ class ShownRun:
 
     @property
     def _particulars(self) -> "Particulars":
-        from dspy_proact.report import particulars_of  # takes longer than to read ten thousand cases
+        from dspy_proact.report.particulars import particulars_of  # takes longer than to read ten thousand cases
 
         return particulars_of(self.benchmark)
 

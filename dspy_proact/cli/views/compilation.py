@@ -29,20 +29,8 @@ from dspy_proact.plain_text import printable
 from dspy_proact.programs import Card, CardUsage, Optimizer, Recipe, tokens_ratio
 from dspy_proact.programs.artefact import Artefact, PredictorState, read_artefact, states_of
 from dspy_proact.programs.card import Row
-from dspy_proact.report import (
-    Table,
-    coefficient,
-    counted,
-    each_reason,
-    percent,
-    points_of,
-    probability,
-    share,
-    show,
-    signed,
-    table,
-)
-from dspy_proact.report.numbers import shown_gain
+from dspy_proact.report.numbers import coefficient, counted, percent, points_of, probability, share, shown_gain, signed
+from dspy_proact.report.terminal import Table, each_reason, show, table
 
 _SECONDS = 60.0
 """Between two lines."""

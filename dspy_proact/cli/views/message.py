@@ -63,7 +63,7 @@ def say_stopped(halt: Halt, folder: Path, answered: bool = False) -> None:
 
 def print_more(command: str = "", besides: str = "") -> None:
     """Say on standard output how to read the details: by another command, with a blank at its end, or this one."""
-    from dspy_proact.report import show
+    from dspy_proact.report.terminal import show
 
     show(console(), f"Details{besides}: {command}--explain")
 

@@ -22,24 +22,11 @@ from dspy_proact.cli.views.runs import say_of_card
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, Model, open_model
 from dspy_proact.plain_text import printable
-from dspy_proact.report import (
-    MEASURES_NOTHING,
-    STAND_IN,
-    Reading,
-    Sheet,
-    counted,
-    document,
-    grade_style,
-    grounds_text,
-    in_a_line,
-    marked,
-    print_sections,
-    quoted,
-    readable,
-    sections_document,
-    show,
-    table,
-)
+from dspy_proact.report import Reading
+from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, counted, document
+from dspy_proact.report.particulars import quoted
+from dspy_proact.report.reading import grade_style, grounds_text, print_sections, sections_document
+from dspy_proact.report.terminal import Sheet, in_a_line, marked, readable, show, table
 from dspy_proact.runs import Case, GivenVerdict, Outcome, Scored, Settings
 
 _INDENT = 4

@@ -11,15 +11,9 @@ from dspy_proact import PublishedRow
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.published import Counts
 from dspy_proact.errors import UsageError
-from dspy_proact.report import (
-    MEASURES_NOTHING,
-    STAND_IN,
-    leaderboard,
-    leaderboard_document,
-    leaderboard_headline,
-    print_leaderboard,
-    summarize,
-)
+from dspy_proact.report import leaderboard, leaderboard_document, print_leaderboard, summarize
+from dspy_proact.report.leaderboard import leaderboard_headline
+from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN
 from dspy_proact.runs import Case, CorpusRecord, Event, Failure, GradeRecord, Identity, RoleIdentity, StageKey
 from dspy_proact.types import Frozen
 

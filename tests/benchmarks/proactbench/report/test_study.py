@@ -16,7 +16,7 @@ from dspy_proact.benchmarks.proactbench.report.study import LABELS, TIES, Choice
 from dspy_proact.benchmarks.proactbench.report.study_text import print_study, study_document, study_headline
 from dspy_proact.benchmarks.proactbench.types import Phase, Rating
 from dspy_proact.errors import UsageError
-from dspy_proact.report import MEASURES_NOTHING
+from dspy_proact.report.numbers import MEASURES_NOTHING
 from dspy_proact.stats import Estimate, Judged, Panel, standings
 
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")
