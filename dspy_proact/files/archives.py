@@ -48,10 +48,10 @@ class Archive:
 
     def __init__(self, path: Path, wanted: str):
         self.source, self._lock = str(path), threading.Lock()
+        with opened(self.source, wanted):
+            pass  # what is no file is refused in its words, and what zipfile raises is no fault of the path
         try:
-            with opened(self.source, wanted):
-                # Its own destructor closes it.
-                self._zip = zipfile.ZipFile(path)
+            self._zip = zipfile.ZipFile(path)  # its own destructor closes it
         except _DAMAGED as error:
             problem = f"not a complete zip: {error}; give {wanted}, and download a truncated one again"
             raise CorpusError(problem, source=self.source) from None

@@ -1,4 +1,7 @@
-"""Which answers of a run people are to rate: drawn by stratum and label, so that it can be drawn again and checked."""
+"""The score that people would have given to a run, estimated from their ratings of a part of its answers.
+
+Which answers they are to rate is drawn here too, by stratum and label, so that a draw can be made again and checked.
+"""
 
 import hashlib
 import json

@@ -8,13 +8,9 @@ The events are an earlier version of the corpus's, 227 where that has 233, and a
 
 import hashlib
 import json
-import lzma
 import time
-import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Sequence
-from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -22,6 +18,7 @@ from dspy_proact.benchmarks.proactiveagent.corpus import NAME, Row, Trace, case_
 from dspy_proact.benchmarks.proactiveagent.turns import Assistance, Kind, ProactiveAgentSettings, said
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import CorpusError
+from dspy_proact.files.archives import Archive
 from dspy_proact.files.rows import elements, read_bytes, text_of
 from dspy_proact.plain_text import encodable
 from dspy_proact.runs import Case, Event, Failure, RoleIdentity, StageKey
@@ -32,7 +29,7 @@ OFFICIAL: dict[str, Kind] = {
 }
 """The traces of the published scores; the archive has further ones of some agents."""
 _LARGEST = 256 << 20
-"""Bytes of what is read, unpacked; the official files have less than 40,000 each."""
+"""Bytes of all that is read, unpacked; the official files have less than 40,000 each."""
 _WANTED = "the authors' eval/traces.zip"
 
 
@@ -42,26 +39,19 @@ def read_outputs(path: Path) -> tuple[Responses, ...]:
     Raises:
         CorpusError: It is no such archive, or a file in it is damaged or missing.
     """
-    source = str(path)
-    data, files, size = read_bytes(source, _WANTED), dict[str, dict[str, bytes]](), 0
-    try:
-        with zipfile.ZipFile(BytesIO(data)) as archive:
-            for member in archive.infolist():
-                place = PurePosixPath(member.filename)
-                if place.name not in OFFICIAL or len(place.parts) < 2:
-                    continue
-                size += member.file_size
-                if size > _LARGEST:
-                    raise CorpusError(f"more than {_LARGEST:,} bytes when unpacked", source=f"{source}, {place}")
-                of_agent = files.setdefault(place.parts[-2], {})
-                if place.name in of_agent:
-                    raise CorpusError("an agent of this name has such a file already", source=f"{source}, {place}")
-                of_agent[place.name] = archive.read(member)
-    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError, RuntimeError, ValueError) as error:
-        raise CorpusError(f"not a complete zip: {error}; give {_WANTED}", source=source) from None
+    archive, files = Archive(path, _WANTED), dict[str, dict[str, bytes]]()
+    source, left = archive.source, _LARGEST
+    for name, size in archive.sizes.items():
+        place = PurePosixPath(name)
+        if place.name in OFFICIAL and len(place.parts) > 1:
+            of_agent = files.setdefault(place.parts[-2], {})
+            if place.name in of_agent:
+                raise CorpusError("an agent of this name has such a file already", source=archive.place(name))
+            of_agent[place.name] = archive.read(name, left)
+            left -= size
     if not files:
         raise CorpusError(f"holds no outputs of an agent; give {_WANTED}", source=source)
-    sha256 = hashlib.sha256(data).hexdigest()
+    sha256 = hashlib.sha256(read_bytes(source, _WANTED)).hexdigest()
     return tuple(_responses(source, sha256, agent, files[agent]) for agent in sorted(files))
 
 

@@ -141,7 +141,7 @@ def test_archives_that_cannot_be_used_are_refused(tmp_path):
     faults.append((archive(tmp_path / "few.zip", without=["writing_16.json"]), "lacks writing_16.json"))
     faults.append((archive(tmp_path / "cut.zip", code_11='[{"observation"'), "code_11.json, line 1: not JSON"))
     with zipfile.ZipFile(tmp_path / "empty.zip", "w") as made:
-        made.writestr("../../code_11.txt", "nothing")
+        made.writestr("eval/code_11.txt", "nothing")
     faults.append((tmp_path / "empty.zip", "holds no outputs of an agent"))
     whole = archive(tmp_path / "whole.zip").read_bytes()
     (tmp_path / "half.zip").write_bytes(whole[: len(whole) // 2])
