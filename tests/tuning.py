@@ -20,10 +20,11 @@ from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.compile.training import variant
 from dspy_proact.compile.tuning import GradedAnswer
 from dspy_proact.models import Gate, ModelIdentity
-from dspy_proact.programs import Card, CardNumber, CardUsage, DataSource, Provenance, Recipe, Row
+from dspy_proact.programs import Card, CardUsage, DataSource, Provenance, Recipe, Row
 from dspy_proact.programs.artefact import Artefact, Cuts, signature_of, states_of
 from dspy_proact.programs.embedded.proposer import answer as propose
 from dspy_proact.runs import Settings
+from dspy_proact.stats import Estimate
 
 PHASES = tuple(Phase)
 TUNING: Any = ProactBench().tuning(Settings())
@@ -185,14 +186,14 @@ def provenance(data: str = "a study", **models: str) -> Provenance:
     )
 
 
-NUMBER = CardNumber(value=0.5, low=0.3, high=0.7)
+NUMBER = Estimate(value=0.5, low=0.3, high=0.7)
 USAGE = CardUsage(prompt_tokens=1000, completion_tokens=100, usd=None)
 
 
-def _after(low: float | None) -> CardNumber:
+def _after(low: float | None) -> Estimate:
     if low is None:
-        return CardNumber(value=0.5, reason="rests on one scenario")
-    return CardNumber(value=0.5, low=low, high=0.7)
+        return Estimate(value=0.5, reason="rests on one scenario")
+    return Estimate(value=0.5, low=low, high=0.7)
 
 
 def card(**low: float | None) -> Card:
@@ -200,7 +201,7 @@ def card(**low: float | None) -> Card:
     names = ("exact before", "exact after", "exact commonest", "one human", "best attainable")
     beside = dict.fromkeys((*names, "bias before", "bias after"), NUMBER)
 
-    def row(title: str, count: int, after: CardNumber, **further: Any) -> Row:
+    def row(title: str, count: int, after: Estimate, **further: Any) -> Row:
         numbers = {"before": NUMBER, "after": after, "difference": NUMBER, "low98": 0.1, "p": 0.01}
         return Row(name=title.lower(), title=title, unit="kappa", count=count, total=count, **numbers, **further)
 

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.label_files import export, import_
+from dspy_proact.cli.label_files import FOLDER, export, import_, written
 from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen, summary_of
 from dspy_proact.cli.options.kinds import (
-    STANDARD_OUTPUT,
     Positive,
     file_option,
     flag_option,
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.benchmark import Benchmark
     from dspy_proact.report import Summary
 
-_FOLDER = Path("labels")
-"""Where a sheet goes that is not named."""
 _MOST = 10**9
 _MOST_POINTS = 49.0
 """Half of an interval over nearly the whole scale."""
@@ -112,15 +109,15 @@ def sheet(
         enough = drawn and _enough(summary, drawn.seed)
         text, of = own.rating_template(rated, draw=drawn), ["--run", run]
         name = run.resolve().name + (f"--{drawn}" if drawn else "--disputed" if disputed else "")
-    file = _written(text, out, f"{name}.csv", *filter(None, (run, items)))
-    message = f"Fill in annotator and grade in {file or 'FILE'}, a copy for each rater."
+    file = written(text, out or FOLDER / f"{name}.csv", *filter(None, (run, items)))
+    message = f"Fill in annotator and grade in {file}, a copy for each rater."
     if drawn and enough and enough <= drawn.count:
-        say_next("report", run or "", "--ratings", file or "FILE", before=f"{message} Raters may split the rows.")
+        say_next("report", run or "", "--ratings", file, before=f"{message} Raters may split the rows.")
         return
     if drawn:
         mend = f"use --draw {enough} or more" if enough else "this run has fewer"
         say(f"A corrected score takes at least {FEWEST_RATED} rated triggers per phase; {mend}.")
-    say_next("agree", *of, "--ratings", file or "FILE", before=message)
+    say_next("agree", *of, "--ratings", file, before=message)
 
 
 def _rated_of(own: Any, summary: "Summary", draw: tuple[int, str | None] | None, disputed: bool) -> tuple[Any, Any]:
@@ -150,9 +147,9 @@ def _write_plain_sheet(run: Path | None, declared: "Benchmark[Any, Any]", chosen
         raise UsageError(f"{flag}: {declared.name} has sheets of whole runs only; leave it out")
     if run is None:
         raise UsageError(f"{declared.name} has sheets of runs only; name a RUN")
-    file = _written(rating_sheet(declared, summary_of(run)), out, f"{run.resolve().name}.csv", run)
-    message = f"Fill in annotator and grade in {file or 'FILE'}, a copy for each rater."
-    say_next("agree", *chosen.words, "--run", run, "--ratings", file or "FILE", before=message)
+    file = written(rating_sheet(declared, summary_of(run)), out or FOLDER / f"{run.resolve().name}.csv", run)
+    message = f"Fill in annotator and grade in {file}, a copy for each rater."
+    say_next("agree", *chosen.words, "--run", run, "--ratings", file, before=message)
 
 
 def _enough(summary: "Summary", seed: int) -> int | None:
@@ -166,32 +163,6 @@ def _enough(summary: "Summary", seed: int) -> int | None:
         if all(rated[stratum] >= FEWEST_RATED for stratum in summary.strata):
             return count
     return None
-
-
-def _written(text: str, out: Path | None, name: str, *inputs: Path) -> Path | None:
-    """Write a sheet, and print where it is; None where it went to standard output.
-
-    Raises:
-        UsageError: It cannot be written, or there is a file with other contents, which a rater may have filled in.
-    """
-    from dspy_proact.kept import refuse_overwrite
-
-    if out == STANDARD_OUTPUT:
-        click.echo(text, nl=False)
-        return None
-    file = out or _FOLDER / name
-    refuse_overwrite(file, *inputs)
-    data = text.encode()
-    try:
-        if file.is_file() and file.read_bytes() != data:
-            raise UsageError(f"{file}: exists, and may have been filled in; name another file with --out")
-        if out is None:
-            _FOLDER.mkdir(exist_ok=True)
-        file.write_bytes(data)
-    except OSError as error:
-        raise UsageError(f"{file}: cannot be written: {error.strerror}; name another file with --out") from error
-    click.echo(str(file))
-    return file
 
 
 @verb(
@@ -293,7 +264,7 @@ def serve(
     from dspy_proact.label.study import Design
 
     declared, summaries = chosen.known(*runs), [summary_of(run) for run in runs]
-    file = db or _FOLDER / f"{'--'.join(run.resolve().name for run in runs)}.db"
+    file = db or FOLDER / f"{'--'.join(run.resolve().name for run in runs)}.db"
     again = file.exists()
     if again and (
         flag := first_typed(of=("--draw", "--each", "--raters", "--repeated", "--seed", "--disputed", "--pairs"))

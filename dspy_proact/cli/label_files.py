@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.benchmark import Benchmark
     from dspy_proact.report import Summary
 
-_FOLDER = Path("labels")
+FOLDER = Path("labels")
 """Where a file goes that is not named."""
 
 
@@ -73,7 +73,7 @@ def export(
         labels, declared, summary = _rated(study, run, chosen)
         name = f"{study.stem}--{run.resolve().name}.csv" if run else f"{study.stem}.csv"
         text = filled_sheet(labels.studies[str(study)], declared, summary)
-        file = _written(text, out or _FOLDER / name, study)
+        file = written(text, out or FOLDER / name, study)
         say_next("agree", *chosen.words, "--run", summary.path, "--ratings", file)
 
 
@@ -93,7 +93,7 @@ def _write_official(study: Path, run: Path | None, folder: Path, out: Path | Non
     if out is not None or folder.exists():
         raise UsageError(f"--official {folder}: {'leave --out out' if out else 'exists; name another folder'}")
     for path, text in own.official_files(labels.load(own)).items():
-        _written(text, folder / path)
+        written(text, folder / path)
     say_next("agree", "--ratings", folder)
 
 
@@ -103,7 +103,7 @@ def _write_choices(study: Path, out: Path | None, chosen: Chosen) -> None:
 
     runs = runs_of(study)
     text = choices_sheet(pair_study(study, chosen.known(*runs), list(map(summary_of, runs))))
-    say_next("agree", "--pairs", _written(text, out or _FOLDER / f"{study.stem}.csv", study))
+    say_next("agree", "--pairs", written(text, out or FOLDER / f"{study.stem}.csv", study))
 
 
 def _write_page(study: Path, name: str, out: Path | None, chosen: Chosen) -> None:
@@ -118,7 +118,7 @@ def _write_page(study: Path, name: str, out: Path | None, chosen: Chosen) -> Non
         items = store.chosen(rated, whole=False)
         rater = offline_rater(store, name)
         page = offline_page(store, items, rater)
-    _written(page, out or _FOLDER / f"{study.stem}--{rater.number}.html", study)
+    written(page, out or FOLDER / f"{study.stem}--{rater.number}.html", study)
     say(f"Send it to {rater.name}, who opens it in a browser, rates, and saves a file for `label import {study} FILE`.")
 
 
@@ -178,8 +178,12 @@ def import_(study: Path, files: tuple[Path, ...], run: Path | None, chosen: Chos
     say_next("agree", *chosen.words, "--pairs" if pairs else "--ratings", study)
 
 
-def _written(text: str, file: Path, *inputs: Path) -> Path:
-    """Write a file, and print where it is; raises a `UsageError` where there is one with other contents."""
+def written(text: str, file: Path, *inputs: Path) -> Path:
+    """Write a file and print its path; FILE, to be filled in, where it goes to standard output.
+
+    Raises:
+        UsageError: It cannot be written, or exists with other contents.
+    """
     from dspy_proact.kept import refuse_overwrite, write_whole
 
     if file == STANDARD_OUTPUT:
@@ -187,7 +191,7 @@ def _written(text: str, file: Path, *inputs: Path) -> Path:
         return Path("FILE")
     refuse_overwrite(file, *inputs)
     if file.exists() and (not file.is_file() or file.read_bytes() != text.encode()):
-        raise UsageError(f"{file}: exists with other contents; name another file with --out")
+        raise UsageError(f"{file}: exists with other contents, which may have been filled in; name another with --out")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -12,7 +12,7 @@ from dspy_proact.benchmarks.participant import fingerprint_of
 from dspy_proact.compile.agreement import disagreement, is_cut, plain_cuts, soft
 from dspy_proact.compile.training import Compiled, instructions_of
 from dspy_proact.compile.tuning import GradedAnswer
-from dspy_proact.programs import CardNumber, CardUsage, Provenance
+from dspy_proact.programs import CardUsage, Provenance
 from dspy_proact.programs.card import CandidateCard, Card, Row
 from dspy_proact.runs import Nouns
 from dspy_proact.stats import (
@@ -202,9 +202,9 @@ def _row(nouns: Nouns, name: str, title: str, change: Change, total: int, **furt
     )
 
 
-def _number(estimate: Estimate, nouns: Nouns) -> CardNumber:
+def _number(estimate: Estimate, nouns: Nouns) -> Estimate:
     """An estimate, its reason in the benchmark's nouns."""
-    return CardNumber.of(replace(estimate, reason=estimate.reason and nouns.worded(estimate.reason)))
+    return replace(estimate, reason=estimate.reason and nouns.worded(estimate.reason))
 
 
 def _advice(compiling: "JudgeCompile") -> str:
@@ -271,7 +271,7 @@ def _kappas(compiling: "JudgeCompile", compiled: Compiled, seed: int) -> tuple[b
     return gains.overall.shown, target, rows
 
 
-def _beside(items: Sequence[GradedAnswer], compiled: Compiled, part: Part, nouns: Nouns) -> dict[str, CardNumber]:
+def _beside(items: Sequence[GradedAnswer], compiled: Compiled, part: Part, nouns: Nouns) -> dict[str, Estimate]:
     """Exact agreement and bias of the judge, beside the commonest grade and people."""
     read, *levels = compiled.both(items, lambda graded: graded.levels.get(part.name))
     before, after = ([part.levels[level] for level in each] for each in levels)
@@ -291,10 +291,9 @@ def _beside(items: Sequence[GradedAnswer], compiled: Compiled, part: Part, nouns
     }
     numbers = {name: _number(each, nouns) for name, each in beside.items()}
     if not read:
-        return numbers | dict.fromkeys(("one human", "best attainable"), CardNumber(value=None, reason="no items"))
+        return numbers | dict.fromkeys(("one human", "best attainable"), Estimate(None, reason="no items"))
     people = human_reference(second)
-    of_people = {"one human": people.one_human, "best attainable": people.best_attainable}
-    return numbers | {name: CardNumber.of(estimate) for name, estimate in of_people.items()}
+    return numbers | {"one human": people.one_human, "best attainable": people.best_attainable}
 
 
 def _panel(items: Sequence[GradedAnswer], part: Part) -> Panel:

@@ -3,7 +3,6 @@
 from dspy_proact.programs.card import (
     OPTIMIZERS,
     Card,
-    CardNumber,
     CardUsage,
     DataSource,
     Optimizer,
@@ -18,7 +17,6 @@ from dspy_proact.programs.fenced_json import FencedJSON, ask_plainly
 __all__ = [
     "OPTIMIZERS",
     "Card",
-    "CardNumber",
     "CardUsage",
     "DataSource",
     "Direct",

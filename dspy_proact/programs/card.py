@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, get_args
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from dspy_proact.calls import Call, Price
 from dspy_proact.models import ModelIdentity
@@ -60,44 +60,6 @@ class Provenance(Frozen):
     """Marks of the rows that the start was compiled on, and its own start, and so on; sorted."""
 
 
-class CardNumber(Frozen):
-    """A number with its interval, or the reason why there is none."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    reason: str | None = None
-
-    @model_validator(mode="after")
-    def _is_an_estimate(self) -> Self:
-        _ = self.estimate  # raises where bounds do not enclose the value, or a number is not finite
-        return self
-
-    @classmethod
-    def of(cls, estimate: Estimate) -> Self:
-        """An estimate, to be kept."""
-        return cls(value=estimate.value, low=estimate.low, high=estimate.high, reason=estimate.reason)
-
-    def __str__(self) -> str:
-        if self.value is None or self.low is None or self.high is None:
-            return "-" if self.value is None else f"{self.value:.2f}"
-        return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
-
-    @property
-    def points(self) -> str:
-        """A difference with its interval, in whole points of a hundred; a dash where it is not known."""
-        if self.value is None or self.low is None or self.high is None:
-            return "-" if self.value is None else f"{100 * self.value:+.0f}"
-        return f"{100 * self.value:+.0f} [{100 * self.low:+.0f}, {100 * self.high:+.0f}]"
-
-    @property
-    def estimate(self) -> Estimate:
-        """The estimate that it was."""
-        return Estimate(
-            self.value, self.low, self.high, self.reason or (None if self.low is not None else "none given")
-        )
-
-
 Unit = Literal["score", "rate", "kappa", "times", "value"]
 """A mean score or a kappa, higher is better; a rate or a ratio of means, lower is better; a mean of any range."""
 
@@ -113,9 +75,9 @@ class Row(Frozen):
     """Cases that could be graded, before and after."""
     total: int
     """Cases that were asked."""
-    before: CardNumber
-    after: CardNumber
-    difference: CardNumber
+    before: Estimate
+    after: Estimate
+    difference: Estimate
     """After minus before, of `times` after by before, with its 95 % interval."""
     low98: float | None = None
     """Lower end of the 98 % interval of the difference: above 0 it carries the claim."""
@@ -123,13 +85,13 @@ class Row(Frozen):
     """Of exchanging before and after within whole groups; of rows of one kind adjusted by Holm."""
     low98_unread: float | None = None
     """`low98` over all cases, counting unreadable verdicts against the claim; None where all were read."""
-    least: CardNumber | None = None
+    least: Estimate | None = None
     """The difference over all cases, the unread 1 before and 0 after; None where all were read."""
-    most: CardNumber | None = None
+    most: Estimate | None = None
     """The difference over all cases, the unread 0 before and 1 after; None where all were read."""
     margin: float | None = None
     """How far it may get worse before it counts as a cost; None for a row that is no cost."""
-    beside: dict[str, CardNumber] = Field(default_factory=dict[str, CardNumber])
+    beside: dict[str, Estimate] = Field(default_factory=dict[str, Estimate])
     """Further numbers of the same cases, such as the exact agreement before and after."""
 
     @property
@@ -194,6 +156,13 @@ class CardUsage(Frozen):
         if self.prompt_tokens is None or self.completion_tokens is None:
             return None
         return self.prompt_tokens + self.completion_tokens
+
+
+def points(difference: Estimate) -> str:
+    """A difference with its interval, in whole points of a hundred; a dash where it is not known."""
+    if difference.value is None or difference.low is None or difference.high is None:
+        return "-" if difference.value is None else f"{100 * difference.value:+.0f}"
+    return f"{100 * difference.value:+.0f} [{100 * difference.low:+.0f}, {100 * difference.high:+.0f}]"
 
 
 def tokens_ratio(before: CardUsage, after: CardUsage) -> float | None:
@@ -266,7 +235,7 @@ class Card(Frozen):
         groups = self.target_groups or self.group_count
         cases = f"{target.count:,} {self.case}{'' if target.count == 1 else 's'}"
         kappa = target.unit == "kappa"
-        size = f"{change.value:+.2f} in kappa" if kappa and change.value is not None else f"{change.points} points"
+        size = f"{change.value:+.2f} in kappa" if kappa and change.value is not None else f"{points(change)} points"
         bounds = "" if change.low is None or change.high is None else f", 95 % {change.low:+.2f} to {change.high:+.2f}"
         told = "" if change.value is None else f" ({size}{bounds if kappa else ''})"
         where = "" if kappa else f" in {self.aim}"
@@ -312,7 +281,7 @@ class Card(Frozen):
         if not costs or not self.target.count:
             return ""
         beyond = [
-            f"{row.title} x {row.difference}" if row.unit == "times" else f"{row.title} {row.difference.points} points"
+            f"{row.title} x {row.difference}" if row.unit == "times" else f"{row.title} {points(row.difference)} points"
             for row in costs
             if (row.worse or 0) > (row.margin or 0)
         ]

@@ -32,7 +32,7 @@ def points_of(difference: Estimate) -> str:
 
 def coefficient(estimate: Estimate) -> str:
     """A kappa or correlation with its interval."""
-    return _told(estimate, lambda number: f"{number:.2f}")
+    return str(estimate)
 
 
 def plain(estimate: Estimate) -> str:

@@ -42,6 +42,12 @@ class Estimate:
         if numbers != sorted(numbers):
             raise ValueError(f"the bounds of an estimate enclose its value: {self!r}")
 
+    def __str__(self) -> str:
+        """The number and its interval, to two digits, such as 0.42 [0.31, 0.55]; a dash where there is no number."""
+        if self.value is None or self.low is None or self.high is None:
+            return "-" if self.value is None else f"{self.value:.2f}"
+        return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
+
     def marked(self, warning: str) -> "Estimate":
         """A copy with a further warning on its bounds; itself where it has none."""
         return self if self.low is None else replace(self, reason=joined(self.reason, warning))

@@ -344,8 +344,8 @@ def test_a_draw_with_too_few_of_a_phase_for_a_corrected_score_says_which_has_eno
         (["RUN", "--draw", "some"], "'some' is neither a number of responses nor a draw"),
         (["RUN", "--draw", "0"], "'0' is neither a number"),
         (["RUN", "--draw", "5-0-00000000"], "--draw 5-0-00000000: was drawn from other cases or grades"),
-        (["RUN", "--out", "filled.csv"], "filled.csv: exists, and may have been filled in; name another file"),
-        (["RUN", "--out", "gone/x.csv"], "gone/x.csv: cannot be written: No such file or directory"),
+        (["RUN", "--out", "filled.csv"], "filled.csv: exists with other contents, which may have been filled in"),
+        (["RUN", "--out", "filled.csv/x.csv"], "filled.csv/x.csv: cannot be written: File exists"),
         (["RUN", "--out", "run/x.csv"], "lies in the folder of a run or a compile"),
     ],
 )

@@ -10,8 +10,8 @@ from assistants import PUSHY, artefact, on_disk
 from server import healthy
 
 from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge
-from dspy_proact.programs import CardNumber
 from dspy_proact.programs.artefact import write_artefact
+from dspy_proact.stats import Estimate
 
 # The prompt, and what a compile changed
 
@@ -164,13 +164,13 @@ def test_what_does_not_go_together_is_refused(refused, tmp_path, options, told):
 
 # What its card claims
 
-RISE = CardNumber(value=0.2, low=0.05, high=0.35)
+RISE = Estimate(value=0.2, low=0.05, high=0.35)
 """In kappa, or of a mean score."""
 KAPPA, POINTS = "(+0.20 in kappa, 95 % +0.05 to +0.35)", "(+20 [+5, +35] points)"
 JUDGE, ASSISTANT = tuning.artefact, assistants.artefact
 SHOWN, NOT_SHOWN = {"shown": True}, {"shown": False, "group_count": 20, "rows": ()}
 UNREAD = {"total": 154, "low98": 0.02, "low98_unread": -0.03}
-UNGRADED = {"count": 0, "difference": CardNumber(value=None, reason="no scores"), "low98": None}
+UNGRADED = {"count": 0, "difference": Estimate(value=None, reason="no scores"), "low98": None}
 SEEN = f"{KAPPA}, on 147 graded answers not seen before"
 
 
@@ -210,7 +210,7 @@ def test_a_card_claims_what_its_interval_bears_and_says_what_is_missing(first, m
 
 
 def test_numbers_that_may_be_below_0_stand_as_they_are(proact):
-    before, after = (CardNumber(value=value, low=value - 0.1, high=value + 0.1) for value in (-0.25, 0.5))
+    before, after = (Estimate(value=value, low=value - 0.1, high=value + 0.1) for value in (-0.25, 0.5))
     value = row("value", 0.75, 0.6, 0.9, unit="value", before=before, after=after, margin=None)
     card = ASSISTANT().card.model_copy(update={"rows": (value,)})
     write_artefact(Path("made.json"), ASSISTANT().model_copy(update={"card": card}))
@@ -221,7 +221,7 @@ def test_numbers_that_may_be_below_0_stand_as_they_are(proact):
 
 def row(name, value, low, high, **changes):
     """A row beside the target, whose usual margin is .05."""
-    difference = CardNumber(value=value, low=low, high=high)
+    difference = Estimate(value, low, high, None if low is not None else "rests on one scenario")
     return assistants.card_row(name, **{"margin": 0.05, "difference": difference, **changes})
 
 
@@ -237,7 +237,7 @@ def row(name, value, low, high, **changes):
         # The unread at their worst count against it.
         (
             [
-                row("offers", 0.0, -0.02, 0.02, unit="rate", most=CardNumber(value=0.1, low=0.0, high=0.2)),
+                row("offers", 0.0, -0.02, 0.02, unit="rate", most=Estimate(value=0.1, low=0.0, high=0.2)),
                 row("c", 0.01, 0, 0.02),
             ],
             "; costs beyond the usual margins cannot be excluded for offers",

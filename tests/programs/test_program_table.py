@@ -9,6 +9,7 @@ from tuning import compiled_judge
 
 from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge, OfficialJudge
 from dspy_proact.programs.card import CandidateCard
+from dspy_proact.stats import Estimate
 
 
 def test_the_repr_of_a_program_or_card_is_a_line():
@@ -47,8 +48,8 @@ def test_a_card_shows_what_it_claims_and_its_numbers():
 def test_a_number_of_a_card_has_its_interval_where_it_has_one():
     number = tuning.card().target.before
     assert str(number) == f"{number.value:.2f} [{number.low:.2f}, {number.high:.2f}]"
-    assert str(number.model_copy(update={"low": None})) == f"{number.value:.2f}"
-    assert str(number.model_copy(update={"value": None})) == "-"
+    assert str(Estimate(number.value, reason="rests on one scenario")) == f"{number.value:.2f}"
+    assert str(Estimate(None, reason="no items")) == "-"
 
 
 def test_an_attack_in_an_instruction_or_a_card_is_shown_as_text():

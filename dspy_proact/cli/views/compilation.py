@@ -206,7 +206,7 @@ def print_card(artefact: Artefact, as_json: bool, explain: bool | None = None) -
 
 def _row(row: Row) -> list[str]:
     count = str(row.count) if row.count == row.total else f"{row.count}/{row.total}"
-    before, after, difference = row.before.estimate, row.after.estimate, row.difference.estimate
+    before, after, difference = row.before, row.after, row.difference
     if row.unit == "times":
         means = (
             "-" if each.value is None else f"{each.value:{'.0f' if each.value >= 10 else '.2g'}}"
