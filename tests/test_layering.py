@@ -7,7 +7,7 @@ from pathlib import Path
 import dspy_proact
 
 HOUSE = Path(dspy_proact.__file__).parent
-NOUNS = {"errors", "types", "calls", "switch", "plain_text", "evidence", "images", "lettered"}
+NOUNS = {"errors", "types", "calls", "switch", "plain_text", "evidence", "images"}
 MAY_IMPORT = {
     **dict.fromkeys(NOUNS, NOUNS),
     "stats": NOUNS,

@@ -12,11 +12,11 @@ from dspy_proact.benchmarks.benchmark import StandIn, Start
 from dspy_proact.benchmarks.proactivebench import trajectory
 from dspy_proact.benchmarks.proactivebench.entries import NAMES, WORLDS, Name
 from dspy_proact.benchmarks.proactivebench.environment import controlled
+from dspy_proact.benchmarks.proactivebench.lettered import plain
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Sample, Trajectory, TrajectoryGrade
 from dspy_proact.benchmarks.ruled import RuledBenchmark
 from dspy_proact.errors import ContentError
 from dspy_proact.images import measured, scaled
-from dspy_proact.lettered import plain
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
+from dspy_proact.benchmarks.proactivebench.lettered import plain
 from dspy_proact.files.rows import Id, Line, RawPart, Text
-from dspy_proact.lettered import plain
 from dspy_proact.plain_text import shown
 from dspy_proact.types import Frozen
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from dspy_proact.benchmarks.proactivebench.entries import ACTIONS, WORLDS, Entry, World, abstains
+from dspy_proact.benchmarks.proactivebench.lettered import chosen
 from dspy_proact.benchmarks.ruled import drawn
 from dspy_proact.images import Box
-from dspy_proact.lettered import chosen
 from dspy_proact.types import Frozen
 
 Evaluation = Literal["correct", "wrong", "mismatch"]

@@ -9,8 +9,8 @@ from typing import Any
 import dspy
 
 from dspy_proact.benchmarks.proactivebench.environment import Environment, State
+from dspy_proact.benchmarks.proactivebench.lettered import lettered
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Sample, Step
-from dspy_proact.lettered import lettered
 from dspy_proact.programs.asking import Asking, uploaded
 from dspy_proact.programs.fenced_json import FreeText
 from dspy_proact.programs.question import Question

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dspy_proact.lettered import chosen, lettered
+from dspy_proact.benchmarks.proactivebench.lettered import chosen, lettered
 
 SHOWN = ("Move the block to the left.", "I do not know.", "A cat", "A bird from the U.S.")
 
