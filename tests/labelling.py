@@ -17,12 +17,11 @@ import uvicorn
 from child import command_line
 
 from dspy_proact.benchmarks.benchmark import Benchmark, Part
-from dspy_proact.label.access import Address
+from dspy_proact.label.access import origins
 from dspy_proact.label.app import Collection, application
-from dspy_proact.label.items import Item, Practice
 from dspy_proact.label.serving import serve
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Design, Study, StudyRun
+from dspy_proact.label.study import Design, Item, Practice, Study, StudyRun
 from dspy_proact.report.particulars import Section
 
 LEVELS = ("LOST", "CLOSE", "SOLVED")
@@ -66,28 +65,28 @@ class Served:
 
 def collected(
     path: Path, items: Sequence[Item], *practised: Practice, each: int = 2, raters: int = 2, repeated: float = 0.0
-) -> tuple[Collection, str, str]:
-    """A new study in a file, with the tokens of the owner and for joining."""
+) -> Collection:
+    """A new study in a file."""
     kind = "pairs" if len(items[0].responses) > 1 else "grades"
     design = Design(each=each, raters=raters, repeated=repeated, kind=kind)
     study = Study("riddles", (StudyRun("r1", "runs/one"),), design)
     store = Store.create(path, study, items)
-    return Collection(store, tuple(items), practised, Riddles(), {}), *store.new_tokens()
+    return Collection(store, tuple(items), practised, Riddles(), {}, *store.new_tokens())
 
 
 @contextmanager
-def serving(collection: Collection, owner: str = "", entry: str = "", requests: int = 10**6) -> Generator[Served]:
+def serving(collection: Collection, requests: int = 10**6) -> Generator[Served]:
     """The study on a free port, in a thread."""
     with socket.socket(proto=socket.IPPROTO_TCP) as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()  # who comes before the server runs waits
         port = listening.getsockname()[1]
-        app = application(collection, Address(port), requests)
+        app = application(collection, origins(port), requests)
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False, lifespan="off", ws="none"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         try:
-            yield Served(port, collection.store, owner, entry)
+            yield Served(port, collection.store, collection.owner, collection.entry)
         finally:
             server.should_exit = True
             thread.join()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.label_files import FOLDER, export, import_, written
+from dspy_proact.cli.label_files import FOLDER, export, import_, require_suffix, written
 from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen, summary_of
 from dspy_proact.cli.options.kinds import (
     Positive,
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from dspy_proact.report import Summary
 
 _MOST = 10**9
-_MOST_POINTS = 49.0
-"""Half of an interval over nearly the whole scale."""
+_LEAST_POINTS, _MOST_POINTS = 0.1, 49.0
+"""Half of an interval: the narrowest that is printed, and one over nearly the whole scale."""
 
 
 def draw_of(text: str) -> tuple[int, str | None]:
@@ -86,6 +86,8 @@ def sheet(
     """
     from dspy_proact.stats import FEWEST_RATED
 
+    if out is not None:
+        require_suffix(out, ".csv")
     declared = chosen.known(*([run] if run else []))
     own = declared.own_study()
     if own is None:
@@ -169,7 +171,9 @@ def _enough(summary: "Summary", seed: int) -> int | None:
     "plan",
     Section(
         Heading.CASES,
-        number_option("--width", Positive(_MOST_POINTS), "Half-width of the 95 % interval.", "POINTS", 10),
+        number_option(
+            "--width", Positive(_MOST_POINTS, _LEAST_POINTS), "Half-width of the 95 % interval.", "POINTS", 10
+        ),
         text_option("--ratings", RATINGS, "Ratings of RUN, as a pilot study."),
     ),
     Section(Heading.OUTPUT, json_option("the plan")),
@@ -273,20 +277,20 @@ def serve(
     if not again and not pairs and not {"*", "--ratings"} & declared.options:
         raise UsageError(f"{declared.name}: no command reads people's grades of it; --pairs of two runs is read")
     asked = Design(draw, each, max(each, raters), repeated, seed, disputed, "pairs" if pairs else "grades")
-    collection, tokens = open_study(file, declared, summaries, asked)
+    collection = open_study(file, declared, summaries, asked)
     design = collection.store.study.design
 
     def ready(address: str) -> None:
         what = "pairs" if design.kind == "pairs" else "items"
         say(f"{len(collection.items)} {what}, each for {design.each} of {design.raters} raters. Ratings: {file}")
-        click.echo(f"For raters:    {address}/#{tokens.entry}")
-        click.echo(f"For the owner: {address}/#{tokens.owner}")
+        click.echo(f"For raters:    {address}/#{collection.entry}")
+        click.echo(f"For the owner: {address}/#{collection.owner}")
         if host and not is_loopback(host):
             say(f"Caution: whoever reaches {host} can read along; put a proxy with TLS before it, which --url names.")
         say("Stop with Ctrl-C; the same command without the design (--draw, --each …) goes on.")
         if not no_browser and sys.stdout.isatty() and (sys.platform == "darwin" or os.environ.keys() & _SCREENS):
             # By way of a file: others who use this machine can read the arguments of a process.
-            link = f'<!DOCTYPE html><meta http-equiv="refresh" content="0; url={address}/#{tokens.owner}">'
+            link = f'<!DOCTYPE html><meta http-equiv="refresh" content="0; url={address}/#{collection.owner}">'
             (opening := Path(folder) / "open.html").write_text(link)
             webbrowser.open(opening.as_uri())
 

@@ -57,6 +57,8 @@ def export(
 
     if html != (rater is not None):
         raise UsageError("--html and --rater NAME come together: a page is for one rater")
+    if out is not None:
+        require_suffix(out, ".html" if html else ".csv")
     with closing(Store.open(study)) as store:
         pairs = store.study.design.kind == "pairs"
     if (rater or pairs) and (flag := first_typed(("--run", "--official"))):
@@ -108,16 +110,15 @@ def _write_choices(study: Path, out: Path | None, chosen: Chosen) -> None:
 
 def _write_page(study: Path, name: str, out: Path | None, chosen: Chosen) -> None:
     from dspy_proact.label.exchange import runs_of
-    from dspy_proact.label.items import rated_of
-    from dspy_proact.label.offline import offline_page, offline_rater
+    from dspy_proact.label.offline import offline_page
     from dspy_proact.label.store import Store
+    from dspy_proact.label.study import rated_of
 
     runs = runs_of(study)
     with closing(Store.open(study)) as store:
         rated = rated_of(chosen.known(*runs), list(map(summary_of, runs)), store.study.design.kind)
         items = store.chosen(rated, whole=False)
-        rater = offline_rater(store, name)
-        page = offline_page(store, items, rater)
+        rater, page = offline_page(store, items, name)
     written(page, out or FOLDER / f"{study.stem}--{rater.number}.html", study)
     say(f"Send it to {rater.name}, who opens it in a browser, rates, and saves a file for `label import {study} FILE`.")
 
@@ -155,9 +156,9 @@ def import_(study: Path, files: tuple[Path, ...], run: Path | None, chosen: Chos
     from dspy_proact.files.labels import labels_in
     from dspy_proact.files.rows import read_bytes, text_of
     from dspy_proact.label.exchange import import_labels, runs_of
-    from dspy_proact.label.items import rated_of
     from dspy_proact.label.offline import import_saved
     from dspy_proact.label.store import Store
+    from dspy_proact.label.study import rated_of
     from dspy_proact.report.numbers import counted
 
     runs = [run] if run else runs_of(study)
@@ -176,6 +177,12 @@ def import_(study: Path, files: tuple[Path, ...], run: Path | None, chosen: Chos
             known = f"; {found.known} were there, {found.differing} of them with another grade, which stays"
             say(f"{file}: {counted(found.new, 'rating')} added{known if found.known else ''}.")
     say_next("agree", *chosen.words, "--pairs" if pairs else "--ratings", study)
+
+
+def require_suffix(out: Path, suffix: str) -> None:
+    """Raise a `UsageError` where the name of a file says that it holds something else than is written."""
+    if out.suffix and out.suffix.lower() != suffix:
+        raise UsageError(f"--out {out}: what is written is {suffix[1:].upper()}; name a file that ends with {suffix}")
 
 
 def written(text: str, file: Path, *inputs: Path) -> Path:

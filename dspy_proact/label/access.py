@@ -13,6 +13,7 @@ import socket
 import time
 from asyncio import timeout
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from urllib.parse import parse_qsl, urlsplit
 
@@ -46,38 +47,26 @@ _FULL = (
 )
 
 
-class Address:
-    """Under which names the app is reached.
+def origins(port: int, host: str = "127.0.0.1", url: str | None = None) -> Mapping[str, str]:
+    """The origin of the pages, by the host that a request may name.
 
     Args:
-        port: On which it listens.
-        host: Likewise. Beyond loopback any IP address is let in: rebinding takes a name.
-        url: Where raters reach it, such as a proxy with TLS.
+        port: On which the app listens.
+        host: Likewise.
+        url: Where raters reach it, such as a proxy with TLS, or an address of this machine.
 
     Raises:
         UsageError: The URL is not the whole of an origin.
     """
-
-    def __init__(self, port: int, host: str = "127.0.0.1", url: str | None = None):
-        self._port = None if is_loopback(host) else port
-        own = set[str]() if is_loopback(host) else {host.lower(), socket.gethostname().lower()}
-        names = {"127.0.0.1", "localhost", "[::1]", *own}
-        self._origins = {f"{name}:{port}": f"http://{name}:{port}" for name in names}
-        if url is not None:
-            parts = urlsplit(url)
-            if parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/") or "@" in url:
-                raise UsageError(f"--url {url!r}: is not like https://label.example.org")
-            self._origins[parts.netloc.lower()] = f"{parts.scheme}://{parts.netloc.lower()}"
-
-    def origin(self, host: str) -> str | None:
-        """The origin of the pages that a host is asked for; None where it is not served."""
-        if host in self._origins or self._port is None:
-            return self._origins.get(host)
-        name, _, port = host.rpartition(":")
-        with suppress(ValueError):
-            ipaddress.ip_address(name.strip("[]"))
-            return f"http://{host}" if port == str(self._port) else None
-        return None
+    names = ["127.0.0.1", "localhost", "[::1]", f"[{host}]" if ":" in host else host]
+    names += [] if is_loopback(host) else [socket.gethostname()]
+    found = {f"{name}:{port}".lower(): f"http://{name}:{port}".lower() for name in names}
+    if url is not None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/") or "@" in url:
+            raise UsageError(f"--url {url!r}: is not like https://label.example.org")
+        found[parts.netloc.lower()] = f"{parts.scheme}://{parts.netloc.lower()}"
+    return found
 
 
 def is_loopback(host: str) -> bool:
@@ -109,12 +98,11 @@ async def fields_of(request: Request, token: str | None = None) -> dict[str, str
     try:
         async with timeout(_BODY_SECONDS):
             text = (await request.body()).decode()
-        given = parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
+        fields = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict"))
     except (TimeoutError, ClientDisconnect):
         raise HTTPException(408, "This came too slowly.") from None
     except ValueError:
         raise HTTPException(409, "This form cannot be read.") from None
-    fields = dict(given)
     csrf = fields.pop("csrf", "")
     if token is not None and not hmac.compare_digest(csrf.encode(), csrf_of(token).encode()):
         raise HTTPException(403, "This page is of an earlier visit; load it again. What you wrote is kept.")
@@ -129,8 +117,8 @@ class Guard:
     `requests` are those of one client in a minute. The app finds the origin that is asked for in the scope.
     """
 
-    def __init__(self, app: ASGIApp, address: Address, requests: int):
-        self._app, self._address, self._most = app, address, requests
+    def __init__(self, app: ASGIApp, origins: Mapping[str, str], requests: int):
+        self._app, self._origins, self._most = app, origins, requests
         self._minute, self._count = 0, Counter[str]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -152,7 +140,7 @@ class Guard:
 
     def _refused(self, scope: Scope) -> Response | None:
         headers, method = Headers(scope=scope), scope["method"]
-        origin = self._address.origin(headers.get("host", "").lower())
+        origin = self._origins.get(headers.get("host", "").lower())
         if origin is None:
             return problem(421, "This host is not served here; see --url.")
         scope["origin"] = origin

@@ -7,7 +7,7 @@ their own slate and nothing else. What is written is on disk before it is answer
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import Any
 
@@ -22,11 +22,10 @@ from starlette.types import ASGIApp
 
 from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.errors import UsageError
-from dspy_proact.label.access import Address, Guard, csrf_of, fields_of, problem, token_of_rater
+from dspy_proact.label.access import Guard, csrf_of, fields_of, problem, token_of_rater
 from dspy_proact.label.assignment import assign
-from dspy_proact.label.items import Item, Practice
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import LONGEST_REASON, PRACTICE_ROUND, Given, Rater, practice_passed
+from dspy_proact.label.study import LONGEST_REASON, PRACTICE_ROUND, Given, Item, Practice, Rater, practice_passed
 from dspy_proact.report.page.figures import templates
 
 _COOKIE_SECONDS = 90 * 86_400
@@ -38,7 +37,7 @@ _STATIC = {"page.css": "dspy_proact.report.page"} | dict.fromkeys(("label.css", 
 
 @dataclass(frozen=True)
 class Collection:
-    """What is collected, and from whom."""
+    """What is collected, and by which tokens people come in."""
 
     store: Store
     items: tuple[Item, ...]
@@ -48,10 +47,20 @@ class Collection:
     """The benchmark."""
     groups: Mapping[str, str]
     """Of each case, which intervals allow for."""
+    owner: str = field(default="", repr=False)
+    """The owner's token."""
+    entry: str = field(default="", repr=False)
+    """That by which raters join."""
 
 
-def application(collection: Collection, address: Address, requests: int = 6_000) -> ASGIApp:
-    """The app of a study, for any ASGI server with one worker; a client may ask so often in a minute."""
+def application(collection: Collection, origins: Mapping[str, str], requests: int = 6_000) -> ASGIApp:
+    """The app of a study, for any ASGI server with one worker.
+
+    Args:
+        collection: Of the study.
+        origins: As `access.origins` gives them.
+        requests: How often a client may ask in a minute.
+    """
     pages = _Pages(collection)
     routes = [
         Route("/", pages.door),
@@ -71,7 +80,7 @@ def application(collection: Collection, address: Address, requests: int = 6_000)
     ]
     handlers = dict.fromkeys((UsageError, HTTPException), _refusal)
     app = Starlette(routes=routes, exception_handlers=handlers)
-    return Guard(app, address, requests)
+    return Guard(app, origins, requests)
 
 
 class _Pages:

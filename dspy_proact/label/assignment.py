@@ -15,9 +15,8 @@ from typing import Any
 
 from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.errors import UsageError
-from dspy_proact.label.items import Item, Unit, rated_of, run_key
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Design, Place, Study, StudyRun
+from dspy_proact.label.study import Design, Item, Place, Study, StudyRun, Unit, rated_of, run_key
 from dspy_proact.report.corrected import drawn_keys, grades_mark
 from dspy_proact.report.numbers import counted
 from dspy_proact.report.summary import Summary
@@ -54,7 +53,8 @@ def design_study(
         grades = [{each.key: each.label for each in summary.outcomes if each.epoch == 1} for summary in summaries]
         kinds = [(strata[item.case], tuple(of.get(item.case) for of in grades)) for item in items]
         order = balanced_order([item.case for item in items], kinds, design.seed)
-        _require(design.count or 0, len(items), "pairs of responses that differ")
+        if design.count and design.count > len(items):
+            raise UsageError(f"{design.count} cannot be drawn: there are {len(items)} pairs of responses that differ")
         orders = [[items[place].unit for place in order[: design.count]]]
     by_unit = defaultdict[Unit, list[Item]](list)
     for item in items:
@@ -82,15 +82,11 @@ def draw_cases(summary: Summary, design: Design) -> tuple[list[str], str | None]
         scores = {key: [verdict.score for verdict in first[key].verdicts] for key in graded}
         graded.sort(key=lambda key: (first[key].split, max(scores[key]) - min(scores[key])), reverse=True)
     count = len(graded) if design.count is None else design.count
-    _require(count, len(graded), f"scored responses of {summary.path}")
+    if count > len(graded):
+        raise UsageError(f"{count} cannot be drawn: there are {len(graded)} scored responses of {summary.path}")
     ungraded = [key for key in first if key not in {*graded}] if design.count is None else []
     draw = None if design.disputed or not count else f"{count}-{design.seed}-{grades_mark(summary)}"
     return graded[:count] + ungraded, draw
-
-
-def _require(count: int, there: int, what: str) -> None:
-    if count > there:
-        raise UsageError(f"{count} cannot be drawn: there are {there} {what}")
 
 
 def assign(store: Store, rater: int) -> tuple[Place, ...]:
@@ -99,11 +95,10 @@ def assign(store: Store, rater: int) -> tuple[Place, ...]:
     It is their share, and after that what no planned rater is still expected for. Whoever is idle gives the rest back
     where nothing else is left.
     """
-    for returned in (None, IDLE_SECONDS):
-        if any(place.state == "open" for place in store.slate(rater)):
-            break
-        if returned is None or store.give_back(idle=returned):
-            store.assign(rater, partial(_places, store, rater))
+    if not any(place.state == "open" for place in store.slate(rater)):
+        choose = partial(_places, store, rater)
+        if not store.assign(rater, choose) and store.give_back(idle=IDLE_SECONDS):
+            store.assign(rater, choose)
     return store.slate(rater)
 
 

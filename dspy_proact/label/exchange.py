@@ -10,7 +10,7 @@ file again adds nothing: what a rater has rated or skipped in the study stays.
 import csv
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from io import StringIO
@@ -21,11 +21,9 @@ from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.errors import UsageError
 from dspy_proact.files.labels import Label
 from dspy_proact.files.rows import CsvSheet, guarded
-from dspy_proact.label.items import Item, items_of, pairs_of, run_key
 from dspy_proact.label.store import Store, pseudonym
-from dspy_proact.label.study import LONGEST_SECONDS, Given, Rating
+from dspy_proact.label.study import LONGEST_SECONDS, Given, Item, Rating, items_of, pairs_of, run_key
 from dspy_proact.plain_text import encodable, shown
-from dspy_proact.report.marked_words import Marked
 from dspy_proact.report.pairs import PairChoice, PairStudy
 from dspy_proact.report.rating_sheet import rating_sheet
 from dspy_proact.report.summary import Summary
@@ -41,8 +39,6 @@ _ASSUMED_CONFIDENCE = "3"
 class RunRatings:
     """The ratings of responses of one run."""
 
-    path: Path
-    """Of the study."""
     ratings: tuple[Rating, ...]
     """In the order in which they were given, at least one; of texts that are still what was rated."""
     draw: str | None
@@ -59,9 +55,8 @@ def is_study(named: str | Path) -> bool:
 def runs_of(path: Path) -> tuple[Path, ...]:
     """Where the runs of a study are; raises a `UsageError` where one is not there any more."""
     with closing(Store.open(path)) as store:
-        runs, mend = [Path(each.path) for each in store.study.runs], "name where it is with --run"
-        if store.study.design.kind == "pairs":
-            mend = "move it back"
+        runs = [Path(each.path) for each in store.study.runs]
+        mend = "move it back" if store.study.design.kind == "pairs" else "name where it is with --run"
     if gone := next((run for run in runs if not run.is_dir()), None):
         raise UsageError(f"{path}: its run was in {gone}, where there is none now; {mend}")
     return tuple(runs)
@@ -89,14 +84,14 @@ def ratings_of_run(path: Path, declared: Benchmark[Any, Any], summary: Summary) 
     if not current:
         why = "all its ratings are of texts that have changed since" if given else "nobody has rated it yet"
         raise UsageError(f"{path}: has no rating of {summary.path}: {why}")
-    return RunRatings(path, current, run.draw, len(given) - len(current))
+    return RunRatings(current, run.draw, len(given) - len(current))
 
 
 def filled_sheet(rated: RunRatings, declared: Benchmark[Any, Any], summary: Summary) -> str:
     """The sheet of a run, as `label sheet` writes it, with a row for each rating; raises as `items_of` does."""
     own = declared.own_study()
     empty = own.rating_template(own.items_of(summary)) if own else rating_sheet(declared, summary)
-    template = CsvSheet.of(empty, str(rated.path))
+    template = CsvSheet.of(empty, summary.path)
     rows = [dict(zip(template.columns, cells, strict=True)) for _, cells in template.cells]
     by_item = {(row["item"], row.get("part", "")): row for row in rows}
     more = ("confidence", "seconds", *(["draw"] if rated.draw else []))
@@ -110,15 +105,6 @@ def filled_sheet(rated: RunRatings, declared: Benchmark[Any, Any], summary: Summ
         told = {"confidence": each.confidence, "seconds": each.seconds or "", "draw": rated.draw}
         writer.writerow({**by_item[guarded(each.case), each.part], **filled, **told})
     return out.getvalue()
-
-
-def marked_in(ratings: Iterable[Rating]) -> Marked:
-    """The words that raters marked, by case and rater; of a response with several parts those of all."""
-    found = defaultdict[str, dict[str, list[tuple[int, int]]]](dict)
-    for each in ratings:
-        if each.spans:
-            found[each.case].setdefault(each.rater, []).extend(each.spans)
-    return found
 
 
 def pair_study(path: Path, declared: Benchmark[Any, Any], summaries: Sequence[Summary]) -> PairStudy:

@@ -17,9 +17,8 @@ from dspy_proact.errors import UsageError
 from dspy_proact.files.rows import Id, JsonFile, Part
 from dspy_proact.label.assignment import assign
 from dspy_proact.label.exchange import Imported, add_ratings
-from dspy_proact.label.items import Item
 from dspy_proact.label.store import Store, pseudonym
-from dspy_proact.label.study import Given, Rater
+from dspy_proact.label.study import Given, Item, Rater
 from dspy_proact.plain_text import encodable, shown
 from dspy_proact.report.page.figures import templates
 
@@ -27,25 +26,23 @@ FORMAT = "dspy-proact offline ratings 1"
 """Names the format of what an offline page saves."""
 
 
-def offline_rater(store: Store, name: str) -> Rater:
-    """The rater of a pseudonym, with a slate; a new one has no link, for they rate from a file.
+def offline_page(store: Store, items: Iterable[Item], name: str) -> tuple[Rater, str]:
+    """The rater of a pseudonym, and the page of what they are still to rate, as HTML that needs no other file.
+
+    A new rater gets a slate and no link, for they rate from a file.
 
     Raises:
         UsageError: It is no pseudonym, or there is nothing left to rate.
     """
     name = pseudonym(name)
     rater = store.rater_named(name) or store.add_rater(name)
-    if not any(each.state == "open" for each in assign(store, rater.number)):
+    slate = assign(store, rater.number)
+    if not any(place.state == "open" for place in slate):
         raise UsageError(f"{store.path}: there is nothing left to rate for {name}")
-    return rater
-
-
-def offline_page(store: Store, items: Iterable[Item], rater: Rater) -> str:
-    """The page of what a rater is still to rate of the study's items, as HTML that needs no other file."""
     by_key = {item.key: item for item in items}
     places = [
         (item, store.swapped(rater.number, item), place.repeated)
-        for place in store.slate(rater.number)
+        for place in slate
         if place.state == "open" and (item := by_key.get(place.item))
     ]
     told = {"format": FORMAT, "study": store.id, "rater": rater.name, "number": rater.number}
@@ -54,18 +51,17 @@ def offline_page(store: Store, items: Iterable[Item], rater: Rater) -> str:
     digests = (base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in (style, script))
     policy = "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'"
     page = templates(__package__).get_template("offline.html")
-    return encodable(
-        page.render(
-            places=places,
-            practice=False,
-            study=f"{store.id}-{rater.number}",
-            kind=store.study.design.kind,
-            slate=Markup(json.dumps(told).replace("<", "\\u003c")),
-            style=Markup(style),
-            script=Markup(script),
-            policy=policy.format(*digests),
-        )
+    text = page.render(
+        places=places,
+        practice=False,
+        study=f"{store.id}-{rater.number}",
+        kind=store.study.design.kind,
+        slate=Markup(json.dumps(told).replace("<", "\\u003c")),
+        style=Markup(style),
+        script=Markup(script),
+        policy=policy.format(*digests),
     )
+    return rater, encodable(text)
 
 
 class _Saved(Part):

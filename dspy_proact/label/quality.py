@@ -17,9 +17,8 @@ from typing import Any
 
 from dspy_proact.benchmarks.benchmark import Benchmark, Part
 from dspy_proact.label.exchange import SIDES
-from dspy_proact.label.items import Item
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import LONGEST_REASON, Design, Given, Rater, Rating, Study, practice_passed
+from dspy_proact.label.study import LONGEST_REASON, Design, Given, Item, Rater, Rating, Study, practice_passed
 from dspy_proact.report.numbers import counted, plain, probability, share, shown_gain
 from dspy_proact.report.page.figures import templates
 from dspy_proact.report.pairs import PairChoice, PairStudy, pairs_headline
@@ -197,10 +196,8 @@ def _tests(rated: Sequence[RatedPart], ratings: Sequence[Rating]) -> Iterator[tu
 
 
 def _rater(store: Store, rater: Rater, rated: Sequence[RatedPart], marks: Sequence[str]) -> RaterStanding:
-    slate, practice = (
-        Counter(each.state for each in store.slate(rater.number)),
-        [*store.practice(rater.number).values()],
-    )
+    slate = Counter(each.state for each in store.slate(rater.number))
+    practice = [*store.practice(rater.number).values()]
     first = {each.item: each for part in rated for each in part.ratings if each.rater == rater.name}
     repeats = [(part.part, each) for part in rated for each in part.repeats if each.rater == rater.name]
     times = [each.seconds for each in (*first.values(), *(each for _, each in repeats)) if each.seconds > 0]

@@ -1,39 +1,26 @@
 """A study from its runs, on this machine: its file is made or opened again, and its pages are served until Ctrl-C."""
 
-import json
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.errors import UsageError
-from dspy_proact.label.access import Address
+from dspy_proact.label.access import origins
 from dspy_proact.label.app import Collection, application
 from dspy_proact.label.assignment import design_study
-from dspy_proact.label.items import practice_of, rated_of
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Design
+from dspy_proact.label.study import Design, practice_of, rated_of
 from dspy_proact.report.summary import Summary
 
 
-@dataclass(frozen=True)
-class Tokens:
-    """By which the owner comes in, and raters join."""
-
-    owner: str
-    entry: str
-
-
-def open_study(
-    file: Path, declared: Benchmark[Any, Any], summaries: Sequence[Summary], design: Design
-) -> tuple[Collection, Tokens]:
+def open_study(file: Path, declared: Benchmark[Any, Any], summaries: Sequence[Summary], design: Design) -> Collection:
     """A study in its file, which is made of the runs where it is not there.
 
-    Its tokens stand beside it in a file that only its user may read, so that links stay good when it is served again;
-    without that file they are new ones.
+    The tokens of the owner and for joining stand beside it in a file that only its user may read, so that links stay
+    good when it is served again; without that file they are new ones.
 
     Raises:
         UsageError: The file cannot be made or is of other runs, or the runs or the design do not fit.
@@ -47,16 +34,16 @@ def open_study(
     else:
         study, items = design_study(declared, summaries, design)
         store = Store.create(file, study, items)
-    links, tokens = file.with_suffix(".links"), None
-    with suppress(OSError, ValueError, TypeError):
-        tokens = Tokens(**json.loads(links.read_text()))
-    if not (tokens and store.holds(tokens.owner, "owner") and store.holds(tokens.entry, "entry")):
-        tokens = Tokens(*store.new_tokens())
+    links, (owner, entry) = file.with_suffix(".links"), ("", "")
+    with suppress(OSError, ValueError):
+        owner, entry = links.read_text().split()
+    if not (store.holds(owner, "owner") and store.holds(entry, "entry")):
+        owner, entry = store.new_tokens()
         links.touch(0o600)
-        links.write_text(json.dumps(asdict(tokens)))
+        links.write_text(f"{owner}\n{entry}\n")
     practice = practice_of(declared, store.study.design.seed) if store.study.design.kind == "grades" else ()
     groups = {outcome.key: outcome.group for summary in summaries for outcome in summary.outcomes}
-    return Collection(store, items, practice, declared, groups), tokens
+    return Collection(store, items, practice, declared, groups, owner, entry)
 
 
 def serve(
@@ -91,7 +78,7 @@ def serve(
         except OSError as error:
             raise UsageError(f"--port {port}: cannot be used at {host}: {error.strerror}; use another") from error
         number = listening.getsockname()[1]
-        app = application(collection, Address(number, host, url))
+        app = application(collection, origins(number, host, url))
         # Requests are in no log: a log of who rated when is none of the server's business.
         config = uvicorn.Config(
             app,

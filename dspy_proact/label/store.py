@@ -30,8 +30,7 @@ from typing import Any, Literal, Self, TypeVar
 from pydantic import TypeAdapter
 
 from dspy_proact.errors import StorageFault, UsageError
-from dspy_proact.label.items import Item
-from dspy_proact.label.study import LONGEST_NAME, Given, Place, Rater, Rating, Study
+from dspy_proact.label.study import LONGEST_NAME, Given, Item, Place, Rater, Rating, Study
 
 G = TypeVar("G", bound=Given)
 _FORMAT = 2
@@ -240,8 +239,8 @@ class Store:
         rows = self._db.execute(wanted, values)
         return tuple(Place(whose, item, bool(repeated), state) for whose, item, repeated, state in rows)
 
-    def assign(self, rater: int, choose: Callable[[], Iterable[tuple[str, bool]]]) -> None:
-        """Add what is chosen, items and whether they are repeats, to a rater's slate.
+    def assign(self, rater: int, choose: Callable[[], Iterable[tuple[str, bool]]]) -> int:
+        """Add what is chosen, items and whether they are repeats, to a rater's slate; how many that are.
 
         `choose` reads the store within the transaction, so that no two raters are given the last place of an item.
         """
@@ -251,8 +250,9 @@ class Store:
             self._db.executemany(
                 "INSERT INTO slates VALUES (?, ?, ?, ?, NULL) ON CONFLICT (rater, item, repeated) DO UPDATE "
                 "SET place = excluded.place, returned = NULL WHERE returned IS NOT NULL",
-                [(rater, place, item, again) for place, (item, again) in enumerate(choose(), start=last + 1)],
+                rows := [(rater, place, item, again) for place, (item, again) in enumerate(choose(), start=last + 1)],
             )
+        return len(rows)
 
     def give_back(self, rater: int = 0, idle: float = math.inf) -> int:
         """Give back the open places of a rater, and of everyone not seen for so many seconds; how many that were."""

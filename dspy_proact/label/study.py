@@ -1,11 +1,23 @@
-"""The values of a study of raters, as its file gives and takes them."""
+"""What a study is, what people rate in it and what they give, as its file gives and takes them.
 
+An item is one part of one response, with what a rater reads beside it and nothing of who made or graded it.
+"""
+
+import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise, product
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic_core import from_json
+
+from dspy_proact.benchmarks.benchmark import Benchmark, Part, WorkedCase
+from dspy_proact.errors import UsageError
+from dspy_proact.report.particulars import Section, particulars_of
+from dspy_proact.report.rating_sheet import rated_readings
+from dspy_proact.report.summary import Summary
+from dspy_proact.runs import answer_text
 
 LONGEST_NAME, LONGEST_REASON, MOST_SPANS, LONGEST_SECONDS = 60, 4000, 100, 86_400.0
 """Characters of a pseudonym and of a reason, marked passages of a response, and time of a rating."""
@@ -13,6 +25,20 @@ PRACTICE_ROUND, PRACTICE_ROUNDS, PRACTICE_RIGHT = 3, 2, 2
 """Practice items of a round, rounds that a rater has at most, and right grades by which a round is passed."""
 Kind = Literal["grades", "pairs"]
 """Grades of single responses, or choices between two."""
+
+
+Criteria = tuple[tuple[str, str], ...]
+"""Level and what it means, from best to worst; a level without words is left out."""
+Unit = tuple[str, str]
+"""Run and case."""
+PREFERENCE = Part(
+    "preference",
+    ("first", "tie", "second"),
+    "nominal",
+    question="Which response is better?",
+    criteria={"first": "The first is better.", "tie": "Both are as good.", "second": "The second is better."},
+)
+"""The part that is rated of two responses to one case: which of them, in the order of the runs."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +64,7 @@ class StudyRun:
     """A run whose responses are rated."""
 
     run: str
-    """Its `items.run_key`."""
+    """Its `run_key`."""
     path: str
     """Where its folder was when the study began."""
     draw: str | None = None
@@ -133,3 +159,174 @@ class Rating(Given):
     case: str
     part: str
     """Name of the part; empty for the grading as a whole."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One part of one response of the first epoch, as a rater reads it; of a pair, of two responses to one case.
+
+    No field names a model, a judge's grade or a stratum, so that a page or a file may show any of them to a rater.
+    """
+
+    key: str
+    """16 hex digits over run, case and part: unique in a study, and telling a rater nothing."""
+    run: str
+    """`run_key` of the run; of a pair, of both runs, with a `+` between; empty for practice."""
+    case: str
+    """Key of the case in its run."""
+    part: Part
+    sections: tuple[Section, ...]
+    """What stood before the response, without the criteria."""
+    criteria: Criteria
+    responses: tuple[str, ...]
+    """One, or the two of a pair in the order of their runs."""
+
+    @property
+    def unit(self) -> Unit:
+        """What one rater rates all parts of, one after another."""
+        return self.run, self.case
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The grades, from best to worst; on a nominal scale in the order of the declaration."""
+        return self.part.levels if self.part.scale == "nominal" else self.part.levels[::-1]
+
+    @property
+    def question(self) -> str:
+        """What a rater is asked."""
+        named = self.part.name.replace("_", " ")
+        return self.part.question or (f"How is “{named}” graded?" if named else "Which grade does the response earn?")
+
+    @property
+    def mark(self) -> str:
+        """16 hex digits over everything that a rater reads: ratings of another text are no ratings of this item."""
+        read = (self.sections, self.criteria, self.responses, self.part.question, self.part.levels)
+        return _digest(repr(read))
+
+    def misfit(self, given: Given) -> tuple[str, str] | None:
+        """The field of a rating or a skip that no page would give to this item, and why; None where all fit."""
+        spans, length = sorted(given.spans), len(self.responses[0]) if len(self.responses) == 1 else 0
+        within = all(0 <= start < end <= length for start, end in spans)
+        apart = all(before[1] <= after[0] for before, after in pairwise(spans))
+        checks = (
+            ("grade", given.grade in ("", *self.part.levels), "is none of the grades of this item"),
+            ("confidence", given.confidence in (range(1, 6) if given.grade else (0,)), "is none of 1, 2, 3, 4 and 5"),
+            ("reason", given.grade or given.reason, "is missing; a skip needs one"),
+            ("reason", len(given.reason) <= LONGEST_REASON, f"has more than {LONGEST_REASON:,} characters"),
+            ("spans", within, "are not words of the response"),
+            ("spans", apart, "overlap"),
+            ("spans", len(spans) <= MOST_SPANS, f"are more than {MOST_SPANS}"),
+            ("seconds", 0 <= given.seconds <= LONGEST_SECONDS, "are no time within a day"),
+        )
+        return next(((field, why) for field, fits, why in checks if not fits), None)
+
+
+@dataclass(frozen=True)
+class Practice:
+    """An item whose grade follows from a rule, and why."""
+
+    item: Item
+    grade: str
+    why: str
+
+
+def run_key(summary: Summary) -> str:
+    """16 hex digits of a run's identity.
+
+    Raises:
+        UsageError: It is a results file, which has no conversations.
+    """
+    if summary.manifest is None:
+        raise UsageError(f"{summary.path}: a results file has no conversations, which a rater must read; give a run")
+    return summary.manifest.identity.digest()[:16]
+
+
+def items_of(declared: Benchmark[Any, Any], summaries: Sequence[Summary]) -> tuple[Item, ...]:
+    """What people can rate of runs of one benchmark: each part of each response of the first epoch, run by run.
+
+    Raises:
+        UsageError: A run is of another benchmark, is named twice, or has no response.
+        RunError: A case cannot be read.
+    """
+    keys = list[str]()
+    for summary in summaries:
+        if summary.benchmark != declared.name:
+            raise UsageError(f"{summary.path}: a run of {summary.benchmark}, and the others are of {declared.name}")
+        if run_key(summary) in keys:
+            raise UsageError(f"{summary.path}: the same run as {summaries[keys.index(run_key(summary))].path}")
+        keys.append(run_key(summary))
+    items = list[Item]()
+    for run, summary in zip(keys, summaries, strict=True):
+        for reading, part in product(rated_readings(summary), declared.graded_by_people):
+            (sections, criteria), case = _parted(reading.sections, part), reading.outcome.key
+            key = _digest(run, case, part.name)
+            items.append(Item(key, run, case, part, sections, criteria, (reading.answer or "",)))
+    if not items:
+        raise UsageError(f"{', '.join(each.path for each in summaries)}: there is no response to rate")
+    return tuple(items)
+
+
+def pairs_of(declared: Benchmark[Any, Any], a: Summary, b: Summary) -> tuple[Item, ...]:
+    """Every case to which both runs responded, as two responses to choose between; raises as `items_of` does.
+
+    Cases whose responses are equal are left out.
+    """
+    items, part = items_of(declared, (a, b)), declared.graded_by_people[0]
+    rated = [item for item in items if item.part == part]
+    first, second = ({item.case: item for item in rated if item.run == run_key(each)} for each in (a, b))
+    paired = [
+        replace(
+            item,
+            key=_digest(run := f"{item.run}+{other.run}", item.case, PREFERENCE.name),
+            run=run,
+            part=PREFERENCE,
+            criteria=tuple(PREFERENCE.criteria.items()),
+            responses=item.responses + other.responses,
+        )
+        for case, item in first.items()
+        if (other := second.get(case)) and other.responses != item.responses
+    ]
+    if not paired:
+        raise UsageError(f"{a.path}, {b.path}: no case has two responses that differ")
+    return tuple(paired)
+
+
+def rated_of(declared: Benchmark[Any, Any], summaries: Sequence[Summary], kind: Kind) -> tuple[Item, ...]:
+    """What a study of this kind rates of runs; raises as `items_of` does, and where pairs are not of two runs."""
+    if kind == "grades":
+        return items_of(declared, summaries)
+    if len(summaries) != 2:
+        raise UsageError(f"pairs are of the responses of two runs, not of {len(summaries)}")
+    return pairs_of(declared, *summaries)
+
+
+def practice_of(declared: Benchmark[Any, Any], seed: int, count: int = 6) -> tuple[Practice, ...]:
+    """Worked cases to practise on, the grades by turns and otherwise by chance; none where none are declared."""
+    whole = next((part for part in declared.graded_by_people if not part.name), None)
+    if whole is None:
+        return ()
+    by_grade: dict[str, list[WorkedCase]] = {level: [] for level in whole.levels}
+    for worked in sorted(declared.worked_cases(), key=lambda each: _digest(str(seed), each.name)):
+        by_grade[worked.label].append(worked)
+    rounds = (cases[number] for number in range(count) for cases in by_grade.values() if number < len(cases))
+    said, made = particulars_of(declared.name), list[Practice]()
+    for worked in islice(rounds, count):
+        sections, criteria = _parted(tuple(said.sections(worked.case.view.model_dump(mode="json"))), whole)
+        answer = said.answer(answer_text(worked.answer.model_dump(mode="json")))
+        key = _digest("practice", worked.name)
+        item = Item(key, "", worked.name, whole, sections, criteria, (answer,))
+        made.append(Practice(item, worked.label, worked.why or worked.rule))
+    return tuple(made)
+
+
+def _parted(sections: tuple[Section, ...], part: Part) -> tuple[tuple[Section, ...], Criteria]:
+    """The sections before the response, and the criteria: the section whose terms are levels, else the part's own."""
+    terms = (section for section in sections if section.kind == "terms" and section.items)
+    own = next((section for section in terms if {*dict(section.items)} <= {*part.levels}), None)
+    said = dict(own.items) if own else part.criteria
+    criteria = tuple((level, said[level]) for level in reversed(part.levels) if level in said)
+    return tuple(section for section in sections if section is not own), criteria
+
+
+def _digest(*words: str) -> str:
+    return hashlib.sha256("\0".join(words).encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -5,7 +5,8 @@ where they chose the same, 0 where nothing is in common. A response counts once:
 of them, which is the human reference. Responses without marked words or without a quote that was found are left out.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -40,6 +41,15 @@ class MarkedWords:
     """Responses of which two raters marked words."""
     people: Estimate
     """Of one rater and another, likewise."""
+
+
+def marked_of(passages: Iterable[tuple[str, str, Spans]]) -> Marked:
+    """Passages with their case and rater; of one rater and case, such as of several parts of it, all of them."""
+    found = defaultdict[str, dict[str, list[tuple[int, int]]]](dict)
+    for case, rater, spans in passages:
+        if spans:
+            found[case].setdefault(rater, []).extend(spans)
+    return found
 
 
 def overlap(one: Spans, other: Spans) -> float:

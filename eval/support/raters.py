@@ -14,9 +14,8 @@ import numpy as np
 
 from dspy_proact.benchmarks.benchmark import Part
 from dspy_proact.label.assignment import assign
-from dspy_proact.label.items import Item
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Design, Given, Study, StudyRun
+from dspy_proact.label.study import Design, Given, Item, Study, StudyRun
 
 Conduct = Literal["honest", "strict", "drifting", "careless", "straight", "tiring", "quick"]
 """Drifting: ever more lenient. Careless: grades by chance. Straight: one grade throughout; tiring: from half-way on.

@@ -346,6 +346,7 @@ def test_a_draw_with_too_few_of_a_phase_for_a_corrected_score_says_which_has_eno
         (["RUN", "--draw", "5-0-00000000"], "--draw 5-0-00000000: was drawn from other cases or grades"),
         (["RUN", "--out", "filled.csv"], "filled.csv: exists with other contents, which may have been filled in"),
         (["RUN", "--out", "filled.csv/x.csv"], "filled.csv/x.csv: cannot be written: File exists"),
+        (["RUN", "--out", "sheet.jsonl"], "--out sheet.jsonl: what is written is CSV; name a file that ends with .csv"),
         (["RUN", "--out", "run/x.csv"], "lies in the folder of a run or a compile"),
     ],
 )
@@ -440,7 +441,7 @@ def test_ratings_too_few_alike_or_chosen_otherwise_are_no_pilot(proact, refused,
 
 def test_what_cannot_be_planned_is_refused(proact, refused, tmp_path):
     assert "--ratings: give the RUN that these ratings are of" in proact("label", "plan", "--ratings", "sample")[2]
-    for width in ("0", "50", "nan"):
+    for width in ("0", "0.01", "50", "nan"):
         assert "--width" in refused("label", "plan", "--width", width)
     one = run_of(tmp_path / "one", [(trigger(f"d{n}"), "PASS") for n in range(20)]).path
     assert "scored triggers of two scenarios are needed for a plan" in refused("label", "plan", one)

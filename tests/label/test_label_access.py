@@ -9,7 +9,7 @@ from labelling import Visitor, collected, item, joined, key, rating, serving
 
 from dspy_proact.errors import UsageError
 from dspy_proact.label import app
-from dspy_proact.label.access import Address
+from dspy_proact.label.access import origins
 
 WRITES = ("/practice", "/rate", "/undo", "/leave", "/link")
 
@@ -17,7 +17,7 @@ WRITES = ("/practice", "/rate", "/undo", "/leave", "/link")
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     made = collected(tmp_path_factory.mktemp("access") / "study.db", [item(n) for n in range(4)], each=2, raters=2)
-    with serving(*made) as running:
+    with serving(made) as running:
         for name in ("Ann", "Bob"):
             assert "0 of 4" in joined(running, name).get("/rate").text
         yield running
@@ -169,7 +169,7 @@ def test_no_token_is_in_a_page(served, ann):
 
 def test_rates_are_bounded(tmp_path):
     made = collected(tmp_path / "study.db", [item(1)])
-    with serving(*made, requests=40) as served:
+    with serving(made, requests=40) as served:
         visitor = Visitor(served.port)
         # At most two minutes are touched, so that the count may begin once more.
         assert 429 in {visitor.post("/enter", {"token": "wrong"}).status for _ in range(82)}
@@ -177,14 +177,14 @@ def test_rates_are_bounded(tmp_path):
 
 def test_there_are_only_so_many_raters(tmp_path, monkeypatch):
     monkeypatch.setattr(app, "_MOST_RATERS", 1)
-    with serving(*collected(tmp_path / "study.db", [item(1)])) as served:
+    with serving(collected(tmp_path / "study.db", [item(1)])) as served:
         joined(served, "Ann")
         answer = Visitor(served.port).post("/join", {"token": served.entry, "name": "Bob"})
         assert (answer.status, "1 raters already" in answer.json["problem"]) == (409, True)
 
 
 def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path):
-    with serving(*collected(tmp_path / "study.db", [item(n) for n in range(2)], each=1, raters=1)) as served:
+    with serving(collected(tmp_path / "study.db", [item(n) for n in range(2)], each=1, raters=1)) as served:
         ann = joined(served, "Ann")
         ann.post("/rate", rating(ann.get("/rate")))
         given = rating(ann.get("/rate"), reason="x" * 4000) | {"key": key()}
@@ -196,27 +196,22 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path):
         assert len(served.store.ratings()) == 2
 
 
-def test_which_hosts_are_served():
-    local = Address(8427)
-    assert local.origin("localhost:8427") == "http://localhost:8427"
-    assert [local.origin(host) for host in ("localhost", "localhost:1", "192.168.0.2:8427", "evil:8427", "")] == [
-        None
-    ] * 5
-    open_to_all = Address(8427, "0.0.0.0")
-    assert open_to_all.origin("192.168.0.2:8427") == "http://192.168.0.2:8427"
-    assert open_to_all.origin("[fe80::1]:8427") == "http://[fe80::1]:8427"
-    assert [open_to_all.origin(host) for host in ("evil.example:8427", "192.168.0.2", "0.0.0.0.evil:8427")] == [
-        None
-    ] * 3
-    proxied = Address(8427, url="https://label.example.org/")
-    assert proxied.origin("label.example.org") == "https://label.example.org"
+def test_which_hosts_are_served(monkeypatch):
+    monkeypatch.setattr("socket.gethostname", lambda: "Desk")
+    local = {f"{name}:8427": f"http://{name}:8427" for name in ("127.0.0.1", "localhost", "[::1]")}
+    assert origins(8427) == local
+    assert origins(8427, "127.0.0.2") == local | {"127.0.0.2:8427": "http://127.0.0.2:8427"}
+    network = {host: f"http://{host}" for host in ("[fe80::1]:8427", "desk:8427")}
+    assert origins(8427, "FE80::1") == local | network
+    proxied = origins(8427, url="https://Label.example.org/")
+    assert proxied == local | {"label.example.org": "https://label.example.org"}
     for url in ("label.example.org", "https://a.b/path", "ftp://a.b", "https://user@a.b", "https://"):
         with pytest.raises(UsageError, match="url"):
-            Address(8427, url=url)
+            origins(8427, url=url)
 
 
 def test_texts_of_others_are_text_on_every_page(tmp_path):
-    with serving(*collected(tmp_path / "study.db", [item(1, text=ATTACK)], each=1, raters=1)) as served:
+    with serving(collected(tmp_path / "study.db", [item(1, text=ATTACK)], each=1, raters=1)) as served:
         ann = joined(served, "<b>Ann</b><script>alert(1)</script>")
         for path in ("/briefing", "/rate"):
             text = ann.get(path).text

@@ -6,14 +6,13 @@ import re
 import pytest
 from labelling import Visitor, collected, item, joined, key, practice, rating, serving
 
-from dspy_proact.label.items import PREFERENCE
-from dspy_proact.label.study import practice_passed
+from dspy_proact.label.study import PREFERENCE, practice_passed
 
 
 @pytest.fixture
 def served(tmp_path):
     """Four items, each for two of two raters, without practice."""
-    with serving(*collected(tmp_path / "study.db", [item(number) for number in range(4)])) as running:
+    with serving(collected(tmp_path / "study.db", [item(number) for number in range(4)])) as running:
         yield running
 
 
@@ -113,7 +112,7 @@ def test_what_the_page_would_not_send_is_refused(served, changed):
 
 def practised(tmp_path, *given):
     """A rater who gave these grades to practice items of which every one is SOLVED, and what each was answered."""
-    with serving(*collected(tmp_path / "study.db", [item(1)], *practice(*["SOLVED"] * 6), each=1, raters=1)) as served:
+    with serving(collected(tmp_path / "study.db", [item(1)], *practice(*["SOLVED"] * 6), each=1, raters=1)) as served:
         ann = joined(served, "Ann")
         told = [ann.post("/practice", rating(ann.get("/rate"), grade=grade)).json for grade in given]
         return told, ann.get("/rate").text, practice_passed([*served.store.practice(1).values()])
@@ -144,7 +143,7 @@ def test_pairs_are_shown_in_both_orders_and_kept_in_that_of_the_runs(tmp_path):
         type(item(0))(**{**item(number, part=PREFERENCE).__dict__, "responses": ("One.", "Other.")})
         for number in range(16)
     ]
-    with serving(*collected(tmp_path / "study.db", pairs, each=1, raters=1)) as served:
+    with serving(collected(tmp_path / "study.db", pairs, each=1, raters=1)) as served:
         ann, first = joined(served, "Ann"), []
         for _ in pairs:
             page = ann.get("/rate")

@@ -13,9 +13,8 @@ from studies import given
 from dspy_proact.benchmarks.benchmark import Part
 from dspy_proact.errors import UsageError
 from dspy_proact.label.assignment import IDLE_SECONDS, assign, design_study
-from dspy_proact.label.items import Item
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Design, Study, StudyRun
+from dspy_proact.label.study import Design, Item, Study, StudyRun
 
 
 class Clock:

@@ -13,8 +13,8 @@ from labelling import Visitor, collected, item, label_serve, practice, rating, s
 from playwright.sync_api import expect
 
 from dspy_proact.benchmarks.registry import benchmark_named
-from dspy_proact.label.items import PREFERENCE, practice_of
 from dspy_proact.label.store import Store
+from dspy_proact.label.study import PREFERENCE, practice_of
 
 LEVELS = ("PASS", "PARTIAL", "FAIL")
 READERS = (
@@ -149,7 +149,7 @@ def test_from_a_run_to_labels_by_keyboard_alone(browser, tmp_path, proactbench):
 
 
 def test_time_stands_still_while_nobody_reads(browser, tmp_path):
-    with serving(*collected(tmp_path / "study.db", [item(0)], each=1, raters=1)) as served:
+    with serving(collected(tmp_path / "study.db", [item(0)], each=1, raters=1)) as served:
         with tab(browser, served.base, f"/#{served.entry}") as page:
             page.get_by_label("Pseudonym").fill("Ann")
             press(page, "Enter")
@@ -211,7 +211,7 @@ def hostile(tmp_path_factory):
     """Two items by whom nobody should trust, after practice, and a rater of the same kind."""
     items = [item(number, text=f"{ATTACK} **{number}** and more words") for number in range(2)]
     folder = tmp_path_factory.mktemp("hostile")
-    with serving(*collected(folder / "study.db", items, *practice("SOLVED"), each=1, raters=1)) as served:
+    with serving(collected(folder / "study.db", items, *practice("SOLVED"), each=1, raters=1)) as served:
         yield served
 
 
@@ -249,7 +249,7 @@ def test_script_in_texts_and_pseudonyms_is_text(browser, hostile):
 
 def test_a_wrong_link_is_named_and_the_right_one_is_taken_in_the_same_tab(browser, tmp_path):
     made = collected(tmp_path / "study.db", [item(0)], each=1, raters=1)
-    with serving(*made) as served, tab(browser, served.base, "/#wrong", complaints=1) as page:
+    with serving(made) as served, tab(browser, served.base, "/#wrong", complaints=1) as page:
         expect(page.locator(".problem")).to_contain_text("This link is not whole, or not valid any more.")
         page.goto(f"{served.base}/#{served.entry}")
         page.get_by_label("Pseudonym").fill("Ann")
@@ -260,7 +260,7 @@ def test_a_wrong_link_is_named_and_the_right_one_is_taken_in_the_same_tab(browse
 def test_what_was_typed_stays_in_the_page_until_it_is_kept(browser, tmp_path):
     """On a full disk, and without a server: the page says why, and the same click counts once it is mended."""
     made = collected(tmp_path / "study.db", [item(number) for number in range(2)], each=1, raters=1)
-    with serving(*made) as served, tab(browser, served.base, f"/#{served.entry}", complaints=2) as page:
+    with serving(made) as served, tab(browser, served.base, f"/#{served.entry}", complaints=2) as page:
         page.get_by_label("Pseudonym").fill("Ann")
         press(page, "Enter")
         page.click("#go")
@@ -292,7 +292,7 @@ def test_everybody_can_use_the_pages(browser, tmp_path, width, scheme):
     """axe-core finds no violation on any page, no page is wider than a phone, and focus is seen."""
     pair = replace(item(1, part=PREFERENCE), responses=("One.", "Other."))
     for items, practised in (([item(0), item(1)], practice("SOLVED")), ([pair], ())):
-        with serving(*collected(tmp_path / f"{items[0].part.name}.db", items, *practised, each=1, raters=1)) as served:
+        with serving(collected(tmp_path / f"{items[0].part.name}.db", items, *practised, each=1, raters=1)) as served:
             window = {"viewport": {"width": width, "height": 844}, "color_scheme": scheme}
             with tab(browser, served.base, f"/#{served.entry}", complaints=1, **window) as page:
                 for step in WAY[bool(practised)]:

@@ -17,8 +17,8 @@ from studies import given, study_of
 
 from dspy_proact.benchmarks import registry
 from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.label.items import items_of
 from dspy_proact.label.store import Store
+from dspy_proact.label.study import items_of
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 

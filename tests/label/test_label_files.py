@@ -74,6 +74,7 @@ def test_a_sheet_goes_out_and_comes_in_once(proact, study, empty):
     assert "0 ratings added; 5 were there, 0 of them with another grade" in imported(proact, "labels/study.csv")
     assert ratings_of(empty) == ratings_of(study)
     assert proact("label", "export", study)[0] == 0, "the same file is written again"
+    assert "what is written is CSV" in proact("label", "export", study, "--out", "study.jsonl")[2]
     Path("labels/study.csv").write_text("other", "utf-8")
     assert "exists with other contents" in proact("label", "export", study)[2]
 

@@ -7,7 +7,7 @@ from labelling import item as riddle
 
 from dspy_proact.benchmarks.benchmark import Part
 from dspy_proact.errors import UsageError
-from dspy_proact.label.items import PREFERENCE, items_of, pairs_of, practice_of, run_key
+from dspy_proact.label.study import PREFERENCE, items_of, pairs_of, practice_of, run_key
 
 
 def test_the_rubric_is_the_criteria_and_stands_in_no_section(run, declared):

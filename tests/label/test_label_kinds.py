@@ -9,9 +9,8 @@ from labelling import joined, rating, serving
 
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.registry import benchmark_named
-from dspy_proact.label.items import PREFERENCE
 from dspy_proact.label.serving import open_study
-from dspy_proact.label.study import Design
+from dspy_proact.label.study import PREFERENCE, Design
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
@@ -41,8 +40,8 @@ def test_labels_go_from_the_app_to_agree(proact, benchmark):
     declared = benchmark_named(benchmark)
     Evaluation("sample", benchmark=benchmark).run(Path("run"))
     design = Design(count=3, each=1, raters=1, repeated=0.0)
-    collection, tokens = open_study(Path("study.db"), declared, [summarize(RunFolder(Path("run")))], design)
-    with serving(collection, entry=tokens.entry) as served:
+    collection = open_study(Path("study.db"), declared, [summarize(RunFolder(Path("run")))], design)
+    with serving(collection) as served:
         parts = declared.graded_by_people
         assert rate_all(served, collection, lambda item: item.levels[0]) == 3 * len(parts)
     status, out, err = proact("agree", "--ratings", "study.db", "--json")
@@ -79,8 +78,8 @@ def test_choices_go_from_the_app_to_agree(proact):
     Path("two/events.jsonl").write_text("".join(f"{json.dumps(event)}\n" for event in events), "utf-8")
     summaries = [summarize(RunFolder(Path(name))) for name in ("one", "two")]
     design = Design(count=4, each=1, raters=1, repeated=0.0, kind="pairs")
-    collection, tokens = open_study(Path("study.db"), declared, summaries, design)
-    with serving(collection, entry=tokens.entry) as served:
+    collection = open_study(Path("study.db"), declared, summaries, design)
+    with serving(collection) as served:
         swapped = collection.store.swapped
         assert rate_all(served, collection, lambda item: "first" if swapped(1, item) else "second") == 4
         sides = [swapped(1, item) for item in collection.items]

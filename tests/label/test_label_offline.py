@@ -13,10 +13,9 @@ from playwright.sync_api import expect
 from proact_run import answered, graded, manifest, trigger, written
 from sheets import said
 
-from dspy_proact.label.items import items_of, pairs_of, run_key
-from dspy_proact.label.offline import offline_page, offline_rater
+from dspy_proact.label.offline import offline_page
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Design, Study, StudyRun
+from dspy_proact.label.study import Design, Study, StudyRun, items_of, pairs_of, run_key
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
@@ -143,7 +142,7 @@ def test_two_raters_of_one_browser_keep_apart_and_a_share_may_be_saved(proact, s
     first = json.loads(saved(page))
     assert [len(first["ratings"]), first["ratings"][0]["grade"]] == [1, "PASS"]
     with closing(Store.open(study)) as store:
-        other = offline_page(store, _items(study), offline_rater(store, "Bob"))
+        _, other = offline_page(store, _items(study), "Bob")
     Path("labels/study--1.html").write_text(other, "utf-8")
     page = disk("labels/study--1.html")
     page.click("#go")
@@ -159,9 +158,9 @@ def _items(study):
 
 def test_texts_of_others_are_text_in_it(tmp_path, disk):
     """In the response, what stands before it, and the pseudonym."""
-    collection, *_ = collected(tmp_path / "study.db", [item(1, ATTACK)], each=1, raters=1)
+    collection = collected(tmp_path / "study.db", [item(1, ATTACK)], each=1, raters=1)
     with closing(collection.store) as store:
-        text = offline_page(store, collection.items, offline_rater(store, "<script>alert(1)</script>"))
+        _, text = offline_page(store, collection.items, "<script>alert(1)</script>")
     (tmp_path / "page.html").write_text(text, "utf-8")
     page = disk(tmp_path / "page.html")
     page.click("#go")
@@ -193,9 +192,9 @@ def test_choices_come_back_as_they_were_meant_whichever_stood_first(proact, disk
 
 def test_everybody_can_use_the_page(tmp_path, disk):
     """axe-core finds no violation on any of its steps, nor is it wider than a phone."""
-    collection, *_ = collected(tmp_path / "study.db", [item(1)], each=1, raters=1)
+    collection = collected(tmp_path / "study.db", [item(1)], each=1, raters=1)
     with closing(collection.store) as store:
-        text = offline_page(store, collection.items, offline_rater(store, "Ann"))
+        _, text = offline_page(store, collection.items, "Ann")
     (tmp_path / "page.html").write_text(text, "utf-8")
     page = disk(tmp_path / "page.html")
     page.set_viewport_size({"width": 390, "height": 844})
@@ -258,6 +257,7 @@ def test_a_damaged_file_is_refused_with_a_reason_and_nothing_of_it_is_kept(proac
 def test_a_page_is_for_one_rater_who_has_something_to_rate(proact, refused, study):
     page = ("label", "export", study, "--html")
     assert "--html and --rater NAME come together" in refused(*page)
+    assert "what is written is HTML" in refused(*page, "--rater", "Ann", "--out", "ann.csv")
     assert "--run: has no effect with --html" in refused(*page, "--rater", "Ann", "--run", "run")
     exported(proact, study, "Ann")
     exported(proact, study, "Bob")

@@ -11,10 +11,9 @@ from studies import given as given_to
 from support.raters import RatersDesign, simulate_raters
 
 from dspy_proact.benchmarks.benchmark import Part
-from dspy_proact.label.items import PREFERENCE
 from dspy_proact.label.quality import overview, owner_page
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Design, Study, StudyRun
+from dspy_proact.label.study import PREFERENCE, Design, Study, StudyRun
 from dspy_proact.stats import alpha_estimate
 from dspy_proact.stats.agreement import disagreements
 from dspy_proact.stats.raters import Panel
@@ -28,7 +27,7 @@ def rated(tmp_path):
     stores = []
 
     def rate(items, grades, each=2, repeated=(), **kind):
-        collection, *_ = collected(tmp_path / f"{len(stores)}.db", items, each=each, raters=len(grades[0]), **kind)
+        collection = collected(tmp_path / f"{len(stores)}.db", items, each=each, raters=len(grades[0]), **kind)
         store = collection.store
         stores.append(store)
         for number, given in enumerate(zip(*grades, strict=True)):
@@ -136,8 +135,8 @@ def test_a_strict_rater_is_not_marked(tmp_path):
 
 def test_a_rater_sees_none_of_it_and_the_owner_grades_beside_the_ratings(tmp_path):
     bad = "<script>alert(1)</script>"
-    collection, owner, entry = collected(tmp_path / "study.db", [item(number, bad) for number in range(2)])
-    with serving(collection, owner, entry) as served, chromium() as browser:
+    collection = collected(tmp_path / "study.db", [item(number, bad) for number in range(2)])
+    with serving(collection) as served, chromium() as browser:
         for grade, name in (("SOLVED", f"Ann {bad}"), ("LOST", "Bob")):
             rater = joined(served, name)
             for _ in collection.items:

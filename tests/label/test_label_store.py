@@ -9,9 +9,8 @@ from studies import given
 
 from dspy_proact.benchmarks.benchmark import Part
 from dspy_proact.errors import StorageFault, UsageError
-from dspy_proact.label.items import Item
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Design, Study, StudyRun
+from dspy_proact.label.study import Design, Item, Study, StudyRun
 
 STUDY = Study("toy", (StudyRun("r1", "runs/one", "2-0-1a2b3c4d"),), Design(each=2, raters=3))
 

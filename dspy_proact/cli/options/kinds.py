@@ -42,10 +42,10 @@ def parameter(text: str) -> tuple[str, Any]:
 
 
 class Positive(click.FloatRange):
-    """A finite number above zero."""
+    """A finite number above zero, or from a least one on."""
 
-    def __init__(self, most: float = 1e9) -> None:
-        super().__init__(min=0, max=most, min_open=True)
+    def __init__(self, most: float = 1e9, least: float = 0) -> None:
+        super().__init__(min=least, max=most, min_open=not least)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The number; `nan` passes every comparison of a range, so it is refused here."""

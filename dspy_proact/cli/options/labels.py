@@ -100,9 +100,10 @@ class Labels:
     @property
     def marked(self) -> "Marked":
         """The words that raters marked, as far as the ratings are those of studies."""
-        from dspy_proact.label.exchange import marked_in
+        from dspy_proact.report.marked_words import marked_of
 
-        return marked_in(each for study in self.studies.values() for each in study.ratings)
+        ratings = (each for study in self.studies.values() for each in study.ratings)
+        return marked_of((each.case, each.rater, each.spans) for each in ratings)
 
     def load(self, study: Any) -> Any:
         """The ratings, joined with what they are of, as the `own_study` of a benchmark reads them."""
