@@ -197,12 +197,15 @@ def written(text: str, file: Path, *inputs: Path) -> Path:
         click.echo(text, nl=False)
         return Path("FILE")
     refuse_overwrite(file, *inputs)
-    if file.exists() and (not file.is_file() or file.read_bytes() != text.encode()):
+    if file.is_file() and file.read_bytes() != text.encode():
         raise UsageError(f"{file}: exists with other contents, which may have been filled in; name another with --out")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{file}: cannot be written: {error.strerror}") from error
-    write_whole(file, text)
+    if file.exists() and not file.is_file() and not file.is_dir():
+        file.write_text(text, encoding="utf-8")  # a pipe cannot be replaced by a whole file
+    else:
+        write_whole(file, text)
     click.echo(str(file))
     return file
