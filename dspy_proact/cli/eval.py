@@ -19,7 +19,7 @@ from dspy_proact.cli.options.benchmark import (
     judges_of,
     summary_of,
 )
-from dspy_proact.cli.options.kinds import Output, flag_option, json_option, number_option, output_options
+from dspy_proact.cli.options.kinds import Between, Output, flag_option, json_option, number_option, output_options
 from dspy_proact.cli.options.models import ASSISTANT, EMBEDDED, GATE, JUDGING, NamedModel, model_options, text_of
 from dspy_proact.cli.options.verb import Heading, Section, verb
 from dspy_proact.cli.views.message import complain, console, print_json, print_more, say, say_next
@@ -103,7 +103,7 @@ def _facts(entry: "Benchmark[Any, Any]") -> dict[str, str | None]:
         Heading.JUDGE,
         number_option(
             "--min-kappa",
-            click.FloatRange(-1, 1),
+            Between(-1, 1),
             "Refuse a --judge-program whose card promises a lower kappa, from -1 to 1, in any stratum.",
             "X",
         ),
@@ -115,7 +115,7 @@ def _facts(entry: "Benchmark[Any, Any]") -> dict[str, str | None]:
         Heading.OUTPUT,
         number_option(
             "--fail-under",
-            click.FloatRange(0, 100),
+            Between(0, 100),
             "End with status 2 where the strict score of a run, which counts the unscored as 0, is lower; for CI.",
             "SCORE",
         ),

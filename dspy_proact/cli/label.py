@@ -14,6 +14,7 @@ import click
 from dspy_proact.cli.label_files import FOLDER, export, import_, require_suffix, written
 from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen, summary_of
 from dspy_proact.cli.options.kinds import (
+    Between,
     Positive,
     file_option,
     flag_option,
@@ -217,7 +218,7 @@ _SCREENS = {"DISPLAY", "WAYLAND_DISPLAY"}
         number_option("--each", click.IntRange(1, 1000), "Raters of every response.", default=2),
         number_option("--raters", click.IntRange(1, 1000), "Raters among whom the work is divided.", default=4),
         number_option(
-            "--repeated", click.FloatRange(0, 1), "Share of a rater's responses that come twice.", "SHARE", default=0.1
+            "--repeated", Between(0, 1), "Share of a rater's responses that come twice.", "SHARE", default=0.1
         ),
         number_option("--seed", click.IntRange(0, _MOST), "Of the draw.", "N", default=0),
         flag_option("--disputed", "Responses on which judges disagree first; no score is corrected by these."),

@@ -65,6 +65,8 @@ def test_a_bad_corpus_is_refused_before_any_call(refused, tmp_path, server):
     [
         ["--limit", "0"],
         ["--timeout", "nan"],
+        ["--fail-under", "nan"],
+        ["--min-kappa", "nan"],
         ["--stratum", "LATE"],
         ["--model-param", "temperature"],
         ["--model-param", "=1"],
@@ -211,6 +213,18 @@ def test_a_file_gives_every_kind_of_option_and_what_is_typed_comes_first(proact,
     (asked,) = server.of("assistant")
     assert (asked.body["seed"], "top_p" in asked.body, asked.messages[0]["content"]) == (7, False, "Look ahead.")
     assert {sent.body["model"] for sent in server.of("judge")} == {"j", "k"}
+
+
+def test_a_path_in_a_file_is_relative_to_it_and_a_name_is_none(proact):
+    path = config("model = 'embedded'\njudge = 'embedded'\ncorpus = 'own.jsonl'\nlimit = 1\nout = 'run'")
+    for name in ("embedded", "sample"):
+        path.with_name(name).mkdir()
+    corpus(path.parent).rename(path.with_name("own.jsonl"))
+    assert proact("eval", "--config", path)[0] == 0
+    assert RunFolder(path.with_name("run")).manifest().corpus.name == "there/own.jsonl"
+    path.write_text("corpus = 'sample'\nlimit = 1", encoding="utf-8")
+    assert proact("eval", "--config", path, "--out", "typed")[0] == 0
+    assert RunFolder("typed").manifest().corpus.name == "sample"
 
 
 @pytest.mark.parametrize(

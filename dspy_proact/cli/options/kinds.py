@@ -41,11 +41,8 @@ def parameter(text: str) -> tuple[str, Any]:
         return name.strip(), value
 
 
-class Positive(click.FloatRange):
-    """A finite number above zero, or from a least one on."""
-
-    def __init__(self, most: float = 1e9, least: float = 0) -> None:
-        super().__init__(min=least, max=most, min_open=not least)
+class Between(click.FloatRange):
+    """A number in a range."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The number; `nan` passes every comparison of a range, so it is refused here."""
@@ -53,6 +50,13 @@ class Positive(click.FloatRange):
         if math.isnan(number):
             self.fail(f"{value!r} is not a number", param, ctx)
         return number
+
+
+class Positive(Between):
+    """A finite number above zero, or from a least one on."""
+
+    def __init__(self, most: float = 1e9, least: float = 0) -> None:
+        super().__init__(min=least, max=most, min_open=not least)
 
 
 def per_million(text: str) -> "Price":

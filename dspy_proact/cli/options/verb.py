@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
@@ -235,7 +236,7 @@ def _configured(path: Path, of: Verb, typed_flags: Collection[str]) -> list[str]
             continue
         pairs = [f"{key}={_as_typed(each)}" for key, each in value.items()] if isinstance(value, dict) else value
         for each in pairs if isinstance(pairs, list) else [pairs]:
-            words += [option.opts[0], _placed(_as_typed(each), path.parent)]
+            words += [option.opts[0], _placed(option, _as_typed(each), path.parent)]
     return words
 
 
@@ -243,11 +244,18 @@ def _as_typed(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _placed(text: str, folder: Path) -> str:
-    """A text; where it names a file beside the configuration, with that folder."""
+def _placed(option: click.Option, text: str, folder: Path) -> str:
+    """A path with the folder that it is relative to; anything else as it is.
+
+    Where an option takes names too, a path is what exists and has a dot or a slash in it, as a name has not.
+    """
+    if isinstance(option.type, click.Path):
+        return text if text == "-" else str(folder / text)
+    kind = option.metavar or ""
     at, name = ("@", text[1:]) if text.startswith("@") else ("", text)
+    named = re.search(r"[./]", name) and re.search("@FILE" if at else r"(?<!@)(FILE|PATH)", kind)
     with suppress(OSError, ValueError):
-        if (folder / name).exists() and name:
+        if named and (folder / re.sub(r"(?<=\.py):\w+$", "", name)).exists():
             return f"{at}{folder / name}"
     return text
 
