@@ -215,7 +215,7 @@ def _decoded(text: str) -> Iterator[str]:
             r"\\(?:x|u00|u\{00)([0-9a-fA-F]{2})\}?", lambda match: chr(int(match[1], 16)), unquote(unescape(text))
         )
         yield text
-    yield re.sub(r"[\s\\]|\\[nrt]", "", text)
+    yield re.sub(r"\\[nrt]|[\s\\]", "", text)
     yield re.sub(r"0x|[^0-9a-zA-Z]", "", text)
 
 

@@ -18,7 +18,7 @@ from dspy_proact.calls import SIZES, Price
 from dspy_proact.errors import UsageError
 from dspy_proact.models.clients import ClosingLiteLLM, LeanLM15, bound_clients_of_litellm, import_litellm
 from dspy_proact.models.dspy_internals import LM15Engine, lookup, model_info
-from dspy_proact.models.spec import EMBEDDED, Capacity
+from dspy_proact.models.spec import EMBEDDED, Capacity, unpriced_names
 
 Backend = Literal["auto", "litellm"]
 EMBEDDED_PRICE = Price(prompt=0.0, completion=0.0, reason="the embedded model costs nothing")
@@ -205,8 +205,9 @@ def find_price(route: Route, sent: Mapping[str, Any] | None = None) -> Price:
     Of the parameters that are sent, `service_tier` has prices of its own.
     """
     known, sent = _listed(route.model, route.provider), sent or {}
-    body = sent.get("extra_body")
-    tier = (body if isinstance(body, Mapping) and "service_tier" in body else sent).get("service_tier")
+    given = sent.get("extra_body")
+    body: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    tier = (body if "service_tier" in body else sent).get("service_tier")
     suffix = "" if tier in _UNTIERED else f"_{tier}"
     if known.get("tiered_pricing") and not suffix:
         prices = {int(row["range"][0]): _price({**known, **row}) for row in known["tiered_pricing"]}
@@ -215,13 +216,29 @@ def find_price(route: Route, sent: Mapping[str, Any] | None = None) -> Price:
         prices = {1000 * int(size): _price(known, f"_above_{size}k_tokens{suffix}") for size in sizes}
         prices[0] = _price(known, suffix)
     plain = prices.pop(0, Price())
-    reasoning = known.get("output_cost_per_reasoning_token")
-    more = known.get("input_cost_per_request") or reasoning not in (None, known.get("output_cost_per_token"))
+    if plain.prompt is not None and (own := unpriced_names({**sent, **body})):
+        return Price(reason=f"litellm's bundled map does not say what {', '.join(own)} costs with {route.model}")
+    more = _costs_more(route, known)
     if plain.prompt is None or plain.completion is None or more or not {*prices} <= {*SIZES}:
         whose = f"{route.model} at service_tier={tier}" if suffix else route.model
         fault = "prices more than tokens of prompt and answer" if more else "has no price"
         return Price(reason=f"litellm's bundled map {fault} for {whose}")
     return plain.model_copy(update={"above": prices, "reason": "list price in litellm's bundled map"})
+
+
+def _costs_more(route: Route, known: Mapping[str, Any]) -> bool:
+    """Whether a request costs more than its tokens at plain prices: for itself, thoughts, searches or its region."""
+    reasoning = known.get("output_cost_per_reasoning_token")
+    if known.get("input_cost_per_request") or reasoning not in (None, known.get("output_cost_per_token")):
+        return True
+    # Many models search where they are asked to, and these at every request.
+    if known.get("search_context_cost_per_query") and re.search("search|sonar", route.model):
+        return True
+    # OpenAI's servers of a region, and Google's of any place: what is not global may cost more.
+    region = (urlsplit(route.api_base or "").hostname or "").partition(".")[0]
+    place = os.environ.get("VERTEXAI_LOCATION") or os.environ.get("VERTEX_LOCATION") or ""
+    dearer_places = "regional_endpoint_uplift_multiplier" in known and place.lower() != "global"
+    return dearer_places or f"regional_processing_uplift_multiplier_{region}" in known
 
 
 def _price(row: Mapping[str, Any], suffix: str = "") -> Price:

@@ -8,7 +8,7 @@ answer is requested at a time. A value that may be a secret is sent, and appears
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from math import isfinite
@@ -170,6 +170,8 @@ _SENT = re.compile(
 )
 """Parameters that go to a provider and nowhere else. Any other name could be one of litellm's own, which send calls to
 other models, repeat them or answer without one; a server's own parameters are given in `extra_body`."""
+_ROUTED = ("provider",)
+"""Parameters that choose by whom, and so at which price, a request is answered."""
 _NOT_IN_BODY = re.compile(
     r"(?i)api_base|api_key|base_url|.*cach(e|ing)|.*fallbacks?(_dict)?|(extra_)?headers|input|max_retries|messages|"
     r"(mock|litellm)_.*|models?|num_retries|response_format|retry_(policy|strategy)|rollout_id|route|stream|"
@@ -194,9 +196,10 @@ _TAKES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "seed": ("a whole number", _whole),
     "frequency_penalty": ("a number", _number),
     "presence_penalty": ("a number", _number),
+    "extra_body": ("an object", lambda value: isinstance(value, dict)),
     "reasoning_effort": ("a word, such as low", lambda value: isinstance(value, str) and bool(value.strip())),
 }
-"""Values of the parameters that every provider has alike."""
+"""Values of the parameters that every provider has alike, and of that for its own."""
 
 _HOLDS_SECRETS = re.compile(
     r"(?i)access|auth|bearer|body|cookie|credential|header|jwt|key|pass|pwd|query|secret|session|signature|(^|_)sid|token"
@@ -234,6 +237,11 @@ def _problem(flag: str, name: str, value: Any) -> str | None:
             return f"must be {allowed}, not {value!r}"
     marked = any(map(_MARK.fullmatch, secret_texts({name: value})))
     return "holds the mark of a redacted secret; give the secret itself" if marked else None
+
+
+def unpriced_names(sent: Iterable[str]) -> list[str]:
+    """The parameters, also those in `extra_body`, that may change a request's price in a way that no list tells."""
+    return [name for name in sent if name in _ROUTED or not _SENT.fullmatch(name)]
 
 
 def _names(value: Any) -> Iterator[str]:

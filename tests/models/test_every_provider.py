@@ -159,6 +159,12 @@ def test_no_parameter_of_litellms_own_is_taken(inside):
             open_model(ModelSpec(name="openai/any", api_base="http://127.0.0.1:1/v1", params=given), JUDGE, gate())
 
 
+def test_what_goes_into_the_body_is_an_object():
+    spec = ModelSpec(name="openai/any", api_base="http://127.0.0.1:1/v1", params={"extra_body": 5})
+    with pytest.raises(UsageError, match="--judge-param extra_body: must be an object, not 5"):
+        open_model(spec, JUDGE, gate())
+
+
 def test_a_misspelt_parameter_is_refused_with_the_near_one():
     spec = ModelSpec(name="openai/any", api_base="http://127.0.0.1:1/v1", params={"temprature": 0})
     with pytest.raises(UsageError, match=r"--judge-param temprature: .* did you mean temperature\?"):
@@ -193,10 +199,27 @@ def test_every_price_of_the_map_is_known_for_prompts_of_any_length_or_not_at_all
         ("dashscope/qwen-flash", {}, (300_000, 1_000), 0.077),
         # Priced by search and reasoning too, which no count tells.
         ("perplexity/sonar-deep-research", {}, (1_000, 1_000), None),
+        # These search at every request, and that only where it is told to, which costs 25 dollars a thousand.
+        ("perplexity/sonar-pro", {}, (1_000, 1_000), None),
+        ("openai/gpt-4o-search-preview", {}, (1_000, 1_000), None),
+        ("openai/gpt-5", {}, (1_000, 1_000), 0.01125),
+        ("openai/gpt-5", {"extra_body": {"web_search_options": {}}}, (1_000, 1_000), None),
+        ("anthropic/claude-opus-4-8", {"extra_body": {"speed": "fast"}}, (1_000, 1_000), None),  # twice the price
+        ("openrouter/openai/gpt-4o", {"provider": {"only": ["azure"]}}, (1_000, 1_000), None),
+        ("openai/gpt-5", {"extra_body": {"seed": 7}, "max_tokens": 9}, (1_000, 1_000), 0.01125),
     ],
 )
 def test_a_price_depends_on_the_length_of_the_prompt_and_on_the_tier(model, sent, tokens, usd):
     assert find_price(find_route(model), sent).of(*tokens) == (usd and pytest.approx(usd))
+
+
+def test_a_server_of_a_region_has_no_list_price_where_regions_cost_more(monkeypatch):
+    prices = [find_price(find_route("openai/gpt-5.4", f"https://{host}.openai.com/v1")) for host in ("api", "eu.api")]
+    assert [price.known for price in prices] == [True, False]
+    assert "prices more than tokens" in str(prices[1].reason)
+    for place, known in (("europe-west4", False), ("global", True)):
+        monkeypatch.setenv("VERTEXAI_LOCATION", place)
+        assert find_price(find_route("vertex_ai/claude-opus-4-8")).known is known
 
 
 TIERED = Price(

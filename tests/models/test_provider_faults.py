@@ -157,6 +157,7 @@ REPEATED = {
     "hex numbers": " ".join(f"0x{byte:02x}" for byte in KEY.encode()),
     "base64": CODED,
     "base64 in lines": "\n".join(CODED[at : at + 20] for at in range(0, len(CODED), 20)),
+    "base64 in short lines, escaped": "\\n".join(CODED[at : at + 8] for at in range(0, len(CODED), 8)),
     "base64, twice": base64.b64encode(base64.b64encode(KEY.encode())).decode(),
     "escapes": "".join(f"\\u00{byte:02x}" for byte in KEY.encode()),
     "entities": "".join(f"&#{byte};" for byte in KEY.encode()),
