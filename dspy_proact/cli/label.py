@@ -193,7 +193,7 @@ def plan(run: Path | None, width: float, ratings: str | None, as_json: bool) -> 
         raise UsageError("--ratings: give the RUN that these ratings are of")
     summary = None if run is None else summary_of(run)
     own = default_study()
-    planned = own.labelling_plan(width / 100, summary, ratings_of(ratings, summary) if ratings and summary else None)
+    planned = own.labelling_plan(width / 100, summary, ratings_of([ratings], summary) if ratings and summary else None)
     if as_json:
         print_json(own.plan_document(planned))
         return

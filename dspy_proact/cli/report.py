@@ -31,7 +31,9 @@ _PAGE = b"<!doctype html"
         text_option(
             "--ratings",
             RATINGS,
-            "People's ratings of a part of the responses: estimate what they would have given to all.",
+            "People's ratings of a part of the responses: estimate what they would have given to all. Repeat it for "
+            "files of several raters.",
+            several=True,
         ),
     ),
     Section(
@@ -55,7 +57,7 @@ def report(
     chosen: Chosen,
     corpus: str | None,
     by: tuple[str, ...],
-    ratings: str | None,
+    ratings: tuple[str, ...],
     html: Path | None,
     explain: bool,
     as_json: bool,
@@ -80,7 +82,7 @@ def report(
 
     run = next(iter(runs))
     summary, check = _summary(run, corpus)
-    corrected = None if ratings is None else Corrected(summary, ratings_of(ratings, summary))
+    corrected = Corrected(summary, ratings_of(ratings, summary)) if ratings else None
     if as_json:
         whole = summary_document(summary, by) | ({"results": dict(check.document)} if check else {})
         whole |= {"corrected": corrected_document(corrected)} if corrected else {}
@@ -178,7 +180,7 @@ def compare(runs: tuple[Path, ...], ratings: tuple[str, ...], chosen: Chosen, ex
     a, b = map(summary_of, runs)
     comparison, corrected = compare(a, b), None
     if ratings:
-        corrected = compare_corrected(comparison, ratings_of(ratings[0], a), ratings_of(ratings[1], b))
+        corrected = compare_corrected(comparison, ratings_of(ratings[:1], a), ratings_of(ratings[1:], b))
     if as_json:
         whole = comparison_document(comparison)
         whole |= {"corrected": corrected_comparison_document(corrected)} if corrected else {}

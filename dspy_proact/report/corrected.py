@@ -22,6 +22,7 @@ from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import each_reason, front_html, show, table
 from dspy_proact.runs import Nouns, Outcome
 from dspy_proact.stats import CorrectedMean, Estimate, RatedCases, corrected_difference, corrected_mean
+from dspy_proact.stats.paired import excludes_zero
 from dspy_proact.stats.plan import balanced_order
 
 GAPS = 0.05
@@ -220,11 +221,12 @@ def rated_cases(outcomes: Iterable[Outcome], ratings: PeoplesRatings) -> RatedCa
 
 def corrected_headline(corrected: Corrected) -> str:
     """The corrected score of all strata beside the judge's own, or why there is none."""
-    nouns, whole, people = corrected.nouns, corrected.whole, corrected.ratings.people
+    nouns, whole = corrected.nouns, corrected.whole
+    people = "this rater" if whole.raters == 1 else corrected.ratings.people
     cases = counted(whole.cases, nouns.case, nouns.cases)
     score = whole.corrected
     if score.value is None:
-        whom = people if people == "people" else "raters like these"
+        whom = "people" if corrected.ratings.people == "people" else "raters like these"
         return f"The mean score that {whom} would give to {cases} cannot be estimated: {score.reason}."
     return (
         f"{people.capitalize()} would give {cases} a mean score of {share(score.value)} % ({bounds(score)}), where the "
@@ -237,15 +239,17 @@ def corrected_headline(corrected: Corrected) -> str:
 def difference_headline(compared: CorrectedComparison, first: str = "a", second: str = "b") -> str:
     """How much higher people would score b than a, or why that cannot be estimated."""
     whole, nouns = compared.rows[WHOLE], compared.comparison.a.nouns
-    people, estimate = compared.ratings[0].people, whole.difference
+    alone, estimate = min(whole.a.raters, whole.b.raters) == 1, whole.difference
+    people = "these raters" if alone else compared.ratings[0].people
     if estimate.value is None:
         return f"How much higher {people} would score {second} than {first} cannot be estimated: {estimate.reason}."
     pairs = counted(whole.pairs, nouns.case, nouns.cases)
     points = f"{signed(estimate.value)} points, {bounds(estimate, signed)}"
-    if estimate.low is None or estimate.high is None or estimate.low <= 0 <= estimate.high:
+    if not excludes_zero(estimate):
+        why = "has no bounds" if estimate.low is None else "contains 0"
         return (
             f"Whether {people} would score {second} higher or lower than {first} is open: the interval of the "
-            f"difference over {pairs} contains 0 ({second} - {first} {points})."
+            f"difference over {pairs} {why} ({second} - {first} {points})."
         )
     way = "higher" if estimate.value > 0 else "lower"
     return f"{people.capitalize()} would score {second} {way} than {first} over {pairs} ({points})."

@@ -196,6 +196,26 @@ def test_a_results_file_takes_ratings_too(proact, tmp_path):
     assert "People would give" in said(proact("report", "results.jsonl", "--ratings", "ratings.csv")[1])
 
 
+def test_a_copy_of_the_sheet_from_each_rater_is_read_together(proact, run, sheet, tmp_path):
+    files = [filled(tmp_path / f"{number}.csv", sheet[number::4]) for number in range(4)]
+    named = [word for file in files for word in ("--ratings", file)]
+    status, out, err = proact("report", run, *named, "--json")
+    assert (status, err, json.loads(out)["corrected"]["overall"]["micro"]["rated"]) == (0, "", 48)
+
+
+def test_what_one_rater_gave_is_not_said_of_people(proact, run, sheet, two, tmp_path):
+    alone = filled(tmp_path / "alone.csv", sheet, raters=1, times=1)
+    out = said(proact("report", run, "--ratings", alone)[1])
+    assert "This rater would give 60 triggers a mean score of" in out
+    assert "People" not in out
+    _, other, _, _ = two
+    b = filled(tmp_path / "b.csv", sheet_of(proact, other, "--draw", 48), 1, 1, grade=lambda number: "PASS")
+    out = said(proact("compare", run, other, "--ratings", alone, "--ratings", b)[1])
+    open_still = "Whether these raters would score b higher or lower than a is open: the interval of the difference"
+    assert f"{open_still} over 60 triggers has no bounds (b - a +" in out
+    assert "People" not in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
@@ -214,7 +234,7 @@ def test_what_cannot_be_done_is_refused_with_a_sentence(refused, run, arguments,
 def test_runs_of_another_benchmark_have_no_ratings(refused, tmp_path):
     path = Evaluation(load_tasks("sample"), benchmark="probe").run(tmp_path / "run").path
     err = refused("report", path, "--ratings", "sample")
-    assert "no run of proactbench, whose phases and rubrics ratings are by" in err
+    assert "--ratings: scores of probe cannot be corrected by ratings; leave it out" in err
 
 
 @pytest.fixture

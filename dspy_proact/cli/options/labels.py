@@ -5,7 +5,7 @@ other word is used for either.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -148,17 +148,19 @@ def label_options(default: str, named: str, text: str) -> Bundle:
     return Bundle("labels", Labels.given, Section(Heading.CASES, *options))
 
 
-def ratings_of(spec: str, summary: "Summary") -> "PeoplesRatings":
-    """Ratings of responses of a run or a results file, as `--ratings` names them.
+def ratings_of(named: Sequence[str], summary: "Summary") -> "PeoplesRatings":
+    """Ratings of responses of a run or a results file, as `--ratings` names them: one study, or several files.
 
     Raises:
         CorpusError: There are no such ratings, or they are not valid.
         UsageError: They are of other responses, or the run is of another benchmark.
     """
     study = default_study()
+    if summary.benchmark != DEFAULT:
+        raise UsageError(f"--ratings: scores of {summary.benchmark} cannot be corrected by ratings; leave it out")
     items = study.items_of(summary)
-    items = None if study.comes_with_items(spec) else items
-    ratings = study.load_ratings(spec, items, cache=_cache(), texts=_sheets(_studies([spec], summary), summary))
+    items = None if any(map(study.comes_with_items, named)) else items
+    ratings = study.load_ratings(named, items, cache=_cache(), texts=_sheets(_studies(named, summary), summary))
     return study.peoples_ratings(ratings, summary)
 
 
