@@ -57,6 +57,8 @@ class Completed:
     """Responses and verdicts that this command got or failed to get; 0 when all was on disk already."""
     unscored: int
     """Of what this command asked for: tried and without a grade."""
+    retryable: int
+    """Of these, what can be asked for again: not what another run or a file never answered."""
 
 
 class Execution:
@@ -187,7 +189,8 @@ class Execution:
             finally:
                 for participant in self._participants:
                     await participant.model.aclose()
-            return Completed(path, runner.stages, ledger.unscored(cases, asked.epochs))
+            missing = ledger.unscored(cases, asked.epochs), ledger.retryable(cases, asked.epochs)
+            return Completed(path, runner.stages, *missing)
 
     def forecast(self, out: str | Path | None = None, scope: Scope = Scope()) -> RunForecast:
         """What `run` would do with the same arguments; no call is made, no key is needed and nothing is written."""

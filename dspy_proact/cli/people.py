@@ -223,7 +223,7 @@ def _compare_stored(own: Any, choices: Any, labels: Labels, output: Output, expl
     if labels.run is None and labels.items is None and labels.ratings == ("published",):
         say("To rate responses of your own: dspy-proact label sheet RUN")
     if result.pooled.compared:
-        say_next("agree", *Typed().options(), "--json")
+        say_next("agree", *Typed().options(), "--json" if explain else "--explain")
     else:
         message = "A judge can grade the items; estimate the cost first, then drop --dry-run to run."
         say_next("agree", *Typed().options(), "--judge", "MODEL", "--dry-run", before=message)

@@ -240,22 +240,25 @@ def _try(
     if tried.halt:
         say(f"Stopped: {tried.halt}")
     else:
-        _say_next(text, prompt, program, graded=not own)
+        prompted = bool({"*", "--system-prompt"} & declared.options)
+        _say_next(text, prompt, program, graded=not own, takes_prompt=prompted)
     return tried.exit_status
 
 
-def _say_next(text: str | None, prompt: str | None, program: Path | None, *, graded: bool) -> None:
-    """Print the next command: a full evaluation of what was tried, or `try` with a prompt if there was none."""
+def _say_next(text: str | None, prompt: str | None, program: Path | None, *, graded: bool, takes_prompt: bool) -> None:
+    """Print the next command: an evaluation of what was tried, or `try` with a prompt where one can be tried."""
     typed = Typed()
     again = typed.options("--benchmark", "--set")
     again += [*typed.model("--model"), *(typed.model("--judge") if graded else []), *typed.options("--corpus")]
     again += typed.calls()
-    if prompt is None and program is None:
+    if prompt is None and program is None and takes_prompt:
         say_next("try", "@FILE", *again, before="With a prompt of yours in FILE:")
         return
     shown = "A few cases are an impression, not a score." if graded else ""
     beginning: Sequence[str] = ["--program", str(program)]
-    if program is None:
+    if program is None and prompt is None:
+        beginning = []
+    elif program is None:
         words = text or prompt or ""
         named = bool(text) and words.startswith("@")
         whole = named or (len(words) <= _LONGEST_REPEATED and words.isprintable() and not words.startswith("@"))

@@ -163,8 +163,17 @@ class Ledger:
 
     def unscored(self, cases: Sequence[Case], epochs: int) -> int:
         """How many of these cases x epochs were tried and have no grade."""
-        stages = (self.stages(Work(case, epoch)) for epoch in range(1, epochs + 1) for case in cases)
-        return sum(self._failed(response) or all(map(self._failed, verdicts)) for response, *verdicts in stages)
+        return len(self._without_grade(cases, epochs))
+
+    def retryable(self, cases: Sequence[Case], epochs: int) -> int:
+        """How many of the unscored can be asked for again: not those whose copied response is missing."""
+        lacking = self._without_grade(cases, epochs)
+        return sum(not self.copied or not self._failed(response) for response, *_ in lacking)
+
+    def _without_grade(self, cases: Sequence[Case], epochs: int) -> list[list[StageKey]]:
+        """The stages of each case and epoch that was tried and has no grade."""
+        stages = [self.stages(Work(case, epoch)) for epoch in range(1, epochs + 1) for case in cases]
+        return [[first, *rest] for first, *rest in stages if self._failed(first) or all(map(self._failed, rest))]
 
     def _failed(self, key: StageKey) -> bool:
         return self._ended[_kind(key)].get(key.case) in ("content", "provider")

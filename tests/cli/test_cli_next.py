@@ -116,7 +116,10 @@ def test_after_a_rejudging_the_two_gradings_are_compared_if_there_are_two(proact
     Path(at("corpus.jsonl")).write_text(jsonl(row()), encoding="utf-8")
     named = [at("results.jsonl"), "--corpus", at("corpus.jsonl"), "--stratum", "RECOVERY"]
     told = proact("rejudge", *named, *judged_by(server), *CALLS, "--out", at("other"))
-    # No response was graded: the judge's provider said nothing that can be read as a verdict.
+    # The file has no response there, which no judge mends.
+    assert (told[0], pasted(proact, told)) == (3, ["report", at("other"), "--html", "page.html"])
+    server.script = lambda _: Answer("I cannot say.")
+    told = proact("rejudge", at("parent"), *judged_by(server), *CALLS, "--out", at("unread"))
     assert pasted(proact, told)[-1] == "--retry-unscored"
 
 
@@ -156,9 +159,10 @@ def test_a_sheet_that_is_filled_in_is_read_by_the_command_that_is_next(proact):
     assert next_of(sheet) == ["agree", "--run", at("run"), "--ratings", "labels/run.csv"]
     fill_in("labels/run.csv", "PASS")
     told = proact(*next_of(sheet))
-    assert pasted(proact, told) == ["agree", "--ratings", "labels/run.csv", "--run", at("run"), "--json"]
+    assert pasted(proact, told) == ["agree", "--ratings", "labels/run.csv", "--run", at("run"), "--explain"]
     told = proact("agree", "--consensus", "soft", "--min-ratings", 2)
-    assert pasted(proact, told) == ["agree", "--consensus", "soft", "--min-ratings", "2", "--json"]
+    assert pasted(proact, told) == ["agree", "--consensus", "soft", "--min-ratings", "2", "--explain"]
+    assert pasted(proact, proact(*next_of(told))) == [*next_of(told), "--json"]
 
 
 # Prompts
@@ -176,6 +180,9 @@ def test_a_prompt_or_program_that_was_tried_is_evaluated_by_the_same_models(proa
     assert next_of(told)[:2] == ["try", "@FILE"]
     assert proact(*next_of(told))[0] == 0
     assert "Look ahead." in {sent.messages[0]["content"] for sent in server.of("assistant")}
+    # Where a program has its own words no prompt is asked for.
+    told = proact("try", "--benchmark", "proagentbench")
+    assert next_of(told) == ["eval", "--benchmark", "proagentbench"]
     told = proact("try", "Look ahead.\n" * 20, *models, *corpus(4))
     assert "With the prompt in FILE: Next: " in told[2]
     assert flags_of(pasted(proact, told))["--system-prompt"] == "@FILE"

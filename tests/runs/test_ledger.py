@@ -94,6 +94,9 @@ def test_a_trigger_is_unscored_only_if_no_verdict_was_read(response: str | None,
     events = [ended(RESPONSE, response)] if response else []
     events += [ended(key, how) for key, how in zip((SPHINX, ORACLE), verdicts.split(), strict=False)]
     assert ledger(*events).unscored(cases("a"), epochs=1) == unscored
+    # Of copied responses one that is missing stays so.
+    copied = ledger(*events, copied=True)
+    assert copied.retryable(cases("a"), epochs=1) == (unscored and response == "result")
 
 
 Fate = Literal["result", "content", "provider", "halted"]

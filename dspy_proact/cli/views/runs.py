@@ -281,9 +281,10 @@ class Ending:
             say_stopped(self.halt, self.halted)
             return self.halt.exit_status
         paths = [*([beside] if beside else []), *(run.path for run in self.finished)]
-        unscored, typed = any(run.unscored for run in self.finished), Typed()
+        unscored, retryable = (any(getattr(run, name) for run in self.finished) for name in ("unscored", "retryable"))
+        typed = Typed()
         named = typed.options("--benchmark")
-        if unscored and "--retry-unscored" not in typed.given:
+        if retryable and "--retry-unscored" not in typed.given:
             verb = click.get_current_context()
             names = [each.name for each in verb.command.params if isinstance(each, click.Argument) and each.name]
             arguments = [str(verb.params[name]) for name in names if verb.params[name] is not None]
