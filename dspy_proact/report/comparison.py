@@ -258,9 +258,9 @@ class Comparison:
 
     def measured(self, pairs: Sequence[CasePair]) -> dict[str, Compared]:
         """The measures of some of the pairs, by name."""
-        told = [(pair.group, *pair.outcomes) for pair in pairs]
+        cases = [(pair.group, *pair.outcomes) for pair in pairs]
         return {
-            each.name: worded(compared(each, told, self._shares[each.name]), self.a.nouns) for each in self.a.measures
+            each.name: worded(compared(each, cases, self._shares[each.name]), self.a.nouns) for each in self.a.measures
         }
 
     @cached_property

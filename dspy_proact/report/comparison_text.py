@@ -143,8 +143,8 @@ def _prompts(a: str | None, b: str | None) -> Iterator[str]:
     if a and b and len(differing) < len(ours) + len(theirs):
         yield from _cut_off(differing)
         return
-    for name, told, lines in (("a", a, ours), ("b", b, theirs)):
-        yield f"system prompt of {name}:{'' if told else ' none'}"
+    for name, prompt, lines in (("a", a, ours), ("b", b, theirs)):
+        yield f"system prompt of {name}:{'' if prompt else ' none'}"
         yield from _cut_off([f"  {line}" for line in lines])
 
 
@@ -157,31 +157,31 @@ def _cut_off(lines: list[str]) -> Iterator[str]:
 def _weighted(differences: Differences, title: str) -> Table:
     rows = {**differences.rows, "micro": differences.micro, "macro": differences.macro}.items()
     adjusted = {name: weighted for name, (weighted, _) in differences.adjusted.items()}
-    told = ([name, *_means(row), *_tested(row.weighted, adjusted.get(name))] for name, row in rows)
-    return table((title, "pairs", "a", "b", "b - a", "p", "Holm", *_SEEN), told)
+    cells = ([name, *_means(row), *_tested(row.weighted, adjusted.get(name))] for name, row in rows)
+    return table((title, "pairs", "a", "b", "b - a", "p", "Holm", *_SEEN), cells)
 
 
 def _passes(comparison: Comparison) -> Table:
     rows = {**comparison.rows, "micro": comparison.micro}.items()
     adjusted = {name: passes for name, (_, passes) in comparison.lenient.adjusted.items()}
-    told = (
+    cells = (
         [name, str(found.only_a), str(found.only_b), str(found.both), *_tested(row.passes, adjusted.get(name))]
         for name, row in rows
         for found in [row.discordant]
     )
-    return table(("pass rate", "only a", "only b", "both", "b - a", "p", "Holm", *_SEEN), told)
+    return table(("pass rate", "only a", "only b", "both", "b - a", "p", "Holm", *_SEEN), cells)
 
 
 def _measures(comparison: Comparison, explain: bool) -> Table:
     """A line a measure and stratum, and one over all of them."""
-    told = (
+    cells = (
         [f"{measure.title} of {name}", *map(coefficient, (found.a, found.b, found.difference))]
         for name, pairs in {**comparison.lenient.by_stratum, "micro": comparison.pairs}.items()
         for measured in [comparison.measured(pairs)]
         for measure in comparison.a.shown_measures(explain)
         for found in [measured[measure.name]]
     )
-    return table(("measure", "a", "b", "b - a"), told)
+    return table(("measure", "a", "b", "b - a"), cells)
 
 
 def _means(row: Difference) -> list[str]:
@@ -226,8 +226,8 @@ def _notes(comparison: Comparison) -> Iterator[str]:
 def cautions(comparison: Comparison) -> Iterator[str]:
     """Why rows have no test or interval, or a poor one."""
     rows = {**comparison.rows, "micro": comparison.micro, "macro": comparison.macro}.items()
-    told = ((name, why) for name, row in rows for why in (row.weighted.reason, row.weighted.difference.reason))
-    return each_reason(told)
+    reasons = ((name, why) for name, row in rows for why in (row.weighted.reason, row.weighted.difference.reason))
+    return each_reason(reasons)
 
 
 def _rests_on(comparison: Comparison) -> Iterator[str]:

@@ -43,8 +43,8 @@ def drawn_keys(summary: Summary, seed: int) -> list[str]:
 
 def grades_mark(summary: Summary) -> str:
     """8 hex digits over what a draw is made of: keys, strata and labels."""
-    told = sorted([each.key, each.stratum, each.label] for each in ratable(summary))
-    return hashlib.sha256(json.dumps(told, ensure_ascii=True).encode()).hexdigest()[:8]
+    drawn = sorted([each.key, each.stratum, each.label] for each in ratable(summary))
+    return hashlib.sha256(json.dumps(drawn, ensure_ascii=True).encode()).hexdigest()[:8]
 
 
 def unfair(summary: Summary, rated: set[str], drawn: Sequence[str] | str) -> Mapping[str, str]:
@@ -56,7 +56,7 @@ def unfair(summary: Summary, rated: set[str], drawn: Sequence[str] | str) -> Map
         drawn: Keys of those that were drawn, in the order of the draw; or why it is not known that they were.
     """
     nouns = summary.nouns
-    told: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     order = [] if isinstance(drawn, str) else list(drawn)
     last = max((place for place, key in enumerate(order) if key in rated), default=-1)
     asked = set(order[: last + 1])
@@ -66,12 +66,14 @@ def unfair(summary: Summary, rated: set[str], drawn: Sequence[str] | str) -> Map
         if own == keys or not own:
             continue
         if isinstance(drawn, str):
-            told[stratum] = drawn
+            reasons[stratum] = drawn
         elif others := len(own - due):
-            told[stratum] = f"rated {nouns.cases} that were not drawn: {others}"
+            reasons[stratum] = f"rated {nouns.cases} that were not drawn: {others}"
         elif len(due - own) > GAPS * len(due):
-            told[stratum] = f"{len(due - own)} of {len(due)} drawn {nouns.cases} have no rating, and nobody knows why"
-    return told
+            reasons[stratum] = (
+                f"{len(due - own)} of {len(due)} drawn {nouns.cases} have no rating, and nobody knows why"
+            )
+    return reasons
 
 
 WHOLE = "micro"
@@ -103,8 +105,8 @@ class Corrected:
 
     def __repr__(self) -> str:
         score = self.whole.corrected
-        told = score.reason if score.value is None else f"{percent(score)} %"
-        return f"Corrected({printable(f'{self.summary!r} by {self.ratings.name}')}: {told})"
+        result = score.reason if score.value is None else f"{percent(score)} %"
+        return f"Corrected({printable(f'{self.summary!r} by {self.ratings.name}')}: {result})"
 
     def _repr_html_(self) -> str:
         return front_html(partial(print_corrected, self))
@@ -164,8 +166,8 @@ class CorrectedComparison:
         return {name: worded(self._row(name, *sides), self.comparison.a.nouns) for name, sides in rows.items()}
 
     def _row(self, name: str, a: RatedCases, b: RatedCases) -> CorrectedDifference:
-        told = zip("ab", self.ratings, strict=True)
-        unfair = "; ".join(f"{side}: {why}" for side, each in told if (why := refused_for(each, name)))
+        sides = zip("ab", self.ratings, strict=True)
+        unfair = "; ".join(f"{side}: {why}" for side, each in sides if (why := refused_for(each, name)))
         difference = Estimate(None, reason=unfair) if unfair else corrected_difference(a, b)
         return CorrectedDifference(len(a.labels), corrected_mean(a), corrected_mean(b), difference)
 
@@ -202,17 +204,17 @@ def refused_for(ratings: PeoplesRatings, row: str) -> str:
 
 def rated_cases(outcomes: Iterable[Outcome], ratings: PeoplesRatings) -> RatedCases:
     """Scored outcomes, one a case, with what people gave to them."""
-    told = list(outcomes)
+    cases = list(outcomes)
     given = [
         (place, rater, score)
-        for place, outcome in enumerate(told)
+        for place, outcome in enumerate(cases)
         for rater, score in ratings.given.get(outcome.key, {}).items()
     ]
     return RatedCases(
-        labels=[outcome.label for outcome in told],
-        scores=np.array([outcome.score for outcome in told], dtype=np.float64),
-        groups=[outcome.group for outcome in told],
-        strata=[outcome.stratum for outcome in told],
+        labels=[outcome.label for outcome in cases],
+        scores=np.array([outcome.score for outcome in cases], dtype=np.float64),
+        groups=[outcome.group for outcome in cases],
+        strata=[outcome.stratum for outcome in cases],
         of=np.array([place for place, _, _ in given], dtype=np.intp),
         raters=[rater for _, rater, _ in given],
         ratings=np.array([score for _, _, score in given], dtype=np.float64),
@@ -349,7 +351,7 @@ def _rated(row: CorrectedMean) -> str:
 def _reasons(reasons: Mapping[str, str | None]) -> Iterator[str]:
     """Why a stratum has no corrected score or poor bounds, unless the headline says so already."""
     others = ((name, reason) for name, reason in reasons.items() if reason != reasons[WHOLE])
-    yield from (f"corrected, {told}" for told in each_reason(others))
+    yield from (f"corrected, {reason}" for reason in each_reason(others))
 
 
 def _rests_on(nouns: Nouns) -> str:

@@ -86,14 +86,14 @@ def _sides(found: Mapping[str, Difference], verbs: tuple[str, str], a: str, b: s
     sides: list[str] = []
     there = {name: row.weighted.difference for name, row in found.items()}
     for verb, sign in zip(verbs, (1, -1), strict=True):
-        told = [
+        strata = [
             f"{name} ({signed(each.value)} points, {bounds(each, signed)})"
             for name, each in there.items()
             if each.value is not None and each.value * sign > 0
         ]
-        if told:
+        if strata:
             than = "" if sides else f" than {a}"
-            sides.append(f"{verb}{than} on {listed(told)}")
+            sides.append(f"{verb}{than} on {listed(strata)}")
     return f"{b} {' and '.join(sides)}"
 
 
@@ -113,15 +113,15 @@ def _not_shown(comparison: Comparison, a: str, b: str) -> str:
     if all(pair.score[0] == pair.score[1] for pair in comparison.pairs):
         cases = counted(len(comparison.pairs), nouns.case, nouns.cases)
         return f"{b} and {a} have the same score on each of {cases} scored in both"
-    told = f"No difference between {b} and {a} was detected in any {nouns.stratum}"
+    nothing = f"No difference between {b} and {a} was detected in any {nouns.stratum}"
     known = (
         (seen, name, row.weighted.base) for name, row in comparison.rows.items() if (seen := seen_from(row.weighted))
     )
     (often, half), name, base = min(known, default=((0, 0), "", None))
     if not name:
-        return told
+        return nothing
     power = f"80 % power to detect {counted(often, 'point')} from a score of {share(base)}, and 50 % to detect {half}"
-    return f"{told}; the most sensitive, {name}, has {power}"
+    return f"{nothing}; the most sensitive, {name}, has {power}"
 
 
 def _called(name: str, what: str) -> str:

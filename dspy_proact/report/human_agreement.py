@@ -187,8 +187,8 @@ def print_human_agreement(agreement: HumanAgreement, console: Console, explain: 
     show(console, human_agreement_headline(agreement), table(headings, *sections))
     for found in agreement.voted.values():
         show(console, voted_table(found))
-        told = {row.name: dict.fromkeys(each.reason for each in row.estimates.values()) for row in found}
-        reasons += [(name, reason) for name, several in told.items() for reason in several]
+        by_row = {row.name: dict.fromkeys(each.reason for each in row.estimates.values()) for row in found}
+        reasons += [(name, reason) for name, several in by_row.items() for reason in several]
     for row in agreement.rows:
         if row.leads and row.graded < row.asked:
             left_out = row.asked - row.graded

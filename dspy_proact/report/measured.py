@@ -12,18 +12,18 @@ from dspy_proact.calls import Usage
 from dspy_proact.runs import Evidence, Manifest, Measure, Nouns, Outcome, Outcomes
 from dspy_proact.stats import Estimate, classification_difference, classification_estimate, cluster_mean, part_mean
 
-Told = TypeVar("Told")
+Value = TypeVar("Value")
 
 
-def worded(told: Told, nouns: Nouns) -> Told:
-    """A frozen value whose reasons, and those of its fields, speak of a benchmark's own things.
+def worded(value: Value, nouns: Nouns) -> Value:
+    """A copy of a frozen value whose reasons, and those of its fields, use the benchmark's nouns.
 
-    What is told by `stats` speaks of cases, strata and groups.
+    Reasons that `stats` gives speak of cases, strata and groups.
     """
-    value: Any = told
-    own = {each.name: getattr(value, each.name) for each in fields(value)}
+    whole: Any = value
+    own = {each.name: getattr(whole, each.name) for each in fields(whole)}
     inner = {name: worded(each, nouns) for name, each in own.items() if is_dataclass(each)}
-    return replace(value, **inner, **({"reason": nouns.worded(own["reason"])} if own.get("reason") else {}))
+    return replace(whole, **inner, **({"reason": nouns.worded(own["reason"])} if own.get("reason") else {}))
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ class Compared:
 
 def values_of(measure: Measure, outcomes: Iterable[Outcome]) -> Values:
     """The parts of a case that one or several outcomes tell; empty where no verdict has them all."""
-    told = (verdict.parts for outcome in outcomes for verdict in outcome.verdicts)
-    return [tuple(parts[name] for name in measure.parts) for parts in told if parts.keys() >= set(measure.parts)]
+    verdicts = (verdict.parts for outcome in outcomes for verdict in outcome.verdicts)
+    return [tuple(parts[name] for name in measure.parts) for parts in verdicts if parts.keys() >= set(measure.parts)]
 
 
 def is_share(measure: Measure, outcomes: Iterable[Outcome]) -> bool:
@@ -96,12 +96,14 @@ def measured(
     if strata is not None and measure.statistic != "mean":
         return Estimate(None, reason="no mean")
     scored = [outcome for outcome in outcomes if outcome.state == "scored"]
-    told = [(outcome, values) for outcome in scored if (values := values_of(measure, [outcome]))]
-    by_stratum = ([outcome.stratum for outcome, _ in told], strata) if strata else ()
-    estimate = _estimate(measure, [each.group for each, _ in told], [values for _, values in told], share, *by_stratum)
-    if not told or len(told) == len(scored):
+    measurable = [(outcome, values) for outcome in scored if (values := values_of(measure, [outcome]))]
+    by_stratum = ([outcome.stratum for outcome, _ in measurable], strata) if strata else ()
+    estimate = _estimate(
+        measure, [each.group for each, _ in measurable], [values for _, values in measurable], share, *by_stratum
+    )
+    if not measurable or len(measurable) == len(scored):
         return estimate
-    reason = "; ".join(filter(None, [estimate.reason, f"over {len(told)} of {len(scored)} scored"]))
+    reason = "; ".join(filter(None, [estimate.reason, f"over {len(measurable)} of {len(scored)} scored"]))
     return replace(estimate, reason=reason)
 
 
@@ -115,9 +117,9 @@ def compared(
         pairs: The group of each case, and its outcomes in both.
         share: Whether the values of both are all in [0, 1].
     """
-    told = [(group, values_of(measure, ours), values_of(measure, theirs)) for group, ours, theirs in pairs]
-    told = [(group, ours, theirs) for group, ours, theirs in told if ours and theirs]
-    groups, a, b = [each[0] for each in told], [each[1] for each in told], [each[2] for each in told]
+    measurable = [(group, values_of(measure, ours), values_of(measure, theirs)) for group, ours, theirs in pairs]
+    measurable = [(group, ours, theirs) for group, ours, theirs in measurable if ours and theirs]
+    groups, a, b = [each[0] for each in measurable], [each[1] for each in measurable], [each[2] for each in measurable]
     first, second = (_estimate(measure, groups, side, share) for side in (a, b))
     if missing := next((side for side in (first, second) if side.value is None), None):
         return Compared(first, second, missing)
@@ -131,19 +133,19 @@ def compared(
 
 
 def _estimate(
-    measure: Measure, groups: Sequence[str], told: Sequence[Values], share: bool, *by_stratum: Sequence[str]
+    measure: Measure, groups: Sequence[str], cases: Sequence[Values], share: bool, *by_stratum: Sequence[str]
 ) -> Estimate:
-    if not told:
+    if not cases:
         return Estimate(None, reason=f"no scored case has {' and '.join(measure.parts)}")
     if measure.statistic == "mean":
-        return (cluster_mean if share else part_mean)(_means(told), groups, *by_stratum)
-    if any(value not in {0, 1} for values in told for pair in values for value in pair):
+        return (cluster_mean if share else part_mean)(_means(cases), groups, *by_stratum)
+    if any(value not in {0, 1} for values in cases for pair in values for value in pair):
         return Estimate(None, reason=f"{' or '.join(measure.parts)} is neither 0 nor 1 somewhere")
-    return classification_estimate([_pairs(values) for values in told], groups, measure.statistic)
+    return classification_estimate([_pairs(values) for values in cases], groups, measure.statistic)
 
 
-def _means(told: Sequence[Values]) -> list[float]:
-    return [fmean(values[0] for values in case) for case in told]
+def _means(cases: Sequence[Values]) -> list[float]:
+    return [fmean(values[0] for values in case) for case in cases]
 
 
 def _pairs(values: Values) -> list[tuple[float, float]]:

@@ -17,7 +17,7 @@ MEASURES_NOTHING = "Demonstration with the embedded stand-in, no real model: "
 
 def percent(estimate: Estimate) -> str:
     """A share with its interval, in percent."""
-    return _told(estimate, share, to="–")
+    return _with_interval(estimate, share, to="–")
 
 
 def share(value: float | None, digits: int = 1) -> str:
@@ -27,7 +27,7 @@ def share(value: float | None, digits: int = 1) -> str:
 
 def points_of(difference: Estimate) -> str:
     """A difference with its interval, in points of a hundred, signed."""
-    return _told(difference, signed)
+    return _with_interval(difference, signed)
 
 
 def coefficient(estimate: Estimate) -> str:
@@ -54,8 +54,8 @@ def bounds(estimate: Estimate, shown: Callable[[float], str] = share) -> str:
     """The 95 % interval in words, each end as shown, with what is wrong with it; or why there is none."""
     if estimate.low is None or estimate.high is None:
         return f"no interval: {estimate.reason}"
-    told = f"95 % {shown(estimate.low)} to {shown(estimate.high)}"
-    return f"{told}, {estimate.reason}" if estimate.reason else told
+    interval = f"95 % {shown(estimate.low)} to {shown(estimate.high)}"
+    return f"{interval}, {estimate.reason}" if estimate.reason else interval
 
 
 def probability(p: float | None) -> str:
@@ -82,17 +82,17 @@ def shown_gain(items: int, groups: int, noun: str, gain: float | None) -> str:
         noun: What so many groups are called.
         gain: As `stats.smallest_gain` gives it; None where it is not known or nothing may be claimed.
     """
-    told = f"{counted(items, 'item')} in {groups} {noun}"
+    labels = f"{counted(items, 'item')} in {groups} {noun}"
     if items < CLAIM_LABELS or groups < CLAIM_GROUPS:
         few = f"{'is' if items == 1 else 'are'} too few for any claim"
-        return f"{told} {few}, which takes {CLAIM_LABELS} in {CLAIM_GROUPS}."
+        return f"{labels} {few}, which takes {CLAIM_LABELS} in {CLAIM_GROUPS}."
     if gain is None:
-        return f"{told}; a claim takes at least {CLAIM_LABELS} in {CLAIM_GROUPS}."
+        return f"{labels}; a claim takes at least {CLAIM_LABELS} in {CLAIM_GROUPS}."
     shown = f"a true gain of {gain:.2f} in kappa would be shown 4 times in 5"
-    return f"With {told}, {shown}; smaller ones will often be missed."
+    return f"With {labels}, {shown}; smaller ones will often be missed."
 
 
-def _told(estimate: Estimate, shown: Callable[[float], str], to: str = ", ") -> str:
+def _with_interval(estimate: Estimate, shown: Callable[[float], str], to: str = ", ") -> str:
     """A number with its interval, where it has one."""
     if estimate.value is None or estimate.low is None or estimate.high is None:
         return "-" if estimate.value is None else shown(estimate.value)
@@ -107,4 +107,4 @@ def signed(share: float) -> str:
 
 def document(value: "DataclassInstance") -> dict[str, Any]:
     """A frozen value as JSON, each field under its name and in its order; a `reason` only where there is one."""
-    return asdict(value, dict_factory=lambda told: {name: each for name, each in told if each or name != "reason"})
+    return asdict(value, dict_factory=lambda fields: {name: each for name, each in fields if each or name != "reason"})

@@ -73,10 +73,10 @@ class Column:
 
 
 def _control_lines(controls: Controls) -> Iterator[str]:
-    total, told = len(controls.outcomes), f" ({controls.rate.reason})" if controls.rate.reason else ""
+    total, reason = len(controls.outcomes), f" ({controls.rate.reason})" if controls.rate.reason else ""
     yield (
         f"{controls.worst}: {percent(controls.rate)} % of {controls.count('scored')}/{total} {controls.nouns.controls}"
-        f"{told}. Not included in the scores."
+        f"{reason}. Not included in the scores."
     )
 
 

@@ -80,13 +80,13 @@ def table(
         fold: Whether the names do.
         names: Place of their column.
     """
-    told = [heading if isinstance(heading, Text) else cell(heading) for heading in headings]
-    return Table(told, [[[*map(cell, row)] for row in rows] for rows in sections], names, fold)
+    heads = [heading if isinstance(heading, Text) else cell(heading) for heading in headings]
+    return Table(heads, [[[*map(cell, row)] for row in rows] for rows in sections], names, fold)
 
 
-def show(console: Console, *told: str | Table) -> None:
+def show(console: Console, *lines: str | Table) -> None:
     """Print lines, as they are, and tables."""
-    for each in told:
+    for each in lines:
         console.print(cell(each) if isinstance(each, str) else each)
 
 
@@ -123,11 +123,11 @@ class Sheet:
 
     def text(self, text: str | Text, style: str = "", indent: int = _INDENT) -> None:
         """Print a text; what begins at the edge is no text of others."""
-        told = Text(text, style) if isinstance(text, str) else text
+        shown = Text(text, style) if isinstance(text, str) else text
         if self.styled:
-            self._console.print(Padding(told, (0, 0, 0, indent)))
+            self._console.print(Padding(shown, (0, 0, 0, indent)))
         else:
-            lines = (f"{' ' * indent}{line}".rstrip() for line in told.plain.split("\n"))
+            lines = (f"{' ' * indent}{line}".rstrip() for line in shown.plain.split("\n"))
             self._console.out("\n".join(lines), highlight=False)
 
     def columns(self, columns: Sequence[Sequence[Text]]) -> None:
@@ -184,9 +184,9 @@ def front_html(printing: Callable[[Console], None]) -> str:
     """
     paper = _Paper()
     printing(paper)
-    first = next(place for place, told in enumerate(paper.told) if isinstance(told, Table))
-    lines = [told.plain for told in paper.told[:first] if isinstance(told, Text)]
-    table = paper.told[first]
+    first = next(place for place, each in enumerate(paper.printed) if isinstance(each, Table))
+    lines = [each.plain for each in paper.printed[:first] if isinstance(each, Text)]
+    table = paper.printed[first]
     assert isinstance(table, Table), "looked for above"
     return table.html(filter(None, lines))
 
@@ -196,7 +196,7 @@ class _Paper(Console):
 
     def __init__(self) -> None:
         super().__init__(file=StringIO())
-        self.told: list[Any] = []
+        self.printed: list[Any] = []
 
     def print(self, *objects: Any, **_: Any) -> None:
-        self.told += objects
+        self.printed += objects

@@ -15,33 +15,33 @@ def method(summary: Summary) -> str:
     asked = counted(summary.case_count, nouns.case, nouns.cases)
     groups = counted(summary.group_count, nouns.group, nouns.groups)
     if manifest is None:
-        told = [
+        sentences = [
             f"The responses of {summary.model} to {asked} in {groups} of {summary.benchmark} and their grades are "
             "those of a results file, which does not record decoding and prompts."
         ]
     else:
-        told = list(_of_run(summary, manifest, f"{asked} in {groups}"))
+        sentences = list(_of_run(summary, manifest, f"{asked} in {groups}"))
     if summary.embedded:
-        told.append("An embedded stand-in took part, so the scores say nothing about any real model.")
-    told.append(
+        sentences.append("An embedded stand-in took part, so the scores say nothing about any real model.")
+    sentences.append(
         f"Lenient scores are over the graded {nouns.cases}; strict scores are over all that were tried; an ungraded "
         f"one counts 0. Intervals are at 95 %, cluster-robust over {nouns.groups} (CR2 with Bell-McCaffrey degrees "
         "of freedom, on the logit scale)."
     )
     if manifest:
         used = [f"{name} {manifest.versions[key]}" for key, name in _PACKAGES.items() if key in manifest.versions]
-        told.append(f"Made with {', '.join(used)}; started {manifest.created}.")
-    return " ".join(told)
+        sentences.append(f"Made with {', '.join(used)}; started {manifest.created}.")
+    return " ".join(sentences)
 
 
 def _of_run(summary: Summary, manifest: Manifest, asked: str) -> Iterator[str]:
     identity, corpus = manifest.identity, manifest.corpus
     revision = f", revision {corpus.revision}" if corpus.revision else ""
     often = f", {manifest.epochs} times each" if manifest.epochs > 1 else ""
-    told = "with a system prompt" if manifest.system_prompt else "without a system prompt"
+    prompted = "with a system prompt" if manifest.system_prompt else "without a system prompt"
     yield (
         f"{_spoken(identity.assistant)} was asked {asked} of the corpus {corpus.name}{revision} (sha256 "
-        f"{identity.corpus[:16]}){often}, {told}."
+        f"{identity.corpus[:16]}){often}, {prompted}."
     )
     yield from (f"{each[0].upper()}{each[1:]}." for each in summary.left_out)
     whole, graded = len(summary.outcomes), len(summary.scored)
@@ -65,6 +65,6 @@ def _of_run(summary: Summary, manifest: Manifest, asked: str) -> Iterator[str]:
 def _spoken(role: RoleIdentity) -> str:
     """A model with its program and what it was sent."""
     decoding = [f"{name} {value}" for name, value in role.decoding.items() if value is not None]
-    told = [f"program {role.program}", *decoding]
+    sent = [f"program {role.program}", *decoding]
     endpoint = [f"at {role.endpoint}"] if role.endpoint else []
-    return f"{role.model} ({', '.join([*told, *endpoint])})"
+    return f"{role.model} ({', '.join([*sent, *endpoint])})"
