@@ -301,8 +301,8 @@ class AssistantTraining(Training):
 
     def shortfall(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
         """The answer with what may be told of it."""
-        answer, told = self.compiling.declared.answer_of(prediction), self.feedback(example, prediction)
-        return self.tuning.shortfall(self.items[example.key].case, answer, told)
+        answer, feedback = self.compiling.declared.answer_of(prediction), self.feedback(example, prediction)
+        return self.tuning.shortfall(self.items[example.key].case, answer, feedback)
 
     def _scored(self, example: dspy.Example, prediction: dspy.Prediction) -> Scored[Any] | None:
         """Graded once, for score and feedback."""

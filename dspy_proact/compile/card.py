@@ -64,7 +64,7 @@ def assistant_card(compiling: "AssistantCompile", compiled: Compiled, made: Prov
     models, card = made.models, _card_of(compiling, compiled, made, len(items))
     same = "judge" in models and models["judge"].model == models["report_judge"].model
     uncounted = "tokens" in guards and card["usage_before"].tokens is None
-    warnings = [SAME_JUDGE if same else None, UNCOUNTED if uncounted else None, compiling.excerpts.told]
+    warnings = [SAME_JUDGE if same else None, UNCOUNTED if uncounted else None, compiling.excerpts.warning]
     return Card(
         **card,
         aim=aim,

@@ -238,14 +238,14 @@ class Compile(ABC):
             Halt: It ended early; what was answered is kept, and the same call goes on. Where nothing was answered at
                 all, the folder is left as it was found.
         """
-        with watching(observer) as told:
-            return self._run(out, told, Switch())
+        with watching(observer) as watcher:
+            return self._run(out, watcher, Switch())
 
     async def arun(self, out: str | Path | None = None, observer: CompileObserver | None = None) -> Finished:
         """Async version of `run`, in its own threads. When cancelled, it drops what is in flight, then ends."""
         switch = Switch()
-        with watching(observer) as told, orderly_interrupt(switch, told.interrupted):
-            compiling = asyncio.create_task(asyncio.to_thread(self._run, out, told, switch))
+        with watching(observer) as watcher, orderly_interrupt(switch, watcher.interrupted):
+            compiling = asyncio.create_task(asyncio.to_thread(self._run, out, watcher, switch))
             try:
                 return await asyncio.shield(compiling)
             except asyncio.CancelledError:

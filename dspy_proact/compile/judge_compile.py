@@ -113,8 +113,8 @@ class JudgeCompile(Compile):
                 raise UsageError(f"{start}: {asks}; give --votes<votes> {artefact.votes}")
             cuts, digest = cuts | artefact.cuts, artefact.digest
         self.program, self.start = CutJudge(program, cuts), digest or fingerprint_of(program)
-        told = "\n".join(f"{case.name} {case.answer.model_dump_json()} {case.label}" for case in self.guarded)
-        guard = {"guards": {"cases": hashlib.sha256(told.encode()).hexdigest()}} if guards else {}
+        worked = "\n".join(f"{case.name} {case.answer.model_dump_json()} {case.label}" for case in self.guarded)
+        guard = {"guards": {"cases": hashlib.sha256(worked.encode()).hexdigest()}} if guards else {}
         self.identity_settings = {"votes": votes, **guard}
         spec = ModelSpec.of(judge)
         self._name_models({"judge": (spec, role_of(declared, "judge"))}, proposer or spec)
@@ -258,8 +258,8 @@ class JudgeTraining(Training):
 
     def shortfall(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
         """The answer with what may be told of its verdict."""
-        verdict, told = self._verdict(example, prediction), self.feedback(example, prediction)
-        return self.tuning.judge_shortfall(self.items[example.key], verdict, told) if verdict else told
+        verdict, feedback = self._verdict(example, prediction), self.feedback(example, prediction)
+        return self.tuning.judge_shortfall(self.items[example.key], verdict, feedback) if verdict else feedback
 
     def _verdict(self, example: dspy.Example, prediction: dspy.Prediction) -> Verdict | None:
         item = self.items[example.key]

@@ -53,7 +53,7 @@ class Excerpts:
         return found
 
     @property
-    def told(self) -> str | None:
+    def warning(self) -> str | None:
         """What was cut, for a card; None where nothing was."""
         if not self.cut:
             return None

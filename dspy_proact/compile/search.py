@@ -204,9 +204,9 @@ def search(training: Training, recipe: Recipe, journal: Path | None, progress: P
         choices = [choice(trial) for trial in trials]
         for chosen in dict.fromkeys(choices):
             if chosen not in places:
-                told = [texts[each] if each else None for texts, each in zip(instructions, chosen[0], strict=True)]
+                words = [texts[each] if each else None for texts, each in zip(instructions, chosen[0], strict=True)]
                 demos = draws[chosen[1]][: chosen[2]] or training.student.predictors()[0].demos
-                places[chosen] = race.enter(variant(training.student, told, demos))
+                places[chosen] = race.enter(variant(training.student, words, demos))
         left = race.run({*left, *(places[chosen] for chosen in choices)})
         candidates = race.candidates()
         progress.tried(len(trials), max(each.score for each in candidates if each.share == 1))

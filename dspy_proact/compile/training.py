@@ -109,8 +109,8 @@ class Training(ABC):
 
 def instructions_of(program: Any) -> list[str]:
     """Instruction of each predictor; that of an only one as the program gives it, empty where there is none."""
-    told = [each.signature.instructions for each in program.predictors()]
-    return told if len(told) > 1 else [getattr(program, "instruction", told[0])]
+    instructions = [each.signature.instructions for each in program.predictors()]
+    return instructions if len(instructions) > 1 else [getattr(program, "instruction", instructions[0])]
 
 
 def variant(program: Any, instruction: str | Sequence[str | None] | None, demos: Sequence[dspy.Example]) -> Any:

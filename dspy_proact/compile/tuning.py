@@ -191,8 +191,8 @@ class Tuning:
         if unknown := next((row.case for row in rows if row.case not in cases), None):
             raise UsageError(f"{declared.name}: `human_grades` has a grade of {unknown!r}, which is no case of it")
         items = graded_answers(rows, cases, self.units(case_set.cases))
-        told = [[row.case, row.answer.model_dump(mode="json"), row.part, row.grade, row.rater] for row in rows]
-        content = json.dumps([case_set.sha256, told], ensure_ascii=False, sort_keys=True)
+        graded = [[row.case, row.answer.model_dump(mode="json"), row.part, row.grade, row.rater] for row in rows]
+        content = json.dumps([case_set.sha256, graded], ensure_ascii=False, sort_keys=True)
         marks = tuple(sorted({declared.mark(item.case.view) for item in items}))
         sha256 = hashlib.sha256(content.encode()).hexdigest()
         return GradedAnswers(DataSource(name="human grades", sha256=sha256, rows=marks), items)

@@ -201,8 +201,8 @@ def read_artefact(path: str | Path, role: ProgramRole | None = None) -> Artefact
     if place.kind is Kind.COMPILE and place.inside:
         path = place.inside[0]
     elif place.kind not in (Kind.PROGRAM, Kind.FILE):
-        told = place.problem("the file of a compiled program, or the folder of its compile", Kind.COMPILES)
-        raise UsageError(f"{path}: cannot be read: {told}")
+        problem = place.problem("the file of a compiled program, or the folder of its compile", Kind.COMPILES)
+        raise UsageError(f"{path}: cannot be read: {problem}")
     path = Path(path)
     try:
         with open_to_read(path) as file:

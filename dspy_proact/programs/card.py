@@ -237,13 +237,13 @@ class Card(Frozen):
         kappa = target.unit == "kappa"
         size = f"{change.value:+.2f} in kappa" if kappa and change.value is not None else f"{points(change)} points"
         bounds = "" if change.low is None or change.high is None else f", 95 % {change.low:+.2f} to {change.high:+.2f}"
-        told = "" if change.value is None else f" ({size}{bounds if kappa else ''})"
+        gain = "" if change.value is None else f" ({size}{bounds if kappa else ''})"
         where = "" if kappa else f" in {self.aim}"
         if self.shown:
             whom = f"these {self.raters} raters" if self.raters > 1 else "this rater"
             few = kappa and self.raters < ENOUGH_RATERS
             claim = f": the judge agrees better with {whom if few else 'people'}" if kappa else ""
-            said = f"Improvement shown{where}{f' with {whom}' if few else ''}{claim}{told}, on {cases} not seen before"
+            said = f"Improvement shown{where}{f' with {whom}' if few else ''}{claim}{gain}, on {cases} not seen before"
         elif not target.count:
             said = f"No improvement is claimed{where}: nothing could be graded"
         elif self.unchanged:
@@ -252,14 +252,14 @@ class Card(Frozen):
             said = f"No improvement{where}: no candidate{kept} beat the starting program, which is kept unchanged"
         elif (target.low98 or 0) > 0 and target.low98_unread is not None and target.low98_unread <= 0:
             unread = target.total - target.count
-            said = f"No improvement shown{where}{told}: not counting the {unread} unreadable against it"
+            said = f"No improvement shown{where}{gain}: not counting the {unread} unreadable against it"
         elif target.count < CLAIM_LABELS or groups < CLAIM_GROUPS:
             few = f"{cases} in {groups} {self.groups} are too few"
-            said = f"No improvement is claimed{where}{told}: {few}; a claim takes {CLAIM_LABELS} in {CLAIM_GROUPS}"
+            said = f"No improvement is claimed{where}{gain}: {few}; a claim takes {CLAIM_LABELS} in {CLAIM_GROUPS}"
         elif change.value is None:
             said = f"No improvement is claimed{where}: {change.reason}"
         else:
-            said = f"No improvement shown{where}{told}{self._detectable(cases, groups)}"
+            said = f"No improvement shown{where}{gain}{self._detectable(cases, groups)}"
         stand_in = "Demonstration with the embedded stand-in, no real model: " if self.provenance.embedded else ""
         return f"{stand_in}{said}{'' if self.unchanged else self._costs}."
 

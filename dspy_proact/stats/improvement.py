@@ -182,8 +182,8 @@ def improvement(
     read, worst = items.where(~items.unread), items.at_worst()
     of_strata = [_change(read.of_stratum(stratum), worst.of_stratum(stratum), [stratum], seed) for stratum in order]
     adjusted = holm([one.p for one in of_strata])
-    told = (replace(one, p=p) for one, p in zip(of_strata, adjusted, strict=True))
-    return Improvements(_change(read, worst, order, seed), tuple(told))
+    adjusted_gains = (replace(one, p=p) for one, p in zip(of_strata, adjusted, strict=True))
+    return Improvements(_change(read, worst, order, seed), tuple(adjusted_gains))
 
 
 def _change(read: "Items", worst: "Items", order: Sequence[Hashable], seed: int) -> Change:
