@@ -191,7 +191,7 @@ def _show_study(own: Any, result: Any, words: "Sequence[MarkedWords]", as_json: 
         _print_with_words(own.study_document(result), words)
         return
     own.print_study(result, console(), explain)
-    _print_rest(words, explain, ", and where judge and people differ most" if result.partings else "")
+    _print_rest(words, explain, ", and where judge and people differ most" if result.disagreements else "")
 
 
 def _print_with_words(document: dict[str, Any], words: "Sequence[MarkedWords]") -> None:

@@ -181,7 +181,8 @@ def test_the_judge_grades_what_was_rated_and_where_it_parts_from_people_is_liste
     assert "mine.jsonl: 5 ratings of 3 items by 2 raters" in out
     assert "judge: hosted_vllm/j" in out
     assert max(map(len, out.splitlines())) <= 80
-    listed = out[out.index("Where judge and people part, farthest first: 2 of 3 items") :].splitlines()[1:]
+    beginning = out.index("Where the judge and people disagree, largest difference first: 2 of 3 items")
+    listed = out[beginning:].splitlines()[1:]
     assert listed == [
         "b (RECOVERY): judge FAIL, people PASS 2",
         "  judge: because of b",

@@ -120,7 +120,7 @@ class ProactTuning(Tuning):
         """The grade, quotes that stand in the response, and of the reasons what has nothing of the rubric."""
         view, verdict, response = _triggered(case), scored.detail, answer.text
         turns = [text for turn in view.conversation for text in (turn.user, turn.assistant or "")]
-        told, sentences = tellable(verdict.reasoning, view.rubric, "\n".join([*turns, response]))
+        told, sentences = without_rubric_words(verdict.reasoning, view.rubric, "\n".join([*turns, response]))
         self.withheld.append((sentences - len(told), sentences))
         quotes = [response[quote.start : quote.end] for quote in verdict.evidence if quote.start is not None]
         lines = [
@@ -239,7 +239,7 @@ _ENDINGS = ("ingly", "edly", "ing", "ies", "ed", "es", "ly", "s")
 _VOCABULARY = files("dspy_proact.benchmarks.proactbench").joinpath("vocabulary.txt").read_text("utf-8")
 
 
-def tellable(reasoning: str, rubric: Rubric, seen: str) -> tuple[list[str], int]:
+def without_rubric_words(reasoning: str, rubric: Rubric, seen: str) -> tuple[list[str], int]:
     """The sentences of a judge's reasoning that have no words or runs of the rubric alone, and how many it has in all.
 
     Args:

@@ -266,10 +266,10 @@ class Study:
         return [each for each, high in found if high is not None and usual is not None and high < usual]
 
     @cached_property
-    def partings(self) -> list[tuple[Rated, float]]:
-        """Items whose judge's score differs from the mean of people's, farthest first, each with the difference.
+    def disagreements(self) -> list[tuple[Rated, float]]:
+        """Items whose judge's score differs from the mean of people's, with the difference; the largest come first.
 
-        The difference is in [-1, 1]; above 0 the judge is the more lenient.
+        It is in [-1, 1]; above 0 the judge is the more lenient.
         """
         found: list[tuple[Rated, float]] = []
         for each in self.pooled.compared:
@@ -277,7 +277,7 @@ class Study:
             difference = each.item.judge.score - sum(grade.score for grade in each.grades) / len(each.grades)
             if abs(difference) > 1e-9:
                 found.append((each, difference))
-        return sorted(found, key=lambda parting: -round(abs(parting[1]), 9))
+        return sorted(found, key=lambda each: -round(abs(each[1]), 9))
 
     @property
     def balanced(self) -> bool:

@@ -64,12 +64,12 @@ def _finding(study: Study) -> str:
     begin = f"On the {counted(found.items, 'item')} with two ratings or more"
     of_whom = _LIKE_THESE if (study.pooled.reference.raters or 0) >= ENOUGH_RATERS else ""
     if not study.pooled.compared:
-        told = f"unknown ({found.one_human.reason})"
+        people = f"unknown ({found.one_human.reason})"
         if found.one_human.value is not None:
             span = bounds(worded(found.one_human, NOUNS), lambda value: f"{value:.2f}")
-            told = f"{plain(found.one_human)} ({span}{of_whom if found.one_human.low is not None else ''})"
+            people = f"{plain(found.one_human)} ({span}{of_whom if found.one_human.low is not None else ''})"
         return (
-            f"{begin} {one} agrees with {another} at kappa {told}, within phases; no judge is compared, for "
+            f"{begin} {one} agrees with {another} at kappa {people}, within phases; no judge is compared, for "
             f"{study.pooled.silence}"
         )
     difference = worded(found.difference, NOUNS)
@@ -157,7 +157,7 @@ def study_document(study: Study) -> dict[str, Any]:
                     for one in each.ratings
                 ],
             }
-            for each, difference in study.partings
+            for each, difference in study.disagreements
         ],
         "notes": [*cautions(study), *explanations(study)],
     }
@@ -263,7 +263,7 @@ def _explain(study: Study, console: Console) -> None:
         "",
         *_words(study),
         *explanations(study),
-        *_parting_lines(study),
+        *_disagreement_lines(study),
     )
 
 
@@ -313,14 +313,14 @@ _SHOWN, _LONGEST = 10, 400
 """Items on which judge and people differ, and characters of a reason, on a terminal."""
 
 
-def _parting_lines(study: Study) -> Iterator[str]:
-    found = study.partings
+def _disagreement_lines(study: Study) -> Iterator[str]:
+    found = study.disagreements
     if not found:
         return
     yield ""
     some = f"; {_SHOWN} of them here, all with --json" if len(found) > _SHOWN else ""
     compared = counted(len(study.pooled.compared), "item")
-    yield f"Where judge and people part, farthest first: {len(found)} of {compared}{some}"
+    yield f"Where the judge and people disagree, largest difference first: {len(found)} of {compared}{some}"
     for each, _ in found[:_SHOWN]:
         counts = Counter(each.grades)
         people = ", ".join(f"{grade} {counts[grade]}" for grade in Grade if counts[grade])
@@ -387,9 +387,9 @@ def _missing(study: Study, explain: bool) -> Iterator[str]:
 def explanations(study: Study) -> Iterator[str]:
     """Who stands apart, how the judge fares by the alt-test, and what such items can show."""
     if study.apart:
-        told = ", ".join(f"{each.rater} {coefficient(each.against_others)}" for each in study.apart)
+        raters = ", ".join(f"{each.rater} {coefficient(each.against_others)}" for each in study.apart)
         yield (
-            f"standing apart from the other raters, by kappa with them: {told}. Two raters reach "
+            f"standing apart from the other raters, by kappa with them: {raters}. Two raters reach "
             f"{plain(study.whole.reference.one_human)} on average. By chance alone one rater in 40 falls so low; "
             f"here are {len(study.whole.standings)}."
         )

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dspy_proact.benchmarks.proactbench.programs import JUDGE_INSTRUCTIONS
-from dspy_proact.benchmarks.proactbench.tuning import tellable
+from dspy_proact.benchmarks.proactbench.tuning import without_rubric_words
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Response, Rubric, Verdict
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.runs import Scored, Settings
@@ -24,7 +24,7 @@ def rubric(passing: str, partial: str = "It hints.", failing: str = "It is idle.
 
 
 def told(reasoning: str, passing: str, seen: str = SEEN) -> str:
-    return " ".join(tellable(reasoning, rubric(passing), seen)[0])
+    return " ".join(without_rubric_words(reasoning, rubric(passing), seen)[0])
 
 
 # Sentence by sentence
@@ -110,8 +110,8 @@ def test_what_has_no_letter_says_nothing_alone_and_beside_words_that_may_be_told
 
 def test_what_is_kept_back_is_counted_among_all_sentences():
     reasoning = "A kind answer.\nNo zebra! And the zebras?  \n\n It is clear"
-    assert tellable(reasoning, rubric("A zebra."), SEEN) == (["a kind answer.", "it is clear."], 4)
-    assert tellable("No zebra.", rubric("A zebra."), SEEN) == ([], 1)
+    assert without_rubric_words(reasoning, rubric("A zebra."), SEEN) == (["a kind answer.", "it is clear."], 4)
+    assert without_rubric_words("No zebra.", rubric("A zebra."), SEEN) == ([], 1)
 
 
 # The law
@@ -144,7 +144,7 @@ def test_no_word_is_told_that_was_not_seen_and_is_not_public(data, pool):
     word = st.sampled_from(pool)
     seen = data.draw(texts(st.sampled_from(pool[: len(pool) // 2])))
     of = rubric(*(data.draw(texts(word)) for _ in range(3)))
-    said, sentences = tellable(data.draw(texts(word)), of, seen)
+    said, sentences = without_rubric_words(data.draw(texts(word)), of, seen)
     # What was seen was seen in all its forms.
     known = {form for each in words_of(seen) | PUBLIC for form in forms(each)}
     assert all(forms(each) & known for each in words_of(" ".join(said)))
@@ -153,7 +153,7 @@ def test_no_word_is_told_that_was_not_seen_and_is_not_public(data, pool):
 
 @given(texts(WORD))
 def test_of_what_was_seen_as_it_is_said_every_word_is_told(reasoning):
-    said, _ = tellable(reasoning, rubric(reasoning), reasoning)
+    said, _ = without_rubric_words(reasoning, rubric(reasoning), reasoning)
     assert re.findall(r"[^\W_]+", " ".join(said)) == re.findall(r"[^\W_]+", reasoning.casefold())
 
 
