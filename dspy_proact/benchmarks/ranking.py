@@ -1,13 +1,8 @@
 """How near texts are: to a query by their words, and to each other by their vectors."""
 
 import math
-import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
-
-_WORD = re.compile(r"[a-z0-9]+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-"""Latin words, and the single characters of scripts without blanks between words."""
 
 
 class WordRanking:
@@ -44,10 +39,3 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
     """Cosine of the angle between two vectors of one length, in [-1, 1]; 0 where one has none."""
     lengths = math.hypot(*one) * math.hypot(*other)
     return sum(a * b for a, b in zip(one, other, strict=True)) / lengths if lengths else 0.0
-
-
-def lexical_cosine(one: str, other: str) -> float:
-    """Cosine of the counts of words, in [0, 1]; 0 where a text has none. Other words of one meaning are not alike."""
-    a, b = (Counter(_WORD.findall(text.casefold())) for text in (one, other))
-    length = math.sqrt(sum(n * n for n in a.values()) * sum(n * n for n in b.values()))
-    return min(1.0, sum(count * b[word] for word, count in a.items()) / length) if length else 0.0

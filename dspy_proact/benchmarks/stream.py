@@ -1,40 +1,23 @@
 """A person works while somebody watches: at each event the watcher acts or stays silent.
 
-What benchmarks of such streams share: an event, what is seen of a stream at a moment, the decision to act or to stay
-silent as parts of a grade with the measures that are made of them, and rules that decide without looking.
+What benchmarks of such streams share: the decision to act or to stay silent as parts of a grade, with the measures that
+are made of them, and rules that decide without looking.
 
 Acting at every moment has recall 1, and an F1 above chance wherever acting is often right. That is why the measures
 give balanced accuracy, kappa and the value at a cost beside precision and recall, and why the rules exist.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
-from statistics import fmean, pstdev
-from typing import ClassVar, Literal, Self, TypeVar
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
 from dspy_proact.benchmarks.ruled import Baseline
 from dspy_proact.runs import Measure
-from dspy_proact.types import Frozen
 
-T = TypeVar("T")
 RuleName = Literal["none", "always", "never", "every-nth", "random"]
-
-
-class StreamEvent(Frozen):
-    """Something that was observed. Names and order of the fields are prompt text."""
-
-    time: str
-    """As the recording has it."""
-    event: str
-
-
-def seen_at(stream: Sequence[T], place: int, window: int) -> tuple[T, ...]:
-    """What is seen at a place of a stream, counted from 0: the last `window` entries up to it, its own among them."""
-    return tuple(stream[max(0, place + 1 - window) : place + 1])
 
 
 @dataclass(frozen=True)
@@ -87,35 +70,6 @@ def decision_measures(acted: str) -> tuple[Measure, ...]:
         Measure(name="kappa", title="kappa", statistic="kappa", parts=both),
         Measure(name="value", title="value at a cost", parts=("value",)),
     )
-
-
-def decision_values(decisions: Sequence[Decision], cost: float) -> dict[str, float | None]:
-    """What decisions score, at least one, by the name of a measure; None where that is undefined."""
-    import numpy as np
-
-    from dspy_proact.stats.classification import classification
-
-    counts, parts = np.zeros((1, 2, 2)), [each.parts(cost) for each in decisions]
-    for each in decisions:
-        counts[0, int(each.wanted), int(each.acted)] += 1
-    values: dict[str, float | None] = {"accuracy": fmean(each["right"] for each in parts)}
-    for name in ("precision", "recall", "f1", "balanced_accuracy", "kappa"):
-        value = float(classification(counts, name)[0])
-        values[name] = None if np.isnan(value) else value
-    return values | {"value": fmean(each["value"] for each in parts)}
-
-
-def burstiness(times: Sequence[float]) -> float | None:
-    """B = (s - m) / (s + m) of gaps between times, with mean m and standard deviation s (Goh and Barabasi 2008).
-
-    It is -1 for a regular beat, 0 for a Poisson process, towards 1 for bursts; None with fewer than two gaps, or where
-    all are 0.
-    """
-    gaps = [later - earlier for earlier, later in pairwise(sorted(times))]
-    if len(gaps) < 2 or not any(gaps):
-        return None
-    mean, deviation = fmean(gaps), pstdev(gaps)
-    return (deviation - mean) / (deviation + mean)
 
 
 class Rules(Baseline):

@@ -1,11 +1,9 @@
 """Decisions at the moments of a stream: their parts, their measures by hand, and rules with their closed forms."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dspy_proact.benchmarks.ruled import ByRule
-from dspy_proact.benchmarks.stream import Decision, Rules, decision_measures, seen_at
+from dspy_proact.benchmarks.stream import Decision, Rules, decision_measures
 from dspy_proact.report.measured import measured
 from dspy_proact.runs import GivenVerdict, Outcome
 
@@ -20,14 +18,6 @@ def outcome(number: int, parts: dict[str, float]) -> Outcome:
 def values(decisions, cost=1.0):
     outcomes = [outcome(number, each.parts(cost)) for number, each in enumerate(decisions)]
     return {name: measured(measure, outcomes, share=False).value for name, measure in MEASURES.items()}
-
-
-@given(stream=st.lists(st.integers(), min_size=1, max_size=20), data=st.data())
-def test_what_is_seen_ends_now_and_begins_a_window_before(stream, data):
-    place, window = data.draw(st.integers(0, len(stream) - 1)), data.draw(st.integers(1, 30))
-    seen = seen_at(stream, place, window)
-    assert list(seen) == stream[: place + 1][-window:]
-    assert len(seen) == min(window, place + 1)
 
 
 def test_measures_are_those_that_are_worked_by_hand():

@@ -9,8 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.benchmarks.proactiveagent.turns import Kind, TurnView
-from dspy_proact.benchmarks.stream import StreamEvent, seen_at
+from dspy_proact.benchmarks.proactiveagent.turns import Kind, StreamEvent, TurnView
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.github import RepositoryFolder
 from dspy_proact.files.rows import Id, Line, RawPart, Text, elements, json_of, read_bytes, text_of
@@ -81,8 +80,8 @@ class Trace:
         return origin_of(self.events[0])
 
     def case(self, number: int, window: int) -> Case:
-        """The turn of a number, counted from 1."""
-        view = TurnView(events=seen_at(self.events, number - 1, window), origin=self.origin)
+        """The turn of a number, counted from 1, with the last `window` events up to it."""
+        view = TurnView(events=self.events[max(0, number - window) : number], origin=self.origin)
         return Case(f"{self.name}/{number:02}", self.name, self.kind, view, {"turn": number})
 
 

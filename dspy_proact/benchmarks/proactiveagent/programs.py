@@ -7,8 +7,7 @@ from typing import Any
 
 import dspy
 
-from dspy_proact.benchmarks.proactiveagent.turns import Earlier, TurnView, Verdict, said
-from dspy_proact.benchmarks.stream import StreamEvent
+from dspy_proact.benchmarks.proactiveagent.turns import Earlier, StreamEvent, TurnView, Verdict, said
 from dspy_proact.programs.asking import Asking
 from dspy_proact.programs.fenced_json import FencedJSON
 from dspy_proact.programs.question import Question

@@ -10,13 +10,21 @@ from typing import Literal
 
 from pydantic import Field
 
-from dspy_proact.benchmarks.stream import Decision, Rules, StreamEvent
+from dspy_proact.benchmarks.stream import Decision, Rules
 from dspy_proact.runs import Scored, Settings
 from dspy_proact.types import Frozen
 
 ACCEPTED, REJECTED = "ACCEPTED", "REJECTED"
 Kind = Literal["coding", "writing"]
 _SILENCE = frozenset({"", "null", "none"})
+
+
+class StreamEvent(Frozen):
+    """Something that was observed. Names and order of the fields are prompt text."""
+
+    time: str
+    """As the recording has it."""
+    event: str
 
 
 class ProactiveAgentSettings(Rules, Settings):

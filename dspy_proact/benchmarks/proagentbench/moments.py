@@ -6,6 +6,9 @@ that moment, which is not a judgement that help was wanted.
 Names, order and types of the fields of `Activity` and `State` are prompt text.
 """
 
+import math
+import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Literal, get_args
 
@@ -13,7 +16,6 @@ from pydantic import Field
 
 from dspy_proact.benchmarks.embedding import OF_EMBEDDER, EmbedderSettings
 from dspy_proact.benchmarks.proagentbench.screens import Screenshot
-from dspy_proact.benchmarks.ranking import lexical_cosine
 from dspy_proact.benchmarks.stream import Decision, RuleName, Rules
 from dspy_proact.images import Picture
 from dspy_proact.runs import Scored, Settings
@@ -42,6 +44,8 @@ Intention = Literal[
 INTENTIONS: tuple[str, ...] = get_args(Intention)
 COMMONEST: Intention = "Information Lookup"
 """35 % of the published moments that wanted help."""
+_WORD = re.compile(r"[a-z0-9]+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+"""Latin words, and the single characters of scripts without blanks between words."""
 Memory = Literal["none", "graph", "rag", "persona"]
 
 
@@ -173,3 +177,10 @@ def graded(answer: Assistance, truth: Truth, cost: float) -> Scored[MomentGrade]
             parts["similarity"] = answer.similarity
     detail = MomentGrade(wanted=truth.wanted, acted=answer.need_help, intention_right=right, similarity=similarity)
     return Scored(float(decision.right), RIGHT if decision.right else WRONG, detail, parts=parts)
+
+
+def lexical_cosine(one: str, other: str) -> float:
+    """Cosine of the counts of words, in [0, 1]; 0 where a text has none. Other words of one meaning are not alike."""
+    a, b = (Counter(_WORD.findall(text.casefold())) for text in (one, other))
+    length = math.sqrt(sum(n * n for n in a.values()) * sum(n * n for n in b.values()))
+    return min(1.0, sum(count * b[word] for word, count in a.items()) / length) if length else 0.0

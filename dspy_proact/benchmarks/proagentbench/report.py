@@ -6,18 +6,23 @@ The paper has a burstiness of .787 for people and of .166 for a model.
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from statistics import fmean, pstdev
 from typing import Any
+
+import numpy as np
 
 from dspy_proact.benchmarks.proagentbench.corpus import DATA
 from dspy_proact.benchmarks.proagentbench.moments import MomentGrade
 from dspy_proact.benchmarks.published import PublishedRow
-from dspy_proact.benchmarks.stream import Decision, burstiness, decision_values
+from dspy_proact.benchmarks.stream import Decision
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.report.numbers import share
 from dspy_proact.report.particulars import Grounds, Particulars, Section, View, sections_of, terms_of
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import Table, table
 from dspy_proact.runs import GivenVerdict, Outcome
+from dspy_proact.stats.classification import classification
 
 
 def published_rows() -> tuple[PublishedRow, ...]:
@@ -72,6 +77,31 @@ def rules(summary: Summary, outcomes: Sequence[Outcome]) -> dict[str, Mapping[st
     decided = {"always": [True] * len(wanted), "never": [False] * len(wanted), "graph alone": graph}
     of = {name: [Decision(*pair) for pair in zip(acts, wanted, strict=True)] for name, acts in decided.items()}
     return {name: decision_values(decisions, cost) for name, decisions in of.items()}
+
+
+def decision_values(decisions: Sequence[Decision], cost: float) -> dict[str, float | None]:
+    """What decisions score, at least one, by the name of a measure; None where that is undefined."""
+    counts, parts = np.zeros((1, 2, 2)), [each.parts(cost) for each in decisions]
+    for each in decisions:
+        counts[0, int(each.wanted), int(each.acted)] += 1
+    values: dict[str, float | None] = {"accuracy": fmean(each["right"] for each in parts)}
+    for name in ("precision", "recall", "f1", "balanced_accuracy", "kappa"):
+        value = float(classification(counts, name)[0])
+        values[name] = None if np.isnan(value) else value
+    return values | {"value": fmean(each["value"] for each in parts)}
+
+
+def burstiness(times: Sequence[float]) -> float | None:
+    """B = (s - m) / (s + m) of gaps between times, with mean m and standard deviation s (Goh and Barabasi 2008).
+
+    It is -1 for a regular beat, 0 for a Poisson process, towards 1 for bursts; None with fewer than two gaps, or where
+    all are 0.
+    """
+    gaps = [later - earlier for earlier, later in pairwise(sorted(times))]
+    if len(gaps) < 2 or not any(gaps):
+        return None
+    mean, deviation = fmean(gaps), pstdev(gaps)
+    return (deviation - mean) / (deviation + mean)
 
 
 def bursts(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float | None]]:

@@ -18,13 +18,12 @@ from dspy_proact.benchmarks.proagentbench.moments import (
     ProAgentBenchSettings,
     Truth,
     graded,
+    lexical_cosine,
 )
 from dspy_proact.benchmarks.proagentbench.programs import AssistMoment, HowToAssist, MomentAgent, WhenToAssist
-from dspy_proact.benchmarks.proagentbench.report import published_rows
-from dspy_proact.benchmarks.ranking import lexical_cosine
+from dspy_proact.benchmarks.proagentbench.report import burstiness, published_rows
 from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.benchmarks.responses import Responses
-from dspy_proact.benchmarks.stream import burstiness
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.runs import RunFolder, Scope
 
