@@ -1,4 +1,4 @@
-"""What benchmarks share whose program may call an embedder: the settings that name it, and how it is opened."""
+"""What benchmarks share whose programs may call an embedder: its settings, and how it is opened."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

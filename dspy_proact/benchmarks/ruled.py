@@ -1,6 +1,6 @@
-"""Benchmarks with baselines: rules that stand in place of the program under test and ask no model.
+"""What declarations of benchmarks with baselines share: rules that replace the program under test and call no model.
 
-What their declarations have in common, beside the published rows and reports of a module that is imported when needed.
+Published rows and reports are in a module beside each declaration, which is imported when it is needed.
 """
 
 import hashlib

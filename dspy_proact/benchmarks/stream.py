@@ -1,4 +1,4 @@
-"""A person works while somebody watches: at each event the watcher acts or stays silent.
+"""Benchmarks in which an agent watches a person work, and at each event acts or stays silent.
 
 What benchmarks of such streams share: the decision to act or to stay silent as parts of a grade, with the measures that
 are made of them, and rules that decide without looking.

@@ -1,6 +1,6 @@
-"""A handful of questions, asked at once, for a person to read: a program on trial, or a judge on its worked cases.
+"""What `try` runs: a program on a few cases beside the bare model, or a judge on its worked cases.
 
-Nothing is kept on disk and no score is made of it; that is what `Evaluation` is for.
+Everything is asked at once, nothing is kept on disk, and no score is computed; that is what `Evaluation` is for.
 """
 
 import asyncio

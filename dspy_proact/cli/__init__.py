@@ -1,4 +1,4 @@
-"""The command line: one file a verb. A verb imports what it needs when it runs, so that `--help` is there at once."""
+"""The command line: one file for related commands, which import what they need when they run, so that help is fast."""
 
 import codecs
 import io

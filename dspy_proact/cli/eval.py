@@ -116,10 +116,10 @@ def _facts(entry: "Benchmark[Any, Any]") -> dict[str, str | None]:
         number_option(
             "--fail-under",
             Between(0, 100),
-            "End with status 2 where the strict score of a run, which counts the unscored as 0, is lower; for CI.",
+            "Exit with status 2 if the strict score of a run, which counts the unscored as 0, is lower; for CI.",
             "SCORE",
         ),
-        flag_option("--keep-inputs", "Keep the inputs of a corpus of private data in the run, not their hashes alone."),
+        flag_option("--keep-inputs", "Store the inputs of a private corpus in the run, not only their hashes."),
     ),
     output_options("the run. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the report"),
     first="--model --system-prompt --judge --benchmark --corpus --limit --stratum --max-usd --out --dry-run --json",

@@ -1,4 +1,4 @@
-"""`dspy-proact label`: what people rate, planned and drawn."""
+"""`dspy-proact label`: plan what people rate, write sheets for them, and serve the pages on which they rate."""
 
 import os
 import re
@@ -47,7 +47,7 @@ def draw_of(text: str) -> tuple[int, str | None]:
 
 @click.group(short_help="Plan what people rate, and have it rated.")
 def label() -> None:
-    """Plan what people rate, and have it rated: in a browser, or in sheets that they fill in."""
+    """Plan what people rate, and have them rate it in a browser or in sheets."""
 
 
 @verb(
@@ -220,9 +220,9 @@ _SCREENS = {"DISPLAY", "WAYLAND_DISPLAY"}
         number_option(
             "--repeated", Between(0, 1), "Share of a rater's responses that come twice.", "SHARE", default=0.1
         ),
-        number_option("--seed", click.IntRange(0, _MOST), "Of the draw.", "N", default=0),
+        number_option("--seed", click.IntRange(0, _MOST), "Seed of the draw.", "N", default=0),
         flag_option("--disputed", "Responses on which judges disagree first; no score is corrected by these."),
-        flag_option("--pairs", "Of two RUNs: which of two responses is better."),
+        flag_option("--pairs", "Of two RUNs: raters say which of two responses is better."),
     ),
     Section(
         Heading.SERVED,

@@ -233,7 +233,7 @@ def judge(
         gate=gate,
     )
     if guards and tuned.name == EMBEDDED:
-        say("--guard cases: the embedded stand-in reads no rules, so that the cases measure nothing of it.")
+        say("--guard cases: the embedded stand-in reads no rules, so the cases measure nothing.")
     typed = Typed()
     # Settings that say which ratings are read have no effect in what comes next.
     given = [text for text in typed.given.get("--set", ()) if text.partition("=")[0].strip() not in declared.of_ratings]

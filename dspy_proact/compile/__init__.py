@@ -1,1 +1,1 @@
-"""Compiling: programs tuned on whole units, tested on others, with a card that says what it bought."""
+"""Compiling: programs tuned on some units and tested on others, with a card of gains and costs."""

@@ -1,4 +1,4 @@
-"""What is measured of a program at each case: the rows of its card, which guards may protect."""
+"""What is measured of a program at each case: the rows of its card, and what a `--guard` compares."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

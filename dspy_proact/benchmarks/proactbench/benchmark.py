@@ -230,7 +230,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def published_pairs(self) -> "PublishedPairs":
         """The study of responses by a writer who saw the rubric."""
-        from dspy_proact.benchmarks.proactbench.report.rubric_seen import PAIRS
+        from dspy_proact.benchmarks.proactbench.report.published_pairs import PAIRS
 
         return PAIRS
 

@@ -1,4 +1,4 @@
-"""What a command is about: the benchmark and its settings, the runs, the corpus, and which of the cases."""
+"""Options that say what a command is about: the benchmark and its settings, runs, the corpus, and which cases."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

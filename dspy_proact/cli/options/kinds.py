@@ -1,4 +1,4 @@
-"""Kinds of value that options take, options that differ in their words alone, and what every command prints."""
+"""Types of option values, functions that make options of a kind, and the output options of commands."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Which models and programs a command asks, and how: the same options in every command that calls a model."""
+"""Options of every command that calls a model: the models, their programs, how calls are made, and limits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A compile, done while a person watches, the card of what came of it, and what it changed in a prompt."""
+"""A compile on the terminal: its forecast and progress, its card, and what it changed in a prompt."""
 
 import json
 import re

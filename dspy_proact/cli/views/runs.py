@@ -1,4 +1,4 @@
-"""The runs of a command: what they will take, how far they are, and how they end."""
+"""The runs of a command: their forecasts, their progress, and how they end."""
 
 import dataclasses
 import logging
