@@ -1,4 +1,4 @@
-"""ProactBench with a judge and a proactive assistant that are DSPy programs.
+"""Benchmarks of proactive assistants, and judges and assistants as DSPy programs that can be compiled.
 
 Names are imported when they are first used, so that importing the package costs nothing.
 """

@@ -1,4 +1,4 @@
-"""How two differ over pairs of cases, by stratum and over all."""
+"""The comparison of two runs over the cases that they share, by stratum and over all."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

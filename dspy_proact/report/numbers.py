@@ -1,4 +1,4 @@
-"""Numbers as the terminal shows them."""
+"""Numbers, counts and intervals as terminal and page print them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict

@@ -1,4 +1,7 @@
-"""What there is to read of a case and of a verdict, in forms that a terminal and a page show alike."""
+"""What a benchmark adds to reports (`Particulars`), and what there is to read of a case and of a verdict.
+
+Terminal and page show the same values.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""A summary as a JSON document. Its shape is a promise: scripts read it.
+"""A summary as a JSON document and on a terminal. The shape of the document is a promise: scripts read it.
 
 A value that cannot be given is null, with a `reason` beside it.
 """

@@ -1,4 +1,4 @@
-"""What was tried, for a person and for scripts: answers on trial beside the others, lists of cases, worked cases."""
+"""What `try` prints, as text and as JSON: answers side by side, lists of cases, and worked cases."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
