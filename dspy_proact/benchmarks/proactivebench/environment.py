@@ -120,8 +120,26 @@ class Environment:
     def step(self, state: State, text: str) -> tuple[State, Outcome]:
         """The state after a text, and how the text is understood; the trajectory must not have stopped."""
         assert not state.stopped, "a trajectory that has stopped takes no text"
-        outcome = self._understood(state, text)
-        after = self.moved(state, outcome.action) if outcome.action else None
+        offered, moves, entry = self._offered(state), self.right_moves(state), self.entry
+        early = not (state.turns or self.reference or self.world.category_at_first)
+        right = () if early else (entry.answer,)
+        if self.upstream:
+            move = _published(text, offered, moves, 0)
+            category = _published(text, entry.categories, right, len(offered))
+        else:
+            option = chosen(text, self.shown(state))
+            move, category = (option, None) if option in offered else (None, option)
+        on_move, on_category = _evaluated(move, moves), _evaluated(category, right)
+        action = None
+        if move is not None and on_move == "correct" and on_category != "correct":
+            key, own = f"{self.world.name}/{entry.id}/{state.turns}", self.world.actions_of(move)
+            category, action = None, drawn(key, sorted(self.world.actions)) if self.control else own.pop()
+        option = move if category is None else category
+        act = "none" if option is None else "guess" if category else "abstain" if abstains(option) else "ask"
+        outcome = Outcome(
+            action_evaluation=on_move, category_evaluation=on_category, act=act, option=option, action=action
+        )
+        after = self.moved(state, action) if action else None
         return after or replace(state, turns=state.turns + 1, stopped=True), outcome
 
     def moved(self, state: State, action: str) -> State | None:
@@ -140,27 +158,6 @@ class Environment:
         across = state.across + (action in ("left", "right", "zoom"))
         along = state.along + (action in ("up", "down", "zoom"))
         return State(number % count if world.circular else number, turns, action, across, along)
-
-    def _understood(self, state: State, text: str) -> Outcome:
-        offered, moves, entry = self._offered(state), self.right_moves(state), self.entry
-        early = not (state.turns or self.reference or self.world.category_at_first)
-        right = () if early else (entry.answer,)
-        if self.upstream:
-            move = _published(text, offered, moves, 0)
-            category = _published(text, entry.categories, right, len(offered))
-        else:
-            option = chosen(text, self.shown(state))
-            move, category = (option, None) if option in offered else (None, option)
-        on_move, on_category = _evaluated(move, moves), _evaluated(category, right)
-        action = None
-        if move is not None and on_move == "correct" and on_category != "correct":
-            key, own = f"{self.world.name}/{entry.id}/{state.turns}", self.world.actions_of(move)
-            category, action = None, drawn(key, sorted(self.world.actions)) if self.control else own.pop()
-        option = move if category is None else category
-        act = "none" if option is None else "guess" if category else "abstain" if abstains(option) else "ask"
-        return Outcome(
-            action_evaluation=on_move, category_evaluation=on_category, act=act, option=option, action=action
-        )
 
     def _at_last(self, state: State) -> bool:
         return self.world.category_at_last and state.turns + 1 >= self.entry.num_images

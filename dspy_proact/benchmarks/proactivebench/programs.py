@@ -65,28 +65,23 @@ class EarlierStep(Frozen):
     choice: str
 
 
-def _asked(settings: ProactiveBenchSettings) -> Any:
-    """What is asked of the program as set."""
-    asked: Any = AnswerOpenly if settings.program == "open" else ChooseOption
-    if settings.cot:
-        told = dspy.OutputField(desc="what the image shows, and what can be told from it")
-        asked = asked.prepend("reasoning", told, str)
-    if settings.program == "choose" and (settings.history or settings.examples):
-        asked = asked.with_instructions(f"{asked.instructions}\n\n{_EARLIER}")
-        steps = dspy.InputField(desc="what was chosen at each of these images, in their order")
-        asked = asked.prepend("earlier", steps, list[EarlierStep])
-        images = dspy.InputField(desc="the images of earlier steps, oldest first")
-        asked = asked.prepend("earlier_images", images, list[dspy.Image])
-    return asked
-
-
 class Looker(Question):
     """Plays the environment of a `sample`, one question a step, or answers openly about its first image."""
 
     adapted = FreeText
 
     def __init__(self, settings: ProactiveBenchSettings):
-        super().__init__(_asked(settings), "question", "options")
+        asked: Any = AnswerOpenly if settings.program == "open" else ChooseOption
+        if settings.cot:
+            told = dspy.OutputField(desc="what the image shows, and what can be told from it")
+            asked = asked.prepend("reasoning", told, str)
+        if settings.program == "choose" and (settings.history or settings.examples):
+            asked = asked.with_instructions(f"{asked.instructions}\n\n{_EARLIER}")
+            steps = dspy.InputField(desc="what was chosen at each of these images, in their order")
+            asked = asked.prepend("earlier", steps, list[EarlierStep])
+            images = dspy.InputField(desc="the images of earlier steps, oldest first")
+            asked = asked.prepend("earlier_images", images, list[dspy.Image])
+        super().__init__(asked, "question", "options")
         self.settings = settings
 
     async def answered(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
