@@ -31,13 +31,7 @@ Criteria = tuple[tuple[str, str], ...]
 """Level and what it means, from best to worst; a level without words is left out."""
 Unit = tuple[str, str]
 """Run and case."""
-PREFERENCE = Part(
-    "preference",
-    ("first", "tie", "second"),
-    "nominal",
-    question="Which response is better?",
-    criteria={"first": "The first is better.", "tie": "Both are as good.", "second": "The second is better."},
-)
+PREFERENCE = Part("preference", ("first", "tie", "second"), "nominal", question="Which response is better?")
 """The part that is rated of two responses to one case: which of them, in the order of the runs."""
 
 
@@ -280,7 +274,7 @@ def pairs_of(declared: Benchmark[Any, Any], a: Summary, b: Summary) -> tuple[Ite
             key=_digest(run := f"{item.run}+{other.run}", item.case, PREFERENCE.name),
             run=run,
             part=PREFERENCE,
-            criteria=tuple(PREFERENCE.criteria.items()),
+            criteria=(),
             responses=item.responses + other.responses,
         )
         for case, item in first.items()

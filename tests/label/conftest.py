@@ -31,3 +31,16 @@ def other(run):
     identity = run.manifest.identity.model_copy(update={"benchmark": "other"})
     manifest = run.manifest.model_copy(update={"identity": identity})
     return replace(run, path="other", outcomes=(run.outcomes[0], *longer), manifest=manifest)
+
+
+@pytest.fixture
+def clock():
+    """A clock that stands still until a test moves it on."""
+
+    class Clock:
+        now = 1000.0
+
+        def __call__(self):
+            return self.now
+
+    return Clock()

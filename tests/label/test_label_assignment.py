@@ -17,18 +17,6 @@ from dspy_proact.label.store import Store
 from dspy_proact.label.study import Design, Item, Study, StudyRun
 
 
-class Clock:
-    now = 1000.0
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
 @pytest.fixture
 def begun(tmp_path, clock):
     """Makes the store of a study of so many units, of one item or of several parts each."""

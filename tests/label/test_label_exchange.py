@@ -18,7 +18,6 @@ from studies import given, study_of
 from dspy_proact.benchmarks import registry
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import items_of
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
@@ -215,19 +214,7 @@ def test_a_judge_is_compiled_on_a_study(proact, benchmark):
     assert int(re.search(r"(\d+) items", said(out + err))[1]) >= rated, "parts of one response may be asked apart"
 
 
-@pytest.mark.parametrize("benchmark", ["probe", "proactiveagent"])
-def test_other_kinds_of_labels_go_from_a_study_to_agree(proact, benchmark, tmp_path):
-    """Part by part of PROBE's grading, and whether a proposal is accepted."""
-    declared = registry.benchmark_named(benchmark)
-    Evaluation("sample", benchmark=benchmark).run(tmp_path / "run")
-    rated = len(items_of(declared, [summarize(RunFolder(Path("run")))]))
-    study_of(Path("study.db"), Path("run"))
-    (judge,) = agreed(proact, "--ratings", "study.db")["judges"]
-    assert {row["part"] for row in judge["rows"]} == {part.name or "grade" for part in declared.graded_by_people}
-    assert (judge["raters"], sum(row["asked"] for row in judge["rows"])) == (2, rated)
-
-
-def test_so_do_those_of_a_benchmark_of_ones_own(proact, tmp_path, monkeypatch):
+def test_labels_of_a_benchmark_of_ones_own_go_to_agree(proact, tmp_path, monkeypatch):
     """Ann finds all clear, Bob all vague: the judge says one or the other of each, so one of two agrees."""
     monkeypatch.setattr(registry, "_GIVEN", {})
     registry._of_file.cache_clear()

@@ -1,9 +1,7 @@
 """The server killed, under load, and ended in order."""
 
 import gc
-import json
 import os
-import re
 import signal
 import socket
 import sys
@@ -13,7 +11,7 @@ from dataclasses import replace
 from urllib.parse import urlencode
 
 import pytest
-from child import Child, command_line
+from child import Child
 from labelling import Riddles, Visitor, collected, item, joined, key, rating, serve_again, serving
 
 from dspy_proact.benchmarks.registry import benchmark_named
@@ -21,18 +19,8 @@ from dspy_proact.errors import UsageError
 from dspy_proact.label.serving import open_study
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import Design
-from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder
 
 RATERS, EACH = 20, 10
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """A run of the sample by the stand-in."""
-    proact, folder = pytest.importorskip("dspy_proact"), tmp_path_factory.mktemp("served") / "run"
-    proact.Evaluation(proact.load_corpus("sample"), model="embedded", judge="embedded").run(folder)
-    return summarize(RunFolder(folder))
 
 
 class Restarted:
@@ -155,30 +143,3 @@ def test_without_its_extra_the_command_says_what_to_install(proact, run, monkeyp
         monkeypatch.delitem(sys.modules, f"dspy_proact.label.{name}", raising=False)
     status, _, said = proact("label", "serve", run.path)
     assert (status, "pip install 'dspy-proact[label]'" in said) == (2, True)
-
-
-@pytest.mark.parametrize("name", ["probe", "proactiveagent", "pairs"])
-def test_labels_of_every_kind_go_from_the_pages_to_agree(name, tmp_path, request):
-    """Parts of three and of four levels, accepted or not, and which of two: those of ProactBench go by browser."""
-    benchmark = "proactiveagent" if name == "pairs" else name
-    request.getfixturevalue(benchmark)
-    runs = [tmp_path / "run", *([tmp_path / "always"] if name == "pairs" else [])]
-    for path in runs:
-        program = ["--set", "baseline=always"] if path.name == "always" else []
-        done = Child(command_line, "eval", "--benchmark", benchmark, *program, "--out", path).ended()
-        assert done.returncode == 0, done.stderr
-    design = Design(count=2, each=2, raters=2, repeated=0, kind="pairs" if name == "pairs" else "grades")
-    summaries = [summarize(RunFolder(path)) for path in runs]
-    collection = open_study(tmp_path / "study.db", benchmark_named(benchmark), summaries, design)
-    with serving(collection) as served:
-        for rater in ("Ann", "Bob"):
-            visitor, count = joined(served, rater), 0
-            while "article" in (page := visitor.get("/rate")).text:
-                choices = re.findall(r'name="grade" value="([^"]*)"', page.text)
-                assert visitor.post("/rate", rating(page, grade=choices[count % len(choices)])).status == 200
-                count += 1
-            assert count == len(collection.items) == 2 * len({item.part.name for item in collection.items})
-    given = ["--pairs", tmp_path / "study.db"] if name == "pairs" else ["--ratings", tmp_path / "study.db"]
-    done = Child(command_line, "agree", *given, "--json").ended()
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)

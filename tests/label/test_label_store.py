@@ -19,18 +19,6 @@ def item(key, text="An answer."):
     return Item(key, "r1", f"case {key}", Part("", ("bad", "good")), (), (), (text,))
 
 
-class Clock:
-    now = 1000.0
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
 @pytest.fixture
 def store(tmp_path, clock):
     store = Store.create(tmp_path / "study.db", STUDY, [item("a"), item("b"), item("c")], clock)
