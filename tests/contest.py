@@ -144,11 +144,6 @@ def contest(endpoint: str, rules: Rules | None = None, concurrency: int = 4) -> 
     )
 
 
-def one_by_one(endpoint: str, path: str) -> None:
-    """What a process does that runs a contest with one call in flight."""
-    contest(endpoint, concurrency=1).run(path)
-
-
 def contestant(sent: Sent) -> Answer:
     """The script of a server that thinks and guesses."""
     text = str(sent.messages[-1]["content"])

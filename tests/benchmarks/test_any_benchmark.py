@@ -1,27 +1,21 @@
-"""A benchmark that shares nothing with ProactBench is forecast, run, killed, resumed, reported, compared and exported.
+"""A benchmark that shares nothing with ProactBench is forecast, run, reported, compared and exported.
 
 `contest.py` is all that was written for it.
 """
 
 import json
-import queue
-import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from child import Child
-from contest import COUNT, Contest, Refereed, contest, contestant, fields, one_by_one
-from server import Sent, Server
-from toy import outcomes
+from contest import COUNT, Contest, Refereed, contest, contestant, fields
+from server import Server
 
 from dspy_proact import Gate, ModelSpec, Rejudging, Responses
 from dspy_proact.errors import UsageError
 from dspy_proact.runs import RunFolder, Scope
 
 Call = Callable[..., tuple[int, str, str]]
-KILLED_IN = 8
-"""Of the requests the last one that is answered by a process which is then no more."""
 
 
 @pytest.fixture
@@ -65,32 +59,6 @@ def test_an_answer_of_two_calls_is_kept_with_both_and_graded_without_any(run: Pa
         "parts": {"words": 4.0, "is_trick": 0.0, "said_trick": 0.0},
         "detail": {"words": 4},
     }
-
-
-def test_a_killed_run_goes_on_and_pays_only_for_the_answer_in_flight(guesser: Server, run: Path, tmp_path: Path):
-    guesser.sent.clear()
-    begun: queue.Queue[Child] = queue.Queue()
-
-    def deadly(sent: Sent):
-        if len(guesser.sent) == KILLED_IN:
-            begun.get().send_signal(signal.SIGKILL)
-        return contestant(sent)
-
-    guesser.script = deadly
-    path = tmp_path / "killed"
-    child = Child(one_by_one, guesser.assistant, path)
-    begun.put(child)
-    assert child.ended().returncode == -signal.SIGKILL
-    assert (
-        len(list(RunFolder(path).events())) == 5
-    )  # of three riddles, one without an answer; a fourth was at its second call
-    execution = contest(guesser.assistant)
-    assert execution.forecast(path).calls == 14
-    assert execution.run(path).unscored == 1
-    assert len(guesser.sent) == 2 * COUNT + 2  # both calls of the fourth answer were paid twice
-    assert outcomes(path) == outcomes(run)
-    assert execution.run(path).stages == 0
-    assert len(guesser.sent) == 2 * COUNT + 2
 
 
 def test_what_it_does_not_have_is_not_asked_for(guesser: Server, tmp_path: Path):

@@ -55,11 +55,6 @@ def test_its_runs_are_reported_shown_compared_and_exported_without_the_file(forg
     assert {(row["grade"], row["words"]) for row in rows} == {("CLEAR", "11.0"), ("VAGUE", "5.0")}
 
 
-def test_they_are_so_with_it_too(run, proact):
-    for verb in ("report run", "show run", "compare run run", "report run --html a.html"):
-        assert proact(*verb.split(), *NAMED)[0] == 0, verb
-
-
 def test_its_answers_are_graded_again_by_the_file_alone(forgotten, proact):
     status, _, err = proact("rejudge", "run", "--out", "again")
     assert (status, "which is not installed; name its file with --benchmark" in " ".join(err.split())) == (2, True), err
@@ -127,18 +122,6 @@ def test_sheets_are_named_once_and_bounded_together(run, proact, monkeypatch):
         sheets = ("--ratings", "ann.csv", "--ratings", f"{second}.csv")
         status, _, err = proact("agree", *NAMED, "--run", "run", *sheets)
         assert (status, why in " ".join(err.split())) == (2, True), err
-
-
-def test_its_assistant_is_compiled(run, proact):
-    recipe = ["--optimizer", "search", "--trials", 2, "--folds", 2]
-    assert proact("optimize", "assistant", *NAMED, *recipe, "--out", "compiled")[0] == 0
-    assert proact("eval", *NAMED, "--program", "compiled", "--out", "tuned")[0] == 0
-
-
-def test_its_judge_is_compiled(run, proact):
-    recipe = ["--optimizer", "search", "--trials", 2, "--folds", 2]
-    assert proact("optimize", "judge", *NAMED, *recipe, "--out", "compiled")[0] == 0
-    assert proact("rejudge", "run", *NAMED, "--judge-program", "compiled", "--out", "again")[0] == 0
 
 
 def test_it_is_run_graded_again_and_summarized_in_python(run):

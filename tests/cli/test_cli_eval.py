@@ -2,17 +2,15 @@
 
 import json
 import re
-import signal
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from child import Child, command_line
 from mine import write_mine
 from proact_run import manifest, run_of, trigger, written
 from results_rows import corpus_with, file_with, result_point, result_row
 from rows import jsonl, row, rubric, trigger_point, without
-from server import Answer, Server, healthy, verdict
+from server import Answer, verdict
 from sheets import said
 from typed import last
 
@@ -134,50 +132,6 @@ def test_what_cannot_be_a_prompt_is_refused_before_a_call(refused, tmp_path, ser
     ):
         assert problem in said(refused(*against(server, "--corpus", corpus(tmp_path), "--system-prompt", text)))
     assert (server.sent, Path("runs").exists()) == ([], False)
-
-
-# Kills
-
-
-def child(server, folder, *more):
-    dialogues = [row(unique_id_eval=f"d{number}") for number in range(10)]
-    arguments = against(server, "--corpus", corpus(folder, *dialogues), "--out", folder / "run", *more)
-    return Child(command_line, *arguments, COLUMNS="100")
-
-
-class Holding:
-    """A healthy server that sends a signal to a child at the n-th request."""
-
-    def __init__(self, number, at):
-        self.number, self.at, self.seen, self.process = number, at, 0, None
-
-    def __call__(self, sent):
-        self.seen += 1
-        if self.seen == self.at:
-            self.process.send_signal(self.number)
-        answer = healthy(sent)
-        answer.delay = 0.05
-        return answer
-
-
-def grades(folder):
-    return {event.key: event.grade for event in RunFolder(folder).events() if event.grade}
-
-
-def test_a_killed_run_ends_like_an_uninterrupted_one(tmp_path, server):
-    with Server() as other:
-        (tmp_path / "whole").mkdir()
-        assert child(other, tmp_path / "whole").ended().returncode == 0
-    (tmp_path / "killed").mkdir()
-    server.script = holding = Holding(signal.SIGKILL, at=25)
-    holding.process = child(server, tmp_path / "killed", "--concurrency", "4")
-    assert holding.process.ended().returncode == -signal.SIGKILL
-    kept = grades(tmp_path / "killed" / "run")
-    assert 0 < len(kept) < 30
-    server.script = healthy
-    assert child(server, tmp_path / "killed", "--concurrency", "4").ended().returncode == 0
-    assert grades(tmp_path / "killed" / "run") == grades(tmp_path / "whole" / "run")
-    assert len(server.sent) <= 60 + 4  # 10 dialogues x 3 triggers x 2 roles, and what was in flight
 
 
 # Options in a file, lists of runs

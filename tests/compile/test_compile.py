@@ -46,7 +46,7 @@ EACH_OPTIMIZER = pytest.mark.parametrize(
     ("made", "models", "optimizer"),
     [
         *((judging, tuning.models, optimizer) for optimizer in OPTIMIZERS),
-        *((assisting, assistants.models, optimizer) for optimizer in ASSISTANT_OPTIMIZERS),
+        *((assisting, assistants.models, optimizer) for optimizer in ("miprov2", "search")),
     ],
 )
 
@@ -379,7 +379,6 @@ REFUSING = {
     "refused": lambda sent: error(400, "content_filter"),
     "half a character": lambda sent: Answer(proposed(sent, "Look ahead \ud800 now.")),
     "no word": lambda sent: Answer("  "),
-    "JSON that never ends": lambda sent: Answer('{"a": ' * 50_000),
     "brackets": lambda sent: Answer("{" * 20_000),
 }
 

@@ -36,7 +36,7 @@ from dspy_proact.benchmarks.proactbench.tuning import HINT
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.programs import OPTIMIZERS
 
-PERSONAS = {"judge": 4, "assistant": 6}
+PERSONAS = {"judge": 4, "assistant": 4}
 WORDS = tuple(token(persona) for persona in range(6))
 """The same in both."""
 SECRETS = re.compile(rf"{SECRET}[a-z]+")
@@ -201,8 +201,8 @@ def test_the_reporting_judge_hears_of_the_start_and_of_tests_and_the_tuning_judg
     before = heard.parts.before
     assert {sent.role for sent in before} == {"assistant", "report"}
     assert "report" not in {sent.role for sent in heard.parts.whole}
-    # 18 turns: graded or looked at once as they are answered by the start; a FAIL needs no second quote.
-    assert len([sent for sent in before if sent.role == "report"]) == 18
+    # 12 turns: graded or looked at once as they are answered by the start; a FAIL needs no second quote.
+    assert len([sent for sent in before if sent.role == "report"]) == 12
 
 
 # Rubrics

@@ -84,14 +84,6 @@ def test_images_arrive_unbroken_in_their_order_between_the_texts(server, name, b
     assert "base64" not in before + between + after
 
 
-def test_both_ways_send_the_same(server):
-    server.script = lambda sent: Answer(json.dumps({"place": 1}))
-    for directly in (True, False):
-        asyncio.run(put(server, Question(Compare, "note"), directly=directly, **ASKED))
-    one, other = (sent.body for sent in server.sent)
-    assert one == other
-
-
 def test_a_question_that_is_repeated_shows_the_image_again_and_ends_with_the_note(server):
     server.script = lambda sent: Answer("red" if len(server.sent) == 1 else json.dumps({"colour": "red"}))
     assert asyncio.run(put(server, Question(Look), picture=image(), question="Which colour?")).colour == "red"

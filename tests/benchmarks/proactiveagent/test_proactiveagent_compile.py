@@ -201,6 +201,6 @@ def test_compiles_on_the_sample_work_from_the_command_line(proact):
     status, out, err = proact(*command)
     assert (status, "silence" in (out + err).partition("Next:")[2]) == (0, False)
     assert "too few traces" in " ".join(proact("optimize", "show", "judges")[1].split())
-    assert proact("optimize", "assistant", *of, "--trials", 2, "--folds", 2, "--out", "agent")[0] == 0
+    assert proact("optimize", "assistant", *of, "--trials", 1, "--folds", 2, "--out", "agent")[0] == 0
     assert proact("eval", *of, "--program", "agent", "--judge-program", "judges", "--out", "run")[0] == 0
     assert proact("agree", *of, "--judge-program", "judges", "--out", "graded")[0] == 0

@@ -224,30 +224,18 @@ def test_prompts_are_those_that_scores_were_made_with():
 # On the command line
 
 
-def test_every_verb_for_runs_works_on_the_sample(proact):
-    of = ("--benchmark", "proactiveagent")
-    assert proact("eval", *of, "--out", "run")[0] == 0
-    status, out, _ = proact("eval", *of, "--out", "run", "--json")
-    report = json.loads(out)
-    assert (status, report["turns"]["scored"], report["traces"]) == (0, 54, 4)
+def test_a_run_of_the_sample_is_explained_shown_and_graded_again_at_another_cost(proact):
+    """Other verbs for its runs are those of docs/benchmarks.md."""
+    of = ("--benchmark", "proactiveagent", "--set", "baseline=always")
+    report = json.loads(proact("eval", *of, "--out", "run", "--json")[1])
+    assert (report["turns"]["scored"], report["traces"]) == (54, 4)
     assert set(report["strata"] if "strata" in report else report["kinds"]) == {"coding", "writing"}
-    assert proact("eval", *of, "--set", "baseline=always", "--out", "always")[0] == 0
-    assert proact("eval", *of, "--set", "candidates=3", "--limit", 5, "--dry-run")[0] == 0
     assert "1 - precision" in proact("report", "run", "--explain")[1]
-    assert proact("report", "run", "--html", "page.html")[0] == 0
     assert "code_tides/05" in proact("show", "run", "--case", "code_tides/05")[1]
-    assert proact("eval", *of, "--set", "window=2", "--out", "short")[0] == 0
-    for other in ("always", "short"):
-        compared = json.loads(proact("compare", "run", other, "--json")[1])
-        assert compared["turns"] == {"shared": 54, "compared": 54, "tried": 54, "worded_otherwise": 0}
-    told = proact("leaderboard", "run", "always")[1]
-    assert "qwen2-72b" in told
-    assert "reward model" in told
-    assert proact("export", "run", "--format", "csv", "--out", "run.csv")[0] == 0
+    assert "reward model" in proact("leaderboard", "run")[1]
     assert proact("rejudge", "run", "--set", "cost=4", "--out", "dear")[0] == 0
     values = [means_of(proact, name)["value"]["value"] for name in ("run", "dear")]
     assert values[1] < values[0]
-    assert proact("rejudge", "always", "--set", "cost=4", "--out", "dearer")[0] == 0
     assert RunFolder("dear").manifest().identity.settings["cost"] == 4
 
 

@@ -44,17 +44,16 @@ def test_every_environment_has_four_entries():
     assert Counter(each.world.name for each in ENVIRONMENTS) == dict.fromkeys(NAMES, 4)
 
 
-@pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda each: f"{each.world.name}-{each.entry.id}")
-def test_an_entry_shows_its_answer_after_one_to_three_moves(environment):
-    state, moves = shortest(environment)
-    assert 1 <= moves <= 3
-    assert named(environment, state) == {environment.entry.answer.casefold().strip(".")}
-    after, outcome = environment.step(state, environment.entry.answer)
-    assert outcome.category_evaluation == "correct"
-    assert after.turns == moves + 1
+def test_an_entry_shows_its_answer_after_one_to_three_moves():
+    for environment in ENVIRONMENTS:
+        state, moves = shortest(environment)
+        assert 1 <= moves <= 3, environment.entry
+        assert named(environment, state) == {environment.entry.answer.casefold().strip(".")}
+        after, outcome = environment.step(state, environment.entry.answer)
+        assert (outcome.category_evaluation, after.turns) == ("correct", moves + 1), environment.entry
 
 
-@pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda each: f"{each.world.name}-{each.entry.id}")
+@pytest.mark.parametrize("environment", ENVIRONMENTS[::4], ids=lambda each: each.world.name)
 def test_the_clear_image_shows_the_answer_and_differs_from_the_first(environment):
     clear = Environment(environment.world, environment.entry, reference=True)
     assert len(named(clear, clear.start)) == 1

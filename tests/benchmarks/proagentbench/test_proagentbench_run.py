@@ -317,26 +317,19 @@ def test_the_assistant_is_compiled_on_the_sample_with_when_and_how_on_its_card(p
 # On the command line
 
 
-def test_every_verb_for_runs_works_on_the_sample(proact):
+def test_a_run_of_the_sample_is_explained_shown_and_compared_with_one_that_saw_more(proact):
+    """Other verbs for its runs are those of docs/benchmarks.md."""
     of = ("--benchmark", "proagentbench")
-    assert proact("eval", *of, "--out", "run")[0] == 0
-    status, out, _ = proact("eval", *of, "--out", "run", "--json")
-    report = json.loads(out)
-    assert (status, report["moments"]["scored"], report["people"]) == (0, 30, 3)
-    assert proact("eval", *of, "--set", "baseline=always", "--out", "always")[0] == 0
-    assert proact("eval", *of, "--set", "samples=3", "--set", "program=staged", "--dry-run")[0] == 0
+    report = json.loads(proact("eval", *of, "--out", "run", "--json")[1])
+    assert (report["moments"]["scored"], report["people"]) == (30, 3)
     told = " ".join(proact("report", "run", "--explain")[1].split())
     assert "graph alone" in told
     assert "not the paper's" in told
-    assert proact("report", "run", "--html", "page.html")[0] == 0
     assert "survival.R" in proact("show", "run", "--case", "ines/3")[1]
     shown = ("--set", "memory=graph", "--set", "window=60", "--set", "screenshot=true")
     assert proact("eval", *of, *shown, "--out", "shown")[0] == 0
-    for other in ("always", "shown"):
-        compared = json.loads(proact("compare", "run", other, "--json")[1])
-        assert compared["moments"] == {"shared": 30, "compared": 30, "tried": 30, "worded_otherwise": 0}
-    assert "Deepseek-V3.2" in proact("leaderboard", "run", "always")[1]
-    assert proact("export", "run", "--format", "csv", "--out", "run.csv")[0] == 0
+    compared = json.loads(proact("compare", "run", "shown", "--json")[1])
+    assert compared["moments"] == {"shared": 30, "compared": 30, "tried": 30, "worded_otherwise": 0}
     assert proact("rejudge", "run", "--set", "cost=4", "--out", "dear")[0] == 0
 
 

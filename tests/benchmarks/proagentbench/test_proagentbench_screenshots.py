@@ -14,10 +14,7 @@ from dspy_proact import Gate, ModelSpec
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proagentbench.corpus import DATABASE, load_corpus
 from dspy_proact.benchmarks.proagentbench.moments import ProAgentBenchSettings
-from dspy_proact.compile.assistant_compile import AssistantCompile
 from dspy_proact.errors import CorpusError
-from dspy_proact.programs import Recipe
-from dspy_proact.runs import RunFolder
 
 SIZE = (1600, 900)
 COLOURS = {2: "red", 3: "lime", 4: "blue", 5: "yellow"}
@@ -115,12 +112,10 @@ def huge():
 
 BAD = {
     "none": ("a.png", b"<html>", "a.png: is no image of JPEG"),
-    "empty": ("a.png", b"", "a.png: is empty: 0 bytes"),
     "of another kind": ("a.jpg", screen("red"), "a.jpg: is a PNG, and no JPEG as its name says"),
     "50 megapixels": ("a.bmp", huge(), "a.bmp: has more than 40 megapixels"),
     "missing": ("b.png", screen("red"), "there is no such file"),
     "elsewhere": ("../../ben.png", screen("red"), "screenshots/ben.png: there is no such file"),
-    "a folder": ("..", screen("red"), "a folder, not a file"),
     "long": ("x" * 10**6, screen("red"), "file_path is no path"),
     "cut": ("b\0c.png", screen("red"), "file_path is no path"),
 }
@@ -149,39 +144,10 @@ def test_an_image_that_is_none_is_refused_with_file_and_row_or_counted(tmp_path,
     assert len(load_corpus(str(folder), ProAgentBenchSettings(negatives="all")).cases) == 5
 
 
-def test_an_image_that_was_cut_is_an_unscored_moment_and_no_call(server, corpus, tmp_path):
-    whole = (corpus / "ann/screenshots/secret-3.png").read_bytes()
-    (corpus / "ann/screenshots/secret-3.png").write_bytes(whole[:3000])
-    server.script = lambda sent: saying(sent, help_=False)
-    summary = evaluated(server, corpus, tmp_path / "run", negatives="all", screenshot=True)
-    assert (summary.unscored_reasons, len(server.sent)) == ({"response: image": 1}, 3)
-    (failure,) = [each.failure for each in RunFolder(tmp_path / "run").events() if each.failure]
-    assert failure.detail.startswith("the screenshot of ann/3: the image is damaged")
-
-
 def test_without_a_table_of_screenshots_there_is_nothing_to_show(tmp_path):
     folder = person(tmp_path, "ann", [event(1, 1), event(2, 2, help_="Why?")])
     with pytest.raises(CorpusError, match="field 'screenshots': has no table screenshots"):
         load_corpus(str(folder), ProAgentBenchSettings(screenshot=True))
-
-
-def test_a_compile_shows_them_to_the_program_alone_and_keeps_none(server, tmp_path):
-    def answer(sent):
-        if sent.role == "proposer":
-            assert not images_of(sent)
-            return saying(sent, help_=False)
-        return saying(sent, help_=True)
-
-    server.script = answer
-    task, proposer = (ModelSpec(name="openai/gpt-4o", api_base=base) for base in (server.assistant, server.proposer))
-    settings, recipe = ProAgentBenchSettings(screenshot=True), Recipe(optimizer="gepa", trials=1, folds=3)
-    of = {"benchmark": "proagentbench", "settings": settings, "recipe": recipe, "gate": Gate(retries=0)}
-    AssistantCompile("sample", task, proposer=proposer, **of).run(tmp_path / "made")
-    asked = [sent for sent in server.sent if sent.role == "assistant"]
-    assert asked
-    assert all(image.size == (640, 360) for sent in asked for image in images_of(sent))
-    assert all(len(images_of(sent)) == 1 for sent in asked)
-    assert b"base64" not in held(tmp_path / "made")
 
 
 def test_the_sample_is_drawn_for_a_model_without_a_key(proact):
