@@ -95,10 +95,11 @@ def assign(store: Store, rater: int) -> tuple[Place, ...]:
     It is their share, and after that what no planned rater is still expected for. Whoever is idle gives the rest back
     where nothing else is left.
     """
-    if not any(place.state == "open" for place in store.slate(rater)):
-        choose = partial(_places, store, rater)
-        if not store.assign(rater, choose) and store.give_back(idle=IDLE_SECONDS):
-            store.assign(rater, choose)
+    slate, choose = store.slate(rater), partial(_places, store, rater)
+    if any(place.state == "open" for place in slate):
+        return slate
+    if not store.assign(rater, choose) and store.give_back(idle=IDLE_SECONDS):
+        store.assign(rater, choose)
     return store.slate(rater)
 
 

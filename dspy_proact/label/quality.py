@@ -136,16 +136,8 @@ def overview(
         declared: The benchmark.
         groups: Of each case, which intervals allow for; each case is its own where None.
     """
-    ratings, adjudged, each_item = store.ratings(), store.adjudications(), store.study.design.each
-    of_item, rated = defaultdict[str, list[Rating]](list), list[RatedPart]()
-    for each in ratings:
-        of_item[each.item].append(each)
-    for part in dict.fromkeys(item.part for item in items):
-        own = tuple(item for item in items if item.part == part)
-        given = tuple(tuple(each for each in of_item[item.key] if not each.repeated) for item in own)
-        repeats = tuple(each for item in own for each in of_item[item.key] if each.repeated)
-        keys = tuple((groups or {}).get(item.case, item.case) for item in own)
-        rated.append(RatedPart(part, own, keys, given, repeats, sum(len(of) >= each_item for of in given)))
+    ratings, adjudged = store.ratings(), store.adjudications()
+    rated = [*_parts(items, ratings, groups or {}, store.study.design.each)]
     tests, marks = [*_tests(rated, ratings)], defaultdict[str, list[str]](list)
     for (name, _, text), p in zip(tests, holm([p for _, p, _ in tests]), strict=True):
         if p is not None and p < LEVEL:
@@ -171,6 +163,20 @@ def overview(
         adjudications=adjudged,
         carried=_carried(store.study, declared, rated),
     )
+
+
+def _parts(
+    items: Sequence[Item], ratings: Sequence[Rating], groups: Mapping[str, str], planned: int
+) -> Iterator[RatedPart]:
+    of_item = defaultdict[str, list[Rating]](list)
+    for each in ratings:
+        of_item[each.item].append(each)
+    for part in dict.fromkeys(item.part for item in items):
+        own = tuple(item for item in items if item.part == part)
+        given = tuple(tuple(each for each in of_item[item.key] if not each.repeated) for item in own)
+        repeats = tuple(each for item in own for each in of_item[item.key] if each.repeated)
+        keys = tuple(groups.get(item.case, item.case) for item in own)
+        yield RatedPart(part, own, keys, given, repeats, sum(len(of) >= planned for of in given))
 
 
 def _tests(rated: Sequence[RatedPart], ratings: Sequence[Rating]) -> Iterator[tuple[str, float | None, str]]:

@@ -25,8 +25,6 @@ PRACTICE_ROUND, PRACTICE_ROUNDS, PRACTICE_RIGHT = 3, 2, 2
 """Practice items of a round, rounds that a rater has at most, and right grades by which a round is passed."""
 Kind = Literal["grades", "pairs"]
 """Grades of single responses, or choices between two."""
-
-
 Criteria = tuple[tuple[str, str], ...]
 """Level and what it means, from best to worst; a level without words is left out."""
 Unit = tuple[str, str]

@@ -149,6 +149,11 @@ def test_pairs_are_shown_in_both_orders_and_kept_in_that_of_the_runs(tmp_path):
             page = ann.get("/rate")
             first.append(re.findall(r"One\.|Other\.", page.text)[0])
             assert ann.get("/rate").text == page.text, "the order stays"
+            assert re.findall(r'class="name">(The \w+|E[^<]*)<', page.text) == [
+                "The first",
+                "Equally good",
+                "The second",
+            ]
             # Whoever prefers `One.` says so by its side.
             side = "first" if first[-1] == "One." else "second"
             assert ann.post("/rate", rating(page, grade=side)).status == 200
