@@ -285,7 +285,12 @@ def _list(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: b
     if shown:
         beside = ["--beside", choice.beside] if choice.beside else []
         again = ["--epoch", str(shown[0].epoch)] if shown[0].epoch > 1 else []
-        say_next("show", run.path, "--trigger", shown[0].key, *again, *beside)
+        say_next("show", run.path, _of_case(run), shown[0].key, *again, *beside)
+
+
+def _of_case(run: "ShownRun") -> str:
+    """The option that names a case of a run, as its benchmark calls it."""
+    return "--trigger" if run.nouns.case == "trigger" else "--case"
 
 
 def _print_list(run: "ShownRun", other: "ShownRun | None", shown: "Sequence[Outcome]") -> None:
@@ -333,7 +338,7 @@ def _show(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: b
     if len(of_key) > 1:
         say(f"This is epoch {epoch} of {len(of_key)}; --epoch shows another.")
     if rest := run.keys[run.keys.index(key) + 1 :]:
-        say_next("show", run.path, "--trigger", rest[0], *(["--beside", other.path] if other else []))
+        say_next("show", run.path, _of_case(run), rest[0], *(["--beside", other.path] if other else []))
 
 
 def _say_stand_in(run: "ShownRun", other: "ShownRun | None", as_json: bool) -> None:

@@ -4,7 +4,7 @@ A value that cannot be given is null, with a `reason` beside it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 from rich.console import Console
@@ -297,21 +297,26 @@ def _variances(repeats: Repeats, nouns: Nouns) -> list[str]:
 
 
 def warnings(summary: Summary, explain: bool = False) -> Iterator[str]:
-    """What is to be said of estimates, each reason once with the rows that it concerns.
+    """What is to be said of estimates, each reason once, with the columns and rows of the tables that it concerns.
 
-    What is said of a row holds for its measures too.
+    A row alone stands for all of it that has an interval.
     """
-    named = {**{name: summary.of_stratum(name) for name in summary.strata}, "micro": summary.outcomes}
-    means = {name: summary.measured(outcomes) for name, outcomes in named.items()}
-    if summary.particulars.mean == "macro":
-        means["macro"] = summary.measured(summary.outcomes, by_stratum=True)
-    scores = {**{name: summary.scores_of(outcomes) for name, outcomes in named.items()}, "macro": summary.macro}
-    estimates = {name: each.weighted for name, each in scores.items()}
-    passing = {name: each.pass_rate for name, each in scores.items() if each.pass_rate.reason != each.weighted.reason}
-    estimates |= {f"pass rate of {name}": each for name, each in passing.items()}
-    for name, measured in means.items():
-        whole = estimates[name].reason
-        for measure in summary.shown_measures(explain):
-            if measured[measure.name].reason != whole:
-                estimates[f"{measure.title} of {name}"] = measured[measure.name]
-    yield from each_reason((name, estimate.reason) for name, estimate in estimates.items())
+    rows = {**{name: summary.of_stratum(name) for name in summary.strata}, "micro": summary.outcomes, "macro": None}
+    concerned: dict[str, dict[str, list[str]]] = {}
+    for row, outcomes in rows.items():
+        scores = summary.macro if outcomes is None else summary.scores_of(outcomes)
+        columns = {"score": scores.weighted, "pass rate": scores.pass_rate}
+        if outcomes is not None or summary.particulars.mean == "macro":
+            measured = summary.measured(summary.outcomes if outcomes is None else outcomes, outcomes is None)
+            columns |= {measure.title: measured[measure.name] for measure in summary.shown_measures(explain)}
+        told = {column: (estimate.reason or "").split("; ") for column, estimate in columns.items()}
+        bounded = {column for column, estimate in columns.items() if estimate.low is not None} or {*columns}
+        for reason in dict.fromkeys(chain(*told.values())):
+            own = [column for column, reasons in told.items() if reason in reasons]
+            named = "" if bounded <= {*own} else f"{', '.join(own)} of "
+            concerned.setdefault(reason, {}).setdefault(named, []).append(row)
+    told_of: dict[str, list[str]] = {}
+    for reason, places in concerned.items():
+        where = "; ".join(columns + ", ".join(names) for columns, names in places.items())
+        told_of.setdefault(where, []).append(reason)
+    yield from (f"{where}: {'; '.join(filter(None, reasons))}." for where, reasons in told_of.items() if any(reasons))

@@ -21,7 +21,7 @@ ENOUGH_GROUPS = 5
 SHARE_ITEMS = 30
 """With fewer rated items the interval of a share of them was measured to cover up to 99 %, and the lower end of that of
 the difference of two kappas is too high (eval/README.md)."""
-LOW, NEAR_AN_END = 0.08, "close to the end of the scale; the interval may be too narrow"
+LOW, NEAR_AN_END = 0.08, "close to the end of the scale: the interval may be too narrow"
 """Means below this, or as far from 1, are marked: with 25 unequal groups of skewed scores their intervals covered 88
 to 89 % (eval/README.md)."""
 VERY_WIDE = "too few groups: very wide"
@@ -158,7 +158,7 @@ def cluster_mean(
     if table.lonely:
         return Estimate(theta, reason=table.lonely)
     if theta in {0, 1}:
-        warning = joined("all grades equal", table.warning, drawn and drawn.warning)
+        warning = joined("all values equal", table.warning, drawn and drawn.warning)
         return Estimate(theta, *trial_bounds(theta, table.groups), warning)
     found = _bounded(theta, table, ROUNDING, drawn, partial(logit_bounds, theta))
     return found if LOW <= theta <= 1 - LOW else found.marked(NEAR_AN_END)

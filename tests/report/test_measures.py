@@ -104,6 +104,16 @@ def test_measures_stand_in_each_stratum_and_over_all_by_name(tmp_path: Path):
     assert values["RHYME"]["tricks"]["reason"] == "too few caves: very wide"
 
 
+def test_what_is_said_of_a_row_names_its_columns_unless_it_holds_for_all_of_it(tmp_path: Path):
+    # One trick that is seen and three that are missed: the answers have one length, and the scores are all alike.
+    rhymes = enumerate(riddles(*["RHYME"] * 4))
+    told = [(one, {"words": 3, "trick": 1, "said": float(not place)}) for place, one in rhymes]
+    lines = printed(run_of(tmp_path, told, LENGTH, TRICKS)).splitlines()
+    assert "RHYME, micro: too few caves: very wide." in lines
+    assert "score, pass rate of RHYME, micro: all values equal." in lines
+    assert "words a guess of RHYME, micro: no variance between caves." in lines
+
+
 def test_without_declared_measures_there_is_no_key_for_them(tmp_path: Path):
     assert '"measures"' not in json.dumps(summary_document(asked(tmp_path)))
 
@@ -141,7 +151,7 @@ def test_the_terminal_shows_measures_who_graded_and_the_benchmarks_words(tmp_pat
     assert rhyme[1] == "2.50"
     assert "6 riddles in 6 caves; % with 95 % intervals. micro: the mean over riddles" in text
     assert "Intervals are cluster-robust over caves." in text
-    assert "words a guess of NUMBER" in text
+    assert "RHYME, NUMBER: too few caves: very wide." in text
     assert "judge" not in text.replace("judged", "")
 
 

@@ -71,8 +71,8 @@ def test_all_grades_equal_counts_scenarios_as_trials():
     none, all_ = cluster_mean(scores, groups), cluster_mean(1 - scores, groups)
     assert numbers(none) == pytest.approx([0, 0, 0.137185], abs=1e-6)
     assert numbers(all_) == pytest.approx([1, 0.862815, 1], abs=1e-6)
-    assert none.reason == all_.reason == "all grades equal"
-    assert cluster_mean([0, 0], "AB").reason == "all grades equal; too few groups: very wide"
+    assert none.reason == all_.reason == "all values equal"
+    assert cluster_mean([0, 0], "AB").reason == "all values equal; too few groups: very wide"
 
 
 # Laws.

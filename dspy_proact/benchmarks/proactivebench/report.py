@@ -12,9 +12,9 @@ from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSetti
 from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.images import thumbnail
-from dspy_proact.report.particulars import Particulars, Section, Thumbnail, View
+from dspy_proact.report.particulars import Grounds, Particulars, Section, Thumbnail, View
 from dspy_proact.report.summary import Summary
-from dspy_proact.runs import Outcome
+from dspy_proact.runs import GivenVerdict, Outcome
 
 _WORDS: dict[str, Any] = tomllib.loads((FOLDER / "words.toml").read_text(encoding="utf-8"))
 _AS_PUBLISHED = ProactiveBenchSettings(upstream_rule=True).model_dump(
@@ -70,6 +70,13 @@ def _answer(kept: str) -> str:
     )
 
 
+def _grounds(verdict: GivenVerdict) -> Grounds:
+    """How the trajectory ended, and which right answers an open one gives."""
+    grade = TrajectoryGrade.model_validate(verdict.detail)
+    given = tuple((answer, "given" if found else "not given") for answer, found in grade.given.items())
+    return Grounds(f"It ended {grade.ended}.", points=given)
+
+
 def _seen(number: int, step: Step) -> str:
     crop = f", crop {', '.join(f'{edge:g}' for edge in step.crop)}" if step.crop else ""
     return f"Step {number}, {step.image}{crop}"
@@ -105,6 +112,7 @@ PARTICULARS = Particulars(
     detail=lambda _: TrajectoryGrade,
     answer=_answer,
     sections=_sections,
+    grounds=_grounds,
     thumbnails=_thumbnails,
     citation=_WORDS["citation"],
 )

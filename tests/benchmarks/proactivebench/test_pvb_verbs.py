@@ -73,12 +73,12 @@ def test_a_run_stands_below_the_published_rows_and_says_why(run):
 
 
 def test_show_tells_each_step_with_the_name_of_its_image(proact, run):
-    status, out, _ = proact("show", run, "--case", "COCO/1")
-    assert status == 0
+    status, out, err = proact("show", run, "--case", "COCO/1")
+    assert (status, f"Next: dspy-proact show {run} --case COCO/2" in err) == (0, True)
     for line in (
         "Step 1, field/1.png, crop 10, 100, 120, 220: Move the camera to the right. (asks)",
         "Step 4, field/1.png, crop 10, 100, 240, 220: A triangle. (guesses)",
-        "with the right category",
+        "the benchmark itself: RIGHT reasons: It ended with the right category.",
     ):
         assert line in " ".join(out.split()), out
 
