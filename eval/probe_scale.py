@@ -18,12 +18,12 @@ from support.scale import planned_and_run, tell
 from dspy_proact import Gate, ModelSpec
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.corpus import load_tasks
-from dspy_proact.benchmarks.probe.scoring import FacetGrades
+from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER
 
 NAME, WIDTH = "openai/gpt-4o", 8
 TAKEN = {"action": "act_1", "parameters": {"to": "somebody"}}
 SOLUTION = {"reasoning": "so", "evidence": ["item_0"], "bottleneck": "Work waits for an answer. " * 8, **TAKEN}
-VERDICT = {"reasoning": "so", **dict.fromkeys(FacetGrades.model_fields, "missing"), "judgment": "INCORRECT"}
+VERDICT = {"reasoning": "so", **dict.fromkeys((*ESSENTIAL, *FURTHER), "missing"), "judgment": "INCORRECT"}
 
 
 ANSWERS = {"assistant": (SOLUTION, 108_000, 230), "judge": (VERDICT, 108_000, 230)}
@@ -32,7 +32,7 @@ ANSWERS = {"assistant": (SOLUTION, 108_000, 230), "judge": (VERDICT, 108_000, 23
 def measure(folder: Path, port: int, tasks: int) -> None:
     began = time.perf_counter()
     corpus = load_tasks(str(folder))
-    cases = corpus.case_set.cases
+    cases = corpus.cases
     tell(f"{len(cases)} tasks of {len({case.group for case in cases})} people read", tasks, "task", began)
     at = f"http://127.0.0.1:{port}/0/0"
     agent, judge = (ModelSpec(name=NAME, api_base=f"{at}/{role}/v1") for role in ANSWERS)

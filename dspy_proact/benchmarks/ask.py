@@ -8,7 +8,7 @@ import dspy
 
 from dspy_proact.programs.asking import Asking, ask_now, ours
 from dspy_proact.programs.direct import Direct
-from dspy_proact.programs.question import Question
+from dspy_proact.programs.question import Answering
 from dspy_proact.runs import Settings
 
 
@@ -39,7 +39,7 @@ class Ask:
         # DSPy would remember ten thousand calls, images included, which nothing reads; a compile needs its traces.
         lean = {"disable_history": True} | ({} if self.asking is ask_now else {"max_trace_size": 0})
         with ours(), dspy.context(lm=self.lm, **lean):
-            if isinstance(self.program, Question) and self.asking:
+            if self.asking and isinstance(self.program, Answering):
                 return await self.program.answered(self.asking, **inputs)
             if self.asking is ask_now:
                 return self.program(**inputs)

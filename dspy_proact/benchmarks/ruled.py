@@ -55,6 +55,8 @@ class RuledBenchmark(Benchmark[Answer, Detail]):
 
     published_in: str
     """Where the published scores stand, for people."""
+    published_as: str = "accuracy"
+    """What the score is called there that ranks them."""
 
     def room(self, name: str) -> Any:
         """A module beside the declaration, imported when it is needed."""
@@ -86,17 +88,20 @@ class RuledBenchmark(Benchmark[Answer, Detail]):
         return None if _rule(settings).baseline == "none" else "rule"
 
     def require(self, settings: Settings, models: Iterable[str], start: Start) -> None:
-        """Raise a `UsageError` where a baseline is given a model or a program."""
-        rule, (model, *_) = _rule(settings).baseline, models
-        if rule != "none" and (start.file or model != "embedded"):
-            raise UsageError(f"--set baseline={rule}: a baseline asks no model; leave --model and --program out")
+        """Raise a `UsageError` where a baseline is given a model, a program, or a judge that grades nothing of it."""
+        rule, (model, *judges) = _rule(settings).baseline, models
+        given = [name for name in (model, *([] if self.judged(settings) else judges)) if name != "embedded"]
+        if rule != "none" and (start.file or given):
+            options = "--model and --program" if self.judged(settings) else "--model, --judge and --program"
+            raise UsageError(f"--set baseline={rule}: a baseline asks no model; leave {options} out")
 
     @property
     def best(self) -> str:
-        """The best published accuracy, and whose it is."""
-        first = self.published()[0]
-        accuracy = first.scores[self.leaderboard_headline] or 0.0
-        return f"{100 * accuracy:.1f} % accuracy: {first.name} ({self.published_in})"
+        """The best published headline, and whose it is."""
+        rows, name = self.published(), self.leaderboard_headline
+        most = max(row.scores[name] or 0.0 for row in rows)
+        first = " and ".join(row.name for row in rows if row.scores[name] == most)
+        return f"{100 * most:.1f} % {self.published_as}: {first} ({self.published_in})"
 
     def published(self) -> Sequence[PublishedRow]:
         """As the module of reports reads them."""

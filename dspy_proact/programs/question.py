@@ -1,11 +1,20 @@
 """A module of one typed question, in which what others wrote cannot pass for a part of the question."""
 
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import dspy
 
 from dspy_proact.programs.asking import Asking, ask, ask_for_fields, ask_now, fingerprint, rendered, run_now
 from dspy_proact.programs.fenced_json import FencedJSON
+
+
+@runtime_checkable
+class Answering(Protocol):
+    """A program of one or several questions, each with an adapter of its own."""
+
+    async def answered(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
+        """A prediction, by a given way to ask."""
+        ...
 
 
 class Question(dspy.Module):

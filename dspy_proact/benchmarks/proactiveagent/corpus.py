@@ -12,7 +12,7 @@ from typing import Any
 from dspy_proact.benchmarks.proactiveagent.turns import Kind, StreamEvent, TurnView
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.github import RepositoryFolder
-from dspy_proact.files.rows import Id, Line, RawPart, Text, elements, json_of, read_bytes, text_of
+from dspy_proact.files.rows import Id, JsonFile, Line, RawPart, Text, elements, read_bytes, text_of
 from dspy_proact.runs import Case, CaseSet
 
 NAME = "proactiveagent"
@@ -153,9 +153,7 @@ def fetched(path: str, wanted: tuple[str, ...], revision: str | None = None) -> 
 
 def _traces(source: str, names: Collection[str], read: Callable[[str], bytes]) -> tuple[dict[str, Trace], Counter[str]]:
     place = f"{source}/splits.json"
-    splits = json_of(text_of(read("splits.json"), place), place)
-    if not isinstance(splits, dict):
-        raise CorpusError("an object with the splits is expected", source=place)
+    splits = JsonFile.of(place, text_of(read("splits.json"), place)).parse()
     kinds, ignored = dict[str, Kind](), Counter[str]()
     named: dict[str, Kind] = {"real_coding": "coding", "real_writing": "writing"}
     for name, kind in named.items():

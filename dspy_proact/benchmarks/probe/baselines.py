@@ -3,15 +3,13 @@
 A search that does not beat them has found nothing, and a corpus on which a rule does well leaks its answers.
 """
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from dspy_proact.benchmarks.probe.agents.tools import Record
 from dspy_proact.benchmarks.probe.settings import BaselineName
-from dspy_proact.benchmarks.probe.task import Item, Solution, TaskView
+from dspy_proact.benchmarks.probe.task import PARTS, Item, Solution, TaskView
 from dspy_proact.benchmarks.ranking import WordRanking, ranked
 
 _URGENT = re.compile(
@@ -23,45 +21,34 @@ _PREFIXES = {"email": "email", "event": "calendar", "document": "document"}
 """By kind, how the official ids of distractors begin."""
 
 
-class Blind:
-    """An agent that is a rule; `take` is how many items it names, if the rule leaves that open."""
+def by_rule(task: TaskView, rule: BaselineName, take: int) -> Solution:
+    """The items that a rule names, `take` of them if it leaves that open; the other parts of the answer are faults."""
+    every = tuple(item.id for item in task.items)
+    named = tuple(item.id for item in _named(task, rule, take))
+    return Solution(evidence=named, touched=every, turns=0, faults=PARTS[1:])
 
-    def __init__(self, rule: BaselineName, take: int):
-        self.name, self._take = rule, take
 
-    async def solve(self, task: TaskView, asking: Any = None) -> Solution:
-        """The items that the rule names; the other parts of the answer are faults."""
-        every = tuple(item.id for item in task.items)
-        named = tuple(item.id for item in self._named(task))
-        return Solution(evidence=named, touched=every, turns=0, faults=("bottleneck", "action", "parameters"))
-
-    def _named(self, task: TaskView) -> Sequence[Item]:
-        """What the rule names; of equal items the first."""
-        items, records = task.items, [Record.of(item) for item in task.items]
-        match self.name:
-            case "longest":
-                order = sorted(range(len(items)), key=lambda place: -len(records[place].words))
-            case "kind":  # every item of the rarest kind
-                kinds = Counter(item.kind for item in items)
-                rarest = min(kinds, key=lambda kind: kinds[kind], default=None)
-                return [item for item in items if item.kind == rarest]
-            case "id":  # items whose id begins as those of another kind do, as evidence of the official generator may
-                others = {kind: {*_PREFIXES.values()} - {prefix} for kind, prefix in _PREFIXES.items()}
-                return [item for item in items if item.id.partition("_")[0] in others[item.kind]]
-            case "urgent":  # the items with most words of urgency; none without any
-                counts = [len(_URGENT.findall(record.words)) for record in records]
-                order = sorted(range(len(items)), key=lambda place: -counts[place])
-                order = [place for place in order if counts[place]]
-            case "bm25":  # the items nearest to the words of the person's world
-                world, at = task.world, task.world.organisation
-                words = [world.occupation, world.about, world.work_style, at.department, *at.key_meetings]
-                words += [*world.current_priorities, *world.pain_points]
-                words += [f"{known.name} {known.relationship_context}" for known in world.relationships]
-                order = ranked(WordRanking([record.words for record in records]).scores("\n".join(words)))
-            case name:
-                return items[: self._take] if name == "first" else items
-        return [items[place] for place in order[: self._take]]
-
-    def fingerprint(self) -> str:
-        """sha256, in hexadecimal, of the rule's name and number."""
-        return hashlib.sha256(f"{self.name} {self._take}".encode()).hexdigest()
+def _named(task: TaskView, rule: BaselineName, take: int) -> Sequence[Item]:
+    """What the rule names; of equal items the first."""
+    items, records = task.items, [Record.of(item) for item in task.items]
+    match rule:
+        case "longest":
+            scores = [len(record.words) for record in records]
+        case "kind":  # every item of the rarest kind
+            kinds = Counter(item.kind for item in items)
+            rarest = min(kinds, key=lambda kind: kinds[kind], default=None)
+            return [item for item in items if item.kind == rarest]
+        case "id":  # items whose id begins as those of another kind do, as evidence of the official generator may
+            others = {kind: {*_PREFIXES.values()} - {prefix} for kind, prefix in _PREFIXES.items()}
+            return [item for item in items if item.id.partition("_")[0] in others[item.kind]]
+        case "urgent":  # the items with most words of urgency; none without any
+            scores = [len(_URGENT.findall(record.words)) for record in records]
+        case "bm25":  # the items nearest to the words of the person's world
+            world, at = task.world, task.world.organisation
+            words = [world.occupation, world.about, world.work_style, at.department, *at.key_meetings]
+            words += [*world.current_priorities, *world.pain_points]
+            words += [f"{known.name} {known.relationship_context}" for known in world.relationships]
+            scores = WordRanking([record.words for record in records]).scores("\n".join(words))
+        case _:
+            return items[:take] if rule == "first" else items
+    return [items[place] for place in ranked(scores)[:take]]

@@ -7,9 +7,9 @@ memory does not grow with the corpus. Nothing is unpacked to disk, so that the p
 import hashlib
 import json
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 
@@ -25,32 +25,9 @@ PROBE = "gilfastino/PROBE"
 """The official dataset on the Hugging Face hub."""
 LARGEST = 16 << 20
 """Bytes of one file, unpacked; the official ones have less than one million."""
-MOST_BYTES = 8 << 30
-"""Bytes of all files of an archive, unpacked."""
 _NAME = re.compile(r"(.+)_(input|output)\.json")
-_SIDES = re.compile(r"(inputs|outputs)(?!.*(?:inputs|outputs))")
-"""The last place in a zip's name that says which of the two it is."""
-_WANTED = "a folder of *_input.json and *_output.json, either of the two official zips, or a folder that holds both"
+_WANTED = "a folder of *_input.json and *_output.json, or of the two official zips"
 _INSTEAD = "download its two zips and give the path of their folder"
-
-
-@dataclass(frozen=True)
-class Member:
-    """One of the two files of a task."""
-
-    source: str
-    """Where it is, for messages."""
-    read: Callable[[], bytes]
-    """Returns its bytes; raises `CorpusError` where it cannot be read or is larger than `LARGEST`."""
-
-
-@dataclass(frozen=True)
-class TaskSet:
-    """Tasks that were validated as a whole, and how they were read."""
-
-    case_set: CaseSet
-    sanitize: bool
-    seed: int
 
 
 class TaskCase(Case):
@@ -73,12 +50,12 @@ class TaskCase(Case):
 
 def load_tasks(
     spec: str, revision: str | None = None, *, sanitize: bool = True, seed: int = 0, strict: bool = False
-) -> TaskSet:
+) -> CaseSet:
     """Load the tasks that a person asked for, and validate all of them.
 
     Args:
-        spec: `sample`, `probe`, `probe@REVISION`, or a path: a folder of the official files, one of the two official
-            zips, or a folder that holds both. A folder with one of these names is given as `./sample`.
+        spec: `sample`, `probe`, `probe@REVISION`, or a path: a folder of the official files or of zips of them, or one
+            zip that holds all. A folder with one of these names is given as `./sample`.
         revision: Commit of `probe` where the spec names none, such as the one that a resumed run has recorded.
         sanitize: Whether tasks are handed out with opaque ids, in a seeded order and without stamps.
         seed: For the ids and the order.
@@ -90,24 +67,30 @@ def load_tasks(
     name, revision, path = _place_of(spec, revision)
     pairs = _pairs_at(path)
 
-    def read(key: str, ignored: Counter[str]) -> tuple[Case, str]:
-        given, right = (JsonFile.of(of.source, text_of(of.read(), of.source)) for of in pairs[key])
+    def read_case(key: str, ignored: Counter[str]) -> tuple[Case, str]:
+        if missing := {"input", "output"} - pairs[key].keys():
+            ((alone, _),) = pairs[key].values()
+            raise CorpusError(f"there is no {missing.pop()} file for it", source=alone)
+        sides = (pairs[key]["input"], pairs[key]["output"])
+        given, right = (JsonFile.of(place, text_of(read(), place)) for place, read in sides)
         case = read_task(key, given, right, ignored)
         case = sanitized(case, seed) if sanitize else case
-        return case, _sha256(case)
+        task = {"key": key, "person": case.group, "difficulty": case.stratum, **case.view.model_dump(mode="json")}
+        canonical = json.dumps(task, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        return case, hashlib.sha256(canonical.encode()).hexdigest()
 
     @lru_cache(maxsize=64)  # an agent looks at a task, and soon after the judges
     def view(key: str) -> ProbeView:
-        case, sha256 = read(key, Counter())
+        case, sha256 = read_case(key, Counter())
         if sha256 != hashes[key]:
             problem = "changed since the corpus was read; give the same command again"
-            raise CorpusError(problem, source=pairs[key][0].source)
+            raise CorpusError(problem, source=pairs[key]["input"][0])
         return case.view_as(ProbeView)
 
     ignored, cases, hashes, left_out = Counter[str](), list[Case](), dict[str, str](), list[CorpusError]()
     for key in pairs:
         try:
-            case, hashes[key] = read(key, ignored)
+            case, hashes[key] = read_case(key, ignored)
             cases.append(TaskCase(case, view))
         except CorpusError as error:
             left_out.append(error)
@@ -122,7 +105,7 @@ def load_tasks(
         left_out=dict(Counter(map(_reason, left_out))),
     )
     digest = hashlib.sha256("".join(f"{sha256}\n" for sha256 in hashes.values()).encode())
-    return TaskSet(CaseSet(tuple(cases), record, digest.hexdigest()), sanitize, seed)
+    return CaseSet(tuple(cases), record, digest.hexdigest())
 
 
 def sanitized(case: Case, seed: int = 0) -> Case:
@@ -170,12 +153,6 @@ def _digest(*parts: object) -> str:
     return hashlib.sha256("/".join(map(str, parts)).encode()).hexdigest()
 
 
-def _sha256(case: Case) -> str:
-    task = {"key": case.key, "person": case.group, "difficulty": case.stratum, **case.view.model_dump(mode="json")}
-    canonical = json.dumps(task, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()
-
-
 def _place_of(spec: str, revision: str | None) -> tuple[str, str | None, str]:
     """Name, revision and path of the corpus that a person asked for, fetched from the hub where it has to be."""
     name, at, pinned = spec.partition("@")
@@ -191,63 +168,44 @@ def _place_of(spec: str, revision: str | None) -> tuple[str, str | None, str]:
     return name, revision, path
 
 
-def _pairs_at(path: str) -> dict[str, tuple[Member, Member]]:
-    """Input and output of each task at a path (see `load_tasks`), by key and in the order of the keys.
+def _pairs_at(path: str) -> dict[str, dict[str, tuple[str, Callable[[], bytes]]]]:
+    """By the key of a task, in the order of the keys, and by side, where a file is and how its bytes are read.
 
-    The names of the two zips differ by `inputs` and `outputs`. Raises a `CorpusError` where there is nothing of the
-    kind, an archive is damaged or too large, or two files have one name; reading a missing partner raises one.
+    Raises a `CorpusError` where there is nothing of the kind, an archive is damaged or too large, or two files have one
+    name; reading raises one where a file cannot be read or is larger than `LARGEST`.
     """
+    pairs: defaultdict[str, dict[str, tuple[str, Callable[[], bytes]]]] = defaultdict(dict)
+    for name, source, contents in _files_at(path):
+        if not (match := _NAME.fullmatch(name)) or name.startswith("._"):  # as a Mac's archiver adds
+            continue
+        if not name.isprintable():
+            raise CorpusError("its name has control characters", source=repr(source))
+        key, side = match.groups()
+        if first := pairs[key].get(side):
+            raise CorpusError(f"the same name as {first[0]}; keep one of the two", source=source)
+        pairs[key][side] = source, contents
+    if not pairs:
+        raise CorpusError(f"there is no file of a task in it; give {_WANTED}", source=path)
+    return dict(sorted(pairs.items()))
+
+
+def _files_at(path: str) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
+    """Name, place and reader of each file in a zip, in the zips of a folder, or else in the folder."""
     place = Path(path)
     try:
         is_folder, is_file = place.is_dir(), place.is_file()
     except (OSError, ValueError):  # no path at all; opening it says what is wrong with it
         is_folder = is_file = False
-    if is_folder:
-        zips = sorted(path for path in place.glob("*.zip") if _SIDES.search(path.name))
-        members = _in_zips(zips) if zips else _in_folder(place)
-    elif is_file:
-        other = _SIDES.sub(lambda side: "outputs" if side[0] == "inputs" else "inputs", place.name)
-        members = _in_zips(path for path in dict.fromkeys((place, place.with_name(other))) if path.is_file())
-    else:
+    if not is_folder and not is_file:
         with opened(path, _WANTED):
             raise CorpusError(f"neither a zip nor a folder; give {_WANTED}", source=path)
-    sides: dict[str, dict[str, Member]] = {"input": {}, "output": {}}
-    for name, member in members:
-        if not (match := _NAME.fullmatch(name)) or name.startswith("._"):  # as a Mac's archiver adds
-            continue
-        if not name.isprintable():
-            raise CorpusError("its name has control characters", source=repr(member.source))
-        key, side = match.groups()
-        if (first := sides[side].setdefault(key, member)) is not member:
-            raise CorpusError(f"the same name as {first.source}; keep one of the two", source=member.source)
-    given, right = sides.values()
-    if not given and not right:
-        raise CorpusError(f"there is no file of a task in it; give {_WANTED}", source=path)
-    counts = f"{len(given)} inputs and {len(right)} outputs were found"
-    for key in given.keys() ^ right.keys():
-        alone, side = (given[key], "output") if key in given else (right[key], "input")
-        missing = CorpusError(f"there is no {side} file for it; {counts}", source=alone.source)
-        sides[side][key] = Member(alone.source, partial(_raise, missing))
-    return {key: (given[key], right[key]) for key in sorted(given)}
-
-
-def _raise(error: CorpusError) -> bytes:
-    raise error
-
-
-def _in_folder(folder: Path) -> Iterator[tuple[str, Member]]:
-    for path in sorted(folder.rglob("*.json")):
-        if path.is_file():
-            yield path.name, Member(str(path), partial(_read_file, str(path)))
-
-
-def _in_zips(paths: Iterable[Path]) -> Iterator[tuple[str, Member]]:
-    for path in paths:
-        archive = Archive(path, _WANTED)
-        if (size := sum(archive.sizes.values())) > MOST_BYTES:
-            raise CorpusError(f"{size:,} bytes when unpacked; at most {MOST_BYTES:,} are read", source=archive.source)
+    zips = sorted(place.glob("*.zip")) if is_folder else [place]
+    for archive in (Archive(path, _WANTED) for path in zips):
         for name in archive.sizes:
-            yield PurePosixPath(name).name, Member(archive.place(name), partial(archive.read, name, LARGEST))
+            yield PurePosixPath(name).name, archive.place(name), partial(archive.read, name, LARGEST)
+    for file in () if zips else sorted(place.rglob("*.json")):
+        if file.is_file():
+            yield file.name, str(file), partial(_read_file, str(file))
 
 
 def _read_file(source: str) -> bytes:

@@ -6,19 +6,22 @@ that cannot be read then is a `StageError`, and no score.
 """
 
 import json
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any, Literal
 
 import dspy
 
 from dspy_proact.benchmarks.probe.scoring import (
-    FacetGrades,
+    ESSENTIAL,
+    FURTHER,
     FacetWord,
     IdentificationVerdict,
     Judgment,
     ParametersVerdict,
 )
-from dspy_proact.benchmarks.probe.task import Action, Facets, ProbeView, Relationship, World
+from dspy_proact.benchmarks.probe.settings import ProbeSettings
+from dspy_proact.benchmarks.probe.task import Action, Facets, ProbeView, Relationship, Solution
 from dspy_proact.programs.asking import Asking, fingerprint
 from dspy_proact.programs.question import Question
 from dspy_proact.types import Frozen
@@ -82,63 +85,73 @@ class JudgeParameters(dspy.Signature):
     judgment: Judgment = dspy.OutputField()
 
 
-def description_inputs(view: ProbeView, description: str) -> dict[str, Any]:
-    """What the judge of a description is shown."""
-    expected = Expected(description=view.gold.description, facets=view.gold.facets)
-    return {"workplace": Workplace(**_workplace(view.world)), "expected": expected, "description": description}
+def questions_of(view: ProbeView, solution: Solution, settings: ProbeSettings) -> dict[str, dict[str, Any]]:
+    """By the part that it judges, what a judge is shown, if the answer has that part.
+
+    That is a description of the agent's own, and the parameters of the right action: by our rule where it has any or
+    needs none.
+    """
+    gold, world, at = view.gold, view.world, view.world.organisation
+    workplace = Workplace(
+        person=world.person, company=at.company_name, department=at.department, team_size=at.team_size
+    )
+    bottleneck = Expected(description=gold.description, facets=gold.facets)
+    asked: dict[str, dict[str, Any]] = {}
+    if settings.oracle != "bottleneck" and solution.bottleneck.strip():
+        asked["description"] = {
+            "workplace": workplace,
+            "expected": bottleneck,
+            "description": solution.bottleneck,
+        }
+    if solution.action == gold.action and (solution.parameters or not gold.parameters or settings.upstream_rule):
+        asked["parameters"] = {
+            "workplace": Colleagues(**workplace.model_dump(), relationships=world.relationships),
+            "bottleneck": bottleneck,
+            "action": next(action for action in view.actions if action.id == gold.action),
+            "expected": json.dumps(gold.parameters, ensure_ascii=False),
+            "given": json.dumps(solution.parameters, ensure_ascii=False),
+        }
+    return asked
 
 
-def parameters_inputs(view: ProbeView, parameters: dict[str, Any]) -> dict[str, Any]:
-    """What the judge of parameters is shown."""
-    gold = view.gold
-    return {
-        "workplace": Colleagues(**_workplace(view.world), relationships=view.world.relationships),
-        "bottleneck": Expected(description=gold.description, facets=gold.facets),
-        "action": next(action for action in view.actions if action.id == gold.action),
-        "expected": json.dumps(gold.parameters, ensure_ascii=False),
-        "given": json.dumps(parameters, ensure_ascii=False),
-    }
-
-
-def _workplace(world: World) -> dict[str, Any]:
-    at = world.organisation
-    return {"person": world.person, "company": at.company_name, "department": at.department, "team_size": at.team_size}
-
-
-def identified(outputs: dspy.Prediction) -> IdentificationVerdict:
-    """The verdict on a description."""
-    facets = FacetGrades(**{name: outputs[name] for name in FacetGrades.model_fields})
-    return IdentificationVerdict(facets=facets, judgment=outputs.judgment, reasoning=outputs.reasoning)
-
-
-def resolved(outputs: dspy.Prediction) -> ParametersVerdict:
-    """The verdict on parameters."""
-    return ParametersVerdict(**{name: outputs[name] for name in ParametersVerdict.model_fields})
+def verdicts(said: Mapping[str, dspy.Prediction]) -> tuple[IdentificationVerdict | None, ParametersVerdict | None]:
+    """On the description and on the parameters, from what the judges of these parts answered."""
+    identified = resolved = None
+    if described := said.get("description"):
+        facets = {name: described[name] for name in (*ESSENTIAL, *FURTHER)}
+        identified = IdentificationVerdict(facets=facets, judgment=described.judgment, reasoning=described.reasoning)
+    if filled := said.get("parameters"):
+        resolved = ParametersVerdict.model_validate(filled, from_attributes=True)
+    return identified, resolved
 
 
 class ProbeJudge(dspy.Module):
     """Both judges of an answer."""
 
+    name = "default"
     card: Any = None
     """What their compile showed; None where they are not compiled."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.name = "default"
         self.identification = Question(JudgeIdentification, "description")
         self.resolution = Question(JudgeParameters, "given")
 
+    def _asked(self, inputs: Mapping[str, Any]) -> Question:
+        """The one whose inputs these are."""
+        return self.identification if "description" in inputs else self.resolution
+
     def forward(self, **inputs: Any) -> dspy.Prediction:
-        """What the judge says whose inputs these are; raises a `StageError` when there is nothing."""
-        return (self.identification if "description" in inputs else self.resolution)(**inputs)
+        """What that one says; raises a `StageError` when there is nothing."""
+        return self._asked(inputs)(**inputs)
 
-    async def identify(self, view: ProbeView, description: str, asking: Asking) -> IdentificationVerdict:
-        """The verdict on a description; raises likewise."""
-        return identified(await self.identification.answered(asking, **description_inputs(view, description)))
+    async def answered(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
+        """The same, by a given way to ask."""
+        return await self._asked(inputs).answered(asking, **inputs)
 
-    async def resolve(self, view: ProbeView, parameters: dict[str, Any], asking: Asking) -> ParametersVerdict:
-        """The verdict on parameters; raises likewise."""
-        return resolved(await self.resolution.answered(asking, **parameters_inputs(view, parameters)))
+    def messages(self, inputs: dict[str, Any]) -> list[dict[str, Any]]:
+        """The first request about these inputs."""
+        return self._asked(inputs).messages(inputs)
 
     @property
     def instruction(self) -> str:

@@ -1,7 +1,6 @@
 """The two official files of a task: `..._input.json` holds what is given, `..._output.json` what is right.
 
-Field names are the files', but `facets` and `supported_by` are ours. Known fields that are dropped unread are listed,
-so that they are not counted as unknown.
+Field names are the files', but `facets` and `supported_by` are ours.
 """
 
 from collections import Counter
@@ -10,7 +9,7 @@ from contextlib import suppress
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, Strict, ValidationError
+from pydantic import Field, Strict, ValidationError
 
 from dspy_proact.benchmarks.probe.task import (
     Action,
@@ -32,19 +31,15 @@ from dspy_proact.runs import Case
 
 _STAMPS = ("created_at", "metadata", "tags", "updated_at")
 """What an item may say of itself besides its content."""
-_STEP = "checklist.required_steps"
-_DROPPED = {
-    "annotation_instructions",
-    "world_model.available_actions.solves_bottleneck",
-    *(f"data_points.{name}" for name in _STAMPS),
-    "bottleneck.searchable_artifacts",
-    "checklist.checklist_id",
-    "checklist.description",
-    "distractor_ids",
-    *(f"{_STEP}.{name}" for name in ("checklist_idx", "description", "evidence_required", "previous_action_idx")),
-    *(f"{_STEP}.success_criteria.{name}" for name in ("expected_sources", "required_items")),
-    *(f"{_STEP}.success_criteria.{name}" for name in ("target_problem", "problem_description")),
-}
+_DROPPED = frozenset(
+    """
+    annotation_instructions checklist_id checklist_idx created_at description distractor_ids evidence_required
+    expected_sources metadata previous_action_idx problem_description required_items searchable_artifacts
+    solves_bottleneck tags target_problem updated_at world_model
+    """.split()  # noqa: SIM905 - a list of words is read as words
+)
+"""Known fields that are not read, by their own names. `world_model` is that of the output, the input's once more."""
+_STEPS = "checklist.required_steps"
 _EXECUTION = "task_execution"
 """The step of the checklist that names the action."""
 _KINDS = {"email": Email, "event": Event, "document": Document}
@@ -57,24 +52,16 @@ def read_task(key: str, given: JsonFile, right: JsonFile, ignored: Counter[str])
         CorpusError: A field is missing or malformed, or the two files do not fit together.
     """
     source, output = _Input.of(given), _Output.of(right)
-    world, person = source.world_model, source.world_model.persona_id
-    for name in _Person.model_fields:
-        here, there = getattr(output.world_model, name), getattr(world, name)
-        if here != there:
-            problem = f"{shown(here)}, while the input is of {shown(there)}; the two are no pair"
-            raise right.error(problem, f"world_model.{name}")
-    unknown = source.unknown_fields() + output.unknown_fields()
+    world, unknown = source.world_model, source.unknown_fields() + output.unknown_fields()
     items = tuple(_item(given, place, raw, unknown) for place, raw in enumerate(source.data_points))
-    view = ProbeView(
-        world=world.world(_newest(items)),
-        items=items,
-        actions=tuple(action.action() for action in world.available_actions),
-        gold=output.gold(),
-    )
-    _require_known(view, output.criteria[0], right)
-    ignored.update({name: count for name, count in unknown.items() if name not in _DROPPED})
-    written_by = {"generator": output.metadata.model} if output.metadata.model else {}
-    return Case(key, person, world.context_difficulty, view, {"person": person, **written_by})
+    actions = tuple(action.action() for action in world.available_actions)
+    gold = _gold(output, {item.id for item in items}, {action.id for action in actions}, right)
+    view = ProbeView(world=world.world(_newest(items)), items=items, actions=actions, gold=gold)
+    ignored.update({name: n for name, n in unknown.items() if name.rpartition(".")[2] not in _DROPPED})
+    meta, generator = {"person": world.persona_id}, output.metadata.get("model")
+    if isinstance(generator, str):
+        meta["generator"] = generator
+    return Case(key, world.persona_id, world.context_difficulty, view, meta)
 
 
 def _item(given: JsonFile, place: int, raw: "_Item", unknown: Counter[str]) -> Item:
@@ -101,26 +88,36 @@ def _newest(items: Iterable[Item]) -> str:
     return f"{max(days):%A %Y-%m-%d}" if days else ""
 
 
-def _require_known(view: ProbeView, criteria: str, right: JsonFile) -> None:
-    """Raise a `CorpusError` where gold names an item, an action or a parameter that does not exist."""
-    gold, ids, actions = view.gold, {item.id for item in view.items}, {action.id for action in view.actions}
-    items, supported = f"the input's {len(ids)} items", (gold.supported_by or {}).items()
-    named = [(f"true_positive_ids[{index}]", id_, ids, items) for index, id_ in enumerate(gold.evidence)]
-    named.append((f"{criteria}.correct_action", gold.action, actions, f"the input's {len(actions)} actions"))
-    for name, item in supported:
-        named.append((f"{criteria}.supported_by", name, {*gold.parameters}, "the parameters"))
-        named.append((f"{criteria}.supported_by", item, ids, items))
+def _gold(output: "_Output", items: set[str], actions: set[str], right: JsonFile) -> Gold:
+    """The right answer; raises a `CorpusError` where it names an item, an action or a parameter that does not exist."""
+    steps = [place for place, step in enumerate(output.checklist.required_steps) if step.step_type == _EXECUTION]
+    if len(steps) != 1:
+        raise right.error(f"one step of type {_EXECUTION!r} is expected, not {len(steps)}", _STEPS)
+    path, criteria = (
+        f"{_STEPS}[{steps[0]}].success_criteria",
+        output.checklist.required_steps[steps[0]].success_criteria,
+    )
+    action, parameters, supported_by = criteria.correct_action, criteria.correct_parameters, criteria.supported_by
+    if action is None or parameters is None:
+        name = "correct_action" if action is None else "correct_parameters"
+        raise right.error("the field is missing", f"{path}.{name}")
+    there = f"the input's {len(items)} items"
+    named = [(f"true_positive_ids[{index}]", id_, items, there) for index, id_ in enumerate(output.true_positive_ids)]
+    named.append((f"{path}.correct_action", action, actions, f"the input's {len(actions)} actions"))
+    for name, item in (supported_by or {}).items():
+        named.append((f"{path}.supported_by", name, {*parameters}, "the parameters"))
+        named.append((f"{path}.supported_by", item, items, there))
     for field, id_, known, those in named:
         if id_ not in known:
             raise right.error(f"{shown(id_)} is none of {those}", field)
-
-
-def _repeated(path: str, ids: list[str], field: str = ".id") -> Iterator[tuple[str, str]]:
-    """Field and problem wherever an id of a list occurs again; `field` is its own path in an element."""
-    first: dict[str, int] = {}
-    for index, id_ in enumerate(ids):
-        if (before := first.setdefault(id_, index)) != index:
-            yield f"{path}[{index}]{field}", f"{shown(id_)} is at [{before}] already; an id stands once"
+    return Gold(
+        evidence=tuple(dict.fromkeys(output.true_positive_ids)),
+        description=output.bottleneck.description,
+        facets=output.bottleneck.facets,
+        action=action,
+        parameters=parameters,
+        supported_by=supported_by,
+    )
 
 
 class _Relationship(Relationship, RawPart):
@@ -156,14 +153,9 @@ class _Action(RawPart):
         return Action(**{name: value for name, value in known.items() if name != "params_schema"})
 
 
-class _Person(RawPart):
-    """What the world model of either file says of whose it is."""
-
+class _World(RawPart):
     persona_id: Id
     persona_full_name: Name
-
-
-class _World(_Person):
     persona_occupation: str
     persona_about: str
     relationships: list[_Relationship] = Field(default=[])
@@ -196,10 +188,12 @@ class _Input(RawPart):
     data_points: Annotated[list[_Item], Field(min_length=1)]
 
     def misfits(self) -> Iterator[tuple[str, str]]:
-        yield from _repeated("data_points", [item.id for item in self.data_points])
-        yield from _repeated(
-            "world_model.available_actions", [action.id for action in self.world_model.available_actions]
-        )
+        lists = {"data_points": self.data_points, "world_model.available_actions": self.world_model.available_actions}
+        for path, listed in lists.items():
+            first: dict[str, int] = {}
+            for index, part in enumerate(listed):
+                if (before := first.setdefault(part.id, index)) != index:
+                    yield f"{path}[{index}].id", f"{shown(part.id)} is at [{before}] already; an id stands once"
 
 
 class _Bottleneck(RawPart):
@@ -222,52 +216,8 @@ class _Checklist(RawPart):
     required_steps: list[_Step]
 
 
-class _Copy(_Person):
-    """The whole of the input's world model again, and which action solves what, which is not read."""
-
-    model_config = ConfigDict(extra="ignore")
-
-
-class _Made(RawPart):
-    """How a task was made."""
-
-    model_config = ConfigDict(extra="ignore")
-    model: str | None = None
-
-
 class _Output(RawPart):
-    metadata: _Made = _Made()
-    world_model: _Copy
+    metadata: dict[str, Any] = Field(default={})
     bottleneck: _Bottleneck
     checklist: _Checklist
     true_positive_ids: Annotated[list[Id], Field(min_length=1)]
-
-    def misfits(self) -> Iterator[tuple[str, str]]:
-        yield from _repeated("true_positive_ids", self.true_positive_ids, field="")
-        kinds = [step.step_type for step in self.checklist.required_steps]
-        if (count := kinds.count(_EXECUTION)) != 1:
-            yield _STEP, f"one step of type {_EXECUTION!r} is expected, not {count}"
-            return
-        for name in ("correct_action", "correct_parameters"):
-            path, criteria = self.criteria
-            if getattr(criteria, name) is None:
-                yield f"{path}.{name}", "the field is missing"
-
-    @property
-    def criteria(self) -> tuple[str, _Criteria]:
-        """Those of the step that names the action, and their path."""
-        place = [step.step_type for step in self.checklist.required_steps].index(_EXECUTION)
-        return f"{_STEP}[{place}].success_criteria", self.checklist.required_steps[place].success_criteria
-
-    def gold(self) -> Gold:
-        _, criteria = self.criteria
-        assert criteria.correct_action is not None, "misfits says so"
-        assert criteria.correct_parameters is not None, "misfits says so"
-        return Gold(
-            evidence=tuple(self.true_positive_ids),
-            description=self.bottleneck.description,
-            facets=self.bottleneck.facets,
-            action=criteria.correct_action,
-            parameters=criteria.correct_parameters,
-            supported_by=criteria.supported_by,
-        )

@@ -12,16 +12,17 @@ the ids decide. An answer that describes nothing shows `nothing`, which the pape
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean, median, stdev
 from typing import Any
 
-from dspy_proact.benchmarks.probe.scoring import ProbeGrade
+from dspy_proact.benchmarks.probe.scoring import STAGE_WEIGHTS, ProbeGrade, overall_score
 from dspy_proact.benchmarks.probe.task import DATA
+from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.report.numbers import document, share
-from dspy_proact.report.particulars import Column, Grounds, Particulars, Section, View, sections_of, terms_of, text_of
+from dspy_proact.report.particulars import Grounds, Particulars, Section, View, sections_of, terms_of, text_of
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import Table, table
 from dspy_proact.runs import GivenVerdict, Outcome
@@ -39,12 +40,7 @@ MODES: Mapping[str, str] = {
 }
 """What each mode is called."""
 _PUBLISHED_MODES = [mode for mode in MODES if mode not in {"general", "nothing"}]
-_BINS: Mapping[str, Callable[[float], bool]] = {
-    "0": lambda recall: recall == 0,
-    "up to .25": lambda recall: 0 < recall <= 0.25,
-    "between": lambda recall: 0.25 < recall < 0.75,
-    "from .75": lambda recall: recall >= 0.75,
-}
+_RECALLS = ("0", "up to .25", "between", "from .75")
 
 
 # Failures
@@ -62,49 +58,48 @@ class Failures:
     """Those of them whose action is right."""
     modes: Mapping[str, int] = field(hash=False)
     """Failures that show each mode."""
+    among: Mapping[str, int] = field(hash=False)
+    """By mode, the failures among which the paper counts it."""
+    shares: Mapping[str, float | None] = field(hash=False)
+    """By mode, of these, in [0, 1]; None where there are none."""
+    shares_of_all: Mapping[str, float | None] = field(hash=False)
+    """By mode, of all failures of its stage, likewise."""
     by_recall: tuple[Mapping[str, Any], ...]
     """By the recall of the search, the verdicts, those CORRECT, and those CORRECT or PARTIALLY_CORRECT (`identified`,
     which the paper counts). Of all verdicts, where the paper has failures only."""
-
-    def of(self, mode: str) -> int:
-        """The failures among which the paper counts a mode."""
-        if mode in OF_DESCRIPTIONS:
-            return self.descriptions - (0 if mode == "nothing" else self.modes["nothing"])
-        return self.resolutions if mode == "wrong_action" else self.with_right_action
-
-    @property
-    def shares(self) -> Mapping[str, float | None]:
-        """By mode, of the failures among which the paper counts it, in [0, 1]; None where there are none."""
-        return {mode: self.modes[mode] / self.of(mode) if self.of(mode) else None for mode in MODES}
-
-    @property
-    def shares_of_all(self) -> Mapping[str, float | None]:
-        """By mode, of all failures of its stage, in [0, 1]; None where there are none."""
-        failed = {mode: self.descriptions if mode in OF_DESCRIPTIONS else self.resolutions for mode in MODES}
-        return {mode: self.modes[mode] / count if count else None for mode, count in failed.items()}
-
-    def document(self) -> dict[str, Any]:
-        """As JSON, with both shares of each mode."""
-        return document(self) | {"shares": self.shares, "shares_of_all": self.shares_of_all}
 
 
 def failures(summary: Summary) -> Failures:
     """The failures of a run, over all of its verdicts."""
     grades = [ProbeGrade.model_validate(verdict.detail) for verdict in summary.verdicts]
-    shown = [modes_of(grade) for grade in grades]
-    count, bins = Counter(mode for modes in shown for mode in modes), list[Mapping[str, Any]]()
-    for name, within in _BINS.items():
-        inside = [grade.identified for grade in grades if grade.oracle != "bottleneck" and within(grade.search.recall)]
-        said = Counter(identified.judgment for identified in inside if identified)
-        correct, partly = said["CORRECT"], said["PARTIALLY_CORRECT"]
-        bins.append({"recall": name, "verdicts": len(inside), "correct": correct, "identified": correct + partly})
-    of_resolutions = [grade for grade, modes in zip(grades, shown, strict=True) if {*modes} - {*OF_DESCRIPTIONS}]
+    shown = [{*modes_of(grade)} for grade in grades]
+    counts = {mode: sum(mode in modes for modes in shown) for mode in MODES}
+    descriptions = sum(not modes.isdisjoint(OF_DESCRIPTIONS) for modes in shown)
+    of_resolutions = [grade for grade, modes in zip(grades, shown, strict=True) if modes.difference(OF_DESCRIPTIONS)]
+    resolutions, right = len(of_resolutions), sum(grade.action_right for grade in of_resolutions)
+    stages = {mode: descriptions if mode in OF_DESCRIPTIONS else resolutions for mode in MODES}
+    among = dict.fromkeys(OF_DESCRIPTIONS, descriptions - counts["nothing"]) | {"nothing": descriptions}
+    among |= {"wrong_action": resolutions, "parameters_missing": right, "parameters_wrong": right}
+    bins = {name: Counter[str]() for name in _RECALLS}
+    for grade in grades:
+        if grade.oracle != "bottleneck":
+            recall, said = grade.search.recall, grade.identified.judgment if grade.identified else "INCORRECT"
+            place = 0 if recall == 0 else 1 if recall <= 0.25 else 2 if recall < 0.75 else 3
+            bins[_RECALLS[place]].update(
+                verdicts=1, correct=int(said == "CORRECT"), identified=int(said != "INCORRECT")
+            )
     return Failures(
-        descriptions=sum(any(mode in OF_DESCRIPTIONS for mode in modes) for modes in shown),
-        resolutions=len(of_resolutions),
-        with_right_action=sum(grade.action_right for grade in of_resolutions),
-        modes={mode: count[mode] for mode in MODES},
-        by_recall=tuple(bins),
+        descriptions,
+        resolutions,
+        right,
+        modes=counts,
+        among=among,
+        shares={mode: counts[mode] / among[mode] if among[mode] else None for mode in MODES},
+        shares_of_all={mode: counts[mode] / stages[mode] if stages[mode] else None for mode in MODES},
+        by_recall=tuple(
+            {"recall": name, **{part: held[part] for part in ("verdicts", "correct", "identified")}}
+            for name, held in bins.items()
+        ),
     )
 
 
@@ -140,7 +135,7 @@ def _report_details(summary: Summary) -> Iterator[Table | str]:
     modes: list[list[str]] = []
     for mode, title in MODES.items():
         shares = (share(shares[mode], 0) for shares in (counts.shares, counts.shares_of_all))
-        modes.append([title, f"{counts.modes[mode]}/{counts.of(mode)}", *shares])
+        modes.append([title, f"{counts.modes[mode]}/{counts.among[mode]}", *shares])
     yield table(("failure mode", "n", "as published, %", "of all, %"), modes)
     bins = ([str(value) for value in each.values()] for each in counts.by_recall)
     yield table(("recall of evidence", "verdicts", "correct", "or partially"), bins)
@@ -160,9 +155,9 @@ def modes_of(grade: ProbeGrade) -> tuple[str, ...]:
     elif not given and said and said.judgment != "CORRECT":
         facets = said.facets
         shows = {
-            "root_cause": facets.why_root_cause == "incorrect",
-            "person": "incorrect" in {facets.who_blocked, facets.who_blocker},
-            "deadline": facets.when_deadline in {"incorrect", "missing"},
+            "root_cause": facets["why_root_cause"] == "incorrect",
+            "person": "incorrect" in {facets["who_blocked"], facets["who_blocker"]},
+            "deadline": facets["when_deadline"] in {"incorrect", "missing"},
         }
         modes = [mode for mode in shows if shows[mode]] or ["general"]
     described = given or (said is not None and said.judgment != "INCORRECT")
@@ -180,6 +175,47 @@ def modes_of(grade: ProbeGrade) -> tuple[str, ...]:
 # The leaderboard
 
 
+def published_rows() -> Sequence[PublishedRow]:
+    """Tables 3, 4 and 2: models and agents by their task score, the best first, and people as published.
+
+    Scores are means over tasks, in [0, 1]; precision and recall of people were not published. The paper does not print
+    its weighted overall; the overall of means is the mean overall. Notes say why a row contradicts the paper's own text
+    or what was released. Source in NOTICE.
+    """
+    rows: list[PublishedRow] = []
+    doubts = {row["doubt"]: row["note"] for row in csv_rows(DATA / "published" / "probe_doubts.csv")}
+    for row in csv_rows(DATA / "published" / "probe_scores.csv"):
+        names = ("precision", "recall", "f1", "identification", "task")
+        scores = {name: float(row[name]) if row[name] else None for name in names}
+        scores["overall"] = overall_score({name: scores[name] or 0.0 for name in STAGE_WEIGHTS})
+        notes = tuple(doubts[word] for word in row["doubt"].split())
+        cases = int(row["entries"]) if row["entries"] else None
+        rows.append(PublishedRow(row["name"], scores, kind=row["kind"], cases=cases, notes=notes))
+    rows.sort(key=lambda row: 0.0 if row.kind == "person" else -(row.scores["task"] or 0.0))
+    return sorted(rows, key=lambda row: ("model", "agent", "person").index(row.kind))
+
+
+def differences(run: Any) -> Iterator[str]:
+    """How a run was measured otherwise than the published rows; it is never ranked: the paper names no judge."""
+    settings = run.manifest.identity.settings
+    if settings["baseline"] != "none":
+        yield "a blind baseline, which only searches"
+    elif settings["agent"] != "single":
+        yield f"the agent is {settings['agent']!r} of ours; published models answer in one call"
+    if settings["oracle"] != "none":
+        yield f"an oracle gives away: {settings['oracle']}"
+    if settings["sanitize"]:
+        yield "ids, order and stamps are sanitized; published models saw them as they are"
+    if not settings["upstream_rule"]:
+        yield "graded by our rule, which knows facets that do not apply"
+    if run.manifest.corpus.name != "probe":
+        yield f"the corpus is {run.manifest.corpus.name!r}, not the published one"
+    if run.judges:
+        yield f"the paper names no judge; here {run.judge_name}, with our prompt"
+    yield from run.left_out
+    yield from (f"{count} {state}" for state in ("unscored", "pending") if (count := run.count(state)))
+
+
 def published_failures() -> Mapping[str, Mapping[str, float]]:
     """By model, the share of its failures that shows each mode; modes overlap."""
     rows = csv_rows(DATA / "published" / "probe_failures.csv")
@@ -189,7 +225,7 @@ def published_failures() -> Mapping[str, Mapping[str, float]]:
 def leaderboard_document(runs: Sequence[Summary]) -> dict[str, Any]:
     """The published failure modes, and those of runs, by path, with the share of each mode."""
     published = [{"model": model, **shares} for model, shares in published_failures().items()]
-    return {"published_failures": published, "failures": {run.path: failures(run).document() for run in runs}}
+    return {"published_failures": published, "failures": {run.path: document(failures(run)) for run in runs}}
 
 
 def leaderboard_details(runs: Sequence[Summary]) -> Iterator[Table | str]:
@@ -202,7 +238,7 @@ def leaderboard_details(runs: Sequence[Summary]) -> Iterator[Table | str]:
     for number, run in enumerate(runs, start=1):
         counts = failures(run)
         shares = (
-            f"{share(counts.shares[mode], 0)} ({counts.modes[mode]}/{counts.of(mode)})" for mode in _PUBLISHED_MODES
+            f"{share(counts.shares[mode], 0)} ({counts.modes[mode]}/{counts.among[mode]})" for mode in _PUBLISHED_MODES
         )
         own.append([f"[{number}] {run.model_name}", *shares])
     yield table(("of failures, % with", *(MODES[mode] for mode in _PUBLISHED_MODES)), published, own)
@@ -221,11 +257,8 @@ def leaderboard_details(runs: Sequence[Summary]) -> Iterator[Table | str]:
 
 def _alike(one: Outcome, other: Outcome) -> bool:
     """Whether two outcomes are of one task, whatever the ids and the order of its items; sanitized or not."""
-    # Runs of earlier versions do not say what day it is.
-    told = [
-        (view["gold"]["description"], view["world"] | {"today": ""}, view["actions"]) for view in (one.view, other.view)
-    ]
-    return told[0] == told[1]
+    parts = [(view["gold"]["description"], view["world"], view["actions"]) for view in (one.view, other.view)]
+    return parts[0] == parts[1]
 
 
 def _sections(view: View) -> Iterator[Section]:
@@ -253,13 +286,6 @@ def _grounds(verdict: GivenVerdict) -> Grounds:
     return Grounds("\n\n".join(said), points=terms_of(detail | {"failure modes": modes}))
 
 
-def _column(name: str, of: Callable[[ProbeGrade], str | None]) -> Column:
-    def value(_: Outcome, verdict: GivenVerdict | None) -> str | None:
-        return of(ProbeGrade.model_validate(verdict.detail)) if verdict else None
-
-    return Column(name, "string", value)
-
-
 PARTICULARS = Particulars(
     about_case=(
         "A task is one person's documents, a few of which show what holds that person up, and the actions that may be "
@@ -275,23 +301,12 @@ PARTICULARS = Particulars(
     ),
     breakdowns=("person", "generator"),
     document=lambda summary: {
-        "failures": failures(summary).document(),
+        "failures": document(failures(summary)),
         "readable": score_spreads(summary, "read_"),
         "all": score_spreads(summary, ""),
     },
     details=_report_details,
     alike=_alike,
-    case_columns=(
-        Column("right_action", "string", lambda outcome, _: outcome.view["gold"]["action"] if outcome.view else None),
-    ),
-    verdict_columns=(
-        _column("judgment", lambda grade: grade.identified.judgment if grade.identified else None),
-        _column("action", lambda grade: grade.action),
-        _column("missed", lambda grade: " ".join(grade.missed)),
-        _column("wrong", lambda grade: " ".join(grade.wrong)),
-        _column("faults", lambda grade: " ".join(grade.faults)),
-        _column("failure_modes", lambda grade: " ".join(modes_of(grade))),
-    ),
     detail=lambda _: ProbeGrade,
     answer=_answer,
     sections=_sections,

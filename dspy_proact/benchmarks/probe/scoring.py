@@ -1,6 +1,5 @@
 """From an answer and what judges say of it to a grade: the scores of PROBE, all in [0, 1], higher is better.
 
-The judges, one of them of parameters, are in `judging`; `benchmark.Probe.grade` asks them.
 Source: the paper (arXiv 2510.19771) and its evaluator.
 """
 
@@ -8,7 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Literal
 
 from dspy_proact.benchmarks.probe.settings import OracleName, ProbeSettings
-from dspy_proact.benchmarks.probe.task import PARTS, Gold, ProbeView, Solution
+from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution
+from dspy_proact.runs import Scored
 from dspy_proact.types import Frozen
 
 FacetWord = Literal["correct", "incorrect", "missing", "n/a"]
@@ -25,23 +25,11 @@ FURTHER = ("when_deadline", "where_system", "how_mechanism", "impact_scope")
 SOLVED, PARTIAL, FAILED = "SOLVED", "PARTIAL", "FAILED"
 
 
-class FacetGrades(Frozen):
-    """How a description does in each facet of the bottleneck."""
-
-    who_blocked: FacetWord
-    who_blocker: FacetWord
-    what_task: FacetWord
-    why_root_cause: FacetWord
-    when_deadline: FacetWord
-    where_system: FacetWord
-    how_mechanism: FacetWord
-    impact_scope: FacetWord
-
-
 class IdentificationVerdict(Frozen):
     """What a judge says of a description."""
 
-    facets: FacetGrades
+    facets: Mapping[str, FacetWord]
+    """How it does in each facet of the bottleneck."""
     judgment: Judgment
     """On the whole; no score is made of it."""
     reasoning: str
@@ -92,8 +80,6 @@ class ProbeGrade(Frozen):
     """0, 0.5 or 1: action and parameters."""
     resolved: ParametersVerdict | None
     """None where no judge was asked: the action is wrong, or has none of its parameters."""
-    lacking: tuple[str, ...]
-    """Names of parameters that the action taken requires and was not given."""
     overall: float
     """The paper's weighted mean of the three stages."""
     solved: bool
@@ -109,37 +95,27 @@ class ProbeGrade(Frozen):
         return self.action == self.expected_action
 
 
-def is_described(solution: Solution, settings: ProbeSettings) -> bool:
-    """Whether there is a description of the agent's own to judge."""
-    return settings.oracle != "bottleneck" and bool(solution.bottleneck.strip())
-
-
-def is_filled(solution: Solution, gold: Gold, settings: ProbeSettings) -> bool:
-    """Whether parameters are judged: the action is right, and by our rule has some where it needs some."""
-    some = bool(solution.parameters or not gold.parameters or settings.upstream_rule)
-    return solution.action == gold.action and some
-
-
 def graded(
     view: ProbeView,
     solution: Solution,
     settings: ProbeSettings,
     identified: IdentificationVerdict | None,
     resolved: ParametersVerdict | None,
-) -> ProbeGrade:
-    """Grade an answer, with the verdicts of the judges that were asked; what is missing in it earns 0."""
+) -> Scored[ProbeGrade]:
+    """Grade an answer, with the verdicts of the judges that were asked; what is missing in it earns 0.
+
+    SOLVED is strictly end to end, FAILED an answer of which no stage earned anything.
+    """
     gold, known = view.gold, {item.id for item in view.items}
     search, identification = search_scores(gold.evidence, solution.evidence), 0.0
     if settings.oracle == "bottleneck":
         identification = 1.0
     elif identified:
-        words, facets = identified.facets.model_dump(), None if settings.upstream_rule else gold.facets
-        inapplicable = facets and [name for name in words if getattr(facets, name) is None]
-        identification = identification_score(words, inapplicable)
-    task = task_score(solution.action, gold.action, resolved.judgment if resolved else None)
-    required = next((action.required for action in view.actions if action.id == solution.action), ())
-    stages = {"f1": search.f1, "identification": identification, "task": task}
-    return ProbeGrade(
+        facets = None if settings.upstream_rule else gold.facets
+        inapplicable = facets and [name for name in identified.facets if getattr(facets, name) is None]
+        identification = identification_score(identified.facets, inapplicable)
+    task = JUDGMENT_SCORES[resolved.judgment] if resolved and solution.action == gold.action else 0.0
+    grade = ProbeGrade(
         search=search,
         touched=search_scores(gold.evidence, solution.touched),
         missed=tuple(id_ for id_ in gold.evidence if id_ not in solution.evidence),
@@ -151,17 +127,13 @@ def graded(
         expected_action=gold.action,
         task=task,
         resolved=resolved,
-        lacking=tuple(name for name in required if name not in solution.parameters),
-        overall=overall_score(stages),
+        overall=overall_score({"f1": search.f1, "identification": identification, "task": task}),
         solved=search.f1 > 0 and identification == 1 and task == 1,
         faults=solution.faults,
         oracle=settings.oracle,
     )
-
-
-def label_of(grade: ProbeGrade) -> str:
-    """SOLVED strictly end to end, FAILED where no stage earned anything, else PARTIAL."""
-    return SOLVED if grade.solved else PARTIAL if grade.overall > 0 else FAILED
+    label = SOLVED if grade.solved else PARTIAL if grade.overall > 0 else FAILED
+    return Scored(grade.overall, label, grade, parts=parts_of(grade, solution))
 
 
 def parts_of(grade: ProbeGrade, solution: Solution) -> Mapping[str, float]:
@@ -201,11 +173,6 @@ def identification_score(facets: Mapping[str, str], inapplicable: Collection[str
     may_not_apply = FURTHER if inapplicable is None else inapplicable
     right = {name for name, word in facets.items() if word == "correct" or (word == "n/a" and name in may_not_apply)}
     return 0.0 if not right.issuperset(ESSENTIAL) else 1.0 if right.issuperset(FURTHER) else 0.5
-
-
-def task_score(taken: str, right: str, judgment: str | None) -> float:
-    """The worth of the judgment on the parameters; 0 without one, or where the two ids of actions differ at all."""
-    return JUDGMENT_SCORES.get(judgment or "", 0.0) if taken == right else 0.0
 
 
 def overall_score(stages: Mapping[str, float]) -> float:

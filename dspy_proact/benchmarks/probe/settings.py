@@ -1,13 +1,13 @@
 """What PROBE can be set to."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import ClassVar, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from dspy_proact.benchmarks.embedding import OF_EMBEDDER, EmbedderSettings
+from dspy_proact.benchmarks.ruled import Baseline
 from dspy_proact.runs import Settings
-from dspy_proact.types import Frozen
 
 AgentName = Literal["single", "stages", "react", "reflexion", "rewoo"]
 OracleName = Literal["none", "evidence", "bottleneck"]
@@ -22,10 +22,29 @@ _BESIDE_EVIDENCE = (*_OF_TOOLS, "calls", "agent", "upstream_rule", "oracle")
 """Settings that have no effect with a baseline, which names evidence alone."""
 
 
-class Bounds(Frozen):
-    """The most that an agent may do at one task."""
+class ProbeSettings(EmbedderSettings, Baseline, Settings):
+    """The settings of PROBE; the defaults are the published setting, mended."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
+    of_rule: ClassVar[frozenset[str]] = frozenset({"baseline", "take"})
+    agent: AgentName = "single"
+    """The program under test; single is one call that sees everything, as published."""
+    sanitize: bool = True
+    """Opaque ids, items reduced to their content, a seeded order; false shows what the files leak."""
+    upstream_rule: bool = False
+    """Grade by the published rule: who, what and why are never n/a, even without one, and the rest always may be; the
+    right action is judged even without parameters."""
+    strict: bool = Field(default=False, exclude=True)
+    """Refuse a corpus with a task whose files cannot be used; otherwise it is left out and counted."""
+    embedder: str | None = None
+    """Model that embeds items for search, a litellm name; BM25 without one."""
+    oracle: OracleName = "none"
+    """What the agent is given, and so scores full: evidence, only the right items; bottleneck, also its description."""
+    baseline: BaselineName = "none"  # pyright: ignore[reportIncompatibleVariableOverride] - frozen
+    """A rule in place of the agent; it makes no call and names evidence only."""
+    take: int = Field(default=5, ge=1, le=1000)
+    """Number of items that a baseline names, where its rule leaves the number open."""
+    seed: int = Field(default=0, ge=0)
+    """Seed of the ids and the order of sanitized items."""
 
     turns: int = Field(default=20, ge=1, le=200)
     """Tool calls of an agent, over all trials together."""
@@ -41,33 +60,6 @@ class Bounds(Frozen):
     """Trials of `reflexion`."""
     threshold: float = Field(default=0.8, ge=0, le=1)
     """Score that `reflexion` gives itself from which it stops trying."""
-
-
-class ProbeSettings(EmbedderSettings, Bounds, Settings):
-    """The settings of PROBE, those of `Bounds` among them, all part of a run's identity.
-
-    The defaults are the published setting, mended.
-    """
-
-    agent: AgentName = "single"
-    """The program under test; single is one call that sees everything, as published."""
-    sanitize: bool = True
-    """Opaque ids, items reduced to their content, a seeded order; false shows what the files leak."""
-    upstream_rule: bool = False
-    """Grade by the published rule: who, what and why are never n/a, even without one, and the rest always may be; the
-    right action is judged even without parameters."""
-    strict: bool = Field(default=False, exclude=True)
-    """Refuse a corpus with a task whose files cannot be used; otherwise it is left out and counted."""
-    embedder: str | None = None
-    """Model that embeds items for search, a litellm name; BM25 without one."""
-    oracle: OracleName = "none"
-    """What the agent is given, and so scores full: evidence, only the right items; bottleneck, also its description."""
-    baseline: BaselineName = "none"
-    """A rule in place of the agent; it makes no call and names evidence only."""
-    take: int = Field(default=5, ge=1, le=1000)
-    """Number of items that a baseline names, where its rule leaves the number open."""
-    seed: int = Field(default=0, ge=0)
-    """Seed of the ids and the order of sanitized items."""
 
     @property
     def without_effect(self) -> Mapping[str, str]:

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER
-from dspy_proact.programs.embedded.asked import fields_of, outputs_of, unfenced, value_of
+from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER, JUDGMENTS
+from dspy_proact.programs.embedded.asked import asked_of, fields_of, outputs_of, strictness, unfenced, value_of
 from dspy_proact.programs.embedded.words import content_words, sentences
 
 _MOST, _FEW = 4, 2
@@ -64,31 +64,27 @@ class _Item:
     def words(self) -> str:
         return f"{self.title}\n{self.people}\n{self.text}"
 
-    def count(self, mark: re.Pattern[str]) -> int:
-        return len(mark.findall(self.words))
-
 
 def agent_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """The fields that are asked for, as JSON."""
     shown = fields_of(messages[-1][1]) if messages else {}
-    instruction = system.partition("your objective is:")[2]
+    instruction, names = system.partition("your objective is:")[2], outputs_of(system)
     world: dict[str, Any] = value_of(shown.get("world"), {})
     items, steps = _items(shown), value_of(shown.get("steps"), [])
-    names = outputs_of(system)
-    fields: dict[str, Any]
+    fields: dict[str, Any] = {
+        "reasoning": f"{len(items)} items were shown.",
+        "thought": f"{len(steps)} steps are done.",
+    }
     if "tool" in names:
-        fields = _next_step(world, steps, instruction)
+        fields |= _next_step(world, steps, instruction)
     elif "plan" in names:
-        fields = {"plan": [{"var": f"E{number}", **step} for number, step in enumerate(_plan(world), start=1)]}
+        fields["plan"] = [{"var": f"E{number}", **step} for number, step in enumerate(_plan(world), start=1)]
     elif "score" in names:
         again = any(step.get("tool") == "reflect" for step in steps)
-        fields = {"lacking": "Look for what is waiting.", "score": 0.9 if again else 0.5}
+        fields |= {"lacking": "Look for what is waiting.", "score": 0.9 if again else 0.5}
     else:
-        taken = items if "bottleneck" in shown else _taken(world, items, instruction)
-        fields = _concluded(shown, world, taken)
-    fields.setdefault("reasoning", f"{len(items)} items were shown.")
-    fields.setdefault("thought", f"{len(steps)} steps are done.")
-    return json.dumps({name: fields.get(name, "") for name in names or fields}, ensure_ascii=False)
+        fields |= _concluded(shown, world, items if "bottleneck" in shown else _taken(world, items, instruction))
+    return asked_of(system, fields)
 
 
 def _taken(world: Mapping[str, Any], items: Sequence[_Item], instruction: str) -> Sequence[_Item]:
@@ -96,9 +92,10 @@ def _taken(world: Mapping[str, Any], items: Sequence[_Item], instruction: str) -
     cares = content_words(" ".join(_cares(world)))
 
     def score(item: _Item) -> float:
+        opened = len(_OPEN.findall(item.words))
         if _WAITS.search(instruction):
-            return item.count(_OPEN) - len(content_words(item.words) & cares) / 2
-        return item.count(_OPEN) + 2 * item.count(_LOUD)
+            return opened - len(content_words(item.words) & cares) / 2
+        return opened + 2 * len(_LOUD.findall(item.words))
 
     best = sorted(items, key=lambda item: -score(item))
     if _CROSS.search(instruction) and best:
@@ -132,17 +129,16 @@ def _concluded(shown: Mapping[str, str], world: Mapping[str, Any], taken: Sequen
 
 def _next_step(world: Mapping[str, Any], steps: Sequence[Mapping[str, Any]], instruction: str) -> dict[str, Any]:
     """The next use of a tool in its plan."""
-    lessons = sum(step.get("tool") == "reflect" for step in steps)
-    plan = _plan(world)
+    lessons, plan = sum(step.get("tool") == "reflect" for step in steps), _plan(world)
     if lessons or _WAITS.search(instruction):
         plan[0]["argument"], plan[1]["argument"] = _WAITING
     done = len(steps) - lessons
     if done >= len(plan):
         return {"tool": "finish", "argument": ""}
-    if plan[done]["tool"] != "read":
-        return dict(plan[done])
-    seen = dict.fromkeys(id_ for step in steps for id_ in _RECORD.findall(str(step.get("observation", ""))))
-    return {"tool": "read", "argument": " ".join(seen)}
+    if plan[done]["tool"] == "read":
+        seen = dict.fromkeys(id_ for step in steps for id_ in _RECORD.findall(str(step.get("observation", ""))))
+        plan[done]["argument"] = " ".join(seen)
+    return dict(plan[done])
 
 
 def _plan(world: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -168,15 +164,15 @@ def _items(shown: Mapping[str, str]) -> list[_Item]:
             people = [raw.get("sender") or "", *raw.get("to", []), *raw.get("attendees", [])]
             title, text = raw.get("subject") or raw.get("title"), raw.get("body") or raw.get("description")
             listed = ", ".join(filter(None, map(str, people)))
-            texts = [str(part or "") for part in (raw.get("id"), title, listed, text or raw.get("content"))]
-            items.append(_Item(*texts))
+            items.append(
+                _Item(*(str(part or "") for part in (raw.get("id"), title, listed, text or raw.get("content"))))
+            )
     for step in value_of(shown.get("steps"), []):
         # As `Record.shown` writes them.
         parts = _RECORD.split(str(step.get("observation", "")))
         for id_, rest in zip(parts[1::2], parts[2::2], strict=True):
             named = dict(re.findall(r"^(title|people): (.*)$", rest, re.MULTILINE))
-            text = "\n".join(line.removeprefix("| ") for line in rest.split("\n") if line.startswith("|"))
-            items.append(_Item(id_, named.get("title", ""), named.get("people", ""), text))
+            items.append(_Item(id_, named.get("title", ""), named.get("people", ""), unfenced(rest)))
     kept = {item.id: item for item in sorted(items, key=lambda item: len(item.text))}
     return [kept[id_] for id_ in dict.fromkeys(item.id for item in items)]
 
@@ -187,12 +183,9 @@ def _items(shown: Mapping[str, str]) -> list[_Item]:
 def judge_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """The verdict as JSON, with the fields that were asked for."""
     shown = fields_of(messages[-1][1]) if messages else {}
-    names = outputs_of(system)
-    instruction = system.partition("your objective is:")[2]
-    strict, lenient = (bool(re.search(rf"\bbe {word}\b", instruction, re.IGNORECASE)) for word in ("strict", "lenient"))
-    enough = _ENOUGH + _STEP * (strict - lenient)
-    verdict = _of_parameters(shown, enough) if "would_resolve" in names else _of_description(shown, enough)
-    return json.dumps({name: verdict.get(name, "") for name in names or verdict}, ensure_ascii=False)
+    enough = _ENOUGH + _STEP * strictness(system)
+    judge = _of_parameters if "would_resolve" in outputs_of(system) else _of_description
+    return asked_of(system, judge(shown, enough))
 
 
 def _of_description(shown: Mapping[str, str], enough: float) -> dict[str, Any]:
@@ -209,8 +202,7 @@ def _of_description(shown: Mapping[str, str], enough: float) -> dict[str, Any]:
         share = len(meant & said) / len(meant) if meant else 0.0
         words[name] = "correct" if share >= enough else "incorrect" if share else "missing"
     wrong = [name for name, word in words.items() if word not in {"correct", "n/a"}]
-    identified = not set(wrong) & set(ESSENTIAL)
-    judgment = "INCORRECT" if not identified else "PARTIALLY_CORRECT" if wrong else "CORRECT"
+    judgment = "CORRECT" if not wrong else "INCORRECT" if {*wrong} & {*ESSENTIAL} else "PARTIALLY_CORRECT"
     reasoning = f"Not there or otherwise: {', '.join(wrong)}." if wrong else "Every facet is there."
     return {"reasoning": reasoning, **words, "judgment": judgment}
 
@@ -229,7 +221,7 @@ def _of_parameters(shown: Mapping[str, str], enough: float) -> dict[str, Any]:
         "incorrect": [name for name in there if name not in same and name not in alike],
         "semantic_matches": alike,
         "would_resolve": ("no", "partially", "yes")[level],
-        "judgment": ("INCORRECT", "PARTIALLY_CORRECT", "CORRECT")[level],
+        "judgment": JUDGMENTS[level],
     }
 
 

@@ -4,18 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-import dspy
-
 from dspy_proact.benchmarks.probe.benchmark import SOLUTION_TOKENS
-from dspy_proact.benchmarks.probe.judging import description_inputs, identified, parameters_inputs, resolved
-from dspy_proact.benchmarks.probe.scoring import ProbeGrade, graded, is_described, is_filled, label_of
+from dspy_proact.benchmarks.probe.judging import questions_of
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution
 from dspy_proact.compile.training import Proposal
 from dspy_proact.compile.tuning import GradedAnswer, GradedAnswers, ProposeJudge, ProposeProgram, Tuning, Verdict
 from dspy_proact.errors import UsageError
 from dspy_proact.programs.artefact import ProgramRole
-from dspy_proact.runs import Case, ExpectedCall, Scored
+from dspy_proact.runs import Case, ExpectedCall
 
 PROPOSALS: Mapping[ProgramRole, Proposal] = {
     "assistant": Proposal(
@@ -53,12 +50,13 @@ class ProbeTuning(Tuning):
                 why = "the answers that people graded are shown to judges alike, whatever is set"
                 raise UsageError(f"--set {name}: optimize judge reads no setting of probe; {why}. Leave it out")
             return
+        super().require(role)
         if settings.agent not in ("single", "stages"):
             why = "what it asks depends on answers"
             raise UsageError(f"--set agent={settings.agent}: {why}; tune single or stages")
-        for name in ("oracle", "baseline", "embedder", "embedder_api_base", "embedder_price"):
-            if (value := getattr(settings, name)) not in ("none", None):
-                raise UsageError(f"--set {name}={value}: cannot be tuned; leave it out")
+        if settings.oracle != "none":
+            raise UsageError(f"--set oracle={settings.oracle}: cannot be tuned; leave it out")
+        settings.require_effect(settings.model_fields_set)
 
     def proposal(self, role: ProgramRole) -> Proposal:
         """In PROBE's words."""
@@ -81,32 +79,16 @@ class ProbeTuning(Tuning):
     def graded(self, source: Any) -> GradedAnswers:
         """What people graded, as an answer to each of the two judges: what the other one is asked about is left out."""
         people, items = super().graded(source), list[GradedAnswer]()
-        settings = ProbeSettings()
         for item in people.items:
-            answer, gold = item.answer, item.case.view_as(ProbeView).gold
-            assert isinstance(answer, Solution), "people grade the benchmark's own answers"
-            said = {part: grades for part, grades in item.grades.items() if part != "parameters"}
+            assert isinstance(item.answer, Solution), "people grade the benchmark's own answers"
             done = {part: grades for part, grades in item.grades.items() if part == "parameters"}
-            if said and is_described(answer, settings):
-                alone = answer.model_copy(update={"action": "", "parameters": {}})
-                items.append(replace(item, answer=alone, grades=said))
-            if done and is_filled(answer, gold, settings):
-                key = f"{item.key} (parameters)" if said else item.key
-                alone = answer.model_copy(update={"bottleneck": ""})
-                items.append(replace(item, key=key, answer=alone, grades=done))
+            said, key = {part: grades for part, grades in item.grades.items() if part != "parameters"}, item.key
+            for grades, other in ((said, {"action": "", "parameters": {}}), (done, {"bottleneck": ""})):
+                alone = item.answer.model_copy(update=other)
+                if grades and questions_of(item.case.view_as(ProbeView), alone, ProbeSettings()):
+                    items.append(replace(item, key=key, answer=alone, grades=grades))
+                key = f"{item.key} (parameters)" if said else key
         return replace(people, items=tuple(items))
-
-    def judge_inputs(self, case: Case, answer: Any) -> dict[str, Any]:
-        """Of the judge of descriptions where there is one, else of that of parameters."""
-        if answer.bottleneck:
-            return description_inputs(case.view_as(ProbeView), answer.bottleneck)
-        return parameters_inputs(case.view_as(ProbeView), answer.parameters)
-
-    def verdict(self, case: Case, answer: Solution, prediction: dspy.Prediction) -> Scored[ProbeGrade]:
-        """The grade with one of the verdicts in it."""
-        said = (identified(prediction), None) if answer.bottleneck else (None, resolved(prediction))
-        grade = graded(case.view_as(ProbeView), answer, ProbeSettings.of(self.settings), *said)
-        return Scored(grade.overall, label_of(grade), grade)
 
     def judge_shortfall(self, item: GradedAnswer, verdict: Verdict, told: str) -> str:
         """The answer, what was expected, and where judge and people differ."""

@@ -148,7 +148,7 @@ def test_a_trace_that_cannot_be_used_is_one_sentence_with_file_and_row(tmp_path,
 
 
 SPLITS = {
-    "[]": "an object with the splits is expected",
+    "[]": "an object is expected, not a list",
     '{"real_coding": {"files": []}}': "the split real_writing is missing",
     '{"real_coding": {"files": []}, "real_writing": {"files": []}}': "names no traces",
     '{"real_coding": {"files": ["../../etc/passwd"]}, "real_writing": {"files": []}}': "which is not there",

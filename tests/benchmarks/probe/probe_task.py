@@ -7,8 +7,7 @@ from assistants import told
 from server import Answer, Sent
 
 from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.probe.corpus import TaskSet
-from dspy_proact.benchmarks.probe.scoring import FacetGrades, IdentificationVerdict, ParametersVerdict
+from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER, IdentificationVerdict, ParametersVerdict
 from dspy_proact.benchmarks.probe.stand_in import agent_answer, judge_answer
 from dspy_proact.benchmarks.probe.task import (
     Action,
@@ -88,14 +87,14 @@ def task(key: str = "t1", person: str = "p1", difficulty: str = "easy", **gold: 
     return Case(key, person, difficulty, view(**gold), {"person": person})
 
 
-def corpus_of(*cases: Case, sanitize: bool = True) -> TaskSet:
+def corpus_of(*cases: Case) -> CaseSet:
     """A corpus of tasks that are held."""
-    return TaskSet(CaseSet.of("made", cases), sanitize, 0)
+    return CaseSet.of("made", cases)
 
 
 def identified(judgment: Any = "CORRECT", **words: str) -> IdentificationVerdict:
     """A verdict on a description: every facet correct, but for what is said."""
-    facets = FacetGrades.model_validate(dict.fromkeys(FacetGrades.model_fields, "correct") | words)
+    facets: Any = dict.fromkeys((*ESSENTIAL, *FURTHER), "correct") | words
     return IdentificationVerdict(facets=facets, judgment=judgment, reasoning="because")
 
 
@@ -138,7 +137,7 @@ def token(person: int) -> str:
     return f"zebra{person}x"
 
 
-def planted() -> TaskSet:
+def planted() -> CaseSet:
     """Tasks of four people with a person's word in all that an agent sees, and the secret in all that it does not."""
     return corpus_of(*(_planted(person) for person in range(4)))
 

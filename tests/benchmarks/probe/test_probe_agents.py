@@ -31,7 +31,7 @@ from probe_desk import (
 from server import Answer, error
 
 from dspy_proact.benchmarks.probe.agents import AGENTS, make_agent
-from dspy_proact.benchmarks.probe.settings import Bounds
+from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import Solution
 from dspy_proact.errors import ContentError, ProviderError
 from dspy_proact.models import EMBEDDED, Gate, ModelSpec, open_embedder, open_model
@@ -114,7 +114,7 @@ def test_an_answer_that_cannot_be_read_is_asked_for_once_more(server, name):
 def test_where_nothing_can_be_read_there_is_no_solution(server, name, answer, raised):
     says(server, answer)
     with pytest.raises(raised):
-        solved(server, name, Bounds(calls=3))
+        solved(server, name, ProbeSettings(calls=3))
     assert len(server.sent) <= 3
 
 
@@ -190,7 +190,7 @@ def test_each_step_is_shown_with_what_it_returned_and_touched_is_apart_from_name
 )
 def test_a_search_that_ends_early_is_concluded_all_the_same(server, bounds, script, faults):
     says(server, *script)
-    solution = solved(server, "react", Bounds(**bounds))
+    solution = solved(server, "react", ProbeSettings(**bounds))
     assert (solution.faults, solution.action, len(server.sent)) == (faults, "act1", len(script))
     if "turns" in bounds:
         assert [asked(sent).get("left") for sent in server.sent] == ["3", "2", "1", None]
@@ -205,7 +205,7 @@ def test_a_search_that_ends_early_is_concluded_all_the_same(server, bounds, scri
 )
 def test_an_argument_has_no_more_characters_than_an_observation(server, name, script):
     says(server, *script)
-    solved(server, name, Bounds(observation=300))
+    solved(server, name, ProbeSettings(observation=300))
     assert len(steps_of(server.sent[-1])[-1]["argument"]) == 300
 
 
@@ -228,7 +228,7 @@ def test_reflexion_tries_again_with_what_was_lacking_and_keeps_its_best(server):
 )
 def test_reflexion_ends_at_its_threshold_trials_and_turns(server, bounds, script, turns, faults):
     says(server, *script)
-    solution = solved(server, "reflexion", Bounds(**bounds))
+    solution = solved(server, "reflexion", ProbeSettings(**bounds))
     assert (solution.turns, solution.faults) == (turns, faults)
 
 
@@ -281,7 +281,7 @@ def test_a_plan_that_is_too_long_or_cannot_be_read_is_a_fault(server, script, do
     says(server, *script, WHOLE)
     # Two calls are kept to conclude and to repair.
     calls = len(script) + (2 if faults == ("steps",) else 1)
-    assert solved(server, "rewoo", Bounds(turns=2, calls=calls)).faults == faults
+    assert solved(server, "rewoo", ProbeSettings(turns=2, calls=calls)).faults == faults
     assert len(steps_of(server.sent[-1])) == done
 
 

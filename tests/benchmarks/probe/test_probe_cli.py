@@ -92,13 +92,17 @@ TUNED = ("optimize", "assistant", "--benchmark", "probe")
 @pytest.mark.parametrize(
     ("verb", "words", "problem"),
     [
-        (EVAL, "turns=3", "--set turns: has no effect with agent=single; these do: calls, agent, sanitize,"),
-        (EVAL, "agent=react trials=3", "--set trials: has no effect with agent=react; these do: turns,"),
+        (EVAL, "turns=3", "--set turns: has no effect with agent=single; these do: baseline, agent,"),
+        (EVAL, "agent=react trials=3", "--set trials: has no effect with agent=react; these do: baseline, embedder,"),
         (EVAL, "agent=react embedder_price=1", "--set embedder_price: has no effect with embedder=none; these do:"),
-        (EVAL, "take=3", "--set take: has no effect with baseline=none; these do: calls,"),
-        (EVAL, "baseline=kind take=3", "--set take: has no effect with baseline=kind; these do: sanitize, "),
-        (EVAL, "baseline=bm25 agent=react", "--set agent: has no effect with baseline=bm25; these do: sanitize, "),
-        (EVAL, "sanitize=false seed=3", "--set seed: has no effect with sanitize=false; these do: calls,"),
+        (EVAL, "take=3", "--set take: has no effect with baseline=none; these do: baseline, agent,"),
+        (EVAL, "baseline=kind take=3", "--set take: has no effect with baseline=kind; these do: baseline, sanitize, "),
+        (
+            EVAL,
+            "baseline=bm25 agent=react",
+            "--set agent: has no effect with baseline=bm25; these do: baseline, sanitize, ",
+        ),
+        (EVAL, "sanitize=false seed=3", "--set seed: has no effect with sanitize=false; these do: baseline,"),
         (EVAL, "oracle=bottleneck upstream_rule=true", "--set upstream_rule: has no effect with oracle=bottleneck;"),
         (EVAL, "turns=0", "--set turns=0: turns takes a whole number from 1 to 200, by default 20: Tool calls"),
         (EVAL, "embedder_price=dear", "embedder_price takes a number from 0 to 1000000 or none, by default none: "),

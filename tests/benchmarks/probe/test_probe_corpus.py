@@ -27,7 +27,6 @@ from probe_files import (
 )
 from support.probe_tasks import Size, write_synthetic
 
-from dspy_proact.benchmarks.probe import corpus as probe_corpus
 from dspy_proact.benchmarks.probe.agents import make_agent
 from dspy_proact.benchmarks.probe.corpus import LARGEST, load_tasks
 from dspy_proact.benchmarks.probe.task import Document, Email, Event, ProbeView
@@ -44,7 +43,7 @@ def refusal(path: str | Path, strict: bool = False) -> CorpusError:
 
 
 def read(path: str | Path, **options: Any) -> CaseSet:
-    return load_tasks(str(path), **options).case_set
+    return load_tasks(str(path), **options)
 
 
 def views(path: str | Path, **options: Any) -> list[ProbeView]:
@@ -83,14 +82,13 @@ def test_tasks_come_in_the_order_of_their_keys_without_fields_that_the_format_do
     assert not [word for word in ("author", "glum") if word in tasks.cases[0].view_as(ProbeView).model_dump_json()]
 
 
-def test_folder_zips_and_one_zip_give_the_same_tasks(tmp_path: Path):
+def test_a_folder_zips_in_one_and_one_zip_give_the_same_tasks(tmp_path: Path):
     contents = files(key="a") | files(key="b")
     folder, zips, deep = (tmp_path / name for name in ("folder", "zips", "deep"))
     zips.mkdir()
     nested = {f"{name[-11:-5]}/{name}": text for name, text in contents.items()}
     both = zipped(tmp_path / "both.zip", contents | {"__MACOSX/._a_input.json": b"\0\5\x16\7"})
     places = [in_folder(folder, contents), in_zips(zips, contents), in_folder(deep, nested), both]
-    places += [zips / f"sept_1000_{side}s_2025.zip" for side in ("input", "output")]
     assert len({read(place).sha256 for place in places}) == 1
 
 
@@ -216,7 +214,6 @@ BAD_OUTPUTS = [
         "true_positive_ids[1]",
         "'email_7' is none of the input's 3 items",
     ),
-    (right(true_positive_ids=["email_1", "email_1"]), "true_positive_ids[1]", f"'email_1' {TWICE}"),
     (executed(correct_action="pray"), f"{CRITERIA}.correct_action", "'pray' is none of the input's 2 actions"),
     (executed(correct_parameters=None), f"{CRITERIA}.correct_parameters", "the field is missing"),
     (executed(correct_parameters=["seal"]), f"{CRITERIA}.correct_parameters", DICTIONARY),
@@ -224,11 +221,6 @@ BAD_OUTPUTS = [
         right(checklist={"required_steps": steps()[:2]}),
         "checklist.required_steps",
         "one step of type 'task_execution' is expected, not 0",
-    ),
-    (
-        right(world_model=world(persona_id="p-1")),
-        "world_model.persona_id",
-        "'p-1', while the input is of 'p-0'; the two are no pair",
     ),
     (
         executed(supported_by={"part": "email_7"}),
@@ -286,14 +278,6 @@ def test_a_task_stays_whose_right_parameters_are_not_those_that_its_action_requi
 # What is wrong with where they are
 
 
-@pytest.mark.parametrize(("alone", "missing"), [("input", "output"), ("output", "input")])
-def test_files_without_any_partner_are_refused(tmp_path: Path, alone: str, missing: str):
-    in_zips(tmp_path, files())
-    (tmp_path / f"sept_1000_{missing}s_2025.zip").unlink()
-    counts = f"{int(alone == 'input')} inputs and {int(alone == 'output')} outputs were found"
-    assert f"there is no {missing} file for it; {counts}" in str(refusal(tmp_path / f"sept_1000_{alone}s_2025.zip"))
-
-
 def test_a_place_without_tasks_is_refused(tmp_path: Path):
     twice = {f"{place}/{name}": text for place in ("one", "two") for name, text in files().items()}
     assert "the same name as" in str(refusal(in_folder(tmp_path / "twice", twice)))
@@ -332,12 +316,10 @@ def test_paths_in_an_archive_lead_nowhere(tmp_path: Path):
     assert [each.name for each in tmp_path.iterdir()] == ["tasks.zip"]
 
 
-def test_an_archive_of_too_many_bytes_is_refused_and_a_task_of_too_many_left_out(tmp_path: Path, monkeypatch):
+def test_a_task_of_too_many_bytes_is_left_out(tmp_path: Path):
     path = zipped(tmp_path / "tasks.zip", files() | files(key="b") | {"b_input.json": b" " * (LARGEST + 1)})
     assert "b_input.json: larger than 16,777,216 bytes" in str(refusal(path, strict=True))
     assert len(read(path).cases) == 1
-    monkeypatch.setattr(probe_corpus, "MOST_BYTES", 10_000_000)
-    assert "bytes when unpacked; at most 10,000,000 are read" in str(refusal(path))
 
 
 def test_a_bomb_that_lies_about_its_size_is_not_unpacked(tmp_path: Path):
@@ -361,7 +343,7 @@ from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.errors import CorpusError
 for spec in sys.argv[1:]:
     try:
-        corpus = load_tasks(spec).case_set
+        corpus = load_tasks(spec)
         print(corpus.corpus.name, corpus.corpus.revision, [case.key for case in corpus.cases])
     except CorpusError as error:
         print("CorpusError", error)

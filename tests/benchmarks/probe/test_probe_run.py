@@ -129,7 +129,6 @@ OPENAI = {"embedder": "openai/text-embedding-3-small"}
 @pytest.mark.parametrize(
     ("given", "options", "problem"),
     [
-        ({"sanitize": False}, {}, "read with sanitize=True and seed=0"),
         (SEARCHING | {"embedder": "openai/any", "embedder_api_base": "http://a:b@c/v1"}, {}, "a user or password"),
         (SEARCHING | OPENAI, {}, "OPENAI_API_KEY"),
         (BLIND | {"oracle": "evidence"}, {}, "baseline=first"),
@@ -198,7 +197,7 @@ def test_nothing_that_tells_the_answer_reaches_an_agent(server, tmp_path, agent)
     raw = load_tasks(str(tmp_path), sanitize=False)
     at(server, agent, load_tasks(str(tmp_path))).run(tmp_path / "leaks")
     asked = "".join(sent.text for sent in server.of("assistant"))
-    leaks = {item.id for case in raw.case_set.cases for item in case.view.items} | {"created_at", "updated_at"}
+    leaks = {item.id for case in raw.cases for item in case.view.items} | {"created_at", "updated_at"}
     assert not [leak for leak in leaks if leak in asked]
 
 

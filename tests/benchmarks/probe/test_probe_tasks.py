@@ -33,8 +33,8 @@ def test_they_are_valid_and_their_evidence_tells_every_right_value(tmp_path: Pat
     for path in (folder, zips):
         path.mkdir()
         write_synthetic(path, 0, 9, SMALL, zipped=path is zips)
-    tasks = load_tasks(str(folder)).case_set
-    assert (tasks.sha256, tasks.corpus.ignored_fields) == (load_tasks(str(zips)).case_set.sha256, {})
+    tasks = load_tasks(str(folder))
+    assert (tasks.sha256, tasks.corpus.ignored_fields) == (load_tasks(str(zips)).sha256, {})
     assert (len(tasks.cases), len({case.group for case in tasks.cases})) == (9, 3)
     views = [case.view_as(ProbeView) for case in tasks.cases]
     assert len({(view.world.person, view.gold.action) for view in views}) == 9

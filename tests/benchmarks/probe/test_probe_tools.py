@@ -12,14 +12,14 @@ from probe_task import view
 
 from dspy_proact.benchmarks.probe.agents.sql import answer
 from dspy_proact.benchmarks.probe.agents.tools import COLUMNS, Record, Toolbox
-from dspy_proact.benchmarks.probe.baselines import Blind
-from dspy_proact.benchmarks.probe.settings import Bounds
+from dspy_proact.benchmarks.probe.baselines import by_rule
+from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.ranking import WordRanking, ranked
 
 
 def used(tool, argument, items=ITEMS, **bounds):
     """What a tool returns, and the ids that count as touched."""
-    tools = Toolbox(items, Bounds(**bounds))
+    tools = Toolbox(items, ProbeSettings(**bounds))
     observation = asyncio.run(tools.use(tool, argument))
     return observation.text, tools.touched
 
@@ -157,7 +157,7 @@ def test_a_heavy_query_is_stopped_and_takes_neither_the_loop_nor_memory(query):
     long = [NOTICE.model_copy(update={"id": f"n{number}", "content": "ab" * 500_000}) for number in range(4)]
 
     async def beside():
-        tools, beats = Toolbox(long, Bounds()), 0
+        tools, beats = Toolbox(long, ProbeSettings()), 0
         using = asyncio.create_task(tools.use("sql", query))
         while not using.done():
             await asyncio.sleep(0.005)
@@ -194,7 +194,7 @@ def test_whatever_is_asked_a_tool_returns_so_many_characters_and_only_items_that
 
 
 def named(rule, take=2, task=None):
-    return asyncio.run(Blind(rule, take).solve(task or view().task)).evidence
+    return by_rule(task or view().task, rule, take).evidence
 
 
 @pytest.mark.parametrize(
@@ -219,4 +219,3 @@ def test_the_rule_by_ids_names_items_whose_id_is_of_another_kind():
     task, ids = view().task, ("document_1", "document_2", "calendar_3", "email_4", "email_5")
     items = tuple(item.model_copy(update={"id": id_}) for item, id_ in zip(task.items, ids, strict=True))
     assert named("id", task=task.model_copy(update={"items": items})) == ("document_1",)  # an e-mail by its kind
-    assert Blind("first", 2).fingerprint() != Blind("first", 3).fingerprint()

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import SimpleNamespace
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 import dspy
 from dspy import AdapterParseError
@@ -14,7 +14,7 @@ from dspy_proact.benchmarks.probe.agents import questions
 from dspy_proact.benchmarks.probe.agents.questions import PlanStep, Step
 from dspy_proact.benchmarks.probe.agents.sql import cut
 from dspy_proact.benchmarks.probe.agents.tools import Observation, Toolbox
-from dspy_proact.benchmarks.probe.settings import AgentName, Bounds
+from dspy_proact.benchmarks.probe.settings import AgentName, ProbeSettings
 from dspy_proact.benchmarks.probe.task import PARTS, Action, Item, Solution, TaskView, World
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError
@@ -55,29 +55,25 @@ def adapter(note: str = "") -> FencedJSON:
 
 
 class Session:
-    """Asks the model about one task, counts requests, and notes what cannot be read as faults.
-
-    Args:
-        asking: How a question is asked.
-        task: What the agent sees.
-        tools: Over its items.
-        calls: Requests that may be made, repairs included.
+    """Asks the questions of an agent about one task, counts requests, and notes what cannot be read as faults.
 
     Attributes:
+        task: What the agent sees.
+        tools: Over its items.
         common: The inputs that most questions begin with.
         turns: Questions that were asked.
-        left: Requests that are left.
+        left: Requests that are left, repairs included.
         faults: In the order in which they were noticed, each once.
     """
 
-    def __init__(self, asking: Asking, task: TaskView, tools: Toolbox, calls: int):
-        self.task, self.tools, self.turns, self.left = task, tools, 0, calls
+    def __init__(self, agent: "AgentModule", asking: Asking, task: TaskView, tools: Toolbox):
+        self.task, self.tools, self.turns, self.left = task, tools, 0, agent.bounds.calls
         self.common = {"world": task.world, "actions": list(task.actions)}
         self.faults: dict[str, None] = {}
-        self._asking, self._read_any = asking, False
+        self._agent, self._asking, self._read_any = agent, asking, False
         self._last: ContentError | None = None
 
-    async def ask(self, predictor: dspy.Predict, **inputs: Any) -> Mapping[str, Any]:
+    async def ask(self, question: str, /, **inputs: Any) -> Mapping[str, Any]:
         """The fields of an answer that can be read, after one repair; none where no request is left.
 
         Raises:
@@ -88,7 +84,7 @@ class Session:
             return {}
         self.turns += 1
         try:
-            answer = await ask_for_fields(self._counted, predictor, adapter, **inputs)
+            answer = await ask_for_fields(self._counted, getattr(self._agent, question), adapter, **inputs)
         except ContentError as error:
             self._last = error
             return {}
@@ -142,20 +138,25 @@ class AgentModule(dspy.Module):
     Args:
         bounds: How far it may go.
         embedder: By which it searches; None searches by words.
-
-    Attributes:
-        name: By which a person chooses it.
-        turns: The most uses of a tool before it concludes.
     """
 
     name: str
+    """By which a person chooses it."""
+    asks: ClassVar[Mapping[str, type[dspy.Signature]]]
+    """What it asks, by the names of its predictors."""
     card: Any = None
     """What its compile showed; None where it is not compiled."""
 
-    def __init__(self, bounds: Bounds | None = None, embedder: Embedder | None = None):
+    def __init__(self, bounds: ProbeSettings | None = None, embedder: Embedder | None = None):
         super().__init__()
-        self.bounds, self._embedder = bounds or Bounds(), embedder
-        self.turns = self.bounds.turns
+        self.bounds, self._embedder = bounds or ProbeSettings(), embedder
+        for name, signature in self.asks.items():
+            setattr(self, name, dspy.Predict(signature))
+
+    @property
+    def turns(self) -> int:
+        """The most uses of a tool before it concludes."""
+        return self.bounds.turns
 
     def forward(self, world: World, documents: Sequence[Item], actions: Sequence[Action]) -> dspy.Prediction:
         """A prediction with the fields of a `Solution`; raises a `StageError` where there is no answer."""
@@ -177,7 +178,7 @@ class AgentModule(dspy.Module):
         embed = embedder and (embedder.embed_now if asking is ask_now else embedder.embed)
         with collect_calls() as calls:
             tools = Toolbox(task.items, self.bounds, embed, now=asking is ask_now)
-            session = Session(asking, task, tools, self.bounds.calls)
+            session = Session(self, asking, task, tools)
             solution = session.solution(await self._work(session))
         truncated = any(call.finish_reason == "length" for call in calls)
         return solution.model_copy(update={"truncated": truncated})
@@ -206,36 +207,32 @@ class Single(AgentModule):
     """One question with everything in it: the published setting."""
 
     name = "single"
-
-    def __init__(self, bounds: Bounds | None = None, embedder: Embedder | None = None):
-        super().__init__(bounds, embedder)
-        self.solve_task = dspy.Predict(questions.SolveTask)
+    asks: ClassVar = {"solve_task": questions.SolveTask}
 
     async def _work(self, session: Session) -> Mapping[str, Any]:
         session.tools.touch_all()
-        return await session.ask(self.solve_task, **session.common, documents=list(session.task.items))
+        return await session.ask("solve_task", **session.common, documents=list(session.task.items))
 
 
 class Stages(AgentModule):
     """Search, identify, resolve: each stage sees only what the ones before it found."""
 
     name = "stages"
-
-    def __init__(self, bounds: Bounds | None = None, embedder: Embedder | None = None):
-        super().__init__(bounds, embedder)
-        self.search = dspy.Predict(questions.SearchDocuments)
-        self.identify = dspy.Predict(questions.IdentifyBottleneck)
-        self.resolve = dspy.Predict(questions.ResolveBottleneck)
+    asks: ClassVar = {
+        "search": questions.SearchDocuments,
+        "identify": questions.IdentifyBottleneck,
+        "resolve": questions.ResolveBottleneck,
+    }
 
     async def _work(self, session: Session) -> Mapping[str, Any]:
         task = session.task
         session.tools.touch_all()
-        searched = await session.ask(self.search, world=task.world, documents=list(task.items))
+        searched = await session.ask("search", world=task.world, documents=list(task.items))
         named = {id_.strip() for id_ in searched.get("evidence", ())}
         evidence = [item for item in task.items if item.id in named]
-        identified = await session.ask(self.identify, world=task.world, documents=evidence)
+        identified = await session.ask("identify", world=task.world, documents=evidence)
         bottleneck = identified.get("bottleneck", "")
-        resolved = await session.ask(self.resolve, **session.common, documents=evidence, bottleneck=bottleneck)
+        resolved = await session.ask("resolve", **session.common, documents=evidence, bottleneck=bottleneck)
         return {**searched, **identified, **resolved}
 
 
@@ -243,32 +240,27 @@ class ReAct(AgentModule):
     """Uses tools one by one, choosing each by what came before, and concludes."""
 
     name = "react"
-
-    def __init__(self, bounds: Bounds | None = None, embedder: Embedder | None = None):
-        super().__init__(bounds, embedder)
-        self.choose = dspy.Predict(questions.ChooseStep)
-        self.conclude = dspy.Predict(questions.ConcludeTask)
+    asks: ClassVar = {"choose": questions.ChooseStep, "conclude": questions.ConcludeTask}
 
     async def _work(self, session: Session) -> Mapping[str, Any]:
-        return (await self.trial(session, self.turns))[1]
+        return (await self._trial(session, [], _TO_CONCLUDE))[1]
 
-    async def trial(
-        self, session: Session, turns: int, before: Sequence[Step] = (), reserved: int = _TO_CONCLUDE
+    async def _trial(
+        self, session: Session, before: Sequence[Step], reserved: int
     ) -> tuple[list[Step], Mapping[str, Any]]:
         """One way through the task: its steps, and the fields of the conclusion.
 
         Args:
             session: Asks the model.
-            turns: The most uses of a tool.
             before: Steps that are shown as done already.
             reserved: Requests that are left for what follows the choices.
         """
         steps = list(before)
-        for left in range(turns, -1, -1):
+        for left in range(self.turns, -1, -1):
             if left == 0 or session.left <= reserved:
                 session.fault("turns")
                 break
-            chosen = await session.ask(self.choose, **session.common, steps=steps, left=left)
+            chosen = await session.ask("choose", **session.common, steps=steps, left=left)
             tool, longest = chosen.get("tool"), self.bounds.observation
             thought, argument = (cut(chosen.get(name, ""), longest) for name in ("thought", "argument"))
             if tool is None:
@@ -277,10 +269,10 @@ class ReAct(AgentModule):
                 break
             observation = await session.tools.use(tool, argument)
             steps.append(Step(thought=thought, tool=tool, argument=argument, observation=observation.text))
-        return steps, await session.ask(self.conclude, **session.common, steps=steps)
+        return steps, await session.ask("conclude", **session.common, steps=steps)
 
 
-class Reflexion(AgentModule):
+class Reflexion(ReAct):
     """Tries with tools, judges itself by what it saw, and tries again with what was lacking.
 
     Its own judge sees what the agent saw and nothing of gold; a score that cannot be read is 0. Of several trials the
@@ -288,12 +280,12 @@ class Reflexion(AgentModule):
     """
 
     name = "reflexion"
+    asks: ClassVar = {**ReAct.asks, "criticise": questions.CriticiseAttempt}
 
-    def __init__(self, bounds: Bounds | None = None, embedder: Embedder | None = None):
-        super().__init__(bounds, embedder)
-        self.react = ReAct(bounds, embedder)
-        self.criticise = dspy.Predict(questions.CriticiseAttempt)
-        self.turns = max(1, self.bounds.turns // self.bounds.trials)
+    @property
+    def turns(self) -> int:
+        """Of one trial."""
+        return max(1, self.bounds.turns // self.bounds.trials)
 
     async def _work(self, session: Session) -> Mapping[str, Any]:
         lessons: list[Step] = []
@@ -302,12 +294,11 @@ class Reflexion(AgentModule):
         for number in range(self.bounds.trials):
             if number and session.left < _TO_END_TRIAL:
                 break
-            before = lessons[-_LESSONS:]
-            steps, concluded = await self.react.trial(session, self.turns, before, reserved=_TO_END_TRIAL)
+            steps, concluded = await self._trial(session, lessons[-_LESSONS:], _TO_END_TRIAL)
             if number and not concluded:
                 continue
             attempt = {part: concluded.get(part, nothing) for part, nothing in _EMPTY.items()}
-            critique = await session.ask(self.criticise, **session.common, steps=steps, **attempt)
+            critique = await session.ask("criticise", **session.common, steps=steps, **attempt)
             score, lacking = critique.get("score", -1.0), critique.get("lacking", "")[: self.bounds.observation]
             if not 0 <= score <= 1:
                 session.fault("steps")
@@ -324,22 +315,21 @@ class ReWOO(AgentModule):
     """Plans all uses of tools at once; they are done without a further look at the plan; then it concludes."""
 
     name = "rewoo"
-
-    def __init__(self, bounds: Bounds | None = None, embedder: Embedder | None = None):
-        super().__init__(bounds, embedder)
-        self.plan = dspy.Predict(questions.PlanWork)
-        self.answer = dspy.Predict(questions.AnswerQuestion)
-        self.conclude = dspy.Predict(questions.ConcludeTask)
+    asks: ClassVar = {
+        "plan": questions.PlanWork,
+        "answer": questions.AnswerQuestion,
+        "conclude": questions.ConcludeTask,
+    }
 
     async def _work(self, session: Session) -> Mapping[str, Any]:
-        planned = await session.ask(self.plan, **session.common, most=self.turns)
+        planned = await session.ask("plan", **session.common, most=self.turns)
         if "plan" not in planned:
             session.fault("steps")
         plan: list[PlanStep] = planned.get("plan", [])
         if len(plan) > self.turns:
             session.fault("turns")
         steps = await self._carried_out(plan[: self.turns], session)
-        return await session.ask(self.conclude, **session.common, steps=steps)
+        return await session.ask("conclude", **session.common, steps=steps)
 
     async def _carried_out(self, plan: Sequence[PlanStep], session: Session) -> list[Step]:
         """The steps of a plan with what they returned; one that refers to a later one is not done."""
@@ -348,21 +338,14 @@ class ReWOO(AgentModule):
         for name, planned in zip(names, plan, strict=True):
             argument = cut(planned.argument, longest)
             referred = _REFERENCE.findall(argument)
-            late = [var for var in referred if var in names and var not in results]
-            if late:
+            if late := [var for var in referred if var in names and var not in results]:
                 observation = Observation(f"Not done: {late[0]} is no step before it.")
             elif planned.tool == "model":
-                observation = await self._answered(
-                    session, argument, [each for each in steps if each.thought in referred]
-                )
+                shown = [step for step in steps if step.thought in referred]
+                observation = await self._answered(session, argument, shown)
             else:
-                stands_for: dict[str, str] = {}
-                for var, result in results.items():
-                    texts = "'" + "', '".join(id_.replace("'", "''") for id_ in result.ids) + "'" if result.ids else ""
-                    title = session.tools.title_of(result.ids[0]) if result.ids else ""
-                    stands_for[f"${var}"] = {"sql": texts, "search": title}.get(planned.tool, " ".join(result.ids))
-                replaced = _REFERENCE.sub(lambda match, held=stands_for: held.get(match[0], match[0]), argument)
-                argument = cut(replaced, longest)
+                held = {var: session.tools.named(planned.tool, result.ids) for var, result in results.items()}
+                argument = cut(_REFERENCE.sub(lambda var, held=held: held.get(var[1], var[0]), argument), longest)
                 observation = await session.tools.use(planned.tool, argument)
             results[name] = observation
             steps.append(Step(thought=name, tool=planned.tool, argument=argument, observation=observation.text))
@@ -373,14 +356,13 @@ class ReWOO(AgentModule):
         if session.left <= _TO_CONCLUDE:
             session.fault("turns")
             return Observation("Not done: no request is left for it.")
-        answer = (await session.ask(self.answer, steps=list(steps), question=question)).get("answer")
+        answer = (await session.ask("answer", steps=list(steps), question=question)).get("answer")
         if answer is None:
             session.fault("steps")
             return Observation("No answer.")
         named = set(re.findall(r"[\w-]+", answer))
-        return Observation(
-            cut(answer, self.bounds.observation), tuple(item.id for item in session.task.items if item.id in named)
-        )
+        ids = tuple(item.id for item in session.task.items if item.id in named)
+        return Observation(cut(answer, self.bounds.observation), ids)
 
 
 AGENTS: tuple[AgentName, ...] = get_args(AgentName)
@@ -388,6 +370,6 @@ AGENTS: tuple[AgentName, ...] = get_args(AgentName)
 _KINDS: Mapping[str, type[AgentModule]] = {kind.name: kind for kind in (Single, Stages, ReAct, Reflexion, ReWOO)}
 
 
-def make_agent(name: AgentName, bounds: Bounds | None = None, embedder: Embedder | None = None) -> AgentModule:
+def make_agent(name: AgentName, bounds: ProbeSettings | None = None, embedder: Embedder | None = None) -> AgentModule:
     """The agent of a name, one of `AGENTS`; raises `KeyError` for any other."""
     return _KINDS[name](bounds, embedder)

@@ -8,7 +8,7 @@ from dataclasses import astuple, dataclass, fields
 from typing import Literal
 
 from dspy_proact.benchmarks.probe.agents.sql import cut, queried
-from dspy_proact.benchmarks.probe.settings import Bounds
+from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import Document, Email, Event, Item
 from dspy_proact.benchmarks.ranking import WordRanking, cosine, ranked
 from dspy_proact.errors import ContentError
@@ -96,7 +96,7 @@ class Toolbox:
         touched: Ids of the items that were returned, each once, in the order in which they came.
     """
 
-    def __init__(self, items: Sequence[Item], bounds: Bounds, embed: Embed | None = None, now: bool = False):
+    def __init__(self, items: Sequence[Item], bounds: ProbeSettings, embed: Embed | None = None, now: bool = False):
         self._records = {item.id: Record.of(item) for item in items}
         self._bounds, self._embed, self._now = bounds, embed, now
         self._ranking: WordRanking | None = None
@@ -117,9 +117,11 @@ class Toolbox:
         self.touched = tuple(dict.fromkeys((*self.touched, *observation.ids)))
         return observation
 
-    def title_of(self, id_: str) -> str:
-        """The title of an item; empty where there is none of this id."""
-        return self._records[id_].title if id_ in self._records else ""
+    def named(self, tool: str, ids: Sequence[str]) -> str:
+        """What stands for items in the argument of a tool: texts in SQL, the title of the first in a search, or ids."""
+        if tool == "search":
+            return self._records[ids[0]].title if ids else ""
+        return ", ".join("'" + id_.replace("'", "''") + "'" for id_ in ids) if tool == "sql" else " ".join(ids)
 
     def touch_all(self) -> None:
         """Note that every item was shown, without a tool."""
