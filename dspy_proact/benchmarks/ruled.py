@@ -98,10 +98,10 @@ class RuledBenchmark(Benchmark[Answer, Detail]):
     @property
     def best(self) -> str:
         """The best published headline, and whose it is."""
-        rows, name = self.published(), self.leaderboard_headline
-        most = max(row.scores[name] or 0.0 for row in rows)
-        first = " and ".join(row.name for row in rows if row.scores[name] == most)
-        return f"{100 * most:.1f} % {self.published_as}: {first} ({self.published_in})"
+        (first, *others), name = self.published(), self.leaderboard_headline
+        equal = (row.name for row in others if (row.kind, row.scores[name]) == (first.kind, first.scores[name]))
+        value = 100 * (first.scores[name] or 0.0)
+        return f"{value:.1f} % {self.published_as}: {' and '.join((first.name, *equal))} ({self.published_in})"
 
     def published(self) -> Sequence[PublishedRow]:
         """As the module of reports reads them."""
