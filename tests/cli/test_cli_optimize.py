@@ -160,7 +160,7 @@ def test_a_guard_of_worked_cases_says_how_many_are_right_and_that_none_is_lost(o
     before, after = counts["cases before"][0], counts["cases after"][0]
     told = f"worked cases of the judge's rules: {before} of 40 right before, {after} after, none lost"
     assert told in " ".join(out.split())
-    assert "--guard cases: the embedded stand-in reads no rules, so that the cases measure nothing of it." in err
+    assert "--guard cases: the embedded stand-in reads no rules, so the cases measure nothing." in err
 
 
 def test_every_verb_refuses_a_file_that_it_cannot_trust(refused, tmp_path):
