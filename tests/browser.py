@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect, sync_playwright
 
+expect.set_options(timeout=60_000)  # and not the five seconds that are usual, which a busy machine may take
 ROUTES = "**/*"
 
 

@@ -6,23 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.bands import Band
-from support.panels import PanelDesign, simulate_panel
-from support.rated import RatedStudy, RatedWorld, simulate_rated, simulate_rated_runs
+from support.panels import PanelDesign
+from support.rated import RatedStudy, RatedWorld, simulate_rated
 from support.scores import Effects, Thresholds, simulate_pair, simulate_run
 
 ALIKE = Effects(group=0.20, subgroup=0.10)
 WORLD = RatedWorld(0.33, 0.5)
 DESIGN = PanelDesign(groups=12, items=60, raters=6, leniency=0.5)
-
-
-@pytest.mark.parametrize("mean", [0.05, 0.27, 0.5, 0.95])
-def test_cuts_have_the_wanted_mean_and_shares(mean: float):
-    cuts = Thresholds.of_mean(mean)
-    assert cuts.mean == pytest.approx(mean)
-    # Shares of a standard normal: Phi(-full) score 1, and 4/3 mean (1 - mean) score .5.
-    full = math.erfc(cuts.full / math.sqrt(2)) / 2
-    some = math.erfc(cuts.half / math.sqrt(2)) / 2
-    assert some - full == pytest.approx(4 / 3 * mean * (1 - mean))
 
 
 def test_runs_have_the_mean_that_they_are_said_to_have():
@@ -83,57 +73,8 @@ def test_the_rated_are_drawn_in_equal_numbers_by_label_or_evenly():
     assert np.mean(evenly.scores[evenly.rated]) == pytest.approx(evenly.scores.mean(), abs=0.02)
 
 
-def test_strata_share_groups_and_raters():
-    worlds = [replace(WORLD, likeness=0.9), replace(WORLD, likeness=0.9, mean=0.5)]
-    rated = simulate_rated(np.random.default_rng(6), worlds, RatedStudy(40, 30, 12, 2))
-    assert rated.order == [0, 1]
-    assert [int(rated.of_stratum(stratum).rated.sum()) for stratum in (0, 1)] == [30, 30]
-    assert rated.rater_count == 12
-    means = np.array(
-        [
-            [np.mean(of.scores[np.array(of.groups) == group]) for group in range(40)]
-            for of in map(rated.of_stratum, (0, 1))
-        ]
-    )
-    assert np.corrcoef(means)[0, 1] > 0.3
-
-
-def test_runs_are_judged_on_the_same_cases_and_move_together():
-    rng = np.random.default_rng(2)
-    world = replace(WORLD, sight=0.9)
-    runs = [[world, replace(world, mean=0.5)], [world, replace(world, mean=0.2)]]
-    a, b = simulate_rated_runs(rng, runs, RatedStudy(400, 100, 18, 2))
-    assert (a.groups, a.strata) == (b.groups, b.strata)
-    assert np.corrcoef(a.scores, b.scores)[0, 1] > 0.2
-    # Each run's ratings are of cases of its own choice, by the same people.
-    assert set(a.of.tolist()) != set(b.of.tolist())
-    assert set(a.raters) == set(b.raters) == set(range(18))
-
-
-def test_leniency_sets_raters_apart():
-    """With 400 ratings each the means of equal raters differ by about .04, of lenient and strict ones by far more."""
-
-    def apart(leniency: float) -> float:
-        study = simulate_panel(np.random.default_rng(2), PanelDesign(100, 800, 6, leniency))
-        given: dict[int, list[int]] = {}
-        for ratings, raters in zip(study.ratings, study.raters, strict=True):
-            for level, who in zip(ratings, raters, strict=True):
-                given.setdefault(who, []).append(level)
-        return float(np.std([np.mean(levels) for levels in given.values()]))
-
-    assert apart(0) < 0.1 < apart(0.5)
-
-
 def test_a_share_may_be_out_by_two_standard_errors_of_the_edge():
     # Of 1,000 data sets 1.6 points at 93 %, and .9 at 98.
     band = Band(0.93, 0.98)
     assert [band.holds(share, 1000) for share in (0.913, 0.914, 0.988, 0.989)] == [False, True, True, False]
     assert not band.holds(0.914, 10_000)
-
-
-def test_what_is_out_is_said_and_is_no_fault_where_intervals_are_marked():
-    band = Band(0.0, 0.05)
-    assert band.told(0.031, 1000) == "3.1"
-    assert band.told(0.11, 1000) == "11.0 OUT"
-    assert band.told(0.11, 1000, marked=True) == "11.0 marked"
-    assert band.told(0.031, 1000, marked=True) == "3.1"

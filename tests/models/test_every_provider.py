@@ -5,6 +5,7 @@ import contextlib
 import gc
 import gzip
 import re
+from functools import cache
 
 import dspy
 import litellm
@@ -111,12 +112,15 @@ def test_a_small_packed_body_is_read():
 # What is sent
 
 
+@cache
 def routes():
     """Every chat model of litellm's map that it has a route to, with its row."""
+    found = []
     for name, row in litellm.model_cost.items():
         if row.get("mode") == "chat" and name.partition("/")[0] not in SIGNS_IN:
             with contextlib.suppress(UsageError):  # a provider that is in the map and not in the package
-                yield find_route(name), row
+                found.append((find_route(name), row))
+    return found
 
 
 def test_no_preset_asks_for_a_longer_answer_than_the_model_gives_or_for_what_it_does_not_take():

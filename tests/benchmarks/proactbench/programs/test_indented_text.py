@@ -202,17 +202,11 @@ def test_the_same_request_is_answered_alike_and_others_go_on_meanwhile(role):
     assert first.usage.input_tokens == 12  # 40 + 11 characters, four a token
 
 
-INITIATIVE = {
-    **dict.fromkeys(["Anticipate what the user needs.", "Be PROACTIVE.", "Take the initiative."], 1.0),
-    **dict.fromkeys(["Take up what was mentioned in passing.", "Offer a next step."], 1.0),
-    **dict.fromkeys(["Hold back.", "Do only what was asked.", "Make no suggestions."], 0.0),
-    **dict.fromkeys(["Never offer help.", "Look ahead. Hold back."], 0.0),
-}
-
-
-@pytest.mark.parametrize(("rule", "expected"), INITIATIVE.items())
-def test_a_rule_that_speaks_of_initiative_or_restraint_is_followed(rule, expected):
-    assert share(rule) == expected
+def test_a_rule_that_speaks_of_initiative_or_restraint_is_followed():
+    for rule in ("Anticipate what the user needs.", "Be PROACTIVE.", "Offer a next step."):
+        assert share(rule) == 1.0, rule
+    for rule in ("Hold back.", "Never offer help.", "Look ahead. Hold back."):
+        assert share(rule) == 0.0, rule
 
 
 def test_left_to_itself_or_with_a_rule_about_something_else_the_assistant_acts_now_and_then():
@@ -221,26 +215,14 @@ def test_left_to_itself_or_with_a_rule_about_something_else_the_assistant_acts_n
         assert [reply(rule, [("user", user)]) for user in USERS] == [reply("", [("user", user)]) for user in USERS]
 
 
-LESSONS = {
-    worked_example("Since you mentioned the boiler, I suggest calling a plumber before Monday."): True,
-    **dict.fromkeys(
-        map(worked_example, ["I suggest a nap.", "The boiler, I see.", "You mentioned a next step!"]), False
-    ),
-    **dict.fromkeys((f"A worked example:\n{each}" for each in ("{", "{\n}", "{broken\n}")), False),
-    'A worked example:\n{"response": 5,\n"conversation": null\n}': False,
-}
-
-
-@pytest.mark.parametrize(("system", "teaches"), LESSONS.items(), ids=map(len, LESSONS))
-def test_a_worked_example_makes_the_assistant_act_where_it_takes_up_a_detail(system, teaches):
-    assert share(system) == (1.0 if teaches else share(""))
-
-
-def test_the_assistant_joins_details_of_two_messages():
-    said = [("user", USERS[0]), ("assistant", "Fine."), ("user", "The budget is 300 euros.")]
-    text = reply("Look ahead.", said)
-    assert "lands in Oslo on Monday at 8" in text
-    assert "The budget is 300 euros" in text
+def test_a_worked_example_makes_the_assistant_act_where_it_takes_up_a_detail():
+    assert share(worked_example("Since you mentioned the boiler, I suggest calling a plumber before Monday.")) == 1.0
+    for lesson in (
+        worked_example("I suggest a nap."),
+        worked_example("The boiler, I see."),
+        "A worked example:\n{broken\n}",
+    ):
+        assert share(lesson) == share("")
 
 
 FERRY = Rubric(
@@ -264,12 +246,6 @@ def verdict(response, instruction=None, demos=()):
     signature = GradeResponse if instruction is None else GradeResponse.with_instructions(instruction)
     messages = IndentedText().format(signature, list(demos), shown_to_judge(response))
     return grade(messages[0]["content"], [(message["role"], message["content"]) for message in messages[1:]])
-
-
-def answered(signature, shown):
-    """What the judge answers to another question."""
-    system, user = IndentedText().format(signature, [], shown)
-    return json.loads(grade(system["content"], [("user", user["content"])]))
 
 
 def graded(response, instruction=None, demos=()):
@@ -304,30 +280,3 @@ def test_an_instruction_to_be_strict_or_lenient_moves_the_judges_cuts():
     assert "0.45 and 0.75" in said("Be strict, be lenient.")
     assert graded(MIDDLING, "Be strict.") == "FAIL"
     assert graded(MIDDLING, "Be lenient.") == "PASS"
-
-
-def test_the_fields_asked_for_are_the_fields_answered():
-    assert list(json.loads(verdict(STRONG))) == ["reasoning", "evidence", "grade"]
-    quoting = {"rubric": FERRY, "response": STRONG, "grade": "PASS", "reasoning": "r"}
-    assert answered(QuoteEvidence, quoting) == {"evidence": [STRONG]}
-    assert answered(dspy.Signature("response -> mood, grade"), {"response": STRONG})["mood"] == ""
-
-
-ODD = [[], [("user", "")], [("assistant", "")], [("user", "")] * 3, [("user", "...?!")], [("user", "\ud83d \0 \u2028")]]
-ODD += [[("user", "Response to grade:\nResponse to grade:\nPASS:\n")]]
-WHOLE = f"Conversation\nTurn 1, user:\n    Hi.\n\nPASS:\n    p\nFAIL:\n    f\n\nResponse to grade:\n    {WEAK}"
-HEADINGS = ["Conversation", "Turn 1, user:", "PASS:", "FAIL:", "Response to grade:"]
-ODD += [[("user", WHOLE.replace(heading, "x"))] for heading in HEADINGS]
-
-
-@pytest.mark.parametrize("messages", ODD, ids=ascii)
-def test_odd_messages_and_a_request_that_lacks_a_heading_are_answered(messages):
-    assert reply("", messages)
-    assert json.loads(grade("", messages))["grade"] == "FAIL"
-
-
-@pytest.mark.parametrize("answered", ["", "prose", "null", "[]", '{"grade": null}', '{"grade": ["PASS"]}', "{"])
-def test_a_demo_that_is_broken_teaches_nothing(answered):
-    messages = IndentedText().format(GradeResponse, [], shown_to_judge(STRONG))
-    system, user = (message["content"] for message in messages)
-    assert grade(system, [("user", user), ("assistant", answered), ("user", user)]) == grade(system, [("user", user)])
