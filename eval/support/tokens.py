@@ -2,11 +2,9 @@
 
 import os
 from functools import cache
-from pathlib import Path
+from importlib.metadata import distribution
 from typing import Any
 from unittest import mock
-
-import litellm
 
 
 def o200k_tokens(text: str) -> int:
@@ -19,6 +17,7 @@ def _encoding() -> Any:
     import tiktoken
 
     # tiktoken downloads it where this names no folder that holds it.
-    folder = Path(litellm.__file__).parent / "litellm_core_utils" / "tokenizers"
+    # litellm itself, imported before the package, would ask the network for prices.
+    folder = distribution("litellm").locate_file("litellm/litellm_core_utils/tokenizers")
     with mock.patch.dict(os.environ, TIKTOKEN_CACHE_DIR=str(folder)):
         return tiktoken.get_encoding("o200k_base")
