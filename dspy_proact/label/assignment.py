@@ -92,8 +92,8 @@ def draw_cases(summary: Summary, design: Design) -> tuple[list[str], str | None]
 def assign(store: Store, rater: int) -> tuple[Place, ...]:
     """The slate of a rater; where nothing of it is open, with what they are to rate next, if there is anything.
 
-    It is their share, and after that what no planned rater is still expected for. Whoever is idle gives the rest back
-    where nothing else is left.
+    It is their share, and after that what no planned rater is still expected for: none, a day after the first rating.
+    Whoever is idle gives the rest back where nothing else is left.
     """
     slate, choose = store.slate(rater), partial(_places, store, rater)
     if any(place.state == "open" for place in slate):
@@ -127,7 +127,7 @@ def _chosen(store: Store, rater: int) -> list[tuple[str, ...]]:
     all_units = store.units()
     lacking = [design.each - min(len(of_item[item]) for item in unit) for unit in all_units]
     share = len(all_units) * design.each / design.raters
-    yet_to_come = max(0, design.raters - len(store.raters()))
+    yet_to_come = max(0, design.raters - len(store.raters())) if store.waits(IDLE_SECONDS) else 0
     left = math.ceil(sum(max(0, lack) for lack in lacking) - share * yet_to_come)
     kinds = defaultdict[tuple[int, frozenset[int]], deque[tuple[int, tuple[str, ...]]]](deque)
     for rank, unit in enumerate(all_units):

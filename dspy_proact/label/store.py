@@ -263,6 +263,11 @@ class Store:
                 (self._clock(), rater, self._clock() - idle),
             ).rowcount
 
+    def waits(self, seconds: float) -> bool:
+        """Whether less time has passed since the first rating, or there is none."""
+        (first,) = self._row("SELECT min(time) FROM log")
+        return first is None or self._clock() - first < seconds
+
     # The log
 
     def give(self, rater: int, *given: Given) -> int:

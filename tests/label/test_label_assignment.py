@@ -107,6 +107,16 @@ def test_what_is_kept_for_raters_who_have_yet_to_come_is_given_to_nobody_else(be
     assert more(store, ann) == 3, "eve had 3, 4, 7, 8 and 9, of which ann has rated two"
 
 
+def test_a_day_after_the_first_rating_nothing_is_kept_for_who_has_not_come(begun, clock):
+    """The share of each is 5 of 10 items; one person rates an item once, so that ann may have all ten."""
+    store = begun(10, each=2, raters=4)
+    (ann,) = join(store, 1)
+    rate(store, ann)
+    assert more(store, ann) == 0
+    clock.now += IDLE_SECONDS + 1
+    assert more(store, ann) == 5
+
+
 def test_whoever_is_idle_is_not_waited_for(begun, clock):
     store = begun(10, each=1, raters=2)
     ann, bob = join(store, 2)
