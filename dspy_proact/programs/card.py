@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, get_args
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from dspy_proact.calls import Call, Price
 from dspy_proact.models import ModelIdentity
@@ -219,6 +219,14 @@ class Card(Frozen):
     usage_before: CardUsage
     usage_after: CardUsage
     provenance: Provenance
+
+    @model_validator(mode="after")
+    def _claims_what_its_numbers_carry(self) -> Self:
+        """A file may have been edited, and its first sentence is repeated."""
+        low, unread = self.target.low98 or 0.0, self.target.low98_unread
+        if self.shown and (self.unchanged or low <= 0 or (unread is not None and unread <= 0)):
+            raise ValueError("'shown' needs a program that is not the start, and a 98 % interval above 0")
+        return self
 
     def __getitem__(self, name: str) -> Row:
         return next(row for row in (self.target, *self.rows) if row.name == name)

@@ -164,6 +164,11 @@ LOWER = {"partial": 0.5, "full": 1.5}
             for lm in ({"model": "openai/other"}, "openai/other", {})
         ),
         ("judge", "votes", 1001, "votes"),
+        *(
+            (program, path, value, "'shown' needs a program that is not the start, and a 98 % interval above 0")
+            for program in MADE
+            for path, value in (("card.unchanged", True), ("card.target.low98", -0.01), ("card.target.low98", None))
+        ),
         ("judge", "card.provenance.models", {}, "names no model of the judge"),
         *(("judge", f"card.usage_after.{name}", -1, f"card.usage_after.{name}") for name in ("usd", "prompt_tokens")),
         *(("judge", f"states.emergent.{name}", [{"x": 1}], f"states.emergent.{name}") for name in ("traces", "train")),
