@@ -10,7 +10,7 @@ from statistics import fmean
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
 from dspy_proact.report.agreement import Agreement, agree_between
-from dspy_proact.report.measured import Compared, compared, is_share, worded
+from dspy_proact.report.measured import Bounds, Compared, bounds_of, compared, worded
 from dspy_proact.report.numbers import points_of
 from dspy_proact.report.summary import Summary, grouped
 from dspy_proact.report.terminal import front_html
@@ -256,18 +256,19 @@ class Comparison:
         moved = ((name, len(of), sum(pair.score[1] - pair.score[0] for pair in of)) for name, of in groups.items())
         return sorted((each for each in moved if each[2]), key=lambda each: -abs(each[2]))[:_MOST_GROUPS]
 
-    def measured(self, pairs: Sequence[CasePair]) -> dict[str, Compared]:
-        """The measures of some of the pairs, by name."""
-        cases = [(pair.group, *pair.outcomes) for pair in pairs]
+    def measured(self, pairs: Sequence[CasePair], by_stratum: bool = False) -> dict[str, Compared]:
+        """The measures of some of the pairs, by name, every pair weighted equally, or every stratum."""
+        cases, strata = [(pair.group, *pair.outcomes) for pair in pairs], self.strata if by_stratum else None
         return {
-            each.name: worded(compared(each, cases, self._shares[each.name]), self.a.nouns) for each in self.a.measures
+            each.name: worded(compared(each, cases, self._bounds[each.name], strata), self.a.nouns)
+            for each in self.a.measures
         }
 
     @cached_property
-    def _shares(self) -> dict[str, bool]:
-        """Of each measure, whether its parts are all in [0, 1] in both."""
+    def _bounds(self) -> dict[str, Bounds]:
+        """Of the parts of each measure, in both."""
         outcomes = [*self.a.outcomes, *self.b.outcomes]
-        return {measure.name: is_share(measure, outcomes) for measure in self.a.measures}
+        return {measure.name: bounds_of(measure, outcomes) for measure in self.a.measures}
 
 
 def compare(a: Summary, b: Summary) -> Comparison:

@@ -28,8 +28,8 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
         adjusted = zip(("weighted", "pass_rate"), differences.adjusted[name], strict=True)
         return _row(differences.rows[name], nouns) | {"p_holm": dict(adjusted)}
 
-    def of_measures(pairs: Sequence[CasePair]) -> dict[str, Any]:
-        found = {name: document(each) for name, each in comparison.measured(pairs).items()}
+    def of_measures(pairs: Sequence[CasePair], by_stratum: bool = False) -> dict[str, Any]:
+        found = {name: document(each) for name, each in comparison.measured(pairs, by_stratum).items()}
         return {"measures": found} if found else {}
 
     strata = {
@@ -54,7 +54,9 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
         nouns.strata: strata,
         "overall": {
             "micro": _row(lenient.micro, nouns) | {"strict": _row(strict.micro, nouns)},
-            "macro": _row(lenient.macro, nouns, describe=False) | {"strict": _row(strict.macro, nouns, describe=False)},
+            "macro": _row(lenient.macro, nouns, describe=False)
+            | {"strict": _row(strict.macro, nouns, describe=False)}
+            | (of_measures(comparison.pairs, by_stratum=True) if comparison.a.particulars.mean == "macro" else {}),
             **of_measures(comparison.pairs),
         },
         **controls,
@@ -173,11 +175,14 @@ def _passes(comparison: Comparison) -> Table:
 
 
 def _measures(comparison: Comparison, explain: bool) -> Table:
-    """A line a measure and stratum, and one over all of them."""
+    """A line a measure and stratum, one over all of them, and the mean of the strata where that is published."""
+    rows = {**comparison.lenient.by_stratum, "micro": comparison.pairs}
+    measures = {name: comparison.measured(pairs) for name, pairs in rows.items()}
+    if comparison.a.particulars.mean == "macro":
+        measures["macro"] = comparison.measured(comparison.pairs, by_stratum=True)
     cells = (
         [f"{measure.title} of {name}", *map(coefficient, (found.a, found.b, found.difference))]
-        for name, pairs in {**comparison.lenient.by_stratum, "micro": comparison.pairs}.items()
-        for measured in [comparison.measured(pairs)]
+        for name, measured in measures.items()
         for measure in comparison.a.shown_measures(explain)
         for found in [measured[measure.name]]
     )

@@ -74,23 +74,31 @@ def values_of(measure: Measure, outcomes: Iterable[Outcome]) -> Values:
     return [tuple(parts[name] for name in measure.parts) for parts in verdicts if parts.keys() >= set(measure.parts)]
 
 
-def is_share(measure: Measure, outcomes: Iterable[Outcome]) -> bool:
-    """Whether all values of a measure's parts are in [0, 1], so that their mean has a range."""
-    return all(0 <= value <= 1 for values in values_of(measure, outcomes) for value in values)
+Bounds = tuple[float, float]
+"""The least and the greatest value of a measure's parts."""
+
+
+def bounds_of(measure: Measure, outcomes: Iterable[Outcome]) -> Bounds:
+    """Those that a measure declares; of one that declares none 0 and 1, if all of its values are in between."""
+    if measure.least is not None or measure.most is not None:
+        return -np.inf if measure.least is None else measure.least, np.inf if measure.most is None else measure.most
+    values = (value for values in values_of(measure, outcomes) for value in values)
+    return (0.0, 1.0) if all(0 <= value <= 1 for value in values) else (-np.inf, np.inf)
 
 
 def measured(
-    measure: Measure, outcomes: Sequence[Outcome], share: bool, strata: Sequence[str] | None = None
+    measure: Measure, outcomes: Sequence[Outcome], bounds: Bounds, strata: Sequence[str] | None = None
 ) -> Estimate:
     """A measure of outcomes, each counted as a case.
 
-    Silence is decided as follows. No outcome with all parts, or a part that is to be 0 or 1 and is not: no value.
+    Silence is decided as follows. No outcome with all parts, a part that is to be 0 or 1 and is not, or one out of its
+    bounds: no value.
     Fewer outcomes with them than are scored: a warning with both numbers. Otherwise as the statistic says.
 
     Args:
         measure: As the benchmark declares it.
         outcomes: Of a run; those without a verdict do not count.
-        share: Whether the run's values are all in [0, 1].
+        bounds: Of its parts.
         strata: Those that are weighted equally; where None, cases are. Only a mean can be taken so.
     """
     if strata is not None and measure.statistic != "mean":
@@ -99,7 +107,7 @@ def measured(
     measurable = [(outcome, values) for outcome in scored if (values := values_of(measure, [outcome]))]
     by_stratum = ([outcome.stratum for outcome, _ in measurable], strata) if strata else ()
     estimate = _estimate(
-        measure, [each.group for each, _ in measurable], [values for _, values in measurable], share, *by_stratum
+        measure, [each.group for each, _ in measurable], [values for _, values in measurable], bounds, *by_stratum
     )
     if not measurable or len(measurable) == len(scored):
         return estimate
@@ -108,24 +116,32 @@ def measured(
 
 
 def compared(
-    measure: Measure, pairs: Sequence[tuple[str, Sequence[Outcome], Sequence[Outcome]]], share: bool
+    measure: Measure,
+    pairs: Sequence[tuple[str, Sequence[Outcome], Sequence[Outcome]]],
+    bounds: Bounds,
+    strata: Sequence[str] | None = None,
 ) -> Compared:
     """A measure of two runs on the cases that have its parts in both, paired by case.
 
     Args:
         measure: As the benchmark declares it.
         pairs: The group of each case, and its outcomes in both.
-        share: Whether the values of both are all in [0, 1].
+        bounds: Of its parts.
+        strata: Those that are weighted equally; where None, cases are. Only a mean can be taken so.
     """
+    if strata is not None and measure.statistic != "mean":
+        return Compared(*[Estimate(None, reason="no mean")] * 3)
+    order = [ours[0].stratum for _, ours, theirs in pairs if values_of(measure, ours) and values_of(measure, theirs)]
+    by_stratum = (order, strata) if strata else ()
     measurable = [(group, values_of(measure, ours), values_of(measure, theirs)) for group, ours, theirs in pairs]
     measurable = [(group, ours, theirs) for group, ours, theirs in measurable if ours and theirs]
     groups, a, b = [each[0] for each in measurable], [each[1] for each in measurable], [each[2] for each in measurable]
-    first, second = (_estimate(measure, groups, side, share) for side in (a, b))
+    first, second = (_estimate(measure, groups, side, bounds, *by_stratum) for side in (a, b))
     if missing := next((side for side in (first, second) if side.value is None), None):
         return Compared(first, second, missing)
     if measure.statistic == "mean":
-        bounds = (-1.0, 1.0) if share else (-np.inf, np.inf)
-        difference = part_mean(np.subtract(_means(b), _means(a)), groups, bounds=bounds)
+        width = bounds[1] - bounds[0]
+        difference = part_mean(np.subtract(_means(b), _means(a)), groups, *by_stratum, bounds=(-width, width))
     else:
         ours, theirs = ([_pairs(values) for values in side] for side in (a, b))
         difference = classification_difference(ours, theirs, groups, measure.statistic)
@@ -133,12 +149,17 @@ def compared(
 
 
 def _estimate(
-    measure: Measure, groups: Sequence[str], cases: Sequence[Values], share: bool, *by_stratum: Sequence[str]
+    measure: Measure, groups: Sequence[str], cases: Sequence[Values], bounds: Bounds, *by_stratum: Sequence[str]
 ) -> Estimate:
     if not cases:
         return Estimate(None, reason=f"no scored case has {' and '.join(measure.parts)}")
     if measure.statistic == "mean":
-        return (cluster_mean if share else part_mean)(_means(cases), groups, *by_stratum)
+        means = _means(cases)
+        if not all(bounds[0] <= mean <= bounds[1] for mean in means):
+            return Estimate(None, reason=f"{measure.parts[0]} is out of its bounds somewhere")
+        if bounds == (0, 1):
+            return cluster_mean(means, groups, *by_stratum)
+        return part_mean(means, groups, *by_stratum, bounds=bounds)
     if any(value not in {0, 1} for values in cases for pair in values for value in pair):
         return Estimate(None, reason=f"{' or '.join(measure.parts)} is neither 0 nor 1 somewhere")
     return classification_estimate([_pairs(values) for values in cases], groups, measure.statistic)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dspy_proact.calls import Price, Usage
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
-from dspy_proact.report.measured import Controls, Grader, is_share, measured, values_of, worded
+from dspy_proact.report.measured import Bounds, Controls, Grader, bounds_of, measured, values_of, worded
 from dspy_proact.report.numbers import counted, percent
 from dspy_proact.report.particulars import Particulars, particulars_of
 from dspy_proact.report.terminal import front_html
@@ -195,7 +195,7 @@ class Summary(Outcomes):
         """The measures of some of the outcomes, by name, every outcome weighted equally, or every stratum."""
         strata = self.strata if by_stratum else None
         return {
-            each.name: worded(measured(each, outcomes, self._shares[each.name], strata), self.nouns)
+            each.name: worded(measured(each, outcomes, self._bounds[each.name], strata), self.nouns)
             for each in self.measures
         }
 
@@ -257,9 +257,9 @@ class Summary(Outcomes):
         return worded(found, self.nouns)
 
     @cached_property
-    def _shares(self) -> dict[str, bool]:
-        """Whether a measure's parts are all in [0, 1], by its name."""
-        return {measure.name: is_share(measure, self.outcomes) for measure in self.measures}
+    def _bounds(self) -> dict[str, Bounds]:
+        """Of a measure's parts, by its name."""
+        return {measure.name: bounds_of(measure, self.outcomes) for measure in self.measures}
 
 
 def is_small(outcomes: Iterable[Outcome]) -> bool:

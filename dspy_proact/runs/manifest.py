@@ -102,9 +102,13 @@ class Measure(Frozen):
     """Its key in JSON."""
     title: str
     statistic: Literal["mean", "f1", "precision", "recall", "balanced_accuracy", "kappa"] = "mean"
-    """The mean's range is its part's, kappa's [-1, 1] and the others' [0, 1]."""
+    """Kappa is in [-1, 1], the others but the mean in [0, 1]."""
     parts: tuple[str, ...]
     """Names of parts of a grade: one for a mean; the truth and the prediction, each 0 or 1, for the others."""
+    least: float | None = None
+    """The least that the part of a mean can be; None for no bound, and without either bound see `most`."""
+    most: float | None = None
+    """The greatest. Without either bound the part is a share where all of its values are in [0, 1]."""
     higher_is_better: bool = True
     """Which way a guard of a compile looks, and which change counts as a cost."""
 

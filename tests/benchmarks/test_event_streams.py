@@ -1,5 +1,7 @@
 """Decisions at the moments of a stream: their parts, their measures by hand, and rules with their closed forms."""
 
+from math import inf
+
 import pytest
 
 from dspy_proact.benchmarks.ruled import ByRule
@@ -17,7 +19,7 @@ def outcome(number: int, parts: dict[str, float]) -> Outcome:
 
 def values(decisions, cost=1.0):
     outcomes = [outcome(number, each.parts(cost)) for number, each in enumerate(decisions)]
-    return {name: measured(measure, outcomes, share=False).value for name, measure in MEASURES.items()}
+    return {name: measured(measure, outcomes, (-inf, inf)).value for name, measure in MEASURES.items()}
 
 
 def test_measures_are_those_that_are_worked_by_hand():

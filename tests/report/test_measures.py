@@ -3,10 +3,12 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
@@ -27,7 +29,7 @@ from dspy_proact.report import (
     summarize,
     summary_document,
 )
-from dspy_proact.report.particulars import particulars_of
+from dspy_proact.report.particulars import Particulars, particulars_of
 from dspy_proact.runs import CONTROL, Case, Event, GradeRecord, Manifest, Measure, Nouns
 from dspy_proact.stats import cluster_mean, part_mean
 
@@ -123,6 +125,35 @@ def test_a_part_within_0_and_1_has_the_interval_of_a_share(tmp_path: Path):
     told = [(one, {"hints": share}) for one, share in zip(riddles(*["RHYME"] * 6), hints, strict=True)]
     summary = run_of(tmp_path, told, HINTS)
     assert summary.measured(summary.outcomes)["hints"] == cluster_mean(hints, range(6))
+
+
+@pytest.mark.parametrize("counts", [[0.0, 0.0, 0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 9.0, 0.0, 0.0]])
+def test_a_part_with_declared_bounds_has_an_interval_within_them_whatever_its_values(tmp_path: Path, counts):
+    told = [(one, {"words": count}) for one, count in zip(riddles(*["RHYME"] * 6), counts, strict=True)]
+    summary = run_of(tmp_path / "count", told, LENGTH.model_copy(update={"least": 0}))
+    found = summary.measured(summary.outcomes)["length"]
+    assert found == part_mean(counts, range(6), bounds=(0, np.inf))
+    assert found.low == 0
+    share = run_of(tmp_path / "share", told, LENGTH.model_copy(update={"least": 0, "most": 1}))
+    found, within = share.measured(share.outcomes)["length"], max(counts) <= 1
+    assert found.reason == (None if within else "words is out of its bounds somewhere")
+    assert found.value == (cluster_mean(counts, range(6)).value if within else None)
+
+
+def test_where_the_mean_of_strata_is_published_measures_are_compared_by_it_too(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr(Summary, "particulars", Particulars(mean="macro"))
+    kinds = riddles(*["RHYME"] * 4, *["NUMBER"] * 2)
+    sides = [
+        run_of(tmp_path / str(more), [(one, {"words": more * (one.stratum == "NUMBER")}) for one in kinds], LENGTH)
+        for more in (0, 3)
+    ]
+    overall = comparison_document(compare(*sides))["overall"]
+    # Rhymes 0 and 0, numbers 0 and 3: 2 x 3 / 6 over riddles, (0 + 3) / 2 over kinds.
+    assert overall["measures"]["length"]["difference"]["value"] == 1
+    assert overall["macro"]["measures"]["length"]["difference"]["value"] == 1.5
+    file = io.StringIO()
+    print_comparison(compare(*sides), Console(file=file, width=120), explain=True)
+    assert re.search(r"^words a guess of macro +0.00 +1.50", file.getvalue(), re.MULTILINE)
 
 
 def test_cases_without_a_part_do_not_count_and_are_told(tmp_path: Path):

@@ -45,7 +45,12 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
     )
     measures = tuple(
         Measure(
-            name=name, title=_TITLES.get(name, name.replace("_", " ")), parts=(name,), higher_is_better=name != "blind"
+            name=name,
+            title=_TITLES.get(name, name.replace("_", " ")),
+            parts=(name,),
+            least=0,
+            most=None if name == "interventions" else 1,  # a count
+            higher_is_better=name != "blind",
         )
         for name in _MEASURES
     )

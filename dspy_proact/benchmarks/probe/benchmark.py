@@ -46,7 +46,8 @@ _TITLES = {
     "touched_f1": "returned F1",
     "faulty": "malformed",
 }
-_LOWER_IS_BETTER = ("label_mismatch", "unknown_ids", "faulty", "turns")
+_COUNTS = ("unknown_ids", "turns")
+_LOWER_IS_BETTER = ("label_mismatch", "faulty", *_COUNTS)
 _FACETS = {
     "who_blocked": "whose work is held up",
     "who_blocker": "who or what holds it up",
@@ -95,6 +96,8 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
             name=name,
             title=_TITLES.get(name, name.replace("_", " ")),
             parts=(name,),
+            least=0,
+            most=None if name in _COUNTS else 1,
             higher_is_better=name not in _LOWER_IS_BETTER,
         )
         for name in _MEASURES.split()
