@@ -132,15 +132,9 @@ def sanitized(case: Case, seed: int = 0) -> Case:
         while (new := f"item_{digest[:8]}") in ids.values():
             digest = _digest(digest)
         ids[item.id] = new
-    in_gold = {
-        "evidence": tuple(ids[id_] for id_ in gold.evidence),
-        "supported_by": gold.supported_by and {name: ids[item] for name, item in gold.supported_by.items()},
-    }
-    in_view = {
-        "items": tuple(item.model_copy(update={"id": ids[item.id], "stamps": None}) for item in items),
-        "gold": gold.model_copy(update=in_gold),
-    }
-    return replace(case, view=view.model_copy(update=in_view))
+    bare = tuple(item.model_copy(update={"id": ids[item.id], "stamps": None}) for item in items)
+    gold = gold.model_copy(update={"evidence": tuple(ids[id_] for id_ in gold.evidence)})
+    return replace(case, view=view.model_copy(update={"items": bare, "gold": gold}))
 
 
 def _reason(error: CorpusError) -> str:

@@ -1,6 +1,6 @@
 """The two official files of a task: `..._input.json` holds what is given, `..._output.json` what is right.
 
-Field names are the files', but `facets` and `supported_by` are ours.
+Field names are the files'; the sample's `facets` and `supported_by` are ours.
 """
 
 from collections import Counter
@@ -35,7 +35,7 @@ _DROPPED = frozenset(
     """
     annotation_instructions checklist_id checklist_idx created_at description distractor_ids evidence_required
     expected_sources metadata previous_action_idx problem_description required_items searchable_artifacts
-    solves_bottleneck tags target_problem updated_at world_model
+    solves_bottleneck supported_by tags target_problem updated_at world_model
     """.split()  # noqa: SIM905 - a list of words is read as words
 )
 """Known fields that are not read, by their own names. `world_model` is that of the output, the input's once more."""
@@ -89,7 +89,7 @@ def _newest(items: Iterable[Item]) -> str:
 
 
 def _gold(output: "_Output", items: set[str], actions: set[str], right: JsonFile) -> Gold:
-    """The right answer; raises a `CorpusError` where it names an item, an action or a parameter that does not exist."""
+    """The right answer; raises a `CorpusError` where it names an item or an action that does not exist."""
     steps = [place for place, step in enumerate(output.checklist.required_steps) if step.step_type == _EXECUTION]
     if len(steps) != 1:
         raise right.error(f"one step of type {_EXECUTION!r} is expected, not {len(steps)}", _STEPS)
@@ -97,16 +97,13 @@ def _gold(output: "_Output", items: set[str], actions: set[str], right: JsonFile
         f"{_STEPS}[{steps[0]}].success_criteria",
         output.checklist.required_steps[steps[0]].success_criteria,
     )
-    action, parameters, supported_by = criteria.correct_action, criteria.correct_parameters, criteria.supported_by
+    action, parameters = criteria.correct_action, criteria.correct_parameters
     if action is None or parameters is None:
         name = "correct_action" if action is None else "correct_parameters"
         raise right.error("the field is missing", f"{path}.{name}")
     there = f"the input's {len(items)} items"
     named = [(f"true_positive_ids[{index}]", id_, items, there) for index, id_ in enumerate(output.true_positive_ids)]
     named.append((f"{path}.correct_action", action, actions, f"the input's {len(actions)} actions"))
-    for name, item in (supported_by or {}).items():
-        named.append((f"{path}.supported_by", name, {*parameters}, "the parameters"))
-        named.append((f"{path}.supported_by", item, items, there))
     for field, id_, known, those in named:
         if id_ not in known:
             raise right.error(f"{shown(id_)} is none of {those}", field)
@@ -116,7 +113,6 @@ def _gold(output: "_Output", items: set[str], actions: set[str], right: JsonFile
         facets=output.bottleneck.facets,
         action=action,
         parameters=parameters,
-        supported_by=supported_by,
     )
 
 
@@ -204,7 +200,6 @@ class _Bottleneck(RawPart):
 class _Criteria(RawPart):
     correct_action: Id | None = None
     correct_parameters: dict[str, Any] | None = None
-    supported_by: dict[str, str] | None = None
 
 
 class _Step(RawPart):

@@ -230,17 +230,14 @@ def leaderboard_document(runs: Sequence[Summary]) -> dict[str, Any]:
 
 def leaderboard_details(runs: Sequence[Summary]) -> Iterator[Table | str]:
     """Failure modes of published models and of runs, and how to read them."""
-    published = [
-        [model, *(share(shares[mode], 0) for mode in _PUBLISHED_MODES)]
-        for model, shares in published_failures().items()
+    shares = published_failures().items()
+    published = [[model, *(share(each[mode], 0) for mode in _PUBLISHED_MODES)] for model, each in shares]
+    own = [
+        [f"[{number}] {run.model_name}"]
+        + [f"{share(of.shares[mode], 0)} ({of.modes[mode]}/{of.among[mode]})" for mode in _PUBLISHED_MODES]
+        for number, run in enumerate(runs, start=1)
+        for of in [failures(run)]
     ]
-    own: list[list[str]] = []
-    for number, run in enumerate(runs, start=1):
-        counts = failures(run)
-        shares = (
-            f"{share(counts.shares[mode], 0)} ({counts.modes[mode]}/{counts.among[mode]})" for mode in _PUBLISHED_MODES
-        )
-        own.append([f"[{number}] {run.model_name}", *shares])
     yield table(("of failures, % with", *(MODES[mode] for mode in _PUBLISHED_MODES)), published, own)
     yield (
         "published: PROBE (arXiv 2510.19771), means without a spread, so without intervals. The 40 % that its text "

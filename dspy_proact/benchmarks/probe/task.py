@@ -150,8 +150,6 @@ class Gold(Frozen):
     action: str
     """Id of the one action that resolves it."""
     parameters: dict[str, Any]
-    supported_by: dict[str, str] | None = None
-    """By parameter, the id of the item in which its value can be read; None in the official files."""
 
 
 class TaskView(Frozen):

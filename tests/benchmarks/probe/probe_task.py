@@ -149,7 +149,6 @@ def _planted(person: int) -> Case:
         description=f"{GOLD.description} {SECRET}{person}",
         facets=FACETS.model_copy(update={"why_root_cause": f"{FACETS.why_root_cause} {SECRET}"}),
         parameters={**GOLD.parameters, "item": f"storage room key {SECRET}"},
-        supported_by={"item": f"{SECRET}-item"},
     )
     seen = {
         "world": WORLD.model_copy(update={"about": f"{WORLD.about} {word}"}),

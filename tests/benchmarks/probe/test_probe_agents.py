@@ -429,11 +429,3 @@ def test_an_instruction_changes_which_items_it_takes():
     assert taken("Look for what is waiting.")[0] == "a1"
     assert set(taken("Look for what is waiting. Cross-check.")[:2]) == {"a1", "b2"}
     assert len(taken("Take few items.")) < len(loud)
-
-
-def test_a_rule_that_speaks_of_waiting_makes_it_search_for_what_waits():
-    agent = make_agent("react")
-    for predictor in agent.predictors():
-        predictor.signature = predictor.signature.with_instructions(f"{predictor.signature.instructions} It waits.")
-    assert by_rules(make_agent("react")).touched[0] != "a1"
-    assert by_rules(agent).touched[0] == "a1"

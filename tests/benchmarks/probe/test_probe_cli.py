@@ -117,11 +117,6 @@ def test_what_has_no_effect_or_cannot_be_is_refused(proact, verb, words, problem
     assert (status, problem in err) == (2, True), err
 
 
-@pytest.mark.parametrize("words", ["agent=reflexion trials=3", "agent=rewoo rows=3", "baseline=urgent take=3"])
-def test_what_has_an_effect_is_taken(proact, words):
-    assert proact(*EVAL, *(word for each in words.split() for word in ("--set", each)), "--dry-run")[0] == 0
-
-
 def test_a_task_that_is_left_out_is_said_counted_and_in_no_score(proact):
     strange = right(checklist={"required_steps": steps(correct_parameters=["Bo"])})
     folder = in_folder(Path("tasks"), {**files(), **files(outputs=strange, key="strange")})
@@ -164,20 +159,6 @@ def test_a_judge_that_finds_everything_right_agrees_with_what_is_and_not_beyond_
     assert names.startswith("kappa of who_blocker, ")
     assert names.endswith(", parameters, would_resolve")
     assert "agreement with them says nothing of people" in " ".join(out.split())
-
-
-def test_a_verdict_that_cannot_be_read_is_counted_and_no_disagreement(proact, server):
-    server.script = lambda sent: constant(sent) if "who_blocked" in str(sent.messages[0]["content"]) else Answer("Yes!")
-    status, out, _ = proact(*JUDGED, "--judge-api-base", server.judge)
-    assert (status, "parameters: 24 of 24 left out" in " ".join(out.split())) == (3, True)
-
-
-def test_agreement_is_priced_before_a_call_and_reads_no_setting(proact, server):
-    judge = ("--judge", "openai/gpt-4o-mini", "--judge-api-base", server.judge, "--out", "graded")
-    status, out, _ = proact("agree", "--benchmark", "probe", *judge, "--dry-run")
-    assert (status, "judge: 48 calls" in out, server.sent) == (0, True, [])
-    status, _, err = proact("agree", "--benchmark", "probe", "--set", "agent=react")
-    assert (status, "--set agent: agree reads no setting of probe;" in err, Path("runs").exists()) == (2, True, False)
 
 
 def test_a_rater_fills_in_a_sheet_of_a_run_and_the_judge_is_compared_part_by_part(proact, run):

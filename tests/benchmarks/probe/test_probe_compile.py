@@ -96,15 +96,6 @@ def test_what_changed_in_one_of_several_questions_is_shown_with_its_name(made):
     assert whole["now"]["identify"] == {"instruction": "Name it.", "demos": []}
 
 
-def test_a_compiled_agent_as_a_prompt_has_every_question_under_its_name(made):
-    reworded(Path("made/assistant.json"))
-    assert "it has no worked examples" in made("optimize", "show", "made", "--as-prompt", "--no-demos")[2]
-    status, out, err = made("optimize", "show", "made", "--as-prompt")
-    assert (status, err) == (0, "")
-    assert [line for line in out.splitlines() if line.startswith("#")] == ["# search", "# identify", "# resolve"]
-    assert "# identify\nName it.\n" in out
-
-
 def gossip(sent: Sent) -> Answer:
     """Models that play their roles; judges put what is right into every text of a verdict, names included."""
     answer, shown = played(sent), json.dumps(sent.messages)

@@ -64,7 +64,7 @@ def test_a_task_is_read_from_its_two_files(tmp_path: Path):
     assert view.items[0].stamps == stamps
     assert (view.actions[0].required, view.gold.evidence) == (("part",), ("email_1", "calendar_1"))
     assert (view.gold.action, view.gold.parameters) == ("order", {"part": "seal"})
-    assert (view.gold.facets, view.gold.supported_by) == (None, None)
+    assert view.gold.facets is None
     # What is known and hidden is neither kept nor counted; the model that wrote a task is kept for breakdowns only.
     assert not [word for word in (CANARY, "solves_bottleneck", "writer-1") if word in view.model_dump_json()]
     assert (tasks.corpus.ignored_fields, case.meta["generator"]) == ({}, "writer-1")
@@ -150,16 +150,13 @@ def test_tasks_of_a_person_begin_alike_so_that_a_cache_holds_half_of_what_they_s
 def test_our_own_fields_are_read_and_gold_follows_the_new_ids(tmp_path: Path):
     facets = {"who_blocked": "Ada", "who_blocker": None, "what_task": "milling", "why_root_cause": "no seal"}
     bottleneck = {"description": "The pump waits for a seal.", "facets": facets}
-    outputs = right(bottleneck=bottleneck, checklist={"required_steps": steps(supported_by={"part": "email_1"})})
-    path = in_folder(tmp_path, files(outputs=outputs))
+    path = in_folder(tmp_path, files(outputs=right(bottleneck=bottleneck)))
     (plain,), (clean,) = views(path, sanitize=False), views(path)
     assert plain.gold.facets.model_dump(exclude_defaults=True) == facets
-    assert plain.gold.supported_by == {"part": "email_1"}
     held, shown = (
         {item.id: item.model_dump(exclude={"id", "stamps"}) for item in task.items} for task in (clean, plain)
     )
     assert [held[id_] for id_ in clean.gold.evidence] == [shown[id_] for id_ in plain.gold.evidence]
-    assert held[clean.gold.supported_by["part"]] == shown["email_1"]
     assert (clean.world, clean.actions, clean.gold.parameters) == (plain.world, plain.actions, plain.gold.parameters)
 
 
@@ -222,12 +219,6 @@ BAD_OUTPUTS = [
         "checklist.required_steps",
         "one step of type 'task_execution' is expected, not 0",
     ),
-    (
-        executed(supported_by={"part": "email_7"}),
-        f"{CRITERIA}.supported_by",
-        "'email_7' is none of the input's 3 items",
-    ),
-    (executed(supported_by={"whom": "email_1"}), f"{CRITERIA}.supported_by", "'whom' is none of the parameters"),
     ([], None, "an object is expected, not a list"),
 ]
 BAD = [*((side, *bad) for side, table in (("input", BAD_INPUTS), ("output", BAD_OUTPUTS)) for bad in table)]
@@ -262,13 +253,6 @@ def test_a_pair_of_files_that_cannot_be_used_is_left_out_and_counted_or_refuses_
     assert (tasks.corpus.rows, tasks.corpus.cases, told[1], why.problem in told[0]) == (3, 2, 1, True)
 
 
-def test_what_is_wrong_with_many_tasks_alike_is_one_reason(tmp_path: Path):
-    outputs = [right(true_positive_ids=[*named, "gone"]) for named in ([], ["email_1"])]
-    bad = files(outputs=outputs[0], key="a") | files(outputs=outputs[1], key="b")
-    left_out = read(in_folder(tmp_path, bad | files())).corpus.left_out
-    assert left_out == {"true_positive_ids[]: 'gone' is none of the input's 3 items": 2}
-
-
 def test_a_task_stays_whose_right_parameters_are_not_those_that_its_action_requires(tmp_path: Path):
     more = {"part": "seal", "note": "by Friday"}
     (task,) = views(in_folder(tmp_path, files(outputs=executed(correct_parameters=more))))
@@ -297,42 +281,10 @@ def zipped(path: Path, contents: Mapping[str, str | bytes]) -> Path:
     return path
 
 
-def test_a_damaged_zip_is_refused(tmp_path: Path):
-    path = zipped(tmp_path / "tasks.zip", files())
-    whole = path.read_bytes()
-    for size in (10, 500, -1):
-        path.write_bytes(whole[:size])
-        assert "not a complete zip" in str(refusal(path))
-    path.write_bytes(whole[:120] + bytes(20) + whole[140:])
-    assert "cannot be unpacked" in str(refusal(path))
-    flags = whole.index(b"PK\1\2") + 8
-    path.write_bytes(whole[:flags] + bytes([whole[flags] | 1]) + whole[flags + 1 :])
-    assert "is encrypted; make the zip without a password" in str(refusal(path))
-
-
-def test_paths_in_an_archive_lead_nowhere(tmp_path: Path):
-    tasks = read(zipped(tmp_path / "tasks.zip", files() | {"C:\\a_input.json": b"{}"}))
-    assert [case.key for case in tasks.cases] == [KEY]
-    assert [each.name for each in tmp_path.iterdir()] == ["tasks.zip"]
-
-
 def test_a_task_of_too_many_bytes_is_left_out(tmp_path: Path):
     path = zipped(tmp_path / "tasks.zip", files() | files(key="b") | {"b_input.json": b" " * (LARGEST + 1)})
     assert "b_input.json: larger than 16,777,216 bytes" in str(refusal(path, strict=True))
     assert len(read(path).cases) == 1
-
-
-def test_a_bomb_that_lies_about_its_size_is_not_unpacked(tmp_path: Path):
-    path = zipped(tmp_path / "tasks.zip", files() | {"b_input.json": b" " * (15 << 20)})
-    path.write_bytes(path.read_bytes().replace((15 << 20).to_bytes(4, "little"), (1000).to_bytes(4, "little")))
-    with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr("b_output.json", json.dumps(right()))
-    tracemalloc.start()
-    why = refusal(path, strict=True)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert "b_input.json: cannot be unpacked: Bad CRC-32" in str(why)
-    assert peak < 4 << 20
 
 
 # The official dataset, from a hub that is played by a server in the layout that its README describes

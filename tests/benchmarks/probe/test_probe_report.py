@@ -6,14 +6,11 @@ from dataclasses import replace
 from io import StringIO
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browser import chromium, visit
 from probe_task import CORPUS, GOOD, PARAMETERS, corpus_of, identified, resolved, scripted_run, view
 from rich.console import Console
 
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.benchmark import Probe
-from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.benchmarks.probe.report import failures, modes_of, published_failures
 from dspy_proact.benchmarks.probe.scoring import graded
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
@@ -29,7 +26,6 @@ from dspy_proact.report import (
     summarize,
     summary_document,
 )
-from dspy_proact.report.page import page
 from dspy_proact.runs import RunFolder
 
 WRONG = Solution(
@@ -211,46 +207,3 @@ def test_runs_on_sanitized_tasks_and_on_tasks_as_they_are_can_be_compared(tmp_pa
     other = summary_of(tmp_path / "other", WRONG, corpus=raw, sanitize=False)
     comparison = compare(summary_of(tmp_path, GOOD), other)
     assert (len(comparison.pairs), comparison.otherwise) == (4, 0)
-
-
-# The page
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory):
-    """Of two agents of the stand-in on the sample: the page of the first, and that of both."""
-    folder, tasks, runs = tmp_path_factory.mktemp("runs"), load_tasks("sample"), list[RunFolder]()
-    for agent in ("single", "react"):
-        settings = ProbeSettings(agent=agent)
-        runs.append(RunFolder(Evaluation(tasks, settings=settings, benchmark="probe").run(folder / agent).path))
-    for name, shown in (("one", runs[:1]), ("two", runs)):
-        (folder / f"{name}.html").write_text(page([summarize(run) for run in shown]), encoding="utf-8")
-    return folder
-
-
-def test_the_page_has_the_leaderboard_the_measures_side_by_side_and_answers_part_by_part(pages):
-    with chromium() as browser:
-        with visit(browser, pages / "two.html") as shown:
-            shown.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
-            assert Axe().run(shown).violations_count == 0
-            score = shown.locator("[data-at='/ranking/rows/0/scores/task/value']")
-            assert (score.get_attribute("value"), score.text_content()) == ("0.4", "40.0")
-            assert shown.locator("#ranking tbody").nth(3).locator("tr.own").count() == 2
-            assert "the agent is 'react' of ours" in shown.locator("#ranking tr.own").nth(1).text_content()
-            assert "14.90 % is no mean of 7 scores" in shown.text_content("#ranking")
-            at = "/comparisons/0/overall/measures/f1"
-            first, second = (float(shown.get_attribute(f"[data-at='{at}/{run}/value']", "value")) for run in "ab")
-            difference = shown.get_attribute(f"[data-at='{at}/difference/value']", "value")
-            assert float(difference) == pytest.approx(second - first)
-        with visit(browser, pages / "one.html") as shown:
-            assert "A task is one person's documents" in shown.inner_text(".about")
-            assert shown.evaluate(
-                "[...document.querySelectorAll('.scroll')].every(e => e.scrollWidth <= e.clientWidth)"
-            )
-            answer = shown.inner_text("#case .response")
-            assert "evidence: item_" in answer
-            assert "{" not in answer
-            folded = shown.locator("#case details.part", has_text="items (")
-            assert folded.get_attribute("open") is None
-            assert "Tamsin Okell is held up" in shown.locator("#rows li").first.inner_text()
-            assert "quote words found" not in shown.inner_text("#glance")
