@@ -63,7 +63,7 @@ def runs(folder: Path, as_json: bool) -> None:
         return
     for row in found:
         if row["reason"]:
-            say(f"{row['path']}: {row['reason']}")
+            say(row["reason"])
     names = ("run", "benchmark", "model", "judge", "score", "state", "created", "path")
     rows = (["-" if row[name] is None else str(row[name]) for name in names] for row in found)
     Console(soft_wrap=True).print(table(names, rows, fold=False))

@@ -216,7 +216,8 @@ def test_runs_are_listed_the_latest_first_and_a_damaged_one_says_so(proact):
     assert mine["score"] == round(
         100 * json.loads(proact("report", mine["path"], "--json")[1])["overall"]["micro"]["weighted"]["value"], 1
     )
-    text = proact("runs")[1]
+    _, text, err = proact("runs")
+    assert (err.count("manifest.json"), err.count("broken")) == (1, 1)
     assert all(word in text for word in ("proactbench", "next-step", "complete"))
     ids = [Path(row["path"]).name.rpartition("--")[2] for row in listed]
     assert re.search(r"zero +proactbench .* 0\.0 +complete", text)
