@@ -19,7 +19,7 @@ from dspy_proact.benchmarks.registry import benchmark_of
 from dspy_proact.cli.options.kinds import Output
 from dspy_proact.cli.options.models import text_of
 from dspy_proact.cli.views.message import console, print_json, print_more, say, say_next, say_stopped
-from dspy_proact.cli.views.runs import ProgressOnStderr, duration, exceeded
+from dspy_proact.cli.views.runs import ProgressOnStderr, duration, exceeded, sent_line
 from dspy_proact.compile.compile import Compile
 from dspy_proact.compile.forecast import PROPOSALS, CompileObserver, Forecast, Stand
 from dspy_proact.compile.tuning import Tuning
@@ -144,7 +144,10 @@ def compile_shown(compiling: Compile, recipe: Recipe, output: Output, use: Seque
         if output.as_json:
             print_json(forecast_document(forecast))
         else:
-            click.echo("\n".join([*forecast_text(forecast, compiling.limits), "Dry run: no calls were made."]))
+            asked = {f"{role.replace('_', ' ')} {model.name}": model for role, model in compiling.models.items()}
+            sent = [sent_line(name, model.decoding) for name, model in asked.items() if not model.embedded]
+            lines = [*forecast_text(forecast, compiling.limits), *sent, "Dry run: no calls were made."]
+            click.echo("\n".join(lines))
         return 0
     folder = output.out or compiling.default_folder
     progress = CompileProgress(folder)

@@ -1,12 +1,13 @@
 """The runs of a command: their forecasts, their progress, and how they end."""
 
 import dataclasses
+import json
 import logging
 import sys
 import textwrap
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -18,15 +19,15 @@ from rich.text import Text
 
 from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.benchmarks.execution import Completed, Execution
-from dspy_proact.benchmarks.forecast import SECONDS, RoleCalls
+from dspy_proact.benchmarks.forecast import SECONDS, RoleCalls, RunForecast
 from dspy_proact.calls import CallTally, FailedCall, Price
 from dspy_proact.cli.options.kinds import Output
 from dspy_proact.cli.views.message import Typed, command, print_json, say, say_next, say_stopped
 from dspy_proact.errors import Halt
-from dspy_proact.models import Limits
+from dspy_proact.models import EMBEDDED, Limits
 from dspy_proact.plain_text import printable
 from dspy_proact.programs import Card
-from dspy_proact.runs import CorpusRecord, Event, Manifest, Observer, RunFolder, Scope
+from dspy_proact.runs import CorpusRecord, Event, Identity, Manifest, Observer, RunFolder, Scope
 
 _SECONDS = 30.0
 """After which a model's failures are reported anew from the first attempt on."""
@@ -199,6 +200,7 @@ def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_js
     forecasts = {
         execution.manifest.identity.assistant.model: execution.forecast(path, scope) for execution, path in runs
     }
+    identities = {each.assistant.model: each for each in (execution.manifest.identity for execution, _ in runs)}
     if as_json:
         documents = [
             {
@@ -208,6 +210,7 @@ def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_js
                 "seconds": forecast.seconds,
                 "assumption": forecast.assumption,
                 "calls": forecast.calls,
+                "sent": _sent(identities[model], forecast),
             }
             for model, forecast in forecasts.items()
         ]
@@ -220,6 +223,8 @@ def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_js
         click.echo(f"{forecast.calls:,} calls, without repairs and retries.")
         click.echo(f"assistant: {_role(forecast.assistant)}")
         click.echo(f"judge: {_role(forecast.judge)}")
+        for name, sent in _sent(identities[model], forecast).items():
+            click.echo(sent_line(name, sent))
         if forecast.assumption:
             click.echo(forecast.assumption)
         assumed = f"if a call takes {SECONDS[0]:g} to {SECONDS[1]:g} seconds and none has to wait"
@@ -230,6 +235,24 @@ def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_js
     for line in exceeded(runs[0][0].limits, calls, tokens, usd):
         click.echo(line)
     click.echo("Dry run: no calls were made.")
+
+
+def _sent(identity: Identity, forecast: RunForecast) -> dict[str, dict[str, Any]]:
+    """The parameters of each model that is asked, by its role and name; the stand-in takes none."""
+    asked = {"assistant": [identity.assistant] * bool(forecast.assistant.calls)}
+    asked["judge"] = [*identity.judges] * bool(forecast.judge.calls)
+    return {
+        f"{role} {each.model}": each.decoding
+        for role, models in asked.items()
+        for each in models
+        if each.model != EMBEDDED
+    }
+
+
+def sent_line(name: str, decoding: Mapping[str, Any]) -> str:
+    """Which parameters a model is sent, in a sentence; `name` begins with its role."""
+    given = ", ".join(f"{parameter}={json.dumps(value)}" for parameter, value in decoding.items())
+    return printable(f"{name} is sent {given or 'no parameters'}.")
 
 
 def _role(role: RoleCalls) -> str:
