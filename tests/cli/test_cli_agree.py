@@ -58,7 +58,7 @@ def test_the_published_study_is_the_default(proact):
     assert list(phases) == list(document["published"]) == ["EMERGENT", "CRITICAL", "RECOVERY"]
     _, out, err = proact("agree")
     assert "published: 275 ratings of 59 items by 18 raters" in out
-    assert err == "To rate responses of your own: dspy-proact label sheet RUN\nNext: dspy-proact agree --json\n"
+    assert err == "To rate responses of your own: dspy-proact label sheet RUN\nNext: dspy-proact agree --explain\n"
 
 
 def test_what_is_compared_can_be_chosen(proact):
