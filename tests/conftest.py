@@ -22,7 +22,7 @@ settings.load_profile("house")
 
 # A shell that starts a job in the background has it ignore Ctrl-C, and every process that a test starts inherits that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-gc.set_threshold(20_000, 10, 10)  # what is imported is much, and to look through it for garbage takes long
+gc.set_threshold(200_000, 10, 10)  # what is imported is much, and to look through it for garbage takes long
 sys.dont_write_bytecode = False  # a machine that forbids it has each worker and child compile all tests anew
 
 

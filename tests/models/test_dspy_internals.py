@@ -18,7 +18,10 @@ PUBLIC = {"dspy", "dspy.lm15"}
 
 
 def modules_of(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    text = path.read_text(encoding="utf-8")
+    if "dspy." not in text:  # to parse all files takes a second
+        return
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:

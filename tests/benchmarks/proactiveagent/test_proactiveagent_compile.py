@@ -80,7 +80,7 @@ def judge_at(server, folder, optimizer="search", settings=None, **recipe):
 @pytest.mark.parametrize("optimizer", ["search", "gepa"])
 def test_a_hidden_rule_is_found_and_shown_on_traces_that_were_left_out(server, tmp_path, optimizer):
     server.script = ruled
-    compiling = judge_at(server, voted(tmp_path / "votes"), optimizer)
+    compiling = judge_at(server, voted(tmp_path / "votes"), optimizer, folds=2)
     for fold in compiling.folds:
         assert not {item.group for item in fold.train} & {item.group for item in fold.test}
     compiling.run(tmp_path / "made")
@@ -93,7 +93,7 @@ def test_a_hidden_rule_is_found_and_shown_on_traces_that_were_left_out(server, t
     assert 0.3 < row.before.value < 0.7
     assert RULE in next(iter(artefact.states.values())).signature.instructions
     sent = len(server.sent)
-    judge_at(server, tmp_path / "votes", optimizer).run(tmp_path / "made")
+    judge_at(server, tmp_path / "votes", optimizer, folds=2).run(tmp_path / "made")
     assert len(server.sent) == sent
 
 
