@@ -1,6 +1,6 @@
 """A module of one typed question, in which what others wrote cannot pass for a part of the question."""
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import dspy
 
@@ -8,46 +8,44 @@ from dspy_proact.programs.asking import Asking, ask, ask_for_fields, ask_now, fi
 from dspy_proact.programs.fenced_json import FencedJSON
 
 
-@runtime_checkable
-class Answering(Protocol):
+class Answering(dspy.Module):
     """A program of one or several questions, each with an adapter of its own."""
 
-    async def answered(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
-        """A prediction, by a given way to ask."""
-        ...
-
-
-class Question(dspy.Module):
-    """Asks for the outputs of a signature; an answer that cannot be read is asked for once more.
-
-    Args:
-        signature: What the model is asked.
-        fenced: Names of inputs that are text of others, which is quoted line by line.
-
-    Attributes:
-        card: What its compile showed; None where it is not compiled.
-    """
-
-    adapted: type[FencedJSON] = FencedJSON
-    """The adapter; another one may read answers more strictly."""
-    name = "default"
     card: Any = None
+    """What its compile showed; None where it is not compiled."""
 
-    def __init__(self, signature: type[dspy.Signature], *fenced: str):
-        super().__init__()
-        self.question = dspy.Predict(signature)
-        self._fenced = fenced
+    async def answered(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
+        """A prediction, by a given way to ask; raises a `StageError` where there is none."""
+        raise NotImplementedError
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
-        """A prediction with the outputs of the signature; raises a `StageError` where there is none."""
+        """The prediction; raises likewise."""
         return run_now(self.answered(ask_now, **inputs))
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:
         """Async version of `forward`."""
         return await self.answered(ask, **inputs)
 
+
+class Question(Answering):
+    """Asks for the outputs of a signature; an answer that cannot be read is asked for once more.
+
+    Args:
+        signature: What the model is asked.
+        fenced: Names of inputs that are text of others, which is quoted line by line.
+    """
+
+    adapted: type[FencedJSON] = FencedJSON
+    """The adapter; another one may read answers more strictly."""
+    name = "default"
+
+    def __init__(self, signature: type[dspy.Signature], *fenced: str):
+        super().__init__()
+        self.question = dspy.Predict(signature)
+        self._fenced = fenced
+
     async def answered(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
-        """The same prediction, by a given way to ask."""
+        """A prediction with the outputs of the signature; raises a `StageError` where there is none."""
         return await ask_for_fields(asking, self.question, self.adapter, **inputs)
 
     def messages(self, inputs: dict[str, Any]) -> list[dict[str, Any]]:

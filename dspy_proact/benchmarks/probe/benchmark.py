@@ -20,7 +20,7 @@ from dspy_proact.benchmarks.probe.scoring import (
     graded,
 )
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.benchmarks.probe.task import DATA, PARTS, ProbeView, Solution, shown, with_given
+from dspy_proact.benchmarks.probe.task import DATA, PARTS, ProbeView, Solution, TaskView, shown, with_given
 from dspy_proact.benchmarks.ruled import RuledBenchmark
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
@@ -224,7 +224,7 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
         if wanted.baseline != "none":
             return self.room("baselines").by_rule(view.task, wanted.baseline, wanted.take)
         try:
-            solution = await ask.program.solve(shown(wanted.oracle, view), ask.asking)
+            solution = self.answer_of(await ask(**self.inputs(shown(wanted.oracle, view))))
         except ContentError as error:
             if error.reason not in _UNREADABLE:
                 raise
@@ -233,7 +233,7 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
 
     def inputs(self, view: BaseModel) -> dict[str, Any]:
         """The world, the items and the actions."""
-        assert isinstance(view, ProbeView), "PROBE makes its own cases"
+        assert isinstance(view, TaskView), "PROBE makes its own cases"
         return {"world": view.world, "documents": list(view.items), "actions": list(view.actions)}
 
     async def grade(self, case: Case, answer: Solution, ask: "Ask") -> Scored[ProbeGrade]:

@@ -23,7 +23,7 @@ from dspy_proact.benchmarks.probe.scoring import (
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import Action, Facets, ProbeView, Relationship, Solution
 from dspy_proact.programs.asking import Asking, fingerprint
-from dspy_proact.programs.question import Question
+from dspy_proact.programs.question import Answering, Question
 from dspy_proact.types import Frozen
 
 _FOLDER = files("dspy_proact.benchmarks.probe")
@@ -125,12 +125,10 @@ def verdicts(said: Mapping[str, dspy.Prediction]) -> tuple[IdentificationVerdict
     return identified, resolved
 
 
-class ProbeJudge(dspy.Module):
+class ProbeJudge(Answering):
     """Both judges of an answer."""
 
     name = "default"
-    card: Any = None
-    """What their compile showed; None where they are not compiled."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -141,12 +139,8 @@ class ProbeJudge(dspy.Module):
         """The one whose inputs these are."""
         return self.identification if "description" in inputs else self.resolution
 
-    def forward(self, **inputs: Any) -> dspy.Prediction:
-        """What that one says; raises a `StageError` when there is nothing."""
-        return self._asked(inputs)(**inputs)
-
     async def answered(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
-        """The same, by a given way to ask."""
+        """What that one says; raises a `StageError` when there is nothing."""
         return await self._asked(inputs).answered(asking, **inputs)
 
     def messages(self, inputs: dict[str, Any]) -> list[dict[str, Any]]:

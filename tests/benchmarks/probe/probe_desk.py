@@ -14,6 +14,7 @@ from dspy_proact.benchmarks.probe.task import (
     Event,
     Organisation,
     Relationship,
+    Solution,
     TaskView,
     World,
 )
@@ -106,7 +107,10 @@ def worked(model, agent, task):
 
     async def run():
         try:
-            return await agent.solve(task, Direct(model.lm))
+            said = await agent.answered(
+                Direct(model.lm), world=task.world, documents=list(task.items), actions=list(task.actions)
+            )
+            return Solution(**said)
         finally:
             await model.aclose()
 

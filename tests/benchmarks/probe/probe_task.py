@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import dspy
 from assistants import told
 from server import Answer, Sent
 
@@ -20,6 +21,7 @@ from dspy_proact.benchmarks.probe.task import (
     ProbeView,
     Relationship,
     Solution,
+    TaskView,
     World,
 )
 from dspy_proact.models import Gate
@@ -118,12 +120,18 @@ class Scripted:
     def expected(self, task: Any) -> list[dict[str, str]]:
         return [{"role": "user", "content": "word " * 100}]
 
-    async def solve(self, task: Any, asking: Any = None) -> Solution:
+    def shown(self, inputs: dict[str, Any]) -> TaskView:
+        """What it is asked about, which is kept."""
+        task = TaskView(world=inputs["world"], items=tuple(inputs["documents"]), actions=tuple(inputs["actions"]))
         self.seen.append(task)
+        return task
+
+    async def acall(self, **inputs: Any) -> dspy.Prediction:
+        self.shown(inputs)
         answer = self.given.pop(0) if len(self.given) > 1 else self.given[0]
         if isinstance(answer, Exception):
             raise answer
-        return answer
+        return dspy.Prediction(**answer.model_dump())
 
 
 CORPUS = corpus_of(task("t1", "p1"), task("t2", "p1", "hard"), task("t3", "p2"), task("t4", "p3", "hard"))

@@ -4,6 +4,7 @@ import json
 from io import StringIO
 from typing import get_args
 
+import dspy
 import pytest
 from embedding import vectors
 from probe_desk import asked
@@ -150,11 +151,12 @@ def test_settings_that_do_not_go_together_are_refused_before_anything_is_asked(g
 class Overwhelmed(Scripted):
     """An agent that knows what is the matter among few items, and what to do where it is told what is the matter."""
 
-    async def solve(self, task, asking=None):
-        self.seen.append(task)
+    async def acall(self, **inputs):
+        task = self.shown(inputs)
         told = any(DESCRIPTION in item.model_dump_json() for item in task.items)
         done = {"action": GOOD.action, "parameters": GOOD.parameters} if told else {}
-        return Solution(bottleneck=DESCRIPTION if len(task.items) < 4 else "", **done)
+        bottleneck = DESCRIPTION if len(task.items) < 4 else ""
+        return dspy.Prediction(**Solution(bottleneck=bottleneck, **done).model_dump())
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,13 @@ from dspy_proact.benchmarks.probe.agents.questions import PlanStep, Step
 from dspy_proact.benchmarks.probe.agents.sql import cut
 from dspy_proact.benchmarks.probe.agents.tools import Observation, Toolbox
 from dspy_proact.benchmarks.probe.settings import AgentName, ProbeSettings
-from dspy_proact.benchmarks.probe.task import PARTS, Action, Item, Solution, TaskView, World
+from dspy_proact.benchmarks.probe.task import PARTS, Solution, TaskView
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError
 from dspy_proact.models import Embedder
 from dspy_proact.programs import FencedJSON
-from dspy_proact.programs.asking import Answer, Asking, ask, ask_for_fields, ask_now, fingerprint, rendered, run_now
+from dspy_proact.programs.asking import Answer, Asking, ask_for_fields, ask_now, fingerprint, rendered
+from dspy_proact.programs.question import Answering
 
 _FENCED = ("bottleneck", "action", "question")
 """What a model wrote and is shown again."""
@@ -132,7 +133,7 @@ class Session:
         )
 
 
-class AgentModule(dspy.Module):
+class AgentModule(Answering):
     """An agent.
 
     Args:
@@ -144,8 +145,6 @@ class AgentModule(dspy.Module):
     """By which a person chooses it."""
     asks: ClassVar[Mapping[str, type[dspy.Signature]]]
     """What it asks, by the names of its predictors."""
-    card: Any = None
-    """What its compile showed; None where it is not compiled."""
 
     def __init__(self, bounds: ProbeSettings | None = None, embedder: Embedder | None = None):
         super().__init__()
@@ -158,22 +157,13 @@ class AgentModule(dspy.Module):
         """The most uses of a tool before it concludes."""
         return self.bounds.turns
 
-    def forward(self, world: World, documents: Sequence[Item], actions: Sequence[Action]) -> dspy.Prediction:
-        """A prediction with the fields of a `Solution`; raises a `StageError` where there is no answer."""
-        task = TaskView(world=world, items=tuple(documents), actions=tuple(actions))
-        return dspy.Prediction(**run_now(self.solve(task, ask_now)).model_dump())
-
-    async def aforward(self, world: World, documents: Sequence[Item], actions: Sequence[Action]) -> dspy.Prediction:
-        """Async version of `forward`."""
-        task = TaskView(world=world, items=tuple(documents), actions=tuple(actions))
-        return dspy.Prediction(**(await self.solve(task, ask)).model_dump())
-
-    async def solve(self, task: TaskView, asking: Asking) -> Solution:
-        """The answer to a task; one that is readable in part has faults.
+    async def answered(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
+        """The fields of a `Solution` to a `world`, `documents` and `actions`; one that is readable in part has faults.
 
         Raises:
             StageError: The provider failed, or nothing at all could be read.
         """
+        task = TaskView(world=inputs["world"], items=tuple(inputs["documents"]), actions=tuple(inputs["actions"]))
         embedder = self._embedder
         embed = embedder and (embedder.embed_now if asking is ask_now else embedder.embed)
         with collect_calls() as calls:
@@ -181,7 +171,7 @@ class AgentModule(dspy.Module):
             session = Session(self, asking, task, tools)
             solution = session.solution(await self._work(session))
         truncated = any(call.finish_reason == "length" for call in calls)
-        return solution.model_copy(update={"truncated": truncated})
+        return dspy.Prediction(**solution.model_copy(update={"truncated": truncated}).model_dump())
 
     def expected(self, task: TaskView) -> list[Mapping[str, Any]]:
         """The messages of its first call, for a forecast."""
