@@ -338,4 +338,4 @@ def _print_regraded(parent: Path, path: Path, as_json: bool) -> bool:
     _print_summaries([child], as_json=False)
     for line in agreement_lines(agreement) if agreement else [_UNJUDGED]:
         console().print(cell(line))
-    return agreement is not None
+    return agreement is not None and agreement.responses > 0

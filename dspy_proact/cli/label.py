@@ -265,7 +265,7 @@ def serve(
         from dspy_proact.label.serving import open_study
         from dspy_proact.label.serving import serve as serve_pages
     except ModuleNotFoundError as error:
-        raise UsageError(f"{error.name} is not installed: pip install 'dspy-proact[label]'") from error
+        raise UsageError(f"{error.name} is not installed: pip install starlette uvicorn") from error
     from dspy_proact.label.study import Design
 
     declared, summaries = chosen.known(*runs), [summary_of(run) for run in runs]

@@ -139,7 +139,7 @@ def data_frame(summary: Summary, backend: Backend = "pandas") -> Any:
     try:
         library: Any = import_module(backend)
     except ModuleNotFoundError as error:
-        raise UsageError(f"{backend} is not installed: pip install 'dspy-proact[{backend}]'") from error
+        raise UsageError(f"{backend} is not installed: pip install {backend}") from error
     table = list(rows(summary))
     kinds = {column.name: _KINDS[backend][column.kind] for column in columns(summary)}
     values = {name: [row[name] for row in table] for name in kinds}

@@ -121,6 +121,10 @@ def test_after_a_rejudging_the_two_gradings_are_compared_if_there_are_two(proact
     server.script = lambda _: Answer("I cannot say.")
     told = proact("rejudge", at("parent"), *judged_by(server), *CALLS, "--out", at("unread"))
     assert pasted(proact, told)[-1] == "--retry-unscored"
+    # Where the parent has no grade there is nothing to compare.
+    server.script = lambda _: Answer(verdict("PASS", ["Label the boxes today"]))
+    told = proact("rejudge", at("unread"), *judged_by(server), *CALLS, "--out", at("read"))
+    assert pasted(proact, told) == ["report", at("read"), "--html", "page.html"]
 
 
 def test_after_the_report_of_a_results_file_another_judge_grades_what_it_answers(proact, monkeypatch):
