@@ -76,7 +76,7 @@ def test_what_is_short_enough_is_shown_as_it_is():
     excerpts, item = Excerpts(200), Document(id="d1", title="Keys", content="in the drawer")
     inputs = {"documents": [item], "bottleneck": "a key"}
     assert excerpts.of(inputs) == inputs
-    assert (excerpts.shown, excerpts.cut, excerpts.told) == (2, 0, None)
+    assert (excerpts.shown, excerpts.cut, excerpts.warning) == (2, 0, None)
 
 
 def test_of_a_long_input_every_text_begins_and_all_of_it_is_short_enough():
@@ -88,7 +88,7 @@ def test_of_a_long_input_every_text_begins_and_all_of_it_is_short_enough():
     assert all(each["content"].startswith("word word") for each in shown["documents"])
     assert all(each["content"].endswith(CUT) for each in shown["documents"])
     assert shown["bottleneck"] == "a key"
-    assert "1 of 2 inputs" in (excerpts.told or "")
+    assert "1 of 2 inputs" in (excerpts.warning or "")
 
 
 def test_where_not_even_beginnings_have_room_the_whole_is_cut():

@@ -233,6 +233,8 @@ def test_a_run_of_the_sample_is_explained_shown_and_graded_again_at_another_cost
     assert "1 - precision" in proact("report", "run", "--explain")[1]
     assert "code_tides/05" in proact("show", "run", "--case", "code_tides/05")[1]
     assert "reward model" in proact("leaderboard", "run")[1]
+    assert proact("report", "run", "--html", "page.html")[0] == 0
+    assert proact("export", "run", "--format", "csv", "--out", "run.csv")[0] == 0
     assert proact("rejudge", "run", "--set", "cost=4", "--out", "dear")[0] == 0
     values = [means_of(proact, name)["value"]["value"] for name in ("run", "dear")]
     assert values[1] < values[0]

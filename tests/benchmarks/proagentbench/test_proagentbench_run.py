@@ -326,6 +326,7 @@ def test_a_run_of_the_sample_is_explained_shown_and_compared_with_one_that_saw_m
     assert "graph alone" in told
     assert "not the paper's" in told
     assert "survival.R" in proact("show", "run", "--case", "ines/3")[1]
+    assert proact("report", "run", "--html", "page.html")[0] == 0
     shown = ("--set", "memory=graph", "--set", "window=60", "--set", "screenshot=true")
     assert proact("eval", *of, *shown, "--out", "shown")[0] == 0
     compared = json.loads(proact("compare", "run", "shown", "--json")[1])

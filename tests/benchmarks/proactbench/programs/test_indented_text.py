@@ -217,12 +217,8 @@ def test_left_to_itself_or_with_a_rule_about_something_else_the_assistant_acts_n
 
 def test_a_worked_example_makes_the_assistant_act_where_it_takes_up_a_detail():
     assert share(worked_example("Since you mentioned the boiler, I suggest calling a plumber before Monday.")) == 1.0
-    for lesson in (
-        worked_example("I suggest a nap."),
-        worked_example("The boiler, I see."),
-        "A worked example:\n{broken\n}",
-    ):
-        assert share(lesson) == share("")
+    idle = [worked_example(text) for text in ("I suggest a nap.", "The boiler, I see.", "You mentioned a next step!")]
+    assert [share(lesson) for lesson in (*idle, "A worked example:\n{broken\n}")] == [share("")] * 4
 
 
 FERRY = Rubric(
