@@ -4,7 +4,7 @@ Published rows and reports are in a module beside each declaration, which is imp
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -13,7 +13,7 @@ from pydantic import ConfigDict
 from dspy_proact.benchmarks.benchmark import Answer, Benchmark, Detail, Start
 from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.errors import UsageError
-from dspy_proact.runs import CaseSet, Settings
+from dspy_proact.runs import CaseSet, Measure, Settings
 from dspy_proact.types import Frozen
 
 if TYPE_CHECKING:
@@ -29,6 +29,30 @@ class Baseline(Frozen):
     """Settings that decide what a rule does."""
     baseline: str = "none"
     """The rule; none for the program."""
+
+
+def means_of(
+    names: Iterable[str], titles: Mapping[str, str], costs: Collection[str], counts: Collection[str]
+) -> tuple[Measure, ...]:
+    """Measures that are means of the parts of their names: shares in [0, 1], but for counts.
+
+    Args:
+        names: Of the measures, in the order of reports.
+        titles: By name, where the title is another.
+        costs: Names of those of which less is better.
+        counts: Names of those that begin at 0 and have no end.
+    """
+    return tuple(
+        Measure(
+            name=name,
+            title=titles.get(name, name.replace("_", " ")),
+            parts=(name,),
+            least=0,
+            most=None if name in counts else 1,
+            higher_is_better=name not in costs,
+        )
+        for name in names
+    )
 
 
 T = TypeVar("T")

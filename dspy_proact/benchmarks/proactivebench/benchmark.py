@@ -14,10 +14,10 @@ from dspy_proact.benchmarks.proactivebench.entries import NAMES, WORLDS, Name
 from dspy_proact.benchmarks.proactivebench.environment import controlled
 from dspy_proact.benchmarks.proactivebench.lettered import plain
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Sample, Trajectory, TrajectoryGrade
-from dspy_proact.benchmarks.ruled import RuledBenchmark
+from dspy_proact.benchmarks.ruled import RuledBenchmark, means_of
 from dspy_proact.errors import ContentError
 from dspy_proact.images import measured, scaled
-from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
+from dspy_proact.runs import Case, CaseSet, ExpectedCall, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
@@ -43,17 +43,7 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
     nouns = Nouns(
         case="sample", cases="samples", stratum="environment", strata="environments", group="subject", groups="subjects"
     )
-    measures = tuple(
-        Measure(
-            name=name,
-            title=_TITLES.get(name, name.replace("_", " ")),
-            parts=(name,),
-            least=0,
-            most=None if name == "interventions" else 1,  # a count
-            higher_is_better=name != "blind",
-        )
-        for name in _MEASURES
-    )
+    measures = means_of(_MEASURES, _TITLES, costs=("blind",), counts=("interventions",))
     answer_type = Trajectory
     view = Sample
     settings_type = trajectory.ProactiveBenchSettings

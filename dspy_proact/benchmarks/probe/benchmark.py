@@ -21,9 +21,9 @@ from dspy_proact.benchmarks.probe.scoring import (
 )
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import DATA, PARTS, ProbeView, Solution, TaskView, shown, with_given
-from dspy_proact.benchmarks.ruled import RuledBenchmark
+from dspy_proact.benchmarks.ruled import RuledBenchmark, means_of
 from dspy_proact.errors import ContentError, UsageError
-from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
+from dspy_proact.runs import Case, CaseSet, ExpectedCall, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
@@ -47,7 +47,6 @@ _TITLES = {
     "faulty": "malformed",
 }
 _COUNTS = ("unknown_ids", "turns")
-_LOWER_IS_BETTER = ("label_mismatch", "faulty", *_COUNTS)
 _FACETS = {
     "who_blocked": "whose work is held up",
     "who_blocker": "who or what holds it up",
@@ -91,17 +90,7 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
         row="sample",
         rows="samples",
     )
-    measures = tuple(
-        Measure(
-            name=name,
-            title=_TITLES.get(name, name.replace("_", " ")),
-            parts=(name,),
-            least=0,
-            most=None if name in _COUNTS else 1,
-            higher_is_better=name not in _LOWER_IS_BETTER,
-        )
-        for name in _MEASURES.split()
-    )
+    measures = means_of(_MEASURES.split(), _TITLES, costs=("label_mismatch", "faulty", *_COUNTS), counts=_COUNTS)
     answer_type = Solution
     view = ProbeView
     settings_type = ProbeSettings
