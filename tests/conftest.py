@@ -138,12 +138,21 @@ def pytest_xdist_auto_num_workers():
     return (os.cpu_count() or 1) + 1
 
 
-def pytest_collection_modifyitems(items):
-    """Files that fork come first, so that one worker has them all.
+LONG = {"test_docs", "test_families", "test_golden", "test_notebook"}
+"""Files with tests of many seconds."""
 
-    What children are forked from takes seconds to start, in each worker that starts one.
+
+def pytest_collection_modifyitems(items):
+    """Files that fork come first, so that one worker has them all; long tests come first in the second worker's part.
+
+    What children are forked from takes seconds to start, in each worker that starts one. A long test that begins when
+    the others are done leaves the other workers without work.
     """
     items.sort(key=lambda item: not {"Child", "child", "hub_of"} & vars(item.module).keys())
+    long = [item for item in items if item.module.__name__ in LONG]
+    short = [item for item in items if item.module.__name__ not in LONG]
+    first = len(items) // pytest_xdist_auto_num_workers()
+    items[:] = [*short[:first], *long, *short[first:]]
 
 
 def pytest_collection_finish():
