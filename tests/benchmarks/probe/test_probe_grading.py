@@ -3,7 +3,6 @@
 import asyncio
 import json
 
-import dspy
 import pytest
 from asking import answers, gate
 from probe_task import DESCRIPTION, GOOD, PARAMETERS, identified, resolved, view
@@ -197,18 +196,6 @@ def test_what_cannot_be_read_is_asked_for_once_more_and_then_no_verdict(server, 
         served(server, answer)
     assert len(server.sent) == 2
     assert "could not be used" in server.sent[1].messages[-1]["content"]
-
-
-def test_a_judge_answers_as_any_dspy_module(server):
-    answers(server, Answer(json.dumps(IDENTIFIED)))
-    model, judge = open_model(ModelSpec(name="hosted_vllm/any", api_base=server.judge), JUDGE, gate()), ProbeJudge()
-    with dspy.context(lm=model.lm):
-        assert judge(**questions_of(view(), described(), OURS)["description"]).judgment == "CORRECT"
-    assert [name for name, _ in judge.named_predictors()] == ["identification.question", "resolution.question"]
-    before = judge.fingerprint()
-    judge.resolution.question.signature = judge.resolution.question.signature.with_instructions("Be strict.")
-    assert ProbeJudge().fingerprint() == before != judge.fingerprint()
-    asyncio.run(model.aclose())
 
 
 # The stand-in
