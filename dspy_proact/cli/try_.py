@@ -214,9 +214,7 @@ def _try(
     # DSPy would log a line for every response cut at the token limit, which is shown beside it.
     logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
     spec, own = model.spec(EMBEDDED), place.own(declared)
-    prompt = None if text is None else text_of(text) or ""
-    if prompt is not None and not prompt.strip():
-        raise UsageError(f"{text or 'TEXT'}: the prompt is empty; leave it out for the bare model")
+    prompt = None if text is None else _prompt_of(text, declared)
     if judge.name and own:
         say("A conversation of your own has no rubric; --judge is ignored.")
     if own and own[1] is not None:
@@ -240,9 +238,22 @@ def _try(
     if tried.halt:
         say(f"Stopped: {tried.halt}")
     else:
-        prompted = bool({"*", "--system-prompt"} & declared.options)
-        _say_next(text, prompt, program, graded=not own, takes_prompt=prompted)
+        _say_next(text, prompt, program, graded=not own, takes_prompt=_takes_prompt(declared))
     return tried.exit_status
+
+
+def _prompt_of(text: str, declared: "Benchmark[Any, Any]") -> str:
+    """The prompt of TEXT; raises a `UsageError` where it is empty, or the program under test takes none."""
+    if not _takes_prompt(declared):
+        raise UsageError(f"TEXT: {declared.name} has no system prompt; leave it out")
+    if not (prompt := text_of(text) or "").strip():
+        raise UsageError(f"{text or 'TEXT'}: the prompt is empty; leave it out for the bare model")
+    return prompt
+
+
+def _takes_prompt(declared: "Benchmark[Any, Any]") -> bool:
+    """Whether the program under test takes a system prompt of a person's own."""
+    return bool({"*", "--system-prompt"} & declared.options)
 
 
 def _say_next(text: str | None, prompt: str | None, program: Path | None, *, graded: bool, takes_prompt: bool) -> None:

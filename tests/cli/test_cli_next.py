@@ -11,6 +11,7 @@ import tuning
 from assistants import NAMES, artefact, bases, command_at
 from assistants import models as assistants
 from assistants import on_disk as corpus_on_disk
+from mine import write_mine
 from official_package import installed
 from proact_run import run_of, trigger
 from results_rows import result_point, result_record, result_row
@@ -187,6 +188,8 @@ def test_a_prompt_or_program_that_was_tried_is_evaluated_by_the_same_models(proa
     # Where a program has its own words no prompt is asked for.
     told = proact("try", "--benchmark", "proagentbench")
     assert next_of(told) == ["eval", "--benchmark", "proagentbench"]
+    status, _, err = proact("try", "Look ahead.", "--benchmark", write_mine(Path()))
+    assert (status, "TEXT: next-step has no system prompt; leave it out" in err) == (2, True)
     told = proact("try", "Look ahead.\n" * 20, *models, *corpus(4))
     assert "With the prompt in FILE: Next: " in told[2]
     assert flags_of(pasted(proact, told))["--system-prompt"] == "@FILE"
