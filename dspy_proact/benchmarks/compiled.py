@@ -67,8 +67,10 @@ def compiled_program(
     """The program of a role that a benchmark declares, compiled where the start names a file.
 
     Raises:
-        UsageError: The file cannot be used, or a prompt is named beside it.
+        UsageError: The file cannot be used, or a prompt is named beside it, or for a program that takes none.
     """
+    if role == "assistant" and start.prompt is not None and not {"*", "--system-prompt"} & declared.options:
+        raise UsageError(f"--system-prompt: {declared.name} has no system prompt; leave it out")
     if start.file is None:
         return declared.program(settings, start, companions) if role == "assistant" else declared.judge(settings, start)
     if start.prompt is not None:

@@ -100,10 +100,8 @@ class RuledBenchmark(Benchmark[Answer, Detail]):
         """The program under test where no rule stands in its place."""
         raise NotImplementedError(f"{self.name}: `agent` is not declared")
 
-    def program(self, settings: Settings, start: Start, companions: "Sequence[Embedder]" = ()) -> Any:
+    def program(self, settings: Settings, start: Start, companions: "Sequence[Embedder]" = ()) -> Any:  # noqa: ARG002
         """The agent, or a rule."""
-        if start.prompt is not None:
-            raise UsageError("--system-prompt: the agent has an instruction of its own; leave it out")
         rule = _rule(settings)
         return self.agent(settings, companions) if rule.baseline == "none" else ByRule(rule)
 

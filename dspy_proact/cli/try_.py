@@ -214,7 +214,9 @@ def _try(
     # DSPy would log a line for every response cut at the token limit, which is shown beside it.
     logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
     spec, own = model.spec(EMBEDDED), place.own(declared)
-    prompt = None if text is None else _prompt_of(text, declared)
+    prompt = None if text is None else text_of(text) or ""
+    if prompt is not None and not prompt.strip():
+        raise UsageError(f"{text or 'TEXT'}: the prompt is empty; leave it out for the bare model")
     if judge.name and own:
         say("A conversation of your own has no rubric; --judge is ignored.")
     if own and own[1] is not None:
@@ -240,15 +242,6 @@ def _try(
     else:
         _say_next(text, prompt, program, graded=not own, takes_prompt=_takes_prompt(declared))
     return tried.exit_status
-
-
-def _prompt_of(text: str, declared: "Benchmark[Any, Any]") -> str:
-    """The prompt of TEXT; raises a `UsageError` where it is empty, or the program under test takes none."""
-    if not _takes_prompt(declared):
-        raise UsageError(f"TEXT: {declared.name} has no system prompt; leave it out")
-    if not (prompt := text_of(text) or "").strip():
-        raise UsageError(f"{text or 'TEXT'}: the prompt is empty; leave it out for the bare model")
-    return prompt
 
 
 def _takes_prompt(declared: "Benchmark[Any, Any]") -> bool:

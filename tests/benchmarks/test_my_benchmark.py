@@ -8,9 +8,10 @@ import pytest
 from child import Child, code
 from mine import TEXT, write_mine
 
-from dspy_proact import Evaluation, Rejudging, Responses, RunFolder, compare, leaderboard, summarize
+from dspy_proact import Evaluation, Rejudging, Responses, RunFolder, Trial, compare, leaderboard, summarize
 from dspy_proact.benchmarks import registry
 from dspy_proact.benchmarks.registry import benchmark_named
+from dspy_proact.errors import UsageError
 from dspy_proact.kept import log
 
 NAMED = ["--benchmark", "mine.py"]
@@ -134,6 +135,10 @@ def test_it_is_run_graded_again_and_summarized_in_python(run):
     assert compare(summary, again).micro.weighted.difference.value == pytest.approx(-0.5 * 3 / 8)
     names = [entry.name for entry in leaderboard([summary]).entries]
     assert names == ["our people", "our old bot", "embedded"]
+    # Its program is not asked for any other prompt, which would change nothing.
+    for of in (Evaluation, Trial):
+        with pytest.raises(UsageError, match="next-step has no system prompt; leave it out"):
+            of(benchmark="mine.py", system_prompt="Look ahead.")
 
 
 WITH_A_PACKAGE = """

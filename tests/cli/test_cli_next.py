@@ -189,7 +189,7 @@ def test_a_prompt_or_program_that_was_tried_is_evaluated_by_the_same_models(proa
     told = proact("try", "--benchmark", "proagentbench")
     assert next_of(told) == ["eval", "--benchmark", "proagentbench"]
     status, _, err = proact("try", "Look ahead.", "--benchmark", write_mine(Path()))
-    assert (status, "TEXT: next-step has no system prompt; leave it out" in err) == (2, True)
+    assert (status, "next-step has no system prompt; leave it out" in err) == (2, True)
     told = proact("try", "Look ahead.\n" * 20, *models, *corpus(4))
     assert "With the prompt in FILE: Next: " in told[2]
     assert flags_of(pasted(proact, told))["--system-prompt"] == "@FILE"

@@ -271,5 +271,5 @@ def test_bad_input_is_a_sentence_before_anything_is_written_or_asked(refused, se
     assert "votes.jsonl, line 1, field 'obs'" in refused("agree", *of, *models, "--ratings", folder)
     assert "votes.jsonl, line 1, field 'obs'" in refused("optimize", "judge", *of, *models, "--ratings", folder)
     assert "not a complete zip" in refused("rejudge", tmp_path / "traces.zip", *of, *models)
-    assert "TEXT: proactiveagent has no system prompt" in refused("try", "Be kind.", *of)
+    assert "proactiveagent has no system prompt" in refused("try", "Be kind.", *of)
     assert (server.sent, (tmp_path / "out").exists()) == ([], False)
