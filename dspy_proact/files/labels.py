@@ -127,7 +127,7 @@ def _of_sheet(text: str, source: str) -> Iterator[Label]:
     if lacking := {"item", "annotator", WHOLE} - {*sheet.columns}:
         raise CorpusError(f"lacks the columns {', '.join(sorted(lacking))}", source=source, line=1)
     for line in sheet.rows():
-        if str(line.parse()[WHOLE]).strip():
+        if str(line.parse().get(WHOLE, "")).strip():
             row = _SheetRow.of(line)
             rater, response = normalize("NFC", row.annotator.strip()), row.response or row.answer
             item, part, grade = row.item.strip(), row.part.strip(), row.grade.strip()

@@ -6,12 +6,12 @@ from copy import copy
 from io import StringIO
 from pathlib import Path
 from typing import Any
-from unicodedata import normalize
 
 from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
 from dspy_proact.benchmarks.responses import Responses
-from dspy_proact.errors import CorpusError, UsageError
-from dspy_proact.files.rows import guarded, read_files, text_of, unguarded
+from dspy_proact.errors import CorpusError
+from dspy_proact.files.labels import labels_in
+from dspy_proact.files.rows import guarded, read_files, text_of
 from dspy_proact.plain_text import encodable
 from dspy_proact.report.reading import Reading
 from dspy_proact.report.summary import Summary
@@ -48,18 +48,17 @@ def rated_readings(run: Summary) -> Iterator[Reading]:
 def read_rating_sheets(
     paths: Sequence[str | Path], declared: Benchmark[Any, Any], rated: Responses, texts: Mapping[str, str]
 ) -> tuple[HumanGrade, ...]:
-    """The grades in sheets that raters filled in for these answers; rows without a grade are left out.
+    """The grades that raters gave to these answers; rows without a grade are left out.
 
     Args:
-        paths: Of the sheets.
+        paths: Of sheets, or of what labelling tools export, as `labels_in` reads them.
         declared: The benchmark.
         rated: The answers.
         texts: CSV files that stand for ratings which are kept in another form, by path.
 
     Raises:
-        CorpusError: A sheet is named twice, a column is missing, a row names no answer of the run or no grade of its
-            part, a rater grades one twice, or all sheets together are larger than 256 MiB.
-        UsageError: Nothing is graded.
+        CorpusError: A file is named twice or has no grade, a column is missing, a grade is of no answer of the run, of
+            no part or no level of its part, a rater grades one twice, or all files together are larger than 256 MiB.
     """
     answers = {
         event.key.case: declared.answer_type.model_validate(event.answer)
@@ -69,26 +68,24 @@ def read_rating_sheets(
     levels = {part.name: part.levels for part in declared.graded_by_people}
     grades, first = list[HumanGrade](), dict[tuple[str, ...], str]()
     sheets = list(map(str, paths))
-    contents = read_files({sheet: sheet for sheet in sheets}, "a sheet of ratings", texts)
+    contents = read_files({sheet: sheet for sheet in sheets}, "a file of ratings", texts)
     if len(contents) < len(sheets):
         raise CorpusError("is named twice; name each file once", source=max(sheets, key=sheets.count))
-    for path, (line, row) in ((sheet, each) for sheet in sheets for each in _rows(contents[sheet], sheet)):
-        if not row["grade"]:
-            continue
-        key, name = row["item"], row.get("part", "")
-        for field, known in (("item", answers), ("part", levels), ("grade", levels.get(name, ()))):
-            if (value := row.get(field, "")) not in known:
-                problem = f"{value!r} is none of {', '.join(map(repr, list(known)[:5]))}"
-                raise CorpusError(problem, source=path, line=line, field=field)
-        if not row["annotator"]:
-            raise CorpusError("a grade without its rater", source=path, line=line, field="annotator")
-        rater, reason = normalize("NFC", row["annotator"]), row.get("reason", "")
-        here = f"line {line} of {path}"
-        if (before := first.setdefault((rater, key, name), here)) != here:
-            raise CorpusError(f"{rater} graded {key} on {before} already", source=path, line=line, field="item")
-        grades.append(HumanGrade(key, answers[key], row["grade"], rater, part=name, reason=reason))
-    if not grades:
-        raise UsageError(f"{', '.join(sheets)}: no row has a grade; fill in annotator and grade")
+    for sheet, data in contents.items():
+        for label in labels_in(text_of(data, sheet), sheet, levels):
+            for field, value, known in (
+                ("item", label.item, answers),
+                ("part", label.part, levels),
+                ("grade", label.grade, levels.get(label.part, ())),
+            ):
+                if value not in known:
+                    raise label.error(f"{value!r} is none of {', '.join(map(repr, list(known)[:5]))}", field)
+            place = label.rater, label.item, label.part
+            if place in first:
+                raise label.error(f"{label.rater} graded {label.item} already, in {first[place]}", "item")
+            first[place] = sheet
+            given = label.item, answers[label.item], label.grade, label.rater
+            grades.append(HumanGrade(*given, part=label.part, reason=label.reason))
     return tuple(grades)
 
 
@@ -105,18 +102,3 @@ def rated_benchmark(
 
     found.human_grades, found.read, found.about_raters = (lambda: grades), read, ""
     return found
-
-
-def _rows(data: bytes, source: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """Each row by column, with the number of its last line."""
-    reader = csv.DictReader(StringIO(text_of(data, source)), restval="")
-    # The csv module refuses cells over 128 KiB, and a long answer has more.
-    limit = csv.field_size_limit(2**31 - 1)
-    try:
-        rows = [(reader.line_num, row) for row in reader]
-    finally:
-        csv.field_size_limit(limit)
-    if missing := {"annotator", "item", "grade"} - set(reader.fieldnames or ()):
-        raise CorpusError(f"lacks the columns {', '.join(sorted(missing))}", source=source, line=1)
-    for number, row in rows:
-        yield number, {name: unguarded(cell.strip()) for name, cell in row.items() if name}

@@ -106,9 +106,9 @@ def test_a_sheet_that_cannot_be_read_is_refused(run, proact):
         ("annotator,item\nann,late", "sheet.csv, line 1: lacks the columns grade"),
         ("annotator,item,grade\nann,never,CLEAR", "sheet.csv, line 2, field 'item': 'never' is none of '"),
         ("annotator,item,grade\nann,late,GOOD", "line 2, field 'grade': 'GOOD' is none of 'VAGUE', 'LONG', 'CLEAR'"),
-        ("annotator,item,grade\n,late,CLEAR", "line 2, field 'annotator': a grade without its rater"),
-        ("annotator,item,grade\nann,late", "sheet.csv: no row has a grade; fill in annotator and grade"),
-        ("annotator,item,grade\nann,late,", "sheet.csv: no row has a grade; fill in annotator and grade"),
+        ("annotator,item,grade\n,late,CLEAR", "line 2, field 'annotator'"),
+        ("annotator,item,grade\nann,late", "sheet.csv: there is no grade in it; what holds one is called grade"),
+        ("annotator,item,grade\nann,late,", "sheet.csv: there is no grade in it; what holds one is called grade"),
     ):
         Path("sheet.csv").write_text(text, "utf-8")
         status, _, err = proact("agree", *NAMED, "--run", "run", "--ratings", "sheet.csv")
