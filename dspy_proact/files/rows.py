@@ -23,7 +23,7 @@ from pydantic_core import PydanticCustomError
 
 from dspy_proact.errors import CorpusError
 from dspy_proact.kept import Kind, open_to_read, place_of, read_whole
-from dspy_proact.plain_text import shortened, shown
+from dspy_proact.plain_text import encodable, shortened, shown
 
 _MAX_DEPTH = 64
 """Levels of nesting; the official rows of one benchmark have six."""
@@ -100,6 +100,14 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 def guarded(text: str) -> str:
     """A text as a cell: with one apostrophe more where a spreadsheet would run it, or it begins as a guarded one."""
     return f"'{text}" if _FORMULA.match(text) else text
+
+
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """Rows as the text of a CSV file, None as an empty cell; cells are `guarded`, and NUL becomes U+FFFD."""
+    out = StringIO()
+    cells = (["" if cell is None else encodable(str(cell)).replace("\0", "\ufffd") for cell in row] for row in rows)
+    csv.writer(out, lineterminator="\n").writerows(map(guarded, row) for row in cells)
+    return out.getvalue()
 
 
 def unguarded(cell: str) -> str:

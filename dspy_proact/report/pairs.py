@@ -5,12 +5,10 @@ is judged by several raters and a rater judges several items: the exact binomial
 takes every choice as independent. It stands beside ours so that a reader sees the difference.
 """
 
-import csv
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from io import StringIO
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any, Literal
@@ -20,8 +18,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from rich.console import Console
 
 from dspy_proact.errors import CorpusError, UsageError
-from dspy_proact.files.rows import CsvSheet, Id, Line, Name, Part, guarded, read_bytes, text_of
-from dspy_proact.plain_text import encodable
+from dspy_proact.files.rows import CsvSheet, Id, Line, Name, Part, csv_text, read_bytes, text_of
 from dspy_proact.report.numbers import bounds, counted, percent, probability, share
 from dspy_proact.report.terminal import each_reason, show, table
 from dspy_proact.stats import ENOUGH_RATERS, Binomial, Estimate, exact_binomial, preferred_share
@@ -253,13 +250,11 @@ def read_pairs(path: str, name: str | None = None, published: PublishedPairs | N
 
 def choices_sheet(study: PairStudy) -> str:
     """The choices as a CSV, which `read_pairs` reads."""
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("annotator", "item", "a", "b", "chosen", "confidence", "seconds", "stratum"))
-    for each in study.choices:
-        cells = (each.rater, each.item, *study.names, each.chosen, each.confidence, each.seconds or "", each.stratum)
-        writer.writerow(guarded(encodable(str(cell))) for cell in cells)
-    return out.getvalue()
+    rows = [
+        (each.rater, each.item, *study.names, each.chosen, each.confidence, each.seconds, each.stratum)
+        for each in study.choices
+    ]
+    return csv_text([("annotator", "item", "a", "b", "chosen", "confidence", "seconds", "stratum"), *rows])
 
 
 def _choice(line: Line, row: PairRow, sides: tuple[str, str], here: Sequence[str], names: Sequence[str]) -> PairChoice:

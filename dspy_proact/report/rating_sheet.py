@@ -1,9 +1,7 @@
 """A sheet for raters of the answers of a run, of any benchmark: written without the judge's grades, and read again."""
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +9,7 @@ from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.labels import labels_in
-from dspy_proact.files.rows import guarded, read_files, text_of
-from dspy_proact.plain_text import encodable
+from dspy_proact.files.rows import csv_text, read_files, text_of
 from dspy_proact.report.reading import Reading
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import CaseSet, RunFolder, Settings
@@ -26,16 +23,15 @@ def rating_sheet(declared: Benchmark[Any, Any], run: Summary) -> str:
     The judge's grade is left out, so that it sways nobody; so is the stratum. Text that a spreadsheet would run gets an
     apostrophe before it.
     """
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow((*_FILLED, "grades", "case", "answer"))
+    rows = [[*_FILLED, "grades", "case", "answer"]]
     for reading in rated_readings(run):
         outcome, texts = reading.outcome, (item for section in reading.sections for item in section.items)
         shown = "\n\n".join(f"{name}: {text}" for name, text in texts)
-        for part in declared.graded_by_people:
-            cells = ("", outcome.key, part.name, "", "", " | ".join(part.levels), shown, reading.answer or "")
-            writer.writerow(guarded(encodable(cell).replace("\0", "\ufffd")) for cell in cells)
-    return out.getvalue()
+        rows += [
+            ["", outcome.key, part.name, "", "", " | ".join(part.levels), shown, reading.answer or ""]
+            for part in declared.graded_by_people
+        ]
+    return csv_text(rows)
 
 
 def rated_readings(run: Summary) -> Iterator[Reading]:

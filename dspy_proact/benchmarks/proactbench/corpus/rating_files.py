@@ -5,7 +5,6 @@ empty, and with what a rater reads. Of that the response alone is checked in rea
 response and of no other. A file of items is JSONL, a rated response a line, for what no run and no study holds.
 """
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import StringIO
@@ -47,7 +46,7 @@ from dspy_proact.files.rows import (
     Name,
     Part,
     Text,
-    guarded,
+    csv_text,
     lines_in,
     lines_of,
     read_bytes,
@@ -297,9 +296,7 @@ def rating_template(items: Iterable[RatedItem], annotator: str = "", draw: Draw 
     Text that a spreadsheet would run gets an apostrophe before it, which reading takes away again. Ends of lines
     become line feeds, NUL becomes U+FFFD. Phase, model and judge's grade are left out, so that they sway nobody.
     """
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow((*_FILLED, *_READ, *([_DRAW] if draw else [])))
+    rows = [[*_FILLED, *_READ, *([_DRAW] if draw else [])]]
     drawn = [str(draw)] if draw else []
     for item in filter(_ratable, items):
         reading = ["", "", "", ""]
@@ -310,9 +307,8 @@ def rating_template(items: Iterable[RatedItem], annotator: str = "", draw: Draw 
                 for turn in item.view.conversation
             )
             reading = ["\n\n".join(messages), rubric.pass_criteria, rubric.partial_criteria, rubric.fail_criteria]
-        cells = (item.key, annotator, "", "", "", *reading, item.response or "", *drawn)
-        writer.writerow(guarded(_folded(cell)) for cell in cells)
-    return out.getvalue()
+        rows.append([item.key, annotator, "", "", "", *map(_folded, reading), _folded(item.response or ""), *drawn])
+    return csv_text(rows)
 
 
 def _ratable(item: RatedItem) -> bool:
