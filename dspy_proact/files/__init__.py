@@ -1,1 +1,1 @@
-"""Reading files of others strictly: rows of files, datasets of the hub, and folders of a repository on GitHub."""
+"""Reading files of others strictly: rows of files, sheets, zips, datasets of the hub, and folders on GitHub."""

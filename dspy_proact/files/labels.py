@@ -15,7 +15,8 @@ from unicodedata import normalize
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from dspy_proact.errors import CorpusError
-from dspy_proact.files.rows import CsvSheet, Id, Line, Part, RawPart, elements
+from dspy_proact.files.rows import Id, Line, Part, RawPart, elements
+from dspy_proact.files.sheets import CsvSheet
 
 WHOLE = "grade"
 """The column, control or question that holds the grade where a grading has one part."""

@@ -9,9 +9,9 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial, reduce
 from importlib.resources.abc import Traversable
 from io import BytesIO, StringIO
@@ -23,7 +23,7 @@ from pydantic_core import PydanticCustomError
 
 from dspy_proact.errors import CorpusError
 from dspy_proact.kept import Kind, open_to_read, place_of, read_whole
-from dspy_proact.plain_text import encodable, shortened, shown
+from dspy_proact.plain_text import shortened, shown
 
 _MAX_DEPTH = 64
 """Levels of nesting; the official rows of one benchmark have six."""
@@ -93,28 +93,6 @@ def csv_rows(file: Traversable) -> Iterator[dict[str, str]]:
     return csv.DictReader(StringIO(file.read_text(encoding="utf-8")), strict=True)
 
 
-_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
-"""Start of a text that a spreadsheet would run, or that was guarded against that by an apostrophe."""
-
-
-def guarded(text: str) -> str:
-    """A text as a cell: with one apostrophe more where a spreadsheet would run it, or it begins as a guarded one."""
-    return f"'{text}" if _FORMULA.match(text) else text
-
-
-def csv_text(rows: Iterable[Iterable[object]]) -> str:
-    """Rows as the text of a CSV file, None as an empty cell; cells are `guarded`, and NUL becomes U+FFFD."""
-    out = StringIO()
-    cells = (["" if cell is None else encodable(str(cell)).replace("\0", "\ufffd") for cell in row] for row in rows)
-    csv.writer(out, lineterminator="\n").writerows(map(guarded, row) for row in cells)
-    return out.getvalue()
-
-
-def unguarded(cell: str) -> str:
-    """The text of a cell that `guarded` made."""
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
-
-
 def lines_of(data: bytes | BinaryIO, source: str) -> Iterator[str]:
     """The lines of a file or of its contents, one at a time.
 
@@ -169,65 +147,6 @@ class Line:
         if not isinstance(value, dict):
             raise self.error(f"a line must hold one JSON object, not {shown(value)}")
         return value
-
-
-_MOST = 200_000
-"""Lines of a sheet, hundreds of times the largest study: a million take a minute and gigabytes."""
-
-
-def require_few(line: Line, count: int) -> None:
-    """Raise a `CorpusError` at a line of a sheet that is the one too many."""
-    if count > _MOST:
-        raise line.error(f"more than {_MOST:,} ratings, which no study has; give the ratings of one study, or a part")
-
-
-@dataclass(frozen=True)
-class CsvSheet:
-    """A CSV file that a person filled in, with commas, semicolons or tabs between its cells."""
-
-    head: Line | None
-    """The line of the columns; None where the file is empty."""
-    columns: Sequence[str]
-    """Their names, in lower case."""
-    cells: Sequence[tuple[Line, Sequence[str]]]
-    """Every further line."""
-
-    @classmethod
-    def of(cls, text: str, source: str) -> Self:
-        """What is in a file; raises a `CorpusError` where that is not CSV or has more than 200,000 lines."""
-        first = text.lstrip("\n").partition("\n")[0]
-        # Spreadsheets write a semicolon or a tab where a comma divides the digits of a number.
-        reader = csv.reader(StringIO(text), delimiter=max(",;\t", key=first.count), strict=True)
-        line, rows = Line(source, 1, ""), list[tuple[Line, list[str]]]()
-        # The csv module refuses cells over 128 KiB, and a long response has more.
-        limit = csv.field_size_limit(2**31 - 1)
-        try:
-            for cells in reader:
-                rows += [(line, cells)] if cells else []
-                require_few(line, len(rows) - 1)
-                line = Line(source, reader.line_num + 1, "")
-        except csv.Error as error:
-            raise line.error(f"not CSV: {error}") from None
-        finally:
-            csv.field_size_limit(limit)
-        for line, cells in rows:
-            if any("\0" in cell for cell in cells):
-                raise line.error("holds a NUL character; take it out")
-        if not rows:
-            return cls(None, (), ())
-        columns = [cell.strip().lower() for cell in rows[0][1]]
-        while columns and not columns[-1]:  # spreadsheets may write nameless columns after the last
-            columns.pop()
-        return cls(rows[0][0], columns, rows[1:])
-
-    def rows(self) -> Iterator[Line]:
-        """The lines by column, without lines of empty cells; a cell that is not there is an empty one."""
-        for line, cells in self.cells:
-            if any(cell.strip() for cell in cells[len(self.columns) :]):
-                problem = f"{len(cells)} cells under {len(self.columns)} columns; put quotes around text with a comma"
-                raise line.error(problem)
-            if any(cell.strip() for cell in cells):
-                yield replace(line, fields=dict(zip(self.columns, map(unguarded, cells), strict=False)))
 
 
 class Element(Line):

@@ -20,7 +20,7 @@ from typing import Any, Literal
 from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.errors import UsageError
 from dspy_proact.files.labels import Label
-from dspy_proact.files.rows import CsvSheet, guarded
+from dspy_proact.files.sheets import CsvSheet, guarded
 from dspy_proact.label.store import Store, pseudonym
 from dspy_proact.label.study import LONGEST_SECONDS, Given, Item, Rating, items_of, pairs_of, run_key
 from dspy_proact.plain_text import encodable, shown

@@ -18,7 +18,8 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from rich.console import Console
 
 from dspy_proact.errors import CorpusError, UsageError
-from dspy_proact.files.rows import CsvSheet, Id, Line, Name, Part, csv_text, read_bytes, text_of
+from dspy_proact.files.rows import Id, Line, Name, Part, read_bytes, text_of
+from dspy_proact.files.sheets import CsvSheet, csv_text
 from dspy_proact.report.numbers import bounds, counted, percent, probability, share
 from dspy_proact.report.terminal import each_reason, show, table
 from dspy_proact.stats import ENOUGH_RATERS, Binomial, Estimate, exact_binomial, preferred_share

@@ -9,7 +9,8 @@ from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.labels import labels_in
-from dspy_proact.files.rows import csv_text, read_files, text_of
+from dspy_proact.files.rows import read_files, text_of
+from dspy_proact.files.sheets import csv_text
 from dspy_proact.report.reading import Reading
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import CaseSet, RunFolder, Settings

@@ -38,21 +38,8 @@ from dspy_proact.benchmarks.proactbench.corpus.ratings import (
 )
 from dspy_proact.benchmarks.proactbench.types import JudgeView, Turn
 from dspy_proact.errors import CorpusError
-from dspy_proact.files.rows import (
-    CsvSheet,
-    FileReader,
-    Id,
-    Line,
-    Name,
-    Part,
-    Text,
-    csv_text,
-    lines_in,
-    lines_of,
-    read_bytes,
-    require_few,
-    text_of,
-)
+from dspy_proact.files.rows import FileReader, Id, Line, Name, Part, Text, lines_in, lines_of, read_bytes, text_of
+from dspy_proact.files.sheets import CsvSheet, csv_text, require_few
 from dspy_proact.plain_text import encodable
 
 _WANTED = (
