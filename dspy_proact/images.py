@@ -37,7 +37,7 @@ MOST_BYTES, MOST_PIXELS = 64 << 20, 40_000_000
 _BLOCK = 64 << 20
 """Bytes: above 32 MiB, up to which glibc keeps what is freed."""
 _MOST_SCANS = 200
-"""Of a JPEG, each of which takes as long as the whole image to decode."""
+"""Scans of a JPEG; decoding each of them takes as long as the whole image."""
 _ENDINGS = {"jpg": "JPEG", "jpeg": "JPEG", "png": "PNG", "webp": "WEBP", "gif": "GIF", "bmp": "BMP"}
 _FORMATS = tuple(dict.fromkeys(_ENDINGS.values()))
 _TOO_LARGE = f"has more than {MOST_PIXELS // 10**6} megapixels; scale it down"
@@ -128,7 +128,7 @@ def prepared_now(load: Callable[[], bytes], name: str, place: str, **more: Any) 
 
 
 async def prepared(load: Callable[[], bytes], name: str, place: str, **more: Any) -> Upload:
-    """The same, read and made in a thread: the loop goes on meanwhile."""
+    """Async version of `prepared_now`, in a thread."""
     return await asyncio.to_thread(prepared_now, load, name, place, **more)
 
 

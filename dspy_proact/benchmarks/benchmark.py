@@ -341,7 +341,7 @@ class Benchmark(Generic[Answer, Detail]):
         return ()
 
     def published_pairs(self) -> Any | None:
-        """A study of which of two answers people prefer, a `report.pairs.PublishedPairs`; None without one."""
+        """A published study of preferences between two answers, a `report.pairs.PublishedPairs`; None without one."""
         return None
 
     @property

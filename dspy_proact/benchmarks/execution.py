@@ -120,7 +120,7 @@ class Execution:
 
     @property
     def _judge_card(self) -> Any:
-        """The card of the judges' program, of which they have one; None where it is not compiled."""
+        """The card of the one program that all judges run; None if it is not compiled."""
         return next((judge.program_card for judge in self._judges.values()), None)
 
     def check(self, out: str | Path | None = None, scope: Scope = Scope()) -> None:

@@ -82,7 +82,7 @@ class RunForecast:
     """Requests in flight."""
     assumption: str | None
     in_a_row: int = 0
-    """Calls of the longest chain, of which each waits for the one before."""
+    """Calls of the longest chain; each waits for the one before."""
 
     @property
     def seconds(self) -> tuple[float, float]:

@@ -42,7 +42,7 @@ class Counts:
         return cls(total, full, sum(partial), fail)
 
     def by(self, labels: Sequence[str]) -> dict[str, int]:
-        """Counts by label, from best to worst, of which there are two or three."""
+        """Counts of two or three labels, from best to worst."""
         counts = (self.full, self.partial, self.fail) if len(labels) > 2 else (self.full, self.fail)
         return dict(zip(labels, counts, strict=True))
 

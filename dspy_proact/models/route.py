@@ -68,7 +68,7 @@ class Route:
             )
 
     def engines(self, *, connections: int, timeout: float) -> Callable[[], Any]:
-        """A maker of asynchronous engines, each of which belongs to one event loop."""
+        """A function that makes asynchronous engines; each belongs to one event loop."""
         if not self.native:
             options = self.litellm_options(timeout)
             bound_clients_of_litellm()

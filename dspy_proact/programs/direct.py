@@ -27,7 +27,7 @@ _PLAIN, _SAID = {"role", "content"}, {"user": Message.user, "assistant": Message
 
 
 class Direct:
-    """A way to ask one model, of which no history or trace is kept.
+    """A way to ask one model, without history or trace.
 
     Where a person has configured callbacks, it goes through DSPy, so that they hear of it.
 

@@ -132,7 +132,7 @@ class FreeText(FencedJSON):
 
 
 def images_in(value: Any) -> list[dspy.Image]:
-    """The image that an input is, or those of which it is a list; none where it is anything else."""
+    """The images of an input that is an image or a list of images; empty for any other input."""
     values = cast("list[Any]", value) if isinstance(value, list | tuple) else [value]
     return [*values] if all(isinstance(each, dspy.Image) for each in values) else []
 

@@ -11,7 +11,7 @@ def program_line(program: Any) -> str:
 
 
 def program_html(program: Any) -> str:
-    """The same with its instruction, as a table."""
+    """A program with its name, instruction and number of worked examples, as an HTML table."""
     rows = [
         (type(program).__name__, program.name),
         ("instruction", program.instruction or "none"),

@@ -35,7 +35,7 @@ def ratable(summary: Summary) -> list[Outcome]:
 
 
 def drawn_keys(summary: Summary, seed: int) -> list[str]:
-    """Keys of all cases that can be rated, in an order of which every first part is a draw by stratum and label."""
+    """Keys of all cases that can be rated, in an order whose every beginning is a draw by stratum and label."""
     cases = ratable(summary)
     places = balanced_order([each.key for each in cases], [(each.stratum, each.label) for each in cases], seed)
     return [cases[place].key for place in places]

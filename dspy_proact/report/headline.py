@@ -125,7 +125,7 @@ def _not_shown(comparison: Comparison, a: str, b: str) -> str:
 
 
 def _called(name: str, what: str) -> str:
-    """A name with what it is in brackets, of which there is one pair: `b (model, prompt 8fc37674)`."""
+    """A name with what it is in one pair of brackets: `b (model, prompt 8fc37674)`."""
     return f"{name} ({what.removesuffix(')').replace(' (', ', ') if what.endswith(')') else what})"
 
 

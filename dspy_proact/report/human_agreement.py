@@ -30,19 +30,19 @@ class AgreementRow:
     part: str
     """Its name; `grade` for the grading as a whole."""
     leads: bool
-    """Whether it is the first part of some answers, of which the headline speaks."""
+    """Whether it is the first part of some answers; the headline is about these."""
     asked: int
     """Answers that people graded, of those in the run."""
     graded: int
     """Those whose verdict could be read."""
     same: float
-    """Those of which both say the same; of one that several people graded, the share who say what the judge says."""
+    """Answers on which judge and people agree; one that several people graded counts as the share who agree."""
     share: Estimate
     """Of the graded, in [0, 1], higher is better; clustered by group."""
     kappa: Estimate
     """Cohen's with a person, in [-1, 1]: with quadratic weights on an ordinal scale, else unweighted."""
     people: Estimate
-    """The same of one person with another; without a value where no answer was graded by two."""
+    """Kappa of one person with another; no value where no answer was graded by two."""
 
 
 @dataclass(frozen=True)

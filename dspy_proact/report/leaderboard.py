@@ -62,7 +62,7 @@ class Entry:
     rank: int | None = None
     """1 is the best, ties share the better rank; None where anything was done otherwise."""
     strict_rank: int | None = None
-    """Likewise, by the strict score; None where counts are not known."""
+    """Rank by the strict score; None where counts are not known."""
     rank_range: tuple[int, int] | None = None
     """Best and worst rank that the tests leave open; None without counts."""
 

@@ -32,13 +32,13 @@ class MarkedWords:
 
     judge: str
     marked: int
-    """Responses of which a rater marked words."""
+    """Responses in which a rater marked words."""
     both: int
-    """Those of them of which the judge quotes words too."""
+    """Those from which the judge quotes words too."""
     overlap: Estimate
     """Of judge and rater, the mean over responses with both, in [0, 1]; clustered by group."""
     shared: int
-    """Responses of which two raters marked words."""
+    """Responses in which two raters marked words."""
     people: Estimate
     """Of one rater and another, likewise."""
 

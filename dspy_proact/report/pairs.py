@@ -76,7 +76,7 @@ class Preferred:
     share: Estimate
     """Of the choices that are no ties, over items and raters, in [0, 1]."""
     binomial: Binomial | None
-    """The same as if all choices were independent; None where all are ties."""
+    """The share as if all choices were independent; None if all are ties."""
 
     @classmethod
     def of(cls, name: str, choices: Sequence[PairChoice]) -> "Preferred":

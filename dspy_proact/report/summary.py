@@ -157,7 +157,7 @@ class Summary(Outcomes):
 
     @cached_property
     def groups_reached(self) -> int:
-        """Groups of which a case was tried: fewer than all where a run stopped early."""
+        """Groups with a case that was tried; fewer than all if a run stopped early."""
         return len({outcome.group for outcome in self.outcomes if outcome.state != "pending"})
 
     @property

@@ -172,7 +172,7 @@ def readable(text: str) -> str:
 
 
 def in_a_line(text: str) -> str:
-    """The same in one line, so that nothing in it looks like the next heading."""
+    """The text of a model in one line, so that nothing in it looks like the next heading."""
     return " ".join(readable(text).split())
 
 

@@ -1,4 +1,4 @@
-"""How well what was said fits what is true, where both are yes or no: statistics of a set of cases.
+"""Statistics of binary predictions: precision, recall, F1, balanced accuracy and kappa of a set of cases.
 
 Each is a function of one table of counts, true by row and said by column. An interval leaves out one group at a time.
 """

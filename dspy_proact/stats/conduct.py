@@ -1,4 +1,4 @@
-"""What is unusual in how one of several raters rated: how probable it is of a rater who works as the others do.
+"""Tests of what is unusual in how one of several raters rated, compared with the others.
 
 A strict rater is not unusual: every test here allows each rater to give each label as often as they like.
 

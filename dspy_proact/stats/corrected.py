@@ -1,4 +1,4 @@
-"""What people would have given to cases that a judge scored, of which they rated a part, or why that cannot be said.
+"""The mean score that people would have given to cases that a judge scored, estimated from ratings of a part.
 
 The cases of a stratum with one label of the judge are a cell h: N_h of all N, of which n_h, drawn within the cell, are
 rated. With W_h = N_h / N, item means y_i of m_i ratings y_ir and the judge's score F_i, v_h on the mean of the cell,

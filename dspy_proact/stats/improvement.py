@@ -48,7 +48,7 @@ class Change:
     before: Estimate
     """With its 95 % interval."""
     after: Estimate
-    """Likewise."""
+    """With its 95 % interval."""
     difference: Estimate
     """After minus before, of lengths after by before, with its 95 % interval."""
     low98: float | None = None
@@ -56,13 +56,13 @@ class Change:
     p: float | None = None
     """Two-sided p value of exchanging before and after within whole groups, in (0, 1]; None without a value."""
     unread: int = 0
-    """Further cases, in no number above, of which a number or verdict is missing before or after."""
+    """Further cases, not in the numbers above, whose number or verdict is missing before or after."""
     low98_unread: float | None = None
     """`low98` over all cases, the unread counting against the compile; `low98` where all are read."""
     least: Estimate | None = None
     """Of scores: the difference, the unread having been 1 before and 0 after."""
     most: Estimate | None = None
-    """Likewise with the unread having been 0 before and 1 after."""
+    """Of scores: the difference, the unread having been 0 before and 1 after."""
 
     @property
     def shown(self) -> bool:

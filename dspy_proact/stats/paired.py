@@ -61,7 +61,7 @@ class Paired:
     adjusted over several tests it is that of a difference in this one alone. None where none on the scale is, the
     spread of the groups is 0 or cannot be estimated, or there are fewer than 12 groups."""
     detectable_half: float | None
-    """Likewise with 50 % power: seen as often as not."""
+    """Like `detectable`, with 50 % power: missed as often as detected."""
 
 
 def paired_difference(

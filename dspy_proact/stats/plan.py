@@ -204,7 +204,7 @@ def drawn_counts(sizes: Mapping[Kind, int], count: int) -> NDArray[np.intp]:
 
 
 def balanced_order(keys: Sequence[str], kinds: Sequence[Kind], seed: int = 0) -> list[int]:
-    """The places of all cases in an order of which every first part is a draw.
+    """The places of all cases in an order whose every beginning is a draw.
 
     In rounds each stratum gives one case, until it has none left; which one is decided by rounds too, in which each
     label of the stratum gives one by chance. Within a round the order is by chance, so that it tells nobody what label

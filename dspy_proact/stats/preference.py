@@ -1,4 +1,4 @@
-"""Which of two things people prefer: the share of their choices, with an interval over items and raters.
+"""The share of people's choices between two answers, with an interval over items and raters.
 
 The exact binomial interval stands beside it: it takes every choice as independent, as if no item and no rater repeated.
 """

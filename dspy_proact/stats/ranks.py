@@ -1,4 +1,4 @@
-"""Which models can be told apart, from counts alone.
+"""Ranks of models from counts alone, and the ranges of ranks that tests on them leave open.
 
 Published tables give counts without cases or groups, so that nothing can be paired and the likeness of a group's cases
 must be assumed: the design effect, by how much it widens a variance. That of a model with known groups is measured.
@@ -30,7 +30,7 @@ class Counted:
 
     @classmethod
     def of_scores(cls, full: int, half: int, none: int) -> "Counted":
-        """From the number of cases that scored 1, 0.5 and 0, of which there is one at least."""
+        """From the number of cases that scored 1, 0.5 and 0; there is at least one case."""
         count = full + half + none
         mean = (full + half / 2) / count
         squares = full * (1 - mean) ** 2 + half * (0.5 - mean) ** 2 + none * mean**2

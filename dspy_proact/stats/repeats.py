@@ -40,7 +40,7 @@ class Repeats:
     """Smallest K with within / K <= 0.1 (design effect * case + within / K): more epochs than that buy at
     most a tenth of the variance of the mean score."""
     judge_epochs_worth: Figure[int]
-    """Likewise the smallest J, at one epoch, with judge / J <= 0.1 (design effect * case + response + judge / J)."""
+    """Smallest J, at one epoch, with judge / J <= 0.1 (design effect * case + response + judge / J)."""
 
 
 def repeats(

@@ -85,7 +85,7 @@ def turns_of(texts: Sequence[str]) -> tuple[Turn, ...]:
 
 
 def parse_transcript(data: bytes, source: str) -> Conversation:
-    """A conversation in one of the forms of files, the last turn of which has no response yet.
+    """A conversation in one of the forms of files, whose last turn has no response yet.
 
     Raises:
         CorpusError: It is empty, not UTF-8 or not JSON, has other roles or keys, blank messages, two messages of one

@@ -124,7 +124,7 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
         return self.reports.leaderboard_details(runs)
 
     def leaderboard_document(self, runs: Sequence[Any]) -> dict[str, Any]:
-        """Likewise."""
+        """Ranks of runs among themselves, as JSON."""
         return {
             "runs_alike": [
                 [{"path": run.path, "rank": rank, "rank_range": list(span)} for run, rank, span in rows]

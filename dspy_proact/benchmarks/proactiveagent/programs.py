@@ -38,6 +38,20 @@ class ProposeAssistance(dspy.Signature):
     message: str | None = dspy.OutputField(desc="what you say to the person, in one or two sentences; null: silence")
 
 
+def _asked(candidates: int, history: bool) -> Any:
+    """What is asked of an agent that may make several proposals, or is shown its earlier ones."""
+    asked: Any = ProposeAssistance
+    several = _SEVERAL.format(most={2: "two", 3: "three"}[candidates]) if candidates > 1 else ""
+    asked = asked.with_instructions("\n\n".join(filter(None, (*_TASK, several, _HISTORY * history, _DATA))))
+    if candidates > 1:
+        desc = "the tasks, the best first, each in one sentence that names what it is about; empty: silence"
+        asked = asked.delete("proposal").insert(1, "proposals", dspy.OutputField(desc=desc), list[str])
+    if history:
+        field = dspy.InputField(desc="what you proposed at earlier turns, oldest first")
+        asked = asked.insert(1, "earlier", field, list[Earlier])
+    return asked
+
+
 class JudgeProposal(dspy.Signature):
     """Say whether a person would accept what a proactive assistant does now.
 
@@ -71,16 +85,7 @@ class ProposingAgent(Question):
     """
 
     def __init__(self, candidates: int = 1, history: bool = False):
-        asked: Any = ProposeAssistance
-        several = _SEVERAL.format(most={2: "two", 3: "three"}[candidates]) if candidates > 1 else ""
-        asked = asked.with_instructions("\n\n".join(filter(None, (*_TASK, several, _HISTORY * history, _DATA))))
-        if candidates > 1:
-            desc = "the tasks, the best first, each in one sentence that names what it is about; empty: silence"
-            asked = asked.delete("proposal").insert(1, "proposals", dspy.OutputField(desc=desc), list[str])
-        if history:
-            field = dspy.InputField(desc="what you proposed at earlier turns, oldest first")
-            asked = asked.insert(1, "earlier", field, list[Earlier])
-        super().__init__(asked)
+        super().__init__(_asked(candidates, history))
         self.candidates = candidates
 
     async def answered(self, asking: Asking, **inputs: Any) -> dspy.Prediction:

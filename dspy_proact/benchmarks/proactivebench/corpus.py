@@ -140,7 +140,7 @@ def _paths(world: World, entry: Entry) -> Iterator[str]:
 
 
 class Images:
-    """The images of a corpus, of which several threads may ask for some at a time.
+    """The images of a corpus; several threads may load some at a time.
 
     Args:
         folder: Where they are stored; drawings of the sample are not.

@@ -66,7 +66,7 @@ class Environment:
     reference: bool = False
     """Show the clear image, and the categories alone, for one step."""
     control: bool = False
-    """Offer moves of other environments, each of which does any action of this one, by a hash."""
+    """Offer moves of other environments; a hash decides which action of this one each of them does."""
 
     @property
     def start(self) -> State:

@@ -143,7 +143,7 @@ def _arrival(thing: str, comes: int, leaves: int, frame: int) -> "Seen":
 
 
 def _landscape(thing: str, x: float, y: float) -> "Seen":
-    """A wide picture with a thing at one place, of which a crop shows little."""
+    """A wide picture with a thing at one place; a crop shows little of it."""
     image, draw = _sheet()
     draw.rectangle((0, 200, _SIDE, _SIDE), fill="#9db38a")
     draw.ellipse((20, 20, 60, 60), fill="#e0b040")

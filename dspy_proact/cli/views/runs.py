@@ -165,7 +165,7 @@ def _broken(parts: Sequence[str], width: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """In the largest unit of which there are two or more."""
+    """A time in its largest unit that gives two or more, such as `2 hours`."""
     for unit, name in ((86400, "days"), (3600, "hours"), (60, "minutes")):
         if seconds >= 2 * unit:
             return f"{seconds / unit:.0f} {name}"

@@ -48,9 +48,9 @@ class ScatterPoint:
 
     name: str
     x: Estimate
-    """Share in [0, 1]; where it has no value, the point is named below the picture."""
+    """Share in [0, 1]; without a value, the point is named below the picture."""
     y: Estimate
-    """Likewise."""
+    """Share in [0, 1], as `x`."""
     marked: bool = False
     """Whether it stands out."""
     colour: str = ""

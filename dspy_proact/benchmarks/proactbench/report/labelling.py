@@ -137,7 +137,7 @@ def peoples_ratings(ratings: Ratings, summary: Summary) -> PeoplesRatings:
 
 
 def _drawn(ratings: Ratings, summary: Summary) -> list[str] | str:
-    """Keys of the longest of the draws, of which the others are the beginnings; or why they are not known."""
+    """Keys of the longest of the draws, which begins with the others; or why they are not known."""
     if not ratings.draws:
         return "nothing shows that the rated triggers were drawn by the judge's grades"
     mark, draws = grades_mark(summary), sorted(ratings.draws, key=lambda draw: draw.count)
