@@ -109,7 +109,7 @@ def print_reading(console: Console, named: Sequence[tuple[str, Reading | None]],
     assert first, "the run that is shown has the case"
     sheet.line(in_a_line(f"{first.outcome.stratum}  {first.outcome.key}"), "bold reverse")
     print_sections(sheet, first.sections)
-    sheet.columns([_column(name, reading, labels, sheet.styled) for name, reading in named])
+    sheet.columns([reading_column(name, reading, labels, sheet.styled) for name, reading in named])
 
 
 def print_sections(sheet: Sheet, sections: Iterable[Section]) -> None:
@@ -122,34 +122,20 @@ def print_sections(sheet: Sheet, sections: Iterable[Section]) -> None:
         sheet.line()
 
 
-def grounds_text(grounds: Grounds, judge: str, response: str) -> Iterator[Text]:
-    """What a verdict says of a response, a line each: reasons, quotes that are not found, and other points."""
-    if grounds.reasons:
-        yield Text(f"{judge}: {in_a_line(grounds.reasons)}", style="italic")
-    for name, text in grounds.points:
-        yield Text(f'"{in_a_line(name)}": {in_a_line(text)}')
-    for quote in grounds.quotes:
-        if not quote.counts:
-            why = "too short to count as evidence"
-            if not quote.short:
-                within = quote.text.strip().casefold() in response.casefold()
-                why = f"not in the response{' as words' if within else ''}"
-            yield Text(f'quoted, but {why}: "{in_a_line(quote.text)}"', style="yellow")
-
-
 def grade_style(label: str, labels: Sequence[str]) -> str:
     """Green for the best label, red for the worst, yellow between."""
     return f"bold {'green' if label == labels[0] else 'red' if label == labels[-1] else 'yellow'}"
 
 
-def _column(name: str, reading: Reading | None, labels: Sequence[str], styled: bool) -> tuple[Text, Text, Text]:
-    """Heading, response, and notes, which may be empty."""
+def reading_column(name: str, reading: Reading | None, labels: Sequence[str], styled: bool) -> tuple[Text, Text, Text]:
+    """Heading, response, and notes, which may be empty; without labels no grade is shown."""
     heading = Text(in_a_line(name), style="bold")
     if reading is None:
         return heading, Text("it has no such case", style="red"), Text()
     outcome = reading.outcome
-    style = "red" if outcome.label is None else grade_style(outcome.label, labels)
-    heading.append(": ").append(outcome.label or outcome.state, style=style)
+    if labels:
+        style = "red" if outcome.label is None else grade_style(outcome.label, labels)
+        heading.append(": ").append(outcome.label or outcome.state, style=style)
     if reading.answer is None:
         return heading, Text(in_a_line(f"no response: {outcome.reason or outcome.state}"), style="red"), Text()
     spans = quoted(quote for grounds in reading.grounds for quote in grounds.quotes)
@@ -160,7 +146,7 @@ def _notes(reading: Reading, labels: Sequence[str]) -> Iterator[Text]:
     outcome = reading.outcome
     if outcome.truncated:
         yield Text("cut at the token limit", style="yellow")
-    if outcome.state != "scored":
+    if outcome.state != "scored" and labels:
         yield Text(in_a_line(outcome.reason or outcome.state), style="red")
     for verdict, grounds in zip(outcome.verdicts, reading.grounds, strict=True):
         again = f", verdict {verdict.judge_epoch}" if verdict.judge_epoch > 1 else ""
@@ -175,6 +161,19 @@ def _notes(reading: Reading, labels: Sequence[str]) -> Iterator[Text]:
                 why = "what it quotes is too short to count as evidence"
             line.append(f", unverified: {why}", style="yellow")
         yield line
-        yield from grounds_text(grounds, "reasons", outcome.response or "")
+        if grounds.reasons:
+            yield Text(f"reasons: {in_a_line(grounds.reasons)}", style="italic")
+        for name, text in grounds.points:
+            yield Text(f'"{in_a_line(name)}": {in_a_line(text)}')
+        yield from _rejected(grounds, outcome.response or "")
     for judge, reason in outcome.unread:
         yield Text(in_a_line(f"no verdict of {judge}: {reason}"), style="red")
+
+
+def _rejected(grounds: Grounds, response: str) -> Iterator[Text]:
+    """The quotes that are no evidence, and why."""
+    for quote in (each for each in grounds.quotes if not each.counts):
+        within = quote.text.strip().casefold() in response.casefold()
+        missing = f"not in the response{' as words' if within else ''}"
+        why = "too short to count as evidence" if quote.short else missing
+        yield Text(f'quoted, but {why}: "{in_a_line(quote.text)}"', style="yellow")

@@ -8,7 +8,6 @@ from typing import Any
 import click
 from pydantic import BaseModel
 from rich.console import Console
-from rich.text import Text
 
 from dspy_proact.benchmarks.benchmark import Benchmark, Start
 from dspy_proact.benchmarks.compiled import compiled_program
@@ -24,9 +23,8 @@ from dspy_proact.models import Gate, Model, open_model
 from dspy_proact.plain_text import printable
 from dspy_proact.report import Reading
 from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, counted, document
-from dspy_proact.report.particulars import quoted
-from dspy_proact.report.reading import grade_style, grounds_text, print_sections, sections_document
-from dspy_proact.report.terminal import Sheet, in_a_line, marked, readable, show, table
+from dspy_proact.report.reading import print_sections, reading_column, sections_document
+from dspy_proact.report.terminal import Sheet, in_a_line, readable, show, table
 from dspy_proact.runs import Case, GivenVerdict, Outcome, Scored, Settings
 
 _INDENT = 4
@@ -54,9 +52,14 @@ def _spent_lines(models: Sequence[Model], calls: Iterable[Call]) -> Iterator[str
 
 
 def reading_of(
-    declared: Declared, case: Case, answer: BaseModel | None = None, verdicts: Sequence[Scored[Any]] = ()
+    declared: Declared,
+    case: Case,
+    answer: BaseModel | None = None,
+    verdicts: Sequence[Scored[Any]] = (),
+    error: str | None = None,
+    judge: str | None = None,
 ) -> Reading:
-    """A case as `show` has it, with an answer and its verdicts, as far as they are there."""
+    """A case as `show` has it, with the answer and the verdicts there are, and the error if one is missing."""
     said = answer.model_dump(mode="json") if answer else {}
     outcome = Outcome(
         stratum=case.stratum,
@@ -68,9 +71,11 @@ def reading_of(
         view=case.view.model_dump(mode="json"),
     )
     given = [
-        GivenVerdict("", 1, each.label, each.score, each.verified, each.detail.model_dump(mode="json"), each.parts)
+        GivenVerdict(judge, 1, each.label, each.score, each.verified, each.detail.model_dump(mode="json"), each.parts)
         for each in verdicts
     ]
+    if error:
+        outcome = outcome.unscored(f"no verdict: {error}" if answer else error)
     return Reading.of(outcome.graded(given, declared.labels) if given else outcome, declared.name)
 
 
@@ -139,8 +144,14 @@ def print_tried(
             sheet.text(readable(text if len(text) <= _MOST else f"{text[:_MOST]}... (--whole shows it all)"))
             sheet.line()
         sides = [(pair.prompted, f"with {prompted}"), (pair.bare, "without it" if pair.prompted else "the bare model")]
+        judge, labels = next((model.name for model in models[1:]), None), declared.labels if case.key else ()
+        readings = (
+            (name, reading_of(declared, case, side.answer, [side.scored] if side.scored else [], side.error, judge))
+            for side, name in sides
+            if side
+        )
         # Side by side where it fits.
-        sheet.columns([_column(declared, case, side, name, sheet.styled) for side, name in sides if side])
+        sheet.columns([reading_column(name, each, labels, sheet.styled) for name, each in readings])
     for line in _spent_lines(models, (call for pair in pairs for side in pair.sides for call in side.calls)):
         click.echo(printable(line))
 
@@ -184,23 +195,6 @@ def _grounds_document(reading: Reading) -> dict[str, Any]:
         "quotes": [quote.model_dump() for quote in grounds.quotes] if grounds else [],
         "points": [{"name": name, "text": text} for name, text in grounds.points] if grounds else [],
     }
-
-
-def _column(declared: Declared, case: Case, side: Side, name: str, styled: bool) -> tuple[Text, Text, Text]:
-    """Heading, answer, and notes, which may be empty: reasons, quotes that are not found, and what is missing."""
-    heading = Text(name, style="bold")
-    reading = reading_of(declared, case, side.answer, [side.scored] if side.scored else [])
-    if label := reading.outcome.label:
-        heading.append(": ").append(label, style=grade_style(label, declared.labels))
-    if reading.answer is None:
-        return heading, Text(f"no response: {in_a_line(side.error or '')}", style="red"), Text()
-    notes = [Text("cut at the token limit", style="yellow")] if reading.outcome.truncated else []
-    if side.error:
-        notes.append(Text(f"no verdict: {in_a_line(side.error)}", style="red"))
-    for grounds in reading.grounds:
-        notes += grounds_text(grounds, "judge", reading.answer)
-    spans = quoted(quote for grounds in reading.grounds for quote in grounds.quotes)
-    return heading, marked(reading.answer, spans, styled), Text("\n").join(notes)
 
 
 # Worked cases
