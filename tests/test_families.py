@@ -12,6 +12,7 @@ from tuning import SMALL, models, on_disk, study
 pytestmark = pytest.mark.usefixtures("proactbench")
 FAMILIES = (
     "openai/gpt-5.4",
+    "openai/gpt-4o",
     "hosted_vllm/claude-opus-4-7",
     "xai/grok-4.5",
     "perplexity/sonar-pro",
