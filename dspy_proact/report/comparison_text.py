@@ -220,7 +220,8 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         a, b = comparison.unscored
         yield f"strict: over what both tried; unscored ones count 0 ({a} of a, {b} of b)."
     yield (
-        "In points of 100; above 0, b is better. 80 %, 50 %: true differences, from the mean of both scores towards "
+        "In points of 100; above 0, b is better. Intervals are not adjusted; "
+        f"Holm: p adjusted over the {nouns.strata}. 80 %, 50 %: true differences, from the mean of both scores towards "
         "50, that are detected with this power."
     )
     yield from cautions(comparison)
