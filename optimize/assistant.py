@@ -43,7 +43,7 @@ def main() -> None:
     shutil.copyfile(finished.path, asked.programs / f"assistant-{name}.json")
     card = finished.artefact.card
     for change in (row for row in card.rows if row.unit != "times"):
-        before, after, difference = change.before.estimate, change.after.estimate, change.difference.estimate
+        before, after, difference = change.before, change.after, change.difference
         turns, told = f"{change.count} turns", f"{percent(before)} before, {percent(after)} after"
         print(f"{change.title} ({turns}): {told}, {points_of(difference)}")
     words = card["length"]
