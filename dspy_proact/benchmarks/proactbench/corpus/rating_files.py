@@ -42,9 +42,7 @@ from dspy_proact.files.rows import FileReader, Id, Line, Name, Part, Text, lines
 from dspy_proact.files.sheets import CsvSheet, csv_text, require_few
 from dspy_proact.plain_text import encodable
 
-_WANTED = (
-    "published, sample, proactbench, a folder in the official layout, or a CSV or JSONL file of ratings or a folder"
-)
+_WANTED = "published, sample, proactbench, a folder in the official layout, or a CSV or JSONL file or a folder of them"
 _WANTED_ITEMS = (
     "a JSONL file of items: item, rubric, conversation and response, with turn, judge, scenario and persona if known"
 )
