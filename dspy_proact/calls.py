@@ -94,6 +94,9 @@ class Price(Frozen):
             return None
         read = tier.prompt if tier.cached is None else tier.cached
         write = tier.prompt if tier.written is None else tier.written
+        # A provider may say more of them than the prompt has.
+        cached = min(cached, prompt)
+        written = min(written, prompt - cached)
         plain = prompt - cached - written
         return plain * tier.prompt + cached * read + written * write + completion * tier.completion
 

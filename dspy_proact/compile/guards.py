@@ -1,6 +1,7 @@
 """Which candidate of an optimizer is chosen: the best that keeps every `--guard`.
 
-Whether a program breaks a guard, and with which margin, is `measured.Measured.is_broken`.
+Whether a program breaks a guard is said by the training: `measured.Measured.is_broken` with the margin of
+`measured.guarded` for an assistant, `judge_compile.JudgeTraining.broken` for a judge.
 """
 
 from collections.abc import Callable, Collection, Sequence

@@ -202,16 +202,18 @@ class _Attempt:
         counted = usage.input_tokens or None
         prompt = _sum(counted, cached)
         completion = _sum(usage.output_tokens, reasoning) if counted else None
+        read, written = _sum(usage.cache_read_tokens, 0), _sum(usage.cache_write_tokens, 0)
         self._record(
             prompt_tokens=prompt,
             completion_tokens=completion,
-            cached_tokens=_sum(usage.cache_read_tokens, 0),
-            written_tokens=_sum(usage.cache_write_tokens, 0),
+            cached_tokens=read,
+            written_tokens=written,
             finish_reason=finish_reason,
         )
         spent = self.most  # where there is no count
         if prompt is not None and completion is not None:
-            spent = Cost(calls=1, tokens=prompt + completion, usd=caller.price.of(prompt, completion) or 0.0)
+            usd = caller.price.of(prompt, completion, read or 0, written or 0)
+            spent = Cost(calls=1, tokens=prompt + completion, usd=usd or 0.0)
         self._settle(spent)
         self.gate.succeeded(caller)
 

@@ -6,13 +6,13 @@ import json
 
 import dspy
 import pytest
-from asking import QUIET, ROUTES, USAGE, WAYS, Chat, answers, ask, assistant, gate, in_turn
+from asking import ASSISTANT, QUIET, ROUTES, USAGE, WAYS, Chat, answers, ask, assistant, gate, in_turn
 from server import Answer, error
 from support.provider import Scripted, SimulatedProvider
 
-from dspy_proact.calls import collect_calls
+from dspy_proact.calls import Price, collect_calls
 from dspy_proact.errors import ProviderError, SetupFault
-from dspy_proact.models import Cost, Limits, clients
+from dspy_proact.models import Cost, Limits, ModelSpec, clients, open_model
 
 pytestmark = QUIET
 EVERY_CLIENT = pytest.mark.parametrize(
@@ -136,6 +136,26 @@ def test_tokens_that_a_provider_counts_separately_are_added(server, name, answer
     (call,) = outcome.calls
     # Anthropic: 10 new + 90 read + 5 written. Gemini and xAI: 7 of the answer + 30 of reasoning.
     assert (call.prompt_tokens, call.completion_tokens, call.cached_tokens) == (105, 37, 90)
+
+
+def test_a_limit_in_dollars_counts_what_is_read_from_and_written_to_a_cache_at_its_own_price(server):
+    price = Price(prompt=1e-6, completion=2e-6, cached=1e-7, written=5e-6)
+    through = gate(retries=0, limits=Limits(usd=1.0))
+    answers(server, Answer(raw=json.dumps(ANTHROPIC).encode()))
+    spec = ModelSpec(name="anthropic/claude-sonnet-4-5", api_base=server.assistant, price=price)
+    assert ask(open_model(spec, ASSISTANT, through)).text == "hello"
+    # 10 new, 90 read, 5 written and 37 of the answer.
+    assert through.budget.spent.usd == pytest.approx(10e-6 + 9e-6 + 25e-6 + 74e-6)
+
+
+def test_more_cached_tokens_than_a_prompt_has_make_no_call_cheaper_than_a_cached_prompt(server):
+    price = Price(prompt=1e-6, completion=2e-6, cached=1e-7)
+    through = gate(retries=0, limits=Limits(usd=1.0))
+    told = {"prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 10**6}}
+    answers(server, Answer("hello", usage=told))
+    spec = ModelSpec(name="hosted_vllm/any", api_base=server.assistant, price=price)
+    assert ask(open_model(spec, ASSISTANT, through)).text == "hello"
+    assert through.budget.spent.usd == pytest.approx(100e-7 + 20e-6)
 
 
 # Keys
