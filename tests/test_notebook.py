@@ -17,6 +17,7 @@ from script import ROOT
 from server import Answer, Sent, Server, healthy
 from test_docs import fences
 
+pytestmark = pytest.mark.usefixtures("proactbench")
 PATIENCE = 60.0
 """Seconds after which a cell that hangs fails its test."""
 

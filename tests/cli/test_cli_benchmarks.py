@@ -58,7 +58,7 @@ def next_of(told):
 # The list
 
 
-def test_each_is_listed_with_what_it_is_and_what_can_be_set(probe, proact):
+def test_each_is_listed_with_what_it_is_and_what_can_be_set(proactbench, probe, proact):
     status, out, _ = proact("benchmarks", "--json")
     assert status == 0
     ours, *_, theirs = json.loads(out)["benchmarks"]
@@ -78,7 +78,7 @@ def test_each_is_listed_with_what_it_is_and_what_can_be_set(probe, proact):
     assert theirs["settings"][2]["description"] == "Whether tricks are left out."
 
 
-def test_the_list_is_read_on_a_terminal(proact):
+def test_the_list_is_read_on_a_terminal(proactbench, proact):
     told = proact("benchmarks")
     lines = [" ".join(line.split()) for line in told[1].splitlines()]
     assert {"proactbench:", "settings none", "contest:", "licence none"} < set(lines)
@@ -89,7 +89,7 @@ def test_the_list_is_read_on_a_terminal(proact):
     assert proact(*next_of(told), "--dry-run")[0] == 0
 
 
-def test_the_best_published_score_is_the_leaderboards_first(probe, proact, monkeypatch):
+def test_the_best_published_score_is_the_leaderboards_first(proactbench, probe, proact, monkeypatch):
     register(monkeypatch, "contest:Refereed")
     ours, *_, theirs = json.loads(proact("benchmarks", "--json")[1])["benchmarks"]
     first = leaderboard().entries[0]
@@ -154,7 +154,7 @@ def test_what_cannot_be_set_is_refused_with_what_can(guessed, server, typed, tol
 
 
 def test_what_proactbench_does_not_have_and_unknown_benchmarks_are_refused(
-    probe, proactiveagent, proactivebench, proagentbench, refused
+    proactbench, probe, proactiveagent, proactivebench, proagentbench, refused
 ):
     for words, told in (
         (["eval", "--set", "longest=3"], "--set longest=3: proactbench has nothing to set; leave it out"),
@@ -183,7 +183,7 @@ def test_what_it_does_not_have_is_not_asked_for(guessed, server, more, told):
 # Runs say what they are of
 
 
-def test_a_run_says_its_benchmark_and_another_is_not_read_as_it(proact, refused, guessed):
+def test_a_run_says_its_benchmark_and_another_is_not_read_as_it(proactbench, proact, refused, guessed):
     guessed("--limit", 2)
     for command in (["report", "run"], ["compare", "run", "run"], ["rejudge", "run", "--dry-run"]):
         assert [proact(*command, *more)[0] for more in ([], ["--benchmark", "contest"])] == [0, 0]

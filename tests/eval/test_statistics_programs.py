@@ -243,7 +243,7 @@ def test_neither_a_judge_that_reads_nothing_nor_a_difference_around_0_is_claimed
     assert all(float(alike) < 10 for _, _, alike, *_ in claims)
 
 
-def test_a_straight_liner_is_marked_and_a_strict_rater_is_not_in_a_small_part(tmp_path):
+def test_a_straight_liner_is_marked_and_a_strict_rater_is_not_in_a_small_part(proactbench, tmp_path):
     done = run(QUALITY, "--quick", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     strict, straight = table_rows(done.stdout)[2:]

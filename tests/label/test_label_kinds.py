@@ -35,8 +35,9 @@ def rate_all(served, collection, grade):
 
 
 @pytest.mark.parametrize("benchmark", ["proactbench", "probe", "proactiveagent"])
-def test_labels_go_from_the_app_to_agree(proact, benchmark):
+def test_labels_go_from_the_app_to_agree(proact, request, benchmark):
     """Ann gives every item its best grade; of each part as many are asked for as were drawn."""
+    request.getfixturevalue(benchmark)
     declared = benchmark_named(benchmark)
     Evaluation("sample", benchmark=benchmark).run(Path("run"))
     design = Design(count=3, each=1, raters=1, repeated=0.0)
@@ -55,7 +56,7 @@ def test_labels_go_from_the_app_to_agree(proact, benchmark):
     assert found["marked_words"][0]["marked"] == 3
 
 
-def test_grades_that_no_command_reads_are_not_collected(proact):
+def test_grades_that_no_command_reads_are_not_collected(proactivebench, proact):
     """ProactiveBench grades by its own rule, and `agree --ratings` refuses it: so does the command that collects."""
     Evaluation("sample", benchmark="proactivebench").run(Path("run"))
     status, _, err = proact("label", "serve", "run", "--no-browser")
@@ -63,7 +64,7 @@ def test_grades_that_no_command_reads_are_not_collected(proact):
     assert not Path("labels/run.db").exists()
 
 
-def test_choices_go_from_the_app_to_agree(proact):
+def test_choices_go_from_the_app_to_agree(proactbench, proact):
     """Ann takes the longer one of two in all, on whichever side it stood: the second run's in every case."""
     declared = benchmark_named("proactbench")
     Evaluation("sample", benchmark="proactbench").run(Path("one"))

@@ -81,7 +81,9 @@ def test_a_provider_that_ignores_the_endpoint_is_refused_with_one(model):
         ("vllm/any", "needs a further package for this provider: No module named 'vllm'"),
     ],
 )
-def test_a_provider_that_cannot_be_called_ends_the_run_with_the_reason(proact, server, keys, model, problem):
+def test_a_provider_that_cannot_be_called_ends_the_run_with_the_reason(
+    proactbench, proact, server, keys, model, problem
+):
     at = ("--model", model, "--model-api-base", server.assistant, "--judge", "hosted_vllm/any")
     status, _, err = proact("eval", "--corpus", "sample", *at, "--judge-api-base", server.judge, "--retries", 0)
     assert status == 2
