@@ -268,7 +268,7 @@ def test_a_response_that_somebody_made_another_value_is_shown_as_it_stands(proac
     assert '"text": true' in out
 
 
-def test_a_plan_for_a_run_of_labels_that_nobody_has_rated_is_refused(proact, refused):
+def test_a_plan_for_a_run_of_labels_that_nobody_has_rated_is_refused(probe, proact, refused):
     assert proact("eval", "--benchmark", "probe", "--limit", 3, "--out", "run")[0] == 0
     said = " ".join(refused("label", "plan", "run").split())
     assert "vary is not known from the published study" in said

@@ -173,7 +173,7 @@ def test_a_sheet_that_is_filled_in_is_read_by_the_command_that_is_next(proact):
 # Prompts
 
 
-def test_a_prompt_or_program_that_was_tried_is_evaluated_by_the_same_models(proact, server):
+def test_a_prompt_or_program_that_was_tried_is_evaluated_by_the_same_models(proagentbench, proact, server):
     models = [*answered_by(server, "ann"), *judged_by(server)]
     told = proact("try", "Don't push; it's rude.", *models, *corpus(4), *CALLS, "--max-calls", 100)
     words = pasted(proact, told)

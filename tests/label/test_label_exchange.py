@@ -203,8 +203,9 @@ def test_choices_between_two_runs_are_read_as_a_study_of_pairs(proact):
 
 
 @pytest.mark.parametrize("benchmark", ["proactbench", "probe", "proactiveagent"])
-def test_a_judge_is_compiled_on_a_study(proact, benchmark):
+def test_a_judge_is_compiled_on_a_study(proact, request, benchmark):
     """Its items are those that were rated: on a dry run, since a compile takes seconds."""
+    request.getfixturevalue(benchmark)
     Evaluation("sample", benchmark=benchmark).run(Path("run"))
     study_of(Path("study.db"), Path("run"), raters=["Ann"])
     tuned = ("optimize", "judge", "--benchmark", benchmark, "--ratings", "study.db", "--folds", 3)

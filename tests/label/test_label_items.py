@@ -65,7 +65,7 @@ def test_practice_has_each_grade_by_turns_and_why(declared):
     assert practice_of(declared, seed=1) == practice != practice_of(declared, seed=2)
 
 
-def test_a_benchmark_without_worked_cases_has_no_practice():
+def test_a_benchmark_without_worked_cases_has_no_practice(probe):
     from dspy_proact.benchmarks.registry import benchmark_named
 
     assert practice_of(benchmark_named("probe"), seed=0) == ()
