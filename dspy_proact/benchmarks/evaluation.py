@@ -67,6 +67,7 @@ class Evaluation(Execution):
         companions = declared.companions(settings, gate)
         settings = declared.settled(settings, companions)
         cases = corpus if isinstance(corpus, CaseSet) else declared.read(corpus, settings, revision)
+        cases.require(settings)
         if keep_inputs and not cases.corpus.private:
             raise UsageError(f"--keep-inputs: a run keeps the inputs of {cases.corpus.name!r} anyway; leave it out")
         if module is None:

@@ -83,6 +83,7 @@ class AssistantCompile(Compile):
         declared = self.declared
         self.tuning.require("assistant")
         self.case_set = corpus if isinstance(corpus, CaseSet) else declared.read(corpus, self.settings, revision)
+        self.case_set.require(self.settings)
         units = joined(self.tuning.units(self.case_set.cases), {case.key: case.view for case in self.case_set.cases})
         self.items = tuple(Item(case, units[case.key]) for case in self.case_set.cases)
         if wrong := [each for each in strata if each not in declared.strata]:

@@ -82,6 +82,14 @@ class CaseSet:
     corpus: CorpusRecord
     sha256: str
     """Of the validated cases: equal for equal ones."""
+    read_with: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
+    """Settings of the benchmark that decided how they were read, by name."""
+
+    def require(self, settings: Settings) -> None:
+        """Raises a `UsageError` where a run by these settings would say that the cases were read otherwise."""
+        for name, value in self.read_with.items():
+            if (said := getattr(settings, name)) != value:
+                raise UsageError(f"{name} is {said!r} in the settings, and the cases were read with {value!r}")
 
     def __repr__(self) -> str:
         return f"CaseSet({self.corpus.name!r}, {len(self.cases):,} cases)"

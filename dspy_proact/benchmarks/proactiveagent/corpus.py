@@ -94,7 +94,8 @@ def load_corpus(spec: str, window: int, revision: str | None = None) -> CaseSet:
     """A case a turn of every trace of a corpus; raises as `load_traces` does."""
     traces, ignored, revision = load_traces(spec, revision)
     cases = [trace.case(number, window) for trace in traces.values() for number in range(1, len(trace.events) + 1)]
-    return case_set_of(spec, cases, len(traces), dict(sorted(ignored.items())), revision)
+    found = case_set_of(spec, cases, len(traces), dict(sorted(ignored.items())), revision)
+    return replace(found, read_with={"window": window})
 
 
 def case_set_of(

@@ -105,7 +105,7 @@ def load_tasks(
         left_out=dict(Counter(map(_reason, left_out))),
     )
     digest = hashlib.sha256("".join(f"{sha256}\n" for sha256 in hashes.values()).encode())
-    return CaseSet(tuple(cases), record, digest.hexdigest())
+    return CaseSet(tuple(cases), record, digest.hexdigest(), {"sanitize": sanitize, "seed": seed})
 
 
 def sanitized(case: Case, seed: int = 0) -> Case:

@@ -197,6 +197,8 @@ def test_nothing_that_tells_the_answer_reaches_an_agent(server, tmp_path, agent)
     server.sent.clear()
     write_synthetic(tmp_path, 0, 4, SMALL, leaks=True)
     raw = load_tasks(str(tmp_path), sanitize=False)
+    with pytest.raises(UsageError, match="sanitize is True in the settings, and the cases were read with False"):
+        at(server, agent, raw)
     at(server, agent, load_tasks(str(tmp_path))).run(tmp_path / "leaks")
     asked = "".join(sent.text for sent in server.of("assistant"))
     leaks = {item.id for case in raw.cases for item in case.view.items} | {"created_at", "updated_at"}
