@@ -49,7 +49,7 @@ class Archive:
     def __init__(self, path: Path, wanted: str):
         self.source, self._lock = str(path), threading.Lock()
         with opened(self.source, wanted):
-            pass  # what is no file is refused in its words, and what zipfile raises is no fault of the path
+            pass  # refuses what is no file; a ValueError of zipfile in here would be taken for one of the path
         try:
             self._zip = zipfile.ZipFile(path)  # its own destructor closes it
         except _DAMAGED as error:

@@ -19,17 +19,17 @@ def guarded(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
+def unguarded(cell: str) -> str:
+    """The text of a cell that `guarded` made."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
 def csv_text(rows: Iterable[Iterable[object]]) -> str:
     """Rows as the text of a CSV file, None as an empty cell; cells are `guarded`, and NUL becomes U+FFFD."""
     out = StringIO()
     cells = (["" if cell is None else encodable(str(cell)).replace("\0", "\ufffd") for cell in row] for row in rows)
     csv.writer(out, lineterminator="\n").writerows(map(guarded, row) for row in cells)
     return out.getvalue()
-
-
-def unguarded(cell: str) -> str:
-    """The text of a cell that `guarded` made."""
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 _MOST = 200_000
