@@ -14,7 +14,6 @@ from typing import Any
 
 from dspy_proact.benchmarks.proactivebench.entries import FOLDER, NAMES, WORLDS, Entry, Name, RawEntry, World
 from dspy_proact.benchmarks.proactivebench.environment import Environment, State
-from dspy_proact.benchmarks.proactivebench.sample import description, drawn
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.archives import Archive, ZippedFolder
 from dspy_proact.files.hub import hub_commit, hub_folder, hub_sizes
@@ -28,6 +27,8 @@ DATASET = "tdemin16/ProactiveBench"
 """The official dataset on the Hugging Face hub."""
 _WANTED = f"the test folder of {DATASET}, with a *_preprocessed.jsonl of each environment and its images or zips"
 _INSTEAD = "download its folder test and give the path of that folder"
+_AROUND = 50
+"""Pixels about the middle of a thing that must be seen for it to be told."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ def read_corpus(
     """
     spec, worlds = str(corpus), [WORLDS[name] for name in environments]
     name, revision, place = _place_of(spec, revision, worlds)
-    images = Images(place, () if spec == "sample" else worlds)
+    told = tomllib.loads((place / "descriptions.toml").read_text(encoding="utf-8")) if spec == "sample" else {}
+    images = Images(place, worlds, told)
     kept = kept_ids() if filtered and spec != "sample" else {}
     entries: dict[Name, list[Entry]] = {name: [] for name in environments}
     ignored, left_out, rows = Counter[str](), Counter[str](), 0
@@ -143,11 +145,14 @@ class Images:
     """The images of a corpus; several threads may load some at a time.
 
     Args:
-        folder: Where they are stored; drawings of the sample are not.
+        folder: Where they are stored.
         worlds: Whose images are stored; the zips of each are those that its name begins, or else all.
+        told: Of the sample, what is `seen` on each image in words, where the thing on one that is shown in parts is,
+            `at`, and what a part shows `little` without it.
     """
 
-    def __init__(self, folder: Path, worlds: Sequence[World]):
+    def __init__(self, folder: Path, worlds: Sequence[World], told: Mapping[str, Any]):
+        self._told = told
         zips, archives = sorted(folder.glob("*.zip")), dict[Path, Archive]()
         self._folders = dict[Name, ZippedFolder]()
         for world in worlds:
@@ -157,7 +162,7 @@ class Images:
 
     def require(self, line: Line, world: World, paths: Iterable[str]) -> None:
         """Raise a `CorpusError` of a line where an image is not there or not taken, as far as its beginning tells."""
-        for path in dict.fromkeys(paths) if self._folders else ():
+        for path in dict.fromkeys(paths):
             try:
                 with self._folders[world.name].opened(path, MOST_BYTES) as file:
                     measured(file, path, path)
@@ -166,15 +171,16 @@ class Images:
 
     def load(self, world: World, path: str) -> bytes:
         """The file of an image; raises a `CorpusError` where it cannot be read."""
-        if not self._folders:
-            return drawn(path)
         with self._folders[world.name].opened(path, MOST_BYTES) as file:
             return file.read(MOST_BYTES + 1)  # beyond the end of a file in a zip, where its checksum is verified
 
     def place(self, world: World, path: str) -> str:
         """Where an image stands, as messages name it."""
-        return self._folders[world.name].place(path) if self._folders else path
+        return self._folders[world.name].place(path)
 
     def description(self, path: str, crop: Box | None) -> str:
-        """What is seen on an image, or on a crop of it, in words; empty but for drawings."""
-        return "" if self._folders else description(path, crop)
+        """What is seen on an image, or on a crop of it, in words, for the embedded model; empty but for the sample."""
+        if crop and (at := self._told.get("at", {}).get(path)):
+            shown = all(crop[side] + _AROUND <= at[side] <= crop[side + 2] - _AROUND for side in (0, 1))
+            return self._told["seen"][path] if shown else self._told["little"]
+        return self._told.get("seen", {}).get(path, "")

@@ -11,13 +11,13 @@ The judge finds an entry of its list in an answer where all words of it stand th
 import re
 from collections.abc import Sequence
 
-from dspy_proact.benchmarks.proactivebench.sample import THINGS
 from dspy_proact.programs.embedded.asked import asked_of, fields_of, strictness, unfenced, value_of
 from dspy_proact.programs.embedded.words import content_words
 
 _IMAGE = re.compile(r"\[image: ([^\]]*)\]")
 _OPTION = re.compile(r"^[A-Z]\. (.+)$", re.MULTILINE)
 _MOVE = re.compile(r"\b(move|wait|rewind|show|add|raise|deblur)\b", re.IGNORECASE)
+_THING = re.compile(r"\b(star|house|fish|boat|arrow|cross|triangle|tree|hexagon|circle)\b")
 _HELPS = {"block": "block", "walks": "wait", "blurred": "deblur", "strokes": "details", "field": "camera"}
 """A word of what is in the way, and one of the move that helps."""
 
@@ -32,12 +32,12 @@ def choice(system: str, messages: Sequence[tuple[str, str]]) -> str:
     helping = [move for word, fitting in _HELPS.items() if word in seen for move in moves if fitting in move.lower()]
     asks = strictness(system) or int("you may" in asked.get("question", ""))
     picked = [*named, *(helping if asks >= 0 else []), *(moves if asks > 0 else []), *options[-1:], ""]
-    thing = next((thing for thing in THINGS if thing in seen), None)
+    thing = _THING.search(seen)
     helps = "move the camera to see it" if asks > 0 else "it cannot be told"
     fields = {
         "reasoning": f"The image shows {seen or 'nothing'}.",
         "choice": picked[0],
-        "answer": f"It is a {thing}." if thing else f"There is {seen or 'nothing'}; {helps}.",
+        "answer": f"It is a {thing[0]}." if thing else f"There is {seen or 'nothing'}; {helps}.",
     }
     return asked_of(system, fields)
 

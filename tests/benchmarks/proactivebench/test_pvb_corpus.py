@@ -12,7 +12,6 @@ from pvb_entries import fields
 
 from dspy_proact.benchmarks.proactivebench.corpus import kept_ids, read_corpus
 from dspy_proact.benchmarks.proactivebench.entries import NAMES, WORLDS
-from dspy_proact.benchmarks.proactivebench.sample import drawn
 from dspy_proact.errors import CorpusError
 
 IMAGES = {
@@ -61,7 +60,7 @@ def test_the_sample_is_read_whole_whatever_the_filter():
     corpus = read_corpus("sample", NAMES, filtered=True)
     assert {name: len(entries) for name, entries in corpus.entries.items()} == dict.fromkeys(NAMES, 4)
     assert (corpus.record.rows, corpus.record.cases, corpus.record.left_out) == (28, 28, {})
-    assert corpus.images.load(WORLDS["ROD"], "bar/0-2.png") == drawn("bar/0-2.png")
+    assert corpus.images.load(WORLDS["ROD"], "bar/0-2.png").startswith(b"\x89PNG")
     assert corpus.images.description("bar/0-2.png", None) == "a grey block stands before everything"
     assert corpus.images.description("field/0.png", (0, 0, 9, 9)).startswith("a field, of which little")
 

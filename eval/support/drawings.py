@@ -1,7 +1,8 @@
-"""The bundled sample: seven small scenes, four entries each, drawn by code in the published layout.
+"""The images of ProactiveBench's bundled sample: seven small scenes, four entries each, in the published layout.
 
-Nothing is stored: `drawn` makes the image of a name whenever it is asked for, and `description` says in words what is
-seen on it, for the embedded model, which sees nothing. A description names a thing just where the drawing shows it.
+`drawn` makes the image of a name, and `description` says in words what is seen on it, for the embedded model, which
+sees nothing. A description names a thing just where the drawing shows it. `python -m eval.support.drawings` draws those
+that the sample holds again.
 """
 
 import math
@@ -10,18 +11,16 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile, ZipInfo
+
+from PIL import Image, ImageDraw, ImageEnhance, ImageFilter
 
 from dspy_proact.benchmarks.proactivebench.entries import FOLDER
-from dspy_proact.errors import CorpusError
-from dspy_proact.images import Box
 
-if TYPE_CHECKING:
-    from PIL.Image import Image
-    from PIL.ImageDraw import ImageDraw
-
-    Seen = tuple[Image, str]
-    """A drawing, and what is seen on it in words."""
+Seen = tuple[Image.Image, str]
+"""A drawing, and what is seen on it in words."""
 
 _SIDE = 320
 """Width and height of a drawing, in pixels."""
@@ -29,7 +28,7 @@ _INK, _PAPER, _GREY = "#20304a", "#f4efe4", "#8a8f98"
 Outline = Sequence[tuple[float, float]]
 
 
-THINGS: Mapping[str, Outline] = tomllib.loads((FOLDER / "outlines.toml").read_text(encoding="utf-8"))
+THINGS: Mapping[str, Outline] = tomllib.loads(Path(__file__).with_name("outlines.toml").read_text(encoding="utf-8"))
 """Outlines of what is asked about, in a square from -1 to 1."""
 
 
@@ -42,10 +41,8 @@ def _placed(thing: str, x: float, y: float, size: float) -> list[tuple[float, fl
     return [(x + size * across, y + size * down) for across, down in THINGS[thing]]
 
 
-def _sheet(thing: str | None = None, size: float = 90) -> "tuple[Image, ImageDraw]":
+def _sheet(thing: str | None = None, size: float = 90) -> tuple[Image.Image, ImageDraw.ImageDraw]:
     """Paper, with a thing in its middle."""
-    from PIL import Image, ImageDraw
-
     image = Image.new("RGB", (_SIDE, _SIDE), _PAPER)
     draw = ImageDraw.Draw(image)
     if thing:
@@ -53,7 +50,7 @@ def _sheet(thing: str | None = None, size: float = 90) -> "tuple[Image, ImageDra
     return image, draw
 
 
-def _bar(thing: str, frame: int) -> "Seen":
+def _bar(thing: str, frame: int) -> Seen:
     """A bar slides over a thing: it hides all of it in the middle of five frames, and nothing in the outer two."""
     image, draw = _sheet(thing)
     left = _SIDE / 2 - 100 + 105 * (frame - 2)
@@ -63,7 +60,7 @@ def _bar(thing: str, frame: int) -> "Seen":
     return image, "a grey block stands before " + ("everything" if frame == 2 else "half of a shape")
 
 
-def _passer(thing: str, frame: int) -> "Seen":
+def _passer(thing: str, frame: int) -> Seen:
     """Somebody walks past a sign on a wall: they hide it in the middle of five frames."""
     image, draw = _sheet()
     draw.rectangle((90, 60, 230, 200), fill="white", outline=_INK, width=4)
@@ -76,7 +73,7 @@ def _passer(thing: str, frame: int) -> "Seen":
     return image, "somebody walks past and hides " + ("the sign" if frame == 2 else "a part of the sign")
 
 
-def _card(thing: str, informative: int, view: int) -> "Seen":
+def _card(thing: str, informative: int, view: int) -> Seen:
     """A card with a thing on its face: other views show its back, more or less from the side."""
     image, draw = _sheet(thing if informative else None)
     if informative:
@@ -97,10 +94,8 @@ _FAULTS = {
 """What is said of a fault, and a radius, pixels a side, or shares of light and contrast by level."""
 
 
-def _degraded(thing: str, fault: str, level: int) -> "Seen":
+def _degraded(thing: str, fault: str, level: int) -> Seen:
     """A picture that gets better from level 5 to 1; what it shows can be told at 1 and 2."""
-    from PIL import Image, ImageEnhance, ImageFilter
-
     (image, _), (problem, amounts) = _sheet(thing), _FAULTS[fault]
     amount = amounts[level]
     if fault == "blur":
@@ -113,7 +108,7 @@ def _degraded(thing: str, fault: str, level: int) -> "Seen":
     return image, f"{_a(thing) if level <= 2 else 'nothing that can be made out'}: {problem}"
 
 
-def _strokes(thing: str, stroke: int) -> "Seen":
+def _strokes(thing: str, stroke: int) -> Seen:
     """A thing drawn line by line: five images, the last one whole."""
     image, draw = _sheet()
     outline = _placed(thing, 160, 160, 110)
@@ -130,7 +125,7 @@ def _strokes(thing: str, stroke: int) -> "Seen":
     return image, f"the outline of {_a(thing)}" if stroke >= 3 else "a few strokes of a sketch"
 
 
-def _arrival(thing: str, comes: int, leaves: int, frame: int) -> "Seen":
+def _arrival(thing: str, comes: int, leaves: int, frame: int) -> Seen:
     """A gate through which a thing comes: it is there from one frame to another, and never before or after."""
     image, draw = _sheet()
     draw.rectangle((0, 260, _SIDE, _SIDE), fill="#9db38a")
@@ -142,7 +137,7 @@ def _arrival(thing: str, comes: int, leaves: int, frame: int) -> "Seen":
     return image, f"{_a(thing)} in a gate"
 
 
-def _landscape(thing: str, x: float, y: float) -> "Seen":
+def _landscape(thing: str, x: float, y: float) -> Seen:
     """A wide picture with a thing at one place; a crop shows little of it."""
     image, draw = _sheet()
     draw.rectangle((0, 200, _SIDE, _SIDE), fill="#9db38a")
@@ -151,7 +146,7 @@ def _landscape(thing: str, x: float, y: float) -> "Seen":
     return image, f"{_a(thing)} in a field"
 
 
-_SCENES: Mapping[str, tuple[Callable[..., "Seen"], Sequence[tuple[Any, ...]]]] = {
+_SCENES: Mapping[str, tuple[Callable[..., Seen], Sequence[tuple[Any, ...]]]] = {
     "bar": (_bar, [("star",), ("house",), ("fish",), ("boat",)]),
     "passer": (_passer, [("arrow",), ("cross",), ("triangle",), ("tree",)]),
     "card": (_card, [("hexagon",), ("star",), ("boat",), ("tree",)]),
@@ -166,26 +161,33 @@ _NAME = re.compile(r"(\w+)/(\d)(?:[-/_](\d+))?(?:_(\d+))?\.png", re.ASCII)
 
 
 def drawn(name: str) -> bytes:
-    """The PNG of a name; raises a `CorpusError` where there is none."""
+    """The PNG of a name; raises a `KeyError`, an `IndexError` or a `TypeError` where there is none."""
     buffer = BytesIO()
     _seen(name)[0].save(buffer, "PNG")
     return buffer.getvalue()
 
 
-def description(name: str, crop: Box | None = None) -> str:
-    """What is seen on an image, or on a crop of it; raises as `drawn` does."""
-    if crop and name.startswith("field/"):
-        _, x, y = _SCENES["field"][1][int(name[6])]
-        if not (crop[0] <= x - 50 and x + 50 <= crop[2] and crop[1] <= y - 50 and y + 50 <= crop[3]):
-            return "a field, of which little is in the picture"
+def description(name: str) -> str:
+    """What is seen on an image; raises as `drawn` does."""
     return _seen(name)[1]
 
 
-def _seen(name: str) -> "Seen":
-    if not (parts := _NAME.fullmatch(name)) or parts[1] not in _SCENES:
-        raise CorpusError("the sample has no such image", source=name)
+def _seen(name: str) -> Seen:
+    if not (parts := _NAME.fullmatch(name)):
+        raise KeyError(name)
     draw, things = _SCENES[parts[1]]
-    try:
-        return draw(*things[int(parts[2])], *(int(number) for number in parts.groups()[2:] if number))
-    except (IndexError, TypeError):
-        raise CorpusError("the sample has no such image", source=name) from None
+    return draw(*things[int(parts[2])], *(int(number) for number in parts.groups()[2:] if number))
+
+
+def draw_sample(folder: Path) -> None:
+    """Draw the images that a folder's zip names again, in the same place."""
+    file = folder / "images.zip"
+    with ZipFile(file) as held:
+        names = held.namelist()
+    with ZipFile(file, "w") as archive:
+        for name in names:
+            archive.writestr(ZipInfo(name), drawn(name))
+
+
+if __name__ == "__main__":
+    draw_sample(Path(str(FOLDER), "sample"))
