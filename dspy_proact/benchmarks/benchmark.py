@@ -375,14 +375,6 @@ class Benchmark(Generic[Answer, Detail]):
     leaderboard_notes: Sequence[str] = ()
     """What the table is to be read with, in sentences."""
 
-    def leaderboard_details(self, runs: Sequence[Any]) -> Iterable[Any]:
-        """Further sentences and tables of the leaderboard, on demand."""
-        return ()
-
-    def leaderboard_document(self, runs: Sequence[Any]) -> dict[str, Any]:
-        """Further keys of `leaderboard --json`."""
-        return {}
-
     def responses(self, path: Path, corpus: str | None) -> "Responses":
         """Answers that exist, to be judged again: those of the folder of a run, which knows its own corpus.
 

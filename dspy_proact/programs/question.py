@@ -9,7 +9,7 @@ from dspy_proact.programs.fenced_json import FencedJSON
 
 
 class Answering(dspy.Module):
-    """A program of one or several questions, each with an adapter of its own."""
+    """A program of one or several questions."""
 
     card: Any = None
     """What its compile showed; None where it is not compiled."""
@@ -17,6 +17,20 @@ class Answering(dspy.Module):
     async def answered(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
         """A prediction, by a given way to ask; raises a `StageError` where there is none."""
         raise NotImplementedError
+
+    def adapter(self, note: str = "") -> FencedJSON:
+        """The adapter under each of its questions; one that ends with a note is a repair."""
+        raise NotImplementedError
+
+    @property
+    def instruction(self) -> str:
+        """What the model is told in its first question."""
+        signature: Any = self.predictors()[0].signature
+        return signature.instructions
+
+    def fingerprint(self) -> str:
+        """sha256, in hexadecimal, of what it says to its model."""
+        return fingerprint(self, lambda _: self.adapter())
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """The prediction; raises likewise."""
@@ -53,15 +67,5 @@ class Question(Answering):
         return rendered(self.question, self.adapter(), inputs)
 
     def adapter(self, note: str = "") -> FencedJSON:
-        """The adapter under a question that ends with a note."""
+        """The adapter under its question, which quotes the texts of others."""
         return self.adapted(*self._fenced, note=note)
-
-    @property
-    def instruction(self) -> str:
-        """What the model is told."""
-        signature: Any = self.question.signature
-        return signature.instructions
-
-    def fingerprint(self) -> str:
-        """sha256, in hexadecimal, of what it says to its model."""
-        return fingerprint(self, lambda _: self.adapter())

@@ -18,6 +18,7 @@ from dspy_proact.benchmarks.published import Counts, pooled
 from dspy_proact.benchmarks.registry import benchmark_of
 from dspy_proact.errors import UsageError
 from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, bounds, counted, listed, percent, plain, share
+from dspy_proact.report.particulars import particulars_of
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import Table, each_reason, show, table
 from dspy_proact.stats import Counted, Estimate, competition_ranks, rank_ranges
@@ -314,7 +315,7 @@ def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
             for entry in board.entries
         ],
         "design_effect": DESIGN_EFFECT if board.with_ranges else None,
-        **board.declared.leaderboard_document(board.summaries),
+        **particulars_of(board.declared.name).leaderboard_document(board.summaries),
     }
 
 
@@ -387,7 +388,7 @@ def _details(board: Leaderboard) -> Iterator[Any]:
             "transitive, so there are no groups of equals."
         )
     yield from each_reason((entry.name, note) for entry in board.entries for note in entry.notes)
-    yield from board.declared.leaderboard_details(board.summaries)
+    yield from particulars_of(board.declared.name).leaderboard_details(board.summaries)
 
 
 def _rank(rank: int | tuple[int, int] | None) -> str:

@@ -4,7 +4,7 @@ Terminal and page show the same values.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -184,6 +184,10 @@ class Particulars:
     """Further parts of the document of a run, of its summary."""
     details: Callable[[Any], Iterable[Any]] = lambda _: ()
     """Further tables and sentences of a run, told on demand, of its summary."""
+    leaderboard_document: Callable[[Sequence[Any]], Mapping[str, Any]] = lambda _: {}
+    """Further keys of `leaderboard --json`, of the summaries of the runs on it."""
+    leaderboard_details: Callable[[Sequence[Any]], Iterable[Any]] = lambda _: ()
+    """Further tables and sentences of a leaderboard, told on demand, likewise."""
     citation: str = ""
     """What to cite, as a BibTeX entry."""
 

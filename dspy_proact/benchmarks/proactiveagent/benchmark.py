@@ -1,6 +1,6 @@
 """ProactiveAgent: propose help at the right moments of a person's work, and be accepted."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -118,19 +118,6 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
     )
     published_in = "the authors' results files"
     published_beside = "A run of your own stands below the published rows, whose judge is the authors' reward model."
-
-    def leaderboard_details(self, runs: Sequence[Any]) -> Iterable[Any]:
-        """Ranks of runs among themselves."""
-        return self.reports.leaderboard_details(runs)
-
-    def leaderboard_document(self, runs: Sequence[Any]) -> dict[str, Any]:
-        """Ranks of runs among themselves, as JSON."""
-        return {
-            "runs_alike": [
-                [{"path": run.path, "rank": rank, "rank_range": list(span)} for run, rank, span in rows]
-                for rows in self.reports.ranks_of_runs(runs)
-            ]
-        }
 
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         """Every turn of the traces, with as many events as the settings show."""

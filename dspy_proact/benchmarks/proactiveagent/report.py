@@ -7,6 +7,7 @@ The rows are counted from the authors' results files (source in NOTICE), whose s
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from dspy_proact.benchmarks.proactiveagent.corpus import FOLDER, NAME
 from dspy_proact.benchmarks.proactiveagent.turns import AssistanceGrade
@@ -99,7 +100,16 @@ def ranks_of_runs(runs: Sequence[Summary]) -> list[list[tuple[Summary, int, tupl
     return found
 
 
-def leaderboard_details(runs: Sequence[Summary]) -> Iterator[Table | str]:
+def _leaderboard_document(runs: Sequence[Summary]) -> dict[str, Any]:
+    return {
+        "runs_alike": [
+            [{"path": run.path, "rank": rank, "rank_range": list(span)} for run, rank, span in rows]
+            for rows in ranks_of_runs(runs)
+        ]
+    }
+
+
+def _leaderboard_details(runs: Sequence[Summary]) -> Iterator[Table | str]:
     """Ranks of runs among themselves, where they were measured alike."""
     for rows in ranks_of_runs(runs):
         cells = (
@@ -144,6 +154,8 @@ PARTICULARS = Particulars(
         "the mean over turns.",
         "the 12 published traces are few: intervals over them are wide, and speak of these people and their work.",
     ),
+    leaderboard_document=_leaderboard_document,
+    leaderboard_details=_leaderboard_details,
     detail=lambda _: AssistanceGrade,
     answer=_answer,
     sections=_sections,

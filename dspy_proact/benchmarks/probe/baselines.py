@@ -23,24 +23,19 @@ _PREFIXES = {"email": "email", "event": "calendar", "document": "document"}
 
 def by_rule(task: TaskView, rule: BaselineName, take: int) -> Solution:
     """The items that a rule names, `take` of them if it leaves that open; the other parts of the answer are faults."""
-    every = tuple(item.id for item in task.items)
-    named = tuple(item.id for item in _named(task, rule, take))
-    return Solution(evidence=named, touched=every, turns=0, faults=PARTS[1:])
-
-
-def _named(task: TaskView, rule: BaselineName, take: int) -> Sequence[Item]:
-    """What the rule names; of equal items the first."""
     items, records = task.items, [Record.of(item) for item in task.items]
+    named: Sequence[Item] | None = None
+    scores: Sequence[float] = ()
     match rule:
         case "longest":
             scores = [len(record.words) for record in records]
         case "kind":  # every item of the rarest kind
             kinds = Counter(item.kind for item in items)
             rarest = min(kinds, key=lambda kind: kinds[kind], default=None)
-            return [item for item in items if item.kind == rarest]
+            named = [item for item in items if item.kind == rarest]
         case "id":  # items whose id begins as those of another kind do, as evidence of the official generator may
             others = {kind: {*_PREFIXES.values()} - {prefix} for kind, prefix in _PREFIXES.items()}
-            return [item for item in items if item.id.partition("_")[0] in others[item.kind]]
+            named = [item for item in items if item.id.partition("_")[0] in others[item.kind]]
         case "urgent":  # the items with most words of urgency; none without any
             scores = [len(_URGENT.findall(record.words)) for record in records]
         case "bm25":  # the items nearest to the words of the person's world
@@ -50,5 +45,7 @@ def _named(task: TaskView, rule: BaselineName, take: int) -> Sequence[Item]:
             words += [f"{known.name} {known.relationship_context}" for known in world.relationships]
             scores = WordRanking([record.words for record in records]).scores("\n".join(words))
         case _:
-            return items[:take] if rule == "first" else items
-    return [items[place] for place in ranked(scores)[:take]]
+            named = items[:take] if rule == "first" else items
+    named = [items[place] for place in ranked(scores)[:take]] if named is None else named  # of equal ones the first
+    ids, every = (tuple(item.id for item in each) for each in (named, items))
+    return Solution(evidence=ids, touched=every, turns=0, faults=PARTS[1:])

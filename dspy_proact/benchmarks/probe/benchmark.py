@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -20,7 +20,7 @@ from dspy_proact.benchmarks.probe.scoring import (
     graded,
 )
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.benchmarks.probe.task import DATA, PARTS, ProbeView, Solution, TaskView, shown, with_given
+from dspy_proact.benchmarks.probe.task import DATA, PARTS, ProbeView, Solution, TaskView, shown
 from dspy_proact.benchmarks.ruled import RuledBenchmark, means_of
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Nouns, Scored, Settings
@@ -65,11 +65,6 @@ _SAID = {
 }
 
 
-def _graded(*criteria: str) -> dict[str, str]:
-    """What the judgments mean, from the best on."""
-    return dict(zip(reversed(JUDGMENTS), criteria, strict=True))
-
-
 class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
     """Tasks of people, the agents that work them, and the two judges of an answer."""
 
@@ -108,11 +103,11 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
             "description",
             JUDGMENTS,
             question="Does the response describe the bottleneck of the section gold?",
-            criteria=_graded(
-                "Who reads it would act on the same problem with the same understanding.",
-                "The same problem, with something wrong or left out.",
-                "Another problem, or none.",
-            ),
+            criteria={
+                "CORRECT": "Who reads it would act on the same problem with the same understanding.",
+                "PARTIALLY_CORRECT": "The same problem, with something wrong or left out.",
+                "INCORRECT": "Another problem, or none.",
+            },
         ),
         *(
             Part(name, get_args(FacetWord), "nominal", question=f"What does it say of {_FACETS[name]}?", criteria=_SAID)
@@ -122,11 +117,11 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
             "parameters",
             JUDGMENTS,
             question="Are the parameters of the action right? Another set than that of gold may be as good.",
-            criteria=_graded(
-                "All that matter are there and right, and the action would resolve the bottleneck.",
-                "Seven to nine in ten are, or a part would be resolved.",
-                "Most are missing, or they reach the wrong people or systems, or nothing would be resolved.",
-            ),
+            criteria={
+                "CORRECT": "All that matter are there and right, and the action would resolve the bottleneck.",
+                "PARTIALLY_CORRECT": "Seven to nine in ten are, or a part would be resolved.",
+                "INCORRECT": "Most are missing, or they reach the wrong people or systems, or resolve nothing.",
+            },
         ),
         Part(
             "would_resolve",
@@ -166,14 +161,6 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
     leaderboard_notes = ("task is the paper's headline, and asks neither for evidence nor for identification.",)
     published_in, published_as = "arXiv 2510.19771", "task execution"
 
-    def leaderboard_details(self, runs: Sequence[Any]) -> Iterable[Any]:
-        """Failure modes."""
-        return self.reports.leaderboard_details(runs)
-
-    def leaderboard_document(self, runs: Sequence[Any]) -> dict[str, Any]:
-        """Failure modes."""
-        return self.reports.leaderboard_document(runs)
-
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         """Every task of a corpus, as `load_tasks` reads it by the settings."""
         from dspy_proact.benchmarks.probe.corpus import load_tasks
@@ -194,7 +181,7 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
     def agent(self, settings: Settings, companions: Sequence[Any]) -> Any:
         """The agent that the settings name."""
         wanted = ProbeSettings.of(settings)
-        return self.room("agents").make_agent(wanted.agent, wanted, next(iter(companions), None))
+        return self.room("agents").AGENTS[wanted.agent](wanted, next(iter(companions), None))
 
     def judge(self, settings: Settings, start: Start) -> Any:
         """Both judges."""
@@ -218,7 +205,13 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
             if error.reason not in _UNREADABLE:
                 raise
             solution = Solution(faults=PARTS)
-        return with_given(wanted.oracle, solution, view.gold)
+        if wanted.oracle == "none":
+            return solution
+        # What the oracle gave away stands in place of what the agent made of it.
+        given: dict[str, Any] = {"evidence": view.gold.evidence, "touched": view.gold.evidence}
+        given |= {"bottleneck": view.gold.description} if wanted.oracle == "bottleneck" else {}
+        faults = tuple(fault for fault in solution.faults if fault not in given)
+        return solution.model_copy(update={**given, "faults": faults})
 
     def inputs(self, view: BaseModel) -> dict[str, Any]:
         """The world, the items and the actions."""

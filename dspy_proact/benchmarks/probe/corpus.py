@@ -18,13 +18,13 @@ from dspy_proact.benchmarks.probe.task import DATA, ProbeView
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.archives import Archive
 from dspy_proact.files.hub import hub_commit, hub_folder
-from dspy_proact.files.rows import JsonFile, opened, text_of
+from dspy_proact.files.rows import JsonFile, opened, read_bytes, text_of
 from dspy_proact.runs import Case, CaseSet, CorpusRecord
 
 PROBE = "gilfastino/PROBE"
 """The official dataset on the Hugging Face hub."""
 LARGEST = 16 << 20
-"""Bytes of one file, unpacked; the official ones have less than one million."""
+"""Bytes of one file in a zip, unpacked; the official ones have less than one million."""
 _NAME = re.compile(r"(.+)_(input|output)\.json")
 _WANTED = "a folder of *_input.json and *_output.json, or of the two official zips"
 _INSTEAD = "download its two zips and give the path of their folder"
@@ -165,8 +165,8 @@ def _place_of(spec: str, revision: str | None) -> tuple[str, str | None, str]:
 def _pairs_at(path: str) -> dict[str, dict[str, tuple[str, Callable[[], bytes]]]]:
     """By the key of a task, in the order of the keys, and by side, where a file is and how its bytes are read.
 
-    Raises a `CorpusError` where there is nothing of the kind, an archive is damaged or too large, or two files have one
-    name; reading raises one where a file cannot be read or is larger than `LARGEST`.
+    Raises a `CorpusError` where there is nothing of the kind, an archive is damaged, or two files have one name;
+    reading raises one where a file cannot be read or is too large.
     """
     pairs: defaultdict[str, dict[str, tuple[str, Callable[[], bytes]]]] = defaultdict(dict)
     for name, source, contents in _files_at(path):
@@ -199,12 +199,4 @@ def _files_at(path: str) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
             yield PurePosixPath(name).name, archive.place(name), partial(archive.read, name, LARGEST)
     for file in () if zips else sorted(place.rglob("*.json")):
         if file.is_file():
-            yield file.name, str(file), partial(_read_file, str(file))
-
-
-def _read_file(source: str) -> bytes:
-    with opened(source, _WANTED) as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise CorpusError(f"larger than {LARGEST:,} bytes, which no file of a task is", source=source)
-    return data
+            yield file.name, str(file), partial(read_bytes, str(file), _WANTED)

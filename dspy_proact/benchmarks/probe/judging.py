@@ -22,11 +22,14 @@ from dspy_proact.benchmarks.probe.scoring import (
 )
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import Action, Facets, ProbeView, Relationship, Solution
-from dspy_proact.programs.asking import Asking, fingerprint
+from dspy_proact.programs.asking import Asking
+from dspy_proact.programs.fenced_json import FencedJSON
 from dspy_proact.programs.question import Answering, Question
 from dspy_proact.types import Frozen
 
 _FOLDER = files("dspy_proact.benchmarks.probe")
+_FENCED = ("description", "given")
+"""What a model wrote and is graded: of the first judge, and of the second."""
 
 
 class Workplace(Frozen):
@@ -132,8 +135,8 @@ class ProbeJudge(Answering):
 
     def __init__(self) -> None:
         super().__init__()
-        self.identification = Question(JudgeIdentification, "description")
-        self.resolution = Question(JudgeParameters, "given")
+        self.identification = Question(JudgeIdentification, *_FENCED)
+        self.resolution = Question(JudgeParameters, *_FENCED)
 
     def _asked(self, inputs: Mapping[str, Any]) -> Question:
         """The one whose inputs these are."""
@@ -147,12 +150,6 @@ class ProbeJudge(Answering):
         """The first request about these inputs."""
         return self._asked(inputs).messages(inputs)
 
-    @property
-    def instruction(self) -> str:
-        """Of the judge of descriptions."""
-        return self.identification.instruction
-
-    def fingerprint(self) -> str:
-        """Hash of what they say to their model."""
-        parts = {part.question: part for part in (self.identification, self.resolution)}
-        return fingerprint(self, lambda predictor: parts[predictor].adapter())
+    def adapter(self, note: str = "") -> FencedJSON:
+        """That of either, since neither has an input of the other's fenced name."""
+        return FencedJSON(*_FENCED, note=note)

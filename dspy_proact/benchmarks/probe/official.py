@@ -4,7 +4,7 @@ Field names are the files'; the sample's `facets` and `supported_by` are ours.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date
 from typing import Annotated, Any, Literal
@@ -56,7 +56,13 @@ def read_task(key: str, given: JsonFile, right: JsonFile, ignored: Counter[str])
     items = tuple(_item(given, place, raw, unknown) for place, raw in enumerate(source.data_points))
     actions = tuple(action.action() for action in world.available_actions)
     gold = _gold(output, {item.id for item in items}, {action.id for action in actions}, right)
-    view = ProbeView(world=world.world(_newest(items)), items=items, actions=actions, gold=gold)
+    days = list[date]()
+    for item in items:
+        if isinstance(item, Email):
+            with suppress(ValueError):  # the format of a time is free
+                days.append(date.fromisoformat(item.timestamp[:10]))
+    today = f"{max(days):%A %Y-%m-%d}" if days else ""  # which no file gives otherwise
+    view = ProbeView(world=world.world(today), items=items, actions=actions, gold=gold)
     ignored.update({name: n for name, n in unknown.items() if name.rpartition(".")[2] not in _DROPPED})
     meta, generator = {"person": world.persona_id}, output.metadata.get("model")
     if isinstance(generator, str):
@@ -76,16 +82,6 @@ def _item(given: JsonFile, place: int, raw: "_Item", unknown: Counter[str]) -> I
     except ValidationError as error:
         field, problem = misfit(error)
         raise given.error(problem, f"data_points[{place}].payload.{field}") from None
-
-
-def _newest(items: Iterable[Item]) -> str:
-    """Day and weekday of the newest e-mail, which no file gives otherwise; empty where no e-mail has a date."""
-    days = list[date]()
-    for item in items:
-        if isinstance(item, Email):
-            with suppress(ValueError):  # the format of a time is free
-                days.append(date.fromisoformat(item.timestamp[:10]))
-    return f"{max(days):%A %Y-%m-%d}" if days else ""
 
 
 def _gold(output: "_Output", items: set[str], actions: set[str], right: JsonFile) -> Gold:

@@ -13,7 +13,7 @@ the ids decide. An answer that describes nothing shows `nothing`, which the pape
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from statistics import fmean, median, stdev
 from typing import Any
 
@@ -21,7 +21,7 @@ from dspy_proact.benchmarks.probe.scoring import STAGE_WEIGHTS, ProbeGrade, over
 from dspy_proact.benchmarks.probe.task import DATA
 from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.files.rows import csv_rows
-from dspy_proact.report.numbers import document, share
+from dspy_proact.report.numbers import share
 from dspy_proact.report.particulars import Grounds, Particulars, Section, View, sections_of, terms_of, text_of
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import Table, table
@@ -46,31 +46,15 @@ _RECALLS = ("0", "up to .25", "between", "from .75")
 # Failures
 
 
-@dataclass(frozen=True)
-class Failures:
-    """How often each mode shows."""
+def failures(summary: Summary) -> dict[str, Any]:
+    """The failures of a run, over all of its verdicts, as `report --json` has them.
 
-    descriptions: int
-    """Descriptions that fail, answers without one among them."""
-    resolutions: int
-    """Resolutions that fail."""
-    with_right_action: int
-    """Those of them whose action is right."""
-    modes: Mapping[str, int] = field(hash=False)
-    """Failures that show each mode."""
-    among: Mapping[str, int] = field(hash=False)
-    """By mode, the failures among which the paper counts it."""
-    shares: Mapping[str, float | None] = field(hash=False)
-    """By mode, of these, in [0, 1]; None where there are none."""
-    shares_of_all: Mapping[str, float | None] = field(hash=False)
-    """By mode, of all failures of its stage, likewise."""
-    by_recall: tuple[Mapping[str, Any], ...]
-    """By the recall of the search, the verdicts, those CORRECT, and those CORRECT or PARTIALLY_CORRECT (`identified`,
-    which the paper counts). Of all verdicts, where the paper has failures only."""
-
-
-def failures(summary: Summary) -> Failures:
-    """The failures of a run, over all of its verdicts."""
+    Of descriptions, answers without one among them, of resolutions, and of those with the right action: how many fail.
+    By mode: the failures that show it (`modes`), those among which the paper counts it (`among`), its share of these,
+    None where there are none (`shares`), and of all failures of its stage (`shares_of_all`). By the recall of the
+    search: the verdicts, those CORRECT, and those CORRECT or PARTIALLY_CORRECT (`identified`, which the paper counts);
+    of all verdicts, where the paper has failures only.
+    """
     grades = [ProbeGrade.model_validate(verdict.detail) for verdict in summary.verdicts]
     shown = [{*modes_of(grade)} for grade in grades]
     counts = {mode: sum(mode in modes for modes in shown) for mode in MODES}
@@ -80,27 +64,22 @@ def failures(summary: Summary) -> Failures:
     stages = {mode: descriptions if mode in OF_DESCRIPTIONS else resolutions for mode in MODES}
     among = dict.fromkeys(OF_DESCRIPTIONS, descriptions - counts["nothing"]) | {"nothing": descriptions}
     among |= {"wrong_action": resolutions, "parameters_missing": right, "parameters_wrong": right}
-    bins = {name: Counter[str]() for name in _RECALLS}
+    bins = {name: Counter(verdicts=0, correct=0, identified=0) for name in _RECALLS}
     for grade in grades:
         if grade.oracle != "bottleneck":
             recall, said = grade.search.recall, grade.identified.judgment if grade.identified else "INCORRECT"
             place = 0 if recall == 0 else 1 if recall <= 0.25 else 2 if recall < 0.75 else 3
-            bins[_RECALLS[place]].update(
-                verdicts=1, correct=int(said == "CORRECT"), identified=int(said != "INCORRECT")
-            )
-    return Failures(
-        descriptions,
-        resolutions,
-        right,
-        modes=counts,
-        among=among,
-        shares={mode: counts[mode] / among[mode] if among[mode] else None for mode in MODES},
-        shares_of_all={mode: counts[mode] / stages[mode] if stages[mode] else None for mode in MODES},
-        by_recall=tuple(
-            {"recall": name, **{part: held[part] for part in ("verdicts", "correct", "identified")}}
-            for name, held in bins.items()
-        ),
-    )
+            bins[_RECALLS[place]].update(verdicts=1, correct=said == "CORRECT", identified=said != "INCORRECT")
+    return {
+        "descriptions": descriptions,
+        "resolutions": resolutions,
+        "with_right_action": right,
+        "modes": counts,
+        "among": among,
+        "shares": {mode: counts[mode] / among[mode] if among[mode] else None for mode in MODES},
+        "shares_of_all": {mode: counts[mode] / stages[mode] if stages[mode] else None for mode in MODES},
+        "by_recall": [{"recall": name, **held} for name, held in bins.items()],
+    }
 
 
 def score_spreads(summary: Summary, prefix: str) -> dict[str, dict[str, float | int | None]]:
@@ -134,10 +113,10 @@ def _report_details(summary: Summary) -> Iterator[Table | str]:
     counts = failures(summary)
     modes: list[list[str]] = []
     for mode, title in MODES.items():
-        shares = (share(shares[mode], 0) for shares in (counts.shares, counts.shares_of_all))
-        modes.append([title, f"{counts.modes[mode]}/{counts.among[mode]}", *shares])
+        shares = (share(counts[of][mode], 0) for of in ("shares", "shares_of_all"))
+        modes.append([title, f"{counts['modes'][mode]}/{counts['among'][mode]}", *shares])
     yield table(("failure mode", "n", "as published, %", "of all, %"), modes)
-    bins = ([str(value) for value in each.values()] for each in counts.by_recall)
+    bins = ([str(value) for value in row.values()] for row in counts["by_recall"])
     yield table(("recall of evidence", "verdicts", "correct", "or partially"), bins)
     yield (
         "as published: root cause, person and deadline of the descriptions that fail, wrong action of the resolutions "
@@ -222,19 +201,19 @@ def published_failures() -> Mapping[str, Mapping[str, float]]:
     return {row["model"]: {mode: float(row[mode]) for mode in _PUBLISHED_MODES} for row in rows}
 
 
-def leaderboard_document(runs: Sequence[Summary]) -> dict[str, Any]:
+def _leaderboard_document(runs: Sequence[Summary]) -> dict[str, Any]:
     """The published failure modes, and those of runs, by path, with the share of each mode."""
     published = [{"model": model, **shares} for model, shares in published_failures().items()]
-    return {"published_failures": published, "failures": {run.path: document(failures(run)) for run in runs}}
+    return {"published_failures": published, "failures": {run.path: failures(run) for run in runs}}
 
 
-def leaderboard_details(runs: Sequence[Summary]) -> Iterator[Table | str]:
+def _leaderboard_details(runs: Sequence[Summary]) -> Iterator[Table | str]:
     """Failure modes of published models and of runs, and how to read them."""
     shares = published_failures().items()
     published = [[model, *(share(each[mode], 0) for mode in _PUBLISHED_MODES)] for model, each in shares]
     own = [
         [f"[{number}] {run.model_name}"]
-        + [f"{share(of.shares[mode], 0)} ({of.modes[mode]}/{of.among[mode]})" for mode in _PUBLISHED_MODES]
+        + [f"{share(of['shares'][mode], 0)} ({of['modes'][mode]}/{of['among'][mode]})" for mode in _PUBLISHED_MODES]
         for number, run in enumerate(runs, start=1)
         for of in [failures(run)]
     ]
@@ -298,11 +277,13 @@ PARTICULARS = Particulars(
     ),
     breakdowns=("person", "generator"),
     document=lambda summary: {
-        "failures": document(failures(summary)),
+        "failures": failures(summary),
         "readable": score_spreads(summary, "read_"),
         "all": score_spreads(summary, ""),
     },
     details=_report_details,
+    leaderboard_document=_leaderboard_document,
+    leaderboard_details=_leaderboard_details,
     alike=_alike,
     detail=lambda _: ProbeGrade,
     answer=_answer,

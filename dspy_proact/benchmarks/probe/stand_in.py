@@ -15,11 +15,14 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from pydantic import TypeAdapter
+
+from dspy_proact.benchmarks.probe.agents.tools import Record
 from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER, JUDGMENTS
+from dspy_proact.benchmarks.probe.task import Item
 from dspy_proact.programs.embedded.asked import asked_of, fields_of, outputs_of, strictness, unfenced, value_of
 from dspy_proact.programs.embedded.words import content_words, sentences
 
@@ -39,6 +42,7 @@ _SPARING = re.compile(r"\btake few\b|\bbe strict\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b|\b[A-Z]+-?\d+\b")
 """Of people and things, and numbers of papers; a word that begins a sentence is none."""
 _DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
+_ITEMS = TypeAdapter[list[Item]](list[Item])
 _RECORD = re.compile(r"^id: (.*)$", re.MULTILINE)
 _WAITING = ("waiting pending blocked stuck overdue", "missing still hold unanswered signed")
 """What it searches for."""
@@ -49,20 +53,6 @@ _RESOLVING = 0.6
 
 
 # The agent
-
-
-@dataclass(frozen=True)
-class _Item:
-    """An item as far as it was shown."""
-
-    id: str
-    title: str
-    people: str
-    text: str
-
-    @property
-    def words(self) -> str:
-        return f"{self.title}\n{self.people}\n{self.text}"
 
 
 def agent_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
@@ -87,26 +77,31 @@ def agent_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     return asked_of(system, fields)
 
 
-def _taken(world: Mapping[str, Any], items: Sequence[_Item], instruction: str) -> Sequence[_Item]:
+def _words(item: Record) -> str:
+    """What it reads of an item, which is not where it takes place."""
+    return f"{item.title}\n{item.people}\n{item.text}"
+
+
+def _taken(world: Mapping[str, Any], items: Sequence[Record], instruction: str) -> Sequence[Record]:
     """The items that score best, in their order of score; of equal ones the first."""
     cares = content_words(" ".join(_cares(world)))
 
-    def score(item: _Item) -> float:
-        opened = len(_OPEN.findall(item.words))
+    def score(item: Record) -> float:
+        opened = len(_OPEN.findall(_words(item)))
         if _WAITS.search(instruction):
-            return opened - len(content_words(item.words) & cares) / 2
-        return opened + 2 * len(_LOUD.findall(item.words))
+            return opened - len(content_words(_words(item)) & cares) / 2
+        return opened + 2 * len(_LOUD.findall(_words(item)))
 
     best = sorted(items, key=lambda item: -score(item))
     if _CROSS.search(instruction) and best:
-        named = {item.id: set(_NAME.findall(item.words)) for item in items}
+        named = {item.id: set(_NAME.findall(_words(item))) for item in items}
         counts = Counter(name for names in named.values() for name in names)
         rare = {name for name in named[best[0].id] if counts[name] <= _RARE}
         best = [best[0], *sorted(best[1:], key=lambda item: -len(named[item.id] & rare))]
     return best[: _FEW if _SPARING.search(instruction) else _MOST]
 
 
-def _concluded(shown: Mapping[str, str], world: Mapping[str, Any], taken: Sequence[_Item]) -> dict[str, Any]:
+def _concluded(shown: Mapping[str, str], world: Mapping[str, Any], taken: Sequence[Record]) -> dict[str, Any]:
     lines = [max(sentences(item.text) or [item.title], key=lambda line: len(_OPEN.findall(line))) for item in taken]
     bottleneck = " ".join([f"{world.get('person', 'The person')} is held up.", *lines])
     words = content_words(" ".join([shown.get("bottleneck", ""), bottleneck, *(item.title for item in taken)]))
@@ -115,7 +110,7 @@ def _concluded(shown: Mapping[str, str], world: Mapping[str, Any], taken: Sequen
         kind = str(action.get("type", "")).replace("_", " ")
         return len(content_words(f"{kind} {action.get('description', '')}") & words)
 
-    found, title = _DATE.search("\n".join(item.words for item in taken)), taken[0].title if taken else ""
+    found, title = _DATE.search("\n".join(_words(item) for item in taken)), taken[0].title if taken else ""
     day = found.group() if found else title
     actions = [action for action in value_of(shown.get("actions"), []) if isinstance(action, dict)]
     best = max(actions, key=nearness, default={})
@@ -156,23 +151,15 @@ def _cares(world: Mapping[str, Any]) -> list[str]:
     return [str(care) for care in listed or [world.get("about", "")]]
 
 
-def _items(shown: Mapping[str, str]) -> list[_Item]:
+def _items(shown: Mapping[str, str]) -> list[Record]:
     """What was shown whole, and what tools returned; of an item that came twice the longer."""
-    items: list[_Item] = []
-    for raw in value_of(shown.get("documents"), []):
-        if isinstance(raw, dict):
-            people = [raw.get("sender") or "", *raw.get("to", []), *raw.get("attendees", [])]
-            title, text = raw.get("subject") or raw.get("title"), raw.get("body") or raw.get("description")
-            listed = ", ".join(filter(None, map(str, people)))
-            items.append(
-                _Item(*(str(part or "") for part in (raw.get("id"), title, listed, text or raw.get("content"))))
-            )
+    items = [Record.of(item) for item in _ITEMS.validate_python(value_of(shown.get("documents"), []))]
     for step in value_of(shown.get("steps"), []):
         # As `Record.shown` writes them.
         parts = _RECORD.split(str(step.get("observation", "")))
         for id_, rest in zip(parts[1::2], parts[2::2], strict=True):
             named = dict(re.findall(r"^(title|people): (.*)$", rest, re.MULTILINE))
-            items.append(_Item(id_, named.get("title", ""), named.get("people", ""), unfenced(rest)))
+            items.append(Record(id_, **named, text=unfenced(rest)))
     kept = {item.id: item for item in sorted(items, key=lambda item: len(item.text))}
     return [kept[id_] for id_ in dict.fromkeys(item.id for item in items)]
 

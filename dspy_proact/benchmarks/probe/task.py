@@ -206,14 +206,3 @@ def shown(oracle: OracleName, view: ProbeView) -> TaskView:
         note = Document(id="known-matter", title="What is the matter, as is known", content=view.gold.description)
         items = (note, *items)
     return task.model_copy(update={"items": items})
-
-
-def with_given(oracle: OracleName, solution: Solution, gold: Gold) -> Solution:
-    """The answer with what the oracle gave away in place of what the agent made of it."""
-    if oracle == "none":
-        return solution
-    given: dict[str, Any] = {"evidence": gold.evidence, "touched": gold.evidence}
-    if oracle == "bottleneck":
-        given["bottleneck"] = gold.description
-    faults = tuple(fault for fault in solution.faults if fault not in given)
-    return solution.model_copy(update={**given, "faults": faults})

@@ -5,7 +5,7 @@ import json
 
 from server import Answer, Sent
 
-from dspy_proact.benchmarks.probe.agents import make_agent
+from dspy_proact.benchmarks.probe.agents import AGENTS
 from dspy_proact.benchmarks.probe.stand_in import agent_answer
 from dspy_proact.benchmarks.probe.task import (
     Action,
@@ -99,7 +99,7 @@ def opened(server, name="hosted_vllm/any", **options):
 
 def solved(server, name, bounds=None, task=None, embedder=None):
     """The solution of an agent that the server plays, as a run asks for it."""
-    return worked(opened(server), make_agent(name, bounds, embedder), task or task_of())
+    return worked(opened(server), AGENTS[name](bounds, embedder), task or task_of())
 
 
 def worked(model, agent, task):

@@ -30,7 +30,7 @@ from probe_desk import (
 )
 from server import Answer, error
 
-from dspy_proact.benchmarks.probe.agents import AGENTS, make_agent
+from dspy_proact.benchmarks.probe.agents import AGENTS
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import Solution
 from dspy_proact.errors import ContentError, ProviderError
@@ -65,12 +65,12 @@ def test_an_agent_answers_in_the_calls_that_it_counts(server, name):
     assert solution.model_dump(include=set(SOLVED)) == {**SOLVED, "evidence": ("a1", "b2")}
     assert not solution.faults
     assert solution.turns == len(server.sent) == len(SCRIPTS[name])
-    assert server.sent[0].messages == make_agent(name).expected(task_of())
+    assert server.sent[0].messages == AGENTS[name]().expected(task_of())
 
 
 @AGENT
 def test_every_instruction_decides_the_fingerprint(name):
-    agent, changed = make_agent(name), make_agent(name)
+    agent, changed = AGENTS[name](), AGENTS[name]()
     assert agent.fingerprint() == changed.fingerprint()
     for predictor in changed.predictors():
         before, predictor.signature = predictor.signature, predictor.signature.with_instructions("Look twice.")
@@ -88,7 +88,7 @@ def test_a_compile_sends_what_a_run_sends(server, name):
         model = opened(server)
         try:
             with dspy.context(lm=model.lm):
-                return await make_agent(name).acall(**example_of(task_of()).inputs())
+                return await AGENTS[name]().acall(**example_of(task_of()).inputs())
         finally:
             await model.aclose()
 
@@ -96,7 +96,7 @@ def test_a_compile_sends_what_a_run_sends(server, name):
     assert asyncio.run(through_dspy()).action == "act1"
     says(server, *SCRIPTS[name])
     with dspy.context(lm=opened(server).lm):
-        assert make_agent(name)(**example_of(task_of()).inputs()).evidence == ("a1", "b2")
+        assert AGENTS[name]()(**example_of(task_of()).inputs()).evidence == ("a1", "b2")
     assert [sent.messages for sent in server.sent] == direct * 2
 
 
@@ -318,7 +318,7 @@ def test_a_query_that_the_embedder_refuses_is_told_to_the_agent(server):
 
 def test_an_agent_with_an_embedder_searches_in_a_compile_too_and_can_be_copied(server):
     embeds(server)
-    agent = make_agent("react", embedder=embedder(server)).deepcopy()
+    agent = AGENTS["react"](embedder=embedder(server)).deepcopy()
     with dspy.context(lm=opened(server).lm):
         said = agent(**example_of(task_of()).inputs())
     assert said.touched[:2] == ("a1", "b2")
@@ -378,7 +378,7 @@ NAMES = ("evidence", "bottleneck", "action", "parameters", "reasoning", "thought
 
 
 @given(
-    st.sampled_from(AGENTS),
+    st.sampled_from(sorted(AGENTS)),
     st.lists(st.dictionaries(st.sampled_from(NAMES), VALUES).map(json.dumps) | st.text(), min_size=1, max_size=5),
     st.booleans(),
 )
@@ -394,7 +394,7 @@ def test_whatever_is_answered_ends_in_a_solution_that_can_be_kept_or_in_none(nam
         return Said(dspy.Prediction(**fields), truncated=False)
 
     try:
-        solution = Solution(**asyncio.run(make_agent(name).answered(asking, **example_of(task_of()).inputs())))
+        solution = Solution(**asyncio.run(AGENTS[name]().answered(asking, **example_of(task_of()).inputs())))
     except ContentError:
         assert not is_sound
     else:
@@ -416,7 +416,7 @@ def by_rules(agent, task=TASK):
 
 def taken(rule):
     """The search of the stages with a rule more."""
-    agent = make_agent("stages")
+    agent = AGENTS["stages"]()
     signature = agent.search.signature
     agent.search.signature = signature.with_instructions(f"{signature.instructions}\n\n{rule}")
     return by_rules(agent).evidence

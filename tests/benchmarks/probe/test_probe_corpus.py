@@ -27,7 +27,7 @@ from probe_files import (
 )
 from support.probe_tasks import Size, write_synthetic
 
-from dspy_proact.benchmarks.probe.agents import make_agent
+from dspy_proact.benchmarks.probe.agents import AGENTS
 from dspy_proact.benchmarks.probe.corpus import LARGEST, load_tasks
 from dspy_proact.benchmarks.probe.task import Document, Email, Event, ProbeView
 from dspy_proact.errors import CorpusError
@@ -141,7 +141,7 @@ def test_tasks_of_a_person_begin_alike_so_that_a_cache_holds_half_of_what_they_s
     others = [document(f"document_{number}", content=f"{number} kilos") for number in range(20)]
     inputs = [given(data_points=[email(), event(body=kind), *others[::step]]) for kind, step in (("a", 1), ("b", -1))]
     tasks = views(in_folder(tmp_path, files(inputs[0], key="a") | files(inputs[1], key="b")))
-    asked = [make_agent("single").expected(task.task)[-1]["content"] for task in tasks]
+    asked = [AGENTS["single"]().expected(task.task)[-1]["content"] for task in tasks]
     same = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(*asked, strict=False)))
     assert sum(f"{number} kilos" in same for number in range(20)) >= 10
     assert "Saturday 2025-03-01" in same  # of the newest e-mail

@@ -106,11 +106,11 @@ def test_modes_of_failure_come_from_ids_where_no_judge_was_asked(answer, oracle,
 def test_modes_are_counted_among_the_failures_of_their_kind(tmp_path):
     nothing = GOOD.model_copy(update={"bottleneck": ""})
     found = failures(summary_of(tmp_path, GOOD, WRONG, nothing, GOOD))
-    assert (found.descriptions, found.resolutions) == (1, 1)
+    assert (found["descriptions"], found["resolutions"]) == (1, 1)
     # An answer that describes nothing is no failed description of the paper's.
-    assert (*(found.shares[mode] for mode in ("nothing", "wrong_action", "root_cause")),) == (1, 1, None)
-    assert found.shares_of_all["root_cause"] == 0
-    assert [(*each.values(),) for each in found.by_recall] == [
+    assert (*(found["shares"][mode] for mode in ("nothing", "wrong_action", "root_cause")),) == (1, 1, None)
+    assert found["shares_of_all"]["root_cause"] == 0
+    assert [(*each.values(),) for each in found["by_recall"]] == [
         ("0", 1, 1, 1),
         ("up to .25", 0, 0, 0),
         ("between", 0, 0, 0),
@@ -124,8 +124,10 @@ def test_modes_of_parameters_are_shares_of_the_failures_with_the_right_action(tm
     wrong = GOOD.model_copy(update={"parameters": PARAMETERS | {"due": "2026-01-01"}})
     summary = summary_of(tmp_path, WRONG, lacking, wrong, GOOD)
     found = failures(summary)
-    assert (found.resolutions, found.with_right_action) == (3, 2)
-    shares = {mode: (found.shares[mode], found.shares_of_all[mode]) for mode in ("wrong_action", "parameters_wrong")}
+    assert (found["resolutions"], found["with_right_action"]) == (3, 2)
+    shares = {
+        mode: (found["shares"][mode], found["shares_of_all"][mode]) for mode in ("wrong_action", "parameters_wrong")
+    }
     assert shares == {"wrong_action": (1 / 3, 1 / 3), "parameters_wrong": (1 / 2, 1 / 3)}
     document = summary_document(summary)
     assert document["failures"]["shares"]["parameters_missing"] == 1 / 2

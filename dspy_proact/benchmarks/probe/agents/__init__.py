@@ -8,6 +8,6 @@ reflexion   up to turns + 2 a trial   the same, judging itself and trying again
 rewoo       2, 1 a question           tools and questions to itself, all planned beforehand
 """
 
-from dspy_proact.benchmarks.probe.agents.programs import AGENTS, AgentModule, make_agent
+from dspy_proact.benchmarks.probe.agents.programs import AGENTS
 
-__all__ = ["AGENTS", "AgentModule", "make_agent"]
+__all__ = ["AGENTS"]

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import SimpleNamespace
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 import dspy
 from dspy import AdapterParseError
@@ -14,13 +14,13 @@ from dspy_proact.benchmarks.probe.agents import questions
 from dspy_proact.benchmarks.probe.agents.questions import PlanStep, Step
 from dspy_proact.benchmarks.probe.agents.sql import cut
 from dspy_proact.benchmarks.probe.agents.tools import Observation, Toolbox
-from dspy_proact.benchmarks.probe.settings import AgentName, ProbeSettings
+from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import PARTS, Solution, TaskView
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError
 from dspy_proact.models import Embedder
 from dspy_proact.programs import FencedJSON
-from dspy_proact.programs.asking import Answer, Asking, ask_for_fields, ask_now, fingerprint, rendered
+from dspy_proact.programs.asking import Answer, Asking, ask_for_fields, ask_now, rendered
 from dspy_proact.programs.question import Answering
 
 _FENCED = ("bottleneck", "action", "question")
@@ -48,11 +48,6 @@ class PartialJSON(FencedJSON):
             with suppress(AdapterParseError):
                 fields |= super().parse(alone, completion)
         return dict.fromkeys(signature.output_fields) | fields if fields else super().parse(signature, completion)
-
-
-def adapter(note: str = "") -> FencedJSON:
-    """The adapter under a question; a question that ends with a note is a repair."""
-    return PartialJSON(*_FENCED, note=note) if note else FencedJSON(*_FENCED)
 
 
 class Session:
@@ -85,7 +80,8 @@ class Session:
             return {}
         self.turns += 1
         try:
-            answer = await ask_for_fields(self._counted, getattr(self._agent, question), adapter, **inputs)
+            asked = getattr(self._agent, question)
+            answer = await ask_for_fields(self._counted, asked, self._agent.adapter, **inputs)
         except ContentError as error:
             self._last = error
             return {}
@@ -176,17 +172,11 @@ class AgentModule(Answering):
     def expected(self, task: TaskView) -> list[Mapping[str, Any]]:
         """The messages of its first call, for a forecast."""
         inputs = {"world": task.world, "documents": list(task.items), "actions": list(task.actions), "steps": []}
-        return list(rendered(self.predictors()[0], adapter(), inputs | {"left": self.turns, "most": self.turns}))
+        return list(rendered(self.predictors()[0], self.adapter(), inputs | {"left": self.turns, "most": self.turns}))
 
-    @property
-    def instruction(self) -> str:
-        """Of its first question."""
-        signature: Any = self.predictors()[0].signature
-        return signature.instructions
-
-    def fingerprint(self) -> str:
-        """Hash of what it says to its model."""
-        return fingerprint(self, lambda _: adapter())
+    def adapter(self, note: str = "") -> FencedJSON:
+        """A repair takes what can be read of an answer."""
+        return PartialJSON(*_FENCED, note=note) if note else FencedJSON(*_FENCED)
 
     async def _work(self, session: Session) -> Mapping[str, Any]:
         """The fields of a solution, as far as they could be read."""
@@ -355,11 +345,5 @@ class ReWOO(AgentModule):
         return Observation(cut(answer, self.bounds.observation), ids)
 
 
-AGENTS: tuple[AgentName, ...] = get_args(AgentName)
-"""Every agent's name."""
-_KINDS: Mapping[str, type[AgentModule]] = {kind.name: kind for kind in (Single, Stages, ReAct, Reflexion, ReWOO)}
-
-
-def make_agent(name: AgentName, bounds: ProbeSettings | None = None, embedder: Embedder | None = None) -> AgentModule:
-    """The agent of a name, one of `AGENTS`; raises `KeyError` for any other."""
-    return _KINDS[name](bounds, embedder)
+AGENTS: Mapping[str, type[AgentModule]] = {kind.name: kind for kind in (Single, Stages, ReAct, Reflexion, ReWOO)}
+"""By the name of the setting."""

@@ -38,17 +38,17 @@ class Record:
     """An item, whatever its kind; what its kind does not have is empty."""
 
     id: str
-    kind: str
-    title: str
+    kind: str = ""
+    title: str = ""
     """Of an e-mail its subject."""
-    people: str
+    people: str = ""
     """Sender, receivers, attendees: names or addresses, with commas between them."""
-    time: str
+    time: str = ""
     """When it was sent or begins, ISO 8601."""
-    ends: str
-    place: str
-    text: str
-    stamps: str
+    ends: str = ""
+    place: str = ""
+    text: str = ""
+    stamps: str = ""
     """What else the file says of it, as JSON."""
 
     @classmethod
