@@ -1,5 +1,6 @@
 """What is still to do: every stage is open, done, given up or waiting, whatever is on disk in whatever order."""
 
+import tracemalloc
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
@@ -97,6 +98,15 @@ def test_a_trigger_is_unscored_only_if_no_verdict_was_read(response: str | None,
     # Of copied responses one that is missing stays so.
     copied = ledger(*events, copied=True)
     assert copied.retryable(cases("a"), epochs=1) == (unscored and response == "result")
+
+
+def test_counting_the_unscored_holds_the_stages_of_one_case_at_a_time():
+    of, many = ledger(), cases(*map(str, range(2000)))
+    tracemalloc.start()
+    assert of.unscored(many, epochs=1) == of.retryable(many, epochs=1) == 0
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 50 * len(many)  # bytes; the three keys of a case take over 1,000
 
 
 Fate = Literal["result", "content", "provider", "halted"]
