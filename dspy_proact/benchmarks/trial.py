@@ -4,15 +4,14 @@ Everything is asked at once, nothing is kept on disk, and no score is computed; 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from dspy_proact.benchmarks.ask import Ask
-from dspy_proact.benchmarks.benchmark import Benchmark, Start, WorkedCase
+from dspy_proact.benchmarks.benchmark import Benchmark, Start
 from dspy_proact.benchmarks.compiled import compiled_program, module_or_file
 from dspy_proact.benchmarks.evaluation import role_of
 from dspy_proact.benchmarks.registry import benchmark_named
@@ -37,43 +36,31 @@ STOPPED = "stopped"
 
 
 @dataclass(frozen=True)
-class Attempted:
-    """What every question has, whatever came of it."""
+class Side:
+    """One answer and its grades, as far as they came."""
 
+    answer: BaseModel | None
+    """None also where it was not asked for, as that of a worked case."""
+    verdicts: tuple[Scored[Any], ...]
+    """Those that could be read; of several, none where a halt left some out."""
+    label: str | None
+    """What they come to, by the cuts of the judge, if it has any; None without one."""
+    unread: tuple[str, ...]
+    """Why each of its other verdicts could not be read."""
     error: str | None
-    """Why something is missing, beginning with a short word; None where nothing is."""
+    """Why the answer is missing, or all verdicts are, beginning with a short word; None where neither is."""
     calls: tuple[Call, ...]
     """Every attempt, in the order in which they ended."""
 
     @property
-    def failed(self) -> bool:
-        """Whether it was tried and something is missing; what a halt left out has not failed."""
-        return self.error is not None and self.error != STOPPED
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How a handful of questions ended."""
-
-    halt: Halt | None
-    """What stopped it; None where it came to its end."""
-    begun: bool
-    """Whether there is anything to show."""
-    missing: bool
-    """Whether something that was tried failed."""
+    def scored(self) -> Scored[Any] | None:
+        """The first verdict; None without one."""
+        return next(iter(self.verdicts), None)
 
     @property
-    def exit_status(self) -> int:
-        """That of the halt; else 3 where something failed, and 0 where nothing did."""
-        return self.halt.exit_status if self.halt else 3 if self.missing else 0
-
-
-@dataclass(frozen=True)
-class Side(Attempted):
-    """One answer and its grade, as far as they came."""
-
-    answer: BaseModel | None
-    scored: Scored[Any] | None
+    def failed(self) -> bool:
+        """Whether it was tried and something is missing; what a halt left out has not failed."""
+        return bool(self.unread) or self.error not in (None, STOPPED)
 
 
 @dataclass(frozen=True)
@@ -93,13 +80,30 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Tried(Ended):
-    """What came of a trial."""
+class Tried:
+    """What came of a handful of questions."""
 
     pairs: tuple[Pair, ...]
+    halt: Halt | None
+    """What stopped it; None where it came to its end."""
 
     def __repr__(self) -> str:
         return f"Tried({len(self.pairs)} cases, {f'stopped: {self.halt}' if self.halt else 'done'})"
+
+    @property
+    def sides(self) -> list[Side]:
+        """Those of all pairs."""
+        return [side for pair in self.pairs for side in pair.sides]
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is anything to show."""
+        return any(side.answer or side.verdicts or side.failed for side in self.sides)
+
+    @property
+    def exit_status(self) -> int:
+        """That of the halt; else 3 where something failed, and 0 where nothing did."""
+        return self.halt.exit_status if self.halt else 3 if any(side.failed for side in self.sides) else 0
 
 
 class Trial:
@@ -167,109 +171,69 @@ class Trial:
         """Async version of `run`."""
         if chained := next((case.key for case in cases if case.chain), None):
             raise UsageError(f"{chained}: as set, it takes the answers before it, which a trial does not ask for")
-        work = [partial(self._side, ask, case) for case in cases for ask in self._asks]
+        votes = 1 if self._grading else 0
+        work = [_Work(self._declared, case, ask, self._grading, votes) for case in cases for ask in self._asks]
         found, halt = await _at_once(work, self.models, self._gate)
         sides = iter(found)
         pairs = [Pair(case, next(sides) if self.program is not None else None, next(sides)) for case in cases]
-        begun = any(side.answer or side.failed for side in found)
-        return Tried(halt, begun, any(side.failed for side in found), tuple(pairs))
-
-    async def _side(self, ask: Ask, case: Case, room: asyncio.Semaphore) -> Side:
-        answer = scored = error = None
-        with collect_calls() as calls:
-            try:
-                async with room:
-                    answer, error = _came(await attempted(self._declared.answer(case, ask)))
-                    if answer is not None and self._grading is not None:
-                        scored, error = _came(await attempted(self._declared.grade(case, answer, self._grading)))
-            except (Halt, asyncio.CancelledError):  # the switch knows why; the task ends with what it has
-                error = STOPPED
-        return Side(error, tuple(calls), answer, scored)
+        return Tried(tuple(pairs), halt)
 
 
-@dataclass(frozen=True)
-class JudgedCase(Attempted):
-    """A worked case, and what the judge made of it."""
+def examine(declared: Benchmark[Any, Any], judge: Any, model: Model, gate: Gate, settings: Settings) -> Tried:
+    """Put the worked cases of its rules to a judge, as many times each as its program asks for verdicts.
 
-    case: WorkedCase
-    verdicts: tuple[Scored[Any], ...]
-    """Those that could be read; none where a halt left some out."""
-    label: str | None
-    """What they come to; None where there are none."""
-    unread: tuple[str, ...]
-    """Why each of its other verdicts could not be read; none where a halt left some out."""
-
-    @property
-    def right(self) -> bool | None:
-        """Whether it has the label that follows from the rule; None without a label."""
-        return None if self.label is None else self.label == self.case.label
-
-
-@dataclass(frozen=True)
-class Examined(Ended):
-    """What came of an examination; something is missing where a verdict is, right or wrong."""
-
-    cases: tuple[JudgedCase, ...]
-
-
-@dataclass(frozen=True)
-class Examination:
-    """Puts the worked cases of its rules to a judge, as many times each as its program asks for verdicts.
-
-    The cases have one plain answer each, so that a count of them is no measure of agreement with people.
+    The cases have one plain answer each, so that a count of them is no measure of agreement with people. Ends as
+    `Trial.run` does; the pairs are aligned with the cases.
     """
+    worked, grading = declared.worked_cases(), Ask.in_run(judge, model.lm, settings)
+    work = [_Work(declared, each.case, each.answer, grading, getattr(judge, "votes", 1)) for each in worked]
+    sides, halt = run_to_end(_at_once(work, [model], gate))
+    return Tried(tuple(Pair(each.case, None, side) for each, side in zip(worked, sides, strict=True)), halt)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """An answer that is asked for, or there already, and its grades."""
 
     declared: Benchmark[Any, Any]
-    judge: Any
-    model: Model
-    gate: Gate
-    settings: Settings = field(default_factory=Settings)
+    case: Case
+    answering: Ask | BaseModel
+    grading: Any
+    votes: int
+    """How often `grading`, an `Ask`, is asked for a grade; 0 where nobody grades."""
 
-    @property
-    def votes(self) -> int:
-        """Verdicts on each case."""
-        return getattr(self.judge, "votes", 1)
-
-    def run(self) -> Examined:
-        """Ask everything at once and wait for the end of it, as `Trial.run` does."""
-        work = [partial(self._judged, case) for case in self.declared.worked_cases()]
-        judged, halt = run_to_end(_at_once(work, [self.model], self.gate))
-        begun = any(each.label or each.failed for each in judged)
-        return Examined(halt, begun, any(each.unread for each in judged), tuple(judged))
-
-    async def _judged(self, worked: WorkedCase, room: asyncio.Semaphore) -> JudgedCase:
-        verdicts, unread, error, label = list[Scored[Any]](), list[str](), None, None
-        ask = Ask.in_run(self.judge, self.model.lm, self.settings)
+    async def done(self, room: asyncio.Semaphore) -> Side:
+        """What came of it; it waits for room, and ends with what it has when it is stopped or cancelled."""
+        answer, verdicts, label, unread, error = None, list[Scored[Any]](), None, list[str](), None
         with collect_calls() as calls:
             try:
                 async with room:
-                    for _ in range(self.votes):
-                        graded = await attempted(self.declared.grade(worked.case, worked.answer, ask))
-                        verdict, why = _came(graded)
+                    graded = self.answering
+                    if isinstance(graded, Ask):
+                        answer, error = _came(await attempted(self.declared.answer(self.case, graded)))
+                        graded = answer
+                    for _ in range(0 if graded is None else self.votes):
+                        verdict, why = _came(await attempted(self.declared.grade(self.case, graded, self.grading)))
                         verdicts += [verdict] if verdict else []
                         unread += [why] if why else []
-                if verdicts:
-                    cut = getattr(self.judge, "cuts", {}).get(worked.case.stratum)
-                    given, labels = [each.label for each in verdicts], tuple(map(str, self.declared.labels))
-                    label = cut_label(given, labels, cut) if cut else consensus(given, labels)
-                else:
+                if unread and not verdicts:
                     error = unread[0]
+                if given := [each.label for each in verdicts]:
+                    labels = tuple(map(str, self.declared.labels))
+                    cut = getattr(self.grading.program, "cuts", {}).get(self.case.stratum)
+                    label = given[0] if len(given) == 1 else consensus(given, labels)
+                    label = cut_label(given, labels, cut) if cut else label
             except (Halt, asyncio.CancelledError):  # the switch knows why; the task ends with what it has
                 verdicts, unread, error = [], [], STOPPED
-        return JudgedCase(error, tuple(calls), worked, tuple(verdicts), label, tuple(unread))
+        return Side(answer, tuple(verdicts), label, tuple(unread), error, tuple(calls))
 
 
-async def _at_once(
-    work: Sequence[Callable[[asyncio.Semaphore], Awaitable[T]]], models: Sequence[Model], gate: Gate
-) -> tuple[list[T], Halt | None]:
-    """What each piece of work comes to, in their order, and what stopped it, if anything did; closes the models.
-
-    A piece of work waits for room before it asks, and ends with what it has when it is stopped or cancelled.
-    """
+async def _at_once(work: Sequence[_Work], models: Sequence[Model], gate: Gate) -> tuple[list[Side], Halt | None]:
+    """What each piece of work comes to, in their order, and what stopped it, if anything did; closes the models."""
     for model in models:
         model.require_key()
     room = asyncio.Semaphore(gate.concurrency)
-    tasks = [asyncio.ensure_future(piece(room)) for piece in work]
+    tasks = [asyncio.ensure_future(piece.done(room)) for piece in work]
 
     def drop() -> None:
         for task in tasks:

@@ -19,7 +19,7 @@ from dspy_proact.cli.options.benchmark import (
     resolve_key,
     strata_options,
 )
-from dspy_proact.cli.options.kinds import flag_option, json_option, text_option
+from dspy_proact.cli.options.kinds import Shown, flag_option, json_option, text_option
 from dspy_proact.cli.options.models import EMBEDDED, GATE, JUDGE_PROGRAM, PROGRAM, NamedModel, model_options, text_of
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, flags_of, verb
 from dspy_proact.cli.views.message import Typed, say, say_next
@@ -133,10 +133,14 @@ _PLACE = Bundle(
     JUDGE_PROGRAM,
     _PLACE,
     GATE,
-    Section(
-        Heading.OUTPUT,
-        flag_option("--whole", "Show all of a case, such as earlier turns and rubric."),
-        json_option("the responses and verdicts"),
+    Bundle(
+        "shown",
+        Shown,
+        Section(
+            Heading.OUTPUT,
+            flag_option("--whole", "Show all of a case, such as earlier turns and rubric."),
+            json_option("the responses and verdicts"),
+        ),
     ),
     first="--model --program --judge --benchmark --corpus --case --stratum --conversation --list "
     "--judge-cases --whole --json",
@@ -153,59 +157,28 @@ def try_(
     judge_program: Path | None,
     place: _Place,
     gate: "Gate",
-    whole: bool,
-    as_json: bool,
+    shown: Shown,
 ) -> int:
     """Try a system prompt: responses with TEXT beside those without it, each with the judge's verdict.
 
     Without TEXT the bare model answers alone. A --conversation is JSON, JSON lines, or text in which `User:` and
     `Assistant:` begin a message; it ends with the user and is not graded. Nothing is written to disk.
     """
-    if place.keys and (place.strata or place.phases):
-        raise UsageError(f"--case and {first_typed(('--stratum', '--phase'))} are mutually exclusive")
-    if place.conversation is not None and (flag := first_typed(_OF_CASES)):
-        raise UsageError(f"--conversation and {flag} are mutually exclusive")
-    if place.examined:
-        read = (*_OF_JUDGES, *_OF_BENCHMARKS, *flags_of(GATE), "--whole", "--json")
-        if flag := "TEXT" if text is not None else first_typed(but=read):
-            raise UsageError(f"--judge-cases and {flag} are mutually exclusive")
-    elif judge_program:
-        raise UsageError("--judge-program: has no effect without --judge-cases")
-    if text is not None and program:
-        raise UsageError("TEXT and --program are mutually exclusive: a program has its own prompt")
+    _refuse_together(text, program, judge_program, place)
     declared = chosen.declared()
     settings, embedded = chosen.settings(declared), model.spec(EMBEDDED).name == EMBEDDED
     if place.examined:
         from dspy_proact.cli.views.trial import examine
 
-        return examine(declared, settings, judge, judge_program, gate, whole=whole, as_json=as_json)
+        return examine(declared, settings, judge, judge_program, gate, shown)
     if place.listed:
         from dspy_proact.cli.views.trial import print_cases
 
-        if flag := "TEXT" if text is not None else first_typed(but=_OF_LISTS):
-            raise UsageError(f"--list and {flag} are mutually exclusive: a list makes no call")
         listed = place.cases(declared, settings, embedded)
-        print_cases(declared, listed, as_json)
+        print_cases(declared, listed, shown.as_json)
         corpus = corpus_of(declared, place.corpus, embedded)
         say_next("try", *chosen.words, "--corpus", corpus, "--case", listed[0].key)
         return 0
-    return _try(declared, settings, model, judge, place, gate, text=text, program=program, whole=whole, as_json=as_json)
-
-
-def _try(
-    declared: "Benchmark[Any, Any]",
-    settings: "Settings",
-    model: NamedModel,
-    judge: NamedModel,
-    place: _Place,
-    gate: "Gate",
-    *,
-    text: str | None,
-    program: Path | None,
-    whole: bool,
-    as_json: bool,
-) -> int:
-    """Ask, and show what came; the exit status."""
     from dspy_proact.benchmarks.trial import Trial
     from dspy_proact.cli.views.runs import say_of_card
     from dspy_proact.cli.views.trial import print_tried
@@ -213,43 +186,62 @@ def _try(
 
     # DSPy would log a line for every response cut at the token limit, which is shown beside it.
     logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
-    spec, own = model.spec(EMBEDDED), place.own(declared)
-    prompt = None if text is None else text_of(text) or ""
-    if prompt is not None and not prompt.strip():
-        raise UsageError(f"{text or 'TEXT'}: the prompt is empty; leave it out for the bare model")
+    own = place.own(declared)
+    prompt = _prompt(text, program, own and own[1])
     if judge.name and own:
         say("A conversation of your own has no rubric; --judge is ignored.")
-    if own and own[1] is not None:
-        other = "TEXT" if text is not None else "--program" if program else None
-        used = f"is left out: {other} is used" if other else "is the prompt"
-        say(f"The system message of the conversation {used}.")
-        prompt = prompt if other else own[1]
-    judges = () if own else judges_of(declared, judge, spec.name == EMBEDDED)
+    judges, spec = () if own else judges_of(declared, judge, embedded), model.spec(EMBEDDED)
     grading = None if own else judge.spec(judges[0].name) if judges else EMBEDDED
     trial = Trial(
         spec, grading, benchmark=declared, settings=settings, program=program, system_prompt=prompt, gate=gate
     )
     say_of_card("--program", getattr(trial.program, "card", None), "assistant", [spec.name])
-    cases = [own[0]] if own else place.cases(declared, settings, spec.name == EMBEDDED)
+    cases = [own[0]] if own else place.cases(declared, settings, embedded)
     count = counted(len(cases) * (1 if trial.program is None else 2), "response")
     say(f"Asking for {count}{'' if own else ' with a verdict on each'}.")
     tried = trial.run(cases)
     if tried.begun:
         prompted = "the program" if program else "the prompt"
-        print_tried(declared, tried.pairs, trial.models, prompted, whole=whole, as_json=as_json)
+        print_tried(declared, tried.pairs, trial.models, prompted, shown)
     if tried.halt:
         say(f"Stopped: {tried.halt}")
     else:
-        _say_next(text, prompt, program, graded=not own, takes_prompt=_takes_prompt(declared))
+        _say_next(text, prompt, program, not own, bool({"*", "--system-prompt"} & declared.options))
     return tried.exit_status
 
 
-def _takes_prompt(declared: "Benchmark[Any, Any]") -> bool:
-    """Whether the program under test takes a system prompt of a person's own."""
-    return bool({"*", "--system-prompt"} & declared.options)
+def _refuse_together(text: str | None, program: Path | None, judge_program: Path | None, place: _Place) -> None:
+    """Raise a `UsageError` for what cannot be tried together."""
+    if place.keys and (place.strata or place.phases):
+        raise UsageError(f"--case and {first_typed(('--stratum', '--phase'))} are mutually exclusive")
+    if place.conversation is not None and (flag := first_typed(_OF_CASES)):
+        raise UsageError(f"--conversation and {flag} are mutually exclusive")
+    typed_text = None if text is None else "TEXT"
+    if place.examined:
+        read = (*_OF_JUDGES, *_OF_BENCHMARKS, *flags_of(GATE), "--whole", "--json")
+        if flag := typed_text or first_typed(but=read):
+            raise UsageError(f"--judge-cases and {flag} are mutually exclusive")
+    elif judge_program:
+        raise UsageError("--judge-program: has no effect without --judge-cases")
+    if place.listed and (flag := typed_text or first_typed(but=_OF_LISTS)):
+        raise UsageError(f"--list and {flag} are mutually exclusive: a list makes no call")
+    if text is not None and program:
+        raise UsageError("TEXT and --program are mutually exclusive: a program has its own prompt")
 
 
-def _say_next(text: str | None, prompt: str | None, program: Path | None, *, graded: bool, takes_prompt: bool) -> None:
+def _prompt(text: str | None, program: Path | None, of_conversation: str | None) -> str | None:
+    """The prompt on trial: TEXT, else the system message of a conversation where no program is named."""
+    prompt = None if text is None else text_of(text) or ""
+    if prompt is not None and not prompt.strip():
+        raise UsageError(f"{text or 'TEXT'}: the prompt is empty; leave it out for the bare model")
+    if of_conversation is None:
+        return prompt
+    other = "TEXT" if text is not None else "--program" if program else None
+    say(f"The system message of the conversation {f'is left out: {other} is used' if other else 'is the prompt'}.")
+    return prompt if other else of_conversation
+
+
+def _say_next(text: str | None, prompt: str | None, program: Path | None, graded: bool, takes_prompt: bool) -> None:
     """Print the next command: an evaluation of what was tried, or `try` with a prompt where one can be tried."""
     typed = Typed()
     again = typed.options("--benchmark", "--set")

@@ -1,20 +1,20 @@
 """What `try` prints, as text and as JSON: answers side by side, lists of cases, and worked cases."""
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
-from pydantic import BaseModel
 from rich.console import Console
 
-from dspy_proact.benchmarks.benchmark import Benchmark, Start
+from dspy_proact.benchmarks.benchmark import Benchmark, Start, WorkedCase
 from dspy_proact.benchmarks.compiled import compiled_program
 from dspy_proact.benchmarks.evaluation import role_of
 from dspy_proact.benchmarks.participant import program_name
-from dspy_proact.benchmarks.trial import Examination, Examined, JudgedCase, Pair, Side
-from dspy_proact.calls import Call, Usage
+from dspy_proact.benchmarks.trial import Pair, Side
+from dspy_proact.benchmarks.trial import examine as put_to
+from dspy_proact.calls import Usage
+from dspy_proact.cli.options.kinds import Shown
 from dspy_proact.cli.options.models import EMBEDDED, NamedModel
 from dspy_proact.cli.views.message import Typed, print_json, say, say_next
 from dspy_proact.cli.views.runs import say_of_card
@@ -25,7 +25,7 @@ from dspy_proact.report import Reading
 from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, counted, document
 from dspy_proact.report.reading import print_sections, reading_column, sections_document
 from dspy_proact.report.terminal import Sheet, in_a_line, readable, show, table
-from dspy_proact.runs import Case, GivenVerdict, Outcome, Scored, Settings
+from dspy_proact.runs import Case, GivenVerdict, Outcome, Settings, answer_text
 
 _INDENT = 4
 _SHORTEST = 40
@@ -35,14 +35,17 @@ _MOST = 2000
 Declared = Benchmark[Any, Any]
 
 
-def _spent(models: Sequence[Model], calls: Iterable[Call]) -> dict[str, Usage]:
+def _spent(models: Sequence[Model], sides: Iterable[Side]) -> dict[str, Usage]:
     """Usage by role at the price of its model, every attempt counted."""
-    calls, prices = list(calls), {model.role.name: model.price for model in models}
-    return {role: Usage.of([call for call in calls if call.role == role], price) for role, price in prices.items()}
+    calls = [call for side in sides for call in side.calls]
+    return {
+        model.role.name: Usage.of([call for call in calls if call.role == model.role.name], model.price)
+        for model in models
+    }
 
 
-def _spent_lines(models: Sequence[Model], calls: Iterable[Call]) -> Iterator[str]:
-    for role, usage in _spent(models, calls).items():
+def _spent_lines(models: Sequence[Model], sides: Iterable[Side]) -> Iterator[str]:
+    for role, usage in _spent(models, sides).items():
         cost = f"cost unknown ({usage.reason})" if usage.usd is None else f"USD {usage.usd:.4f}"
         tokens = f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out"
         yield f"{role}: {usage.calls:,} calls, {tokens}, {cost}"
@@ -52,30 +55,26 @@ def _spent_lines(models: Sequence[Model], calls: Iterable[Call]) -> Iterator[str
 
 
 def reading_of(
-    declared: Declared,
-    case: Case,
-    answer: BaseModel | None = None,
-    verdicts: Sequence[Scored[Any]] = (),
-    error: str | None = None,
-    judge: str | None = None,
+    declared: Declared, case: Case, side: Side | None = None, answer: Any = None, judge: str | None = None
 ) -> Reading:
-    """A case as `show` has it, with the answer and the verdicts there are, and the error if one is missing."""
+    """A case as `show` has it, with what came of a side, whose `answer` may be there already."""
+    answer = answer or (side and side.answer)
     said = answer.model_dump(mode="json") if answer else {}
     outcome = Outcome(
         stratum=case.stratum,
         group=case.group,
         state="pending",
         key=case.key,
-        response=(said["text"] if "text" in said else json.dumps(said, sort_keys=True)) if answer else None,
+        response=answer_text(said) if answer else None,
         truncated=bool(said.get("truncated")),
         view=case.view.model_dump(mode="json"),
     )
+    if side and side.error:
+        outcome = outcome.unscored(f"no verdict: {side.error}" if answer else side.error)
     given = [
         GivenVerdict(judge, 1, each.label, each.score, each.verified, each.detail.model_dump(mode="json"), each.parts)
-        for each in verdicts
+        for each in (side.verdicts if side else ())
     ]
-    if error:
-        outcome = outcome.unscored(f"no verdict: {error}" if answer else error)
     return Reading.of(outcome.graded(given, declared.labels) if given else outcome, declared.name)
 
 
@@ -109,24 +108,14 @@ def print_cases(declared: Declared, cases: Sequence[Case], as_json: bool) -> Non
 
 
 def print_tried(
-    declared: Declared,
-    pairs: Sequence[Pair],
-    models: Sequence[Model],
-    prompted: str,
-    *,
-    whole: bool,
-    as_json: bool,
+    declared: Declared, pairs: Sequence[Pair], models: Sequence[Model], prompted: str, shown: Shown
 ) -> None:
-    """Print what came of a trial, and what it cost by model; the first of each pair is made with what `prompted` says.
-
-    `whole` prints all of a case, such as earlier turns and the rubric.
-    """
+    """Print what came of a trial whose first sides are made with what `prompted` says, and its cost by model."""
     embedded = any(model.embedded for model in models)
-    if as_json:
+    if shown.as_json:
         if embedded:
             say(STAND_IN)
-        documents = [_pair_document(declared, pair, models, whole) for pair in pairs]
-        print_json(documents)
+        print_json([_pair_document(declared, pair, models, shown.whole) for pair in pairs])
         return
     click.echo(printable(" judged by ".join(model.name for model in models)))
     if embedded:
@@ -136,23 +125,21 @@ def print_tried(
     for pair in pairs:
         case, reading = pair.case, reading_of(declared, pair.case)
         sheet.line(readable(f"{case.stratum}  {case.key}".strip() or "your conversation"), "bold reverse")
-        if whole:
+        if shown.whole:
             print_sections(sheet, reading.sections)
         else:
             who, text = _gist(reading)
             sheet.line(in_a_line(who), "bold")
             sheet.text(readable(text if len(text) <= _MOST else f"{text[:_MOST]}... (--whole shows it all)"))
             sheet.line()
-        sides = [(pair.prompted, f"with {prompted}"), (pair.bare, "without it" if pair.prompted else "the bare model")]
+        names = [f"with {prompted}", "without it"] if pair.prompted else ["the bare model"]
         judge, labels = next((model.name for model in models[1:]), None), declared.labels if case.key else ()
         readings = (
-            (name, reading_of(declared, case, side.answer, [side.scored] if side.scored else [], side.error, judge))
-            for side, name in sides
-            if side
+            (name, reading_of(declared, case, side, judge=judge)) for name, side in zip(names, pair.sides, strict=True)
         )
         # Side by side where it fits.
         sheet.columns([reading_column(name, each, labels, sheet.styled) for name, each in readings])
-    for line in _spent_lines(models, (call for pair in pairs for side in pair.sides for call in side.calls)):
+    for line in _spent_lines(models, (side for pair in pairs for side in pair.sides)):
         click.echo(printable(line))
 
 
@@ -163,27 +150,26 @@ def _pair_document(declared: Declared, pair: Pair, models: Sequence[Model], whol
     null where there was neither a prompt nor a program. `error` begins with a short word; an answer or a grade that a
     halt left out has `stopped`. If `whole`, `sections` has all of the case.
     """
+
+    def of(side: Side) -> dict[str, Any]:
+        reading = reading_of(declared, pair.case, side)
+        return {
+            "response": reading.answer,
+            "truncated": reading.outcome.truncated if side.answer else None,
+            "grade": reading.outcome.label,
+            "score": side.scored.score if side.scored else None,
+            **_grounds_document(reading),
+            "error": side.error,
+        }
+
     sections = reading_of(declared, pair.case).sections
-    calls = [call for side in pair.sides for call in side.calls]
     return {
         declared.nouns.case: pair.case.key or None,
         declared.nouns.stratum: pair.case.stratum or None,
         **({"sections": sections_document(sections)} if whole else {}),
-        "with": None if pair.prompted is None else _side_document(declared, pair.case, pair.prompted),
-        "without": _side_document(declared, pair.case, pair.bare),
-        "usage": {role: document(usage) for role, usage in _spent(models, calls).items()},
-    }
-
-
-def _side_document(declared: Declared, case: Case, side: Side) -> dict[str, Any]:
-    reading = reading_of(declared, case, side.answer, [side.scored] if side.scored else [])
-    return {
-        "response": reading.answer,
-        "truncated": reading.outcome.truncated if side.answer else None,
-        "grade": reading.outcome.label,
-        "score": side.scored.score if side.scored else None,
-        **_grounds_document(reading),
-        "error": side.error,
+        "with": None if pair.prompted is None else of(pair.prompted),
+        "without": of(pair.bare),
+        "usage": {role: document(usage) for role, usage in _spent(models, pair.sides).items()},
     }
 
 
@@ -200,15 +186,12 @@ def _grounds_document(reading: Reading) -> dict[str, Any]:
 # Worked cases
 
 
+Judged = Sequence[tuple[WorkedCase, Side]]
+"""Worked cases, and what the judge made of each."""
+
+
 def examine(
-    declared: Declared,
-    settings: Settings,
-    named: NamedModel,
-    program: Path | None,
-    gate: Gate,
-    *,
-    whole: bool,
-    as_json: bool,
+    declared: Declared, settings: Settings, named: NamedModel, program: Path | None, gate: Gate, shown: Shown
 ) -> int:
     """Ask a judge about the worked cases of its rules, and show which it gets right; the exit status.
 
@@ -223,99 +206,102 @@ def examine(
     say_of_card("--judge-program", card, "judge", [model.name])
     if card and "cases after" in card.counts:
         say("--judge-program: was compiled with --guard cases on these cases, so the result is not a test of it.")
-    examination = Examination(declared, judge, model, gate, settings)
-    say(f"Asking for {counted(len(cases) * examination.votes, 'verdict')}.")
-    examined = examination.run()
-    if examined.begun and as_json:
+    say(f"Asking for {counted(len(cases) * getattr(judge, 'votes', 1), 'verdict')}.")
+    tried = put_to(declared, judge, model, gate, settings)
+    judged = list(zip(cases, tried.sides, strict=True))
+    if tried.begun and shown.as_json:
         if model.embedded:
             say(STAND_IN)
-        print_json([_judged_document(declared, judged, model, whole) for judged in examined.cases])
-    elif examined.begun:
+        print_json([_judged_document(declared, *each, model, shown.whole) for each in judged])
+    elif tried.begun:
         name = program_name(judge)
-        _print_examined(declared, examined, model, model.name if name == "default" else f"{model.name} ({name})", whole)
-    if examined.halt:
-        say(f"Stopped: {examined.halt}")
+        _print_judged(declared, judged, model, model.name if name == "default" else f"{model.name} ({name})", shown)
+    if tried.halt:
+        say(f"Stopped: {tried.halt}")
     else:
         typed = Typed()
         again = [*typed.options("--benchmark", "--set"), *typed.model("--judge", model.name)]
         again += [*typed.options("--judge-program"), *typed.calls()]
         say_next("agree", *again, before="Compare it with people:")
-    return examined.exit_status
+    return tried.exit_status
 
 
-def _print_examined(declared: Declared, examined: Examined, model: Model, name: str, whole: bool) -> None:
+def _print_judged(declared: Declared, judged: Judged, model: Model, name: str, shown: Shown) -> None:
     """Print which worked cases a judge of this name gets right, what its calls used, and the missed with reasons."""
     console, stand_in = Console(), MEASURES_NOTHING if model.embedded else ""
     words = {True: "yes", False: "no", None: "-"}
     rows = [
-        (judged.case.name, judged.case.rule, judged.case.label, judged.label or "-", words[judged.right])
-        for judged in examined.cases
+        (worked.name, worked.rule, worked.label, side.label or "-", words[_right(worked, side)])
+        for worked, side in judged
     ]
     show(
         console,
-        f"{stand_in}{name} {_count(examined)}.",
+        f"{stand_in}{name} {_count(judged)}.",
         table(("case", "rule", "by the rule", "judge", "right"), rows, fold=False),
-        *_spent_lines([model], (call for judged in examined.cases for call in judged.calls)),
+        *_spent_lines([model], (side for _, side in judged)),
     )
-    if unread := sum(len(judged.unread) for judged in examined.cases):
-        verdicts = counted(unread + sum(len(judged.verdicts) for judged in examined.cases), "verdict")
+    if unread := sum(len(side.unread) for _, side in judged):
+        verdicts = counted(unread + sum(len(side.verdicts) for _, side in judged), "verdict")
         show(console, f"{unread} of {verdicts} could not be read.")
     sheet = Sheet(console)
-    for judged in examined.cases:
-        if judged.right is False or judged.failed:
-            reading = reading_of(declared, judged.case.case, judged.case.answer, judged.verdicts)
+    for worked, side in judged:
+        if _right(worked, side) is False or (side.label is None and side.failed):
+            reading = reading_of(declared, worked.case, side, worked.answer)
             sheet.line()
-            for line in _missed(judged, reading):
+            for line in _missed(worked, side, reading):
                 sheet.text(readable(line))
-            if whole:
+            if shown.whole:
                 print_sections(sheet, reading.sections)
                 sheet.line("response", "bold")
                 sheet.text(readable(reading.answer or ""))
 
 
-def _count(examined: Examined) -> str:
+def _right(worked: WorkedCase, side: Side) -> bool | None:
+    """Whether the judge gives the label that follows from the rule; None where it gives none."""
+    return side.label == worked.label if side.label else None
+
+
+def _count(judged: Judged) -> str:
     """In how many cases the judge is right, and in how many that is not known."""
-    graded, count = [judged for judged in examined.cases if judged.label], len(examined.cases)
+    graded, count = [each for each in judged if each[1].label], len(judged)
     if not graded:
         return f"gives no grade in any of {count} worked cases"
-    right = f"{sum(judged.right is True for judged in graded)} of {counted(len(graded), 'worked case')}"
+    right = f"{sum(bool(_right(*each)) for each in graded)} of {counted(len(graded), 'worked case')}"
     none = count - len(graded)
     left = f"; {none} of {count} {'has' if none == 1 else 'have'} no grade" if none else ""
     return f"gives the grade that the rule gives in {right}{left}"
 
 
-def _missed(judged: JudgedCase, reading: Reading) -> Iterator[str]:
-    case, verdicts = judged.case, judged.verdicts
-    yield f"{case.name}: {case.label}. {case.why}"
-    if judged.label is None:
-        yield f"No verdict: {in_a_line(judged.error or '')}"
-    elif [verdict.label for verdict in verdicts] != [judged.label]:
-        yield f"The judge: {judged.label}, which its program makes of {counted(len(verdicts), 'verdict')}."
-    for verdict, grounds in zip(verdicts, reading.grounds, strict=True):
+def _missed(worked: WorkedCase, side: Side, reading: Reading) -> Iterator[str]:
+    yield f"{worked.name}: {worked.label}. {worked.why}"
+    if side.label is None:
+        yield f"No verdict: {in_a_line(side.error or '')}"
+    elif [verdict.label for verdict in side.verdicts] != [side.label]:
+        yield f"The judge: {side.label}, which its program makes of {counted(len(side.verdicts), 'verdict')}."
+    for verdict, grounds in zip(side.verdicts, reading.grounds, strict=True):
         yield f"The judge: {verdict.label}. {in_a_line(grounds.reasons)}"
 
 
-def _judged_document(declared: Declared, judged: JudgedCase, model: Model, whole: bool) -> dict[str, Any]:
+def _judged_document(declared: Declared, worked: WorkedCase, side: Side, model: Model, whole: bool) -> dict[str, Any]:
     """An object of the list of `try --judge-cases --json`.
 
     `grade` is the judge's and `expected` the rule's; without a verdict `grade` and `right` are null and `error` begins
     with a short word. `grades` has those of all its verdicts, `reasons`, `quotes` and `points` are of the first, and
     `unread` has why others could not be read. If `whole`, `sections` has the case, and `response` what is graded.
     """
-    case, reading = judged.case, reading_of(declared, judged.case.case, judged.case.answer, judged.verdicts)
-    shown = {"sections": sections_document(reading.sections), "response": reading.answer}
+    reading = reading_of(declared, worked.case, side, worked.answer)
     return {
-        "case": case.name,
-        "rule": case.rule,
-        declared.nouns.stratum: case.case.stratum,
-        **(shown if whole else {}),
-        "expected": case.label,
-        "why": case.why,
-        "grade": judged.label,
-        "grades": [each.label for each in judged.verdicts],
-        "right": judged.right,
+        "case": worked.name,
+        "rule": worked.rule,
+        declared.nouns.stratum: worked.case.stratum,
+        **({"sections": sections_document(reading.sections), "response": reading.answer} if whole else {}),
+        "expected": worked.label,
+        "why": worked.why,
+        "grade": side.label,
+        "grades": [verdict.label for verdict in side.verdicts],
+        "right": _right(worked, side),
         **_grounds_document(reading),
-        "error": judged.error,
-        "unread": list(judged.unread),
-        "usage": {role: document(usage) for role, usage in _spent([model], judged.calls).items()},
+        "error": side.error,
+        "unread": list(side.unread),
+        "usage": {role: document(usage) for role, usage in _spent([model], [side]).items()},
     }
