@@ -2,24 +2,23 @@
 
 import os
 import shutil
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 expect.set_options(timeout=60_000)  # and not the five seconds that are usual, which a busy machine may take
-ROUTES = "**/*"
-
-
+Scheme = Literal["light", "dark"]
 WINDOW = {"width": 1280, "height": 900}
+WITHIN = ("file:", "blob:", "http://127.0.0.1:")
 
 
 @contextmanager
 def chromium() -> Generator[Browser]:
-    """The browser, with one tab; the test is skipped where there is none, and fails where CI is set."""
+    """The browser, without a tab; the test is skipped where there is none, and fails where CI is set."""
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if found is None:
         told = "needs Chromium: apt-get install chromium"
@@ -27,14 +26,51 @@ def chromium() -> Generator[Browser]:
         pytest.skip(told)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        _guarded(browser.new_context()).new_page()
         yield browser
         browser.close()
 
 
-def _guarded(context: BrowserContext) -> BrowserContext:
-    context.route(ROUTES, lambda route: route.continue_() if route.request.url.startswith("file:") else route.abort())
-    return context
+@contextmanager
+def _watched(
+    browser: Browser, own: str, viewport: ViewportSize, color_scheme: Scheme, complaints: int = 0, **context: object
+) -> Generator[Page]:
+    """The browser's first tab without a cookie, or one in a context of its own where more is asked.
+
+    A context of its own costs a process, and twice the time. When the page is left, it has asked for nothing but what
+    begins with `own`, run nothing that threw and written nothing to the console, but for the `complaints` of the
+    browser about answers that a test asks for; a dialog that a script opened is an error too.
+    """
+    wrong: list[str] = []
+    asked: list[str] = []
+    if context or not browser.contexts:
+        made = browser.new_context(**context)
+        made.route("**/*", lambda route: route.continue_() if route.request.url.startswith(WITHIN) else route.abort())
+        made.new_page()
+    page = browser.contexts[-1 if context else 0].pages[0]
+    page.set_viewport_size(viewport)
+    page.emulate_media(media="screen", color_scheme=color_scheme)
+    listeners = {
+        "console": lambda message: wrong.append(message.text),
+        "pageerror": lambda error: wrong.append(str(error)),
+        "dialog": lambda dialog: (wrong.append(f"dialog {dialog.message}"), dialog.dismiss()),
+        "request": lambda request: asked.append(request.url.partition("#")[0]),
+    }
+    for event, heard in listeners.items():
+        page.on(event, heard)
+    try:
+        yield page
+    finally:
+        for event, heard in listeners.items():
+            page.remove_listener(event, heard)
+        if context:
+            page.context.close()
+        else:
+            page.goto("about:blank")
+            page.context.clear_cookies()
+    others = [each for each in wrong if not each.startswith("Failed to load resource")]
+    assert (len(wrong), others) == (complaints, []), f"the page complained: {wrong}"
+    others = [each for each in asked if not each.startswith((own, "blob:null/"))]
+    assert not others, f"the page asked for {others}"
 
 
 @contextmanager
@@ -44,63 +80,28 @@ def visit(
     fragment: str = "",
     *,
     viewport: ViewportSize = WINDOW,
-    color_scheme: Literal["light", "dark"] = "light",
+    color_scheme: Scheme = "light",
     **context: object,
 ) -> Generator[Page]:
-    """A page from disk, drawn and ready, in the browser's tab, or in a context of its own where more is asked of one.
-
-    A tab of its own costs a process, and twice the time. When the page is left, it has asked for nothing but its own
-    file, run nothing that threw and written nothing to the console; a dialog that a script opened is an error too.
-    """
-    wrong: list[str] = []
-    asked: list[str] = []
-    tab = _guarded(browser.new_context(**context)).new_page() if context else browser.contexts[0].pages[0]
-    tab.set_viewport_size(viewport)
-    tab.emulate_media(media="screen", color_scheme=color_scheme)
-    listeners = {
-        "console": lambda message: wrong.append(message.text),
-        "pageerror": lambda error: wrong.append(str(error)),
-        "dialog": lambda dialog: (wrong.append(f"dialog {dialog.message}"), dialog.dismiss()),
-        "request": lambda request: asked.append(request.url),
-    }
-    for event, heard in listeners.items():
-        tab.on(event, heard)
-    try:
-        tab.goto(f"{path.as_uri()}{fragment}")
-        tab.wait_for_selector("html[data-ready]", state="attached")
-        yield tab
-    finally:
-        for event, heard in listeners.items():
-            tab.remove_listener(event, heard)
-        if context:
-            tab.context.close()
-        else:
-            tab.goto("about:blank")
-    own = path.as_uri()
-    assert not wrong, f"the page complained: {wrong}"
-    others = [each for each in asked if each.partition("#")[0] != own]
-    assert not others, f"the page asked for {others}"
+    """A page from disk, drawn and ready."""
+    with _watched(browser, path.as_uri(), viewport, color_scheme, **context) as page:
+        page.goto(f"{path.as_uri()}{fragment}")
+        page.wait_for_selector("html[data-ready]", state="attached")
+        yield page
 
 
 @contextmanager
 def tab(
-    browser: Browser, base: str, path: str = "/", cookies: Sequence[Any] = (), complaints: int = 0, **context: object
+    browser: Browser,
+    base: str,
+    path: str = "/",
+    complaints: int = 0,
+    *,
+    viewport: ViewportSize = WINDOW,
+    color_scheme: Scheme = "light",
+    **context: object,
 ) -> Generator[Page]:
-    """A page of a local server in a context of its own, where a rater may come back with their cookies.
-
-    When it is left, it has asked for nothing but this server, and nothing that it ran threw or was refused, but for the
-    `complaints` of the browser about answers that a test asks for.
-    """
-    wrong: list[str] = []
-    shown = browser.new_context(**{"viewport": {"width": 1280, "height": 900}} | context)
-    shown.add_cookies([*cookies])
-    page = shown.new_page()
-    page.on("console", lambda message: wrong.append(message.text))
-    page.on("pageerror", lambda error: wrong.append(str(error)))
-    page.on("dialog", lambda dialog: (wrong.append(f"dialog {dialog.message}"), dialog.dismiss()))
-    page.on("request", lambda request: None if request.url.startswith(base) else wrong.append(request.url))
-    page.goto(f"{base}{path}")
-    yield page
-    shown.close()
-    others = [each for each in wrong if not each.startswith("Failed to load resource")]
-    assert (len(wrong), others) == (complaints, []), f"the page complained: {wrong}"
+    """A page of a local server."""
+    with _watched(browser, base, viewport, color_scheme, complaints, **context) as page:
+        page.goto(f"{base}{path}")
+        yield page

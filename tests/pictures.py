@@ -2,6 +2,8 @@
 
 import base64
 import io
+import struct
+import zlib
 from typing import Any
 
 from PIL import Image, ImageDraw
@@ -25,6 +27,17 @@ def saved(image: Image.Image, kind: str = "PNG", **more: Any) -> bytes:
     buffer = io.BytesIO()
     image.save(buffer, kind, **more)
     return buffer.getvalue()
+
+
+def png_chunk(kind: bytes, data: bytes) -> bytes:
+    """A chunk as a PNG has it, with its length and its sum."""
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def claiming(width: int, height: int) -> bytes:
+    """A PNG of a few bytes whose header claims any size."""
+    header = png_chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + header + png_chunk(b"IDAT", zlib.compress(b"")) + png_chunk(b"IEND", b"")
 
 
 def decoded(uri: str) -> tuple[Image.Image, str]:

@@ -9,7 +9,7 @@ from attack import ATTACK
 from axe_playwright_python.sync_playwright import Axe
 from browser import chromium, tab
 from child import Child, command_line
-from labelling import Visitor, collected, item, label_serve, practice, rating, serving
+from labelling import Visitor, collected, item, joined, key, label_serve, practice, rating, serving
 from playwright.sync_api import expect
 
 from dspy_proact.benchmarks.registry import benchmark_named
@@ -17,11 +17,8 @@ from dspy_proact.label.store import Store
 from dspy_proact.label.study import PREFERENCE, practice_of
 
 LEVELS = ("PASS", "PARTIAL", "FAIL")
-READERS = (
-    ("report", "run", "--ratings", "study.db", "--json"),
-    ("agree", "--run", "run", "--ratings", "study.db", "--json"),
-    ("optimize", "judge", "--run", "run", "--ratings", "study.db", "--judge", "embedded", "--folds", 2, "--out", "o"),
-)
+OWN = {"accept_downloads": False}
+"""Asked of a tab that is closed, whose clock is moved, or that goes on with cookies: it has a context of its own."""
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +34,8 @@ def ready(page, counted):
 
 
 def press(page, *keys):
-    for key in keys:
-        page.keyboard.press(key)
+    for each in keys:
+        page.keyboard.press(each)
 
 
 def did(folder, *words):
@@ -63,7 +60,7 @@ def join_and_practise(page, name, grades):
 
 def rate_by_browser(browser, base, entry):
     """Ten items by Ann, who closes the tab in the middle, goes on elsewhere and undoes one."""
-    with tab(browser, base, f"/#{entry}") as page:
+    with tab(browser, base, f"/#{entry}", **OWN) as page:
         join_and_practise(page, "Ann", [(p.grade, p.why) for p in practice_of(benchmark_named("proactbench"), 0)[:3]])
         for number in range(5):
             ready(page, f"{number} of 10")
@@ -76,13 +73,13 @@ def rate_by_browser(browser, base, entry):
         ready(page, "5 of 10")
         press(page, "2", "r")
         page.keyboard.type("Half of a thought")
-        cookies = page.context.cookies()
+        kept = {"cookies": page.context.cookies()}
         page.close()
         again = page.context.new_page()
         again.goto(base)
         ready(again, "5 of 10")
         assert (again.input_value("textarea"), again.is_checked("input[value=PARTIAL]")) == ("Half of a thought", True)
-    with tab(browser, base, cookies=cookies) as page:
+    with tab(browser, base, storage_state=kept) as page:
         ready(page, "5 of 10")
         press(page, "u")
         ready(page, "4 of 10")
@@ -115,7 +112,7 @@ def adjudicate(page, reason):
 
 
 def test_from_a_run_to_labels_by_keyboard_alone(browser, tmp_path, proactbench):
-    """`eval`, `label serve`, a rater who comes back, another, the owner, and every command that reads the labels."""
+    """`eval`, `label serve`, a rater who comes back, another, the owner, and a command that reads the labels."""
     did(tmp_path, "eval", "--out", tmp_path / "run")
     os.mkfifo(tmp_path / "said")
     options = ("--draw", 10, "--each", 2, "--raters", 2, "--repeated", 0, "--port", 0, "--db", "study.db")
@@ -130,8 +127,7 @@ def test_from_a_run_to_labels_by_keyboard_alone(browser, tmp_path, proactbench):
             assert page.get_by_role("row", name="Ann and Bob").locator(".number").all_inner_texts() == ["10", "60"]
             assert page.get_by_role("row", name="Bob").first.locator(".number").first.inner_text() == "10"
             adjudicate(page, "<script>alert(1)</script>")
-            found = Axe().run(page)
-            assert found.violations_count == 0, found.generate_report()
+            usable(page)
         server.send_signal(signal.SIGINT)
     ended = server.ended()
     assert (ended.returncode, "Stopped; every rating is kept." in ended.stderr) == (0, True), ended.stderr
@@ -144,13 +140,12 @@ def test_from_a_run_to_labels_by_keyboard_alone(browser, tmp_path, proactbench):
     assert ([*store.practice(1).values()], len(store.ratings())) == ([True] * 3, 20)
     assert [each.grade for each in store.adjudications().values()] == ["FAIL"]
     store.close()
-    for words in READERS:
-        assert did(tmp_path, *words)
+    assert did(tmp_path, "report", "run", "--ratings", "study.db", "--json")
 
 
 def test_time_stands_still_while_nobody_reads(browser, tmp_path):
     with serving(collected(tmp_path / "study.db", [item(0)], each=1, raters=1)) as served:
-        with tab(browser, served.base, f"/#{served.entry}") as page:
+        with tab(browser, served.base, f"/#{served.entry}", **OWN) as page:
             page.get_by_label("Pseudonym").fill("Ann")
             press(page, "Enter")
             page.clock.install()
@@ -199,11 +194,8 @@ def went_astray(page):
     page.goto(page.url.replace("/rate", "/owner"))
 
 
-FIRST = (chose_a_name, read_the_briefing)
-WAY = {
-    True: (*FIRST, practised_one, filled_in_all, opened_the_dialogs, went_astray),
-    False: (*FIRST, filled_in_all, went_astray),
-}
+GRADED = (chose_a_name, read_the_briefing, practised_one, filled_in_all, opened_the_dialogs, went_astray)
+CHOSEN = (chose_a_name, read_the_briefing, filled_in_all, went_astray)
 
 
 @pytest.fixture(scope="module")
@@ -287,16 +279,56 @@ def test_what_was_typed_stays_in_the_page_until_it_is_kept(browser, tmp_path):
         assert [place.state for place in served.store.slate(1)] == ["rated", "skipped"]
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1280, "dark")])
-def test_everybody_can_use_the_pages(browser, tmp_path, width, scheme):
+def usable(page):
+    found = Axe().run(page)
+    assert found.violations_count == 0, (page.url, found.generate_report())
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def test_everybody_can_use_the_pages(browser, tmp_path):
     """axe-core finds no violation on any page, no page is wider than a phone, and focus is seen."""
     pair = replace(item(1, part=PREFERENCE), responses=("One.", "Other."))
-    for items, practised in (([item(0), item(1)], practice("SOLVED")), ([pair], ())):
-        with serving(collected(tmp_path / f"{items[0].part.name}.db", items, *practised, each=1, raters=1)) as served:
-            window = {"viewport": {"width": width, "height": 844}, "color_scheme": scheme}
-            with tab(browser, served.base, f"/#{served.entry}", complaints=1, **window) as page:
-                for step in WAY[bool(practised)]:
-                    step(page)
-                    found = Axe().run(page)
-                    assert found.violations_count == 0, (page.url, found.generate_report())
-                    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    phone, desk = {"width": 390, "height": 844}, {"width": 1280, "height": 844}
+    items, practised = [item(0), item(1)], practice("SOLVED")
+    grades = collected(tmp_path / "grades.db", items, *practised, each=1, raters=1)
+    with serving(grades) as served, tab(browser, served.base, f"/#{served.entry}", 1, viewport=phone) as page:
+        for step in GRADED:
+            step(page)
+            usable(page)
+            if step in {practised_one, filled_in_all}:  # what no other page has stands in other colours too
+                page.emulate_media(color_scheme="dark")
+                usable(page)
+                page.emulate_media(color_scheme="light")
+    pairs = collected(tmp_path / "pairs.db", [pair], each=1, raters=1)
+    dark = {"viewport": desk, "color_scheme": "dark"}
+    with serving(pairs) as served, tab(browser, served.base, f"/#{served.entry}", 1, **dark) as page:
+        for step in CHOSEN:
+            step(page)
+            usable(page)
+
+
+def test_the_owner_grades_beside_the_ratings_and_a_rater_sees_none_of_them(browser, tmp_path):
+    bad = "<script>alert(1)</script>"
+    collection = collected(tmp_path / "study.db", [item(number, bad) for number in range(2)])
+    with serving(collection) as served:
+        for grade, name in (("SOLVED", f"Ann {bad}"), ("LOST", "Bob")):
+            rater = joined(served, name)
+            for _ in collection.items:
+                rater.post("/rate", rating(rater.get("/rate"), grade=grade, reason=bad))
+            assert rater.get("/owner").status == 403
+        judged = {"item": item(0).key, "grade": "LOST", "reason": "x", "key": key()}
+        assert Visitor(served.port).post("/owner/adjudicate", judged).status == 403
+        dark = {"viewport": {"width": 390, "height": 900}, "color_scheme": "dark"}
+        with tab(browser, served.base, f"/#{served.owner}", **dark) as page:
+            page.wait_for_selector("main.owner")
+            assert page.locator("h1").inner_text() == "2 of 2 items have their 2 ratings"
+            form = page.locator(".disputed", has_text="case 1").locator("form")
+            for said in ("Half named.", f"Half named, again. {bad}"):
+                page.locator("details").evaluate_all("all => all.forEach(each => each.open = true)")
+                usable(page)
+                form.locator("select").select_option("CLOSE")
+                form.locator("textarea").fill(said)
+                form.locator("button").click()
+                page.wait_for_selector(f"text={said.partition(' <')[0]}")
+        (graded,) = served.store.adjudications().values()
+        assert (graded.grade, graded.reason, len(served.store.ratings())) == ("CLOSE", f"Half named, again. {bad}", 4)

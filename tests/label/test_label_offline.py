@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from attack import ATTACK
 from axe_playwright_python.sync_playwright import Axe
-from browser import chromium
+from browser import chromium, visit
 from labelling import collected, item
 from playwright.sync_api import expect
 from proact_run import answered, graded, manifest, trigger, written
@@ -49,33 +49,10 @@ def study(proact):
     return Path("study.db")
 
 
-@pytest.fixture
-def disk(browser):
-    """Opens a file from disk in one browser profile; at the end it has asked for nothing but that file."""
-    context, wrong = browser.new_context(accept_downloads=True), []
-    asked = []
-
-    def opened(path):
-        page = context.new_page()
-        page.on("console", lambda message: wrong.append(message.text))
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(Path(path).resolve().as_uri())
-        page.wait_for_selector("html[data-ready]", state="attached")
-        return page
-
-    yield opened
-    context.close()
-    assert wrong == []
-    assert [url for url in asked if not url.startswith(("file:", "blob:null/"))] == []
-    assert len({url for url in asked if url.startswith("file:")}) == 1
-
-
 def exported(proact, study, rater="Ann"):
     status, out, err = proact("label", "export", study, "--html", "--rater", rater)
     assert status == 0, err
-    return Path(out.strip())
+    return Path(out.strip()).resolve()
 
 
 def rate(page, counted, *keys):
@@ -95,30 +72,28 @@ def ratings_of(study):
         return [(r.rater, r.case, r.grade, r.confidence, r.reason, r.spans) for r in store.ratings()]
 
 
-def test_a_slate_is_rated_from_disk_kept_across_a_reload_and_imported_once(proact, study, disk):
+def test_a_slate_is_rated_from_disk_kept_across_a_reload_and_imported_once(proact, study, browser):
     file = exported(proact, study)
-    text = file.read_text("utf-8")
-    assert "openai/" not in text, "no page names who answered or judged"
-    page = disk(file)
-    page.click("#go")
-    rate(page, "0 of 3", "1", "4", "m", "End", "Shift+ArrowLeft", " ", "Escape", "r")
-    page.keyboard.type("It says </script> to \u201cAnn\u201d.")
-    rate(page, "0 of 3", "Escape", "Enter")
-    rate(page, "1 of 3", "2", "3", "r")
-    page.keyboard.type("Half a thought")
-    page.reload()
-    page.wait_for_selector("html[data-ready]", state="attached")
-    expect(page.locator("#count")).to_have_text("1 of 3")
-    expect(page.locator("textarea")).to_have_value("Half a thought")
-    page.keyboard.press("Enter")
-    rate(page, "2 of 3", "s")
-    page.keyboard.type("I know this text.")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
-    page.click("#undo-last")
-    rate(page, "2 of 3", "3", "5", "Enter")
-    Path("ann.json").write_text(saved(page, "#save-all"), "utf-8")
-    page.close()
+    assert "openai/" not in file.read_text("utf-8"), "no page names who answered or judged"
+    with visit(browser, file) as page:
+        page.click("#go")
+        rate(page, "0 of 3", "1", "4", "m", "End", "Shift+ArrowLeft", " ", "Escape", "r")
+        page.keyboard.type("It says </script> to \u201cAnn\u201d.")
+        rate(page, "0 of 3", "Escape", "Enter")
+        rate(page, "1 of 3", "2", "3", "r")
+        page.keyboard.type("Half a thought")
+        page.reload()
+        page.wait_for_selector("html[data-ready]", state="attached")
+        expect(page.locator("#count")).to_have_text("1 of 3")
+        expect(page.locator("textarea")).to_have_value("Half a thought")
+        page.keyboard.press("Enter")
+        rate(page, "2 of 3", "s")
+        page.keyboard.type("I know this text.")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
+        page.click("#undo-last")
+        rate(page, "2 of 3", "3", "5", "Enter")
+        Path("ann.json").write_text(saved(page, "#save-all"), "utf-8")
     keys = [case.key for case in CASES]
     with closing(Store.open(study)) as store:
         assert [place.state for place in store.slate(1)] == ["open"] * 3
@@ -134,20 +109,21 @@ def test_a_slate_is_rated_from_disk_kept_across_a_reload_and_imported_once(proac
     assert (status, json.loads(out)["marked_words"][0]["both"]) == (0, 1), err
 
 
-def test_two_raters_of_one_browser_keep_apart_and_a_share_may_be_saved(proact, study, disk):
-    page = disk(exported(proact, study))
-    page.click("#go")
-    rate(page, "0 of 3", "1", "4", "Enter")
-    rate(page, "1 of 3", "2")
-    first = json.loads(saved(page))
+def test_two_raters_of_one_browser_keep_apart_and_a_share_may_be_saved(proact, study, browser):
+    file = exported(proact, study)
+    with visit(browser, file) as page:
+        page.click("#go")
+        rate(page, "0 of 3", "1", "4", "Enter")
+        rate(page, "1 of 3", "2")
+        first = json.loads(saved(page))
     assert [len(first["ratings"]), first["ratings"][0]["grade"]] == [1, "PASS"]
     with closing(Store.open(study)) as store:
         _, other = offline_page(store, _items(study), "Bob")
-    Path("labels/study--1.html").write_text(other, "utf-8")
-    page = disk("labels/study--1.html")
-    page.click("#go")
-    expect(page.locator("#count")).to_have_text("0 of 3")
-    assert page.locator("input:checked").count() == 0
+    file.write_text(other, "utf-8")
+    with visit(browser, file) as page:
+        page.click("#go")
+        expect(page.locator("#count")).to_have_text("0 of 3")
+        assert page.locator("input:checked").count() == 0
 
 
 def _items(study):
@@ -156,20 +132,7 @@ def _items(study):
     return items_of(benchmark_named("proactbench"), [summarize(RunFolder(Path("run")))])
 
 
-def test_texts_of_others_are_text_in_it(tmp_path, disk):
-    """In the response, what stands before it, and the pseudonym."""
-    collection = collected(tmp_path / "study.db", [item(1, ATTACK)], each=1, raters=1)
-    with closing(collection.store) as store:
-        _, text = offline_page(store, collection.items, "<script>alert(1)</script>")
-    (tmp_path / "page.html").write_text(text, "utf-8")
-    page = disk(tmp_path / "page.html")
-    page.click("#go")
-    expect(page.locator(".response")).to_contain_text("<script")
-    assert page.locator("#here script, #here img").count() == 0
-    page.keyboard.press("1")
-
-
-def test_choices_come_back_as_they_were_meant_whichever_stood_first(proact, disk):
+def test_choices_come_back_as_they_were_meant_whichever_stood_first(proact, browser):
     from dspy_proact.benchmarks.registry import benchmark_named
 
     runs = [summarize(RunFolder(judged(name, f"The {name} text.", model=name))) for name in ("one", "other")]
@@ -179,31 +142,36 @@ def test_choices_come_back_as_they_were_meant_whichever_stood_first(proact, disk
         Path("study.db"), Study("proactbench", of, Design(each=1, raters=1, repeated=0, kind="pairs")), items
     )
     store.close()
-    page = disk(exported(proact, Path("study.db")))
-    page.click("#go")
-    for number in range(3):
-        first = page.locator(".response").first.inner_text()
-        rate(page, f"{number} of 3", "1" if "other" in first else "3", "5", "Enter")
-    Path("ann.json").write_text(saved(page, "#save-all"), "utf-8")
+    with visit(browser, exported(proact, Path("study.db"))) as page:
+        page.click("#go")
+        for number in range(3):
+            first = page.locator(".response").first.inner_text()
+            rate(page, f"{number} of 3", "1" if "other" in first else "3", "5", "Enter")
+        Path("ann.json").write_text(saved(page, "#save-all"), "utf-8")
     assert proact("label", "import", "study.db", "ann.json")[0] == 0
     found = json.loads(proact("agree", "--pairs", "study.db", "--json")[1])
     assert [found["all"][name] for name in ("a", "b", "ties")] == [0, 3, 0], "the other text in all three"
 
 
-def test_everybody_can_use_the_page(tmp_path, disk):
-    """axe-core finds no violation on any of its steps, nor is it wider than a phone."""
-    collection = collected(tmp_path / "study.db", [item(1)], each=1, raters=1)
+def test_everybody_can_use_the_page_and_texts_of_others_are_text_in_it(tmp_path, browser):
+    """axe-core finds no violation on any of its steps, nor is it wider than a phone; the pseudonym attacks as well."""
+    collection = collected(tmp_path / "study.db", [item(1, ATTACK)], each=1, raters=1)
     with closing(collection.store) as store:
-        _, text = offline_page(store, collection.items, "Ann")
+        _, text = offline_page(store, collection.items, "<script>alert(1)</script>")
     (tmp_path / "page.html").write_text(text, "utf-8")
-    page = disk(tmp_path / "page.html")
-    page.set_viewport_size({"width": 390, "height": 844})
-    for step in (lambda: None, lambda: page.click("#go"), lambda: rate(page, "0 of 1", "1", "4", "Enter")):
-        step()
-        found = Axe().run(page)
-        assert found.violations_count == 0, found.generate_report()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    expect(page.locator("#save-all")).to_be_focused()
+    with visit(browser, tmp_path / "page.html", viewport={"width": 390, "height": 844}) as page:
+
+        def begin():
+            page.click("#go")
+            expect(page.locator(".response")).to_contain_text("<script")
+
+        for step in (lambda: None, begin, lambda: rate(page, "0 of 1", "1", "4", "Enter")):
+            step()
+            found = Axe().run(page)
+            assert found.violations_count == 0, found.generate_report()
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390
+            assert page.locator("#here script, #here img").count() == 0
+        expect(page.locator("#save-all")).to_be_focused()
 
 
 def file_of(db, **changes):

@@ -4,9 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browser import chromium
-from labelling import LEVELS, PART, Riddles, Visitor, collected, item, joined, key, rating, serving
+from labelling import LEVELS, PART, Riddles, collected, item
 from studies import given as given_to
 from support.raters import RatersDesign, simulate_raters
 
@@ -131,39 +129,3 @@ def test_a_strict_rater_is_not_marked(tmp_path):
     assert found.parts[0].complete == len(study.items)
     assert not any(each.marks for each in found.raters)
     assert found.raters[7].grades["FAIL"] > 50, "of 90"
-
-
-def test_a_rater_sees_none_of_it_and_the_owner_grades_beside_the_ratings(tmp_path):
-    bad = "<script>alert(1)</script>"
-    collection = collected(tmp_path / "study.db", [item(number, bad) for number in range(2)])
-    with serving(collection) as served, chromium() as browser:
-        for grade, name in (("SOLVED", f"Ann {bad}"), ("LOST", "Bob")):
-            rater = joined(served, name)
-            for _ in collection.items:
-                rater.post("/rate", rating(rater.get("/rate"), grade=grade, reason=bad))
-            assert rater.get("/owner").status == 403
-        stranger = Visitor(served.port)
-        refused = stranger.post(
-            "/owner/adjudicate", {"item": item(0).key, "grade": "LOST", "reason": "x", "key": key()}
-        )
-        assert refused.status == 403
-        for width, scheme in ((1280, "light"), (390, "dark")):
-            context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-            page, wrong = context.new_page(), []
-            page.on("console", lambda message, wrong=wrong: wrong.append(message.text))
-            page.on("dialog", lambda dialog, wrong=wrong: (wrong.append(dialog.message), dialog.dismiss()))
-            page.goto(f"{served.base}/#{served.owner}")
-            page.wait_for_selector("main.owner")
-            assert page.locator("h1").inner_text() == "2 of 2 items have their 2 ratings"
-            form = page.locator(".disputed", has_text="case 1").locator("form")
-            page.locator("details").evaluate_all("all => all.forEach(each => each.open = true)")
-            assert Axe().run(page).violations_count == 0
-            assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
-            form.locator("select").select_option("CLOSE")
-            form.locator("textarea").fill(f"Half named, {width} {scheme}. {bad}")
-            form.locator("button").click()
-            page.wait_for_selector(f"text=Half named, {width} {scheme}")
-            assert wrong == []
-            context.close()
-        (graded,) = served.store.adjudications().values()
-        assert (graded.grade, len(served.store.ratings())) == ("CLOSE", 4)

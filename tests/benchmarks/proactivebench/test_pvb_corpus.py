@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 from hub import COMMIT, hub_of, printed
-from pictures import quarters, saved
+from pictures import claiming, quarters, saved
 from PIL import Image
 from pvb_entries import fields
 
@@ -176,12 +176,9 @@ FRAMES = {"save_all": True, "append_images": [Image.new("L", (4, 4), 9)]}
     [
         (b"<html>", "is no image of JPEG, PNG, WEBP, GIF, BMP"),
         (saved(Image.new("L", (4, 4))), "is a PNG, and no JPEG as its name says"),
-        (saved(Image.new("1", (10_000, 10_000))), "has more than 40 megapixels; scale it down"),
+        (claiming(10_000, 10_000), "has more than 40 megapixels; scale it down"),
         (saved(Image.new("L", (4, 4)), "GIF", **FRAMES), "is animated; give still images"),
-        (
-            saved(Image.new("L", (4, 4)), icc_profile=bytes(20 << 20)),
-            "the image is damaged: Decompressed data too large",
-        ),
+        (saved(Image.new("L", (4, 4)), icc_profile=bytes(2 << 20)), "the image is damaged: Decompressed data too la"),
     ],
 )
 def test_an_image_that_is_not_taken_is_refused_with_the_row_that_names_it(tmp_path, data, problem):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from io import BytesIO
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from browser import visit
 from PIL import Image
 from toy import answered, case, failed, graded, identity, judged_by, manifest, written
@@ -109,6 +110,8 @@ def test_images_stand_beside_the_answer_as_far_as_there_is_room(browser, paged, 
         assert shown.nth(1).evaluate("image => [image.naturalWidth, image.naturalHeight]") == [3, 2]
         captions = page.locator("#case figcaption").all_inner_texts()
         assert captions[2:] == ["step 3: large: no room for more images", "images: photos.zip: there is no such image"]
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
 
 
 def test_once_there_is_hardly_room_no_further_image_is_read(paged, tmp_path, monkeypatch):
