@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import Any, cast
 
@@ -26,11 +26,17 @@ def encodable(text: str) -> str:
 
 def encodable_all(value: Any) -> Any:
     """A JSON value with every text made `encodable`."""
+    return each_text(value, encodable)
+
+
+def each_text(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value with every text changed; names stay."""
     if isinstance(value, dict):
-        return {name: encodable_all(inner) for name, inner in cast("dict[str, Any]", value).items()}
-    if isinstance(value, list):
-        return [encodable_all(inner) for inner in cast("list[Any]", value)]
-    return encodable(value) if isinstance(value, str) else value
+        return {name: each_text(inner, change) for name, inner in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        changed = [each_text(inner, change) for inner in cast("list[Any]", value)]
+        return tuple(changed) if isinstance(value, tuple) else changed
+    return change(value) if isinstance(value, str) else value
 
 
 def tame(text: str) -> str:

@@ -16,7 +16,7 @@ import dspy
 from dspy import AdapterParseError
 from pydantic import TypeAdapter
 
-from dspy_proact.plain_text import encodable_all, tame
+from dspy_proact.plain_text import each_text, encodable_all, tame
 from dspy_proact.programs.fenced_json import AN_IMAGE, images_in
 
 _ANYTHING = TypeAdapter[Any](Any)
@@ -77,14 +77,8 @@ class Excerpts:
 
 
 def _cut(value: Any, longest: int) -> Any:
-    """A JSON value with every text cut; names stay."""
-    if isinstance(value, dict):
-        return {name: _cut(inner, longest) for name, inner in cast("dict[str, Any]", value).items()}
-    if isinstance(value, list):
-        return [_cut(inner, longest) for inner in cast("list[Any]", value)]
-    if isinstance(value, str) and len(value) > longest:
-        return value[: max(0, longest - len(CUT))] + CUT
-    return value
+    """A JSON value with every text cut."""
+    return each_text(value, lambda text: text if len(text) <= longest else text[: max(0, longest - len(CUT))] + CUT)
 
 
 def _size(plain: Any) -> int:

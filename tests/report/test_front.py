@@ -2,7 +2,7 @@
 
 import re
 import sys
-from dataclasses import fields, replace
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from xml.etree import ElementTree
@@ -21,7 +21,7 @@ from dspy_proact.errors import UsageError
 from dspy_proact.report import Comparison, Summary, compare, print_comparison, print_summary, summarize
 from dspy_proact.report.export import columns, rows
 from dspy_proact.report.numbers import MEASURES_NOTHING
-from dspy_proact.report.page import ScatterColours, ScatterPoint, scatter_svg
+from dspy_proact.report.page import ScatterPoint, scatter_svg
 from dspy_proact.runs import RunFolder
 from dspy_proact.stats import Estimate
 
@@ -229,10 +229,9 @@ def test_the_picture_grows_with_what_stands_below():
     assert all(float(text.get("y", 0)) < height - 5 for text in root.findall(f"{SVG}text"))
 
 
-def test_nothing_is_drawn_but_in_the_colours_that_are_given():
-    names = [field.name for field in fields(ScatterColours)]
-    colours = ScatterColours(**{name: f"var(--{name})" for name in names})
-    text = scatter_svg([point(), point(x=0.2, marked=True)], title="t", x="x", y="y", note="so", colours=colours)
+def test_in_a_page_nothing_is_drawn_but_in_the_colours_of_the_page():
+    text = scatter_svg([point(), point(x=0.2, marked=True)], title="t", x="x", y="y", note="so", in_page=True)
+    names = ("ink", "quiet", "line", "paper")
     assert set(re.findall(r'(?:fill|stroke)="([^"]+)"', text)) == {"none", *(f"var(--{name})" for name in names)}
 
 

@@ -24,22 +24,11 @@ from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, share
 from dspy_proact.report.page.cases import block, longest_text
 from dspy_proact.report.page.figures import Cited, Place, colour, letter, pointer, templates
 from dspy_proact.report.page.method import method
-from dspy_proact.report.page.scatter import ScatterColours, ScatterPoint, clipped, scatter_svg
+from dspy_proact.report.page.scatter import ScatterPoint, clipped, scatter_svg
 from dspy_proact.report.summary import SMALL, Summary
 from dspy_proact.report.summary_text import summary_document, warnings
 from dspy_proact.report.terminal import each_reason
 from dspy_proact.runs import Measure
-
-_COLOURS = ScatterColours(
-    ink="var(--ink)",
-    muted="var(--quiet)",
-    grid="var(--line)",
-    edge="var(--line)",
-    paper="var(--paper)",
-    marked="var(--ink)",
-    plain="var(--quiet)",
-)
-"""Those of page.css, which has them for a light, a dark and a printed page."""
 
 
 def page(summaries: Sequence[Summary], by: Sequence[str] = ()) -> str:
@@ -176,9 +165,8 @@ class _Page:
         if not any(point.placed for point in points):
             return None
         axes = {"x": f"{self.nouns.controls} with {rate}", "y": f"{gain}, mean score"}
-        return Markup(
-            scatter_svg(points, title=f"{gain} against {rate}", note=self.stand_in or "", colours=_COLOURS, **axes)
-        )
+        title = f"{gain} against {rate}"
+        return Markup(scatter_svg(points, title=title, note=self.stand_in or "", in_page=True, **axes))
 
     def breakdowns(self, *path: Place) -> dict[str, list[_Row]]:
         """The rows of each breakdown of a run or a comparison that has more than one group."""

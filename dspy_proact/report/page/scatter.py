@@ -18,27 +18,6 @@ _LONGEST_NAME, _LONGEST_LINE = 40, 96
 
 
 @dataclass(frozen=True)
-class ScatterColours:
-    """What the picture is drawn with, each as CSS writes a colour; those of a light ground."""
-
-    ink: str = "#1f2328"
-    """Of text."""
-    muted: str = "#59636e"
-    """Of axes, their numbers and what stands below."""
-    grid: str = "#e7eaee"
-    edge: str = "#c6cdd5"
-    """Of the frame."""
-    paper: str = "#ffffff"
-    marked: str = "#0a58a8"
-    """Of points that stand out."""
-    plain: str = "#7a828b"
-    """Of the others."""
-
-
-_LIGHT = ScatterColours()
-
-
-@dataclass(frozen=True)
 class ScatterPoint:
     """A named point with its intervals.
 
@@ -94,7 +73,7 @@ class _Spot:
 
 
 def scatter_svg(
-    points: Sequence[ScatterPoint], *, title: str, x: str, y: str, note: str = "", colours: ScatterColours = _LIGHT
+    points: Sequence[ScatterPoint], *, title: str, x: str, y: str, note: str = "", in_page: bool = False
 ) -> str:
     """The picture as SVG text, the same for the same points; both axes go from 0 to 100 %.
 
@@ -104,7 +83,7 @@ def scatter_svg(
         x: What the horizontal axis shows.
         y: What the vertical axis shows.
         note: What a reader has to know, below the picture.
-        colours: What it is drawn with; a page that holds it can give its own, which change with it.
+        in_page: Whether a page holds it, whose colours it has: those of page.css, also for a dark and a printed page.
     """
     known = [(point, point.x.value, point.y.value) for point in points]
     drawn = [(each, a, b) for each, a, b in known if a is not None and b is not None]
@@ -134,7 +113,7 @@ def scatter_svg(
     # What stands later is drawn first.
     last_first = list(zip(spots, tips, strict=True))[::-1]
     given = {"title": title, "x": x, "y": y, "count": len(points), "spots": last_first, "below": below}
-    shown = templates().get_template("scatter.svg").render(**given, colours=colours, clipped=clipped)
+    shown = templates().get_template("scatter.svg").render(**given, in_page=in_page, clipped=clipped)
     return f"{shown}\n"
 
 

@@ -23,7 +23,7 @@ from dspy_proact.benchmarks.proactbench.types import Grade, Origin, Rubric
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import Id, Line, Name, RawPart, lines_in, lines_of, read_bytes
 from dspy_proact.kept import write_whole
-from dspy_proact.plain_text import encodable, shown
+from dspy_proact.plain_text import each_text, encodable, shown
 from dspy_proact.types import Frozen
 
 _EVALUATED, _SKIPPED = "EVALUATED", "SKIPPED"
@@ -325,7 +325,8 @@ def write_results(
     for trigger in triggers:
         # Ids stay as they are.
         texts = trigger.model_dump(exclude={"origin"})
-        safe = _safe(texts)
+        # Texts that any file can hold: halves of surrogate pairs joined, lone ones and NULs replaced.
+        safe = each_text(texts, lambda text: encodable(text).replace("\0", "\ufffd"))
         before, after = (json.dumps(each, ensure_ascii=False).count("\ufffd") for each in (texts, safe))
         replaced += after - before
         groups.setdefault(trigger.origin, []).append(ResultTrigger(origin=trigger.origin, **safe))
@@ -334,15 +335,6 @@ def write_results(
     list(_rows(StringIO(text), source))  # raises for what could not be read back
     write_whole(Path(path), text)
     return replaced
-
-
-def _safe(value: Any) -> Any:
-    """A value with texts that any file can hold: halves of surrogate pairs joined, lone ones and NULs replaced."""
-    if isinstance(value, str):
-        return encodable(value).replace("\0", "\ufffd")
-    if isinstance(value, dict):
-        return {key: _safe(item) for key, item in value.items()}
-    return tuple(map(_safe, value)) if isinstance(value, tuple) else value
 
 
 def _row(model: str, origin: Origin, triggers: Sequence[ResultTrigger], used: Used) -> dict[str, Any]:
