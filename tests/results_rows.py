@@ -128,15 +128,17 @@ def result_trigger(turn: int = 2, **changes: Any) -> ResultTrigger:
 UNSCORED: dict[str, Any] = {"status": None, "label": None, "reasoning": "", "evidence": ()}
 """What a trigger has that was tried and has no verdict."""
 
-LETTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
+AS_JSON = ["", " ", "[]", '["a"]', '["a", "b"]', '["a", 1]', ' ["a"]', "[a]", "null", '"a"']
+AS_FORMULA = ["=1+1", "\u2003\u3000=1+1", "\ufeff\v\f+1", '=HYPERLINK("http://x","y")', "-1", "@SUM(A1)", " =1"]
+WITHIN = ["\t=1", "\r=1", "\n=1", "x;=1+1", "x\t@SUM(A1)", "a; b;- c", "\uff1d1", "1 - 2 = x", "'=1"]
+ODD = ["\u2028x", "a\r\nb", "\ufeffx", 'a "quote", then\r\n"another"', "\u2028 \x85 \ufeff", "é\U0001f600 漢字 עברית"]
 TEXTS = st.one_of(
-    st.text(LETTERS, max_size=40),
-    st.sampled_from(
-        ["", " ", "[]", '["a"]', '["a", 1]', ' ["a"]', "[a]", "null", '"a"', "\u2028x", "a\r\nb", "\ufeffx"]
-    ),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40),
+    st.sampled_from([*AS_JSON, *AS_FORMULA, *WITHIN, *ODD]),
     # An escape that only the list within the string makes a lone surrogate or a NUL.
     st.sampled_from(['["\\ud83d"]', '["\\u0000"]', "[" * 9, "9" * 5000, f"[{'9' * 5000}]"]),
 )
+"""Any text, and those that a format or a spreadsheet might take for something else."""
 
 
 @st.composite
@@ -188,38 +190,3 @@ def only(folder: Path, point: dict[str, Any], **record: Any) -> ResultTrigger:
     """The trigger of a file that has no other; the point is at turn 2."""
     (trigger,) = read(folder, result_row(trigger_points=[point], turn_records=[result_record(2, **record)])).triggers
     return trigger
-
-
-TEXTS = st.one_of(
-    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30),
-    st.sampled_from(
-        [
-            "",
-            " ",
-            "=1+1",
-            "\u2003\u3000=1+1",
-            "\ufeff\v\f+1",
-            '=HYPERLINK("http://x","y")',
-            "+1",
-            "-1",
-            "@SUM(A1)",
-            "\t=1",
-            "\r=1",
-            "\n=1",
-            "x;=1+1",
-            "x\t@SUM(A1)",
-            "a; b;- c",
-            " =1",
-            "\uff1d1",
-            "1 - 2 = x",
-            "'=1",
-            'a "quote", then\r\n"another"',
-            "[]",
-            '["a", "b"]',
-            "null",
-            "\u2028 \x85 \ufeff",
-            "é\U0001f600 漢字 עברית",
-        ]
-    ),
-)
-"""Any text, and those that a format or a spreadsheet might take for something else."""

@@ -191,11 +191,8 @@ def test_what_reads_a_run_or_a_file_imports_nothing_that_asks_a_model(tmp_path):
     Evaluation(read_jsonl(path)).run(tmp_path / "run")
     commands = [
         ["report", "run"],
-        ["report", "run", "--json", "--by", "turn"],
         ["report", "results.jsonl", "--corpus", "corpus.jsonl"],
         ["compare", "run", "run"],
-        ["compare", "run", "run", "--json"],
-        ["compare", "results.jsonl", "results.jsonl"],
         ["export", "run", "--format", "official"],
         ["export", "run", "--format", "csv"],
         ["leaderboard", "run"],

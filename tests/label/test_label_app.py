@@ -30,15 +30,6 @@ def test_a_rater_goes_from_item_to_item_and_each_rating_is_kept(served):
     assert (each.spans, each.seconds) == (((0, 2), (6, 9)), 12.5)
 
 
-def test_a_click_that_comes_twice_counts_once(served):
-    ann = joined(served, "Ann")
-    given = rating(ann.get("/rate")) | {"key": key()}
-    assert [ann.post("/rate", given).status for _ in range(2)] == [200, 200]
-    assert len(served.store.ratings()) == 1
-    other = ann.post("/rate", given | {"key": key()})
-    assert (other.status, "already" in other.json["problem"]) == (409, True)
-
-
 def test_joining_twice_by_one_click_is_one_rater_and_a_name_is_taken_once(served):
     ann, fields = Visitor(served.port), {"token": served.entry, "name": "Ann", "key": key()}
     assert [ann.post("/join", fields).status for _ in range(2)] == [200, 200]

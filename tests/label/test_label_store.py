@@ -78,15 +78,6 @@ def test_a_pseudonym_is_of_one_person_in_whatever_form_it_is_written(store):
         store.add_rater(" zo\u00eb ")
 
 
-def test_a_rating_is_kept_with_everything_that_was_said(store, ann, clock):
-    store.give(ann, given("a", "good", reason="It helps.", spans=((0, 2), (3, 9)), seconds=12.5))
-    (rating,) = store.ratings()
-    assert (rating.item, rating.run, rating.case, rating.rater) == ("a", "r1", "case a", "Ann")
-    assert (rating.grade, rating.confidence, rating.reason) == ("good", 4, "It helps.")
-    assert (rating.spans, rating.seconds, rating.time) == (((0, 2), (3, 9)), 12.5, clock.now)
-    assert states(store, ann) == ["rated", "open"]
-
-
 def test_one_key_is_one_row_and_an_item_has_one_rating_of_a_rater(store, ann):
     once = given("a", "good")
     assert (store.give(ann, once), store.give(ann, once)) == (1, 0)
@@ -111,14 +102,6 @@ def test_what_is_undone_can_be_given_again_and_stays_in_the_log(store, ann):
     assert states(store, ann) == ["open", "open"]
     store.give(ann, given("a", "bad", 2))
     assert [(rating.number, rating.grade) for rating in store.ratings()] == [(3, "bad")]
-
-
-def test_a_planned_repeat_is_a_rating_of_its_own(store, ann):
-    store.assign(ann, lambda: [("a", True)])
-    store.give(ann, given("a", "good", 4))
-    store.give(ann, given("a", "bad", 4, repeated=True))
-    assert [(rating.grade, rating.repeated) for rating in store.ratings()] == [("good", False), ("bad", True)]
-    assert [rating.grade for rating in store.ratings(repeats=False)] == ["good"]
 
 
 def test_whoever_is_idle_gives_the_rest_back(store, ann, clock):

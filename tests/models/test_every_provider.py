@@ -139,20 +139,9 @@ def test_no_preset_asks_for_a_longer_answer_than_the_model_gives_or_for_what_it_
     assert checked > 2500
 
 
-@pytest.mark.parametrize(
-    ("model", "sent"),
-    {
-        "openai/gpt-4o-mini": {"temperature": 0.7, "top_p": 1.0, "max_tokens": 16384},
-        "openai/gpt-4-turbo": {"temperature": 0.7, "top_p": 1.0, "max_tokens": 4096},
-        "openai/gpt-5-chat-latest": {"temperature": 1.0, "max_tokens": 16384},
-        "openai/not-in-the-map": {"temperature": 0.7, "top_p": 1.0, "max_tokens": 32768},
-    }.items(),
-)
-def test_what_a_judge_is_sent(model, sent):
-    opened = open_model(ModelSpec(name=model, api_base="http://127.0.0.1:1/v1"), JUDGE, gate())
-    assert dict(opened.decoding) == sent
-    longer = ModelSpec(name=model, api_base="http://127.0.0.1:1/v1", params={"max_tokens": 99_999})
-    assert open_model(longer, JUDGE, gate()).decoding["max_tokens"] == 99_999  # a person may know better
+def test_a_person_may_ask_a_judge_for_a_longer_answer_than_the_list_has():
+    spec = ModelSpec(name="openai/gpt-4-turbo", api_base="http://127.0.0.1:1/v1", params={"max_tokens": 99_999})
+    assert open_model(spec, JUDGE, gate()).decoding["max_tokens"] == 99_999
 
 
 @pytest.mark.parametrize("inside", [False, True], ids=["by name", "in extra_body"])

@@ -37,19 +37,6 @@ def test_a_run_that_is_better_everywhere_is_above_zero_with_an_exact_p(tmp_path)
     assert told(comparison).startswith(f"b is better than a on {said}.")
 
 
-def test_a_run_that_is_worse_in_one_phase_is_shown_down_in_it_alone(tmp_path):
-    cases = spread(8)
-    a, b = ["PASS"] * 24, ["PASS"] * 16 + ["PARTIAL"] * 8
-    comparison = compared(tmp_path, cases, a, b)
-    recovery = comparison.rows["RECOVERY"].weighted
-    assert (recovery.difference.value, recovery.p) == (-0.5, 2 / 256)
-    assert comparison.lenient.adjusted["RECOVERY"][0] == 6 / 256  # the smallest of three, times 3
-    assert comparison.lenient.adjusted["EMERGENT"][0] == 1.0
-    assert comparison.micro.weighted.difference.value == pytest.approx(-1 / 6)  # 8 x -0.5 / 24
-    assert told(comparison).startswith("b is worse than a on RECOVERY (-50.0 points, ")
-    assert "; no difference was detected on EMERGENT and CRITICAL." in told(comparison)
-
-
 def test_micro_weighs_triggers_and_macro_phases(tmp_path):
     """Four triggers of EMERGENT gain 1, one each of the others loses 1: micro 2 / 6, macro (1 - 1 - 1) / 3."""
     cases = [

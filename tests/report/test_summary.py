@@ -9,10 +9,10 @@ import pytest
 from toy import JUDGE, answered, call, case, cases, failed, failed_call, graded, manifest, price, written
 
 from dspy_proact.calls import Call, Usage
-from dspy_proact.errors import RunError, UsageError
+from dspy_proact.errors import UsageError
 from dspy_proact.report import Summary, summarize, summary_document
 from dspy_proact.report.summary import Scores
-from dspy_proact.runs import Case, Event, GivenVerdict, Manifest, Outcome, RunFolder
+from dspy_proact.runs import Case, Event, GivenVerdict, Manifest, Outcome
 from dspy_proact.stats import cluster_mean
 
 CASES = [
@@ -53,13 +53,6 @@ def values(scores: Scores) -> list[float | None]:
     """Pass rate and weighted score, lenient and strict."""
     estimates = (scores.pass_rate, scores.weighted, scores.strict_pass_rate, scores.strict_weighted)
     return [estimate.value for estimate in estimates]
-
-
-def test_every_trigger_in_every_epoch_has_one_state(summary: Summary):
-    assert (summary.case_count, summary.group_count) == (6, 3)
-    assert len(summary.outcomes) == 12  # 6 triggers x 2 epochs
-    assert (summary.count("scored"), summary.count("unscored"), summary.count("pending")) == (6, 4, 2)
-    assert not summary.complete
 
 
 RIVER = '{"words": "a river"}'
@@ -132,18 +125,9 @@ def test_reasons_are_counted_by_stage_and_the_commonest_comes_first(tmp_path: Pa
     assert reasons == {"verdict: server": 2, "response: empty": 1, "response: server": 1}
 
 
-def test_what_was_tried_again_is_counted_in_stages(summary: Summary):
-    assert summary.tried_again == 1  # the response to r3 in epoch 2
-
-
 def test_evidence_counts_the_verdicts_with_something_to_check(summary: Summary):
     # Verified r1, n3 and r3; not verified r2; n1 and the second r1 had nothing to check.
     assert (summary.evidence.checked, summary.evidence.verified) == (4, 3)
-
-
-def test_a_run_is_complete_when_nothing_is_pending_though_something_is_unscored(tmp_path: Path):
-    events = [answered("a"), graded("a", "LOST"), failed("b", "response", "content", "empty")]
-    assert summarized(tmp_path, events, cases("a", "b")).complete
 
 
 def test_only_unscored_triggers_have_a_strict_score_of_zero_and_no_other(tmp_path: Path):
@@ -254,19 +238,3 @@ def test_a_group_is_small_by_its_triggers_and_not_by_how_often_they_were_asked(t
     found = summary_document(summarized(tmp_path, [], asked, manifest(epochs=2)), by=["page"])["breakdowns"]["page"]
     assert (found["1"]["total"], found["1"]["small"]) == (18, True)
     assert (found["2"]["total"], "small" in found["2"]) == (20, False)
-
-
-def test_a_run_is_summarized_while_it_is_written_and_with_a_torn_last_line(tmp_path: Path):
-    folder = written(tmp_path, manifest(), cases("a", "b"), [answered("a"), graded("a", "LOST")])
-    with (tmp_path / "events.jsonl").open("ab") as file:
-        file.write(b'{"key": {"case": "b"')
-    assert summarize(folder).count("pending") == 1
-
-
-def test_where_there_is_no_run_or_a_damaged_one_it_is_said(tmp_path: Path):
-    with pytest.raises(RunError, match="no run here"):
-        summarize(RunFolder(tmp_path))
-    folder = written(tmp_path, manifest())
-    (tmp_path / "events.jsonl").write_bytes(b"{}\n")
-    with pytest.raises(RunError, match=r"events\.jsonl, line 1"):
-        summarize(folder)

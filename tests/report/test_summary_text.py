@@ -1,27 +1,20 @@
 """What a person reads: every number with its denominator, and nothing that a file or a model says is obeyed."""
 
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
+from summaries import printed
 from toy import JUDGE, answered, call, case, cases, failed, graded, manifest, price, written
 
 from dspy_proact.plain_text import printable
-from dspy_proact.report import Summary, print_summary, summarize
+from dspy_proact.report import Summary, summarize
 from dspy_proact.report.numbers import MEASURES_NOTHING
 from dspy_proact.runs import Case, Event, Outcome
 
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")
 LABELS = ("PASS", "PARTIAL", "FAIL")
-
-
-def printed(summary: Summary, by: Sequence[str] = (), **options: Any) -> str:
-    file = io.StringIO()
-    print_summary(summary, Console(**({"file": file, "width": 100} | options)), by, explain=True)
-    return file.getvalue()
 
 
 def summarized(path: Path, asked: list[Case], events: Iterable[Event] = (), **changes: Any) -> Summary:
@@ -154,12 +147,6 @@ def test_rows_of_a_breakdown_have_their_reasons(tmp_path: Path):
     ]
     text = printed(summarized(tmp_path, asked, events), by=["page"])
     assert "10: one group." in text.splitlines()
-
-
-def test_a_run_without_cases_is_printed(tmp_path: Path):
-    text = printed(summarized(tmp_path, []))
-    assert row_of(text, "micro")[:1] == ["0/0"]
-    assert "0 cases in 0 groups" in text
 
 
 def test_the_human_reference_stands_beside_proactbench_only(proactbench: object, tmp_path: Path):

@@ -131,23 +131,6 @@ def test_cases_hold_what_grouping_and_export_read_and_views_do_not(here: Path):
         assert hidden not in shown
 
 
-@pytest.mark.parametrize(
-    ("model", "folder"),
-    [
-        ("openai/gpt-5.4", "openai_gpt-5.4"),
-        ("hosted_vllm//srv/models/m", "hosted_vllm_srv_models_m"),
-        ("ollama/llama3:8b", "ollama_llama3_8b"),
-        ("..", "_"),
-        ("", "_"),
-        ("../../etc/passwd", "_.._etc_passwd"),
-        ("a b\n*?[x]", "a_b_x_"),
-        ("modèle", "mod_le"),
-    ],
-)
-def test_a_folder_is_named_after_the_model(model: str, folder: str):
-    assert folder_name(model) == folder
-
-
 @given(model=st.text(max_size=30) | st.text("./\\-_~a:*\0 ", max_size=10))
 def test_any_name_of_a_model_is_one_safe_part_of_a_path(model: str):
     name = folder_name(model)

@@ -17,9 +17,8 @@ from specs import spec, specs
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.calls import Price
-from dspy_proact.errors import ProviderDown, RunError, UsageError
+from dspy_proact.errors import RunError, UsageError
 from dspy_proact.models import Gate
-from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder, Scope, StageKey
 
 KIND, STRICT = "openai/kind", "openai/strict"
@@ -41,10 +40,6 @@ def evaluation(server: Server, read: Corpus, judge: Any = JURY, calls: Any = Non
 def judges(**scripts: Callable[[Sent], Answer]) -> Callable[[Sent], Answer]:
     """A script for the judges by their names; any other is healthy."""
     return lambda sent: scripts.get(sent.body["model"], healthy)(sent)
-
-
-def broken(sent: Sent) -> Answer:
-    return error(500)
 
 
 def asked(server: Server) -> Counter[str]:
@@ -82,22 +77,6 @@ def test_every_judge_grades_every_response_as_often_as_asked_and_hears_of_no_oth
         name = (key.judge or "").removeprefix("openai/")
         assert grade.label == {"kind": "PASS", "strict": "FAIL"}[name]
         assert grade.detail["reasoning"] == f"canary of {name}, time {key.judge_epoch}"
-
-
-def test_one_judge_that_is_down_ends_the_run_though_the_other_is_well(server: Server, tmp_path: Path):
-    server.script_roles(judge=judges(strict=broken))
-    jury = evaluation(server, dialogues(tmp_path, 10), calls={"concurrency": 2})
-    with pytest.raises(
-        ProviderDown, match=f"--judge {STRICT}: down. 10 calls in a row failed after all retries"
-    ) as end:
-        jury.run(tmp_path / "run")
-    assert end.value.exit_status == 5
-    assert 10 <= asked(server)[STRICT] <= 11  # the patience, and what was in flight
-    assert len(server.of("assistant")) < 30
-    server.script = healthy
-    jury.run(tmp_path / "run")
-    summary = summarize(RunFolder(tmp_path / "run"))
-    assert (summary.count("scored"), len(summary.verdicts)) == (30, 60)
 
 
 def test_failures_of_two_judges_by_turns_are_not_one_providers(server: Server, tmp_path: Path):
@@ -150,19 +129,3 @@ def test_the_plan_of_a_jury_prices_each_of_its_judges(server: Server, tmp_path: 
     plan, half = jury.forecast().judge, one.forecast().judge
     assert (plan.prompt_tokens, plan.usd) == (2 * half.prompt_tokens, pytest.approx([2 * usd for usd in half.usd]))
     assert evaluation(server, read, (KIND, "openai/gpt-4o")).forecast().judge.usd is None  # `kind` has no list price
-
-
-@pytest.mark.parametrize(("epochs", "judge_epochs"), [(1, 1), (2, 3)])
-def test_the_plan_of_a_jury_counts_every_call_and_what_is_left_of_them(
-    server: Server, tmp_path: Path, epochs: int, judge_epochs: int
-):
-    jury, scope = evaluation(server, dialogues(tmp_path)), Scope(epochs=epochs, judge_epochs=judge_epochs)
-    plan = jury.forecast(tmp_path / "run", scope)
-    assert (plan.assistant.calls, plan.judge.calls) == (3 * epochs, 3 * epochs * 2 * judge_epochs)
-    jury.run(tmp_path / "run", Scope(limit=1))
-    calls = len(server.sent)
-    left = jury.forecast(tmp_path / "run", scope)
-    assert left.calls == plan.calls - 3  # one response and its two verdicts are there
-    jury.run(tmp_path / "run", scope)
-    assert len(server.sent) - calls == left.calls
-    assert jury.forecast(tmp_path / "run", scope).calls == 0

@@ -72,10 +72,6 @@ def loaded(tmp_path_factory):
         evaluation(running, dialogues(folder, 1)).run(folder / "run")
 
 
-def test_every_fault_has_its_outcome():
-    assert OUTCOMES.keys() == FAULTS.keys()
-
-
 @pytest.mark.parametrize("slow", [False, True])
 def test_a_fault_of_one_trigger_costs_that_trigger_and_no_other(provider, loaded, tmp_path, slow):
     """A dialogue a fault, which its messages name, and one that is answered well."""

@@ -16,12 +16,6 @@ from dspy_proact.models import Gate
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder, Scope
 
-ROUTES = [
-    ("hosted_vllm/any", "auto"),
-    ("hosted_vllm/any", "litellm"),
-    ("openai/any", "litellm"),
-]
-
 
 def one(folder):
     """A corpus with one trigger."""
@@ -37,21 +31,6 @@ def evaluation(server, read, model="hosted_vllm/any", judge="openai/any", params
 def run(server, folder, read=None, **changes):
     """Run the default row against the server."""
     evaluation(server, read or corpus(folder, row()), **changes).run(folder / "run")
-
-
-@pytest.mark.parametrize(("model", "backend"), ROUTES)
-def test_the_assistant_is_sent_the_curated_turns_and_nothing_else(server, tmp_path, model, backend):
-    run(server, tmp_path, model=model, backend=backend)
-    (sent,) = [each for each in server.of("assistant") if len(each.messages) == 5]  # the trigger at turn 3
-    assert sent.messages == [
-        {"role": "user", "content": "Question 1: which path leads to the lighthouse?"},
-        {"role": "assistant", "content": "Answer 1: the one along the cliff."},
-        {"role": "user", "content": "Question 2: which path leads to the lighthouse?"},
-        {"role": "assistant", "content": "Answer 2: the one along the cliff."},
-        {"role": "user", "content": "Question 3: which path leads to the lighthouse?"},
-    ]
-    beside = {key: value for key, value in sent.body.items() if key not in ("messages", "model", "n", "stream")}
-    assert beside == {"temperature": 0.7, "top_p": 1.0, "max_tokens": 8192}
 
 
 def test_the_real_dialogue_goes_out_byte_for_byte(server, tmp_path, data):

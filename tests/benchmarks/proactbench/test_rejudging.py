@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from official_package import installed
-from proact_run import RESPONSE, answered, failed, graded, manifest, trigger, written
+from proact_run import answered, failed, graded, manifest, trigger, written
 from results_rows import result_point, result_record, result_row
 from rows import corpus, jsonl, record, row, rubric, trigger_point
 from server import Answer, Sent, error, healthy, verdict
@@ -208,18 +207,6 @@ def test_a_plan_counts_the_verdicts_on_responses_that_are_there_and_calls_nobody
     assert (plan.assistant.calls, plan.judge.calls) == (0, 12)  # 2 responses x 2 judges x 3; d is pending, c failed
     assert not (tmp_path / "child").exists()
     assert not server.sent
-
-
-def test_the_official_judge_can_rejudge_what_ours_has_judged(tmp_path, server):
-    first = written(tmp_path / "parent", manifest(), [trigger()], [answered(trigger()), graded(trigger(), "FAIL")])
-    result = {"status": "EVALUATED", "score": "Pass", "rationale": "r", "evidence": "label the boxes"}
-    server.script = lambda sent: Answer(json.dumps({"evaluation_result": result}))
-    with installed(tmp_path / "package"):
-        second = rejudge(tmp_path, server, first, judge_prompt="official")
-    assert RESPONSE in server.sent[0].messages[1]["content"]
-    assert second.manifest().identity.judges[0].program == "official"
-    (only,) = [event for event in second.events() if event.key.stage == "verdict"]
-    assert (only.grade.label, only.grade.verified) == ("PASS", True)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ import json
 
 import pytest
 from server import Answer
-from watched import asked, evaluated, judging, means, proposing, row, script, traces_in
+from summaries import means
+from watched import asked, evaluated, judging, proposing, row, script, traces_in
 
 from dspy_proact.benchmarks.benchmark import Start
 from dspy_proact.benchmarks.evaluation import Evaluation

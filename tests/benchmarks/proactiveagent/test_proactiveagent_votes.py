@@ -1,7 +1,7 @@
 """People's votes: the official counts and defects, rows that contradict themselves, and the split that is refused."""
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 
 import pytest
 from server import Answer
@@ -81,35 +81,12 @@ def test_a_look_up_without_any_text_beats_the_published_judge(votes):
     assert right["False-Alarm (FA)"] == 21
 
 
-def test_constant_judges_on_the_official_test_part(votes):
-    accept = scores([(vote.valid, True) for vote in of(votes, TEST)])
-    assert accept == pytest.approx((0.5, 2 / 3, 0.0))
-    assert scores([(vote.valid, False) for vote in of(votes, TEST)]) == pytest.approx((0.5, 0.0, 0.0))
-
-
 def test_labels_of_silence_contradict_the_votes(votes):
     silent = [vote for vote in of(votes, TRAIN) if not vote.proposal and vote.valid]
     majority = Counter((vote.share > 0.5) - (vote.share < 0.5) for vote in silent)
     assert (len(silent), majority[-1], majority[0], majority[1]) == (149, 126, 19, 4)
     of_test = [vote for vote in of(votes, TEST) if not vote.proposal and vote.valid]
     assert {sum(vote.votes) for vote in of_test} <= {2}
-
-
-def test_help_is_needed_where_a_proposal_is_ticked_by_all(votes):
-    ticked = defaultdict(bool)
-    for vote in votes.rows:
-        ticked[vote.turn] |= bool(vote.proposal) and all(vote.votes)
-    assert all(ticked[vote.turn] == vote.help_needed for vote in votes.rows)
-
-
-def test_turns_with_three_votes_have_no_reliable_need(votes):
-    """How many of three people ticked something: 3, 34, 110 and 113 turns for nobody, one, two and all."""
-    wanted = defaultdict(list)
-    for vote in votes.rows:
-        if vote.proposal and len(vote.votes) == 3:
-            wanted[vote.turn].append(vote.votes)
-    counts = Counter(sum(any(each) for each in zip(*rows, strict=True)) for rows in wanted.values())
-    assert [counts[number] for number in range(4)] == [3, 34, 110, 113]
 
 
 def test_a_judge_that_votes_as_one_annotator_has_the_leave_one_out_figures(votes):

@@ -75,7 +75,3 @@ def evaluated(server: Any, corpus: object, out: Path, scope: Scope = Scope(), **
     )
     evaluation.run(out, scope)
     return summarize(RunFolder(out))
-
-
-def means(summary: Summary) -> dict[str, float | None]:
-    return {name: each.value for name, each in summary.measured(summary.outcomes).items()}

@@ -91,7 +91,3 @@ def evaluated(
         keep_inputs=keep_inputs,
     ).run(out, scope)
     return summarize(RunFolder(out))
-
-
-def means(summary: Summary) -> dict[str, float | None]:
-    return {name: each.value for name, each in summary.measured(summary.outcomes).items()}

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from embedding import vectors
-from recorded import acting_at, asked, evaluated, event, means, person, saying
+from recorded import acting_at, asked, evaluated, event, person, saying
 from server import Answer
+from summaries import means
 
 from dspy_proact.benchmarks.benchmark import Start
 from dspy_proact.benchmarks.evaluation import Rejudging

@@ -176,8 +176,3 @@ def scripted_run(path: Path, *given: Solution | Exception, corpus: Any = CORPUS,
     agent = Scripted(*given)
     Evaluation(corpus, program=agent, gate=Gate(concurrency=1), **options, benchmark="probe").run(path)
     return summarize(RunFolder(path)), agent
-
-
-def means(summary: Any) -> dict[str, float | None]:
-    """The value of every measure."""
-    return {name: estimate.value for name, estimate in summary.measured(summary.outcomes).items()}

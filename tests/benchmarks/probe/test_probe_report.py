@@ -8,6 +8,7 @@ from io import StringIO
 import pytest
 from probe_task import CORPUS, GOOD, PARAMETERS, corpus_of, identified, resolved, scripted_run, view
 from rich.console import Console
+from summaries import printed
 
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.benchmark import Probe
@@ -22,7 +23,6 @@ from dspy_proact.report import (
     leaderboard,
     leaderboard_document,
     print_leaderboard,
-    print_summary,
     summarize,
     summary_document,
 )
@@ -143,13 +143,11 @@ def test_scores_of_readable_answers_as_published_stand_beside_those_of_all(tmp_p
     assert document["all"]["task"] == {"count": 4, "mean": 0.5, "median": 0.5, "sd": pytest.approx(3**-0.5)}
     # F1 is 1, 0 and 1 of them; identification 1 three times; the search of the wrong one has recall 0.
     assert document["readable"]["identification"] == {"count": 3, "mean": 1, "median": 1, "sd": 0}
-    text = StringIO()
-    print_summary(summary, Console(file=text, width=100), explain=True)
-    printed = [line.split() for line in text.getvalue().splitlines()]
-    assert ["task", "3", "66.7", "100.0", "57.7", "4", "50.0", "50.0", "57.7"] in printed
+    rows = [line.split() for line in printed(summary, width=100).splitlines()]
+    assert ["task", "3", "66.7", "100.0", "57.7", "4", "50.0", "50.0", "57.7"] in rows
     # RECALL of the search against identification: two searches find nothing, and one of these descriptions is CORRECT.
-    assert ["0", "2", "1", "1"] in printed
-    assert ["from", ".75", "2", "2", "2"] in printed
+    assert ["0", "2", "1", "1"] in rows
+    assert ["from", ".75", "2", "2", "2"] in rows
 
 
 def test_the_published_rows_are_those_of_the_tables():
@@ -192,12 +190,12 @@ def test_the_leaderboard_is_printed_with_what_its_rows_contradict(tmp_path):
     Evaluation(CORPUS, settings=ProbeSettings(baseline="everything"), benchmark="probe").run(tmp_path / "blind")
     board = leaderboard([summary_of(tmp_path, GOOD, WRONG), summarize(RunFolder(tmp_path / "blind"))])
     print_leaderboard(board, Console(file=text, width=120), explain=True)
-    printed = text.getvalue()
+    shown = text.getvalue()
     assert re.search(r"^ *1 GPT-5 +73.0 59.0 65.0 +42.0 +40.0 +49.0 +-$", printed, re.MULTILINE)
     assert re.search(r"DeepSeek-R1, .*: identification at or near 0", " ".join(printed.split()))
     expected = ("blind (everything) [2]", "a blind baseline, which only searches", "49 for GPT-5")
-    assert all(part in printed for part in expected)
-    assert "(3/3)" in printed  # of three wrong resolutions all by the action
+    assert all(part in shown for part in expected)
+    assert "(3/3)" in shown  # of three wrong resolutions all by the action
 
 
 def test_runs_on_sanitized_tasks_and_on_tasks_as_they_are_can_be_compared(tmp_path):

@@ -17,7 +17,6 @@ from probe_task import (
     SECRET,
     Scripted,
     corpus_of,
-    means,
     planted,
     played,
     scripted_run,
@@ -26,6 +25,7 @@ from probe_task import (
 )
 from rich.console import Console
 from server import Answer
+from summaries import means
 from support.probe_tasks import Size, write_synthetic
 
 from dspy_proact.benchmarks.evaluation import Evaluation

@@ -80,15 +80,6 @@ def test_ours_holds_what_theirs_leaves_out(study):
     )
 
 
-def test_its_two_faults_are_named(study):
-    first, second = study.published.faults
-    assert ".753" in first
-    # What the file's share is: the choices of confidence 5.
-    assert next(row.b for row in study.confidences if row.name == "5") == 61
-    assert "61 of 81" in first
-    assert "45 items by 8 raters" in second
-
-
 def test_agree_shows_it(proact):
     status, out, err = proact("agree", "--pairs", "proactbench")
     words = " ".join(out.split())
