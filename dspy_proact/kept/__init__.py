@@ -28,26 +28,3 @@ from dspy_proact.kept.log import (
     require_finite,
     write_whole,
 )
-
-__all__ = [
-    "COMPILE_CLAIM",
-    "RUN_CLAIM",
-    "Claim",
-    "Claimed",
-    "Identified",
-    "Kind",
-    "Log",
-    "first_fault",
-    "now",
-    "open_to_read",
-    "place_of",
-    "read_lines",
-    "read_log",
-    "read_placed",
-    "read_whole",
-    "refuse_overwrite",
-    "replacing",
-    "require_finite",
-    "versions",
-    "write_whole",
-]

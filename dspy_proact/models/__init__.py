@@ -16,28 +16,3 @@ from dspy_proact.models.spec import (
     decoding,
     without_secrets,
 )
-
-__all__ = [
-    "EMBEDDED",
-    "EMBEDDER",
-    "PRESETS",
-    "Answered",
-    "Cost",
-    "Embedder",
-    "Gate",
-    "Limits",
-    "Model",
-    "ModelIdentity",
-    "ModelSpec",
-    "Record",
-    "Role",
-    "count_tokens",
-    "decoding",
-    "image_tokens",
-    "one_by_one",
-    "open_embedder",
-    "open_model",
-    "tokenizer_name",
-    "wait_for",
-    "without_secrets",
-]

@@ -13,18 +13,3 @@ from dspy_proact.programs.card import (
 )
 from dspy_proact.programs.direct import Direct
 from dspy_proact.programs.fenced_json import FencedJSON, ask_plainly
-
-__all__ = [
-    "OPTIMIZERS",
-    "Card",
-    "CardUsage",
-    "DataSource",
-    "Direct",
-    "FencedJSON",
-    "Optimizer",
-    "Provenance",
-    "Recipe",
-    "Row",
-    "ask_plainly",
-    "tokens_ratio",
-]

@@ -3,12 +3,12 @@
 Each noun has a document, which is its JSON, and a text, which a terminal prints. What reports show of one benchmark
 alone is in its folder, as `Particulars`.
 """
+# pyright: reportUnusedImport=false
 
 from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.comparison_text import comparison_document, print_comparison
 from dspy_proact.report.corrected import (
     Corrected,
-    CorrectedComparison,
     PeoplesRatings,
     compare_corrected,
     corrected_comparison_document,
@@ -17,40 +17,11 @@ from dspy_proact.report.corrected import (
     print_corrected_comparison,
 )
 from dspy_proact.report.export import export_csv, export_parquet
-from dspy_proact.report.leaderboard import Leaderboard, leaderboard, leaderboard_document, print_leaderboard
-from dspy_proact.report.particulars import Column, Grounds, Particulars, Section
+from dspy_proact.report.leaderboard import leaderboard, leaderboard_document, print_leaderboard
+from dspy_proact.report.particulars import Column as Column
+from dspy_proact.report.particulars import Grounds as Grounds
+from dspy_proact.report.particulars import Particulars as Particulars
+from dspy_proact.report.particulars import Section as Section
 from dspy_proact.report.reading import Reading, print_reading, reading_document
 from dspy_proact.report.summary import Summary, summarize
 from dspy_proact.report.summary_text import print_summary, summary_document
-
-__all__ = [
-    "Column",
-    "Comparison",
-    "Corrected",
-    "CorrectedComparison",
-    "Grounds",
-    "Leaderboard",
-    "Particulars",
-    "PeoplesRatings",
-    "Reading",
-    "Section",
-    "Summary",
-    "compare",
-    "compare_corrected",
-    "comparison_document",
-    "corrected_comparison_document",
-    "corrected_document",
-    "export_csv",
-    "export_parquet",
-    "leaderboard",
-    "leaderboard_document",
-    "print_comparison",
-    "print_corrected",
-    "print_corrected_comparison",
-    "print_leaderboard",
-    "print_reading",
-    "print_summary",
-    "reading_document",
-    "summarize",
-    "summary_document",
-]

@@ -1,4 +1,5 @@
 """Doing a benchmark: its protocol, the runner, and a run on disk. Knows no DSPy and no benchmark."""
+# pyright: reportUnusedImport=false
 
 from dspy_proact.runs.bar import Bar, RunBar, in_notebook
 from dspy_proact.runs.benchmark import (
@@ -27,51 +28,3 @@ from dspy_proact.runs.outcome import (
     read_run,
 )
 from dspy_proact.runs.runner import Observer, Runner, attempted
-
-__all__ = [
-    "CONTROL",
-    "MOST_EPOCHS",
-    "Bar",
-    "Case",
-    "CaseRecord",
-    "CaseSet",
-    "CorpusRecord",
-    "Event",
-    "Evidence",
-    "ExpectedCall",
-    "Failure",
-    "GivenVerdict",
-    "GradeRecord",
-    "Grading",
-    "Identity",
-    "Ledger",
-    "Manifest",
-    "Measure",
-    "Nouns",
-    "Observer",
-    "Outcome",
-    "Outcomes",
-    "RoleIdentity",
-    "RunBar",
-    "RunFolder",
-    "RunWriter",
-    "Runner",
-    "Scope",
-    "Scored",
-    "Settings",
-    "StageKey",
-    "State",
-    "Work",
-    "answer_text",
-    "attempted",
-    "consensus",
-    "controls_of",
-    "cut_label",
-    "in_notebook",
-    "latest",
-    "orderly_interrupt",
-    "read_run",
-    "run_to_end",
-    "seeded_order",
-    "select_cases",
-]

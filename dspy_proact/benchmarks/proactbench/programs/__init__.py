@@ -5,18 +5,3 @@ from dspy_proact.benchmarks.proactbench.programs.assistant import ASSISTANT, Ass
 from dspy_proact.benchmarks.proactbench.programs.judge import INSTRUCTIONS as JUDGE_INSTRUCTIONS
 from dspy_proact.benchmarks.proactbench.programs.judge import JUDGE, GradeResponse, Judge, OfficialJudge, QuoteEvidence
 from dspy_proact.benchmarks.proactbench.programs.offers import DetectOffers, OfferDetector
-
-__all__ = [
-    "ASSISTANT",
-    "JUDGE",
-    "JUDGE_INSTRUCTIONS",
-    "Assistant",
-    "BareChat",
-    "DetectOffers",
-    "GradeResponse",
-    "Judge",
-    "OfferDetector",
-    "OfficialJudge",
-    "QuoteEvidence",
-    "Reply",
-]

@@ -9,5 +9,3 @@ rewoo       2, 1 a question           tools and questions to itself, all planned
 """
 
 from dspy_proact.benchmarks.probe.agents.programs import AGENTS
-
-__all__ = ["AGENTS"]
