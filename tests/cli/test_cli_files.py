@@ -275,11 +275,6 @@ def test_a_plan_for_a_run_of_labels_that_nobody_has_rated_is_refused(probe, proa
     assert "give ratings of this run with --ratings" in said
 
 
-def test_a_run_of_before_there_were_marks_is_read_as_it_was(proact, run):
-    edited(run, lambda _: None, marked=False)
-    assert {command: proact(*command.split())[0] for command in READERS} == dict.fromkeys(READERS, 0)
-
-
 def test_a_run_that_was_limited_widened_and_taken_up_again_fits_its_marks(proact, tmp_path):
     for more in (["--limit", 2], ["--limit", 3, "--controls"], ["--epochs", 2, "--limit", 3]):
         assert proact("eval", "--out", "run", *more)[0] == 0

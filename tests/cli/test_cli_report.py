@@ -120,6 +120,7 @@ def test_a_page_is_written_and_said_where(proact, pair, tmp_path, runs, followin
         (["a", "--html", "page.html", "--json"], "--html and --json are mutually exclusive"),
         (["a", "--html", "page.html", "--corpus", "sample"], "--html and --corpus are mutually exclusive"),
         (["a", "--html", "page.html", "--by", "colour"], "nothing to group by 'colour'"),
+        (["a", "--by", "curated_response"], "nothing to group by 'curated_response'"),
         (["a", "a", "--html", "page.html"], "a: given twice; name each run once"),
         (["a", "--html", "gone/page.html"], "there is no folder 'gone'; create it first"),
         (["a", "--html", "b"], "b: cannot be written"),

@@ -16,8 +16,7 @@ from support.synthetic_study import (
 from tuning import graded
 
 from dspy_proact.benchmarks.proactbench.programs import JUDGE, Judge
-from dspy_proact.benchmarks.proactbench.types import Grade, Phase
-from dspy_proact.compile.training import variant
+from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.models import Gate, open_model
 from dspy_proact.stats import Panel, improvement
 
@@ -70,26 +69,6 @@ def test_with_the_cuts_of_people_the_judge_agrees_better_than_with_its_own():
     assert own < 0.55
     assert people > 0.75
     assert levels_with((0.675, 0.95), items) == [LEVELS.index(each.step.grade) for each in items]
-
-
-def test_demos_teach_the_embedded_judge_the_rule():
-    learn, test = one_of_each_step(synthetic_items(0)), synthetic_items(1)[:60]
-    judge = Judge(ask_quote_again=False)
-    plain = [Grade(said(judge, each.item).grade) for each in test]
-    assert [LEVELS.index(grade) for grade in plain] == levels_with((0.45, 0.75), test)
-    demos = [
-        dspy.Example(
-            conversation=list(each.item.view.conversation),
-            rubric=each.item.view.rubric,
-            response=each.item.response,
-            reasoning="Thus.",
-            evidence=[],
-            grade=str(each.step.grade),
-        )
-        for each in learn
-    ]
-    judge = variant(judge, None, demos)
-    assert [Grade(said(judge, each.item).grade) for each in test] == [each.step.grade for each in test]
 
 
 def test_permuted_labels_are_the_same_labels_and_say_nothing():

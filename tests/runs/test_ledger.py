@@ -51,12 +51,6 @@ def test_what_was_tried_in_this_process_is_not_open_again_in_it(key: StageKey, h
     assert not of.is_open(key)
 
 
-def test_what_could_not_be_used_is_asked_for_again_only_when_that_is_wanted():
-    unusable = ended(RESPONSE, "content")
-    assert open_stages(ledger(unusable)) == []
-    assert open_stages(ledger(unusable, retry_content=True)) == [RESPONSE]
-
-
 def test_a_response_is_left_to_the_disk_when_everybody_has_graded_it():
     of = ledger(answered("a"), ended(SPHINX, "result"))
     assert of.answer(Work(case("a"), 1)) == answered("a").answer
