@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from dspy_proact.benchmarks.forecast import SECONDS
+from dspy_proact.benchmarks.forecast import SECONDS, RoleCalls
 from dspy_proact.calls import CallObserver, Price
-from dspy_proact.models import Model, count_tokens, image_tokens
+from dspy_proact.models import Model
 from dspy_proact.programs import Optimizer, Recipe
 from dspy_proact.runs import Bar, ExpectedCall, in_notebook
 
@@ -122,11 +122,8 @@ def guarded_at_most(recipe: Recipe, count: int) -> int:
 
 def mean_tokens(model: Model, calls: Sequence[ExpectedCall]) -> float:
     """Mean prompt of some calls, by the model's tokenizer and known rules for images; 0 without calls."""
-    counts = [
-        count_tokens(model.name, call.messages) + sum(image_tokens(model.name, *size) or 0 for size in call.images)
-        for call in calls
-    ]
-    return sum(counts) / len(counts) if counts else 0.0
+    counted = RoleCalls.of(model, [calls])
+    return counted.prompt_tokens / counted.calls if counted.calls else 0.0
 
 
 @dataclass(frozen=True)

@@ -78,10 +78,17 @@ def reading_document(reading: Reading, nouns: Nouns) -> dict[str, Any]:
     """The document of the outcome, with what was asked and what each verdict rests on."""
     document = outcome_document(reading.outcome, nouns)
     for verdict, grounds in zip(document["verdicts"], reading.grounds, strict=True):
-        verdict["reasons"] = grounds.reasons
-        verdict["quotes"] = [quote.model_dump() for quote in grounds.quotes]
-        verdict["points"] = [{"name": name, "text": text} for name, text in grounds.points]
+        verdict.update(grounds_document(grounds))
     return document | {"sections": sections_document(reading.sections)}
+
+
+def grounds_document(grounds: Grounds | None) -> dict[str, Any]:
+    """What a verdict rests on, as JSON: its reasons, quotes and further points; without a verdict none."""
+    return {
+        "reasons": grounds.reasons if grounds else None,
+        "quotes": [quote.model_dump() for quote in grounds.quotes] if grounds else [],
+        "points": [{"name": name, "text": text} for name, text in grounds.points] if grounds else [],
+    }
 
 
 def sections_document(sections: Iterable[Section]) -> list[dict[str, Any]]:

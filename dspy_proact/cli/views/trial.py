@@ -23,7 +23,7 @@ from dspy_proact.models import Gate, Model, open_model
 from dspy_proact.plain_text import printable
 from dspy_proact.report import Reading
 from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, counted, document
-from dspy_proact.report.reading import print_sections, reading_column, sections_document
+from dspy_proact.report.reading import grounds_document, print_sections, reading_column, sections_document
 from dspy_proact.report.terminal import Sheet, in_a_line, readable, show, table
 from dspy_proact.runs import Case, GivenVerdict, Outcome, Settings, answer_text
 
@@ -158,7 +158,7 @@ def _pair_document(declared: Declared, pair: Pair, models: Sequence[Model], whol
             "truncated": reading.outcome.truncated if side.answer else None,
             "grade": reading.outcome.label,
             "score": side.scored.score if side.scored else None,
-            **_grounds_document(reading),
+            **grounds_document(next(iter(reading.grounds), None)),
             "error": side.error,
         }
 
@@ -170,16 +170,6 @@ def _pair_document(declared: Declared, pair: Pair, models: Sequence[Model], whol
         "with": None if pair.prompted is None else of(pair.prompted),
         "without": of(pair.bare),
         "usage": {role: document(usage) for role, usage in _spent(models, pair.sides).items()},
-    }
-
-
-def _grounds_document(reading: Reading) -> dict[str, Any]:
-    """Reasons, quotes and further points of the first verdict, under the names that `show --json` has."""
-    grounds = next(iter(reading.grounds), None)
-    return {
-        "reasons": grounds.reasons if grounds else None,
-        "quotes": [quote.model_dump() for quote in grounds.quotes] if grounds else [],
-        "points": [{"name": name, "text": text} for name, text in grounds.points] if grounds else [],
     }
 
 
@@ -300,7 +290,7 @@ def _judged_document(declared: Declared, worked: WorkedCase, side: Side, model: 
         "grade": side.label,
         "grades": [verdict.label for verdict in side.verdicts],
         "right": _right(worked, side),
-        **_grounds_document(reading),
+        **grounds_document(next(iter(reading.grounds), None)),
         "error": side.error,
         "unread": list(side.unread),
         "usage": {role: document(usage) for role, usage in _spent([model], [side]).items()},
