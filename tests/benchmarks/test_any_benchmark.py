@@ -8,10 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from contest import COUNT, Contest, Refereed, contest, contestant, fields
+from contest import COUNT, contest, contestant
 from server import Server
 
-from dspy_proact import Gate, ModelSpec, Rejudging, Responses
 from dspy_proact.errors import UsageError
 from dspy_proact.runs import RunFolder, Scope
 
@@ -73,25 +72,6 @@ def test_what_it_does_not_have_is_not_asked_for(guesser: Server, tmp_path: Path)
         with pytest.raises(UsageError, match=mend):
             contest(guesser.assistant).run(tmp_path / "run", scope)
     assert guesser.sent == []
-
-
-def test_its_answers_are_judged_again_without_a_new_one(guesser: Server, run: Path, tmp_path: Path):
-    """The referee lets every guess pass, so that the wrong one is solved and the long one is still long."""
-    guesser.sent.clear()
-    guesser.script = lambda _: fields(right=True)
-    responses, referee = (
-        Responses.of_run(RunFolder(run), Contest()),
-        ModelSpec(name="hosted_vllm/referee", api_base=guesser.judge),
-    )
-    rejudging = Rejudging(responses, referee, benchmark=Refereed(), gate=Gate(retries=0))
-    forecast = rejudging.forecast(tmp_path / "again")
-    assert (forecast.assistant.calls, forecast.judge.calls, forecast.judge.unknown) == (0, 9, 9)
-    assert rejudging.run(tmp_path / "again").unscored == 1
-    assert [sent.role for sent in guesser.sent] == ["judge"] * 9
-    again = RunFolder(tmp_path / "again")
-    assert again.manifest().identity.parent == RunFolder(run).manifest().identity.digest()
-    labels = {event.key.case: event.grade.label for event in again.events() if event.grade}
-    assert (labels["riddle-7"], labels["riddle-8"], len(labels)) == ("SOLVED", "LONG", 9)
 
 
 def test_it_is_reported_in_its_own_words_with_its_measures(proact: Call, run: Path):

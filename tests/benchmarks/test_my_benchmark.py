@@ -8,9 +8,8 @@ import pytest
 from child import Child, code
 from mine import TEXT, write_mine
 
-from dspy_proact import Evaluation, Rejudging, Responses, RunFolder, Trial, compare, leaderboard, summarize
+from dspy_proact import Evaluation, Trial
 from dspy_proact.benchmarks import registry
-from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.errors import UsageError
 from dspy_proact.kept import log
 
@@ -125,17 +124,7 @@ def test_sheets_are_named_once_and_bounded_together(run, proact, monkeypatch):
         assert (status, why in " ".join(err.split())) == (2, True), err
 
 
-def test_it_is_run_graded_again_and_summarized_in_python(run):
-    completed = Evaluation(benchmark="mine.py").run("python")
-    summary = summarize(RunFolder(completed.path))
-    assert (summary.benchmark, summary.micro.pass_rate.value) == ("next-step", 3 / 8)
-    responses, settings = Responses.of_run(RunFolder("python")), benchmark_named("mine.py").settings_type(longest=5)
-    again = summarize(RunFolder(Rejudging(responses, settings=settings).run("again").path))
-    assert again.micro.weighted.value == 0.5 * 3 / 8
-    assert compare(summary, again).micro.weighted.difference.value == pytest.approx(-0.5 * 3 / 8)
-    names = [entry.name for entry in leaderboard([summary]).entries]
-    assert names == ["our people", "our old bot", "embedded"]
-    # Its program is not asked for any other prompt, which would change nothing.
+def test_it_takes_no_prompt_which_would_change_nothing(run):
     for of in (Evaluation, Trial):
         with pytest.raises(UsageError, match="next-step has no system prompt; leave it out"):
             of(benchmark="mine.py", system_prompt="Look ahead.")
