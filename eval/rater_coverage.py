@@ -3,9 +3,9 @@
     python eval/rater_coverage.py
 
 A row is a kind of study: scenarios, items, raters, and how far raters differ in leniency (0, or half the spread of the
-items). A number is how often an interval without a mark holds what it is of in the population of scenarios, items and
-raters; `-`: in most studies it is marked or withheld. Exits 1 when one is OUT: below 93 or above 98 % by more than two
-standard errors of those.
+items). A number is how often an interval holds the true value in the population of scenarios, items and raters, of
+intervals without a mark but that of fewer than eight raters; `-`: in most studies it is marked otherwise or withheld.
+Exits 1 when one is OUT: below 93 or above 98 % by more than two standard errors of those.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from support.bands import COVERAGE, Banded
 from support.panels import PanelDesign, SimulatedPanel, simulate_panel
 
 from dspy_proact import stats
+from dspy_proact.stats.raters import FEW_RATERS
 
 TRUTH_ITEMS, QUICK_TRUTH = 200_000, 50_000  # items of the population's stand-in
 LABELS, CARD_EVERY = (0, 1, 2), 5  # a compile's card takes long
@@ -65,10 +66,16 @@ def row(numbered: tuple[int, Design], truths: dict[Design, dict[str, float]], da
     for number in range(data_sets):
         drawn = simulate_panel(rng, design)
         for name, each in told(drawn, drawn.groups, drawn.raters, number % CARD_EVERY == 0):
-            plain = each.low is not None and each.high is not None and not each.reason
-            held[name].append((each.low or 0) <= true[name] <= (each.high or 0) if plain else None)
+            held[name].append(holds(each, true[name]))
     sizes = (design.groups, design.items, design.raters, design.leniency)
     return " | ".join([*map(str, sizes), *map(judged, held.values())])
+
+
+def holds(found: stats.Estimate, truth: float) -> bool | None:
+    """Whether an interval holds the truth; None where it is not counted."""
+    if found.low is None or found.high is None or found.reason not in (None, FEW_RATERS):
+        return None
+    return found.low <= truth <= found.high
 
 
 def judged(held: list[bool | None]) -> str:

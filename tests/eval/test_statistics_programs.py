@@ -7,6 +7,8 @@ import pytest
 from script import ROOT, ended, loaded, run, table_rows
 from support.compiles import improvement_shown
 
+from dspy_proact.stats import Estimate
+
 COVERAGE = ROOT / "eval" / "interval_coverage.py"
 CLAIMS = ROOT / "eval" / "compile_claims.py"
 RATERS = ROOT / "eval" / "rater_coverage.py"
@@ -160,6 +162,23 @@ def test_an_interval_that_holds_too_rarely_or_too_often_is_out():
         assert program.judged([True] * 910 + [False] * 90) == "91.0 OUT"
         assert program.judged([True] * 990 + [False] * 10) == "99.0 OUT"
         assert program.judged([True, None, None]) == "-"
+
+
+@pytest.mark.parametrize(
+    ("low", "reason", "counted"),
+    [
+        (0.2, None, True),
+        (0.4, None, False),
+        (0.2, "fewer than 8 raters", True),
+        (0.2, "fewer than 8 raters; too few groups: very wide", None),
+        (0.2, "for these 3 raters only", None),
+        (None, "one group", None),
+    ],
+)
+def test_intervals_of_six_raters_are_counted_though_they_are_marked(low, reason, counted):
+    with loaded(RATERS) as program:
+        found = Estimate(0.5, low, 0.8 if low else None, reason)
+        assert program.holds(found, truth=0.3) is counted
 
 
 @pytest.mark.nightly
