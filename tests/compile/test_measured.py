@@ -87,7 +87,7 @@ def test_prompts_are_counted_only_for_whoever_asks_what_a_compile_takes(server, 
     def counted(*_):
         raise AssertionError("counted")
 
-    monkeypatch.setattr("dspy_proact.compile.forecast.count_tokens", counted)
+    monkeypatch.setattr("dspy_proact.benchmarks.forecast.count_tokens", counted)
     server.script = tuning.models
     judging = tuning.at(server, tuning.study(), tuning.recipe())
     assert judging.run(tmp_path / "judge").paid > 0
