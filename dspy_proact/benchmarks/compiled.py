@@ -69,12 +69,13 @@ def compiled_program(
     Raises:
         UsageError: The file cannot be used, or a prompt is named beside it, or for a program that takes none.
     """
-    if role == "assistant" and start.prompt is not None and not {"*", "--system-prompt"} & declared.options:
-        raise UsageError(f"--system-prompt: {declared.name} has no system prompt; leave it out")
+    options = ("--program", "--system-prompt") if role == "assistant" else ("--judge-program", "--judge-prompt")
+    if start.prompt is not None and not {"*", options[1]} & declared.options:
+        lacked = "system prompt" if role == "assistant" else "choice of judge prompts"
+        raise UsageError(f"{options[1]}: {declared.name} has no {lacked}; leave it out")
     if start.file is None:
         return declared.program(settings, start, companions) if role == "assistant" else declared.judge(settings, start)
     if start.prompt is not None:
-        options = ("--program", "--system-prompt") if role == "assistant" else ("--judge-program", "--judge-prompt")
         raise UsageError(f"{options[0]} has a prompt of its own; leave {options[1]} out")
     return put_into_declared(read_artefact(start.file, role), start.file, declared, settings, companions)
 

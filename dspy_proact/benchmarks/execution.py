@@ -207,9 +207,9 @@ class Execution:
 
         answers = list[RoleCalls]()
         if self._assistant:
-            program = self._assistant.ask.program
+            program, rule = self._assistant.ask.program, declared.unasked(self._settings)
             asked = (work.case for work, key in stages if key.stage == "response")
-            calls = (declared.answer_calls(case, program, self._settings) for case in asked)
+            calls = ([] if rule else declared.answer_calls(case, program, self._settings) for case in asked)
             answers.append(RoleCalls.of(self._assistant.model, calls))
 
         def of_grades(judge: str, program: Any) -> Iterator[Sequence[ExpectedCall] | None]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import ConfigDict
 
-from dspy_proact.benchmarks.benchmark import Answer, Benchmark, Detail, Start
+from dspy_proact.benchmarks.benchmark import Answer, Benchmark, Detail, StandIn, Start
 from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.errors import UsageError
 from dspy_proact.runs import CaseSet, Measure, Settings
@@ -104,6 +104,14 @@ class RuledBenchmark(Benchmark[Answer, Detail]):
         """The agent, or a rule."""
         rule = _rule(settings)
         return self.agent(settings, companions) if rule.baseline == "none" else ByRule(rule)
+
+    def stand_in(self, role: str) -> StandIn | None:
+        """Its rules in a role, from the module of stand-ins; None where it has none."""
+        return getattr(self.room("stand_in"), {"assistant": "agent_answer", "judge": "judge_answer"}[role], None)
+
+    def tuning(self, settings: Settings) -> Any:
+        """As its own module of tuning says."""
+        return self.room("tuning").OwnTuning(self, settings)
 
     def unasked(self, settings: Settings) -> str | None:
         """What stands for the model of a baseline, which asks none."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import HumanGrade, Part, StandIn, Start
+from dspy_proact.benchmarks.benchmark import HumanGrade, Part, Start
 from dspy_proact.benchmarks.proactiveagent.turns import (
     ACCEPTED,
     REJECTED,
@@ -28,10 +28,7 @@ from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
-    from dspy_proact.benchmarks.proactiveagent.programs import ProposalJudge, ProposingAgent
-    from dspy_proact.benchmarks.proactiveagent.tuning import ProactiveAgentTuning
     from dspy_proact.benchmarks.responses import Responses
-    from dspy_proact.models import Embedder
 
 _ANSWER_TOKENS, _VERDICT_TOKENS = (60, 600), (60, 400)
 """Of an answer and of a verdict: assumed."""
@@ -137,26 +134,14 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
         """Whether a judge grades: baselines' decisions too."""
         return True
 
-    def agent(self, settings: Settings, companions: "Sequence[Embedder]") -> "ProposingAgent":
+    def agent(self, settings: Settings, companions: Sequence[Any]) -> Any:
         """The agent that proposes help."""
-        from dspy_proact.benchmarks.proactiveagent.programs import ProposingAgent
-
         wanted = ProactiveAgentSettings.of(settings)
-        return ProposingAgent(wanted.candidates, wanted.history > 0)
+        return self.room("programs").ProposingAgent(wanted.candidates, wanted.history > 0)
 
-    def judge(self, settings: Settings, start: Start) -> "ProposalJudge":
+    def judge(self, settings: Settings, start: Start) -> Any:
         """The judge of proposals and of silence."""
-        from dspy_proact.benchmarks.proactiveagent.programs import ProposalJudge
-
-        if start.prompt is not None:
-            raise UsageError(f"--judge-prompt {start.prompt}: {self.name} has one prompt of its judge; leave it out")
-        return ProposalJudge()
-
-    def stand_in(self, role: str) -> StandIn:
-        """An agent by rules, and a judge by rules."""
-        from dspy_proact.benchmarks.proactiveagent.stand_in import agent_answer, judge_answer
-
-        return agent_answer if role == "assistant" else judge_answer
+        return self.room("programs").ProposalJudge()
 
     def inputs(self, view: BaseModel) -> dict[str, Any]:
         """The events."""
@@ -192,10 +177,8 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
         return graded(answer, verdicts, ProactiveAgentSettings.of(ask.settings).cost)
 
     def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall]:
-        """The one question, with a proposal at each earlier turn; none of a baseline."""
+        """The one question, with a proposal at each earlier turn."""
         wanted, turns = ProactiveAgentSettings.of(settings), int(case.meta["turn"])
-        if wanted.baseline != "none":
-            return []
         inputs = self._asked(case, [_ASSUMED] * (turns - 1), wanted.history)
         return [ExpectedCall(program.messages(inputs), _ANSWER_TOKENS)]
 
@@ -213,12 +196,6 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
         done = answer.proposals or ("silence",)
         told = zip(done, scored.detail.verdicts, strict=True)
         return "\n".join(f"{'accepted' if v.accepted else 'rejected'}: {each}. {v.reason}" for each, v in told)
-
-    def tuning(self, settings: Settings) -> "ProactiveAgentTuning":
-        """How its agent and judge are compiled."""
-        from dspy_proact.benchmarks.proactiveagent.tuning import ProactiveAgentTuning
-
-        return ProactiveAgentTuning(self, settings)
 
     # People's votes
 

@@ -33,7 +33,7 @@ _RECENT = 3
 """Events that a proposer is shown."""
 
 
-class ProactiveAgentTuning(Tuning):
+class OwnTuning(Tuning):
     """How ProactiveAgent's programs are compiled."""
 
     measures = ("accept_rate", "acted", "value")  # the score is the accuracy already

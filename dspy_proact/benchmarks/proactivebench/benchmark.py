@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import StandIn, Start
+from dspy_proact.benchmarks.benchmark import Start
 from dspy_proact.benchmarks.proactivebench import trajectory
 from dspy_proact.benchmarks.proactivebench.entries import NAMES, WORLDS, Name
 from dspy_proact.benchmarks.proactivebench.environment import controlled
@@ -98,11 +98,6 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
 
         return Question(self.room("programs").JudgeOpenAnswer, "question", "answer")
 
-    def stand_in(self, role: str) -> StandIn:
-        """Rules that read what drawings of the sample say of themselves."""
-        rules = self.room("stand_in")
-        return rules.choice if role == "assistant" else rules.verdict
-
     def inputs(self, view: BaseModel) -> dict[str, Any]:
         """The sample, which the program plays."""
         return {"sample": view}
@@ -135,10 +130,8 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
         return {"question": made.question(), "right_answers": trajectory.right_answers(made)[0], "answer": text}
 
     def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall]:
-        """The first steps, with the images that they show; none of a baseline."""
+        """The first steps, with the images that they show."""
         wanted, sample = ProactiveBenchSettings.of(settings), case.view_as(Sample)
-        if wanted.baseline != "none":
-            return []
         made = sample.played(wanted)
         path, crop, most = made.path(made.start), made.crop(made.start), wanted.longest
         size = measured(BytesIO(sample.images.load(made.world, path)), path, sample.images.place(made.world, path))
@@ -159,7 +152,3 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
     def feedback(self, case: Case, answer: Trajectory, scored: Scored[TrajectoryGrade]) -> str:
         """What became of each step, without any category."""
         return self.room("tuning").told(answer, scored)
-
-    def tuning(self, settings: Settings) -> Any:
-        """How its program is compiled."""
-        return self.room("tuning").ProactiveBenchTuning(self, settings)

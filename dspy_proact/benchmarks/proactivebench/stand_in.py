@@ -22,7 +22,7 @@ _HELPS = {"block": "block", "walks": "wait", "blurred": "deblur", "strokes": "de
 """A word of what is in the way, and one of the move that helps."""
 
 
-def choice(system: str, messages: Sequence[tuple[str, str]]) -> str:
+def agent_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """The fields that are asked for, as JSON."""
     asked = fields_of(messages[-1][1]) if messages else {}
     seen = next(iter(_IMAGE.findall(asked.get("image", ""))), "")
@@ -42,7 +42,7 @@ def choice(system: str, messages: Sequence[tuple[str, str]]) -> str:
     return asked_of(system, fields)
 
 
-def verdict(system: str, messages: Sequence[tuple[str, str]]) -> str:
+def judge_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """Which right answers are given, as JSON."""
     asked = fields_of(messages[-1][1]) if messages else {}
     said = content_words(unfenced(asked.get("answer", "")))

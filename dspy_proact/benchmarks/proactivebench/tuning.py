@@ -8,7 +8,7 @@ from dspy_proact.compile.tuning import Tuning
 from dspy_proact.runs import Case, Scored
 
 
-class ProactiveBenchTuning(Tuning):
+class OwnTuning(Tuning):
     """Compiles the program that looks at images."""
 
     demos = False  # they would carry images into a file and every request

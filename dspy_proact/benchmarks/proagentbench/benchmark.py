@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import StandIn
 from dspy_proact.benchmarks.embedding import WithEmbedder
 from dspy_proact.benchmarks.proagentbench.moments import (
     COMMONEST,
@@ -27,8 +26,6 @@ from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
-    from dspy_proact.benchmarks.proagentbench.programs import MomentAgent
-    from dspy_proact.benchmarks.proagentbench.tuning import MomentTuning
     from dspy_proact.models import Embedder
 
 _ANSWER_TOKENS = (30, 600)
@@ -96,22 +93,14 @@ class ProAgentBench(WithEmbedder, RuledBenchmark[Assistance, MomentGrade]):
             raise CorpusError("a folder has no revisions; leave the revision out", source=str(corpus))
         return load_corpus(str(corpus), ProAgentBenchSettings.of(settings))
 
-    def agent(self, settings: Settings, companions: "Sequence[Embedder]") -> "MomentAgent":
+    def agent(self, settings: Settings, companions: Sequence[Any]) -> Any:
         """The program that the settings name."""
-        from dspy_proact.benchmarks.proagentbench.programs import MomentAgent
-
         wanted = ProAgentBenchSettings.of(settings)
-        agent = MomentAgent(
+        agent = self.room("programs").MomentAgent(
             wanted.program == "staged", wanted.cot, wanted.memory != "none", wanted.screenshot, wanted.samples
         )
         agent.embedder = next(iter(companions), None)
         return agent
-
-    def stand_in(self, role: str) -> StandIn | None:
-        """An agent by rules; nothing is judged."""
-        from dspy_proact.benchmarks.proagentbench.stand_in import agent_answer
-
-        return agent_answer if role == "assistant" else None
 
     def inputs(self, view: BaseModel) -> dict[str, Any]:
         """What is seen, without the truth."""
@@ -143,10 +132,8 @@ class ProAgentBench(WithEmbedder, RuledBenchmark[Assistance, MomentGrade]):
         return graded(answer, case.view_as(MomentView).truth, ProAgentBenchSettings.of(ask.settings).cost)
 
     def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall]:
-        """The question as often as there are samples; a second stage is not foreseen. None of a baseline."""
+        """The question as often as there are samples; a second stage is not foreseen."""
         wanted, shot = ProAgentBenchSettings.of(settings), case.view_as(MomentView).screenshot
-        if wanted.baseline != "none":
-            return []
         images = (scaled(shot.width, shot.height),) if shot else ()
         return [ExpectedCall(program.messages(self.inputs(case.view)), _ANSWER_TOKENS, images)] * wanted.samples
 
@@ -157,9 +144,3 @@ class ProAgentBench(WithEmbedder, RuledBenchmark[Assistance, MomentGrade]):
             return "The person went on without help" + (", and was interrupted." if answer.need_help else ".")
         told = "The person turned to an AI assistant" + (f" for {truth.intention}" if truth.intention else "")
         return f"{told}; the answer was {answer.intention if answer.need_help else 'silence'}."
-
-    def tuning(self, settings: Settings) -> "MomentTuning":
-        """How the program is compiled."""
-        from dspy_proact.benchmarks.proagentbench.tuning import MomentTuning
-
-        return MomentTuning(self, settings)

@@ -8,7 +8,7 @@ from dspy_proact.compile.tuning import Tuning
 from dspy_proact.runs import Scored
 
 
-class MomentTuning(Tuning):
+class OwnTuning(Tuning):
     """Compiles the program that says when and how to help."""
 
     strata = ("earlier",)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import HumanGrade, Part, StandIn, Start
+from dspy_proact.benchmarks.benchmark import HumanGrade, Part, Start
 from dspy_proact.benchmarks.embedding import WithEmbedder
 from dspy_proact.benchmarks.probe.scoring import (
     FAILED,
@@ -22,7 +22,7 @@ from dspy_proact.benchmarks.probe.scoring import (
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import DATA, PARTS, ProbeView, Solution, TaskView, shown
 from dspy_proact.benchmarks.ruled import RuledBenchmark, means_of
-from dspy_proact.errors import ContentError, UsageError
+from dspy_proact.errors import ContentError
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
@@ -185,14 +185,7 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
 
     def judge(self, settings: Settings, start: Start) -> Any:
         """Both judges."""
-        if start.prompt is not None:
-            raise UsageError(f"--judge-prompt {start.prompt}: probe has one prompt of its judges; leave it out")
         return self.room("judging").ProbeJudge()
-
-    def stand_in(self, role: str) -> StandIn | None:
-        """An agent by rules, and judges by rules."""
-        rules = self.room("stand_in")
-        return rules.agent_answer if role == "assistant" else rules.judge_answer
 
     async def answer(self, case: Case, ask: "Ask") -> Solution:
         """What the agent or a baseline answers; where nothing of it can be read, an empty answer with all faults."""
@@ -227,10 +220,8 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
         return graded(view, answer, settings, *judging.verdicts(said))
 
     def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall] | None:
-        """The one call of `single`; none of a baseline; what else an agent asks depends on the answers."""
+        """The one call of `single`; what else an agent asks depends on the answers."""
         wanted = ProbeSettings.of(settings)
-        if wanted.baseline != "none":
-            return []
         if wanted.agent != "single":
             return None
         return [ExpectedCall(program.expected(shown(wanted.oracle, case.view_as(ProbeView))), SOLUTION_TOKENS)]
@@ -245,10 +236,6 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
             answer = Solution(bottleneck=words, action=gold.action, parameters=gold.parameters)
         asked = self.room("judging").questions_of(view, answer or Solution(), wanted)
         return [ExpectedCall(judge.messages(inputs), _VERDICT_TOKENS) for inputs in asked.values()]
-
-    def tuning(self, settings: Settings) -> Any:
-        """How its agents and judges are compiled: by instructions alone."""
-        return self.room("tuning").ProbeTuning(self, settings)
 
     def feedback(self, case: Case, answer: Solution, scored: Scored[ProbeGrade]) -> str:
         """How each stage did, in numbers and in the words of facets; nothing of what is right."""

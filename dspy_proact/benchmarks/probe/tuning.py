@@ -34,7 +34,7 @@ PROPOSALS: Mapping[ProgramRole, Proposal] = {
 }
 
 
-class ProbeTuning(Tuning):
+class OwnTuning(Tuning):
     """How PROBE's programs are compiled."""
 
     demos = False

@@ -19,7 +19,7 @@ from dspy_proact.benchmarks.proactivebench.trajectory import (
     graded,
     right_answers,
 )
-from dspy_proact.benchmarks.proactivebench.tuning import ProactiveBenchTuning
+from dspy_proact.benchmarks.proactivebench.tuning import OwnTuning
 from dspy_proact.report import leaderboard, summarize
 from dspy_proact.runs import Case, RunFolder
 
@@ -133,7 +133,7 @@ def test_the_reward_of_a_step_lets_who_asks_for_ever_win_nothing_but_at_one():
     asker, solver = played("QD", "A", "A", "A"), played("QD", "A", "A dog")
     for reward, wins in ((0.5, False), (0.75, False), (1.0, False)):
         settings = ProactiveBenchSettings(ask_reward=reward)
-        metric = ProactiveBenchTuning(ProactiveBench(), settings).metric
+        metric = OwnTuning(ProactiveBench(), settings).metric
         ever, solved = (metric(graded(*each, settings)) for each in (asker, solver))
         assert (ever, solved) == (pytest.approx(2 * reward / 3), pytest.approx((reward + 1) / 2))
         assert (ever >= solved) == wins
