@@ -20,7 +20,7 @@ class Ask:
     lm: dspy.LM | None
     settings: Settings
     asking: Asking | None
-    """How a program of ours asks with an adapter of its own; None without a model."""
+    """How a program of ours asks with an adapter of its own: in a compile `ask_now`; None without a model."""
     earlier: Sequence[Any] = ()
     """Answers to the cases before this one in its chain, in their order; None for one that could not be used."""
 
@@ -28,11 +28,6 @@ class Ask:
     def in_run(cls, program: Any, lm: dspy.LM | None, settings: Settings) -> "Ask":
         """Asks straight through the gate."""
         return cls(program, lm, settings, Direct(lm) if lm else None)
-
-    @classmethod
-    def in_compile(cls, program: Any, lm: dspy.LM, settings: Settings) -> "Ask":
-        """Asks through DSPy, whose calls are over when they return."""
-        return cls(program, lm, settings, ask_now)
 
     async def __call__(self, **inputs: Any) -> dspy.Prediction:
         """The program's prediction; raises errors of `errors`, such as a `StageError` where there is none."""

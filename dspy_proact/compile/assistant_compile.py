@@ -152,7 +152,7 @@ class AssistantCompile(Compile):
         with collect_calls() as calls:
             try:
                 with dspy.context(trace=None, disable_history=True), located(self.declared, "program"):
-                    ask = Ask.in_compile(program, self.models["assistant"].lm, self.settings)
+                    ask = Ask(program, self.models["assistant"].lm, self.settings, ask_now)
                     prediction = run_now(ask(**self.inputs(item)))
                     answer = self.declared.answer_of(prediction)
             except ContentError:

@@ -10,7 +10,7 @@ from pathlib import Path
 import dspy
 
 from dspy_proact.compile.forecast import Progress
-from dspy_proact.compile.optimizers import NO_END, tried_by
+from dspy_proact.compile.optimizers import NO_END, OPTIMIZERS
 from dspy_proact.compile.proposer import TamedAdapter
 from dspy_proact.compile.search import search
 from dspy_proact.compile.training import Candidate, Chosen, Training, instructions_of
@@ -24,7 +24,7 @@ def choose(training: Training, recipe: Recipe, journal: Path | None, progress: P
         if recipe.optimizer == "search":
             race = search(training, recipe, journal, progress)
             return _keeping_guards(training, race.candidates(), race.without)
-        tried = tried_by(training, recipe)
+        tried = OPTIMIZERS[recipe.optimizer](training, recipe)
         progress.tried(len(tried), max(each.score for each in tried))
         worded = {text for each in tried for text in instructions_of(each.program)}
         progress.worded(len(worded - {*instructions_of(training.student)}))

@@ -32,11 +32,6 @@ NO_END = 10**9
 """Errors after which DSPy would give up: failures that matter end a compile by themselves."""
 
 
-def tried_by(training: Training, recipe: Recipe) -> list[Candidate]:
-    """The candidates of one of DSPy's optimizers, the student first."""
-    return _BY_NAME[recipe.optimizer](training, recipe)
-
-
 def _candidates(training: Training, found: Sequence[tuple[Any, float]]) -> list[Candidate]:
     """The student, and what an optimizer found beside it."""
     said = fingerprint_of(training.student)
@@ -165,12 +160,13 @@ def _gepa(training: Training, recipe: Recipe) -> list[Candidate]:
     return _candidates(training, list(zip(found.candidates, found.val_aggregate_scores, strict=True)))
 
 
-_BY_NAME: Mapping[Optimizer, Callable[[Training, Recipe], list[Candidate]]] = {
+OPTIMIZERS: Mapping[Optimizer, Callable[[Training, Recipe], list[Candidate]]] = {
     "labeled": _labeled,
     "bootstrap": _bootstrap,
     "miprov2": _miprov2,
     "gepa": _gepa,
 }
+"""DSPy's own: each gives its candidates, the student first."""
 
 
 UNANSWERED = (AdapterParseError, LMError)

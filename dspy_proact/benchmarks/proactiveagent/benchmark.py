@@ -18,6 +18,7 @@ from dspy_proact.benchmarks.proactiveagent.turns import (
     Earlier,
     ProactiveAgentSettings,
     TurnView,
+    Verdict,
     graded,
     said,
 )
@@ -169,11 +170,12 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
 
     async def grade(self, case: Case, answer: Assistance, ask: "Ask") -> Scored[AssistanceGrade]:
         """What the judge says of each proposal, or of silence."""
-        from dspy_proact.benchmarks.proactiveagent.programs import judge_inputs, verdict_of
+        from dspy_proact.benchmarks.proactiveagent.programs import judge_inputs
 
         view = case.view_as(TurnView)
         asked = [judge_inputs(view, proposal) for proposal in answer.proposals or ("",)]
-        verdicts = tuple([verdict_of(await ask(**inputs)) for inputs in asked])
+        told = [await ask(**inputs) for inputs in asked]
+        verdicts = tuple(Verdict(**{name: each[name] for name in Verdict.model_fields}) for each in told)
         return graded(answer, verdicts, ProactiveAgentSettings.of(ask.settings).cost)
 
     def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import dspy
 
-from dspy_proact.benchmarks.proactiveagent.turns import Earlier, StreamEvent, TurnView, Verdict, said
+from dspy_proact.benchmarks.proactiveagent.turns import Earlier, StreamEvent, TurnView, said
 from dspy_proact.programs.asking import Asking
 from dspy_proact.programs.fenced_json import FencedJSON
 from dspy_proact.programs.question import Question
@@ -120,8 +120,3 @@ class ProposalJudge(Question):
 def judge_inputs(view: TurnView, proposal: str) -> dict[str, Any]:
     """What the judge is shown of one proposal, or of silence where it is empty."""
     return {"events": list(view.events), "silent": not proposal, "proposal": proposal}
-
-
-def verdict_of(prediction: dspy.Prediction) -> Verdict:
-    """What the judge said."""
-    return Verdict(**{name: prediction[name] for name in Verdict.model_fields})
