@@ -12,16 +12,11 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
     from dspy_proact.benchmarks.execution import Execution
     from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
-    from dspy_proact.benchmarks.proactbench.cases import cases_of, responses_of_ratings, responses_of_results
+    from dspy_proact.benchmarks.proactbench.cases import cases_of, responses_of_results
     from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, load_corpus
-    from dspy_proact.benchmarks.proactbench.corpus.rating_files import load_ratings
-    from dspy_proact.benchmarks.proactbench.corpus.ratings import Ratings
     from dspy_proact.benchmarks.proactbench.corpus.results import read_results
     from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, Assistant, Judge, OfferDetector
-    from dspy_proact.benchmarks.proactbench.report.labelling import draw_of, items_of, labelling_plan, peoples_ratings
     from dspy_proact.benchmarks.proactbench.report.results import export_results, summarize_results
-    from dspy_proact.benchmarks.proactbench.report.study import study
-    from dspy_proact.benchmarks.proactbench.report.study_text import print_study
     from dspy_proact.benchmarks.proactbench.types import (
         AssistantView,
         Dialogue,
@@ -35,6 +30,7 @@ if TYPE_CHECKING:
         Verdict,
     )
     from dspy_proact.benchmarks.published import PublishedRow
+    from dspy_proact.benchmarks.ratings import RatedItem, Ratings
     from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.benchmarks.trial import Trial
     from dspy_proact.compile.assistant_compile import AssistantCompile
@@ -61,7 +57,12 @@ if TYPE_CHECKING:
         summarize,
         summary_document,
     )
+    from dspy_proact.report.corrected import peoples_ratings
     from dspy_proact.report.pairs import load_pairs, print_pairs
+    from dspy_proact.report.plan import labelling_plan
+    from dspy_proact.report.ratings import draw_of, load_ratings, rated_items, rating_sheet
+    from dspy_proact.report.study import studies, study
+    from dspy_proact.report.study_text import print_studies, print_study
     from dspy_proact.runs import Case, CaseSet, Measure, Nouns, RunFolder, Scope, Scored, Settings
     from dspy_proact.stats import Estimate
 
@@ -99,6 +100,7 @@ __all__ = [
     "ProactBench",
     "ProactError",
     "PublishedRow",
+    "RatedItem",
     "Ratings",
     "Reading",
     "Recipe",
@@ -123,7 +125,6 @@ __all__ = [
     "export_csv",
     "export_parquet",
     "export_results",
-    "items_of",
     "labelling_plan",
     "leaderboard",
     "load_assistant",
@@ -138,13 +139,16 @@ __all__ = [
     "print_leaderboard",
     "print_pairs",
     "print_reading",
+    "print_studies",
     "print_study",
     "print_summary",
+    "rated_items",
+    "rating_sheet",
     "read_artefact",
     "read_judge",
     "read_results",
-    "responses_of_ratings",
     "responses_of_results",
+    "studies",
     "study",
     "summarize",
     "summarize_results",
@@ -156,22 +160,20 @@ _ROOMS = {
     "benchmarks.evaluation": "Evaluation Rejudging",
     "benchmarks.execution": "Execution",
     "benchmarks.proactbench.benchmark": "ProactBench",
-    "benchmarks.proactbench.cases": "cases_of responses_of_ratings responses_of_results",
+    "benchmarks.proactbench.cases": "cases_of responses_of_results",
     "benchmarks.compiled": "load_assistant load_judge",
     "compile.assistant_compile": "AssistantCompile",
     "compile.judge_compile": "JudgeCompile",
     "benchmarks.proactbench.corpus.dialogues": "Corpus load_corpus",
-    "benchmarks.proactbench.corpus.rating_files": "load_ratings",
-    "benchmarks.proactbench.corpus.ratings": "Ratings",
     "benchmarks.proactbench.corpus.results": "read_results",
     "benchmarks.proactbench.programs": "ASSISTANT Assistant JUDGE Judge OfferDetector",
-    "benchmarks.proactbench.people": "draw_of items_of labelling_plan peoples_ratings print_study study",
     "benchmarks.proactbench.report.results": "export_results summarize_results",
     "benchmarks.trial": "Trial",
     "benchmarks.proactbench.types": (
         "AssistantView Dialogue Grade JudgeView Phase Response Rubric Trigger Turn Verdict"
     ),
     "benchmarks.published": "PublishedRow",
+    "benchmarks.ratings": "RatedItem Ratings",
     "benchmarks.responses": "Responses",
     "errors": "ContentError Halt ProactError",
     "models": "Gate Limits ModelSpec open_model",
@@ -181,7 +183,12 @@ _ROOMS = {
         "Comparison Corrected Reading Summary compare compare_corrected export_csv export_parquet leaderboard "
         "print_comparison print_corrected print_leaderboard print_reading print_summary summarize summary_document"
     ),
+    "report.corrected": "peoples_ratings",
     "report.pairs": "load_pairs print_pairs",
+    "report.plan": "labelling_plan",
+    "report.ratings": "draw_of load_ratings rated_items rating_sheet",
+    "report.study": "studies study",
+    "report.study_text": "print_studies print_study",
     "runs": "Case CaseSet Measure Nouns RunFolder Scope Scored Settings",
     "stats": "Estimate",
 }

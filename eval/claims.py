@@ -18,9 +18,11 @@ from support.bands import OUT, Band, Banded, of_data_sets
 from support.scores import Effects, Thresholds, simulate_pair
 
 from dspy_proact import stats, study
-from dspy_proact.benchmarks.proactbench.corpus.ratings import RatedItem, Ratings, RatingsSource
-from dspy_proact.benchmarks.proactbench.report.study_text import study_headline
-from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating
+from dspy_proact.benchmarks.benchmark import HumanGrade
+from dspy_proact.benchmarks.proactbench.corpus.rated_items import rated_item
+from dspy_proact.benchmarks.proactbench.types import Grade, Phase
+from dspy_proact.benchmarks.ratings import Ratings, RatingsSource
+from dspy_proact.report.study_text import study_headline
 
 ITEMS, SCENARIOS, RATERS = 200, 25, 8
 GRADES = (Grade.FAIL, Grade.PARTIAL, Grade.PASS)
@@ -31,7 +33,6 @@ ERROR, LENIENCY = 2.0, 0.5
 FALSE = Band(0.0, 0.05)
 PLACES = [(25, 0.1), (7, 0.1), (7, 0.5)]
 JUDGES = ("constant", "like a person")
-SOURCE = RatingsSource(origin="simulated", files={})
 
 
 def simulated(rng: np.random.Generator, judge: str) -> Ratings:
@@ -41,17 +42,17 @@ def simulated(rng: np.random.Generator, judge: str) -> Ratings:
     levels = height + np.sqrt(0.15) * rng.standard_normal(SCENARIOS)[scenarios] + np.sqrt(0.85) * normal(rng)
     lenient = LENIENCY * rng.standard_normal(RATERS)
     graded = height * 10 if judge == "constant" else levels + rng.normal(0, LENIENCY) + ERROR * normal(rng)
-    items = [
-        RatedItem(key=str(place), phase=phase, scenario=str(scenarios[place]), judge=grade_of(graded[place]))
-        for place, phase in enumerate(phases)
-    ]
+    places = enumerate(zip(phases, map(str, scenarios), map(grade_of, graded), strict=True))
+    items = [rated_item(str(place), phase, scenario=where, judge=grade) for place, (phase, where, grade) in places]
     ratings = [
-        Rating(item=str(place), annotator=f"r{who}", grade=grade_of(levels[place] + told), confidence=3)
+        HumanGrade(str(place), None, grade_of(levels[place] + told), f"r{who}")
         for place in range(ITEMS)
         for who in rng.choice(RATERS, rng.integers(2, 5), replace=False)
         for told in [lenient[who] + rng.normal(0, ERROR)]
     ]
-    return Ratings("simulated", tuple(items), tuple(ratings), SOURCE)
+    return Ratings(
+        "simulated", "proactbench", tuple(items), tuple(ratings), RatingsSource(origin="simulated", files={})
+    )
 
 
 def normal(rng: np.random.Generator):

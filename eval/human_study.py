@@ -11,7 +11,8 @@ The third is what we report: the judge and another person, both against one pers
 import argparse
 
 from dspy_proact import Estimate, load_ratings, study
-from dspy_proact.benchmarks.proactbench.report.study import Study
+from dspy_proact.benchmarks.proactbench.report.published_rule import published_rule_of
+from dspy_proact.report.study import Study
 
 PUBLISHED = {
     "EMERGENT": {"alpha": Estimate(0.1703, -0.0521, 0.3391), "kappa": Estimate(0.5455, 0.2565, 0.8347)},
@@ -34,8 +35,8 @@ def reproduced(found: Study) -> list[str]:
         line("phase", "items", "ratings", "alpha, published", "here", "kappa, published", "here"),
         line(*["---"] * 7),
     ]
-    for phase, part in found.phases.items():
-        rule, told = part.published, PUBLISHED[phase]
+    for phase, part in found.strata.items():
+        rule, told = published_rule_of(part), PUBLISHED[phase]
         shown = map(exactly, (told["alpha"], rule.alpha, told["kappa"], rule.kappa))
         rows.append(line(phase, rule.items, rule.ratings, *shown))
     return rows
@@ -43,7 +44,7 @@ def reproduced(found: Study) -> list[str]:
 
 def beside(found: Study) -> list[str]:
     rows = [line("phase", "alpha", "kappa", "kappa, quadratic", "exact", "judge - people"), line(*["---"] * 6)]
-    for name, part in {**found.phases, "pooled": found.pooled}.items():
+    for name, part in {**found.strata, "pooled": found.pooled}.items():
         names = ("alpha_ordinal", "kappa", "kappa_quadratic", "exact", "bias")
         rows.append(line(name, *(shortly(part.estimates[each]) for each in names)))
     return rows
@@ -52,7 +53,7 @@ def beside(found: Study) -> list[str]:
 def against_one(found: Study) -> list[str]:
     heads = ("phase", "items", "another person", "the judge", "judge - person", "best attainable")
     rows = [line(*heads), line(*["---"] * len(heads))]
-    for name, part in {**found.phases, "pooled": found.pooled}.items():
+    for name, part in {**found.strata, "pooled": found.pooled}.items():
         told = part.reference
         numbers = (told.one_human, told.judge, told.difference, told.best_attainable)
         rows.append(line(name, told.items, *map(shortly, numbers)))

@@ -15,11 +15,13 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from dspy_proact import load_ratings, study
-from dspy_proact.benchmarks.proactbench.corpus.ratings import Ratings
-from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating
+from dspy_proact.benchmarks.benchmark import HumanGrade
+from dspy_proact.benchmarks.proactbench.types import Grade, Phase
+from dspy_proact.benchmarks.ratings import Ratings
 from dspy_proact.report.numbers import coefficient
 
 DATA = Path(__file__).parent / "judge_words"
@@ -47,21 +49,19 @@ def agreement() -> Iterator[str]:
     """A row a version and grader."""
     sample = load_ratings("sample")
     cases = {item.key.rpartition("__r")[0]: item for item in sample.items}
-    new = [cases[row["case"]].model_copy(update={"key": row["item"], "response": row["text"]}) for row in responses()]
-    rated = [Rating.model_validate(row | {"confidence": int(row["confidence"])}) for row in table("ratings")]
+    new = [replace(cases[row["case"]], key=row["item"], text=row["text"]) for row in responses()]
+    rated = [HumanGrade(row["item"], None, row["grade"], row["annotator"]) for row in table("ratings")]
     given: dict[tuple[str, str], dict[str, Grade]] = {}
     for row in table("gradings"):
         given.setdefault((row["words"], row["grader"]), {})[row["item"]] = Grade(row["grade"])
     yield line("words", "grader", *Phase, "within phases", "a rater, another")
     yield line(*["---"] * 7)
     for (words, grader), grades in given.items():
-        items = [
-            item.model_copy(update={"judge": grades[item.key]}) for item in [*sample.items, *new] if item.key in grades
-        ]
-        chosen = tuple(rating for rating in [*sample.ratings, *rated] if rating.item in grades)
-        found = study(Ratings("the judge's words", tuple(items), chosen, sample.source))
+        items = [replace(item, judged={"": grades[item.key]}) for item in [*sample.items, *new] if item.key in grades]
+        chosen = tuple(rating for rating in [*sample.grades, *rated] if rating.key in grades)
+        found = study(Ratings("the judge's words", "proactbench", tuple(items), chosen, sample.source))
         within = found.pooled.within
-        phases = [part.reference.judge for part in found.phases.values()]
+        phases = [part.reference.judge for part in found.strata.values()]
         yield line(words, grader, *map(coefficient, [*phases, within.judge, within.one_human]))
 
 

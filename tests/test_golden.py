@@ -222,7 +222,8 @@ def watched(server: Server) -> dict[str, Any]:
     found["three requests"] = requests(server)
     found["one"] = evaluated(*of, *at(server, *MODELS_THERE), "--limit", 9, out="one", report=False)
     found["one requests"] = requests(server)
-    found["agree"] = printed("agree", "--benchmark", "proactiveagent", "--set", "silence=true")
+    agree = printed("agree", "--benchmark", "proactiveagent", "--set", "silence=true", "--judge", "embedded")
+    found["agree"] = {name: agree[name] for name in ("pooled", "voted")}
     return found
 
 
@@ -270,7 +271,10 @@ def figures(server: Server) -> dict[str, Any]:
         "leaderboard probe": printed("leaderboard", *probe),
         "agree": {**agree, "partings": [[row["item"], row["difference"]] for row in agree["partings"]]},
         "agree sample": printed("agree", "--ratings", "sample"),
-        "agree probe": printed("agree", *probe),
+        "agree probe": {
+            part: {name: found["pooled"][name] for name in ("judged", "exact", "kappa")}
+            for part, found in printed("agree", *probe, "--judge", "embedded")["parts"].items()
+        },
         "eval forecast": printed("eval", *MODELS, *dry, "--controls"),
         "eval forecast probe": printed("eval", *MODELS, *dry, *probe),
         "judge forecast": printed("optimize", "judge", "--judge", "openai/gpt-5-mini", "--dry-run"),

@@ -15,6 +15,7 @@ from dspy_proact import (
     OfferDetector,
     Recipe,
     Rejudging,
+    Responses,
     RunFolder,
     Scope,
     Trial,
@@ -23,7 +24,6 @@ from dspy_proact import (
     load_corpus,
     load_ratings,
     open_model,
-    responses_of_ratings,
     summarize,
 )
 from dspy_proact.benchmarks.registry import benchmark_named
@@ -41,9 +41,9 @@ SHOWN = {
     "Corpus('sample', 16 dialogues, 49 triggers)": lambda: load_corpus("sample"),
     "Ratings('sample', 441 ratings of 147 items by 3 raters)": lambda: load_ratings("sample"),
     "Ratings('published', 275 ratings of 60 items by 18 raters)": lambda: load_ratings("published"),
-    "Responses('sample', 147 of 147 cases)": lambda: responses_of_ratings(load_ratings("sample")),
+    "Responses('sample', 147 of 147 cases)": lambda: Responses.of_ratings(load_ratings("sample")),
     "Evaluation(embedded judged by embedded, 64 cases of proactbench)": lambda: Evaluation("sample"),
-    "Rejudging(": lambda: Rejudging(responses_of_ratings(load_ratings("sample"))),
+    "Rejudging(": lambda: Rejudging(Responses.of_ratings(load_ratings("sample"))),
     "Trial('proactbench', assistant=embedded, judge=embedded)": Trial,
     "JudgeCompile('labeled', 'sample', judge=embedded, proposer=embedded)": lambda: JudgeCompile(
         load_ratings("sample"), "embedded", "embedded", recipe=RECIPE

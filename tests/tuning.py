@@ -12,10 +12,12 @@ import dspy
 from server import GRADES, Answer, Sent, verdict
 from specs import spec
 
+from dspy_proact.benchmarks.benchmark import HumanGrade
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
-from dspy_proact.benchmarks.proactbench.corpus.ratings import RatedItem, Ratings, RatingsSource
+from dspy_proact.benchmarks.proactbench.corpus.rated_items import rated_item
 from dspy_proact.benchmarks.proactbench.programs import Judge
-from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rating, Rubric, Turn
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rubric, Turn
+from dspy_proact.benchmarks.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.compile.training import variant
 from dspy_proact.compile.tuning import GradedAnswer
@@ -57,15 +59,8 @@ def item(number: int, persona: int, phase: Phase, scenario: str | None = None) -
             fail_criteria="Does nothing.",
         ),
     )
-    return RatedItem(
-        key=f"{KEY}{number}",
-        phase=phase,
-        scenario=scenario or f"p{persona}/S{number % 2}",
-        persona=f"p{persona}",
-        view=view,
-        turn=view.turn,
-        response=f"{QUOTE} {forward} Yours, {word}, {number}.",
-    )
+    response, where = f"{QUOTE} {forward} Yours, {word}, {number}.", scenario or f"p{persona}/S{number % 2}"
+    return rated_item(f"{KEY}{number}", view, response, scenario=where, persona=f"p{persona}")
 
 
 def study(personas: int = 4, each: int = 3, first: int = 0) -> Ratings:
@@ -77,9 +72,9 @@ def study(personas: int = 4, each: int = 3, first: int = 0) -> Ratings:
         for rater in range(2):
             grade = tuple(Grade)[(number % personas + number // personas + rater * (number % 5 == 0)) % 3]
             reason = f"It is {grade}, says {token(first + number % personas)}."
-            ratings.append(Rating(item=made.key, annotator=f"{RATER}{rater}", grade=grade, confidence=3, reason=reason))
+            ratings.append(HumanGrade(made.key, made.answer, grade, f"{RATER}{rater}", reason=reason))
     source = RatingsSource(origin="here", files={"ratings.csv": "aa"})
-    return Ratings(name="a study", items=tuple(items), ratings=tuple(ratings), source=source)
+    return Ratings("a study", "proactbench", tuple(items), tuple(ratings), source)
 
 
 def on_disk(folder: Path, of: Ratings) -> list[str]:
@@ -87,20 +82,20 @@ def on_disk(folder: Path, of: Ratings) -> list[str]:
     rows = [
         {
             "item": each.key,
-            "scenario": each.scenario,
-            "persona": each.persona,
+            "scenario": each.group,
+            "persona": each.meta["persona"],
             "conversation": [turn.model_dump(mode="json") for turn in each.view.conversation],
             "rubric": each.view.rubric.model_dump(mode="json"),
-            "response": each.response,
+            "response": each.text,
         }
         for each in of.items
-        if each.view
+        if isinstance(each.view, JudgeView)
     ]
     (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     text = io.StringIO()
-    sheet = csv.DictWriter(text, ["item", "annotator", "grade", "confidence", "reason"])
-    sheet.writeheader()
-    sheet.writerows([each.model_dump(mode="json") for each in of.ratings])
+    sheet = csv.writer(text)
+    sheet.writerow(["item", "annotator", "grade", "reason"])
+    sheet.writerows([each.key, each.rater, each.grade, each.reason] for each in of.grades)
     (folder / "ratings.csv").write_text(text.getvalue(), encoding="utf-8")
     return ["--ratings", str(folder / "ratings.csv"), "--items", str(folder / "items.jsonl")]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -19,6 +19,7 @@ from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, RunFol
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
+    from dspy_proact.benchmarks.ratings import RatedItem, Ratings
     from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.models import Embedder, Gate
 
@@ -60,13 +61,20 @@ class Part:
         """How disagreement grows with the distance of two levels: by its square; on a nominal scale any is 1."""
         return "quadratic" if self.scale == "ordinal" else "none"
 
+    @property
+    def ties(self) -> tuple[str, ...]:
+        """Every level, in the order in which it wins a tie: of three the middle one, then the best."""
+        middle = self.levels[1:2] if len(self.levels) == 3 else ()
+        return tuple(dict.fromkeys((*middle, *reversed(self.levels))))
+
 
 @dataclass(frozen=True)
 class HumanGrade:
     """One person's grade of one part of one answer."""
 
     case: str
-    answer: BaseModel
+    answer: BaseModel | None
+    """None where its labels alone are known, which no benchmark declares."""
     grade: str
     rater: str
     part: str = ""
@@ -74,6 +82,15 @@ class HumanGrade:
     reason: str = ""
     item: str = ""
     """Key of the answer, where a case has several; the case's key otherwise."""
+    confidence: int | None = None
+    """From 1 to 5, where 5 is certain."""
+    seconds: float | None = None
+    """How long it took."""
+
+    @property
+    def key(self) -> str:
+        """Of the answer."""
+        return self.item or self.case
 
 
 @dataclass(frozen=True)
@@ -317,23 +334,42 @@ class Benchmark(Generic[Answer, Detail]):
     about_raters: str = ""
     """What a reader must know of the people behind `human_grades`, in sentences."""
 
-    def own_study(self) -> Any | None:
-        """A module that reads ratings in formats of the benchmark's own; None where `human_grades` serves."""
-        return None
+    label_scores: Mapping[str, float] = MappingProxyType({})
+    """The score of each label, in [0, 1], where scores are of labels alone; else a run's own say which they are."""
 
-    def rated(self, ratings: Sequence[str], settings: Settings) -> "Self | None":
-        """A copy with ratings in a form of its own as `human_grades`, and what they are of as its cases.
+    def ratings(self, named: str, settings: Settings) -> "Ratings | None":
+        """Ratings of a name, or in a form of its own, with what they are of.
 
         Args:
-            ratings: As a person names them.
-            settings: Those in `of_ratings` say which of them are read.
+            named: As a person types it.
+            settings: Those in `of_ratings` say what is read.
 
         Returns:
-            None where it has no such form.
+            None where it has none of this name and form: `sample` and `published` are `human_grades` then, and
+            everything else is a file of labels.
 
         Raises:
-            UsageError: There are no such ratings, or they are not valid.
+            CorpusError: There are no such ratings, or they are not valid.
         """
+        return None
+
+    def items_of_text(self, data: bytes, source: str) -> "tuple[RatedItem, ...]":
+        """The items to be rated that a file's bytes hold.
+
+        Raises a `CorpusError` that names the `source`, or a `UsageError` where the benchmark has no form of items.
+        """
+        raise UsageError(f"--items: {self.name} has no form of items; name the run that is rated")
+
+    def official_files(self, ratings: "Ratings") -> Mapping[str, str]:
+        """Ratings in the layout of its study, by path in the folder; raises a `UsageError` where it has none."""
+        raise UsageError(f"--official: {self.name} has no such layout; leave it out")
+
+    def agreement_document(self, study: Any) -> dict[str, Any]:
+        """Further keys of `agree --json`, of a `report.study.Study`."""
+        return {}
+
+    def published_ratings(self) -> Any | None:
+        """A published study of how ratings vary, a `report.plan.PublishedRatings`, which plans assume; or None."""
         return None
 
     def human_grades(self) -> Sequence[HumanGrade]:

@@ -1,7 +1,5 @@
 """Existing responses, to be graded again."""
 
-import hashlib
-import json
 import time
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -9,12 +7,23 @@ from typing import Any, Self
 from pydantic import ValidationError
 
 from dspy_proact.benchmarks.benchmark import Benchmark
+from dspy_proact.benchmarks.ratings import RatedItem, Ratings, digest
 from dspy_proact.benchmarks.registry import benchmark_of
 from dspy_proact.calls import Price
 from dspy_proact.errors import RunError, UsageError
-from dspy_proact.runs import Case, CaseRecord, CaseSet, CorpusRecord, Event, RoleIdentity, RunFolder, StageKey, latest
+from dspy_proact.runs import (
+    Case,
+    CaseRecord,
+    CaseSet,
+    CorpusRecord,
+    Event,
+    Failure,
+    RoleIdentity,
+    RunFolder,
+    StageKey,
+    latest,
+)
 
-_GRADED = "graded answers"
 _COPIED = Price(prompt=0.0, completion=0.0, cached=None, reason="responses were copied, no call was made")
 
 
@@ -90,41 +99,47 @@ class Responses:
         )
 
     @classmethod
-    def of_human_grades(cls, declared: Benchmark[Any, Any]) -> Self:
-        """Every answer that people graded, once, without their grades; its case is the one that it answers.
+    def of_ratings(cls, ratings: Ratings, benchmark: Benchmark[Any, Any] | str | None = None) -> Self:
+        """The answers that somebody rated, once, without the ratings themselves and a judge's grades.
+
+        Their run is that of the study's items, rated or not: ratings that come later add to what is graded, and what
+        was graded before is not paid for again. A benchmark of a person's own file must be named.
 
         Raises:
-            UsageError: Nobody graded anything, or an answer is to a case that the sample does not have.
+            UsageError: An item is known by its labels only, so that there is nothing to grade.
         """
-        if not (grades := declared.human_grades()):
-            raise UsageError(f"{declared.name}: there are no people's ratings to agree with; declare `human_grades`")
-        settings = declared.settings_type()
-        known = {case.key: case for case in declared.read("sample", settings).cases}
-        cases, answers = dict[str, Case](), dict[str, Any]()
-        for grade in grades:
-            if grade.case not in known:
-                raise UsageError(
-                    f"{declared.name}: a human grade is of the case {grade.case!r}, which the sample lacks"
-                )
-            case, key = known[grade.case], grade.item or grade.case
-            cases[key] = Case(key, case.group, case.stratum, case.view, {**case.meta, "case": case.key})
-            answers[key] = grade.answer.model_dump(mode="json")
-        identified = json.dumps([declared.name, [*answers.items()]], ensure_ascii=False, sort_keys=True)
-        sha256 = hashlib.sha256(identified.encode("utf-8", "surrogatepass")).hexdigest()
-        record = CorpusRecord(name=_GRADED, revision=None, rows=len(cases), cases=len(cases), ignored_fields={})
+        declared, rated = benchmark_of(ratings.benchmark, benchmark), ratings.rated
+        if lacking := [item.key for item in rated if not item.judgeable]:
+            raise UsageError(
+                f"{ratings.name}: no conversation or no response of {len(lacking)} items is known, {lacking[0]!r} the "
+                "first, so that no judge can grade them; leave --judge out, or name ratings that come with what was "
+                "rated, such as those of a --run"
+            )
+        sha256 = digest([declared.name, [item.seen for item in ratings.items]])
+        models = {str(name) for item in ratings.items if (name := item.meta.get("response_model"))}
+        model = "several models" if len(models) > 1 else next(iter(models), "unnamed models")
+        count, commit = len(ratings.items), ratings.source.commit
+        record = CorpusRecord(name=ratings.name, revision=commit, rows=count, cases=count, ignored_fields={})
         return cls(
-            name=_GRADED,
+            name=ratings.name,
             parent=sha256,
-            identity=RoleIdentity(model="graded", program="by hand", prompt="", decoding={}),
-            case_set=CaseSet(tuple(cases.values()), record, sha256),
-            stages=tuple(
-                Event(key=StageKey(case=key, epoch=1, stage="response"), answer=answer, calls=(), time=time.time())
-                for key, answer in answers.items()
-            ),
-            embedded=False,
+            identity=RoleIdentity(model=model, program="unknown", prompt="", decoding={}),
+            case_set=CaseSet(tuple(item.case for item in rated), record, sha256),
+            stages=tuple(map(_stage, rated)),
+            embedded=model == "embedded",
             benchmark=declared.name,
-            settings=settings.model_dump(mode="json"),
+            settings=declared.settings_type().model_dump(mode="json"),
         )
+
+
+def _stage(item: RatedItem) -> Event:
+    """The response stage of an item that can be judged; one that is blank has no answer that could be."""
+    key, now = StageKey(case=item.key, epoch=1, stage="response"), time.time()
+    if not (item.text or "").strip():
+        empty = Failure(kind="content", reason="empty", detail="the response is blank")
+        return Event(key=key, failure=empty, calls=(), time=now)
+    assert item.answer is not None, "it can be judged"
+    return Event(key=key, answer=item.answer.model_dump(mode="json"), calls=(), time=now)
 
 
 def _case(benchmark: Benchmark[Any, Any], record: CaseRecord, folder: RunFolder) -> Case:

@@ -5,6 +5,7 @@ import re
 import sys
 import webbrowser
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -23,13 +24,14 @@ from dspy_proact.cli.options.kinds import (
     path_option,
     text_option,
 )
-from dspy_proact.cli.options.labels import FILES, RATINGS, default_study, ratings_of
+from dspy_proact.cli.options.labels import FILES, RATINGS, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import console, print_json, say, say_next
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.benchmark import Benchmark
+    from dspy_proact.benchmarks.ratings import Draw, RatedItem
     from dspy_proact.report import Summary
 
 _MOST = 10**9
@@ -85,33 +87,33 @@ def sheet(
     raters may split the rows, and `report --ratings` estimates what people would have given to all. The column draw
     identifies the draw: --draw with that value writes the same sheet again.
     """
+    from dspy_proact.files.rows import read_bytes
+    from dspy_proact.report.ratings import rating_sheet
     from dspy_proact.stats import FEWEST_RATED
 
     if out is not None:
         require_suffix(out, ".csv")
     declared = chosen.known(*([run] if run else []))
-    own = declared.own_study()
-    if own is None:
-        _write_plain_sheet(run, declared, chosen, out)
-        return
     if (run is None) == (items is None):
         raise UsageError("label sheet takes what is to be rated: either RUN or --items FILE")
-    drawn: Any = None
+    drawn: Draw | None = None
     enough: int | None = None
     if run is None:
         if draw is not None or disputed:
             flag = "--disputed" if draw is None else "--draw"
             raise UsageError(f"{flag} and --items are mutually exclusive: a draw needs the grades of a RUN")
         assert items is not None, "one of them is given"
-        text, name, of = own.rating_template(own.read_rated_items(items)), items.stem, ["--items", items]
+        rated: Sequence[RatedItem] = declared.items_of_text(read_bytes(str(items), "a file of items"), str(items))
+        name, of = items.stem, ["--items", items]
     else:
         summary = summary_of(run)
         if summary.manifest is None:
             raise UsageError(f"{run}: a results file has no conversations, which a rater must read; give a run")
-        rated, drawn = _rated_of(own, summary, draw, disputed)
+        rated, drawn = _rated_of(declared, summary, draw, disputed)
         enough = drawn and _enough(summary, drawn.seed)
-        text, of = own.rating_template(rated, draw=drawn), ["--run", run]
+        of = ["--run", run]
         name = run.resolve().name + (f"--{drawn}" if drawn else "--disputed" if disputed else "")
+    text = rating_sheet(rated, declared, draw=drawn)
     file = written(text, out or FOLDER / f"{name}.csv", *filter(None, (run, items)))
     message = f"Fill in annotator and grade in {file}, a copy for each rater."
     if drawn and enough and enough <= drawn.count:
@@ -119,12 +121,20 @@ def sheet(
         return
     if drawn:
         mend = f"use --draw {enough} or more" if enough else "this run has fewer"
-        say(f"A corrected score takes at least {FEWEST_RATED} rated triggers per phase; {mend}.")
-    say_next("agree", *of, "--ratings", file, before=message)
+        nouns = declared.nouns
+        say(
+            f"A corrected score takes at least {FEWEST_RATED} rated {nouns.cases} "
+            f"{f'per {nouns.stratum}' if len(declared.strata) > 1 else ''}; {mend}."
+        )
+    say_next("agree", *chosen.words, *of, "--ratings", file, before=message)
 
 
-def _rated_of(own: Any, summary: "Summary", draw: tuple[int, str | None] | None, disputed: bool) -> tuple[Any, Any]:
+def _rated_of(
+    declared: "Benchmark[Any, Any]", summary: "Summary", draw: tuple[int, str | None] | None, disputed: bool
+) -> "tuple[Sequence[RatedItem], Draw | None]":
     """The items of a sheet, in order, and the draw that they are, if any."""
+    from dspy_proact.report.ratings import draw_of, rated_items
+
     count, again = draw or (None, None)
     if disputed:
         from dspy_proact.label.assignment import draw_cases
@@ -132,32 +142,19 @@ def _rated_of(own: Any, summary: "Summary", draw: tuple[int, str | None] | None,
 
         if again:
             raise UsageError(f"--draw {again} and --disputed are mutually exclusive; give a number")
-        by_key = {item.key: item for item in own.items_of(summary)}
+        by_key = {item.key: item for item in rated_items(summary, declared)}
         return [by_key[key] for key in draw_cases(summary, Design(count, disputed=True))[0]], None
     if count is None:
-        return own.items_of(summary), None
-    drawn, rated = own.draw_of(summary, count, int(again.split("-")[1]) if again else 0)
+        return rated_items(summary, declared), None
+    drawn, rated = draw_of(summary, count, int(again.split("-")[1]) if again else 0, declared)
     if again and str(drawn) != again:
         raise UsageError(f"--draw {again}: was drawn from other cases or grades than {summary.path} has")
     return rated, drawn
 
 
-def _write_plain_sheet(run: Path | None, declared: "Benchmark[Any, Any]", chosen: Chosen, out: Path | None) -> None:
-    """Write the sheet of any benchmark; raises `UsageError` for an option that it does not have."""
-    from dspy_proact.report.rating_sheet import rating_sheet
-
-    if flag := first_typed(("--items", "--draw", "--disputed")):
-        raise UsageError(f"{flag}: {declared.name} has sheets of whole runs only; leave it out")
-    if run is None:
-        raise UsageError(f"{declared.name} has sheets of runs only; name a RUN")
-    file = written(rating_sheet(declared, summary_of(run)), out or FOLDER / f"{run.resolve().name}.csv", run)
-    message = f"Fill in annotator and grade in {file}, a copy for each rater."
-    say_next("agree", *chosen.words, "--run", run, "--ratings", file, before=message)
-
-
 def _enough(summary: "Summary", seed: int) -> int | None:
     """Responses of the smallest draw with enough rated cases in every phase; None where there is none."""
-    from dspy_proact.report.corrected import drawn_keys
+    from dspy_proact.report.ratings import drawn_keys
     from dspy_proact.stats import FEWEST_RATED
 
     strata, rated = {outcome.key: outcome.stratum for outcome in summary.outcomes}, Counter[str]()
@@ -178,26 +175,29 @@ def _enough(summary: "Summary", seed: int) -> int | None:
         text_option("--ratings", RATINGS, "Ratings of RUN, as a pilot study."),
     ),
     Section(Heading.OUTPUT, json_option("the plan")),
-    first="--width --ratings --json",
+    READ_BENCHMARK,
+    first="--width --ratings --benchmark --json",
     example="dspy-proact label plan runs/mine --width 8",
     brief="Plan how many people must rate how much.",
 )
 @click.argument("run", required=False, type=click.Path(path_type=Path))
-def plan(run: Path | None, width: float, ratings: str | None, as_json: bool) -> None:
+def plan(run: Path | None, width: float, ratings: str | None, as_json: bool, chosen: Chosen) -> None:
     """Plan how many people must rate how many responses to correct a score to within --width points of 100.
 
     Responses and grades are those of RUN, or of the published corpus. How much ratings vary is taken from --ratings,
-    which must be of RUN, or from the published study.
+    which must be of RUN, or from the benchmark's published study, if there is one.
     """
+    from dspy_proact.report.plan import labelling_plan, plan_document, print_plan
+
     if ratings is not None and run is None:
         raise UsageError("--ratings: give the RUN that these ratings are of")
-    summary = None if run is None else summary_of(run)
-    own = default_study()
-    planned = own.labelling_plan(width / 100, summary, ratings_of([ratings], summary) if ratings and summary else None)
+    declared, summary = chosen.known(*([run] if run else [])), None if run is None else summary_of(run)
+    pilot = ratings_of([ratings], summary) if ratings and summary else None
+    planned = labelling_plan(width / 100, summary, pilot, benchmark=declared)
     if as_json:
-        print_json(own.plan_document(planned))
+        print_json(plan_document(planned))
         return
-    own.print_plan(planned, console())
+    print_plan(planned, console())
     if run and (best := planned.best):
         say(f"To rate in a sheet: dspy-proact label sheet RUN --draw {best.rated}")
         design = f"--draw {best.rated} --each {best.each} --raters {best.raters}"

@@ -11,7 +11,7 @@ from dspy_proact.cli.options.kinds import STANDARD_OUTPUT, file_option, flag_opt
 from dspy_proact.cli.options.labels import Labels
 from dspy_proact.cli.options.verb import FileForm, Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import say, say_next
-from dspy_proact.errors import UsageError
+from dspy_proact.errors import CorpusError, UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.benchmark import Benchmark
@@ -52,8 +52,8 @@ def export(
     pairs it has a row a choice, as `agree --pairs` reads it. With --html what one rater is to rate is written as a page
     that works from disk; `label import` takes the file that it saves.
     """
-    from dspy_proact.label.exchange import filled_sheet
     from dspy_proact.label.store import Store
+    from dspy_proact.report.ratings import rating_sheet
 
     if html != (rater is not None):
         raise UsageError("--html and --rater NAME come together: a page is for one rater")
@@ -74,7 +74,9 @@ def export(
     else:
         labels, declared, summary = _rated(study, run, chosen)
         name = f"{study.stem}--{run.resolve().name}.csv" if run else f"{study.stem}.csv"
-        text = filled_sheet(labels.studies[str(study)], declared, summary)
+        ratings = labels.load(declared)
+        draw = next(iter(ratings.draws), None)
+        text = rating_sheet(ratings.items, declared, draw=draw, grades=ratings.grades)
         file = written(text, out or FOLDER / name, study)
         say_next("agree", *chosen.words, "--run", summary.path, "--ratings", file)
 
@@ -89,12 +91,9 @@ def _rated(study: Path, run: Path | None, chosen: Chosen) -> "tuple[Labels, Benc
 
 def _write_official(study: Path, run: Path | None, folder: Path, out: Path | None, chosen: Chosen) -> None:
     labels, declared, _ = _rated(study, run, chosen)
-    own = declared.own_study()
-    if own is None:
-        raise UsageError(f"--official: {declared.name} has no such layout; leave it out")
     if out is not None or folder.exists():
         raise UsageError(f"--official {folder}: {'leave --out out' if out else 'exists; name another folder'}")
-    for path, text in own.official_files(labels.load(own)).items():
+    for path, text in declared.official_files(labels.load(declared)).items():
         written(text, folder / path)
     say_next("agree", "--ratings", folder)
 
@@ -173,7 +172,10 @@ def import_(study: Path, files: tuple[Path, ...], run: Path | None, chosen: Chos
             if text.lstrip()[:1] == "{":
                 found = import_saved(store, items, text, str(file))
             else:
-                found = import_labels(store, items, labels_in(text, str(file), parts))
+                read = labels_in(text, str(file), parts)
+                if not read.labels:
+                    raise CorpusError("the grade is empty on every line; fill it in", source=str(file))
+                found = import_labels(store, items, read.labels)
             known = f"; {found.known} were there, {found.differing} of them with another grade, which stays"
             say(f"{file}: {counted(found.new, 'rating')} added{known if found.known else ''}.")
     say_next("agree", *chosen.words, "--pairs" if pairs else "--ratings", study)

@@ -215,16 +215,19 @@ def judge(
     By default the embedded stand-in is tuned to the sample's ratings, which only shows how this works. Repeat the
     command to resume: answers in the record are not paid for again.
     """
+    from dspy_proact.benchmarks.benchmark import Benchmark
     from dspy_proact.cli.views.compilation import compile_shown
     from dspy_proact.compile.judge_compile import JudgeCompile
 
     declared, tuned = chosen.declared(), judge.spec(EMBEDDED)
-    own, settings = declared.own_study(), chosen.settings(declared, answers=False)
+    settings = chosen.settings(declared, answers=False)
+    if type(declared).judge is Benchmark.judge:
+        raise UsageError(f"{declared.name} is graded without a judge; there is none to tune")
     compiling = JudgeCompile(
-        labels.load(own) if own else None,
+        labels.load(declared, settings),
         tuned,
         proposer.spec(tuned),
-        benchmark=declared if own else labels.rated(declared, settings),
+        benchmark=declared,
         settings=settings,
         recipe=recipe,
         votes=votes,

@@ -16,16 +16,17 @@ from dspy_proact.cli.options.kinds import (
     text_option,
 )
 from dspy_proact.cli.options.labels import FILES, RATINGS, Labels, label_options
-from dspy_proact.cli.options.models import EMBEDDED, GATE_IF_ASKED, JUDGING, NamedModel, model_options
+from dspy_proact.cli.options.models import GATE_IF_ASKED, JUDGING, NamedModel, model_options
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, flags_of, verb
 from dspy_proact.cli.views.message import Typed, console, print_json, print_more, say, say_next
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
+    from dspy_proact.benchmarks.benchmark import Benchmark
     from dspy_proact.models import Gate
-    from dspy_proact.report.human_agreement import HumanAgreement
     from dspy_proact.report.marked_words import MarkedWords
-    from dspy_proact.runs import Scope
+    from dspy_proact.report.study import Choices, Study
+    from dspy_proact.runs import Scope, Settings
 
 _JUDGE = model_options(
     "--judge",
@@ -92,7 +93,7 @@ def agree(
     scope: "Scope",
     labels: Labels,
     pairs: str | None,
-    consensus: str,
+    consensus: Literal["published", "soft"],
     min_ratings: int,
     exclude: str | None,
     gate: Callable[[], "Gate"],
@@ -114,42 +115,40 @@ def agree(
     if labels.ratings == ("published",) and (labels.run or labels.items):
         flag = "--run" if labels.run else "--items"
         raise UsageError(f"{flag}: name ratings of it with --ratings FILE; `label sheet` writes a file to fill in")
-    own = declared.own_study()
-    choices = own and own.Choices(consensus, min_ratings, exclude is not None)
-    if own and not judge.name:
-        return _compare_stored(own, choices, labels, output, explain)
+    from dspy_proact.benchmarks.benchmark import Benchmark
+    from dspy_proact.report.study import Choices
+
+    if name := min(settings.model_fields_set - declared.of_ratings, default=None):
+        raise UsageError(
+            f"--set {name}: agree reads no setting of {declared.name}; the answers that people graded are shown to "
+            "judges alike, whatever is set. Leave it out"
+        )
+    choices = Choices(consensus, min_ratings, exclude is not None)
+    if not judge.name and type(declared).judge is not Benchmark.judge:  # else it grades by itself
+        return _compare_stored(declared, settings, choices, labels, output, explain)
     from dspy_proact.benchmarks.evaluation import Rejudging
     from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.cli.views.runs import run_all
-    from dspy_proact.report.human_agreement import human_agreements
     from dspy_proact.report.marked_words import marked_words
+    from dspy_proact.report.study import studies
 
-    if own:
-        ratings = labels.load(own)
-        answers, judges = own.responses(ratings), judge.specs(EMBEDDED)
-    else:
-        if name := min(settings.model_fields_set - declared.of_ratings, default=None):
-            raise UsageError(
-                f"--set {name}: agree reads no setting of {declared.name}; the answers that people graded are shown to "
-                "judges alike, whatever is set. Leave it out"
-            )
-        declared, ratings = labels.rated(declared, settings), None
-        judges = judges_of(declared, judge, embedded=not judge.name)
-        answers = Responses.of_human_grades(declared)
+    ratings = labels.load(declared, settings)
     rejudging = Rejudging(
-        answers, judges, benchmark=declared, judge_prompt=judge_prompt, judge_program=judge_program, gate=gate()
+        Responses.of_ratings(ratings, declared),
+        judges_of(declared, judge, embedded=False),
+        benchmark=declared,
+        judge_prompt=judge_prompt,
+        judge_program=judge_program,
+        gate=gate(),
     )
     ending = run_all([(rejudging, output.out or rejudging.default_folder)], scope, output)
     if ending is None:
         return 0
     learned_on = rejudging.learned_by_judge()
     for graded in map(summary_of, ending.begun):
-        if graded.verdicts and own:
-            result = own.study(ratings, choices, graded=graded, learned_on=learned_on)
-            _show_study(own, result, marked_words(graded, labels.marked), output.as_json, explain)
-        elif graded.verdicts:
-            found = human_agreements(declared, graded, learned_on)
-            _show_agreements(found, marked_words(graded, labels.marked), output.as_json, explain)
+        if graded.verdicts:
+            found = studies(ratings, choices, benchmark=declared, graded=graded, learned_on=learned_on)
+            _show_studies(declared, found, marked_words(graded, labels.marked), output.as_json, explain)
     return ending.close(declared)
 
 
@@ -173,25 +172,21 @@ def _show_pairs(named: str, chosen: Chosen, as_json: bool, explain: bool) -> Non
         print_more()
 
 
-def _show_agreements(
-    agreements: "Sequence[HumanAgreement]", words: "Sequence[MarkedWords]", as_json: bool, explain: bool
+def _show_studies(
+    declared: "Benchmark[Any, Any]",
+    found: "Sequence[Study]",
+    words: "Sequence[MarkedWords]",
+    as_json: bool,
+    explain: bool,
 ) -> None:
-    from dspy_proact.report.human_agreement import human_agreement_document, print_human_agreement
+    from dspy_proact.report.study_text import print_studies, studies_document
 
     if as_json:
-        _print_with_words({"judges": [human_agreement_document(agreement) for agreement in agreements]}, words)
+        _print_with_words(studies_document(found, declared), words)
         return
-    for agreement in agreements:
-        print_human_agreement(agreement, console(), explain)
-    _print_rest(words, explain)
-
-
-def _show_study(own: Any, result: Any, words: "Sequence[MarkedWords]", as_json: bool, explain: bool) -> None:
-    if as_json:
-        _print_with_words(own.study_document(result), words)
-        return
-    own.print_study(result, console(), explain)
-    _print_rest(words, explain, ", and where judge and people differ most" if result.disagreements else "")
+    print_studies(found, console(), explain)
+    differ = any(study.disagreements for study in found)
+    _print_rest(words, explain, ", and where judge and people differ most" if differ else "")
 
 
 def _print_with_words(document: dict[str, Any], words: "Sequence[MarkedWords]") -> None:
@@ -209,20 +204,29 @@ def _print_rest(words: "Sequence[MarkedWords]", explain: bool, besides: str = ""
         print_more(besides=besides + (", and the words that raters marked" if words else ""))
 
 
-def _compare_stored(own: Any, choices: Any, labels: Labels, output: Output, explain: bool) -> int:
+def _compare_stored(
+    declared: "Benchmark[Any, Any]",
+    settings: "Settings",
+    choices: "Choices",
+    labels: Labels,
+    output: Output,
+    explain: bool,
+) -> int:
     """Compare people with the grades that are stored with the items, if any, and say what to type next."""
     if flag := first_typed(_OF_JUDGE):
         raise UsageError(f"{flag}: has no effect without --judge")
     from dspy_proact.report.marked_words import marked_words
+    from dspy_proact.report.study import studies
 
-    result = own.study(labels.load(own), choices, graded=labels.summary)
+    ratings = labels.load(declared, settings)
+    found = studies(ratings, choices, benchmark=declared, graded=labels.summary)
     words = marked_words(labels.summary, labels.marked) if labels.summary else ()
-    _show_study(own, result, words, output.as_json, explain)
+    _show_studies(declared, found, words, output.as_json, explain)
     if output.as_json:
         return 0
     if labels.run is None and labels.items is None and labels.ratings == ("published",):
         say("To rate responses of your own: dspy-proact label sheet RUN")
-    if result.pooled.compared:
+    if any(study.pooled.compared for study in found):
         say_next("agree", *Typed().options(), "--json" if explain else "--explain")
     else:
         message = "A judge can grade the items; estimate the cost first, then drop --dry-run to run."

@@ -15,6 +15,7 @@ from dspy_proact.benchmarks.benchmark import Benchmark, Start, WorkedCase
 from dspy_proact.benchmarks.compiled import compiled_program
 from dspy_proact.benchmarks.evaluation import role_of
 from dspy_proact.benchmarks.participant import fingerprint_of
+from dspy_proact.benchmarks.ratings import Ratings
 from dspy_proact.compile.agreement import Agreement, Votes, fitted_cuts, is_cut, level_of, levels_of, plain_cuts
 from dspy_proact.compile.card import judge_card
 from dspy_proact.compile.compile import Compile, unseen
@@ -54,7 +55,7 @@ class JudgeCompile(Compile):
     """A judge, people's grades, and how the one is tuned to the other.
 
     Args:
-        ratings: People's grades in a form of the benchmark's own; None for those that it declares.
+        ratings: People's grades; None for those that the benchmark declares, of its sample.
         judge: Is tuned.
         proposer: Writes instructions; the judge where None.
         benchmark: By its name, the path of its file, or itself.
@@ -73,7 +74,7 @@ class JudgeCompile(Compile):
 
     def __init__(
         self,
-        ratings: Any = None,
+        ratings: Ratings | None = None,
         judge: ModelSpec | str = "embedded",
         proposer: ModelSpec | str | None = None,
         *,
@@ -85,8 +86,10 @@ class JudgeCompile(Compile):
         guards: Collection[str] = (),
         gate: Gate | None = None,
     ):
-        super().__init__(benchmark, settings, gate)
+        super().__init__(benchmark or (ratings and ratings.benchmark), settings, gate)
         declared, self.votes = self.declared, votes
+        if ratings and ratings.benchmark != declared.name:
+            raise UsageError(f"{ratings.name}: ratings of {ratings.benchmark}, and the judge is {declared.name}'s")
         if declared.judge(self.settings, Start()) is None:
             raise UsageError(f"{declared.name} is graded without a judge; there is none to tune")
         self.tuning.require("judge")

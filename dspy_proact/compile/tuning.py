@@ -1,8 +1,5 @@
 """What a benchmark says of its compiles, beside its declaration; every default suits any benchmark."""
 
-import hashlib
-import json
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,6 +9,7 @@ from pydantic import BaseModel
 
 from dspy_proact.benchmarks.ask import Ask
 from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part
+from dspy_proact.benchmarks.ratings import Ratings, ratings_named
 from dspy_proact.compile.training import Proposal
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import tame
@@ -72,7 +70,7 @@ class GradedAnswer:
     key: str
     """Opaque; examples carry it and nothing else that is not an input of the judge."""
     case: Case
-    answer: BaseModel
+    answer: Any
     unit: str
     """What folds keep together."""
     grades: Mapping[str, Sequence[HumanGrade]]
@@ -84,10 +82,8 @@ class GradedAnswer:
         return self.case.group
 
     def consensus(self, part: Part) -> str:
-        """The commonest grade; of several the middle one of three, then the best."""
-        middle = part.levels[1:2] if len(part.levels) == 3 else ()
-        given = [each.grade for each in self.grades[part.name]]
-        return max((*middle, *reversed(part.levels)), key=given.count)
+        """The commonest grade; ties go as `Part.ties` has it."""
+        return max(part.ties, key=[each.grade for each in self.grades[part.name]].count)
 
 
 @dataclass(frozen=True)
@@ -122,6 +118,8 @@ class Tuning:
 
     def __init__(self, declared: Benchmark[Any, Any], settings: Settings):
         self.declared, self.settings = declared, settings
+        self.about: Sequence[str] = ()
+        """What must be known of the people who graded, in sentences."""
 
     def require(self, role: ProgramRole) -> None:
         """Raise a `UsageError` where something is set with which the program of a role cannot be compiled."""
@@ -172,30 +170,41 @@ class Tuning:
 
     # The judge
 
-    def graded(self, source: Any) -> GradedAnswers:
-        """The answers that people graded: those of the declaration, whose cases are the sample's.
+    def graded(self, ratings: Ratings | None) -> GradedAnswers:
+        """The answers that somebody rated, in the order of the ratings' items.
 
         Args:
-            source: Another source, where the benchmark takes one.
+            ratings: None for those that the benchmark declares, of its sample.
 
         Raises:
-            UsageError: There are none.
+            UsageError: There are none, or none with what was rated.
         """
-        del source
         declared = self.declared
-        untuned = {part.name for part in declared.parts if not part.tuned}
-        if not (rows := [row for row in declared.human_grades() if row.part not in untuned]):
-            raise UsageError(f"{declared.name}: declares no `human_grades`, to which a judge could be tuned")
-        case_set = declared.read("sample", self.settings)
-        cases = {case.key: case for case in case_set.cases}
-        if unknown := next((row.case for row in rows if row.case not in cases), None):
-            raise UsageError(f"{declared.name}: `human_grades` has a grade of {unknown!r}, which is no case of it")
-        items = graded_answers(rows, cases, self.units(case_set.cases))
-        graded = [[row.case, row.answer.model_dump(mode="json"), row.part, row.grade, row.rater] for row in rows]
-        content = json.dumps([case_set.sha256, graded], ensure_ascii=False, sort_keys=True)
-        marks = tuple(sorted({declared.mark(item.case.view) for item in items}))
-        sha256 = hashlib.sha256(content.encode()).hexdigest()
-        return GradedAnswers(DataSource(name="human grades", sha256=sha256, rows=marks), items)
+        ratings = ratings or ratings_named(declared, "sample", self.settings)
+        assert ratings is not None, "the sample is a name of ratings"
+        if any(not item.judgeable for item in ratings.rated):
+            raise UsageError(
+                f"{ratings.name}: has ratings without conversations and responses, so that no judge can be tuned to "
+                "it; name ratings that come with what was rated, with --ratings"
+            )
+        self.about = ratings.about
+        units = self.units([item.case for item in ratings.rated])
+        by_part = {part.name: ratings.of_part(part.name) for part in declared.graded_by_people if part.tuned}
+        graded = tuple(
+            GradedAnswer(item.key, item.case, item.answer, units[item.key], grades)
+            for item in ratings.rated
+            if (grades := {part: rows[item.key] for part, rows in by_part.items() if rows[item.key]})
+        )
+        if not graded:
+            raise UsageError(f"{ratings.name}: nobody has graded anything in it to which the judge is tuned")
+        data = DataSource(
+            name=ratings.name,
+            sha256=ratings.sha256,
+            revision=ratings.source.commit,
+            files=dict(ratings.source.files),
+            rows=tuple(sorted({declared.mark(item.case.view) for item in graded})),
+        )
+        return GradedAnswers(data, graded)
 
     def judge_inputs(self, case: Case, answer: Any) -> dict[str, Any]:
         """The inputs of the judge: those of the one question that `grade` puts to it.
@@ -255,23 +264,6 @@ class Verdict:
 
     prediction: dspy.Prediction
     scored: Scored[Any]
-
-
-def graded_answers(
-    rows: Sequence[HumanGrade], cases: Mapping[str, Case], units: Mapping[str, str]
-) -> tuple[GradedAnswer, ...]:
-    """Rows of human grades as answers, in the order of the first grade of each; cases and units are by key."""
-    by_item: defaultdict[str, list[HumanGrade]] = defaultdict(list)
-    for row in rows:
-        by_item[row.item or row.case].append(row)
-    items: list[GradedAnswer] = []
-    for key, grades in by_item.items():
-        parts: defaultdict[str, list[HumanGrade]] = defaultdict(list)
-        for grade in grades:
-            parts[grade.part].append(grade)
-        first = grades[0]
-        items.append(GradedAnswer(key, cases[first.case], first.answer, units[first.case], dict(parts)))
-    return tuple(items)
 
 
 class _Asked(Exception):  # noqa: N818 - no failure: its argument is what was asked

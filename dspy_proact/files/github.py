@@ -6,6 +6,7 @@ sha256, which all later readings check. A folder is in its place only when all o
 """
 
 import hashlib
+import os
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -31,6 +32,11 @@ _COMMITS = 5
 _MAX_MESSAGE = 200
 """Characters of a library's message that ours repeats."""
 T = TypeVar("T")
+
+
+def cache_folder() -> Path:
+    """Where this package keeps what it fetches: a folder of its own in the user's cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dspy-proact"
 
 
 class FetchRecord(Frozen):

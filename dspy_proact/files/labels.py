@@ -1,27 +1,55 @@
-"""People's grades as sheets and labelling tools hold them: one reader for CSV and the JSON exports of two tools.
+"""People's grades as sheets and labelling tools hold them: one reader for sheets and the JSON exports of two tools.
 
-A sheet is a CSV with the columns item, annotator and grade, and where they are given part, confidence and reason. From
-Label Studio we read what it exports as JSON, a list of tasks: the key of the item is `data.item`, a control of the kind
-Choices that is called `grade`, or as a part of the grading, holds the grade; `confidence` (Rating or Choices) and
+A sheet is CSV, or JSONL with the same fields: item, annotator and grade, and where they are given part, confidence,
+reason, seconds, response and draw. It is JSONL where it begins with a brace. Outer blanks do not count.
+
+From Label Studio we read what it exports as JSON, a list of tasks: the key of the item is `data.item`, a control of the
+kind Choices that is called `grade`, or as a part of the grading, holds the grade; `confidence` (Rating or Choices) and
 `reason` (TextArea) are of all parts. From Argilla we read what `records.to_json` writes, a list of records: the key is
 the id of the record, and the names are those of its questions. Cancelled annotations are no labels.
 """
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from io import StringIO
 from typing import Annotated, Any
 from unicodedata import normalize
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic_core import PydanticCustomError
 
 from dspy_proact.errors import CorpusError
-from dspy_proact.files.rows import Id, Line, Part, RawPart, elements
-from dspy_proact.files.sheets import CsvSheet
+from dspy_proact.files.rows import Id, Line, RawPart, elements, lines_in
+from dspy_proact.files.sheets import CsvSheet, require_few
 
 WHOLE = "grade"
 """The column, control or question that holds the grade where a grading has one part."""
-_blank = BeforeValidator(lambda value: None if isinstance(value, str) and not value.strip() else value)
 _SIDES = ("confidence", "reason")
+
+
+def is_blank(value: object) -> bool:
+    """Whether nothing is given: null, or a text of white space at most."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def confidence_of(value: Any) -> int:
+    """1 to 5, from a number or its text; raises a `ValueError` of pydantic's otherwise."""
+    try:
+        number = None if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = None
+    if number not in {1, 2, 3, 4, 5}:
+        raise PydanticCustomError("confidence", "Confidence is 1, 2, 3, 4 or 5")
+    return int(number)
+
+
+BLANK = BeforeValidator(lambda value: None if is_blank(value) else value)
+"""Null and blanks are None."""
+Confidence = Annotated[Annotated[int, BeforeValidator(confidence_of)] | None, BLANK]
+"""1 to 5, a number or its text."""
+Seconds = Annotated[Annotated[float, Field(ge=0, allow_inf_nan=False, strict=False)] | None, BLANK]
+"""0 or more, a number or its text."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +63,15 @@ class Label:
     part: str
     """Empty for the grading as a whole."""
     grade: str
-    confidence: str
-    """Empty where none is given."""
-    reason: str
-    seconds: float
-    """0 where it is not known."""
+    confidence: int | None = None
+    """From 1 to 5."""
+    reason: str = ""
+    seconds: float | None = None
+    """How long it took."""
     response: str | None = None
     """The text that was graded, where the file holds it."""
+    draw: str = ""
+    """How the item was chosen, as a sheet has it."""
     within: str = ""
     """The part of the line in which it stands, with a stop at its end."""
 
@@ -50,18 +80,44 @@ class Label:
         return self.line.error(problem, f"{self.within}{field}")
 
 
-class _SheetRow(Part):
-    model_config = ConfigDict(extra="ignore")
+@dataclass(frozen=True)
+class LabelFile:
+    """The grades in a file, and what was left out."""
 
+    labels: tuple[Label, ...]
+    """In its order."""
+    ungraded: int = 0
+    """Lines whose grade is empty."""
+    ignored: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How often each field occurred that the format does not know."""
+
+
+_Word = Annotated[
+    Annotated[str, StringConstraints(strip_whitespace=True)],
+    BeforeValidator(lambda value: "" if value is None else value),
+]
+
+
+class _SheetRow(RawPart):
     item: Id
     annotator: Id
-    grade: str
-    part: str = ""
-    confidence: str = ""
-    reason: str = ""
-    seconds: Annotated[Annotated[float, Field(ge=0, allow_inf_nan=False, strict=False)] | None, _blank] = None
+    grade: _Word
+    part: _Word = ""
+    confidence: Confidence = None
+    reason: str | None = None
+    seconds: Seconds = None
     response: str | None = None
     answer: str | None = None
+    draw: _Word = ""
+    # What a rater reads.
+    grades: object = None
+    case: object = None
+
+    def label(self, line: Line) -> Label:
+        """The label of a line."""
+        rater = normalize("NFC", self.annotator.strip())
+        told = (self.grade, self.confidence, self.reason or "", self.seconds, self.response or self.answer, self.draw)
+        return Label(line, rater, self.item.strip(), self.part, *told)
 
 
 class _User(RawPart):
@@ -96,8 +152,8 @@ class _Record(RawPart):
     responses: dict[str, list[_Answer]]
 
 
-def labels_in(text: str, source: str, parts: Collection[str]) -> list[Label]:
-    """The grades in a file, in its order; those that are empty are left out.
+def labels_in(text: str, source: str, parts: Collection[str]) -> LabelFile:
+    """The grades in a file.
 
     Args:
         text: Of the file.
@@ -105,36 +161,64 @@ def labels_in(text: str, source: str, parts: Collection[str]) -> list[Label]:
         parts: Names of the parts of a grading; the empty one is of the grading as a whole.
 
     Raises:
-        CorpusError: The file is none of these, or has no grade.
+        CorpusError: The file is none of these, or has no line of a grade.
     """
-    if text.lstrip()[:1] != "[":
-        found = list(_of_sheet(text, source))
-    else:
-        rows = list(elements(text, source))
-        tool = next((each for each in (_Task, _Record) if rows and {*each.model_fields} <= {*rows[0].parse()}), None)
-        if tool is None:
-            problem = "neither tasks of Label Studio (data, annotations) nor records of Argilla (id, fields, responses)"
-            raise CorpusError(problem, source=source)
-        read, names = _of_task if tool is _Task else _of_record, {WHOLE, *parts, *_SIDES}
-        found = [label for row in rows for answers in read(row, names) for label in answers.labels(parts)]
-    if not found:
+    found = _of_sheet(text, source) if text.lstrip()[:1] != "[" else _of_tool(text, source, parts)
+    if not found.labels and not found.ungraded:
         names = ", ".join(name or WHOLE for name in parts)
         raise CorpusError(f"there is no grade in it; what holds one is called {names}", source=source)
     return found
 
 
-def _of_sheet(text: str, source: str) -> Iterator[Label]:
+def _of_tool(text: str, source: str, parts: Collection[str]) -> LabelFile:
+    rows = list(elements(text, source))
+    tool = next((each for each in (_Task, _Record) if rows and {*each.model_fields} <= {*rows[0].parse()}), None)
+    if tool is None:
+        problem = "neither tasks of Label Studio (data, annotations) nor records of Argilla (id, fields, responses)"
+        raise CorpusError(f"{problem}; give other ratings as CSV, or as JSON with one a line", source=source)
+    read, names = _of_task if tool is _Task else _of_record, {WHOLE, *parts, *_SIDES}
+    return LabelFile(tuple(label for row in rows for said in read(row, names) for label in said.labels(parts)))
+
+
+def _of_sheet(text: str, source: str) -> LabelFile:
+    lines, labels, ungraded, ignored = 0, list[Label](), 0, Counter[str]()
+    for line in _json_lines(text, source) if text.lstrip()[:1] == "{" else _csv_lines(text, source):
+        lines += 1
+        require_few(line, lines)
+        if is_blank(line.parse().get(WHOLE)):
+            ungraded += 1
+            continue
+        row = _SheetRow.of(line)
+        ignored.update(row.unknown_fields())
+        labels.append(row.label(line))
+    return LabelFile(tuple(labels), ungraded, dict(ignored))
+
+
+def _json_lines(text: str, source: str) -> Iterator[Line]:
+    for line in lines_in(StringIO(text), source, "rating"):
+        fields = line.parse()
+        _require_columns(line, [*fields])
+        yield replace(line, fields=fields)
+
+
+def _csv_lines(text: str, source: str) -> Iterator[Line]:
     sheet = CsvSheet.of(text, source)
-    if lacking := {"item", "annotator", WHOLE} - {*sheet.columns}:
-        raise CorpusError(f"lacks the columns {', '.join(sorted(lacking))}", source=source, line=1)
-    for line in sheet.rows():
-        if str(line.parse().get(WHOLE, "")).strip():
-            row = _SheetRow.of(line)
-            rater, response = normalize("NFC", row.annotator.strip()), row.response or row.answer
-            item, part, grade = row.item.strip(), row.part.strip(), row.grade.strip()
-            yield Label(
-                line, rater, item, part, grade, row.confidence.strip(), row.reason.strip(), row.seconds or 0.0, response
-            )
+    if sheet.head is None:
+        named = ", ".join((*_NEEDED, *_SIDES))
+        raise CorpusError(f"empty: the first line must name the columns {named}", source=source)
+    _require_columns(sheet.head, sheet.columns)
+    yield from sheet.rows()
+
+
+_NEEDED = ("item", "annotator", WHOLE)
+
+
+def _require_columns(line: Line, columns: Collection[str]) -> None:
+    """Raise unless the columns of a rating are there, each once."""
+    if twice := next((column for column, count in Counter(columns).items() if column and count > 1), None):
+        raise line.error("the column is given twice", twice)
+    if missing := next((column for column in _NEEDED if column not in columns), None):
+        raise line.error(f"missing; a rating needs {', '.join(_NEEDED)}", missing)
 
 
 @dataclass(frozen=True)
@@ -148,20 +232,22 @@ class _Answers:
     within: str
     said: dict[str, str]
     """By control or question."""
-    seconds: float = 0.0
+    seconds: float | None = None
 
     def labels(self, parts: Collection[str]) -> Iterator[Label]:
         """A label for each part that has a grade."""
         if not isinstance(self.item, str | int) or not str(self.item).strip():
             raise self.line.error("missing: the key of the item, as the sheet has it", "data.item")
-        confidence, reason = (self.said.get(name, "") for name in _SIDES)
+        said, reason = (self.said.get(name, "") for name in _SIDES)
+        try:
+            confidence = confidence_of(said) if said else None
+        except PydanticCustomError as error:
+            raise self.line.error(f"{error.message()}, not {said!r}", f"{self.within}confidence") from None
         response = self.response if isinstance(self.response, str) else None
         for part in parts:
             if grade := self.said.get(part or WHOLE, ""):
-                item = str(self.item).strip()
-                yield Label(
-                    self.line, self.rater, item, part, grade, confidence, reason, self.seconds, response, self.within
-                )
+                told = (confidence, reason, self.seconds, response)
+                yield Label(self.line, self.rater, str(self.item).strip(), part, grade, *told, within=self.within)
 
 
 def _of_task(line: Line, names: Collection[str]) -> Iterator[_Answers]:
@@ -176,7 +262,7 @@ def _of_task(line: Line, names: Collection[str]) -> Iterator[_Answers]:
                 said[region.from_name] = _only(line, f"{within}result[{number}].value", region.value.get(kind))
         if not annotation.was_cancelled:
             rater = f"label-studio {user if isinstance(user, int) else user.id}"
-            yield _Answers(line, rater, task.data.get("item"), response, within, said, annotation.lead_time or 0.0)
+            yield _Answers(line, rater, task.data.get("item"), response, within, said, annotation.lead_time)
 
 
 def _of_record(line: Line, names: Collection[str]) -> Iterator[_Answers]:

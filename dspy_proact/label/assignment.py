@@ -17,8 +17,8 @@ from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.errors import UsageError
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import Design, Item, Place, Study, StudyRun, Unit, rated_of, run_key
-from dspy_proact.report.corrected import drawn_keys, grades_mark
 from dspy_proact.report.numbers import counted
+from dspy_proact.report.ratings import drawn_keys, grades_mark
 from dspy_proact.report.summary import Summary
 from dspy_proact.stats.plan import balanced_order
 

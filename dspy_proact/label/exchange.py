@@ -1,37 +1,34 @@
 """The ratings of a study as everything else reads them, and ratings that were given elsewhere, added to a study.
 
-Whatever takes a file of ratings takes that of a study: the sheet is what `label sheet` writes, with a row a rating. The
-first rating of a rater's counts, no planned second one. Practice is no rating, and the owner's grades replace none.
+Whatever takes a file of ratings takes that of a study. The first rating of a rater's counts, no planned second one.
+Practice is no rating, and the owner's grades replace none.
 
 Of what is added everything is checked before anything is written, and a file that is at fault leaves nothing. The same
 file again adds nothing: what a rater has rated or skipped in the study stays.
 """
 
-import csv
 import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any, Literal
 
-from dspy_proact.benchmarks.benchmark import Benchmark
+from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
+from dspy_proact.benchmarks.ratings import Draw, RatedItem, Ratings, RatingsSource
 from dspy_proact.errors import UsageError
 from dspy_proact.files.labels import Label
-from dspy_proact.files.sheets import CsvSheet, guarded
 from dspy_proact.label.store import Store, pseudonym
 from dspy_proact.label.study import LONGEST_SECONDS, Given, Item, Rating, items_of, pairs_of, run_key
 from dspy_proact.plain_text import encodable, shown
 from dspy_proact.report.pairs import PairChoice, PairStudy
-from dspy_proact.report.rating_sheet import rating_sheet
 from dspy_proact.report.summary import Summary
 
 _SUFFIXES = {".db", ".sqlite", ".sqlite3"}
 SIDES: dict[str, Literal["a", "b", "tie"]] = {"first": "a", "second": "b", "tie": "tie"}
 """Whose response a grade of a pair prefers, as files of choices call the two."""
-_ASSUMED_CONFIDENCE = "3"
+_ASSUMED_CONFIDENCE = 3
 """Of a label that gives none: the middle."""
 
 
@@ -45,6 +42,25 @@ class RunRatings:
     """By what chance the cases were drawn, as the column `draw` of a sheet has it."""
     changed: int = 0
     """Ratings of texts that are others now, left out."""
+
+    def joined(self, name: str, declared: Benchmark[Any, Any], items: Sequence[RatedItem]) -> Ratings:
+        """The ratings beside the items of their run, under the name of their file."""
+        answers, draw = {item.key: item.answer for item in items}, self.draw and Draw.read(self.draw)
+        grades = tuple(
+            HumanGrade(
+                each.case,
+                answers[each.case],
+                each.grade,
+                each.rater,
+                each.part,
+                each.reason,
+                confidence=each.confidence or None,
+                seconds=each.seconds or None,
+            )
+            for each in self.ratings
+        )
+        source, draws = RatingsSource(origin=name, files={}), frozenset([draw] if draw else [])
+        return Ratings(name, declared.name, tuple(items), grades, source, draws=draws)
 
 
 def is_study(named: str | Path) -> bool:
@@ -85,26 +101,6 @@ def ratings_of_run(path: Path, declared: Benchmark[Any, Any], summary: Summary) 
         why = "all its ratings are of texts that have changed since" if given else "nobody has rated it yet"
         raise UsageError(f"{path}: has no rating of {summary.path}: {why}")
     return RunRatings(current, run.draw, len(given) - len(current))
-
-
-def filled_sheet(rated: RunRatings, declared: Benchmark[Any, Any], summary: Summary) -> str:
-    """The sheet of a run, as `label sheet` writes it, with a row for each rating; raises as `items_of` does."""
-    own = declared.own_study()
-    empty = own.rating_template(own.items_of(summary)) if own else rating_sheet(declared, summary)
-    template = CsvSheet.of(empty, summary.path)
-    rows = [dict(zip(template.columns, cells, strict=True)) for _, cells in template.cells]
-    by_item = {(row["item"], row.get("part", "")): row for row in rows}
-    more = ("confidence", "seconds", *(["draw"] if rated.draw else []))
-    columns = list(dict.fromkeys([*template.columns, *more]))
-    out = StringIO()
-    writer = csv.DictWriter(out, columns, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    for each in rated.ratings:
-        said = {"annotator": each.rater, "grade": each.grade, "reason": each.reason.replace("\0", "\ufffd")}
-        filled = {name: guarded(encodable(text)) for name, text in said.items()}
-        told = {"confidence": each.confidence, "seconds": each.seconds or "", "draw": rated.draw}
-        writer.writerow({**by_item[guarded(each.case), each.part], **filled, **told})
-    return out.getvalue()
 
 
 def pair_study(path: Path, declared: Benchmark[Any, Any], summaries: Sequence[Summary]) -> PairStudy:
@@ -172,8 +168,8 @@ def import_labels(store: Store, items: Sequence[Item], labels: Sequence[Label]) 
     A label without a confidence gets the middle.
 
     Raises:
-        CorpusError: A label is of no item or of another text, gives no grade of its part, a confidence that is none of
-            1 to 5 or too long a reason, is by no pseudonym, or stands there twice.
+        CorpusError: A label is of no item or of another text, gives no grade of its part or too long a reason, is by no
+            pseudonym, or stands there twice.
         UsageError: Two of the items are of one case, in different runs.
     """
     by_case = {(item.case, item.part.name): item for item in items}
@@ -200,8 +196,8 @@ def _given(label: Label, item: Item) -> Given:
     texts = (label.response or "", "".join(item.responses).replace("\0", "\ufffd"))
     if label.response and len({" ".join(encodable(text).split()) for text in texts}) > 1:
         raise label.error("not the response of this item, so that the grade is of another; name its run", "response")
-    levels, said = {level.casefold(): level for level in item.part.levels}, label.confidence or _ASSUMED_CONFIDENCE
-    confidence, seconds = int(said) if said in {*"12345"} else 0, min(label.seconds, LONGEST_SECONDS)
+    levels, seconds = {level.casefold(): level for level in item.part.levels}, min(label.seconds or 0, LONGEST_SECONDS)
+    confidence = label.confidence or _ASSUMED_CONFIDENCE
     key = hashlib.sha256(f"import {item.key}".encode()).hexdigest()[:32]
     grade = levels.get(label.grade.casefold(), label.grade)
     given = Given(item.key, grade, key, confidence, label.reason, seconds=seconds)

@@ -15,7 +15,7 @@ from pydantic_core import from_json
 from dspy_proact.benchmarks.benchmark import Benchmark, Part, WorkedCase
 from dspy_proact.errors import UsageError
 from dspy_proact.report.particulars import Section, particulars_of
-from dspy_proact.report.rating_sheet import rated_readings
+from dspy_proact.report.reading import Reading
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import answer_text
 
@@ -249,7 +249,9 @@ def items_of(declared: Benchmark[Any, Any], summaries: Sequence[Summary]) -> tup
         keys.append(run_key(summary))
     items = list[Item]()
     for run, summary in zip(keys, summaries, strict=True):
-        for reading, part in product(rated_readings(summary), declared.graded_by_people):
+        answered = (each for each in summary.outcomes if each.epoch == 1 and each.response is not None)
+        readings = [Reading.of(outcome, summary.benchmark) for outcome in answered]
+        for reading, part in product(readings, declared.graded_by_people):
             (sections, criteria), case = _parted(reading.sections, part), reading.outcome.key
             key = _digest(run, case, part.name)
             items.append(Item(key, run, case, part, sections, criteria, (reading.answer or "",)))

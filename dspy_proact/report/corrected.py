@@ -1,10 +1,5 @@
-"""The score that people would have given to a run, estimated from their ratings of a part of its answers.
+"""The score that people would have given to a run, estimated from their ratings of a part of its answers."""
 
-Which answers they are to rate is drawn here too, by stratum and label, so that a draw can be made again and checked.
-"""
-
-import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -13,38 +8,23 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from dspy_proact.benchmarks.benchmark import Benchmark
+from dspy_proact.benchmarks.ratings import Ratings
+from dspy_proact.benchmarks.registry import benchmark_of
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
 from dspy_proact.report.comparison import Comparison
 from dspy_proact.report.measured import worded
 from dspy_proact.report.numbers import bounds, counted, percent, points_of, share, signed
+from dspy_proact.report.ratings import drawn_keys, grades_mark, ratable
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import each_reason, front_html, show, table
 from dspy_proact.runs import Nouns, Outcome
 from dspy_proact.stats import CorrectedMean, Estimate, RatedCases, corrected_difference, corrected_mean
 from dspy_proact.stats.paired import excludes_zero
-from dspy_proact.stats.plan import balanced_order
 
 GAPS = 0.05
 """Share of the drawn that may lack a rating, since nobody knows why they do."""
-
-
-def ratable(summary: Summary) -> list[Outcome]:
-    """The scored outcomes of the first epoch, which ratings are of."""
-    return [outcome for outcome in summary.scored if outcome.epoch == 1]
-
-
-def drawn_keys(summary: Summary, seed: int) -> list[str]:
-    """Keys of all cases that can be rated, in an order whose every beginning is a draw by stratum and label."""
-    cases = ratable(summary)
-    places = balanced_order([each.key for each in cases], [(each.stratum, each.label) for each in cases], seed)
-    return [cases[place].key for place in places]
-
-
-def grades_mark(summary: Summary) -> str:
-    """8 hex digits over what a draw is made of: keys, strata and labels."""
-    drawn = sorted([each.key, each.stratum, each.label] for each in ratable(summary))
-    return hashlib.sha256(json.dumps(drawn, ensure_ascii=True).encode()).hexdigest()[:8]
 
 
 def unfair(summary: Summary, rated: set[str], drawn: Sequence[str] | str) -> Mapping[str, str]:
@@ -94,6 +74,86 @@ class PeoplesRatings:
     """What else is to be known of them, a sentence each, without its stop."""
     people: str = "people"
     """Who the raters are."""
+
+
+def peoples_ratings(ratings: Ratings, summary: Summary, benchmark: Benchmark[Any, Any] | None = None) -> PeoplesRatings:
+    """What people gave to responses of the first epoch of a run or a results file.
+
+    Args:
+        ratings: Of the grading as a whole.
+        summary: Of the run.
+        benchmark: Of the run, where it is of a person's own file.
+
+    Raises:
+        UsageError: The run is of another benchmark, or of one whose scores do not follow from a grade of people's; no
+            rated item is one of its cases, or one is with another response.
+    """
+    declared, nouns = benchmark_of(summary.benchmark, benchmark), summary.nouns
+    if ratings.benchmark != declared.name:
+        raise UsageError(f"{ratings.name}: ratings of {ratings.benchmark}, and {summary.path} is of {declared.name}")
+    own = {outcome.key: outcome for outcome in summary.outcomes if outcome.epoch == 1}
+    rated = {item.key: item for item in ratings.rated}
+    shared = [key for key in own if key in rated]
+    if not shared:
+        raise UsageError(
+            f"{ratings.name}: none of its {counted(len(rated), 'rated item')} is a {nouns.case} of {summary.path}; "
+            "name ratings of the responses of this run, or the run of those that were rated"
+        )
+    for key in shared:
+        if rated[key].text is None:
+            raise UsageError(
+                f"{ratings.name}: {key!r} comes without its response, so that nobody knows whether it is that of "
+                f"{summary.path}; name ratings that come with what was rated"
+            )
+        if rated[key].text != own[key].response:
+            raise UsageError(
+                f"{ratings.name}: {key!r} has another response in {summary.path} than was rated; name ratings of the "
+                "responses of this run"
+            )
+    scored, scores = {outcome.key for outcome in ratable(summary)}, _scores(declared, summary)
+    grades = {key: ratings.by_item[key] for key in shared if key in scored}
+    if unknown := sorted({row.grade for rows in grades.values() for row in rows} - scores.keys()):
+        why = f"what {unknown[0]} scores is not known, for no {nouns.case} of {summary.path} has this grade"
+        raise UsageError(f"{ratings.name}: {why}")
+    given = {key: {row.rater: scores[row.grade] for row in rows} for key, rows in grades.items()}
+    notes: list[str] = ["these raters are language-model agents, not people"] if ratings.agents else []
+    if elsewhere := len(rated) - len(shared):
+        notes.append(f"rated items of no {nouns.case} of this run, left out: {elsewhere}")
+    if ungraded := len(shared) - len(given):
+        notes.append(f"rated {nouns.cases} without a grade of the judge, left out: {ungraded}")
+    if summary.manifest and summary.manifest.epochs > 1:
+        notes.append("ratings are of the responses of the first epoch, and so are the numbers beside them")
+    fault = unfair(summary, set(given), _drawn(ratings, summary))
+    people = "these raters" if ratings.agents else "people"
+    return PeoplesRatings(ratings.name, given, fault, tuple(notes), people)
+
+
+def _scores(declared: Benchmark[Any, Any], summary: Summary) -> Mapping[str, float]:
+    """The score of each label: as it is declared, or what the label scored throughout the run."""
+    if any(part.name for part in declared.graded_by_people):
+        parts = ", ".join(part.name for part in declared.graded_by_people)
+        raise UsageError(f"{summary.path}: people grade parts of its answers ({parts}), and no score follows from one")
+    if declared.label_scores:
+        return declared.label_scores
+    found = {(verdict.label, verdict.score) for outcome in ratable(summary) for verdict in outcome.verdicts}
+    if len(found) > len(dict(found)):
+        raise UsageError(
+            f"{summary.path}: answers with one grade have several scores, so that no score follows from it"
+        )
+    return dict(found)
+
+
+def _drawn(ratings: Ratings, summary: Summary) -> list[str] | str:
+    """Keys of the longest of the draws, which begins with the others; or why they are not known."""
+    cases = f"the rated {summary.nouns.cases}"
+    if not ratings.draws:
+        return f"nothing shows that {cases} were drawn by the judge's grades"
+    mark, draws = grades_mark(summary), sorted(ratings.draws, key=lambda draw: draw.count)
+    if any(draw.of != mark for draw in draws):
+        return f"{cases} were drawn by other grades than this run has"
+    if len({draw.seed for draw in draws}) > 1:
+        return f"{cases} are of several draws with seeds of their own"
+    return drawn_keys(summary, draws[-1].seed)[: draws[-1].count]
 
 
 @dataclass(frozen=True, repr=False)

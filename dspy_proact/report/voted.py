@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
 from dspy_proact.benchmarks.benchmark import Part
 from dspy_proact.report.numbers import coefficient, percent
@@ -131,6 +132,14 @@ def _row(name: str, said: Sequence[_Said]) -> VotedRow:
         brier=cluster_mean([(each.probability - each.share) ** 2 for each in said], of_all),
         log_loss=part_mean([each.log_loss for each in said], of_all, bounds=(0.0, -math.log(1 - SUREST))),
     )
+
+
+def voted_document(rows: Sequence[VotedRow]) -> list[dict[str, Any]]:
+    """One row each, as JSON."""
+    return [
+        {"name": row.name, "answers": row.answers} | {name: each.for_json() for name, each in row.estimates.items()}
+        for row in rows
+    ]
 
 
 def voted_table(rows: Sequence[VotedRow]) -> Table:

@@ -183,24 +183,32 @@ class Strata:
     """1 where an item is in a stratum, else 0: shape (n, P)."""
     weights: NDArray[np.float64]
     """Each stratum's share of the labels in them: shape (P,), sums to 1."""
+    weight: Weight = "quadratic"
+    """Of the kappas."""
 
     @classmethod
-    def of(cls, soft: NDArray[np.float64], strata: Sequence[Hashable], order: Sequence[Hashable]) -> "Strata":
-        """Sort items with soft labels, of shape (n, 3), into their strata, each of which `order` names once."""
+    def of(
+        cls,
+        soft: NDArray[np.float64],
+        strata: Sequence[Hashable],
+        order: Sequence[Hashable],
+        weight: Weight = "quadratic",
+    ) -> "Strata":
+        """Sort items with soft labels, of shape (n, k), into their strata, each of which `order` names once."""
         member = tally([[stratum] for stratum in strata], order)
         differ = np.count_nonzero(member.T @ soft, axis=1) > 1
         labels = member[:, differ].sum(axis=0)
-        return cls(member[:, differ], labels / max(1.0, labels.sum()))
+        return cls(member[:, differ], labels / max(1.0, labels.sum()), weight)
 
     def placed(self, tables: NDArray[np.float64], at: NDArray[np.intp]) -> NDArray[np.float64]:
         """Two tables of each of some items, in the place of its stratum: from shape (m, 2, k, k) to (m, 2, P, k, k)."""
         return self.member[at][:, None, :, None, None] * tables[:, :, None]
 
     def averages(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Mean of the strata's quadratic kappas by their weights, shape (B, P, 3, 3) to (B,); nan without strata."""
+        """Mean of the strata's kappas by their weights, shape (B, P, k, k) to (B,); nan without strata."""
         if not len(self.weights):
             return np.full(len(tables), np.nan)
-        means = kappas(tables, "quadratic") @ self.weights
+        means = kappas(tables, self.weight) @ self.weights
         return np.where(np.abs(means) < ROUNDING, 0.0, means)
 
 

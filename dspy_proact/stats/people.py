@@ -95,7 +95,7 @@ def human_reference(
     No item with two ratings: no value. The best attainable kappa is only known for quadratic weights and three labels,
     and where people agree beyond chance.
 
-    With the stratum of each item kappas are quadratic and within strata, averaged as in `Strata`: pooled, a judge that
+    With the stratum of each item kappas are within strata, averaged as in `Strata`: pooled, a judge that
     only knows how strict each stratum is, and reads nothing, would seem to agree.
     """
     shared = judged.panel.counts.sum(axis=1) >= 2
@@ -107,7 +107,7 @@ def human_reference(
     parted = None
     if strata is not None:
         of_items_ = [stratum for stratum, paired in zip(strata, shared, strict=True) if paired]
-        parted = Strata.of(shares(panel.counts), of_items_, list(dict.fromkeys(of_items_)))
+        parted = Strata.of(shares(panel.counts), of_items_, list(dict.fromkeys(of_items_)), weight)
 
     def of_items(counts: NDArray[np.float64], at: NDArray[np.intp]) -> NDArray[np.float64]:
         """The human table and the judge's of each item, reference by row: shape (m, 2, k, k); 0 without two ratings."""
@@ -222,12 +222,12 @@ class Standing:
     shared: int
     """Those that somebody else rated too."""
     against_others: Estimate
-    """Quadratic kappa against the distribution of the others' ratings of the shared items, in [-1, 1]."""
+    """Kappa against the distribution of the others' ratings of the shared items, in [-1, 1]."""
     against_judge: Estimate
-    """Quadratic kappa against the judge, in [-1, 1]."""
+    """Kappa against the judge, in [-1, 1]."""
 
 
-def standings(judged: Judged) -> list[Standing]:
+def standings(judged: Judged, weight: Weight = "quadratic") -> list[Standing]:
     """Compare each person, in the order in which they first appear, with the others and with the judge.
 
     Intervals leave out one group at a time, and speak of each person among these others. The raters must be known.
@@ -238,7 +238,7 @@ def standings(judged: Judged) -> list[Standing]:
         if not chosen.any():
             return Estimate(None, reason="no item that others rated too")
         tables = reference[chosen][:, :, None] * panel.own[chosen][:, None, :]
-        return kappa_of_items(tables, [judged.groups[place] for place in panel.items[chosen]])
+        return kappa_of_items(tables, [judged.groups[place] for place in panel.items[chosen]], weight)
 
     found: list[Standing] = []
     for number, rater in enumerate(panel.names):

@@ -16,8 +16,10 @@ from statistics import NormalDist
 
 import numpy as np
 
-from dspy_proact.benchmarks.proactbench.corpus.ratings import RatedItem, Ratings, RatingsSource
-from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rating, Rubric, Turn
+from dspy_proact.benchmarks.benchmark import HumanGrade
+from dspy_proact.benchmarks.proactbench.corpus.rated_items import rated_item
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rubric, Turn
+from dspy_proact.benchmarks.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.stats.agreement import kappas
 
 LEVELS = (Grade.FAIL, Grade.PARTIAL, Grade.PASS)
@@ -125,12 +127,12 @@ def synthetic_ratings(seed: int, items: Sequence[SyntheticItem]) -> Ratings:
     """
     rng = np.random.default_rng((seed, 1))
     ratings = tuple(
-        Rating(item=each.item.key, annotator=f"rater-{rater}", grade=_seen(rng, each.step.grade), confidence=3)
+        HumanGrade(each.item.key, each.item.answer, _seen(rng, each.step.grade), f"rater-{rater}")
         for each in items
         for rater in sorted(rng.choice(RATERS, EACH, replace=False))
     )
     source = RatingsSource(origin=f"synthetic, seed {seed}", files={})
-    return Ratings("synthetic", tuple(each.item for each in items), ratings, source)
+    return Ratings("synthetic", "proactbench", tuple(each.item for each in items), ratings, source)
 
 
 def rater_kappa(ratings: Ratings) -> float:
@@ -147,10 +149,9 @@ def permuted_within_phase(ratings: Ratings, seed: int) -> Ratings:
     rng = np.random.default_rng((seed, 2))
     of: dict[str, str] = {}
     for phase in Phase:
-        keys = [item.key for item in ratings.items if item.phase is phase]
+        keys = [item.key for item in ratings.items if item.stratum == phase]
         of |= dict(zip(keys, (keys[place] for place in rng.permutation(len(keys))), strict=True))
-    dealt = tuple(rating.model_copy(update={"item": of[rating.item]}) for rating in ratings.ratings)
-    return replace(ratings, ratings=dealt)
+    return replace(ratings, grades=tuple(replace(row, case=of[row.case]) for row in ratings.grades))
 
 
 def _phases(count: int) -> list[Phase]:
@@ -167,9 +168,7 @@ def _item(rng: np.random.Generator, key: str, scenario: str, phase: Phase, effec
     task = str(rng.choice(_TASKS))
     view = JudgeView(conversation=_conversation(facts, task), turn=2, rubric=_rubric(phase, criteria, task))
     response = _response(rng, step, facts, criteria, task)
-    return SyntheticItem(
-        RatedItem(key=key, phase=phase, scenario=scenario, view=view, response=response, model="synthetic"), step
-    )
+    return SyntheticItem(rated_item(key, view, response, scenario=scenario, model="synthetic"), step)
 
 
 def _conversation(facts: Sequence[str], task: str) -> tuple[Turn, Turn]:

@@ -71,21 +71,22 @@ def test_its_runs_stand_among_its_published_rows(run, proact):
 
 
 def test_its_judge_agrees_with_its_human_grades(run, proact):
-    status, out, _ = proact("agree", *NAMED, "--json")
-    (judge,) = json.loads(out)["judges"]
-    assert (status, judge["judge"]) == (0, "embedded")
-    (row,) = judge["rows"]
-    assert 0 < row["graded"] == row["asked"]
-    assert 0 <= row["same"] <= row["graded"]
+    status, out, _ = proact("agree", *NAMED, "--judge", "embedded", "--json")
+    found = json.loads(out)
+    assert (status, found["judge"]) == (0, "embedded")
+    assert 0 < found["pooled"]["judged"] == found["pooled"]["items"]
+    assert found["pooled"]["human_reference"]["value"] is not None
 
 
 def test_raters_fill_in_a_sheet_of_a_run_and_the_judge_is_compared_with_them(run, proact):
-    """Ann grades all eight as the judge does, Bob one otherwise: same are 8 and 0.5 of an answer less."""
+    """Ann grades all eight as the judge does, Bob one otherwise, whose tie goes to the middle level: 7 of 8."""
     assert proact("label", "sheet", "run", *NAMED, "--out", "sheet.csv")[0] == 0
     rows = list(csv.DictReader(Path("sheet.csv").read_text("utf-8").splitlines()))
-    assert (len(rows), rows[0]["item"], rows[0]["grades"]) == (8, "late", "VAGUE | LONG | CLEAR")
+    assert (len(rows), rows[0]["item"], rows[0]["grades"]) == (8, "late", "CLEAR | LONG | VAGUE")
     assert "Where is it?" in rows[0]["case"]
-    filled = [{**row, "annotator": "ann", "grade": "CLEAR" if "tomorrow" in row["answer"] else "VAGUE"} for row in rows]
+    filled = [
+        {**row, "annotator": "ann", "grade": "CLEAR" if "tomorrow" in row["response"] else "VAGUE"} for row in rows
+    ]
     filled.append({**filled[0], "annotator": "bob", "grade": "LONG", "reason": "x" * 200_000})
     with Path("filled.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
@@ -93,8 +94,12 @@ def test_raters_fill_in_a_sheet_of_a_run_and_the_judge_is_compared_with_them(run
         writer.writerows(filled)
     status, out, err = proact("agree", *NAMED, "--run", "run", "--ratings", "filled.csv", "--json")
     assert status == 0, err
-    (judge,) = json.loads(out)["judges"]
-    assert [(row["asked"], row["same"]) for row in judge["rows"]] == [(8, 7.5)]
+    found = json.loads(out)
+    assert (found["pooled"]["judged"], found["pooled"]["exact"]["value"], found["raters"][0]["rater"]) == (
+        8,
+        7 / 8,
+        "ann",
+    )
     tuned = ("optimize", "judge", *NAMED, "--run", "run", "--ratings", "filled.csv", "--folds", 2)
     status, out, err = proact(*tuned, "--optimizer", "search", "--trials", 2, "--out", "tuned", "--json")
     assert (status, json.loads(out)["items"]) == (0, 8), err
@@ -102,12 +107,12 @@ def test_raters_fill_in_a_sheet_of_a_run_and_the_judge_is_compared_with_them(run
 
 def test_a_sheet_that_cannot_be_read_is_refused(run, proact):
     for text, why in (
-        ("annotator,item\nann,late", "sheet.csv, line 1: lacks the columns grade"),
-        ("annotator,item,grade\nann,never,CLEAR", "sheet.csv, line 2, field 'item': 'never' is none of '"),
-        ("annotator,item,grade\nann,late,GOOD", "line 2, field 'grade': 'GOOD' is none of 'VAGUE', 'LONG', 'CLEAR'"),
+        ("annotator,item\nann,late", "sheet.csv, line 1, field 'grade': missing; a rating needs"),
+        ("annotator,item,grade\nann,never,CLEAR", "sheet.csv, line 2, field 'item': 'never' is none of the 8 items"),
+        ("annotator,item,grade\nann,late,GOOD", "line 2, field 'grade': a grade is CLEAR, LONG or VAGUE, not 'GOOD'"),
         ("annotator,item,grade\n,late,CLEAR", "line 2, field 'annotator'"),
-        ("annotator,item,grade\nann,late", "sheet.csv: there is no grade in it; what holds one is called grade"),
-        ("annotator,item,grade\nann,late,", "sheet.csv: there is no grade in it; what holds one is called grade"),
+        ("annotator,item,grade\n", "sheet.csv: there is no grade in it; what holds one is called grade"),
+        ("annotator,item,grade\nann,late,", "sheet.csv: there is no rating in it: the grade is empty on 1 lines"),
     ):
         Path("sheet.csv").write_text(text, "utf-8")
         status, _, err = proact("agree", *NAMED, "--run", "run", "--ratings", "sheet.csv")

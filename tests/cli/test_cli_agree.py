@@ -250,7 +250,7 @@ def test_a_compiled_judge_is_told_to_have_been_compiled_on_these_conversations(p
     status, out, _ = proact("agree", "--ratings", "sample", *judge, "--json")
     document = json.loads(out)
     assert (status, document["embedded"], document["pooled"]["judged"]) == (0, True, 147)
-    assert any("was compiled on the conversations of 147 of these items" in note for note in document["notes"])
+    assert any("was compiled on the dialogues of 147 of these items" in note for note in document["notes"])
 
 
 def test_the_run_of_items_is_reported_compared_and_exported_as_a_table(proact, refused, own, tmp_path):

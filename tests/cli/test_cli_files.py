@@ -271,8 +271,7 @@ def test_a_response_that_somebody_made_another_value_is_shown_as_it_stands(proac
 def test_a_plan_for_a_run_of_labels_that_nobody_has_rated_is_refused(probe, proact, refused):
     assert proact("eval", "--benchmark", "probe", "--limit", 3, "--out", "run")[0] == 0
     said = " ".join(refused("label", "plan", "run").split())
-    assert "vary is not known from the published study" in said
-    assert "give ratings of this run with --ratings" in said
+    assert "no published study says how ratings of probe vary; rate 60 tasks twice" in said
 
 
 def test_a_run_that_was_limited_widened_and_taken_up_again_fits_its_marks(proact, tmp_path):

@@ -74,7 +74,7 @@ def test_the_first_page_names_proactbench_and_explains_the_words_of_every_option
     ] == []
     for name in VERBS:
         takes_run = name in ("agree", "rejudge", "report", "show", "compare", "export", "leaderboard")
-        takes_run = takes_run or name in ("label export", "label import", "label serve", "label sheet")
+        takes_run = takes_run or name in ("label export", "label import", "label plan", "label serve", "label sheet")
         said = " ".join(proact(*name.split(), "--help-all")[1].split())
         assert ("that of the run, if one is given, else" in said) is takes_run
 

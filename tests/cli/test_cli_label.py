@@ -231,10 +231,13 @@ def test_what_cannot_be_done_is_refused_with_a_sentence(refused, run, arguments,
     assert err.count("Error:") == 1
 
 
-def test_runs_of_another_benchmark_have_no_ratings(refused, tmp_path):
+def test_a_score_that_follows_from_no_grade_is_not_corrected(proact, refused, tmp_path):
     path = Evaluation(load_tasks("sample"), benchmark="probe").run(tmp_path / "run").path
-    err = refused("report", path, "--ratings", "sample")
-    assert "--ratings: scores of probe cannot be corrected by ratings; leave it out" in err
+    rows = list(csv.DictReader(StringIO(proact("label", "sheet", path, "--out", "-")[1])))
+    sheet = filled(
+        tmp_path / "probe.csv", [row for row in rows if row["part"] == "parameters"], grade=lambda _: "CORRECT"
+    )
+    assert "people grade parts of its answers (description, " in refused("report", path, "--ratings", sheet)
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from specs import spec
 from tuning import lasting, study, taught
 
 from dspy_proact.benchmarks.compiled import load_assistant
-from dspy_proact.benchmarks.proactbench.corpus.rating_files import load_ratings
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.calls import Price
 from dspy_proact.compile.compile import Compile
@@ -25,6 +24,7 @@ from dspy_proact.errors import Interrupted, LimitReached, ProviderDown, RunError
 from dspy_proact.models import Gate, Limits, ModelSpec
 from dspy_proact.programs import OPTIMIZERS
 from dspy_proact.programs.artefact import read_artefact, write_artefact
+from dspy_proact.report.ratings import load_ratings
 
 ROLES = ("assistant", "judge", "report", "proposer")
 
@@ -364,7 +364,7 @@ def test_nothing_that_can_be_graded_leaves_every_number_out_and_the_start(tmp_pa
 
 @pytest.mark.parametrize("optimizer", ["miprov2", "gepa"])
 def test_responses_whose_verdict_cannot_be_read_are_counted_and_end_nothing(tmp_path, server, optimizer):
-    unreadable = tuple(study().items[place].response for place in (1, 6))
+    unreadable = tuple(study().items[place].text for place in (1, 6))
 
     def judge(sent):
         lost = any(response in str(sent.messages[-1]["content"]) for response in unreadable)

@@ -54,7 +54,7 @@ def test_a_dialogue_that_stands_twice_is_on_one_side_of_every_fold(server):
     copied = dialogue(0) | {"unique_id_eval": "again", "uuid": "another", "scenario_id": "OTHER_01"}
     compiling = at(server, read(*map(dialogue, range(4)), copied), recipe(folds=4))
     rated = study()
-    again = rated.items[9].model_copy(update={"view": rated.items[8].view})
+    again = replace(rated.items[9], view=rated.items[8].view)
     judging = tuning.at(server, replace(rated, items=(*rated.items[:9], again, *rated.items[10:])), recipe(folds=3))
     for fold in (*compiling.folds, *judging.folds):
         train, test = ({item.case.view.model_dump_json() for item in side} for side in (fold.train, fold.test))
@@ -70,12 +70,12 @@ def test_dialogues_that_begin_alike_stay_apart(server):
 
 def test_the_unit_of_a_graded_answer_is_the_persona_with_what_it_shares_or_else_the_scenario():
     of = study(8)
-    without = replace(of, items=tuple(each.model_copy(update={"persona": ""}) for each in of.items))
-    assert [each.unit for each in graded(of)] == [each.persona for each in of.items]
-    assert [each.unit for each in graded(without)] == [each.scenario for each in of.items]
-    personas = sorted({each.persona for each in of.items})
+    without = replace(of, items=tuple(replace(each, meta={}) for each in of.items))
+    assert [each.unit for each in graded(of)] == [each.meta["persona"] for each in of.items]
+    assert [each.unit for each in graded(without)] == [each.group for each in of.items]
+    personas = sorted({each.meta["persona"] for each in of.items})
     shared = {persona: f"S{place // 2}" for place, persona in enumerate(personas)}
-    items = (each.model_copy(update={"scenario": shared[each.persona]}) for each in of.items)
+    items = (replace(each, group=shared[each.meta["persona"]]) for each in of.items)
     assert len({each.unit for each in graded(replace(of, items=tuple(items)))}) == len(personas) / 2
 
 

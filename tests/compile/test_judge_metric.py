@@ -10,7 +10,6 @@ from tuning import QUOTE, TUNING, consensus, graded, item, study
 
 from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
-from dspy_proact.benchmarks.proactbench.cases import case_of
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Response
 from dspy_proact.compile.agreement import Agreement, Votes, fitted_cuts, level_of, plain_cuts, soft
@@ -27,12 +26,12 @@ PLAIN = plain_cuts(DECLARED)
 def rated(number: int, *grades: Grade, unit: str = "p0", group: str = "", phase=Phase.EMERGENT, reason: str = ""):
     """An item with these grades."""
     of = item(number, 0, phase)
-    answer = Response(text=of.response)
+    answer = of.answer
     given = [
         HumanGrade(of.key, answer, grade, f"r{place}", reason=reason and f"{reason} {grade}")
         for place, grade in enumerate(grades)
     ]
-    return GradedAnswer(of.key, replace(case_of(of), group=group or unit), answer, unit, {"": given})
+    return GradedAnswer(of.key, replace(of.case, group=group or unit), answer, unit, {"": given})
 
 
 def said(grade: Grade, quote: str = QUOTE) -> Verdict:
@@ -65,10 +64,10 @@ def test_ratings_make_a_distribution_and_a_consensus(grades, common, shares):
 
 def test_items_that_nobody_rated_are_left_out_and_the_rest_keep_their_order():
     of = study()
-    some = replace(of, ratings=tuple(rating for rating in of.ratings if rating.item != of.items[3].key))
+    some = replace(of, grades=tuple(row for row in of.grades if row.key != of.items[3].key))
     assert [each.key for each in graded(some)] == [each.key for each in of.items if each is not of.items[3]]
-    with pytest.raises(UsageError, match="a study: nobody has rated anything in it"):
-        graded(replace(of, ratings=()))
+    with pytest.raises(UsageError, match="a study: nobody has graded anything in it"):
+        graded(replace(of, grades=()))
 
 
 def test_the_judge_is_asked_for_the_inputs_of_its_signature_and_nothing_else():

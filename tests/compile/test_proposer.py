@@ -13,7 +13,7 @@ from server import healthy as played
 from specs import spec
 from tuning import at, models, proposal, recipe, study
 
-from dspy_proact.benchmarks.proactbench.corpus.ratings import Ratings
+from dspy_proact.benchmarks.ratings import Ratings
 from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.compile.proposer import CUT, Excerpts
 
@@ -27,9 +27,9 @@ def planted(of: Ratings) -> Ratings:
     for item in of.items:
         assert item.view is not None
         rubric = item.view.rubric.model_copy(update={"pass_criteria": f"{item.view.rubric.pass_criteria} {MARKER}"})
-        items.append(item.model_copy(update={"view": item.view.model_copy(update={"rubric": rubric})}))
-    ratings = [rating.model_copy(update={"reason": f"{rating.reason} {MARKER}"}) for rating in of.ratings]
-    return replace(of, items=tuple(items), ratings=tuple(ratings))
+        items.append(replace(item, view=item.view.model_copy(update={"rubric": rubric})))
+    grades = [replace(row, reason=f"{row.reason} {MARKER}") for row in of.grades]
+    return replace(of, items=tuple(items), grades=tuple(grades))
 
 
 def all_text(server) -> list[str]:

@@ -26,12 +26,12 @@ def said(judge, item):
         return judge(
             conversation=list(item.view.conversation),
             rubric=item.view.rubric,
-            response=item.response,
+            response=item.text,
         )
 
 
 def agreement(levels, ratings):
-    items = graded(ratings)
+    items = sorted(graded(ratings), key=lambda each: each.key)  # the order of the levels
     panel = Panel.of([[rating.grade for rating in item.grades[""]] for item in items], LEVELS)
     phases, scenarios = [item.case.stratum for item in items], [item.group for item in items]
     return improvement(levels, levels, panel, phases, scenarios, order=list(Phase)).overall.before.value
@@ -48,7 +48,7 @@ def one_of_each_step(items):
 def test_a_person_is_off_by_one_grade_at_most():
     items = synthetic_items(0)
     truth = {each.item.key: LEVELS.index(each.step.grade) for each in items}
-    off = Counter(abs(LEVELS.index(each.grade) - truth[each.item]) for each in synthetic_ratings(0, items).ratings)
+    off = Counter(abs(LEVELS.index(each.grade) - truth[each.key]) for each in synthetic_ratings(0, items).grades)
     assert set(off) == {0, 1}
     # One in five of 600, give or take three standard errors of 10.
     assert 90 < off[1] < 150
@@ -77,8 +77,8 @@ def test_permuted_labels_are_the_same_labels_and_say_nothing():
     permuted = permuted_within_phase(ratings, 0)
     assert permuted.items == ratings.items
     assert permuted == permuted_within_phase(ratings, 0)
-    phase = {each.item.key: each.item.phase for each in items}
-    grades = [Counter((phase[each.item], each.grade) for each in study.ratings) for study in (ratings, permuted)]
+    phase = {each.item.key: each.item.stratum for each in items}
+    grades = [Counter((phase[row.key], row.grade) for row in study.grades) for study in (ratings, permuted)]
     assert grades[0] == grades[1]
     assert {len(given) for given in permuted.by_item.values()} == {3}
     assert rater_kappa(permuted) == pytest.approx(rater_kappa(ratings))

@@ -203,7 +203,7 @@ def test_raters_who_come_at_once_are_given_nothing_too_often(begun):
 
 
 def test_a_study_is_drawn_as_a_sheet_is(run, declared, proactbench):
-    from dspy_proact.benchmarks.proactbench.people import draw_of
+    from dspy_proact import draw_of
 
     study, items = design_study(declared, [run], Design(count=20, seed=3))
     draw, rows = draw_of(run, 20, 3)

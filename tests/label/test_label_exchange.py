@@ -222,5 +222,5 @@ def test_labels_of_a_benchmark_of_ones_own_go_to_agree(proact, tmp_path, monkeyp
     write_mine(tmp_path)
     assert proact("eval", "--benchmark", "mine.py", "--out", "run")[0] == 0
     study_of(Path("study.db"), Path("run"), grade=lambda rater, *_: "CLEAR" if rater == "Ann" else "VAGUE")
-    (judge,) = agreed(proact, "--benchmark", "mine.py", "--ratings", "study.db")["judges"]
-    assert [(row["asked"], row["same"]) for row in judge["rows"]] == [(8, 4)]
+    found = agreed(proact, "--benchmark", "mine.py", "--ratings", "study.db", "--consensus", "soft")["pooled"]
+    assert (found["judged"], found["exact"]["value"]) == (8, 0.5)

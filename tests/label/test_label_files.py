@@ -63,8 +63,12 @@ def test_a_sheet_goes_out_and_comes_in_once(proact, study, empty):
     assert (status, out) == (0, "labels/study.csv\n"), err
     rows = rows_of(Path("labels/study.csv"))
     assert [(row["annotator"], row["item"], row["grade"], row["confidence"]) for row in rows] == [
-        *(("Ann", key, grade, "5") for key, grade in zip(KEYS, ("PASS", "PARTIAL", "FAIL"), strict=True)),
-        *(("Bob", key, grade, "5") for key, grade in zip(KEYS[:2], ("PASS", "PARTIAL"), strict=True)),
+        *(
+            (name, key, grade, "5")
+            for key, grade in zip(KEYS[:2], ("PASS", "PARTIAL"), strict=True)
+            for name in ("Ann", "Bob")
+        ),
+        ("Ann", KEYS[2], "FAIL", "5"),
     ]
     assert (rows[0]["reason"][0], rows[0]["response"][:2]) == ("'", "'="), "a spreadsheet runs none of it"
     command = err.partition("Next: dspy-proact ")[2].split()
@@ -170,14 +174,17 @@ def tasks(**changes):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (f"item,annotator\n{KEYS[0]},Ann\n", "file, line 1: lacks the columns grade"),
-        (f"item,annotator,grade\n{KEYS[0]},Ann,\n", "file: there is no grade in it; what holds one is called grade"),
+        (f"item,annotator\n{KEYS[0]},Ann\n", "file, line 1, field 'grade': missing; a rating needs"),
+        (f"item,annotator,grade\n{KEYS[0]},Ann,\n", "file: the grade is empty on every line; fill it in"),
         ("item,annotator,grade\nother,Ann,PASS\n", "file, line 2, field 'item': 'other' is no item of the study"),
         (f"item,annotator,grade\n{KEYS[0]},Ann,GOOD\n", "line 2, field 'grade': is none of the grades of this item"),
         (f"item,annotator,grade\n{KEYS[0]},,PASS\n", "line 2, field 'annotator'"),
         (f"item,annotator,grade\n{KEYS[0]},{'x' * 61},PASS\n", "field 'annotator': a pseudonym has 1 to 60 characters"),
         (f"item,annotator,grade,part\n{KEYS[0]},Ann,PASS,tone\n", "with the part 'tone' is no item of the study"),
-        (f"item,annotator,grade,confidence\n{KEYS[0]},Ann,PASS,6\n", "field 'confidence': is none of 1, 2, 3, 4"),
+        (
+            f"item,annotator,grade,confidence\n{KEYS[0]},Ann,PASS,6\n",
+            "field 'confidence': confidence is 1, 2, 3, 4 or 5, not '6'",
+        ),
         (f"item,annotator,grade,reason\n{KEYS[0]},Ann,PASS,{'x' * 4001}\n", "field 'reason': has more than 4,000"),
         (f"item,annotator,grade,response\n{KEYS[0]},Ann,PASS,Other.\n", "field 'response': not the response of this"),
         (f"item,annotator,grade\n{KEYS[0]},Ann,PASS\n{KEYS[0]},Ann,FAIL\n", "line 3, field 'item': 'Ann' grades"),

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from proact_run import answered, failed, graded, manifest, run_of, summary_of, trigger, written
 from rich.console import Console
 
-from dspy_proact.benchmarks.proactbench.corpus.rating_files import load_ratings
-from dspy_proact.benchmarks.proactbench.report.study import Study, study
-from dspy_proact.benchmarks.proactbench.report.study_text import print_study
 from dspy_proact.errors import UsageError
 from dspy_proact.report import Comparison, Summary, compare, print_comparison, print_summary, summarize
 from dspy_proact.report.export import columns, rows
 from dspy_proact.report.numbers import MEASURES_NOTHING
 from dspy_proact.report.page import ScatterPoint, scatter_svg
+from dspy_proact.report.ratings import load_ratings
+from dspy_proact.report.study import Study, study
+from dspy_proact.report.study_text import print_study
 from dspy_proact.runs import RunFolder
 from dspy_proact.stats import Estimate
 

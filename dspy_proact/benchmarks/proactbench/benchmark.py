@@ -1,8 +1,8 @@
 """ProactBench: a turn of a curated dialogue, a response to it, and a judge that grades it by a rubric."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -10,8 +10,9 @@ from pydantic import BaseModel
 from dspy_proact.benchmarks.benchmark import Benchmark, ResultsCheck, ResultsFile, StandIn, Start, WorkedCase
 from dspy_proact.benchmarks.proactbench.cases import case_set_of, responses_of_results
 from dspy_proact.benchmarks.proactbench.conversation import parse_transcript
-from dspy_proact.benchmarks.proactbench.corpus.bundled import judge_cases, published_models
+from dspy_proact.benchmarks.proactbench.corpus import bundled
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, load_corpus
+from dspy_proact.benchmarks.proactbench.corpus.rated_items import items_in
 from dspy_proact.benchmarks.proactbench.corpus.results import Results, read_results
 from dspy_proact.benchmarks.proactbench.types import (
     AssistantView,
@@ -27,6 +28,7 @@ from dspy_proact.benchmarks.proactbench.types import (
 )
 from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.errors import UsageError
+from dspy_proact.files.github import cache_folder
 from dspy_proact.kept import Kind, place_of
 from dspy_proact.runs import CONTROL, Case, CaseSet, ExpectedCall, Nouns, RunFolder, Scored, Settings
 
@@ -34,11 +36,14 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
     from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge
     from dspy_proact.benchmarks.proactbench.tuning import ProactTuning
+    from dspy_proact.benchmarks.ratings import RatedItem, Ratings
     from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.models import Embedder
     from dspy_proact.report import Summary
     from dspy_proact.report.pairs import PublishedPairs
     from dspy_proact.report.particulars import Particulars
+    from dspy_proact.report.plan import PublishedRatings
+    from dspy_proact.report.study import Study
 
 HUB = "proactbench"
 """Name of the published corpus."""
@@ -78,6 +83,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     answer_type = Response
     options = frozenset({"*"})
     judge_name = "openai/gpt-5.4"
+    label_scores = MappingProxyType({str(grade): grade.score for grade in Grade})
     published_corpus = HUB
     assumption = f"Judge prompts assume {ASSUMED_WORDS}-word responses where none exist yet."
     as_published = ("--judge-prompt", "official")
@@ -105,7 +111,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def published(self) -> Sequence[PublishedRow]:
         """The 16 published models, best first; the triggers without a published grade are unscored."""
-        return published_models()
+        return bundled.published_models()
 
     def differences(self, run: Any) -> Sequence[str]:
         """Judge, prompt, decoding, corpus and extent of the published models."""
@@ -222,11 +228,37 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
         return export_results(run, summary, path)
 
-    def own_study(self) -> ModuleType:
-        """The published study's formats, sheets, plans and statistics."""
-        from dspy_proact.benchmarks.proactbench import people
+    def ratings(self, named: str, settings: Settings) -> "Ratings | None":
+        """The bundled studies, the published one in full, fetched once, or a folder in its layout."""
+        if named == "published":
+            return bundled.published_ratings(self)
+        if named == bundled.SAMPLE:
+            return bundled.sample_study(self)
+        if named == HUB:
+            return bundled.fetched_study(self, cache_folder())
+        flat = (path.suffix.lower() in {".csv", ".jsonl"} for path in Path(named).glob("*"))
+        official = Path(named).is_dir() and ((Path(named) / bundled.ITEMS).is_file() or not any(flat))
+        return bundled.read_folder(self, Path(named)) if official else None
 
-        return people
+    def items_of_text(self, data: bytes, source: str) -> "tuple[RatedItem, ...]":
+        """Responses with conversation and rubric, one a line."""
+        return items_in(data, source)
+
+    def official_files(self, ratings: "Ratings") -> Mapping[str, str]:
+        """The items and a file a rater, as in the published study."""
+        return bundled.official_files(ratings)
+
+    def agreement_document(self, study: "Study") -> dict[str, Any]:
+        """The statistics of the published study, by its own rules."""
+        from dspy_proact.benchmarks.proactbench.report.published_rule import published_document
+
+        return {"published": {name: published_document(part) for name, part in study.strata.items()}}
+
+    def published_ratings(self) -> "PublishedRatings":
+        """How ratings vary in the published study, and the published corpus as its models did on average."""
+        from dspy_proact.benchmarks.proactbench.report.published_rule import published_corpus
+
+        return published_corpus(bundled.published_ratings(self))
 
     def published_pairs(self) -> "PublishedPairs":
         """The study of responses by a writer who saw the rubric."""
@@ -242,7 +274,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def worked_cases(self) -> Sequence[WorkedCase]:
         """Those of the judge's rules; the rule is their group."""
-        return judge_cases()
+        return bundled.judge_cases()
 
     def case_of_text(self, data: bytes, source: str) -> tuple[Case, str | None]:
         """A conversation in any of the field's forms, that ends with the user's message."""

@@ -4,9 +4,8 @@ import time
 from typing import Any
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, control_turns, trigger_key
-from dspy_proact.benchmarks.proactbench.corpus.ratings import RatedItem, Ratings
 from dspy_proact.benchmarks.proactbench.corpus.results import Results
-from dspy_proact.benchmarks.proactbench.types import ControlView, Dialogue, JudgeView, Response, digest_of, usable
+from dspy_proact.benchmarks.proactbench.types import ControlView, Dialogue, JudgeView, Response, usable
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.runs import CONTROL, Case, CaseSet, CorpusRecord, Event, Failure, RoleIdentity, StageKey
@@ -52,13 +51,6 @@ def _case(dialogue: Dialogue, stratum: str, view: JudgeView | ControlView) -> Ca
     )
 
 
-def case_of(item: RatedItem) -> Case:
-    """The case of an item that can be graded."""
-    assert item.view is not None, "asked of items that can be graded only"
-    meta = {"persona": item.persona, "turn": item.view.turn, "response_model": item.model}
-    return Case(key=item.key, group=item.scenario, stratum=item.phase, view=item.view, meta=meta)
-
-
 def responses_of_results(results: Results, corpus: Corpus) -> Responses:
     """Those of a results file, which holds no history: the corpus gives it.
 
@@ -88,42 +80,6 @@ def responses_of_results(results: Results, corpus: Corpus) -> Responses:
         case_set=case_set_of(corpus, controls=False),
         stages=tuple(stages.get(key) or _ended(key, failure=absent) for key in corpus.triggers),
         embedded=results.model == "embedded",
-        benchmark="proactbench",
-    )
-
-
-def responses_of_ratings(ratings: Ratings) -> Responses:
-    """The items that somebody rated; a judge's grades and the ratings themselves stay behind.
-
-    Their run is that of the study's items, rated or not: ratings that come later add to what is graded, and what was
-    graded before is not paid for again.
-
-    Raises:
-        UsageError: An item is known by its ratings only, so that there is nothing to grade.
-    """
-    items = ratings.items
-    rated = [item for item in items if ratings.by_item[item.key]]
-    lacking = [item.key for item in rated if item.view is None or item.response is None]
-    if lacking:
-        raise UsageError(
-            f"{ratings.name}: no conversation or no response of {len(lacking)} items is known, {lacking[0]!r} the "
-            "first, so that no judge can grade them; leave --judge out, or name ratings that come with what was rated, "
-            "such as --ratings proactbench"
-        )
-    seen = [item.model_dump(mode="json", exclude={"judge"}) for item in items]
-    sha256 = digest_of(seen)
-    models = {item.model for item in items if item.model}
-    model = "several models" if len(models) > 1 else next(iter(models), "unnamed models")
-    record = CorpusRecord(
-        name=ratings.name, revision=ratings.source.commit, rows=len(items), cases=len(items), ignored_fields={}
-    )
-    return Responses(
-        name=ratings.name,
-        parent=sha256,
-        identity=RoleIdentity(model=model, program="unknown", prompt="", decoding={}),
-        case_set=CaseSet(tuple(case_of(item) for item in rated), record, sha256),
-        stages=tuple(_stage(item.key, item.response, "the item has no response") for item in rated),
-        embedded=model == "embedded",
         benchmark="proactbench",
     )
 

@@ -7,19 +7,15 @@ from typing import Any, ClassVar
 
 import dspy
 
-from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
-from dspy_proact.benchmarks.proactbench.cases import case_of
-from dspy_proact.benchmarks.proactbench.corpus.ratings import Ratings
+from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.benchmarks.proactbench.programs import JUDGE_INSTRUCTIONS, Assistant, BareChat, Judge
-from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Response, Rubric, Verdict, dialogue_mark
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Response, Rubric, Verdict
 from dspy_proact.compile.training import Proposal
 from dspy_proact.compile.tuning import PROPOSALS as DEFAULTS
-from dspy_proact.compile.tuning import GradedAnswer, GradedAnswers, Tuning, graded_answers
+from dspy_proact.compile.tuning import GradedAnswer, Tuning
 from dspy_proact.compile.tuning import Verdict as Given
-from dspy_proact.errors import UsageError
 from dspy_proact.evidence import locate_quotes, words_of
 from dspy_proact.plain_text import tame
-from dspy_proact.programs import DataSource
 from dspy_proact.programs.artefact import ProgramRole
 from dspy_proact.runs import Case, Scored, Settings
 
@@ -145,38 +141,6 @@ class ProactTuning(Tuning):
         return {"withheld": (sum(kept for kept, _ in self.withheld), sum(of for _, of in self.withheld))}
 
     # The judge
-
-    def graded(self, source: Ratings | None) -> GradedAnswers:
-        """The responses that somebody rated, in the order of the study.
-
-        Raises:
-            UsageError: No item has a rating, or the study has labels only, without conversations and responses.
-        """
-        if source is None:
-            raise UsageError("name the ratings to which the judge is tuned")
-        by_item = source.by_item
-        rated = [item for item in source.items if by_item[item.key]]
-        if not rated:
-            raise UsageError(f"{source.name}: nobody has rated anything in it")
-        if any(item.view is None or item.response is None for item in rated):
-            raise UsageError(
-                f"{source.name}: has ratings without conversations and responses, so that no judge can be tuned to "
-                "it; name a folder in the official layout, or your own ratings, with --ratings"
-            )
-        cases = {item.key: case_of(item) for item in rated}
-        rows = [
-            HumanGrade(item.key, Response(text=item.response or ""), each.grade, each.annotator, reason=each.reason)
-            for item in rated
-            for each in by_item[item.key]
-        ]
-        data = DataSource(
-            name=source.name,
-            sha256=source.sha256,
-            revision=source.source.commit,
-            files=dict(source.source.files),
-            rows=tuple(sorted({dialogue_mark(_triggered(case).conversation) for case in cases.values()})),
-        )
-        return GradedAnswers(data, graded_answers(rows, cases, self.units([*cases.values()])))
 
     def judge_inputs(self, case: Case, answer: Any) -> dict[str, Any]:
         """Those of `GradeResponse`."""

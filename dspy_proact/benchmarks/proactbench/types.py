@@ -164,17 +164,6 @@ class Offers(Frozen):
         return all(offer.quote.start is not None for offer in self.offers) if self.offers else None
 
 
-class Rating(Frozen):
-    """One person's grade for one response."""
-
-    item: str
-    annotator: str
-    grade: Grade
-    confidence: Literal[1, 2, 3, 4, 5]
-    """5 is certain."""
-    reason: str = ""
-
-
 class OfferRating(Frozen):
     """One person's word on whether a response at a control turn offers what nobody asked for."""
 

@@ -1,7 +1,6 @@
 """ProactiveAgent: propose help at the right moments of a person's work, and be accepted."""
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -29,6 +28,7 @@ from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
+    from dspy_proact.benchmarks.ratings import Ratings
     from dspy_proact.benchmarks.responses import Responses
 
 _ANSWER_TOKENS, _VERDICT_TOKENS = (60, 600), (60, 400)
@@ -201,23 +201,18 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
 
     # People's votes
 
-    def rated(self, ratings: Sequence[str], settings: Settings) -> "ProactiveAgent":
-        """The benchmark with the votes of a folder, and the turns that they are of.
-
-        Raises:
-            UsageError: Several are named, there are none, or they contradict themselves.
-        """
+    def ratings(self, named: str, settings: Settings) -> "Ratings | None":
+        """The votes of the sample, or of a folder in the layout of the authors' repository, on the turns there."""
         from dspy_proact.benchmarks.proactiveagent.votes import load_votes
+        from dspy_proact.benchmarks.ratings import Ratings
 
-        wanted, (spec, *more) = ProactiveAgentSettings.of(settings), ratings or ("sample",)
-        if more:
-            raise UsageError(f"--ratings {more[0]}: name one folder of votes")
-        votes = load_votes("sample" if spec == "published" else spec, wanted.window)
-        found: Any = copy(self)
-        if spec not in ("sample", "published"):
-            found.about_raters = _POSITIONS
-        found.human_grades, found.read = lambda: votes.human_grades(wanted.silence), lambda *_, **__: votes.turns
-        return found
+        if Path(named).is_file() and not named.endswith(".jsonl"):
+            return None
+        wanted, bundled = ProactiveAgentSettings.of(settings), named in ("sample", "published")
+        votes = load_votes("sample" if bundled else named, wanted.window)
+        cases = {case.key: case for case in votes.turns.cases}
+        found = Ratings.of_rows(self, named, votes.human_grades(wanted.silence), cases)
+        return found if bundled else replace(found, about=(_POSITIONS,))
 
     def human_grades(self) -> Sequence[HumanGrade]:
         """The votes of the sample on proposals."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from dspy_proact.benchmarks.proactiveagent.turns import Kind, StreamEvent, TurnView
 from dspy_proact.errors import CorpusError
-from dspy_proact.files.github import RepositoryFolder
+from dspy_proact.files.github import RepositoryFolder, cache_folder
 from dspy_proact.files.rows import Id, JsonFile, Line, RawPart, Text, elements, read_bytes, text_of
 from dspy_proact.runs import Case, CaseSet
 
@@ -143,7 +143,7 @@ def fetched(path: str, wanted: tuple[str, ...], revision: str | None = None) -> 
         CorpusError: They cannot be fetched, have changed, or are not those of the pinned commit.
     """
     commit = revision or COMMIT
-    cache = Path.home() / ".cache" / "dspy-proact" / f"{NAME}-{commit[:12]}" / path.rpartition("/")[2]
+    cache = cache_folder() / f"{NAME}-{commit[:12]}" / path.rpartition("/")[2]
     contents = RepositoryFolder(REPOSITORY, path, wanted, commit).fetched(cache)[1]
     lines = (f"{name} {hashlib.sha256(contents[name]).hexdigest()}\n" for name in sorted(contents))
     if commit == COMMIT and hashlib.sha256("".join(lines).encode()).hexdigest() != SHA256[path]:

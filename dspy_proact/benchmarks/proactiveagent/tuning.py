@@ -74,7 +74,7 @@ class OwnTuning(Tuning):
 
     def notes(self, demos: int) -> Sequence[str]:
         """Of worked examples, and of who voted."""
-        return [*super().notes(demos), self.declared.about_raters.rstrip(".")]
+        return [*super().notes(demos), *(said.rstrip(".") for said in self.about)]
 
 
 def _last_events(case: Case) -> str:

@@ -8,6 +8,7 @@ from dspy_proact.benchmarks.probe.benchmark import SOLUTION_TOKENS
 from dspy_proact.benchmarks.probe.judging import questions_of
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution
+from dspy_proact.benchmarks.ratings import Ratings
 from dspy_proact.compile.training import Proposal
 from dspy_proact.compile.tuning import GradedAnswer, GradedAnswers, ProposeJudge, ProposeProgram, Tuning, Verdict
 from dspy_proact.errors import UsageError
@@ -76,9 +77,9 @@ class OwnTuning(Tuning):
             f"Action: {answer.action or 'none'} {answer.parameters}\n{told}"
         )
 
-    def graded(self, source: Any) -> GradedAnswers:
+    def graded(self, ratings: Ratings | None) -> GradedAnswers:
         """What people graded, as an answer to each of the two judges: what the other one is asked about is left out."""
-        people, items = super().graded(source), list[GradedAnswer]()
+        people, items = super().graded(ratings), list[GradedAnswer]()
         for item in people.items:
             assert isinstance(item.answer, Solution), "people grade the benchmark's own answers"
             done = {part: grades for part, grades in item.grades.items() if part == "parameters"}

@@ -30,9 +30,6 @@ LACKED = {
     "--ratings": "choice of ratings",
     "--run": "ratings of runs",
     "--items": "ratings of items",
-    "--consensus": "choice of how ratings are compared",
-    "--min-ratings": "choice of how ratings are compared",
-    "--exclude": "choice of how ratings are compared",
 }
 """Options that not every benchmark has, and what one lacks that does not have them."""
 LEFT_OUT = "..."

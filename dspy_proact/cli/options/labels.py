@@ -4,7 +4,6 @@ A rating is one person's grade of one item; an item is a response that people ra
 other word is used for either.
 """
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.options.benchmark import DEFAULT, summary_of
+from dspy_proact.cli.options.benchmark import summary_of
 from dspy_proact.cli.options.kinds import path_option
-from dspy_proact.cli.options.verb import Bundle, FileForm, Heading, Section, first_typed
+from dspy_proact.cli.options.verb import Bundle, FileForm, Heading, Section
 from dspy_proact.cli.views.message import say
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.benchmark import Benchmark
+    from dspy_proact.benchmarks.ratings import RatedItem, Ratings
     from dspy_proact.label.exchange import RunRatings
     from dspy_proact.report import PeoplesRatings, Summary
     from dspy_proact.report.marked_words import Marked
@@ -31,7 +31,7 @@ FILES = (
         "Ratings, a file for --ratings",
         "CSV with these columns, or JSONL with these fields; a line is one person's grade of one item. "
         "item: its key in --items or --run. annotator: who. grade: PASS, PARTIAL or FAIL; a line without one is left "
-        "out. Optional: confidence, 1 to 5 (default 3); reason. Or the file of `label serve`, NAME.db, as it is.",
+        "out. Optional: confidence, 1 to 5; reason. Or the file of `label serve`, NAME.db, as it is.",
         """item,annotator,grade,confidence,reason
 note,ann,PASS,5,"It takes up the move, unasked."
 note,bob,PARTIAL,3,
@@ -105,30 +105,10 @@ class Labels:
         ratings = (each for study in self.studies.values() for each in study.ratings)
         return marked_of((each.case, each.rater, each.spans) for each in ratings)
 
-    def load(self, study: Any) -> Any:
-        """The ratings, joined with what they are of, as the `own_study` of a benchmark reads them."""
-        items = study.items_of(self.summary) if self.summary else None
-        texts = _sheets(self.studies, self.summary) if self.summary else {}
-        return study.load_ratings(self.ratings, items, items_path=self.items, cache=_cache(), texts=texts)
-
-    def rated(self, declared: "Benchmark[Any, Any]", settings: "Settings") -> "Benchmark[Any, Any]":
-        """A benchmark without a study of its own, with the grades of a sheet of --run, or of ratings in its own form.
-
-        Raises:
-            CorpusError: The ratings are not valid.
-            UsageError: Ratings are named, and no run that they are of.
-        """
-        from dspy_proact.report.rating_sheet import rated_benchmark
-        from dspy_proact.runs import RunFolder
-
-        if self.run is not None and self.summary:
-            texts = _sheets(self.studies, self.summary)
-            return rated_benchmark(self.ratings, declared, RunFolder(self.run), texts)
-        if own := declared.rated(self.ratings, settings):
-            return own
-        if first_typed(("--ratings",)):
-            raise UsageError(f"--ratings {self.ratings[0]}: name the run that the sheet is of with --run")
-        return declared
+    def load(self, declared: "Benchmark[Any, Any]", settings: "Settings | None" = None) -> "Ratings":
+        """The ratings, joined with what they are of; raises as `load_ratings` does."""
+        items = _items(self.summary, declared) if self.summary else self.items
+        return _load(declared, self.ratings, items, self.studies, settings)
 
 
 def label_options(default: str, named: str, text: str) -> Bundle:
@@ -153,15 +133,42 @@ def ratings_of(named: Sequence[str], summary: "Summary") -> "PeoplesRatings":
 
     Raises:
         CorpusError: There are no such ratings, or they are not valid.
-        UsageError: They are of other responses, or the run is of another benchmark.
+        UsageError: They are of other responses, or no score follows from a grade of people's.
     """
-    study = default_study()
-    if summary.benchmark != DEFAULT:
-        raise UsageError(f"--ratings: scores of {summary.benchmark} cannot be corrected by ratings; leave it out")
-    items = study.items_of(summary)
-    items = None if any(map(study.comes_with_items, named)) else items
-    ratings = study.load_ratings(named, items, cache=_cache(), texts=_sheets(_studies(named, summary), summary))
-    return study.peoples_ratings(ratings, summary)
+    from dspy_proact.benchmarks.ratings import ratings_named
+    from dspy_proact.benchmarks.registry import benchmark_of
+    from dspy_proact.report.corrected import peoples_ratings
+
+    declared, studies = benchmark_of(summary.benchmark), _studies(named, summary)
+    settings = declared.settings_type()
+    whole = any(name not in studies and ratings_named(declared, name, settings) for name in named)
+    ratings = _load(declared, named, None if whole else _items(summary, declared), studies, settings)
+    return peoples_ratings(ratings, summary, declared)
+
+
+def _items(summary: "Summary", declared: "Benchmark[Any, Any]") -> "Sequence[RatedItem]":
+    from dspy_proact.report.ratings import rated_items
+
+    return rated_items(summary, declared)
+
+
+def _load(
+    declared: "Benchmark[Any, Any]",
+    named: Sequence[str],
+    items: "Sequence[RatedItem] | Path | None",
+    studies: "dict[str, RunRatings]",
+    settings: "Settings | None",
+) -> "Ratings":
+    """The ratings of all files that are named, those of studies among them, which rate items of a run."""
+    from dspy_proact.benchmarks.ratings import Ratings
+    from dspy_proact.report.ratings import load_ratings
+
+    read, files = list[Ratings](), [name for name in named if name not in studies]
+    if files:
+        read.append(load_ratings(files, items, benchmark=declared, settings=settings))
+    if isinstance(items, Sequence):
+        read += [studies[name].joined(name, declared, items) for name in named if name in studies]
+    return Ratings.merged(read) if len(read) > 1 else read[0]
 
 
 def _studies(named: Iterable[str], summary: "Summary") -> "dict[str, RunRatings]":
@@ -176,22 +183,3 @@ def _studies(named: Iterable[str], summary: "Summary") -> "dict[str, RunRatings]
         if rated.changed:
             say(f"{name}: left out {counted(rated.changed, 'rating')} of texts that have changed since.")
     return found
-
-
-def _sheets(studies: "dict[str, RunRatings]", summary: "Summary") -> dict[str, str]:
-    """The sheet of a run, filled in with the ratings of each study."""
-    from dspy_proact.benchmarks.registry import benchmark_of
-    from dspy_proact.label.exchange import filled_sheet
-
-    return {name: filled_sheet(rated, benchmark_of(summary.benchmark), summary) for name, rated in studies.items()}
-
-
-def default_study() -> Any:
-    """The `own_study` of the default benchmark."""
-    from dspy_proact.benchmarks.registry import benchmark_named
-
-    return benchmark_named(DEFAULT).own_study()
-
-
-def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dspy-proact"

@@ -72,9 +72,10 @@ def judge_at(server, folder, optimizer="search", settings=None, **recipe):
     named = {"openai/judge": server.judge, "openai/proposer": server.proposer}
     judge, proposer = (ModelSpec(name=name, api_base=base) for name, base in named.items())
     settings = settings or ProactiveAgentSettings()
-    declared = benchmark_named("proactiveagent").rated((str(folder),), settings)
+    declared = benchmark_named("proactiveagent")
+    votes = declared.ratings(str(folder), settings)
     how = Recipe(optimizer=optimizer, **{"trials": 6, "folds": 4, "max_demos": 0, **recipe})
-    return JudgeCompile(None, judge, proposer, benchmark=declared, settings=settings, recipe=how, gate=Gate(retries=0))
+    return JudgeCompile(votes, judge, proposer, benchmark=declared, settings=settings, recipe=how, gate=Gate(retries=0))
 
 
 def test_a_hidden_rule_is_found_and_shown_on_traces_that_were_left_out(server, tmp_path):
@@ -202,4 +203,4 @@ def test_compiles_on_the_sample_work_from_the_command_line(proact):
     assert "too few traces" in " ".join(proact("optimize", "show", "judges")[1].split())
     assert proact("optimize", "assistant", *of, "--trials", 1, "--folds", 2, "--out", "agent")[0] == 0
     assert proact("eval", *of, "--program", "agent", "--judge-program", "judges", "--out", "run")[0] == 0
-    assert proact("agree", *of, "--judge-program", "judges", "--out", "graded")[0] == 0
+    assert proact("agree", *of, "--judge", "embedded", "--judge-program", "judges", "--out", "graded")[0] == 0

@@ -207,9 +207,9 @@ def test_agree_sets_the_judge_beside_the_votes_of_a_folder(proact, server, tmp_p
     models = ("--judge", "hosted_vllm/any", "--judge-api-base", server.judge)
     of = ("agree", "--benchmark", "proactiveagent", "--ratings", folder, *models)
     status, out, err = proact(*of, "--json")
-    (judge,) = json.loads(out)["judges"]
-    assert (status, len(server.sent), judge["raters"]) == (0, 3, 3), err
-    found = {row["name"]: row for row in judge["voted"]["grade"]}
+    document = json.loads(out)
+    assert (status, len(server.sent), document["ratings"]["raters"]) == (0, 3, 3), err
+    found = {row["name"]: row for row in document["voted"]}
     assert (found["hosted_vllm/any"]["answers"], found["hosted_vllm/any"]["share"]["value"]) == (
         3,
         pytest.approx(2 / 3),
@@ -223,4 +223,4 @@ def test_agree_sets_the_judge_beside_the_votes_of_a_folder(proact, server, tmp_p
     assert proact(*of, "--set", "silence=true")[0] == 0
     assert len(server.sent) == 7
     assert "agree reads no setting of proactiveagent" in proact(*of, "--set", "cost=2")[2]
-    assert "name one folder of votes" in proact(*of, "--ratings", folder)[2]
+    assert "is named twice" in proact(*of, "--ratings", folder)[2]

@@ -145,18 +145,15 @@ def test_scores_are_broken_down_by_the_model_that_wrote_the_tasks(proact):
 def test_a_judge_that_finds_everything_right_agrees_with_what_is_and_not_beyond_chance(proact, server):
     server.script, judged = constant, (*JUDGED, "--judge-api-base", server.judge)
     status, out, _ = proact(*judged, "--json")
-    (found,) = json.loads(out)["judges"]
-    rows = {row["part"]: row for row in found["rows"]}
     # Of four descriptions a task one is whole; of four sets of parameters two are as they should be.
-    words = [rows[part] for part in ("description", "parameters")]
-    assert (status, [(row["same"], row["graded"], row["asked"]) for row in words]) == (0, [(6, 24, 24), (12, 24, 24)])
-    assert [row["kappa"]["value"] for row in words] == [0, 0]
+    words = [json.loads(out)["parts"][part]["pooled"] for part in ("description", "parameters")]
+    assert (status, [(row["exact"]["value"], row["judged"]) for row in words]) == (0, [(6 / 24, 24), (12 / 24, 24)])
+    assert [row["kappa_quadratic"]["value"] for row in words] == [0, 0]
     _, out, err = proact(*judged)
     assert "no calls were made" in err
     assert len(server.sent) == 48
     # A judge that says one thing of everything has kappa 0, and is right of the same share of each person's answers.
-    (names,) = re.findall(r"(kappa of [^:]*): no variance between people\.", " ".join(out.split()))
-    assert names.startswith("kappa of who_blocker, ")
+    (names,) = re.findall(r"(description, [^:]*): no variance between people\.", " ".join(out.split()))
     assert names.endswith(", parameters, would_resolve")
     assert "agreement with them says nothing of people" in " ".join(out.split())
 
@@ -174,11 +171,11 @@ def test_a_rater_fills_in_a_sheet_of_a_run_and_the_judge_is_compared_part_by_par
         writer.writerows(rows)
     status, out, err = proact("agree", "--run", run, "--ratings", "filled.csv", "--json")
     assert status == 0, err
-    (judge,) = json.loads(out)["judges"]
-    assert {row["part"]: row["asked"] for row in judge["rows"] if row["asked"]} == {"who_blocked": 6}
-    assert "authors" not in json.dumps(judge)
+    assert json.loads(out)["pooled"]["items"] == 6
+    assert "who_blocked" in out
+    assert "authors" not in out
     status, _, err = proact("agree", "--benchmark", "probe", "--ratings", "filled.csv")
-    assert (status, "--ratings filled.csv: name the run that the sheet is of with --run" in err) == (2, True), err
+    assert (status, "filled.csv: a file of ratings does not hold what was rated; give its run" in err) == (2, True), err
     tuned = ("optimize", "judge", "--run", run, "--ratings", "filled.csv", "--benchmark", "probe", "--folds", 3)
     status, out, err = proact(*tuned, "--optimizer", "search", "--trials", 1, "--dry-run")
     assert (status, "6 items in 3 people" in " ".join((out + err).split())) == (0, True), out + err

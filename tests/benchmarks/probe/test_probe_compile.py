@@ -160,8 +160,10 @@ def test_compiled_judges_grade_runs_and_their_agreement_on_what_they_learned_fro
     assert judges("eval", "--benchmark", "probe", "--judge-program", "judges", "--out", "run")[0] == 0
     (judge,) = RunFolder("run").manifest().identity.judges
     assert judge.program.startswith("compiled:")
-    out = judges("agree", "--benchmark", "probe", "--judge-program", "judges", "--out", "graded")[1]
-    assert "compiled on 48 of these answers, so that this is no test of it" in " ".join(out.split())
+    out = judges(
+        "agree", "--benchmark", "probe", "--judge", "embedded", "--judge-program", "judges", "--out", "graded"
+    )[1]
+    assert "compiled on 48 of the rated items, so that this is no test of it" in " ".join(out.split())
 
 
 def test_what_cannot_be_done_with_judges_is_refused(judges):

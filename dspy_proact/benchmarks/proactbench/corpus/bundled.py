@@ -12,26 +12,20 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from dspy_proact.benchmarks.benchmark import WorkedCase
+from dspy_proact.benchmarks.benchmark import Benchmark, WorkedCase
 from dspy_proact.benchmarks.proactbench.conversation import turns_of
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import DATA, read_jsonl, rubric_of, sample_path
-from dspy_proact.benchmarks.proactbench.corpus.ratings import (
-    ConfidenceWord,
-    GivenRating,
-    GradeWord,
-    PhaseWord,
-    RatedItem,
-    Ratings,
-    RatingsSource,
-)
-from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, OfferRating, Phase, Rating, Response
+from dspy_proact.benchmarks.proactbench.corpus.rated_items import GradeWord, PhaseWord, rated_item
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, OfferRating, Phase, Response
 from dspy_proact.benchmarks.published import Counts, PublishedRow, pooled
+from dspy_proact.benchmarks.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.github import RepositoryFolder
+from dspy_proact.files.labels import Confidence, Label, LabelFile, labels_in
 from dspy_proact.files.rows import (
     FileReader,
     Id,
@@ -55,6 +49,14 @@ TRIGGERS_PER_PHASE: Mapping[str, int] = {"EMERGENT": 201, "CRITICAL": 232, "RECO
 ITEMS, RESULTS = "sample_items.json", "results"
 SAMPLE = "sample"
 """Name of the sample's author ratings, which no person gave."""
+BALANCED = (
+    "The published items were drawn by the judge's grade, in about equal numbers: no rate on them, and no leniency, is "
+    "one in the corpus. They are too few to rank judges, or to show that one has improved."
+)
+AUTHORS = (
+    "The sample was rated by its authors, who are language-model agents: it shows how this works, and says nothing "
+    "about people."
+)
 _FOLDER = DATA / "sample"
 _STUDY = RepositoryFolder("boson-ai/ProactBench", "dataset/human_eval", (ITEMS, f"{RESULTS}/*.jsonl"))
 
@@ -117,20 +119,11 @@ class RawItem(RawPart):
 
     def rated_item(self) -> RatedItem:
         """The item; `misfits` must be empty."""
-        scenario, persona = _scenario_of(self.item_id)
         rubric = rubric_of(self.trigger_type, self.rubric)
         conversation = turns_of([message.content for message in self._messages()])
-        return RatedItem(
-            key=self.item_id,
-            phase=self.trigger_type,
-            scenario=scenario,
-            persona=persona,
-            judge=self.judge_score,
-            view=JudgeView(conversation=conversation, turn=self.turn_index, rubric=rubric),
-            response=self.model_response,
-            turn=self.turn_index,
-            model=self.evaluated_model,
-        )
+        view = JudgeView(conversation=conversation, turn=self.turn_index, rubric=rubric)
+        about = {**_origin_of(self.item_id), "judge": self.judge_score, "model": self.evaluated_model}
+        return rated_item(self.item_id, view, self.model_response, **about)
 
     def misfits(self) -> Iterator[tuple[str, str]]:
         """Field and problem wherever history, turn and rubric do not fit together."""
@@ -164,7 +157,7 @@ class RawRating(RawPart):
     item: Annotated[Id, Field(validation_alias="item_id")]
     grade: Annotated[GradeWord, Field(validation_alias="score")]
     reason: Annotated[str | None, Field(validation_alias="rationale")] = None
-    confidence: ConfidenceWord = None
+    confidence: Confidence = None
     seconds: Annotated[float | None, Field(validation_alias="time_spent_seconds", ge=0, allow_inf_nan=False)] = None
     # Unread.
     timestamp: object = None
@@ -175,9 +168,15 @@ class RawRating(RawPart):
         if self.grade is None:
             yield "score", "empty: a rating needs a grade, Pass, Partial or Fail"
 
+    def label(self, line: Line) -> Label:
+        """The rating on a line."""
+        given = (self.grade or "", self.confidence, self.reason or "", self.seconds)
+        return Label(line, self.annotator.strip(), self.item.strip(), "", *given)
 
-def read_folder(folder: Path, reader: FileReader) -> Ratings:
+
+def read_folder(declared: Benchmark[Any, Any], folder: Path) -> Ratings:
     """The study in a folder in the official layout; a `CorpusError` where it is at fault."""
+    reader = FileReader()
     names = [ITEMS, *(f"{RESULTS}/{path.name}" for path in sorted((folder / RESULTS).glob("*.jsonl")))]
     if not (folder / ITEMS).is_file():
         problem = f"there is no {ITEMS} in this folder; give the one that holds {ITEMS} and {RESULTS}"
@@ -185,18 +184,20 @@ def read_folder(folder: Path, reader: FileReader) -> Ratings:
     if len(names) == 1:
         raise CorpusError(f"there is no file of ratings in {RESULTS}", source=str(folder))
     contents = {name: reader.read(folder / name, "a file of the official layout") for name in names}
-    return _study_in(folder, contents, str(folder), RatingsSource.of(str(folder), contents))
+    return _study_in(declared, folder, contents, str(folder), RatingsSource.of(str(folder), contents))
 
 
-def fetched_study(cache: Path) -> Ratings:
+def fetched_study(declared: Benchmark[Any, Any], cache: Path) -> Ratings:
     """The published study in full, from the cache, or fetched into it; a `CorpusError` where neither is possible."""
     folder = cache / "proactbench-human-eval"
     record, contents = _STUDY.fetched(folder)
     source = RatingsSource(origin=record.url, commit=record.commit, files=record.files)
-    return _study_in(folder, contents, "proactbench", source)
+    return _study_in(declared, folder, contents, "proactbench", source)
 
 
-def _study_in(folder: Path, contents: Mapping[str, bytes], name: str, source: RatingsSource) -> Ratings:
+def _study_in(
+    declared: Benchmark[Any, Any], folder: Path, contents: Mapping[str, bytes], name: str, source: RatingsSource
+) -> Ratings:
     """The study in the contents of a folder, by path in it."""
     ignored = Counter[str]()
     items: list[RatedItem] = []
@@ -205,14 +206,27 @@ def _study_in(folder: Path, contents: Mapping[str, bytes], name: str, source: Ra
         raw = RawItem.of(element)
         ignored.update(raw.unknown_fields())
         items.append(raw.rated_item())
-    given: list[GivenRating] = []
+    labels: list[Label] = []
     for results in (path for path in contents if path != ITEMS):
         path = str(folder / results)
         for line in lines_in(lines_of(contents[results], path), path, "rating"):
             rating = RawRating.of(line)
             ignored.update(rating.unknown_fields())
-            given.append(GivenRating.of(line, rating))
-    return Ratings.of(name, items, given, source, ignored_fields=ignored)
+            labels.append(rating.label(line))
+    return _study(declared, name, items, LabelFile(tuple(labels), ignored=ignored), source)
+
+
+def _study(
+    declared: Benchmark[Any, Any], name: str, items: Sequence[RatedItem], labels: LabelFile, source: RatingsSource
+) -> Ratings:
+    """Items and ratings of them; those of the published study say how it was drawn, and who its judge is."""
+    published = {item.key for item in items} == {row["item_id"] for row in _published("human_items.csv")}
+    about = {"about": (BALANCED,), "judge": "GPT-5.4"} if published else {}
+    return Ratings.of(name, declared, items, [labels], source=source, **about)
+
+
+def _published(name: str) -> Iterator[dict[str, str]]:
+    return csv_rows(DATA / "published" / name)
 
 
 def official_files(ratings: Ratings) -> dict[str, str]:
@@ -222,84 +236,74 @@ def official_files(ratings: Ratings) -> dict[str, str]:
     without its conversation or response.
     """
     items = list[dict[str, object]]()
-    for item in (each for each in ratings.items if ratings.by_item[each.key]):
-        if item.view is None or item.response is None:
+    for item in ratings.rated:
+        if not isinstance(item.view, JudgeView) or item.text is None:
             problem = f"{item.key!r} comes without its conversation or response, which the official layout holds"
             raise CorpusError(problem, source=ratings.name)
         said = [(turn.user, turn.assistant) for turn in item.view.conversation]
         texts = [text for pair in said for text in pair if text is not None]
         history = [{"role": ("user", "assistant")[place % 2], "content": text} for place, text in enumerate(texts)]
-        rubric = item.view.rubric.model_dump(mode="json")
+        rubric, judge = item.view.rubric.model_dump(mode="json"), item.judged.get("")
         items.append(
             {
                 "item_id": item.key,
-                "trigger_type": str(item.phase),
+                "trigger_type": item.stratum,
                 "turn_index": item.view.turn,
-                "evaluated_model": item.model,
-                "judge_score": item.judge and item.judge.title(),
+                "evaluated_model": item.meta.get("response_model", ""),
+                "judge_score": judge and judge.title(),
                 "dialogue_history": history,
                 "user_message": texts[-1],
-                "model_response": item.response,
+                "model_response": item.text,
                 "rubric": {"type": rubric.pop("phase"), **rubric},
             }
         )
     files = {ITEMS: json.dumps(items, ensure_ascii=False, indent=2)}
-    for number, annotator in enumerate(ratings.annotators, start=1):
+    for number, rater in enumerate(ratings.raters, start=1):
         lines = (
             {
                 "annotator_id": f"A{number:02}",
-                "item_id": each.item,
-                "score": each.grade.title(),
-                "rationale": each.reason,
-                "confidence": each.confidence,
-                "time_spent_seconds": getattr(each, "seconds", None),
+                "item_id": row.key,
+                "score": row.grade.title(),
+                "rationale": row.reason,
+                "confidence": row.confidence,
+                "time_spent_seconds": row.seconds,
             }
-            for each in ratings.ratings
-            if each.annotator == annotator
+            for row in ratings.grades
+            if row.rater == rater
         )
         text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
         files[f"{RESULTS}/A{number:02}.jsonl"] = text
     return files
 
 
-def published_ratings() -> Ratings:
+def published_ratings(declared: Benchmark[Any, Any]) -> Ratings:
     """The published study: 275 ratings of 60 items by 18 annotators, with the grades of the study's judge, GPT-5.4.
 
     Labels only: no conversation, no rubric, no response and no reason comes with the package. One item has no rating.
     """
-    folder = DATA / "published"
     items: list[RatedItem] = []
-    for row in csv_rows(folder / "human_items.csv"):
-        scenario, persona = _scenario_of(row["item_id"])
-        items.append(
-            RatedItem(
-                key=row["item_id"],
-                phase=Phase(row["type"]),
-                scenario=scenario,
-                persona=persona,
-                judge=Grade(row["judge_score"].upper()),
-                turn=int(row["turn"]),
-                model=row["evaluated_model"],
-            )
-        )
-    given: list[GivenRating] = []
-    for number, row in enumerate(csv_rows(folder / "human_ratings.csv"), start=2):
-        fields = {**row, "time_spent_seconds": float(row["time_spent_seconds"])}
-        line = Line("human_ratings.csv", number, "", fields)
-        given.append(GivenRating.of(line, RawRating.of(line)))
-    contents = {name: (folder / name).read_bytes() for name in ("human_items.csv", "human_ratings.csv")}
-    return Ratings.of("published", items, given, RatingsSource.of(f"github.com/{_STUDY.repository}", contents))
+    for row in _published("human_items.csv"):
+        key, judge = row["item_id"], Grade(row["judge_score"].upper())
+        about: dict[str, Any] = {**_origin_of(key), "judge": judge, "model": row["evaluated_model"]}
+        items.append(rated_item(key, Phase(row["type"]), turn=int(row["turn"]), **about))
+    labels: list[Label] = []
+    for number, row in enumerate(_published("human_ratings.csv"), start=2):
+        line = Line("human_ratings.csv", number, "", {**row, "time_spent_seconds": float(row["time_spent_seconds"])})
+        labels.append(RawRating.of(line).label(line))
+    contents = {name: (DATA / "published" / name).read_bytes() for name in ("human_items.csv", "human_ratings.csv")}
+    source = RatingsSource.of(f"github.com/{_STUDY.repository}", contents)
+    return _study(declared, "published", items, LabelFile(tuple(labels)), source)
 
 
-def _scenario_of(item_id: str) -> tuple[str, str]:
-    """Scenario and persona in an official id, `{uuid}__{scenario_id}__s{style}...`; two empty texts where it has none.
+def _origin_of(item_id: str) -> dict[str, Any]:
+    """Scenario and persona in an official id, `{uuid}__{scenario_id}__s{style}...`; nothing where it has none.
 
     The scenario has the form of `Origin.scenario`, so that ratings and dialogues of one scenario are one group.
     """
     parts = item_id.split("__")
     if len(parts) < 3 or not all(parts[:2]) or not (parts[2][:1] == "s" and parts[2][1:].isdecimal()):
-        return "", ""
-    return f"{parts[0]}/{parts[1]}", parts[0]
+        return {}
+    return {"scenario": f"{parts[0]}/{parts[1]}", "persona": parts[0]}
 
 
 class SampleResponse(Frozen):
@@ -317,29 +321,19 @@ class SampleResponse(Frozen):
         return self.case.rpartition("__t")[0]
 
 
-def sample_study() -> Ratings:
+def sample_study(declared: Benchmark[Any, Any]) -> Ratings:
     """The responses of the bundled sample with their author ratings, which are no human study; no judge graded them."""
     triggers = read_jsonl(sample_path()).triggers
     items: list[RatedItem] = []
     for response in _responses("responses.jsonl"):
         dialogue, trigger = triggers[response.case]
-        items.append(
-            RatedItem(
-                key=response.item,
-                phase=trigger.rubric.phase,
-                scenario=dialogue.origin.scenario,
-                persona=dialogue.origin.persona,
-                view=JudgeView.of(dialogue, trigger),
-                response=response.text,
-                turn=trigger.turn,
-            )
-        )
-    given: list[GivenRating] = []
-    for number, row in enumerate(csv_rows(_FOLDER / "ratings.csv"), start=2):
-        rating = Rating.model_validate({**row, "confidence": int(row["confidence"])})
-        given.append(GivenRating(Line("ratings.csv", number, ""), rating))
+        view, origin = JudgeView.of(dialogue, trigger), dialogue.origin
+        about: dict[str, Any] = {"scenario": origin.scenario, "persona": origin.persona}
+        items.append(rated_item(response.item, view, response.text, **about))
     contents = {name: (_FOLDER / name).read_bytes() for name in ("dialogues.jsonl", "responses.jsonl", "ratings.csv")}
-    return Ratings.of(SAMPLE, items, given, RatingsSource.of("dspy-proact, the bundled sample", contents))
+    rated = labels_in(contents["ratings.csv"].decode(), "ratings.csv", [""])
+    source = RatingsSource.of("dspy-proact, the bundled sample", contents)
+    return Ratings.of(SAMPLE, declared, items, [rated], source=source, agents=True, about=(AUTHORS,))
 
 
 def sample_control_responses() -> tuple[SampleResponse, ...]:

@@ -5,23 +5,33 @@ over items are about 15 % narrower than ours. Ours stand beside it: `human_refer
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats import Estimate, Standing, alphas, coincidences, cross_tables, kappas, majority, tally
+from dspy_proact.benchmarks.proactbench.corpus.bundled import TRIGGERS_PER_PHASE, published_models
+from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
+from dspy_proact.benchmarks.proactbench.types import Grade, Phase
+from dspy_proact.benchmarks.published import pooled
+from dspy_proact.benchmarks.ratings import Ratings
+from dspy_proact.report.leaderboard import DESIGN_EFFECT
+from dspy_proact.report.measured import worded
+from dspy_proact.report.plan import PublishedRatings, components_of
+from dspy_proact.report.study import Subset
+from dspy_proact.stats import Estimate, alphas, coincidences, cross_tables, kappas, majority, tally
+from dspy_proact.stats.plan import Kind, PlanFrame
 
 RESAMPLES = 10_000
 ALPHA_SEED = 2026
 KAPPA_SEED = 2027
 
-LEAST_KAPPA = 0.10
-"""Below this against the judge it leaves a person out."""
-LEAST_RATINGS = 5
-"""With fewer ratings it leaves nobody out."""
+SCENARIOS = 25
+"""Of the published corpus."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +50,6 @@ class PublishedRule:
     """Cohen's kappa of the consensus and the judge, unweighted, in [-1, 1]."""
     alpha: Estimate
     """Krippendorff's ordinal alpha of all ratings, in [-1, 1]."""
-
-
-def excludes(standing: Standing) -> bool:
-    """Whether the published rule leaves a person out, and so raises the agreement of people with the judge.
-
-    To reproduce a study, never to clean one. A person without a kappa against the judge stays.
-    """
-    kappa = standing.against_judge.value
-    return kappa is not None and kappa < LEAST_KAPPA and standing.ratings >= LEAST_RATINGS
 
 
 def published_rule(
@@ -83,6 +84,43 @@ def published_rule(
         kappa=_percentiles(tables, partial(kappas, weight="none"), KAPPA_SEED),
         alpha=_percentiles(coincidences(counts[counts.any(axis=1)]), partial(alphas, metric="ordinal"), ALPHA_SEED),
     )
+
+
+def published_rule_of(subset: Subset) -> PublishedRule:
+    """Apply them to one phase of a study, to its items with a judge's grade."""
+    of = [each for each in subset.rated if each.judge is not None]
+    ratings, judge, least = [each.grades for each in of], [each.judge for each in of], subset.choices.min_ratings
+    return published_rule(ratings, judge, subset.levels, subset.part.ties, min_ratings=least)
+
+
+def published_document(subset: Subset) -> dict[str, Any]:
+    """The same as JSON."""
+    rule = published_rule_of(subset)
+    return {
+        "items": rule.items,
+        "ratings": rule.ratings,
+        "confusion": [list(row) for row in rule.confusion],
+        "exact": rule.exact,
+        "alpha_ordinal": asdict(worded(rule.alpha if rule.ratings else subset.missing, NOUNS)),
+        "kappa": asdict(worded(rule.kappa if rule.items else subset.missing, NOUNS)),
+    }
+
+
+def published_corpus(ratings: Ratings) -> PublishedRatings:
+    """How ratings vary in the published study, and the corpus as the published models are graded on average."""
+    of, sizes = components_of(ratings, {str(grade): grade.score for grade in Grade}), Counter[Kind]()
+    for phase in Phase:
+        counts = pooled((row.counts or {})[phase] for row in published_models())
+        triggers = TRIGGERS_PER_PHASE[phase]
+        full, partial = (round(triggers * count / counts.scored) for count in (counts.full, counts.partial))
+        by_grade = {Grade.PASS: full, Grade.PARTIAL: partial, Grade.FAIL: triggers - full - partial}
+        sizes.update({(phase, grade): count for grade, count in by_grade.items()})
+    total = sum(sizes.values())
+    theta = sum(size * of.means[kind] for kind, size in sizes.items()) / total
+    variance = sum(size * (of.means[kind] - theta) ** 2 for kind, size in sizes.items()) / total
+    frame = PlanFrame({**sizes}, theta, DESIGN_EFFECT * variance / total, SCENARIOS - 1)
+    about = "the triggers of the published corpus, graded as published models are"
+    return PublishedRatings(of, "the published study, 275 ratings by 18 people", frame, about)
 
 
 def _percentiles(

@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.cases import controls_of
 from dspy_proact.benchmarks.proactbench.corpus.bundled import (
+    AUTHORS,
+    BALANCED,
     HUMAN_ALPHA,
     judge_cases,
     published_ratings,
@@ -18,11 +21,11 @@ from dspy_proact.benchmarks.proactbench.corpus.bundled import (
     sample_offer_ratings,
 )
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import control_turns, load_corpus, sample_path
-from dspy_proact.benchmarks.proactbench.corpus.rating_files import load_ratings
-from dspy_proact.benchmarks.proactbench.corpus.ratings import RatedItem
+from dspy_proact.benchmarks.proactbench.corpus.rated_items import rated_item
 from dspy_proact.benchmarks.proactbench.types import Dialogue, Grade, Origin, Phase, Rubric, Trigger, Turn
 from dspy_proact.benchmarks.published import Counts, pooled
 from dspy_proact.evidence import words_of
+from dspy_proact.report.ratings import load_ratings
 
 CORPUS = load_corpus("sample")
 STUDY = load_ratings("sample")
@@ -118,16 +121,17 @@ def test_it_has_the_dialogues_scenarios_and_triggers_that_are_said():
 
 
 def test_every_trigger_has_three_responses_with_three_reasoned_ratings_each():
-    assert STUDY.notes == ()
-    assert (len(STUDY.items), STUDY.annotators) == (147, ("A", "B", "C"))
-    items = Counter((item.scenario, item.view and item.view.conversation, item.turn) for item in STUDY.items)
+    assert STUDY.notes(ProactBench.nouns) == ()
+    assert (len(STUDY.items), STUDY.raters) == (147, ("A", "B", "C"))
+    assert (STUDY.agents, STUDY.judge, STUDY.about) == (True, "", (AUTHORS,))
+    items = Counter((item.group, item.view) for item in STUDY.items)
     assert list(items.values()) == [3] * 49
-    assert all(item.response and item.judge is None for item in STUDY.items)
-    for ratings in STUDY.by_item.values():
-        assert sorted(rating.annotator for rating in ratings) == ["A", "B", "C"]
-        assert all(len(rating.reason.split()) >= 5 for rating in ratings)
-    assert sum(len({rating.grade for rating in ratings}) > 1 for ratings in STUDY.by_item.values()) >= 30
-    assert (len({item.scenario for item in STUDY.items}), len({item.persona for item in STUDY.items})) == (13, 12)
+    assert all(item.text and not item.judged for item in STUDY.items)
+    for grades in STUDY.by_item.values():
+        assert sorted(row.rater for row in grades) == ["A", "B", "C"]
+        assert all(len(row.reason.split()) >= 5 for row in grades)
+    assert sum(len({row.grade for row in grades}) > 1 for grades in STUDY.by_item.values()) >= 30
+    assert (len({item.group for item in STUDY.items}), len({item.meta["persona"] for item in STUDY.items})) == (13, 12)
     assert set(STUDY.source.files) == {"dialogues.jsonl", "responses.jsonl", "ratings.csv"}
 
 
@@ -156,7 +160,7 @@ def test_there_are_40_cases_with_several_of_every_phase_and_grade_and_none_of_th
     # Eight words in a row nobody writes twice by chance.
     runs = [
         {tuple(words[at : at + 8]) for text in texts for words in [words_of(text)] for at in range(len(words) - 7)}
-        for texts in ([case.answer.text for case in CASES], [item.response or "" for item in STUDY.items])
+        for texts in ([case.answer.text for case in CASES], [item.text or "" for item in STUDY.items])
     ]
     assert runs[0].isdisjoint(runs[1])
 
@@ -165,29 +169,28 @@ def test_there_are_40_cases_with_several_of_every_phase_and_grade_and_none_of_th
 
 
 def test_the_published_study_has_the_ratings_that_it_states():
-    study = published_ratings()
-    assert (len(study.items), len(study.ratings), len(study.annotators)) == (60, 275, 18)
+    study = published_ratings(ProactBench())
+    assert (len(study.items), len(study.grades), len(study.raters)) == (60, 275, 18)
+    assert (study.agents, study.judge, study.about) == (False, "GPT-5.4", (BALANCED,))
     assert study.source.origin == "github.com/boson-ai/ProactBench"
     # 1 item is unrated, 9 with one rating, 5 with two, 8 with three, so 37 with at least four.
-    counts = Counter(min(len(ratings), 4) for ratings in study.by_item.values())
+    counts = Counter(min(len(grades), 4) for grades in study.by_item.values())
     assert counts == {0: 1, 1: 9, 2: 5, 3: 8, 4: 37}
-    assert study.notes == ("items without a rating: 1 of 60", "items with one rating (not usable for agreement): 9")
-    # Each phase has 20 items, 7 PASS, 7 PARTIAL and 6 FAIL by the judge; 83, 83 and 109 ratings; each model 12 items.
-    for phase, ratings in zip(Phase, (83, 83, 109), strict=True):
-        items = [item for item in study.items if item.phase is phase]
-        assert Counter(item.judge for item in items) == {Grade.PASS: 7, Grade.PARTIAL: 7, Grade.FAIL: 6}
-        assert sum(len(study.by_item[item.key]) for item in items) == ratings
-    assert set(Counter(item.model for item in study.items).values()) == {12}
-    assert study.items[0] == RatedItem(
-        key="531a542ff1714bb080d8f06f3cd2daff__PROFESSIONAL_01__s20__Claude-Opus-4.7__t8",
-        phase=Phase.RECOVERY,
-        scenario="531a542ff1714bb080d8f06f3cd2daff/PROFESSIONAL_01",
-        persona="531a542ff1714bb080d8f06f3cd2daff",
-        judge=Grade.PASS,
-        turn=8,
-        model="Claude-Opus-4.7",
+    assert study.notes(ProactBench.nouns) == (
+        "items without a rating: 1 of 60",
+        "items with one rater (not usable for agreement): 9",
     )
-    assert (len({item.persona for item in study.items}), len({item.scenario for item in study.items})) == (15, 20)
+    # Each phase has 20 items, 7 PASS, 7 PARTIAL and 6 FAIL by the judge; 83, 83 and 109 ratings; each model 12 items.
+    for phase, count in zip(Phase, (83, 83, 109), strict=True):
+        items = [item for item in study.items if item.stratum == phase]
+        assert Counter(item.judged[""] for item in items) == {"PASS": 7, "PARTIAL": 7, "FAIL": 6}
+        assert sum(len(study.by_item[item.key]) for item in items) == count
+    assert set(Counter(item.meta["response_model"] for item in study.items).values()) == {12}
+    persona = "531a542ff1714bb080d8f06f3cd2daff"
+    about = {"scenario": f"{persona}/PROFESSIONAL_01", "persona": persona, "model": "Claude-Opus-4.7", "turn": 8}
+    key = f"{persona}__PROFESSIONAL_01__s20__Claude-Opus-4.7__t8"
+    assert study.items[0] == rated_item(key, Phase.RECOVERY, judge=Grade.PASS, **about)
+    assert (len({item.meta["persona"] for item in study.items}), len({item.group for item in study.items})) == (15, 20)
 
 
 def test_counts_add_up_by_hand_and_nothing_scored_has_no_lenient_figure_and_a_strict_0():

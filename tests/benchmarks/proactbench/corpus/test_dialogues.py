@@ -251,7 +251,7 @@ def test_a_missing_file_is_refused_with_what_could_be_given_instead(tmp_path: Pa
 
 def test_importing_the_corpus_imports_no_slow_library():
     slow = {"datasets", "dspy", "httpx", "huggingface_hub", "litellm", "pandas", "pyarrow"}
-    code = f"import sys, dspy_proact.benchmarks.proactbench.corpus.rating_files; print({slow} & set(sys.modules))"
+    code = f"import sys, dspy_proact.benchmarks.proactbench.corpus.bundled; print({slow} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 

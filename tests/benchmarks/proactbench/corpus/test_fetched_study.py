@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 from rows import jsonl, refusal, rubric, without
 
-from dspy_proact.benchmarks.proactbench.corpus.rating_files import load_ratings
-from dspy_proact.benchmarks.proactbench.corpus.ratings import Ratings
+from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact.benchmarks.proactbench.corpus.bundled import fetched_study
+from dspy_proact.benchmarks.ratings import Ratings
 from dspy_proact.files import github as module
 from dspy_proact.files.github import RepositoryFolder
+from dspy_proact.report.ratings import load_ratings
 
 COMMIT, OLDER = "c0ffee" + "0" * 34, "0dd" + "1" * 37
 STUDY = "dataset/human_eval"
@@ -121,7 +123,7 @@ def repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
 
 
 def fetched(cache: Path) -> Ratings:
-    return load_ratings("proactbench", cache=cache)
+    return fetched_study(ProactBench(), cache)
 
 
 def kept(cache: Path) -> Path:
@@ -131,7 +133,7 @@ def kept(cache: Path) -> Path:
 
 def test_it_is_fetched_at_the_commit_that_is_resolved_then(tmp_path: Path, repository: Repository):
     study = fetched(tmp_path / "a" / "cache")
-    assert (study.name, study.annotators, [item.key for item in study.items]) == (
+    assert (study.name, study.raters, [item.key for item in study.items]) == (
         "proactbench",
         ("A01", "A02"),
         ["0123__TRAVEL_07__s3__Model-1__t1"],
@@ -156,14 +158,17 @@ def test_it_is_fetched_at_the_commit_that_is_resolved_then(tmp_path: Path, repos
     }
 
 
-def test_the_second_reading_asks_nobody_and_is_the_same(tmp_path: Path, repository: Repository):
-    first = fetched(tmp_path)
+def test_the_second_reading_asks_nobody_and_is_the_same(
+    tmp_path: Path, repository: Repository, monkeypatch: pytest.MonkeyPatch
+):
+    first = fetched(tmp_path / "dspy-proact")
     repository.asked.clear()
     repository.commits = {}
-    again = fetched(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    again = load_ratings("proactbench")
     assert (again, again.source, again.sha256) == (first, first.source, first.sha256)
     assert repository.asked == []
-    by_path = load_ratings(str(kept(tmp_path)))
+    by_path = load_ratings(str(kept(tmp_path / "dspy-proact")))
     assert (by_path.sha256, by_path.source.commit) == (first.sha256, None)
 
 
@@ -175,7 +180,7 @@ def test_a_study_that_the_newest_commit_took_away_is_read_as_it_was_last(tmp_pat
 def test_redirects_are_followed(tmp_path: Path, repository: Repository):
     repository.answers["/results/A02.jsonl"] = (302, f"{repository.base}/moved".encode())
     repository.answers["/moved"] = (200, rating("A02"))
-    assert fetched(tmp_path).annotators == ("A01", "A02")
+    assert fetched(tmp_path).raters == ("A01", "A02")
 
 
 # What goes wrong on the way
@@ -210,7 +215,7 @@ def test_a_fault_of_the_server_is_told_with_the_mend_and_keeps_nothing(
     )
     assert list(tmp_path.iterdir()) == []
     repository.answers.clear()
-    assert len(fetched(tmp_path).ratings) == 2
+    assert len(fetched(tmp_path).grades) == 2
 
 
 def test_a_server_that_does_not_answer_is_given_up(
@@ -257,7 +262,6 @@ def test_a_cache_is_needed_that_can_be_written(tmp_path: Path):
     error = str(refusal(lambda: fetched(tmp_path / "file")))
     assert "cannot be written" in error
     assert "name another cache folder" in error
-    assert "needs a folder to keep what is fetched" in str(refusal(lambda: load_ratings("proactbench")))
 
 
 def test_of_two_that_fetch_at_once_the_first_one_stays(
@@ -271,7 +275,7 @@ def test_of_two_that_fetch_at_once_the_first_one_stays(
         keep(folder, contents)
 
     monkeypatch.setattr(module, "_keep", kept_by_another_before)
-    assert len(fetched(tmp_path).ratings) == 2
+    assert len(fetched(tmp_path).grades) == 2
     assert json.loads((kept(tmp_path) / "source.json").read_text(encoding="utf-8"))["time"] == "earlier"
 
 

@@ -1,74 +1,34 @@
-"""The published study, a folder in the official layout, and what a study says of itself."""
+"""What is named, and a folder in the layout of the published study."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 from rows import Row, jsonl, refusal, rubric, without
 
-from dspy_proact.benchmarks.proactbench.corpus.bundled import published_ratings
-from dspy_proact.benchmarks.proactbench.corpus.rating_files import load_ratings
-from dspy_proact.benchmarks.proactbench.corpus.ratings import RatedItem, Ratings, RatingsSource, TimedRating
-from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rating, Rubric, Turn
+from dspy_proact.benchmarks.benchmark import HumanGrade
+from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact.benchmarks.proactbench.corpus.bundled import BALANCED, published_ratings
+from dspy_proact.benchmarks.proactbench.corpus.rated_items import rated_item
+from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Response, Rubric, Turn
+from dspy_proact.report.ratings import load_ratings
 
 PERSONA = "0123456789abcdef0123456789abcdef"
 ITEM = f"{PERSONA}__TRAVEL_07__s3__Model-1__t2"
+ANSWER = Response(text="The last boat leaves at four.")
 
 
-# What a study says of itself
-
-
-def rated(key: str, *, phase: str = "EMERGENT", scenario: str = "p/s") -> RatedItem:
-    return RatedItem(key=key, phase=Phase(phase), scenario=scenario)
-
-
-def test_what_weakens_a_study_is_noted():
-    items = (rated("a", scenario=""), rated("b", phase="CRITICAL"))
-    ratings = (Rating(item="a", annotator="x", grade=Grade.PASS, confidence=5),)
-    assert Ratings("s", items, ratings, RatingsSource(origin="s", files={})).notes == (
-        "items without a rating: 1 of 2",
-        "items with one rating (not usable for agreement): 1",
-        "phases without a rating: CRITICAL",
-        "items without a scenario, so that nobody knows which belong together: 1",
-    )
-
-
-def test_the_hash_is_of_items_and_ratings_and_not_of_where_they_are_from():
-    items = (rated("a"),)
-    ratings = (Rating(item="a", annotator="x", grade=Grade.PASS, confidence=5),)
-    others = (Rating(item="a", annotator="x", grade=Grade.FAIL, confidence=5),)
-    here, there = RatingsSource(origin="here", files={}), RatingsSource(origin="there", files={})
-    study = Ratings("s", items, ratings, here)
-    assert len(study.sha256) == 64
-    assert study.sha256 == Ratings("t", items, ratings, there).sha256
-    assert study.sha256 != Ratings("s", items, others, here).sha256
-
-
-def test_an_item_and_its_view_are_of_one_trigger():
-    view = JudgeView(
-        conversation=(Turn(user="Hello", assistant=None),),
-        turn=1,
-        rubric=Rubric(phase=Phase.EMERGENT, pass_criteria="p", partial_criteria="q", fail_criteria="f"),
-    )
-    RatedItem(key="a", phase=Phase.EMERGENT, scenario="s", view=view)
-    for changes in ({"phase": Phase.CRITICAL}, {"turn": 2}):
-        with pytest.raises(ValidationError, match="another trigger than the view's"):
-            RatedItem(**{"key": "a", "phase": Phase.EMERGENT, "scenario": "s", "view": view, **changes})
-
-
-@pytest.mark.parametrize("path", [None, "items.jsonl"])
-@pytest.mark.parametrize("spec", ["published", "sample", "proactbench", "folder"])
-def test_a_study_that_comes_with_its_items_takes_no_others(tmp_path: Path, spec: str, path: str | None):
-    spec = str(tmp_path) if spec == "folder" else spec
-    items = [rated("a")] if path is None else None
-    assert "leave the run or the items out" in str(refusal(lambda: load_ratings(spec, items, items_path=path)))
+@pytest.mark.parametrize("items", [[], "items.jsonl"])
+@pytest.mark.parametrize("named", ["published", "sample", "proactbench"])
+def test_a_study_that_comes_with_its_items_takes_no_others(named: str, items: Any):
+    assert "leave the run or the items out" in str(refusal(lambda: load_ratings(named, items)))
 
 
 def test_a_name_that_is_none_is_taken_for_a_path_and_told_what_there_is(tmp_path: Path):
     error = refusal(lambda: load_ratings(str(tmp_path / "pulbished"), []))
-    assert "there is no such file; give published, sample, proactbench, a folder" in str(error)
+    assert "there is no such file; give published, sample, proactbench, or a CSV or JSONL file" in str(error)
 
 
 # The official layout
@@ -127,33 +87,22 @@ def test_an_official_folder_is_read_in_our_words(tmp_path: Path):
     other = official_rating("A02", score="FAIL", rationale=None, time_spent_seconds=None)
     study = load_ratings(str(folder(tmp_path, A02=jsonl(other), A01=jsonl(official_rating()))))
     given = rubric("CRITICAL")
-    assert study.items == (
-        RatedItem(
-            key=ITEM,
-            phase=Phase.CRITICAL,
-            scenario=f"{PERSONA}/TRAVEL_07",
-            persona=PERSONA,
-            judge=Grade.PARTIAL,
-            view=JudgeView(
-                conversation=(Turn(user="One?", assistant="Yes."), Turn(user="Two?", assistant=None)),
-                turn=2,
-                rubric=Rubric(phase=given.pop("type"), **given),
-            ),
-            response="The last boat leaves at four.",
-            turn=2,
-            model="Model-1",
-        ),
+    view = JudgeView(
+        conversation=(Turn(user="One?", assistant="Yes."), Turn(user="Two?", assistant=None)),
+        turn=2,
+        rubric=Rubric(phase=given.pop("type"), **given),
     )
-    assert study.ratings == (
-        TimedRating(
-            item=ITEM, annotator="A01", grade=Grade.PASS, confidence=4, reason="It names the boat.", seconds=12.5
-        ),
-        Rating(item=ITEM, annotator="A02", grade=Grade.FAIL, confidence=4),
+    about = {"scenario": f"{PERSONA}/TRAVEL_07", "persona": PERSONA, "judge": Grade.PARTIAL, "model": "Model-1"}
+    assert study.items == (rated_item(ITEM, view, ANSWER.text, **about),)
+    assert study.grades == (
+        HumanGrade(ITEM, ANSWER, "PASS", "A01", reason="It names the boat.", confidence=4, seconds=12.5),
+        HumanGrade(ITEM, ANSWER, "FAIL", "A02", confidence=4),
     )
     assert (study.name, study.source.origin, study.source.commit) == (str(tmp_path), str(tmp_path), None)
     assert list(study.source.files) == ["sample_items.json", "results/A01.jsonl", "results/A02.jsonl"]
     assert study.ignored_fields == {}
-    assert "hidden" not in study.items[0].model_dump_json()
+    assert "hidden" not in repr(study.items)
+    assert (study.judge, study.about) == ("", ()), "which are of the published items alone"
 
 
 def test_fields_that_the_documentation_leaves_open_may_be_missing(tmp_path: Path):
@@ -163,15 +112,14 @@ def test_fields_that_the_documentation_leaves_open_may_be_missing(tmp_path: Path
         item = without(item, name)
     bare = {"annotator_id": "A01", "item_id": ITEM, "score": "pass"}
     study = load_ratings(str(folder(tmp_path, item, A01=jsonl(bare))))
-    assert (study.items[0].judge, study.items[0].model) == (None, "")
-    assert study.ratings == (Rating(item=ITEM, annotator="A01", grade=Grade.PASS, confidence=3),)
-    assert (study.assumed, study.notes[-1]) == (1, "ratings without a confidence, taken as 3: 1")
+    assert (study.items[0].judged, study.items[0].meta) == ({}, {"persona": PERSONA, "turn": 2})
+    assert study.grades == (HumanGrade(ITEM, ANSWER, "PASS", "A01"),)
 
 
 def test_a_history_may_end_before_the_message_at_the_trigger(tmp_path: Path):
     history = official_item()["dialogue_history"][:-1]
     (item,) = load_ratings(str(folder(tmp_path, official_item(dialogue_history=history)))).items
-    assert item.view is not None
+    assert isinstance(item.view, JudgeView)
     assert item.view.conversation[-1] == Turn(user="Two?", assistant=None)
 
 
@@ -179,14 +127,20 @@ def test_unknown_fields_are_counted(tmp_path: Path):
     item = official_item(mood="x", rubric={**rubric("CRITICAL"), "hint": "y"})
     study = load_ratings(str(folder(tmp_path, item, A01=jsonl(official_rating(device="phone")))))
     assert study.ignored_fields == {"device": 1, "mood": 1, "rubric.hint": 1}
-    assert study.notes[-1].endswith("'device' (1), 'mood' (1), 'rubric.hint' (1)")
+    assert study.notes(ProactBench.nouns)[-1].endswith("'device' (1), 'mood' (1), 'rubric.hint' (1)")
 
 
 def test_an_id_of_another_form_has_no_scenario(tmp_path: Path):
     ids = ["item-1", "a__b__c", "__b__s1__m__t2", "a__b__s__m__t2"]
     items = [official_item(item_id=each) for each in ids]
     study = load_ratings(str(folder(tmp_path, *items, A01=jsonl(official_rating(item_id="item-1")))))
-    assert {(item.scenario, item.persona) for item in study.items} == {("", "")}
+    assert {(item.group, "persona" in item.meta) for item in study.items} == {("", False)}
+
+
+def test_outer_blanks_of_an_id_do_not_count(tmp_path: Path):
+    rating = official_rating(" A01", item_id="x ")
+    (row,) = load_ratings(str(folder(tmp_path, official_item(item_id=" x"), A01=jsonl(rating)))).grades
+    assert (row.key, row.rater) == (" x", "A01")
 
 
 BAD_ITEMS = [
@@ -272,11 +226,18 @@ def test_the_real_items_are_read(tmp_path: Path, data: Path):
     folder(tmp_path, A01=jsonl(*(official_rating(item_id=key) for key in public)))
     (tmp_path / "sample_items.json").write_text(text, encoding="utf-8")
     study = load_ratings(str(tmp_path))
-    bundled = {item.key: item for item in published_ratings().items}
+    bundled = {item.key: item for item in published_ratings(ProactBench()).items}
     assert [item.key for item in study.items] == list(public)
     for item in study.items:
-        assert item.model_copy(update={"view": None, "response": None}) == bundled[item.key]
-        assert item.view is not None
+        assert replace(item, view=None, answer=None, text=None) == bundled[item.key]
+        assert isinstance(item.view, JudgeView)
         assert item.view.conversation == (Turn(user=public[item.key]["user_message"], assistant=None),)
-        assert item.response == public[item.key]["model_response"]
+        assert item.text == public[item.key]["model_response"]
     assert study.ignored_fields == {}
+
+
+def test_a_folder_of_the_published_items_says_who_judged_them_and_how_they_were_drawn(tmp_path: Path):
+    keys = [item.key for item in published_ratings(ProactBench()).items]
+    rating = jsonl(official_rating(item_id=keys[0]))
+    study = load_ratings(str(folder(tmp_path, *(official_item(item_id=key) for key in keys), A01=rating)))
+    assert (study.judge, study.about) == ("GPT-5.4", (BALANCED,))

@@ -1,0 +1,365 @@
+"""What people thought of answers: items, rated or not, and people's grades of them, of any benchmark.
+
+A judge's grade of an item stands beside them where it is known; nothing here says who is right.
+"""
+
+import hashlib
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
+
+from pydantic import BaseModel, Field
+
+from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
+from dspy_proact.errors import CorpusError, UsageError
+from dspy_proact.files.labels import Label, LabelFile
+from dspy_proact.plain_text import encodable
+from dspy_proact.plain_text import shown as quoted
+from dspy_proact.runs import Case, Nouns, Settings, answer_text
+from dspy_proact.types import Frozen
+
+
+class Draw(Frozen):
+    """By what chance the items of a sheet were chosen from a run: enough to draw them again.
+
+    A sheet holds it as `count-seed-mark`, which tells a rater nothing of any item.
+    """
+
+    count: int = Field(ge=1)
+    """Items that were asked for."""
+    seed: int = Field(ge=0)
+    of: str = Field(pattern=r"^[0-9a-f]{8}$")
+    """Mark of the cases and grades that they were drawn from."""
+
+    def __str__(self) -> str:
+        return f"{self.count}-{self.seed}-{self.of}"
+
+    @classmethod
+    def read(cls, text: str) -> Self | None:
+        """The draw of a text; None where it is none."""
+        match = re.fullmatch(r"([1-9]\d{0,8})-(\d{1,9})-([0-9a-f]{8})", text.strip())
+        return match and cls(count=int(match[1]), seed=int(match[2]), of=match[3])
+
+
+@dataclass(frozen=True)
+class RatedItem:
+    """One answer that people rated, or were asked to."""
+
+    key: str
+    """What ratings refer to; unique in a study."""
+    group: str
+    """The unit of clustering; empty where it is not known."""
+    stratum: str
+    text: str | None = None
+    """The answer as people read it; None where only labels are known, or where a run has none."""
+    view: BaseModel | None = None
+    """What a judge sees beside the answer; None where that is not known."""
+    answer: BaseModel | None = None
+    """What a judge grades; None where there is nothing to grade."""
+    judged: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    """A judge's level of each part of the grading, by name, as far as it is known."""
+    meta: Mapping[str, str | int] = field(default_factory=dict[str, str | int], hash=False)
+
+    @property
+    def case(self) -> Case:
+        """The case of an item that can be judged."""
+        assert self.view is not None, "asked of items that can be judged only"
+        return Case(self.key, self.group, self.stratum, self.view, self.meta)
+
+    @property
+    def judgeable(self) -> bool:
+        """Whether a judge can grade it."""
+        return self.view is not None and self.answer is not None
+
+    @property
+    def ratable(self) -> bool:
+        """Whether there is an answer that people can rate, or may be one where only labels are known."""
+        return self.view is None or self.text is not None
+
+    @property
+    def seen(self) -> list[Any]:
+        """Everything that is known of it but the judge's grade, as JSON."""
+        parts = (each and each.model_dump(mode="json") for each in (self.view, self.answer))
+        return [self.key, self.group, self.stratum, self.text, *parts, dict(self.meta)]
+
+
+class RatingsSource(Frozen):
+    """What a study was read from."""
+
+    origin: str
+    """A path, or the address of a repository."""
+    commit: str | None = None
+    """Of the repository; None for files, which have none."""
+    files: Mapping[str, str]
+    """64 hex digits over the bytes of each file that was read, by its name."""
+
+    @classmethod
+    def of(cls, origin: str, contents: Mapping[str, bytes]) -> Self:
+        """The source that these contents came from."""
+        return cls(origin=origin, files={name: hashlib.sha256(data).hexdigest() for name, data in contents.items()})
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """A study: answers, and people's grades of them. What was left out in reading is counted."""
+
+    name: str
+    """What the person asked for: a name, or a path."""
+    benchmark: str
+    items: tuple[RatedItem, ...]
+    """In the order of their file, rated or not; no two have one key."""
+    grades: tuple[HumanGrade, ...]
+    """In the order of their file, at least one; nobody grades a part of an item twice."""
+    source: RatingsSource = field(hash=False)
+    judge: str = ""
+    """Whose grades stand with the items, by name; empty where it is not known."""
+    agents: bool = False
+    """Whether the raters are language-model agents, and not people."""
+    about: tuple[str, ...] = ()
+    """What must be known of the raters and the items, in sentences."""
+    ungraded: int = 0
+    """Lines whose grade was left empty."""
+    ignored_fields: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
+    """How often each field occurred that the format does not know, by dotted name."""
+    draws: frozenset[Draw] = frozenset()
+    """How rated items were chosen, as far as their lines say it."""
+
+    def __repr__(self) -> str:
+        count = f"{len(self.grades):,} ratings of {len(self.items):,} items by {len(self.raters):,} raters"
+        return f"Ratings({self.name!r}, {count})"
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        declared: Benchmark[Any, Any],
+        items: Sequence[RatedItem],
+        files: Sequence[LabelFile],
+        *,
+        source: RatingsSource,
+        shown: Callable[[str], str] = str,
+        **about: Any,
+    ) -> Self:
+        """Join the labels of files with the items that they are of.
+
+        Args:
+            name: As `Ratings.name`.
+            declared: The benchmark, by whose levels people grade.
+            items: Rated or not.
+            files: With the labels.
+            source: What they were read from.
+            shown: How the text of an answer is shown to raters.
+            about: Further fields of `Ratings`.
+
+        Raises:
+            CorpusError: Two items have one key, there is no grade, a grade is of no item, of no part, of no level of
+                its part or of another answer, or somebody grades a part of an item twice.
+        """
+        counts = Counter(item.key.strip() for item in items)
+        for key, count in counts.most_common(1):
+            if count > 1:
+                raise CorpusError(f"{count} items have the key {quoted(key)}; a key is of one item", source=name)
+        labels = [label for file in files for label in file.labels]
+        ungraded = sum(file.ungraded for file in files)
+        if not labels:
+            left = f": the grade is empty on {ungraded} lines; fill it in" if ungraded else ""
+            raise CorpusError(f"there is no rating in it{left}", source=name)
+        by_key = {item.key.strip(): item for item in items}
+        if unknown := [label for label in labels if label.item not in by_key]:
+            others = f", and {len(unknown) - 1} more ratings are of items that are not" if len(unknown) > 1 else ""
+            problem = f"{quoted(unknown[0].item)} is none of the {len(items)} items{others}"
+            raise unknown[0].error(f"{problem}; give the run or the items that these ratings were made for", "item")
+        levels = {part.name: part.levels for part in declared.graded_by_people}
+        firsts, grades = dict[tuple[str, str, str], Label](), list[HumanGrade]()
+        for label in labels:
+            item = by_key[label.item]
+            first = firsts.setdefault((label.rater, label.item, label.part), label)
+            if first is not label:
+                elsewhere = f" of {first.line.source}" if first.line.source != label.line.source else ""
+                where = f"line {first.line.number}{elsewhere}"
+                problem = f"{quoted(label.rater)} rated {quoted(label.item)} on {where} already"
+                raise label.error(f"{problem}; keep one of the two", "item")
+            grades.append(_grade(label, item, levels, shown))
+        ignored = sum((Counter(file.ignored) for file in files), Counter[str]())
+        return cls(
+            name=name,
+            benchmark=declared.name,
+            items=tuple(items),
+            grades=tuple(grades),
+            source=source,
+            ungraded=ungraded,
+            ignored_fields=dict(sorted(ignored.items())),
+            draws=frozenset(draw for draw in map(_draw, labels) if draw),
+            **about,
+        )
+
+    @classmethod
+    def of_human_grades(cls, declared: Benchmark[Any, Any], name: str) -> Self:
+        """The grades that a benchmark declares, of answers to cases of its sample.
+
+        Raises:
+            UsageError: It declares none, or a grade is of a case that the sample does not have.
+        """
+        if not (rows := declared.human_grades()):
+            raise UsageError(f"{declared.name}: there are no people's ratings to agree with; declare `human_grades`")
+        cases = {case.key: case for case in declared.read("sample", declared.settings_type()).cases}
+        return cls.of_rows(declared, name, rows, cases)
+
+    @classmethod
+    def of_rows(
+        cls, declared: Benchmark[Any, Any], name: str, rows: Sequence[HumanGrade], cases: Mapping[str, Case]
+    ) -> Self:
+        """People's grades, each with the answer that it is of, and the cases by key; raises likewise."""
+        items = dict[str, RatedItem]()
+        for row in rows:
+            if row.case not in cases:
+                problem = f"a human grade is of the case {row.case!r}, which the sample lacks"
+                raise UsageError(f"{declared.name}: {problem}")
+            assert row.answer is not None, "a benchmark declares grades of answers"
+            case, text = cases[row.case], answer_text(row.answer.model_dump(mode="json"))
+            told = (case.group, case.stratum, text, case.view, row.answer)
+            items.setdefault(row.key, RatedItem(row.key, *told, meta={**case.meta, "case": case.key}))
+        source, about = RatingsSource(origin=name, files={}), tuple(filter(None, [declared.about_raters]))
+        return cls(name, declared.name, tuple(items.values()), tuple(rows), source, about=about)
+
+    @classmethod
+    def merged(cls, parts: Sequence["Ratings"]) -> "Ratings":
+        """The ratings of several files of the same items, such as a copy of a sheet from each rater.
+
+        Raises:
+            CorpusError: A file is named twice, the items differ, or somebody grades an item in two of the files.
+        """
+        names, where = [part.name for part in parts], dict[tuple[str, str, str], str]()
+        for place, part in enumerate(parts):
+            if part.name in names[:place]:
+                raise CorpusError("is named twice; name each file once", source=part.name)
+            if part.items != parts[0].items:
+                raise CorpusError(f"its items are not those of {names[0]}; name files of one sheet", source=part.name)
+            for row in part.grades:
+                of = where.setdefault((row.rater, row.key, row.part), part.name)
+                if of != part.name:
+                    twice = f"{quoted(row.rater)} rated {quoted(row.key)} in {of} already"
+                    raise CorpusError(f"{twice}; keep one of the two, or give each rater a name", source=part.name)
+        files = {f"{part.name}: {name}": sha256 for part in parts for name, sha256 in part.source.files.items()}
+        ignored = sum((Counter(part.ignored_fields) for part in parts), Counter[str]())
+        return replace(
+            parts[0],
+            name=" + ".join(names),
+            grades=tuple(row for part in parts for row in part.grades),
+            source=parts[0].source.model_copy(update={"files": files}),
+            ungraded=sum(part.ungraded for part in parts),
+            ignored_fields=dict(sorted(ignored.items())),
+            draws=frozenset[Draw]().union(*(part.draws for part in parts)),
+        )
+
+    def of_part(self, part: str) -> Mapping[str, tuple[HumanGrade, ...]]:
+        """The grades of one part of the grading, by the key of every item in order; none for one without a grade."""
+        return {key: tuple(row for row in rows if row.part == part) for key, rows in self.by_item.items()}
+
+    @cached_property
+    def by_item(self) -> Mapping[str, tuple[HumanGrade, ...]]:
+        """The grades of every item, by key in item order; none for an item without a grade."""
+        rows = defaultdict[str, list[HumanGrade]](list)
+        for row in self.grades:
+            rows[row.key].append(row)
+        return {item.key: tuple(rows[item.key]) for item in self.items}
+
+    @property
+    def rated(self) -> list[RatedItem]:
+        """Items that somebody graded."""
+        return [item for item in self.items if self.by_item[item.key]]
+
+    @property
+    def raters(self) -> tuple[str, ...]:
+        """Everyone who gave a grade, in the order of their first ones."""
+        return tuple(dict.fromkeys(row.rater for row in self.grades))
+
+    @cached_property
+    def sha256(self) -> str:
+        """64 hex digits over items, grades and their order; where and in which form they were kept does not matter."""
+        rows = [[row.key, row.part, row.grade, row.rater, row.reason, row.confidence] for row in self.grades]
+        return digest([[[*item.seen, dict(item.judged)] for item in self.items], rows])
+
+    def notes(self, nouns: Nouns) -> tuple[str, ...]:
+        """What a person should know before believing a figure, a sentence each; nothing where all is well."""
+        counts = [len({row.rater for row in rows}) for rows in self.by_item.values()]
+        strata = dict.fromkeys(item.stratum for item in self.items)
+        silent = [stratum for stratum in strata if stratum not in {item.stratum for item in self.rated}]
+        unknown = sum(not item.group for item in self.items)
+        ignored = ", ".join(f"{name!r} ({count})" for name, count in self.ignored_fields.items())
+        apart = f"so that nobody knows which belong together: {unknown}"
+        notes = (
+            (counts.count(0), f"items without a rating: {counts.count(0)} of {len(counts)}"),
+            (counts.count(1), f"items with one rater (not usable for agreement): {counts.count(1)}"),
+            (len(silent), f"{nouns.strata} without a rating: {', '.join(silent)}"),
+            (self.ungraded, f"lines without a grade, left out: {self.ungraded}"),
+            (unknown, f"items without a {nouns.group}, {apart}"),
+            (len(self.ignored_fields), f"ignored fields that the format does not know: {ignored}"),
+        )
+        return tuple(note for count, note in notes if count)
+
+
+def _grade(
+    label: Label, item: RatedItem, levels: Mapping[str, tuple[str, ...]], shown: Callable[[str], str]
+) -> HumanGrade:
+    """A label as a grade of its item; raises a `CorpusError` where it is of no level, or of another answer."""
+    if label.part not in levels:
+        known = ", ".join(filter(None, levels))
+        told = f"; the parts are {known}" if known else ", which has none: leave the column out"
+        raise label.error(f"{quoted(label.part)} is no part of the grading{told}", "part")
+    if not item.ratable:
+        raise label.error("there is no response to this item, so nothing that could be rated", "item")
+    if (text := label.response) and text.strip() and folded(text) != folded(shown(item.text or "")):
+        problem = "not the response of this item, so the rating is of another; give the run that was rated"
+        raise label.error(f"{problem}, or take the column out", "response")
+    own = {level.casefold(): level for level in levels[label.part]}
+    if label.grade.casefold() not in own:
+        *most, last = reversed(levels[label.part])
+        raise label.error(f"a grade is {', '.join(most)} or {last}, not {quoted(label.grade)}", "grade")
+    return HumanGrade(
+        item.key,
+        item.answer,
+        own[label.grade.casefold()],
+        label.rater,
+        part=label.part,
+        reason=label.reason,
+        confidence=label.confidence,
+        seconds=label.seconds,
+    )
+
+
+def _draw(label: Label) -> Draw | None:
+    """How the item of a label was chosen; raises a `CorpusError` where its draw is none."""
+    if not label.draw:
+        return None
+    if draw := Draw.read(label.draw):
+        return draw
+    problem = f"a draw is what the sheet was printed with, such as 60-0-1a2b3c4d, not {quoted(label.draw)}"
+    raise label.error(problem, "draw")
+
+
+def folded(text: str) -> str:
+    """The text as it comes back from a spreadsheet, which changes the ends of lines."""
+    return encodable(text).replace("\0", "\ufffd").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def digest(values: object) -> str:
+    """64 hex digits of sha256 over values as JSON."""
+    text = json.dumps(values, ensure_ascii=False, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def ratings_named(declared: Benchmark[Any, Any], named: str, settings: Settings) -> Ratings | None:
+    """The ratings that a benchmark has under a name or in a form of its own; None where it is a plain file of labels.
+
+    Raises:
+        CorpusError: There are no such ratings, or they are not valid.
+        UsageError: The benchmark declares no human grades.
+    """
+    if own := declared.ratings(named, settings):
+        return own
+    return Ratings.of_human_grades(declared, named) if named in ("sample", "published") else None

@@ -1,0 +1,246 @@
+"""The next study of ratings: how many people must rate how much for a corrected score of a wanted width."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from dspy_proact.benchmarks.benchmark import Benchmark
+from dspy_proact.benchmarks.ratings import Ratings
+from dspy_proact.benchmarks.registry import benchmark_of
+from dspy_proact.errors import UsageError
+from dspy_proact.report.corrected import PeoplesRatings, rated_cases
+from dspy_proact.report.numbers import counted, share
+from dspy_proact.report.ratings import ratable
+from dspy_proact.report.summary import Summary
+from dspy_proact.report.terminal import show, table
+from dspy_proact.runs import Nouns
+from dspy_proact.stats import RatedCases, corrected_refusals
+from dspy_proact.stats.plan import (
+    PILOT_CASES,
+    PLAN_MOST_EACH,
+    PLAN_RATERS,
+    PLAN_SCATTER,
+    Plan,
+    PlanFrame,
+    RatingComponents,
+    best_plan,
+    plan_frame,
+    planned_half_width,
+    plans,
+    rating_components,
+)
+
+
+@dataclass(frozen=True)
+class PublishedRatings:
+    """How ratings vary in a published study, which a plan assumes where there is no pilot."""
+
+    components: RatingComponents
+    source: str
+    """The study."""
+    frame: PlanFrame
+    """The published corpus, to be rated where no run is named."""
+    about: str
+    """What is rated then."""
+
+
+@dataclass(frozen=True)
+class LabellingPlan:
+    """Studies that are expected to end with a width, over all strata."""
+
+    width: float
+    """Half of the 95 % interval, as a score."""
+    frame: PlanFrame = field(repr=False)
+    components: RatingComponents = field(repr=False)
+    about: str
+    """Whose cases are to be rated."""
+    source: str
+    """Where it is known from how ratings vary."""
+    assumed: bool
+    """Whether that is another study than of these cases."""
+    nouns: Nouns
+    notes: tuple[str, ...] = ()
+    """What else is to be known of the ratings, a sentence each, without its stop."""
+
+    @cached_property
+    def plans(self) -> tuple[Plan, ...]:
+        """By rising number of raters; none where the width is out of reach."""
+        return tuple(plans(self.width, self.frame, self.components))
+
+    @property
+    def least(self) -> float:
+        """Half-width that the largest study would have: every case, as often and by as many as are tried."""
+        return planned_half_width(self.frame, self.components, self.frame.cases, PLAN_RATERS[-1], PLAN_MOST_EACH)
+
+    @property
+    def best(self) -> Plan | None:
+        """The one to begin with."""
+        return best_plan(self.plans)
+
+
+def labelling_plan(
+    width: float,
+    summary: Summary | None = None,
+    ratings: PeoplesRatings | None = None,
+    *,
+    benchmark: Benchmark[Any, Any] | None = None,
+) -> LabellingPlan:
+    """Plan a study.
+
+    Ratings of the run that is to be rated are a pilot where at least 60 of its cases have two. Else it is assumed that
+    ratings vary as in the study that the benchmark has published; without a run, that its cases are those of the
+    published corpus, graded as the published models are on average.
+
+    Args:
+        width: Half of the wanted 95 % interval, as a score.
+        summary: Of the run or results file whose responses are to be rated.
+        ratings: Of a part of its responses.
+        benchmark: Of the run, where it is of a person's own file; without a run, the one whose corpus is rated.
+
+    Raises:
+        UsageError: The run has too few scored cases or groups, ratings are too few or drawn otherwise, or there are
+            none and no published study.
+    """
+    declared = benchmark_of(summary and summary.benchmark, benchmark)
+    nouns, published = declared.nouns, declared.published_ratings()
+    if ratings is None and published is None:
+        where = summary.path if summary else declared.name
+        problem = f"no published study says how ratings of {declared.name} vary"
+        raise UsageError(f"{where}: {problem}; rate {PILOT_CASES} {nouns.cases} twice, and name them with --ratings")
+    if summary is None:
+        assert published is not None, "without a run there are no ratings of it"
+        of = published.components
+        return LabellingPlan(width, published.frame, of, published.about, published.source, True, nouns)
+    outcomes = ratable(summary)
+    groups = [outcome.group for outcome in outcomes]
+    if len(set(groups)) < 2:
+        raise UsageError(f"{summary.path}: scored {nouns.cases} of two {nouns.groups} are needed for a plan")
+    if ratings:
+        mend = "; leave --ratings out, and the plan says what it assumes" if published else ""
+        of = _pilot(rated_cases(outcomes, ratings), ratings, nouns, mend)
+        source, notes = ratings.name, ratings.notes
+    else:
+        assert published is not None, "one of the two is there"
+        of, source, notes = published.components, published.source, ()
+    kinds = [(outcome.stratum, str(outcome.label)) for outcome in outcomes]
+    if unknown := sorted(set(kinds) - of.means.keys()):
+        stratum, label = unknown[0]
+        problem = f"how ratings of {label} in {stratum} vary is not known from {source}"
+        raise UsageError(f"{summary.path}: {problem}; give ratings of this run with --ratings")
+    frame = plan_frame(kinds, groups, of.means)
+    return LabellingPlan(width, frame, of, summary.path, source, ratings is None, nouns, notes)
+
+
+def _pilot(cases: RatedCases, ratings: PeoplesRatings, nouns: Nouns, mend: str) -> RatingComponents:
+    for why in (*ratings.unfair.values(), *map(nouns.worded, corrected_refusals(cases))):
+        raise UsageError(f"{ratings.name}: no pilot, for {why}{mend}")
+    twice = int((cases.times > 1).sum())
+    if twice < PILOT_CASES or cases.rater_count < 2:
+        raise UsageError(
+            f"{ratings.name}: {counted(twice, nouns.case, nouns.cases)} with two ratings or more, and a pilot has "
+            f"{PILOT_CASES}{mend}"
+        )
+    if len({*cases.ratings}) < 2:
+        raise UsageError(f"{ratings.name}: no pilot, for all ratings are equal")
+    return rating_components(cases)
+
+
+def components_of(ratings: Ratings, worth: dict[str, float]) -> RatingComponents:
+    """How ratings of a study vary whose items have a judge's grade, by the score of each label."""
+    place = {item.key: number for number, item in enumerate(ratings.items)}
+    return rating_components(
+        RatedCases(
+            labels=[item.judged.get("") for item in ratings.items],
+            scores=np.array([worth[item.judged[""]] if item.judged else 0.0 for item in ratings.items]),
+            groups=[item.group for item in ratings.items],
+            strata=[item.stratum for item in ratings.items],
+            of=np.array([place[row.key] for row in ratings.grades]),
+            raters=[row.rater for row in ratings.grades],
+            ratings=np.array([worth[row.grade] for row in ratings.grades]),
+        )
+    )
+
+
+def plan_headline(plan: LabellingPlan) -> str:
+    """What is to be rated for the width, in one sentence; or how far the largest study would get."""
+    nouns, best = plan.nouns, plan.best
+    over = f" over all {nouns.strata}" if len({stratum for stratum, _ in plan.frame.sizes}) > 1 else ""
+    wanted, cases = f"± {share(plan.width)} points{over}", counted(plan.frame.cases, nouns.case, nouns.cases)
+    each = PLAN_MOST_EACH if best is None else best.each
+    often = {1: "once", 2: "twice"}.get(each, f"{each} times")
+    if best is None:
+        return (
+            f"{wanted} are out of reach: {cases}, each rated {often} by some of {PLAN_RATERS[-1]} raters, would leave "
+            f"about ± {share(plan.least)}."
+        )
+    return (
+        f"On average, {wanted} take about {counted(best.raters, 'rater')} and {best.rated} of {cases}, each rated "
+        f"{often}: {counted(best.ratings, 'rating')}, {math.ceil(best.ratings / best.raters)} a rater."
+    )
+
+
+def plan_document(plan: LabellingPlan) -> dict[str, Any]:
+    """The document of `label plan --json`; half-widths and standard deviations are scores."""
+    best, of = plan.best, plan.components
+    return {
+        "headline": plan_headline(plan),
+        "half_width": plan.width,
+        plan.nouns.cases: plan.frame.cases,
+        "about": plan.about,
+        "plan": _study(best, plan.nouns) if best else None,
+        **({} if best else {"plan_reason": "out of reach", "least_half_width": plan.least}),
+        "plans": [_study(each, plan.nouns) for each in plan.plans],
+        "assumed": plan.assumed,
+        "ratings_vary_as_in": plan.source,
+        "mean": plan.frame.mean,
+        "sd_between_responses": math.sqrt(of.between),
+        "sd_between_ratings": math.sqrt(of.within),
+        "sd_between_raters": math.sqrt(of.leniency),
+        "notes": list(plan.notes),
+    }
+
+
+def _study(plan: Plan, nouns: Nouns) -> dict[str, Any]:
+    low, high = plan.likely
+    half_width = {"value": plan.half_width, "low": low, "high": high}
+    counts = {"raters": plan.raters, nouns.cases: plan.rated, "ratings_each": plan.each, "ratings": plan.ratings}
+    return {**counts, "half_width": half_width}
+
+
+def print_plan(plan: LabellingPlan, console: Console) -> None:
+    """Print how many raters, cases and ratings give the width, with what that rests on."""
+    rows = [
+        [
+            *map(str, (each.raters, each.rated, each.each, each.ratings)),
+            f"{share(each.half_width)} ({' to '.join(map(share, each.likely))})",
+        ]
+        for each in plan.plans
+    ]
+    told = [table(("raters", plan.nouns.cases, "ratings each", "ratings", "± about"), rows)] if rows else []
+    show(console, plan_headline(plan), *told, *_notes(plan))
+
+
+def _notes(plan: LabellingPlan) -> Iterator[str]:
+    of = plan.components
+    spreads = ", ".join(f"{math.sqrt(each):.2f}" for each in (of.between, of.within, of.leniency))
+    yield f"to be rated: {plan.about}."
+    yield (
+        f"{'assumed: ratings' if plan.assumed else 'ratings'} vary as in {plan.source}: standard deviations {spreads} "
+        "between responses of one grade, between ratings of one response, and between raters."
+    )
+    yield from (f"{note}." for note in plan.notes)
+    off = share(PLAN_SCATTER, 0)
+    yield (
+        f"± about: half of the 95 % interval in points of 100; the actual width may differ by about {off} %, so plan "
+        "for a narrower one than you need."
+    )
+    yield (
+        f"More raters come first, then more {plan.nouns.cases}; a third rating of the same response adds almost "
+        "nothing. Where "
+        f"{PILOT_CASES} are rated twice, the ratings are a pilot for the next plan: label plan RUN --ratings FILE."
+    )

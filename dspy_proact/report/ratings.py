@@ -1,0 +1,248 @@
+"""What people rate of a run, the sheets in which they do, and the ratings that a person names, of any benchmark.
+
+Which responses they rate may be drawn by stratum and label, so that a draw can be made again and checked. A sheet is
+CSV, a rating a line, with the key of the item that it is of, and with what a rater reads. Of that the response alone is
+checked in reading, because a rating is of one response and of no other.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from types import SimpleNamespace
+from typing import Any
+
+from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
+from dspy_proact.benchmarks.ratings import Draw, RatedItem, Ratings, RatingsSource, folded, ratings_named
+from dspy_proact.benchmarks.registry import benchmark_named, benchmark_of
+from dspy_proact.benchmarks.responses import Responses
+from dspy_proact.errors import CorpusError, RunError, UsageError
+from dspy_proact.files.labels import labels_in
+from dspy_proact.files.rows import FileReader, text_of
+from dspy_proact.files.sheets import csv_text
+from dspy_proact.report.numbers import counted
+from dspy_proact.report.particulars import particulars_of
+from dspy_proact.report.summary import Summary
+from dspy_proact.runs import Outcome, RunFolder, Scored, Settings, consensus
+from dspy_proact.stats.plan import balanced_order
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a judge said of an answer, or several by majority."""
+
+    levels: Mapping[str, str]
+    """By name of the part."""
+    likely: Mapping[str, float]
+    """How probable it finds the best level of a part, where it says so: in [0, 1]."""
+    reasons: tuple[str, ...]
+    """One a verdict."""
+
+
+def judged(summary: Summary, declared: Benchmark[Any, Any]) -> dict[str, Said]:
+    """What the judges of a run said of each answer of the first epoch that has a verdict, by key."""
+    grounds, found = particulars_of(summary.benchmark).grounds, dict[str, Said]()
+    for outcome in summary.outcomes:
+        if outcome.epoch > 1 or not outcome.verdicts:
+            continue
+        kind = summary.particulars.detail(outcome.stratum)
+        scored = [
+            Scored[Any](each.score, each.label, kind.model_validate(each.detail) if kind else _plain(each.detail))
+            for each in outcome.verdicts
+        ]
+        said, likely = list(map(declared.graded_parts, scored)), list(map(declared.likelihoods, scored))
+        levels = {
+            part.name: consensus(given, part.levels[::-1])
+            for part in declared.graded_by_people
+            if (given := [each[part.name] for each in said if part.name in each])
+        }
+        if "" in levels and outcome.label:
+            levels[""] = outcome.label  # which knows the cuts of a compiled judge
+        surely = {name: fmean(each[name] for each in likely if name in each) for each in likely for name in each}
+        found[outcome.key] = Said(levels, surely, tuple(grounds(each).reasons for each in outcome.verdicts))
+    return found
+
+
+def _plain(detail: Mapping[str, Any]) -> Any:
+    return SimpleNamespace(**detail)
+
+
+def rated_items(summary: Summary, benchmark: Benchmark[Any, Any] | None = None) -> tuple[RatedItem, ...]:
+    """The responses of the first epoch of a run as items to rate, with the judge's grades.
+
+    Those of a results file, or of a run that keeps no inputs, have no view: what was asked is not known.
+
+    Args:
+        summary: Of a run or a results file.
+        benchmark: Of the run, where it is of a person's own file.
+
+    Raises:
+        UsageError: There is no such benchmark.
+        RunError: A case cannot be read, or there is no response yet.
+    """
+    declared = benchmark_of(summary.benchmark, benchmark)
+    levels = judged(summary, declared)
+    views, answers, kept = dict[str, Any](), dict[str, Any](), summary.manifest and summary.manifest.keeps_inputs
+    if kept:
+        responses = Responses.of_run(RunFolder(summary.path), declared)
+        views = {case.key: case.view for case in responses.case_set.cases}
+        given = {each.key.case: each.answer for each in responses.stages if each.answer and each.key.epoch == 1}
+        answers = {key: declared.answer_type.model_validate(answer) for key, answer in given.items()}
+    items: list[RatedItem] = []
+    for outcome in summary.outcomes:
+        key = outcome.key
+        if outcome.epoch > 1 or (kept and key not in views):
+            continue
+        seen, meta = (views.get(key), answers.get(key)), {**outcome.meta, "response_model": summary.model}
+        given = levels[key].levels if key in levels else dict[str, str]()
+        items.append(RatedItem(key, outcome.group, outcome.stratum, outcome.response, *seen, given, meta))
+    return tuple(items)
+
+
+def ratable(summary: Summary) -> list[Outcome]:
+    """The scored outcomes of the first epoch, which ratings are of."""
+    return [outcome for outcome in summary.scored if outcome.epoch == 1]
+
+
+def drawn_keys(summary: Summary, seed: int) -> list[str]:
+    """Keys of all cases that can be rated, in an order whose every beginning is a draw by stratum and label."""
+    cases = ratable(summary)
+    places = balanced_order([each.key for each in cases], [(each.stratum, each.label) for each in cases], seed)
+    return [cases[place].key for place in places]
+
+
+def grades_mark(summary: Summary) -> str:
+    """8 hex digits over what a draw is made of: keys, strata and labels."""
+    drawn = sorted([each.key, each.stratum, each.label] for each in ratable(summary))
+    return hashlib.sha256(json.dumps(drawn, ensure_ascii=True).encode()).hexdigest()[:8]
+
+
+def draw_of(
+    summary: Summary, count: int, seed: int, benchmark: Benchmark[Any, Any] | None = None
+) -> tuple[Draw, list[RatedItem]]:
+    """Responses of a run to be rated, drawn in equal numbers by stratum, and in each by the judge's grade.
+
+    The first is what the sheet says of the draw; of the items, in the order of the sheet, every first part is a draw
+    too. Raises a `UsageError` where the run has no such number of scored cases, and as `rated_items` does.
+    """
+    items, order = {item.key: item for item in rated_items(summary, benchmark)}, drawn_keys(summary, seed)
+    if count > len(order):
+        cases = counted(len(order), f"scored {summary.nouns.case}", f"scored {summary.nouns.cases}")
+        raise UsageError(f"{summary.path}: {count} cannot be drawn of {cases}")
+    return Draw(count=count, seed=seed, of=grades_mark(summary)), [items[key] for key in order[:count]]
+
+
+def rating_sheet(
+    items: Iterable[RatedItem],
+    declared: Benchmark[Any, Any],
+    *,
+    draw: Draw | None = None,
+    grades: Sequence[HumanGrade] | None = None,
+) -> str:
+    """A CSV to fill in: a row for each item and part of the grading, with what there is to read.
+
+    An item with everything but a response, such as an unscored case of a run, is left out: it cannot be rated. Text
+    that a spreadsheet would run gets an apostrophe before it, which reading takes away again; ends of lines become line
+    feeds. Stratum, model and the judge's grade are left out, so that they sway nobody.
+
+    Args:
+        items: Of a run, a file, or ratings.
+        declared: The benchmark.
+        draw: How the items were chosen.
+        grades: Of the items, each a row, where the sheet is to be filled in.
+
+    Raises:
+        RunError: An item cannot be read.
+    """
+    parts, particulars = declared.graded_by_people, particulars_of(declared.name)
+    several = any(part.name for part in parts)
+    timed = any(row.seconds is not None for row in grades or ())
+    columns = ["item", "annotator", *(["part"] if several else []), "grade", "confidence", "reason"]
+    columns += ["grades", "case", "response", *(["seconds"] if timed else []), *(["draw"] if draw else [])]
+    rows: list[Sequence[Any]] = [columns]
+    levels = {part.name: " | ".join(reversed(part.levels)) for part in parts}
+    by_item = dict[str, list[HumanGrade]]()
+    for row in grades or ():
+        by_item.setdefault(row.key, []).append(row)
+    for item in items:
+        if not item.ratable:
+            continue
+        try:
+            sections = particulars.sections(item.view.model_dump(mode="json")) if item.view else ()
+            case = "\n\n".join(f"{name}: {text}" for section in sections for name, text in section.items)
+            response = "" if item.text is None else particulars.answer(item.text)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise RunError(f"{item.key!r} cannot be read: {type(error).__name__}") from error
+        empty = [HumanGrade(item.key, None, "", "", part=part.name) for part in parts]
+        for row in empty if grades is None else by_item.get(item.key, ()):
+            told = [row.key, row.rater, *([row.part] if several else []), row.grade, row.confidence, row.reason]
+            more = [*([row.seconds] if timed else []), *([draw] if draw else [])]
+            rows.append([*told, levels[row.part], folded(case), folded(response), *more])
+    return csv_text(rows)
+
+
+def load_ratings(
+    named: str | Sequence[str],
+    items: Sequence[RatedItem] | str | Path | None = None,
+    *,
+    benchmark: Benchmark[Any, Any] | str | None = None,
+    settings: Settings | None = None,
+) -> Ratings:
+    """Load the ratings that a person asked for.
+
+    Args:
+        named: `sample` or `published`, what the benchmark bundles; what else it knows by name or reads in a form of its
+            own; a CSV or JSONL file of labels, or the export of a labelling tool; or a folder of such files, a rater
+            each. A file or folder with one of the names is given as `./sample`. Several of the same items, such as a
+            file from each rater, are read as one study.
+        items: What the labels of files are of, such as `rated_items` of a run, or a file of such items.
+        benchmark: By its name, the path of its file, or itself; the default one where None.
+        settings: Of the benchmark, which may say which ratings are read; its defaults where None.
+
+    Raises:
+        CorpusError: There are no such ratings, they are not valid, they do not fit the items or each other, or all
+            files together are larger than 256 MiB.
+        UsageError: There is no such benchmark, or it declares no human grades.
+    """
+    declared, names = benchmark_named(benchmark), [named] if isinstance(named, str) else list(named)
+    chosen, reader, beside = settings or declared.settings_type(), FileReader(), dict[str, bytes]()
+    if items is not None and (whole := next((name for name in names if name in _bundled(declared)), None)):
+        raise CorpusError("these ratings come with what was rated; leave the run or the items out", source=whole)
+    if isinstance(items, str | Path):
+        beside[str(items)] = reader.read(items, "a file of items")
+        items = declared.items_of_text(beside[str(items)], str(items))
+    read: list[Ratings] = []
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise CorpusError("is named twice; name each file once", source=name)
+        own = ratings_named(declared, name, chosen) if items is None else None
+        read.append(own or _of_files(declared, name, items, beside, reader))
+    return Ratings.merged(read) if len(read) > 1 else read[0]
+
+
+def _bundled(declared: Benchmark[Any, Any]) -> tuple[str, ...]:
+    return ("published", "sample", declared.published_corpus or declared.name)
+
+
+def _of_files(
+    declared: Benchmark[Any, Any], name: str, items: Any, beside: Mapping[str, bytes], reader: FileReader
+) -> Ratings:
+    """The labels of a file, or of the files of a folder; `beside` holds the file of their items, if there is one."""
+    sheets = [name]
+    if Path(name).is_dir():
+        there = sorted(path for path in Path(name).glob("*") if path.is_file())
+        sheets = [str(path) for path in there if path.suffix.lower() in {".csv", ".jsonl"}]
+        if not sheets:
+            problem = "holds no CSV or JSONL file of ratings; ratings that come with what was rated are named alone"
+            raise CorpusError(problem, source=name)
+    wanted = f"{', '.join(_bundled(declared))}, or a CSV or JSONL file of ratings, or a folder of them"
+    contents = {sheet: reader.read(sheet, wanted) for sheet in sheets}
+    if items is None:
+        problem = "a file of ratings does not hold what was rated; give its run, or a file of its items"
+        raise CorpusError(problem, source=name)
+    parts = [part.name for part in declared.graded_by_people]
+    files = [labels_in(text_of(data, sheet), sheet, parts) for sheet, data in contents.items()]
+    source, shown = RatingsSource.of(name, {**contents, **beside}), particulars_of(declared.name).answer
+    return Ratings.of(name, declared, items, files, source=source, shown=shown)

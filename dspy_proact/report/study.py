@@ -1,0 +1,415 @@
+"""How far a judge agrees with people, beside how far people agree with each other: by stratum and pooled.
+
+A study is of one part of a grading: that as a whole, where a benchmark declares no parts.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any, Literal
+
+from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part
+from dspy_proact.benchmarks.ratings import RatedItem, Ratings
+from dspy_proact.benchmarks.registry import benchmark_of
+from dspy_proact.errors import UsageError
+from dspy_proact.plain_text import printable
+from dspy_proact.report.numbers import counted
+from dspy_proact.report.ratings import Said, judged
+from dspy_proact.report.summary import Summary
+from dspy_proact.report.terminal import front_html
+from dspy_proact.report.voted import VotedRow, voted_rows
+from dspy_proact.runs import Nouns
+from dspy_proact.stats import (
+    AltTest,
+    Estimate,
+    HumanReference,
+    Judged,
+    Panel,
+    Standing,
+    alpha_estimate,
+    alt_test,
+    human_reference,
+    majority,
+    standings,
+)
+
+EPSILON = 0.15
+"""Of the alt-test: people with training, but no experts."""
+UNJUDGED = "the judge's grades of these items are not known"
+LEAST_KAPPA, LEAST_RATINGS = 0.10, 5
+"""A published rule leaves people out below this kappa with the judge, of so many ratings or more."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What of a study is counted, and how."""
+
+    consensus: Literal["published", "soft"] = "published"
+    """Which label an item gets: the commonest grade, or the share of each."""
+    min_ratings: int = 1
+    """Items with fewer ratings are left out of everything that compares the judge with people; alpha keeps them."""
+    exclude: bool = False
+    """Whether raters are left out by the published rule, which is circular."""
+
+
+@dataclass(frozen=True)
+class Rated:
+    """An item with the ratings of one part of it, at least one."""
+
+    item: RatedItem
+    ratings: tuple[HumanGrade, ...]
+    judge: str | None
+    """The judge's level; None where it is not known."""
+
+    @property
+    def grades(self) -> list[str]:
+        """Aligned with the ratings."""
+        return [rating.grade for rating in self.ratings]
+
+
+@dataclass(frozen=True)
+class Subset:
+    """One stratum of a study, or all of it. Items without a group count as one group."""
+
+    rated: Sequence[Rated]
+    """Items with at least one rating."""
+    part: Part
+    choices: Choices
+
+    @property
+    def levels(self) -> Sequence[str]:
+        """In rising order, if they have one."""
+        return self.part.levels
+
+    @cached_property
+    def worth(self) -> Mapping[str, float]:
+        """The score of each level, in [0, 1], by equal steps."""
+        return {level: place / max(1, len(self.levels) - 1) for place, level in enumerate(self.levels)}
+
+    @cached_property
+    def enough(self) -> list[Rated]:
+        """Items with enough ratings."""
+        return [each for each in self.rated if len(each.ratings) >= self.choices.min_ratings]
+
+    @cached_property
+    def compared(self) -> list[Rated]:
+        """Items with enough ratings and a judge's grade."""
+        return [each for each in self.enough if each.judge is not None]
+
+    @property
+    def silence(self) -> str | None:
+        """Why nothing is compared."""
+        if self.compared:
+            return None
+        if not self.rated:
+            return "no ratings"
+        return UNJUDGED if self.enough else f"no item with {self.choices.min_ratings} ratings"
+
+    @property
+    def missing(self) -> Estimate:
+        """What stands in place of a number of the judge where nothing is compared."""
+        return Estimate(None, reason=self.silence)
+
+    @property
+    def paired(self) -> int:
+        """Ratings of items that have two or more, which alone say how far people agree."""
+        return sum(len(each.ratings) for each in self.rated if len(each.ratings) > 1)
+
+    @cached_property
+    def confusion(self) -> list[list[float]]:
+        """Compared items by people's grade (row) and the judge's (column), in the order of levels; shares if soft."""
+        soft = self.choices.consensus == "soft"
+        table = [[0.0] * len(self.levels) for _ in self.levels]
+        for each in self.compared:
+            given = each.grades if soft else [majority(each.grades, self.part.ties)]
+            for grade in given:
+                table[self.levels.index(grade)][self.levels.index(each.judge or "")] += 1 / len(given)
+        return [[round(count, 6 if soft else None) for count in row] for row in table]
+
+    @cached_property
+    def estimates(self) -> Mapping[str, Estimate]:
+        """Numbers by their names in `agree --json`: alphas over all ratings, the others over the compared items.
+
+        On a nominal scale those that know no distance between levels.
+        """
+        ordered, beside = self.part.scale == "ordinal", self._beside
+        panel, groups = self._panel(self.rated), [each.item.group for each in self.rated]
+        one_label: dict[str, Callable[[], Estimate]] = {"kappa": partial(beside.kappa, "none")}
+        any_label: dict[str, Callable[[], Estimate]] = {}
+        if ordered:
+            one_label["kappa_linear"] = partial(beside.kappa, "linear")
+            any_label["kappa_quadratic"] = partial(beside.kappa, "quadratic")
+        one_label["ac1"] = partial(beside.ac, "none")
+        if ordered:
+            one_label["ac2"] = partial(beside.ac, "quadratic")
+        one_label |= {
+            f"recall_{level.lower()}": partial(beside.recall, place) for place, level in enumerate(self.levels)
+        }
+        any_label["exact"] = beside.exact
+        if ordered:
+            any_label["bias"] = partial(beside.bias, [*self.worth.values()])
+        soft = "needs one label an item: --consensus published" if self.choices.consensus == "soft" else None
+        metrics: tuple[Literal["nominal", "ordinal", "interval"], ...] = ("nominal", "ordinal", "interval")
+        estimates = {
+            f"alpha_{metric}": alpha_estimate(panel, metric, groups) for metric in metrics[: 3 if ordered else 1]
+        }
+        for statistics, reason in ((one_label, self.silence or soft), (any_label, self.silence)):
+            for name, statistic in statistics.items():
+                estimates[name] = Estimate(None, reason=reason) if reason else statistic()
+        return estimates
+
+    @property
+    def alpha(self) -> Estimate:
+        """Krippendorff's of all ratings, by the scale of the part."""
+        return self.estimates["alpha_ordinal" if self.part.scale == "ordinal" else "alpha_nominal"]
+
+    @property
+    def kappa(self) -> Estimate:
+        """Of people's label and the judge's, weighted by the scale of the part."""
+        return self.estimates["kappa_quadratic" if self.part.scale == "ordinal" else "kappa"]
+
+    @cached_property
+    def reference(self) -> HumanReference:
+        """One person against another by leave-one-out references, and the judge by the same on the same items.
+
+        Where no judge is known, one person against another on all items with enough ratings.
+        """
+        return self._reference()
+
+    @cached_property
+    def within(self) -> HumanReference:
+        """The same within strata, averaged over them by their items."""
+        return self._reference(within=True)
+
+    def _reference(self, within: bool = False) -> HumanReference:
+        of = self.compared or self.enough
+        strata = [each.item.stratum for each in of] if within else None
+        found = human_reference(self._judged(of), self.part.weight, strata)
+        if self.compared:
+            return found
+        missing = self.missing
+        return replace(found, judge=missing, difference=missing, low98=None, high98=None, exact_judge=missing)
+
+    @cached_property
+    def constant(self) -> Estimate:
+        """Pooled kappa with one person of a judge that reads nothing and gives each stratum its commonest grade."""
+        given = defaultdict[str, Counter[str]](Counter)
+        for each in self.compared:
+            given[each.item.stratum].update(each.grades)
+        grades = [given[each.item.stratum].most_common(1)[0][0] for each in self.compared]
+        if not self.compared:
+            return self.missing
+        return human_reference(self._judged(self.compared, grades), self.part.weight).judge
+
+    @cached_property
+    def alt_test(self) -> AltTest | None:
+        """The judge against each person in turn; None where nothing is compared, or levels have no order."""
+        return alt_test(self._beside, epsilon=EPSILON) if self.compared and self.part.scale == "ordinal" else None
+
+    @cached_property
+    def standings(self) -> list[Standing]:
+        """Each person beside the others, on all items, and beside the judge, on those that are compared."""
+        weight, missing = self.part.weight, Estimate(None, reason=UNJUDGED)
+        beside = {each.rater: each.against_judge for each in standings(self._beside, weight)}
+        people = standings(self._judged(self.rated), weight)
+        return [replace(each, against_judge=beside.get(each.rater, missing)) for each in people]
+
+    @cached_property
+    def excluded(self) -> list[str]:
+        """The people whom the published rule leaves out, which raises the agreement of people with the judge.
+
+        To reproduce a study, never to clean one. A person without a kappa against the judge stays.
+        """
+        known = ((each, each.against_judge.value) for each in standings(self._beside, self.part.weight))
+        return [
+            str(each.rater)
+            for each, kappa in known
+            if kappa is not None and kappa < LEAST_KAPPA and each.ratings >= LEAST_RATINGS
+        ]
+
+    @cached_property
+    def _beside(self) -> Judged:
+        return self._judged(self.compared, ties=self.part.ties if self.choices.consensus == "published" else None)
+
+    def _panel(self, rated: Sequence[Rated]) -> Panel:
+        raters = [[rating.rater for rating in each.ratings] for each in rated]
+        return Panel.of([each.grades for each in rated], self.levels, raters)
+
+    def _judged(
+        self, rated: Sequence[Rated], judge: Sequence[str] | None = None, ties: Sequence[str] | None = None
+    ) -> Judged:
+        """The judge beside people; the worst level stands for what is not known, where no number depends on it."""
+        grades = judge or [each.judge or self.levels[0] for each in rated]
+        return Judged.of(self._panel(rated), grades, self.levels, [each.item.group for each in rated], ties)
+
+
+@dataclass(frozen=True, repr=False)
+class Study:
+    """Ratings of one part of a grading, with what they say of people and of a judge."""
+
+    ratings: Ratings
+    """After what was left out."""
+    part: Part
+    nouns: Nouns
+    order: tuple[str, ...]
+    """The strata of the benchmark."""
+    choices: Choices
+    whole: Subset
+    """All strata together, before any rater was left out."""
+    pooled: Subset
+    """All strata together."""
+    excluded: tuple[str, ...] = ()
+    """Raters left out by the published rule."""
+    embedded: bool = False
+    """Whether responses and the judge's grades are of the embedded stand-in."""
+    judge: str = ""
+    """By name; empty where it is not known."""
+    said: Mapping[str, Said] = field(default_factory=dict[str, Said])
+    """By the judge, by key of the item, where it graded a run."""
+    learned_on: int = 0
+    """Items of cases that the judge's program was compiled on."""
+
+    def __repr__(self) -> str:
+        ratings, items = counted(self.count, "rating"), counted(len(self.pooled.rated), "item")
+        judge = f"; judge {self.judge}" if self.judge else ""
+        raters = counted(len(self.raters), "rater")
+        return f"Study({printable(self.ratings.name)}: {ratings}, {items}, {raters}{printable(judge)})"
+
+    def _repr_html_(self) -> str:
+        from dspy_proact.report.study_text import print_study
+
+        return front_html(partial(print_study, self))
+
+    @property
+    def count(self) -> int:
+        """Ratings of the part."""
+        return sum(len(each.ratings) for each in self.pooled.rated)
+
+    @property
+    def raters(self) -> list[str]:
+        """Who gave them."""
+        return [*dict.fromkeys(rating.rater for each in self.pooled.rated for rating in each.ratings)]
+
+    @cached_property
+    def strata(self) -> Mapping[str, Subset]:
+        """Each stratum of the benchmark, also those that nobody rated."""
+        return {
+            name: replace(self.pooled, rated=[each for each in self.pooled.rated if each.item.stratum == name])
+            for name in self.order
+        }
+
+    @property
+    def subsets(self) -> Mapping[str, Subset]:
+        """Each stratum, and all of them pooled, by name."""
+        return {**self.strata, "pooled": self.pooled} if len(self.order) > 1 else {"pooled": self.pooled}
+
+    @property
+    def apart(self) -> list[Standing]:
+        """Raters who agree with the others less than one person does with another, by the whole of their interval."""
+        usual = self.whole.reference.one_human.value
+        found = ((each, each.against_others.high) for each in self.whole.standings)
+        return [each for each, high in found if high is not None and usual is not None and high < usual]
+
+    @cached_property
+    def disagreements(self) -> list[tuple[Rated, float]]:
+        """Items whose judge's level differs from the mean of people's, with the difference; the largest come first.
+
+        It is in [-1, 1], above 0 where the judge is the more lenient; on a nominal scale the share who say otherwise.
+        """
+        worth, found = self.pooled.worth, list[tuple[Rated, float]]()
+        for each in self.pooled.compared:
+            assert each.judge is not None, "compared items have one"
+            difference = worth[each.judge] - sum(worth[grade] for grade in each.grades) / len(each.grades)
+            if self.part.scale == "nominal":
+                difference = 1 - each.grades.count(each.judge) / len(each.grades)
+            if abs(difference) > 1e-9:
+                found.append((each, difference))
+        return sorted(found, key=lambda each: -round(abs(each[1]), 9))
+
+    def reasons(self, item: RatedItem) -> tuple[str, ...]:
+        """The judge's for its grade of an item, one a verdict."""
+        return self.said[item.key].reasons if item.key in self.said else ()
+
+    @cached_property
+    def voted(self) -> tuple[VotedRow, ...]:
+        """The judge, what needs no judge and one person, beside the votes of several on two levels; else nothing."""
+        likely = {key: said.likely[self.part.name] for key, said in self.said.items() if self.part.name in said.likely}
+        given = {each.item.key: each.grades for each in self.pooled.compared}
+        levels = {each.item.key: each.judge for each in self.pooled.compared if each.judge is not None}
+        groups = {each.item.key: each.item.group for each in self.pooled.compared}
+        name = self.judge or "judge"
+        return voted_rows(name, self.part, given=given, said=levels, likely=likely, groups=groups)
+
+
+def studies(
+    ratings: Ratings,
+    choices: Choices | None = None,
+    *,
+    benchmark: Benchmark[Any, Any] | None = None,
+    embedded: bool = False,
+    graded: Summary | None = None,
+    learned_on: int = 0,
+) -> tuple[Study, ...]:
+    """Compare people with each other and with the judge, by each part of the grading that somebody graded.
+
+    Args:
+        ratings: Of any study, with the judge's grades where they are known.
+        choices: What is counted, and how.
+        benchmark: Where it is of a person's own file.
+        embedded: As `Study.embedded`.
+        graded: A run on the items, whose grades stand in place of all that were known before.
+        learned_on: As `Study.learned_on`.
+
+    Raises:
+        UsageError: The published rule is to exclude raters, and the judge's grades are not known or nobody is left.
+    """
+    declared, choices = benchmark_of(ratings.benchmark, benchmark), choices or Choices()
+    said = judged(graded, declared) if graded else {}
+    judge, embedded = (graded.judge_name, embedded or graded.embedded) if graded else (ratings.judge, embedded)
+    order = tuple(dict.fromkeys([*declared.strata, *(item.stratum for item in ratings.items)]))
+    found: list[Study] = []
+    for part in declared.graded_by_people:
+        rows = ratings.of_part(part.name)
+
+        def level(item: RatedItem, name: str = part.name) -> str | None:
+            if graded is None:
+                return item.judged.get(name)
+            return said[item.key].levels.get(name) if item.key in said else None
+
+        rated = [Rated(item, given, level(item)) for item in ratings.items if (given := rows[item.key])]
+        if not rated:
+            continue
+        whole = Subset(rated, part, Choices())
+        excluded = tuple(whole.excluded) if choices.exclude and whole.compared else ()
+        if choices.exclude and not whole.compared:
+            raise UsageError(f"{ratings.name}: raters are excluded by their agreement with a judge, and {UNJUDGED}")
+        kept = [replace(each, ratings=_without(excluded, each.ratings)) for each in rated]
+        pooled = Subset([each for each in kept if each.ratings], part, choices)
+        if not pooled.rated:
+            raise UsageError(f"{ratings.name}: the published rule leaves out every rater; do without --exclude")
+        about = excluded, embedded, judge, said, learned_on
+        found.append(Study(ratings, part, declared.nouns, order, choices, whole, pooled, *about))
+    return tuple(found)
+
+
+def leading(found: Sequence[Study]) -> list[Study]:
+    """The studies of parts that are the first of some answers, to which headlines are given."""
+    seen, first = set[str](), list[Study]()
+    for study in found:
+        keys = {each.item.key for each in study.pooled.rated}
+        first += [study] if keys - seen else []
+        seen |= keys
+    return first
+
+
+def _without(raters: Sequence[str], ratings: Sequence[HumanGrade]) -> tuple[HumanGrade, ...]:
+    return tuple(rating for rating in ratings if rating.rater not in raters)
+
+
+def study(ratings: Ratings, choices: Choices | None = None, **about: Any) -> Study:
+    """The first of `studies`, which takes the same: of a benchmark whose answers people grade as a whole the only one.
+
+    Raises as `studies` does.
+    """
+    return studies(ratings, choices, **about)[0]
