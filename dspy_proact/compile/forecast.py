@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -167,23 +167,20 @@ class CompileObserver(CallObserver):
         """The person asked to stop; what is in flight is still awaited."""
 
 
-class _CompileBar(CompileObserver):
-    def __init__(self, bar: Bar):
-        self._bar = bar
+class _CompileBar(Bar, CompileObserver):
+    unit = " calls"
 
     def changed(self, stand: Stand) -> None:
         """Move the bar; few compiles take all the calls that they may take."""
-        self._bar.move(stand.done, stand.at_most)
+        self.move(stand.done, stand.at_most)
 
 
 @contextmanager
 def watching(observer: CompileObserver | None) -> Generator[CompileObserver]:
     """The observer; where there is none, a progress bar in a notebook."""
-    bar = Bar(" calls")
-    try:
-        yield observer or (_CompileBar(bar) if in_notebook() else CompileObserver())
-    finally:
-        bar.close()
+    bar = _CompileBar()
+    with closing(bar):
+        yield observer or (bar if in_notebook() else CompileObserver())
 
 
 class Progress:

@@ -96,17 +96,11 @@ class Leaderboard:
     entries: tuple[Entry, ...]
     columns: Mapping[str, str]
     """Heading of each column, by name."""
-    headline_column: str
     summaries: tuple[Summary, ...] = ()
     """Of the runs."""
 
     def __repr__(self) -> str:
         return f"Leaderboard({self.declared.name!r}, {len(self.ranked)} ranked, {len(self.runs)} runs)"
-
-    @property
-    def numbers(self) -> frozenset[str]:
-        """Names of columns that are no shares."""
-        return self.declared.leaderboard_numbers
 
     @property
     def ranked(self) -> tuple[Entry, ...]:
@@ -165,9 +159,9 @@ def leaderboard(runs: Sequence[Summary] = (), benchmark: Benchmark[Any, Any] | s
     with_counts = any(row.counts for row in rows)
     entries += [_run(declared, run, columns, with_counts) for run in runs]
     rankable = [each for each in entries if not each.differences and each.kind in (rows[0].kind, "run")]
-    headline = declared.leaderboard_headline
+    ranked = _with_ranks(rankable, declared.leaderboard_headline)
     rest = [each for each in entries if each not in rankable]
-    return Leaderboard(declared, (*_with_ranks(rankable, headline), *rest), columns, headline, tuple(runs))
+    return Leaderboard(declared, (*ranked, *rest), columns, tuple(runs))
 
 
 def _with_ranks(entries: Sequence[Entry], column: str) -> list[Entry]:
@@ -270,7 +264,8 @@ def _first(board: Leaderboard) -> str:
 
 def _score(board: Leaderboard, entry: Entry) -> str:
     """With its interval where it has one, which published rows have not."""
-    score, name = entry.scores[board.headline_column], board.columns[board.headline_column]
+    headline = board.declared.leaderboard_headline
+    score, name = entry.scores[headline], board.columns[headline]
     said = f"{name} {share(score.value)} %"
     return said if score.low is None else f"{said}, {bounds(score)}"
 
@@ -321,7 +316,7 @@ def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
 
 def print_leaderboard(board: Leaderboard, console: Console, explain: bool = False) -> None:
     """Print the headline, the table, what each run is and how it differs; with `explain`, the details."""
-    headline, nouns = board.headline_column, board.declared.nouns
+    headline, nouns = board.declared.leaderboard_headline, board.declared.nouns
     show(console, leaderboard_headline(board), _table(board))
     for number, entry in enumerate(board.runs, start=1):
         score, title = entry.scores[headline], board.columns[headline]
@@ -345,7 +340,7 @@ def _table(board: Leaderboard) -> Table:
         counts = [f"{entry.tried.scored}/{entry.tried.total + entry.pending}"] if board.with_ranges else []
         # No room for a full 100.0, which would take a column's width from the names.
         scores = [
-            plain(score) if column in board.numbers else share(score.value).replace("100.0", "100")
+            plain(score) if column in board.declared.leaderboard_numbers else share(score.value).replace("100.0", "100")
             for column, score in ((column, entry.scores[column]) for column in board.columns)
         ]
         return [*map(_rank, placed), f"{own_name(entry.name)}{marks.get(id(entry), '')}", *counts, *scores]
@@ -356,7 +351,7 @@ def _table(board: Leaderboard) -> Table:
 
 def legend(board: Leaderboard) -> Iterator[str]:
     """What the columns are, and what the benchmark says of them."""
-    others = listed([title for name, title in board.columns.items() if name in board.numbers])
+    others = listed([title for name, title in board.columns.items() if name in board.declared.leaderboard_numbers])
     yield f"scores in %{f' (but {others})' if others else ''}, over what was scored, as published."
     if board.with_ranges:
         dropped = sum(entry.tried.unscored for entry in board.entries if entry.published)
