@@ -82,14 +82,14 @@ class RuledBenchmark(Benchmark[Answer, Detail]):
     published_as: str = "accuracy"
     """What the score is called there that ranks them."""
 
-    def room(self, name: str) -> Any:
+    def module(self, name: str) -> Any:
         """A module beside the declaration, imported when it is needed."""
         return import_module(f"{type(self).__module__.rpartition('.')[0]}.{name}")
 
     @property
     def reports(self) -> Any:
         """Its module of reports: `published_rows`, `differences` and `PARTICULARS`."""
-        return self.room("report")
+        return self.module("report")
 
     def strata_of(self, case_set: CaseSet) -> Sequence[str]:
         """Those that there are."""
@@ -107,11 +107,11 @@ class RuledBenchmark(Benchmark[Answer, Detail]):
 
     def stand_in(self, role: str) -> StandIn | None:
         """Its rules in a role, from the module of stand-ins; None where it has none."""
-        return getattr(self.room("stand_in"), {"assistant": "agent_answer", "judge": "judge_answer"}[role], None)
+        return getattr(self.module("stand_in"), {"assistant": "agent_answer", "judge": "judge_answer"}[role], None)
 
     def tuning(self, settings: Settings) -> Any:
         """As its own module of tuning says."""
-        return self.room("tuning").OwnTuning(self, settings)
+        return self.module("tuning").OwnTuning(self, settings)
 
     def unasked(self, settings: Settings) -> str | None:
         """What stands for the model of a baseline, which asks none."""

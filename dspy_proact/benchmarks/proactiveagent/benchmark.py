@@ -138,11 +138,11 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
     def agent(self, settings: Settings, companions: Sequence[Any]) -> Any:
         """The agent that proposes help."""
         wanted = ProactiveAgentSettings.of(settings)
-        return self.room("programs").ProposingAgent(wanted.candidates, wanted.history > 0)
+        return self.module("programs").ProposingAgent(wanted.candidates, wanted.history > 0)
 
     def judge(self, settings: Settings, start: Start) -> Any:
         """The judge of proposals and of silence."""
-        return self.room("programs").ProposalJudge()
+        return self.module("programs").ProposalJudge()
 
     def inputs(self, view: BaseModel) -> dict[str, Any]:
         """The events."""

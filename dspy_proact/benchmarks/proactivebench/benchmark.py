@@ -88,7 +88,7 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
 
     def agent(self, settings: Settings, companions: Sequence[Any]) -> Any:
         """The program that looks at images."""
-        return self.room("programs").Looker(settings)
+        return self.module("programs").Looker(settings)
 
     def judge(self, settings: Settings, start: Start) -> Any:
         """The judge of open answers."""
@@ -96,7 +96,7 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
             return None
         from dspy_proact.programs.question import Question
 
-        return Question(self.room("programs").JudgeOpenAnswer, "question", "answer")
+        return Question(self.module("programs").JudgeOpenAnswer, "question", "answer")
 
     def inputs(self, view: BaseModel) -> dict[str, Any]:
         """The sample, which the program plays."""
@@ -151,4 +151,4 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
 
     def feedback(self, case: Case, answer: Trajectory, scored: Scored[TrajectoryGrade]) -> str:
         """What became of each step, without any category."""
-        return self.room("tuning").told(answer, scored)
+        return self.module("tuning").told(answer, scored)

@@ -96,7 +96,7 @@ class ProAgentBench(WithEmbedder, RuledBenchmark[Assistance, MomentGrade]):
     def agent(self, settings: Settings, companions: Sequence[Any]) -> Any:
         """The program that the settings name."""
         wanted = ProAgentBenchSettings.of(settings)
-        agent = self.room("programs").MomentAgent(
+        agent = self.module("programs").MomentAgent(
             wanted.program == "staged", wanted.cot, wanted.memory != "none", wanted.screenshot, wanted.samples
         )
         agent.embedder = next(iter(companions), None)

@@ -181,17 +181,17 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
     def agent(self, settings: Settings, companions: Sequence[Any]) -> Any:
         """The agent that the settings name."""
         wanted = ProbeSettings.of(settings)
-        return self.room("agents").AGENTS[wanted.agent](wanted, next(iter(companions), None))
+        return self.module("agents").AGENTS[wanted.agent](wanted, next(iter(companions), None))
 
     def judge(self, settings: Settings, start: Start) -> Any:
         """Both judges."""
-        return self.room("judging").ProbeJudge()
+        return self.module("judging").ProbeJudge()
 
     async def answer(self, case: Case, ask: "Ask") -> Solution:
         """What the agent or a baseline answers; where nothing of it can be read, an empty answer with all faults."""
         view, wanted = case.view_as(ProbeView), ProbeSettings.of(ask.settings)
         if wanted.baseline != "none":
-            return self.room("baselines").by_rule(view.task, wanted.baseline, wanted.take)
+            return self.module("baselines").by_rule(view.task, wanted.baseline, wanted.take)
         try:
             solution = self.answer_of(await ask(**self.inputs(shown(wanted.oracle, view))))
         except ContentError as error:
@@ -214,7 +214,7 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
     async def grade(self, case: Case, answer: Solution, ask: "Ask") -> Scored[ProbeGrade]:
         """Ids counted, and what a judge says of the description and of the parameters, where there is any."""
         view, settings = case.view_as(ProbeView), ProbeSettings.of(ask.settings)
-        judging = self.room("judging")
+        judging = self.module("judging")
         asked = judging.questions_of(view, answer, settings)
         said = {part: await ask(**inputs) for part, inputs in asked.items()}
         return graded(view, answer, settings, *judging.verdicts(said))
@@ -234,7 +234,7 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
         if answer is None and wanted.baseline == "none":
             words, gold = "word " * _ASSUMED_WORDS, view.gold
             answer = Solution(bottleneck=words, action=gold.action, parameters=gold.parameters)
-        asked = self.room("judging").questions_of(view, answer or Solution(), wanted)
+        asked = self.module("judging").questions_of(view, answer or Solution(), wanted)
         return [ExpectedCall(judge.messages(inputs), _VERDICT_TOKENS) for inputs in asked.values()]
 
     def feedback(self, case: Case, answer: Solution, scored: Scored[ProbeGrade]) -> str:
