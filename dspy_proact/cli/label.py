@@ -114,18 +114,17 @@ def sheet(
         of = ["--run", run]
         name = run.resolve().name + (f"--{drawn}" if drawn else "--disputed" if disputed else "")
     text = rating_sheet(rated, declared, draw=drawn)
+    whole = not any(part.name for part in declared.graded_by_people)  # else no score follows from a grade
     file = written(text, out or FOLDER / f"{name}.csv", *filter(None, (run, items)))
     message = f"Fill in annotator and grade in {file}, a copy for each rater."
-    if drawn and enough and enough <= drawn.count:
-        say_next("report", run or "", "--ratings", file, before=f"{message} Raters may split the rows.")
+    if drawn and whole and enough and enough <= drawn.count:
+        say_next("report", *chosen.words, run or "", "--ratings", file, before=f"{message} Raters may split the rows.")
         return
-    if drawn:
+    if drawn and whole:
         mend = f"use --draw {enough} or more" if enough else "this run has fewer"
         nouns = declared.nouns
-        say(
-            f"A corrected score takes at least {FEWEST_RATED} rated {nouns.cases} "
-            f"{f'per {nouns.stratum}' if len(declared.strata) > 1 else ''}; {mend}."
-        )
+        each = f" per {nouns.stratum}" if len(declared.strata) > 1 else ""
+        say(f"A corrected score takes at least {FEWEST_RATED} rated {nouns.cases}{each}; {mend}.")
     say_next("agree", *chosen.words, *of, "--ratings", file, before=message)
 
 
@@ -201,7 +200,7 @@ def plan(run: Path | None, width: float, ratings: str | None, as_json: bool, cho
     if run and (best := planned.best):
         say(f"To rate in a sheet: dspy-proact label sheet RUN --draw {best.rated}")
         design = f"--draw {best.rated} --each {best.each} --raters {best.raters}"
-        say_next("label", "serve", run, *design.split())
+        say_next("label", "serve", *chosen.words, run, *design.split())
 
 
 _PORT = 8427

@@ -179,13 +179,14 @@ def _show_studies(
     as_json: bool,
     explain: bool,
 ) -> None:
+    from dspy_proact.report.study import leading
     from dspy_proact.report.study_text import print_studies, studies_document
 
     if as_json:
         _print_with_words(studies_document(found, declared), words)
         return
     print_studies(found, console(), explain)
-    differ = any(study.disagreements for study in found)
+    differ = any(study.disagreements for study in leading(found))
     _print_rest(words, explain, ", and where judge and people differ most" if differ else "")
 
 

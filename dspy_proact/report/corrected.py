@@ -130,9 +130,7 @@ def peoples_ratings(ratings: Ratings, summary: Summary, benchmark: Benchmark[Any
 
 def _scores(declared: Benchmark[Any, Any], summary: Summary) -> Mapping[str, float]:
     """The score of each label: as it is declared, or what the label scored throughout the run."""
-    if any(part.name for part in declared.graded_by_people):
-        parts = ", ".join(part.name for part in declared.graded_by_people)
-        raise UsageError(f"{summary.path}: people grade parts of its answers ({parts}), and no score follows from one")
+    require_whole(declared, summary.path)
     if declared.label_scores:
         return declared.label_scores
     found = {(verdict.label, verdict.score) for outcome in ratable(summary) for verdict in outcome.verdicts}
@@ -141,6 +139,12 @@ def _scores(declared: Benchmark[Any, Any], summary: Summary) -> Mapping[str, flo
             f"{summary.path}: answers with one grade have several scores, so that no score follows from it"
         )
     return dict(found)
+
+
+def require_whole(declared: Benchmark[Any, Any], where: str) -> None:
+    """Raise a `UsageError` that begins with `where` if people grade parts of an answer, from which no score follows."""
+    if parts := ", ".join(part.name for part in declared.graded_by_people if part.name):
+        raise UsageError(f"{where}: people grade parts of its answers ({parts}), and no score follows from one")
 
 
 def _drawn(ratings: Ratings, summary: Summary) -> list[str] | str:

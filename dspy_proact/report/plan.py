@@ -13,7 +13,7 @@ from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.benchmarks.ratings import Ratings
 from dspy_proact.benchmarks.registry import benchmark_of
 from dspy_proact.errors import UsageError
-from dspy_proact.report.corrected import PeoplesRatings, rated_cases
+from dspy_proact.report.corrected import PeoplesRatings, rated_cases, require_whole
 from dspy_proact.report.numbers import counted, share
 from dspy_proact.report.ratings import ratable
 from dspy_proact.report.summary import Summary
@@ -103,13 +103,14 @@ def labelling_plan(
         benchmark: Of the run, where it is of a person's own file; without a run, the one whose corpus is rated.
 
     Raises:
-        UsageError: The run has too few scored cases or groups, ratings are too few or drawn otherwise, or there are
-            none and no published study.
+        UsageError: The run has too few scored cases or groups, ratings are too few or drawn otherwise, there are none
+            and no published study, or people grade parts of answers.
     """
     declared = benchmark_of(summary and summary.benchmark, benchmark)
     nouns, published = declared.nouns, declared.published_ratings()
+    where = summary.path if summary else declared.name
+    require_whole(declared, where)
     if ratings is None and published is None:
-        where = summary.path if summary else declared.name
         problem = f"no published study says how ratings of {declared.name} vary"
         raise UsageError(f"{where}: {problem}; rate {PILOT_CASES} {nouns.cases} twice, and name them with --ratings")
     if summary is None:

@@ -68,7 +68,7 @@ def _finding(study: Study) -> str:
     few_raters = raters < ENOUGH_RATERS
     one = f"one of these {raters or 'few'} raters" if few_raters else f"a {person}"
     another = "another of them" if few_raters else f"another {person}"
-    begin = f"On the {counted(found.items, 'item')} with two ratings{part} or more"
+    begin = f"On the {counted(found.items, 'item')} with two ratings or more{part}"
     of_whom = _LIKE_THESE if (study.pooled.reference.raters or 0) >= ENOUGH_RATERS else ""
     within = f"within {nouns.strata}" if len(study.order) > 1 else ""
     if not study.pooled.compared:
@@ -212,7 +212,7 @@ def _estimate(estimate: Estimate, nouns: Nouns) -> dict[str, Any]:
 
 
 def print_studies(found: Sequence[Study], console: Console, explain: bool = False) -> None:
-    """Print the one study, or the parts of a grading in one table; with `explain`, each of them whole."""
+    """Print the one study, or the parts of a grading in one table; with `explain`, those with a headline whole."""
     first, *others = found
     if not others:
         print_study(first, console, explain)
@@ -296,8 +296,8 @@ def _confusion(study: Study) -> Table:
     heads = block([level.lower() for level in levels])
     counts = [[[f"{round(count, 1):g}" for count in row] for row in subset.confusion] for subset in subsets]
     rows = [(level, *(block(each[place]) for each in counts)) for place, level in enumerate(levels)]
-    bias = [("judge - people", *(points_of(subset.estimates["bias"]) for subset in subsets))]
     ordered = study.part.scale == "ordinal"
+    bias = [("judge - people", *(points_of(subset.estimates["bias"]) for subset in subsets))] if ordered else []
     return table(("", *(Text(f"{name}\n{heads}") for name in study.strata)), rows, *([bias] if ordered else []))
 
 
@@ -327,12 +327,13 @@ def _words(study: Study) -> Iterator[str]:
         )
     first, *others = study.part.ties
     ties = f"commonest grade: ties go to {', then '.join([first, *others])}. " if len(others) < 3 else ""
-    yield (
-        f"{ties if study.choices.consensus == 'published' else ''}quadratic: kappa with quadratic weights. judge - "
-        "people: mean score, in points of 100; above 0 the judge is the more lenient."
+    weights = (
+        "quadratic: kappa with quadratic weights. judge - people: mean score, in points of 100; above 0 the judge is "
+        "the more lenient."
         if study.part.scale == "ordinal"
         else "kappa: unweighted, for levels have no order."
     )
+    yield f"{ties if study.choices.consensus == 'published' else ''}{weights}"
 
 
 _SHOWN, _LONGEST = 10, 400

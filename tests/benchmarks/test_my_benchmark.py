@@ -8,7 +8,7 @@ import pytest
 from child import Child, code
 from mine import TEXT, write_mine
 
-from dspy_proact import Evaluation, Trial
+from dspy_proact import Evaluation, Trial, stats
 from dspy_proact.benchmarks import registry
 from dspy_proact.errors import UsageError
 from dspy_proact.kept import log
@@ -103,6 +103,23 @@ def test_raters_fill_in_a_sheet_of_a_run_and_the_judge_is_compared_with_them(run
     tuned = ("optimize", "judge", *NAMED, "--run", "run", "--ratings", "filled.csv", "--folds", 2)
     status, out, err = proact(*tuned, "--optimizer", "search", "--trials", 2, "--out", "tuned", "--json")
     assert (status, json.loads(out)["items"]) == (0, 8), err
+
+
+def test_what_a_drawn_sheet_says_to_type_next_names_the_file_without_which_no_score_is_corrected(
+    run, proact, monkeypatch
+):
+    _, _, err = proact("label", "sheet", "run", *NAMED, "--draw", 8, "--out", "few.csv")
+    assert "A corrected score takes at least 12 rated messages per topic; this run has fewer." in err
+    monkeypatch.setattr(stats, "FEWEST_RATED", 2)
+    _, _, err = proact("label", "sheet", "run", *NAMED, "--draw", 8, "--out", "sheet.csv")
+    (command,) = [line.partition("Next: dspy-proact ")[2] for line in err.splitlines() if "Next: " in line]
+    assert command == "report --benchmark mine.py run --ratings sheet.csv"
+    rows = list(csv.DictReader(Path("sheet.csv").read_text("utf-8").splitlines()))
+    grades = [{"item": row["item"], "annotator": "ann", "grade": "CLEAR"} for row in rows]
+    Path("sheet.csv").write_text("".join(f"{json.dumps(each)}\n" for each in grades), "utf-8")
+    monkeypatch.setattr(registry, "_GIVEN", {})
+    assert "mean score" in proact(*command.split())[1]
+    assert "no published study says how ratings of next-step vary" in proact("label", "plan", "run", *NAMED)[2]
 
 
 def test_a_sheet_that_cannot_be_read_is_refused(run, proact):

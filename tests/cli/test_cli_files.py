@@ -268,10 +268,11 @@ def test_a_response_that_somebody_made_another_value_is_shown_as_it_stands(proac
     assert '"text": true' in out
 
 
-def test_a_plan_for_a_run_of_labels_that_nobody_has_rated_is_refused(probe, proact, refused):
+def test_a_plan_for_answers_of_which_people_grade_parts_is_refused(probe, proact, refused):
     assert proact("eval", "--benchmark", "probe", "--limit", 3, "--out", "run")[0] == 0
-    said = " ".join(refused("label", "plan", "run").split())
-    assert "no published study says how ratings of probe vary; rate 60 tasks twice" in said
+    for of in (["run"], ["--benchmark", "probe"]):
+        said = " ".join(refused("label", "plan", *of).split())
+        assert "people grade parts of its answers (description, who_blocked" in said
 
 
 def test_a_run_that_was_limited_widened_and_taken_up_again_fits_its_marks(proact, tmp_path):

@@ -176,6 +176,9 @@ def test_a_rater_fills_in_a_sheet_of_a_run_and_the_judge_is_compared_part_by_par
     assert "authors" not in out
     status, _, err = proact("agree", "--benchmark", "probe", "--ratings", "filled.csv")
     assert (status, "filled.csv: a file of ratings does not hold what was rated; give its run" in err) == (2, True), err
+    # No score follows from a part, so that a draw leads to no report.
+    _, _, err = proact("label", "sheet", run, "--draw", 6, "--out", "drawn.csv")
+    assert ("corrected score" in err, "Next: dspy-proact agree" in err) == (False, True)
     tuned = ("optimize", "judge", "--run", run, "--ratings", "filled.csv", "--benchmark", "probe", "--folds", 3)
     status, out, err = proact(*tuned, "--optimizer", "search", "--trials", 1, "--dry-run")
     assert (status, "6 items in 3 people" in " ".join((out + err).split())) == (0, True), out + err

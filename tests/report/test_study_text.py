@@ -1,0 +1,64 @@
+"""Studies of a benchmark whose answers people grade in parts, as text."""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+from rich.console import Console
+
+from dspy_proact.benchmarks import registry
+from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part
+from dspy_proact.benchmarks.ratings import RatedItem, Ratings, RatingsSource
+from dspy_proact.report.study import studies
+from dspy_proact.report.study_text import print_studies, studies_document
+
+
+class Reply(BaseModel, frozen=True):
+    text: str
+
+
+class Traits(Benchmark[Reply, Any]):
+    name, labels, answer_type = "traits", ("GOOD", "POOR"), Reply
+    parts = (Part("tone", ("WARM", "COLD", "ODD"), "nominal"), Part("fit", ("NO", "YES")))
+    file = Path(__file__)
+
+
+TRAITS = Traits()
+
+
+@pytest.fixture(autouse=True)
+def forgotten(monkeypatch):
+    """A process remembers the benchmarks that it was given."""
+    monkeypatch.setattr(registry, "_GIVEN", {})
+
+
+def study_of(grades: Sequence[tuple[str, str, str, str]], judged: Sequence[dict[str, str]]) -> Ratings:
+    """Grades, each an item, a part, a grade and a rater, of items in a group each, and the judge's levels of these."""
+    rows = tuple(HumanGrade(key, None, grade, rater, part=part) for key, part, grade, rater in grades)
+    items = [RatedItem(f"i{n}", f"g{n}", "all", judged=levels) for n, levels in enumerate(judged)]
+    return Ratings("a study", "traits", tuple(items), rows, RatingsSource(origin="here", files={}))
+
+
+def text_of(ratings: Ratings, explain: bool = True) -> str:
+    """As it is printed, on one line."""
+    console = Console(file=io.StringIO(), width=1000)
+    print_studies(studies(ratings, benchmark=TRAITS), console, explain)
+    return " ".join(console.file.getvalue().split())
+
+
+TIED = study_of(
+    [(f"i{n}", "tone", grade, rater) for n in range(4) for rater, grade in (("ann", "WARM"), ("bob", "COLD"))],
+    [{"tone": "COLD"}] * 4,
+)
+"""Two raters who never agree; of three levels the middle one wins the tie, and the judge gives it."""
+
+
+def test_a_part_whose_levels_have_no_order_is_explained_with_its_confusion_and_its_ties():
+    told = text_of(TIED)
+    assert studies_document(studies(TIED, benchmark=TRAITS), TRAITS)["pooled"]["exact"]["value"] == 1
+    assert "On the 4 items with two ratings or more of the tone" in told
+    assert "WARM 0 0 0 COLD 0 4 0 ODD 0 0 0" in told
+    assert "commonest grade: ties go to COLD, then ODD, then WARM. kappa: unweighted" in told
