@@ -11,7 +11,7 @@ The third is what we report: the judge and another person, both against one pers
 import argparse
 
 from dspy_proact import Estimate, load_ratings, study
-from dspy_proact.benchmarks.proactbench.report.published_rule import published_rule_of
+from dspy_proact.benchmarks.proactbench.report.published_rule import published_rule
 from dspy_proact.report.study import Study
 
 PUBLISHED = {
@@ -36,7 +36,7 @@ def reproduced(found: Study) -> list[str]:
         line(*["---"] * 7),
     ]
     for phase, part in found.strata.items():
-        rule, told = published_rule_of(part), PUBLISHED[phase]
+        rule, told = published_rule(part), PUBLISHED[phase]
         shown = map(exactly, (told["alpha"], rule.alpha, told["kappa"], rule.kappa))
         rows.append(line(phase, rule.items, rule.ratings, *shown))
     return rows

@@ -341,17 +341,23 @@ class Benchmark(Generic[Answer, Detail]):
         """Ratings of a name, or in a form of its own, with what they are of.
 
         Args:
-            named: As a person types it.
+            named: As a person types it. By default `sample` and `published` are `human_grades`.
             settings: Those in `of_ratings` say what is read.
 
         Returns:
-            None where it has none of this name and form: `sample` and `published` are `human_grades` then, and
-            everything else is a file of labels.
+            None where it has none of this name and form: it is a file of labels, then.
 
         Raises:
             CorpusError: There are no such ratings, or they are not valid.
+            UsageError: The benchmark declares no human grades.
         """
-        return None
+        from dspy_proact.benchmarks.ratings import Ratings
+
+        if named not in ("sample", "published"):
+            return None
+        if not (grades := self.human_grades()):
+            raise UsageError(f"{self.name}: there are no people's ratings to agree with; declare `human_grades`")
+        return Ratings.of_human_grades(named, self, grades, self.read("sample", self.settings_type()).cases)
 
     def items_of_text(self, data: bytes, source: str) -> "tuple[RatedItem, ...]":
         """The items to be rated that a file's bytes hold.
@@ -363,10 +369,6 @@ class Benchmark(Generic[Answer, Detail]):
     def official_files(self, ratings: "Ratings") -> Mapping[str, str]:
         """Ratings in the layout of its study, by path in the folder; raises a `UsageError` where it has none."""
         raise UsageError(f"--official: {self.name} has no such layout; leave it out")
-
-    def agreement_document(self, study: Any) -> dict[str, Any]:
-        """Further keys of `agree --json`, of a `report.study.Study`."""
-        return {}
 
     def published_ratings(self) -> Any | None:
         """A published study of how ratings vary, a `report.plan.PublishedRatings`, which plans assume; or None."""

@@ -7,8 +7,8 @@ import hashlib
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
@@ -19,7 +19,7 @@ from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.files.labels import Label, LabelFile
 from dspy_proact.plain_text import encodable
 from dspy_proact.plain_text import shown as quoted
-from dspy_proact.runs import Case, Nouns, Settings, answer_text
+from dspy_proact.runs import Case, Nouns, answer_text
 from dspy_proact.types import Frozen
 
 
@@ -142,7 +142,6 @@ class Ratings:
         *,
         source: RatingsSource,
         shown: Callable[[str], str] = str,
-        **about: Any,
     ) -> Self:
         """Join the labels of files with the items that they are of.
 
@@ -153,7 +152,6 @@ class Ratings:
             files: With the labels.
             source: What they were read from.
             shown: How the text of an answer is shown to raters.
-            about: Further fields of `Ratings`.
 
         Raises:
             CorpusError: Two items have one key, there is no grade, a grade is of no item, of no part, of no level of
@@ -194,67 +192,28 @@ class Ratings:
             ungraded=ungraded,
             ignored_fields=dict(sorted(ignored.items())),
             draws=frozenset(draw for draw in map(_draw, labels) if draw),
-            **about,
         )
 
     @classmethod
-    def of_human_grades(cls, declared: Benchmark[Any, Any], name: str) -> Self:
-        """The grades that a benchmark declares, of answers to cases of its sample.
-
-        Raises:
-            UsageError: It declares none, or a grade is of a case that the sample does not have.
-        """
-        if not (rows := declared.human_grades()):
-            raise UsageError(f"{declared.name}: there are no people's ratings to agree with; declare `human_grades`")
-        cases = {case.key: case for case in declared.read("sample", declared.settings_type()).cases}
-        return cls.of_rows(declared, name, rows, cases)
-
-    @classmethod
-    def of_rows(
-        cls, declared: Benchmark[Any, Any], name: str, rows: Sequence[HumanGrade], cases: Mapping[str, Case]
+    def of_human_grades(
+        cls, name: str, declared: Benchmark[Any, Any], grades: Sequence[HumanGrade], cases: Iterable[Case]
     ) -> Self:
-        """People's grades, each with the answer that it is of, and the cases by key; raises likewise."""
-        items = dict[str, RatedItem]()
-        for row in rows:
-            if row.case not in cases:
-                problem = f"a human grade is of the case {row.case!r}, which the sample lacks"
-                raise UsageError(f"{declared.name}: {problem}")
-            assert row.answer is not None, "a benchmark declares grades of answers"
-            case, text = cases[row.case], answer_text(row.answer.model_dump(mode="json"))
-            told = (case.group, case.stratum, text, case.view, row.answer)
-            items.setdefault(row.key, RatedItem(row.key, *told, meta={**case.meta, "case": case.key}))
-        source, about = RatingsSource(origin=name, files={}), tuple(filter(None, [declared.about_raters]))
-        return cls(name, declared.name, tuple(items.values()), tuple(rows), source, about=about)
-
-    @classmethod
-    def merged(cls, parts: Sequence["Ratings"]) -> "Ratings":
-        """The ratings of several files of the same items, such as a copy of a sheet from each rater.
+        """The grades of answers that a benchmark declares, with the cases that they are of.
 
         Raises:
-            CorpusError: A file is named twice, the items differ, or somebody grades an item in two of the files.
+            UsageError: A grade is of none of the cases.
         """
-        names, where = [part.name for part in parts], dict[tuple[str, str, str], str]()
-        for place, part in enumerate(parts):
-            if part.name in names[:place]:
-                raise CorpusError("is named twice; name each file once", source=part.name)
-            if part.items != parts[0].items:
-                raise CorpusError(f"its items are not those of {names[0]}; name files of one sheet", source=part.name)
-            for row in part.grades:
-                of = where.setdefault((row.rater, row.key, row.part), part.name)
-                if of != part.name:
-                    twice = f"{quoted(row.rater)} rated {quoted(row.key)} in {of} already"
-                    raise CorpusError(f"{twice}; keep one of the two, or give each rater a name", source=part.name)
-        files = {f"{part.name}: {name}": sha256 for part in parts for name, sha256 in part.source.files.items()}
-        ignored = sum((Counter(part.ignored_fields) for part in parts), Counter[str]())
-        return replace(
-            parts[0],
-            name=" + ".join(names),
-            grades=tuple(row for part in parts for row in part.grades),
-            source=parts[0].source.model_copy(update={"files": files}),
-            ungraded=sum(part.ungraded for part in parts),
-            ignored_fields=dict(sorted(ignored.items())),
-            draws=frozenset[Draw]().union(*(part.draws for part in parts)),
-        )
+        by_key, items = {case.key: case for case in cases}, dict[str, RatedItem]()
+        for grade in grades:
+            if (case := by_key.get(grade.case)) is None:
+                problem = f"a human grade is of the case {grade.case!r}, which the sample lacks"
+                raise UsageError(f"{declared.name}: {problem}")
+            assert grade.answer is not None, "a benchmark declares grades of answers"
+            text, meta = answer_text(grade.answer.model_dump(mode="json")), {**case.meta, "case": case.key}
+            item = RatedItem(grade.key, case.group, case.stratum, text, case.view, grade.answer, meta=meta)
+            items.setdefault(grade.key, item)
+        source, about = RatingsSource(origin=name, files={}), (declared.about_raters,) if declared.about_raters else ()
+        return cls(name, declared.name, tuple(items.values()), tuple(grades), source, about=about)
 
     def of_part(self, part: str) -> Mapping[str, tuple[HumanGrade, ...]]:
         """The grades of one part of the grading, by the key of every item in order; none for one without a grade."""
@@ -351,15 +310,3 @@ def digest(values: object) -> str:
     """64 hex digits of sha256 over values as JSON."""
     text = json.dumps(values, ensure_ascii=False, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def ratings_named(declared: Benchmark[Any, Any], named: str, settings: Settings) -> Ratings | None:
-    """The ratings that a benchmark has under a name or in a form of its own; None where it is a plain file of labels.
-
-    Raises:
-        CorpusError: There are no such ratings, or they are not valid.
-        UsageError: The benchmark declares no human grades.
-    """
-    if own := declared.ratings(named, settings):
-        return own
-    return Ratings.of_human_grades(declared, named) if named in ("sample", "published") else None

@@ -148,7 +148,7 @@ def agree(
     for graded in map(summary_of, ending.begun):
         if graded.verdicts:
             found = studies(ratings, choices, benchmark=declared, graded=graded, learned_on=learned_on)
-            _show_studies(declared, found, marked_words(graded, labels.marked), output.as_json, explain)
+            _show_studies(found, marked_words(graded, labels.marked), output.as_json, explain)
     return ending.close(declared)
 
 
@@ -172,37 +172,22 @@ def _show_pairs(named: str, chosen: Chosen, as_json: bool, explain: bool) -> Non
         print_more()
 
 
-def _show_studies(
-    declared: "Benchmark[Any, Any]",
-    found: "Sequence[Study]",
-    words: "Sequence[MarkedWords]",
-    as_json: bool,
-    explain: bool,
-) -> None:
+def _show_studies(found: "Sequence[Study]", words: "Sequence[MarkedWords]", as_json: bool, explain: bool) -> None:
+    from dspy_proact.report.marked_words import marked_words_document, print_marked_words
     from dspy_proact.report.study import leading
     from dspy_proact.report.study_text import print_studies, studies_document
 
     if as_json:
-        _print_with_words(studies_document(found, declared), words)
+        marked = {"marked_words": marked_words_document(words)} if words else {}
+        print_json(studies_document(found) | marked)
         return
     print_studies(found, console(), explain)
-    differ = any(study.disagreements for study in leading(found))
-    _print_rest(words, explain, ", and where judge and people differ most" if differ else "")
-
-
-def _print_with_words(document: dict[str, Any], words: "Sequence[MarkedWords]") -> None:
-    from dspy_proact.report.marked_words import marked_words_document
-
-    print_json(document | ({"marked_words": marked_words_document(words)} if words else {}))
-
-
-def _print_rest(words: "Sequence[MarkedWords]", explain: bool, besides: str = "") -> None:
-    from dspy_proact.report.marked_words import print_marked_words
-
     if explain:
         print_marked_words(words, console())
-    else:
-        print_more(besides=besides + (", and the words that raters marked" if words else ""))
+        return
+    differ = any(study.disagreements for study in leading(found))
+    besides = ", and where judge and people differ most" if differ else ""
+    print_more(besides=besides + (", and the words that raters marked" if words else ""))
 
 
 def _compare_stored(
@@ -222,7 +207,7 @@ def _compare_stored(
     ratings = labels.load(declared, settings)
     found = studies(ratings, choices, benchmark=declared, graded=labels.summary)
     words = marked_words(labels.summary, labels.marked) if labels.summary else ()
-    _show_studies(declared, found, words, output.as_json, explain)
+    _show_studies(found, words, output.as_json, explain)
     if output.as_json:
         return 0
     if labels.run is None and labels.items is None and labels.ratings == ("published",):

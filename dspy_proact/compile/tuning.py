@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from dspy_proact.benchmarks.ask import Ask
 from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part
-from dspy_proact.benchmarks.ratings import Ratings, ratings_named
+from dspy_proact.benchmarks.ratings import Ratings
 from dspy_proact.compile.training import Proposal
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import tame
@@ -180,7 +180,7 @@ class Tuning:
             UsageError: There are none, or none with what was rated.
         """
         declared = self.declared
-        ratings = ratings or ratings_named(declared, "sample", self.settings)
+        ratings = ratings or declared.ratings("sample", self.settings)
         assert ratings is not None, "the sample is a name of ratings"
         if any(not item.judgeable for item in ratings.rated):
             raise UsageError(

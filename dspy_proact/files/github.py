@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from dspy_proact.errors import CorpusError
-from dspy_proact.files.rows import read_files
+from dspy_proact.files.rows import FileReader
 from dspy_proact.types import Frozen
 
 if TYPE_CHECKING:
@@ -165,8 +165,8 @@ class RepositoryFolder:
             if not (cache / name).is_file():
                 raise CorpusError(f"removed since it was fetched; {mend}", source=str(cache / name))
         inside = {path.relative_to(cache).as_posix() for path in cache.rglob("*") if path.is_file()}
-        held = self._matching(inside - {_RECORD})
-        contents = read_files({name: cache / name for name in held}, "a file that was fetched")
+        held, reader = self._matching(inside - {_RECORD}), FileReader()
+        contents = {name: reader.read(cache / name, "a file that was fetched") for name in held}
         for name, data in contents.items():
             if hashlib.sha256(data).hexdigest() != record.files.get(name):
                 change = "changed" if name in record.files else "added"

@@ -9,7 +9,7 @@ import csv
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -60,28 +60,14 @@ def read_bytes(source: str, wanted: str) -> bytes:
     return FileReader().read(source, wanted)
 
 
-def read_files(
-    paths: Mapping[str, str | Path], wanted: str, texts: Mapping[str, str] | None = None
-) -> dict[str, bytes]:
-    """The contents of several files by name; raises as `read_bytes` does, also where all together are larger."""
-    reader = FileReader(texts)
-    return {name: reader.read(path, wanted) for name, path in paths.items()}
-
-
 class FileReader:
-    """Reads files that may hold 256 MiB together.
+    """Reads files that may hold 256 MiB together."""
 
-    Args:
-        texts: What stands for files that are kept in another form, by path.
-    """
-
-    def __init__(self, texts: Mapping[str, str] | None = None):
-        self._texts, self._size = texts or {}, 0
+    def __init__(self):
+        self._size = 0
 
     def read(self, path: str | Path, wanted: str) -> bytes:
         """The contents of a file; raises as `read_bytes` does, also where it is larger with those read before it."""
-        if str(path) in self._texts:
-            return self._texts[str(path)].encode()
         with opened(str(path), wanted) as file:
             data = read_whole(file, beside=self._size)
         self._size += len(data)

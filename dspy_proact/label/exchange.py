@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
-from dspy_proact.benchmarks.ratings import Draw, RatedItem, Ratings, RatingsSource
+from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.errors import UsageError
-from dspy_proact.files.labels import Label
+from dspy_proact.files.labels import Label, LabelFile
+from dspy_proact.files.rows import Line
 from dspy_proact.label.store import Store, pseudonym
 from dspy_proact.label.study import LONGEST_SECONDS, Given, Item, Rating, items_of, pairs_of, run_key
 from dspy_proact.plain_text import encodable, shown
@@ -36,6 +36,8 @@ _ASSUMED_CONFIDENCE = 3
 class RunRatings:
     """The ratings of responses of one run."""
 
+    source: str
+    """The file of their study."""
     ratings: tuple[Rating, ...]
     """In the order in which they were given, at least one; of texts that are still what was rated."""
     draw: str | None
@@ -43,24 +45,25 @@ class RunRatings:
     changed: int = 0
     """Ratings of texts that are others now, left out."""
 
-    def joined(self, name: str, declared: Benchmark[Any, Any], items: Sequence[RatedItem]) -> Ratings:
-        """The ratings beside the items of their run, under the name of their file."""
-        answers, draw = {item.key: item.answer for item in items}, self.draw and Draw.read(self.draw)
-        grades = tuple(
-            HumanGrade(
-                each.case,
-                answers[each.case],
-                each.grade,
-                each.rater,
-                each.part,
-                each.reason,
-                confidence=each.confidence or None,
-                seconds=each.seconds or None,
+    @property
+    def labels(self) -> LabelFile:
+        """The ratings as `load_ratings` takes them; a line is the number of a rating in its study."""
+        return LabelFile(
+            tuple(
+                Label(
+                    Line(self.source, each.number, ""),
+                    each.rater,
+                    each.case.strip(),
+                    each.part,
+                    each.grade,
+                    each.confidence or None,
+                    each.reason,
+                    each.seconds or None,
+                    draw=self.draw or "",
+                )
+                for each in self.ratings
             )
-            for each in self.ratings
         )
-        source, draws = RatingsSource(origin=name, files={}), frozenset([draw] if draw else [])
-        return Ratings(name, declared.name, tuple(items), grades, source, draws=draws)
 
 
 def is_study(named: str | Path) -> bool:
@@ -100,7 +103,7 @@ def ratings_of_run(path: Path, declared: Benchmark[Any, Any], summary: Summary) 
     if not current:
         why = "all its ratings are of texts that have changed since" if given else "nobody has rated it yet"
         raise UsageError(f"{path}: has no rating of {summary.path}: {why}")
-    return RunRatings(current, run.draw, len(given) - len(current))
+    return RunRatings(str(path), current, run.draw, len(given) - len(current))
 
 
 def pair_study(path: Path, declared: Benchmark[Any, Any], summaries: Sequence[Summary]) -> PairStudy:

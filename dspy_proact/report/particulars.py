@@ -184,6 +184,8 @@ class Particulars:
     """Further parts of the document of a run, of its summary."""
     details: Callable[[Any], Iterable[Any]] = lambda _: ()
     """Further tables and sentences of a run, told on demand, of its summary."""
+    agreement_document: Callable[[Any], Mapping[str, Any]] = lambda _: {}
+    """Further keys of `agree --json`, of a study of a part of the grading."""
     leaderboard_document: Callable[[Sequence[Any]], Mapping[str, Any]] = lambda _: {}
     """Further keys of `leaderboard --json`, of the summaries of the runs on it."""
     leaderboard_details: Callable[[Sequence[Any]], Iterable[Any]] = lambda _: ()

@@ -15,11 +15,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
-from dspy_proact.benchmarks.ratings import Draw, RatedItem, Ratings, RatingsSource, folded, ratings_named
+from dspy_proact.benchmarks.ratings import Draw, RatedItem, Ratings, RatingsSource, folded
 from dspy_proact.benchmarks.registry import benchmark_named, benchmark_of
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import CorpusError, RunError, UsageError
-from dspy_proact.files.labels import labels_in
+from dspy_proact.files.labels import LabelFile, labels_in
 from dspy_proact.files.rows import FileReader, text_of
 from dspy_proact.files.sheets import csv_text
 from dspy_proact.report.numbers import counted
@@ -189,17 +189,19 @@ def load_ratings(
     *,
     benchmark: Benchmark[Any, Any] | str | None = None,
     settings: Settings | None = None,
+    studies: Mapping[str, LabelFile] | None = None,
 ) -> Ratings:
     """Load the ratings that a person asked for.
 
     Args:
         named: `sample` or `published`, what the benchmark bundles; what else it knows by name or reads in a form of its
             own; a CSV or JSONL file of labels, or the export of a labelling tool; or a folder of such files, a rater
-            each. A file or folder with one of the names is given as `./sample`. Several of the same items, such as a
-            file from each rater, are read as one study.
+            each. A file or folder with one of the names is given as `./sample`. Several files or folders of labels of
+            the same items, such as a file from each rater, are read as one study.
         items: What the labels of files are of, such as `rated_items` of a run, or a file of such items.
         benchmark: By its name, the path of its file, or itself; the default one where None.
         settings: Of the benchmark, which may say which ratings are read; its defaults where None.
+        studies: The labels of those that are named and not read here, by name: see `label.exchange.ratings_of_run`.
 
     Raises:
         CorpusError: There are no such ratings, they are not valid, they do not fit the items or each other, or all
@@ -207,42 +209,40 @@ def load_ratings(
         UsageError: There is no such benchmark, or it declares no human grades.
     """
     declared, names = benchmark_named(benchmark), [named] if isinstance(named, str) else list(named)
-    chosen, reader, beside = settings or declared.settings_type(), FileReader(), dict[str, bytes]()
-    if items is not None and (whole := next((name for name in names if name in _bundled(declared)), None)):
-        raise CorpusError("these ratings come with what was rated; leave the run or the items out", source=whole)
-    if isinstance(items, str | Path):
-        beside[str(items)] = reader.read(items, "a file of items")
-        items = declared.items_of_text(beside[str(items)], str(items))
-    read: list[Ratings] = []
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            raise CorpusError("is named twice; name each file once", source=name)
-        own = ratings_named(declared, name, chosen) if items is None else None
-        read.append(own or _of_files(declared, name, items, beside, reader))
-    return Ratings.merged(read) if len(read) > 1 else read[0]
-
-
-def _bundled(declared: Benchmark[Any, Any]) -> tuple[str, ...]:
-    return ("published", "sample", declared.published_corpus or declared.name)
-
-
-def _of_files(
-    declared: Benchmark[Any, Any], name: str, items: Any, beside: Mapping[str, bytes], reader: FileReader
-) -> Ratings:
-    """The labels of a file, or of the files of a folder; `beside` holds the file of their items, if there is one."""
-    sheets = [name]
-    if Path(name).is_dir():
-        there = sorted(path for path in Path(name).glob("*") if path.is_file())
-        sheets = [str(path) for path in there if path.suffix.lower() in {".csv", ".jsonl"}]
-        if not sheets:
-            problem = "holds no CSV or JSONL file of ratings; ratings that come with what was rated are named alone"
-            raise CorpusError(problem, source=name)
-    wanted = f"{', '.join(_bundled(declared))}, or a CSV or JSONL file of ratings, or a folder of them"
+    if twice := next((name for place, name in enumerate(names) if name in names[:place]), None):
+        raise CorpusError("is named twice; name each file once", source=twice)
+    if items is None and len(names) == 1 and (own := declared.ratings(names[0], settings or declared.settings_type())):
+        return own
+    bundled, studies, reader = (
+        ("published", "sample", declared.published_corpus or declared.name),
+        studies or {},
+        FileReader(),
+    )
+    if whole := next((name for name in names if name in bundled), None):
+        problem = "these ratings come with what was rated; name them alone, and leave the run or the items out"
+        raise CorpusError(problem, source=whole)
+    wanted = f"{', '.join(bundled)}, or a CSV or JSONL file of ratings, or a folder of them"
+    sheets = [sheet for name in names if name not in studies for sheet in _sheets(name)]
     contents = {sheet: reader.read(sheet, wanted) for sheet in sheets}
     if items is None:
         problem = "a file of ratings does not hold what was rated; give its run, or a file of its items"
-        raise CorpusError(problem, source=name)
+        raise CorpusError(problem, source=names[0])
     parts = [part.name for part in declared.graded_by_people]
     files = [labels_in(text_of(data, sheet), sheet, parts) for sheet, data in contents.items()]
-    source, shown = RatingsSource.of(name, {**contents, **beside}), particulars_of(declared.name).answer
-    return Ratings.of(name, declared, items, files, source=source, shown=shown)
+    files += [studies[name] for name in names if name in studies]
+    if isinstance(items, str | Path):
+        contents[str(items)] = reader.read(items, "a file of items")
+        items = declared.items_of_text(contents[str(items)], str(items))
+    name, shown = " + ".join(names), particulars_of(declared.name).answer
+    return Ratings.of(name, declared, items, files, source=RatingsSource.of(name, contents), shown=shown)
+
+
+def _sheets(name: str) -> list[str]:
+    """The file of labels that is named, or those in the folder."""
+    if not Path(name).is_dir():
+        return [name]
+    there = sorted(path for path in Path(name).glob("*") if path.is_file())
+    if sheets := [str(path) for path in there if path.suffix.lower() in {".csv", ".jsonl"}]:
+        return sheets
+    problem = "holds no CSV or JSONL file of ratings; ratings that come with what was rated are named alone"
+    raise CorpusError(problem, source=name)

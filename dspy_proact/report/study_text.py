@@ -8,7 +8,6 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.report.measured import worded
 from dspy_proact.report.numbers import (
     MEASURES_NOTHING,
@@ -21,6 +20,7 @@ from dspy_proact.report.numbers import (
     points_of,
     share,
 )
+from dspy_proact.report.particulars import particulars_of
 from dspy_proact.report.study import EPSILON, Study, Subset, leading
 from dspy_proact.report.terminal import Table, each_reason, show, table
 from dspy_proact.report.voted import NOTE, voted_document, voted_table
@@ -111,19 +111,18 @@ def _by_stratum(study: Study) -> str:
     return f"; by {study.nouns.stratum}, the interval excludes 0 in {f'{listed(showing)} only' if showing else 'none'}"
 
 
-def studies_document(found: Sequence[Study], benchmark: Benchmark[Any, Any]) -> dict[str, Any]:
+def studies_document(found: Sequence[Study]) -> dict[str, Any]:
     """The document of `agree --json`: of the one study, or of each part of a grading.
 
     A value that cannot be given is null, and has a reason.
     """
-    documents = [study_document(study) | benchmark.agreement_document(study) for study in found]
+    documents = [_study_document(study) for study in found]
     if len(found) == 1:
         return documents[0]
     return {"parts": {study.part.name or "grade": each for study, each in zip(found, documents, strict=True)}}
 
 
-def study_document(study: Study) -> dict[str, Any]:
-    """A study as JSON; strata, groups and cases by their nouns."""
+def _study_document(study: Study) -> dict[str, Any]:
     ratings, pooled, nouns = study.ratings, study.pooled, study.nouns
     apart = {each.rater for each in study.apart}
     within = {"items": pooled.within.items, **_of_reference(pooled.within, nouns)}
@@ -172,6 +171,7 @@ def study_document(study: Study) -> dict[str, Any]:
             for each, difference in study.disagreements
         ],
         "notes": [*cautions(study), *explanations(study)],
+        **particulars_of(ratings.benchmark).agreement_document(study),
     }
 
 

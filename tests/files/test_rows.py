@@ -12,7 +12,7 @@ from rows import jsonl, record, row
 
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.hub import text_lines
-from dspy_proact.files.rows import Id, Line, RawPart, Text, lines_in, lines_of, read_bytes, read_files
+from dspy_proact.files.rows import FileReader, Id, Line, RawPart, Text, lines_in, lines_of, read_bytes
 from dspy_proact.kept import log
 
 
@@ -158,8 +158,9 @@ def test_a_pipe_is_read_and_one_that_sends_nothing_is_given_up(tmp_path: Path, m
 def test_many_files_are_bounded_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(log, "_LONGEST", 10)
     (tmp_path / "six").write_bytes(b"x" * 6)
-    read_files({"a": tmp_path / "six"}, "ferries")
-    error = refusal(lambda: read_files({"a": tmp_path / "six", "b": tmp_path / "six"}, "ferries"))
+    reader = FileReader()
+    reader.read(tmp_path / "six", "ferries")
+    error = refusal(lambda: reader.read(tmp_path / "six", "ferries"))
     assert "six: cannot be read: with the files before it larger than" in str(error)
 
 

@@ -58,7 +58,7 @@ TIED = study_of(
 
 def test_a_part_whose_levels_have_no_order_is_explained_with_its_confusion_and_its_ties():
     told = text_of(TIED)
-    assert studies_document(studies(TIED, benchmark=TRAITS), TRAITS)["pooled"]["exact"]["value"] == 1
+    assert studies_document(studies(TIED, benchmark=TRAITS))["pooled"]["exact"]["value"] == 1
     assert "On the 4 items with two ratings or more of the tone" in told
     assert "WARM 0 0 0 COLD 0 4 0 ODD 0 0 0" in told
     assert "commonest grade: ties go to COLD, then ODD, then WARM. kappa: unweighted" in told

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from dspy_proact.report.pairs import PublishedPairs
     from dspy_proact.report.particulars import Particulars
     from dspy_proact.report.plan import PublishedRatings
-    from dspy_proact.report.study import Study
 
 HUB = "proactbench"
 """Name of the published corpus."""
@@ -247,12 +246,6 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     def official_files(self, ratings: "Ratings") -> Mapping[str, str]:
         """The items and a file a rater, as in the published study."""
         return bundled.official_files(ratings)
-
-    def agreement_document(self, study: "Study") -> dict[str, Any]:
-        """The statistics of the published study, by its own rules."""
-        from dspy_proact.benchmarks.proactbench.report.published_rule import published_document
-
-        return {"published": {name: published_document(part) for name, part in study.strata.items()}}
 
     def published_ratings(self) -> "PublishedRatings":
         """How ratings vary in the published study, and the published corpus as its models did on average."""

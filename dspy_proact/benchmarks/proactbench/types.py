@@ -226,11 +226,6 @@ def canonical(values: object) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def digest_of(values: object) -> str:
-    """64 hex digits of sha256 over values as canonical JSON."""
-    return hashlib.sha256(canonical(values)).hexdigest()
-
-
 def dialogue_mark(conversation: Sequence[Turn]) -> str:
     """A mark of the dialogue that a conversation is from: 16 hex digits of sha256 over how it begins."""
     return hashlib.sha256(conversation[0].user.encode("utf-8", "surrogatepass")).hexdigest()[:16]

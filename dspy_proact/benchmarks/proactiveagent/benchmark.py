@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import HumanGrade, Part, Start
+from dspy_proact.benchmarks.benchmark import Part, Start
 from dspy_proact.benchmarks.proactiveagent.turns import (
     ACCEPTED,
     REJECTED,
@@ -210,15 +210,8 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
             return None
         wanted, bundled = ProactiveAgentSettings.of(settings), named in ("sample", "published")
         votes = load_votes("sample" if bundled else named, wanted.window)
-        cases = {case.key: case for case in votes.turns.cases}
-        found = Ratings.of_rows(self, named, votes.human_grades(wanted.silence), cases)
+        found = Ratings.of_human_grades(named, self, votes.human_grades(wanted.silence), votes.turns.cases)
         return found if bundled else replace(found, about=(_POSITIONS,))
-
-    def human_grades(self) -> Sequence[HumanGrade]:
-        """The votes of the sample on proposals."""
-        from dspy_proact.benchmarks.proactiveagent.votes import load_votes
-
-        return load_votes("sample", ProactiveAgentSettings().window).human_grades(silence=False)
 
     def likelihoods(self, scored: Scored[AssistanceGrade]) -> Mapping[str, float]:
         """How probable the judge finds it that a person accepts."""

@@ -20,7 +20,7 @@ from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.benchmark import Benchmark
-    from dspy_proact.benchmarks.ratings import RatedItem, Ratings
+    from dspy_proact.benchmarks.ratings import Ratings
     from dspy_proact.label.exchange import RunRatings
     from dspy_proact.report import PeoplesRatings, Summary
     from dspy_proact.report.marked_words import Marked
@@ -107,8 +107,11 @@ class Labels:
 
     def load(self, declared: "Benchmark[Any, Any]", settings: "Settings | None" = None) -> "Ratings":
         """The ratings, joined with what they are of; raises as `load_ratings` does."""
-        items = _items(self.summary, declared) if self.summary else self.items
-        return _load(declared, self.ratings, items, self.studies, settings)
+        from dspy_proact.report.ratings import load_ratings, rated_items
+
+        items = rated_items(self.summary, declared) if self.summary else self.items
+        studies = {name: study.labels for name, study in self.studies.items()}
+        return load_ratings(self.ratings, items, benchmark=declared, settings=settings, studies=studies)
 
 
 def label_options(default: str, named: str, text: str) -> Bundle:
@@ -135,40 +138,16 @@ def ratings_of(named: Sequence[str], summary: "Summary") -> "PeoplesRatings":
         CorpusError: There are no such ratings, or they are not valid.
         UsageError: They are of other responses, or no score follows from a grade of people's.
     """
-    from dspy_proact.benchmarks.ratings import ratings_named
     from dspy_proact.benchmarks.registry import benchmark_of
     from dspy_proact.report.corrected import peoples_ratings
+    from dspy_proact.report.ratings import load_ratings, rated_items
 
-    declared, studies = benchmark_of(summary.benchmark), _studies(named, summary)
-    settings = declared.settings_type()
-    whole = any(name not in studies and ratings_named(declared, name, settings) for name in named)
-    ratings = _load(declared, named, None if whole else _items(summary, declared), studies, settings)
+    declared = benchmark_of(summary.benchmark)
+    if len(named) == 1 and (own := declared.ratings(named[0], declared.settings_type())):
+        return peoples_ratings(own, summary, declared)
+    studies = {name: study.labels for name, study in _studies(named, summary).items()}
+    ratings = load_ratings(named, rated_items(summary, declared), benchmark=declared, studies=studies)
     return peoples_ratings(ratings, summary, declared)
-
-
-def _items(summary: "Summary", declared: "Benchmark[Any, Any]") -> "Sequence[RatedItem]":
-    from dspy_proact.report.ratings import rated_items
-
-    return rated_items(summary, declared)
-
-
-def _load(
-    declared: "Benchmark[Any, Any]",
-    named: Sequence[str],
-    items: "Sequence[RatedItem] | Path | None",
-    studies: "dict[str, RunRatings]",
-    settings: "Settings | None",
-) -> "Ratings":
-    """The ratings of all files that are named, those of studies among them, which rate items of a run."""
-    from dspy_proact.benchmarks.ratings import Ratings
-    from dspy_proact.report.ratings import load_ratings
-
-    read, files = list[Ratings](), [name for name in named if name not in studies]
-    if files:
-        read.append(load_ratings(files, items, benchmark=declared, settings=settings))
-    if isinstance(items, Sequence):
-        read += [studies[name].joined(name, declared, items) for name in named if name in studies]
-    return Ratings.merged(read) if len(read) > 1 else read[0]
 
 
 def _studies(named: Iterable[str], summary: "Summary") -> "dict[str, RunRatings]":

@@ -11,6 +11,7 @@ They are no human study, and agreement with them shows how tools work and nothin
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -220,9 +221,10 @@ def _study(
     declared: Benchmark[Any, Any], name: str, items: Sequence[RatedItem], labels: LabelFile, source: RatingsSource
 ) -> Ratings:
     """Items and ratings of them; those of the published study say how it was drawn, and who its judge is."""
-    published = {item.key for item in items} == {row["item_id"] for row in _published("human_items.csv")}
-    about = {"about": (BALANCED,), "judge": "GPT-5.4"} if published else {}
-    return Ratings.of(name, declared, items, [labels], source=source, **about)
+    ratings = Ratings.of(name, declared, items, [labels], source=source)
+    if {item.key for item in items} != {row["item_id"] for row in _published("human_items.csv")}:
+        return ratings
+    return replace(ratings, about=(BALANCED,), judge="GPT-5.4")
 
 
 def _published(name: str) -> Iterator[dict[str, str]]:
@@ -333,7 +335,7 @@ def sample_study(declared: Benchmark[Any, Any]) -> Ratings:
     contents = {name: (_FOLDER / name).read_bytes() for name in ("dialogues.jsonl", "responses.jsonl", "ratings.csv")}
     rated = labels_in(contents["ratings.csv"].decode(), "ratings.csv", [""])
     source = RatingsSource.of("dspy-proact, the bundled sample", contents)
-    return Ratings.of(SAMPLE, declared, items, [rated], source=source, agents=True, about=(AUTHORS,))
+    return replace(Ratings.of(SAMPLE, declared, items, [rated], source=source), agents=True, about=(AUTHORS,))
 
 
 def sample_control_responses() -> tuple[SampleResponse, ...]:

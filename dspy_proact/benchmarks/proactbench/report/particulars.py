@@ -19,6 +19,7 @@ from dspy_proact.report.leaderboard import own_name
 from dspy_proact.report.measured import Controls
 from dspy_proact.report.numbers import coefficient, document, percent
 from dspy_proact.report.particulars import Column, Grounds, Particulars, Section, View
+from dspy_proact.report.study import Study
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import CONTROL, GivenVerdict, Outcome
 from dspy_proact.stats import Estimate, Panel, alpha_estimate
@@ -190,6 +191,13 @@ def grounds(verdict: GivenVerdict) -> Grounds:
     return Grounds(found.reasoning, quotes, tuple(told))
 
 
+def agreement_document(study: Study) -> dict[str, Any]:
+    """The statistics of the published study, by its own rules."""
+    from dspy_proact.benchmarks.proactbench.report.published_rule import published_document
+
+    return {"published": {name: published_document(subset) for name, subset in study.strata.items()}}
+
+
 PARTICULARS = Particulars(
     about_case=(
         "A trigger is a turn at which a good assistant would act on something that the user disclosed: one detail "
@@ -224,5 +232,6 @@ PARTICULARS = Particulars(
     detail=lambda stratum: Offers if stratum == CONTROL else Verdict,
     sections=sections,
     grounds=grounds,
+    agreement_document=agreement_document,
     citation=CITATION,
 )

@@ -6,7 +6,7 @@ over items are about 15 % narrower than ours. Ours stand beside it: `human_refer
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -52,57 +52,38 @@ class PublishedRule:
     """Krippendorff's ordinal alpha of all ratings, in [-1, 1]."""
 
 
-def published_rule(
-    ratings: Sequence[Sequence[Hashable]],
-    judge: Sequence[Hashable],
-    labels: Sequence[Hashable],
-    ties: Sequence[Hashable],
-    *,
-    min_ratings: int = 1,
-) -> PublishedRule:
-    """Apply the published rules to the items of one phase.
+def published_rule(subset: Subset) -> PublishedRule:
+    """Apply the published rules to the items of one phase that have a judge's grade.
 
     Intervals are percentiles of 10,000 resamples of the rated items; resamples in which a statistic is undefined are
-    left out. No items, or all gradings equal (0 / 0): no value. One item, or resamples that do not enclose the value:
-    no bounds.
-
-    `ratings` are the labels that people gave each item, `judge` has one an item, `labels` rise, and of several labels
-    that tie for the consensus the first in `ties` is taken. An item with fewer than `min_ratings`, at least 1, has no
-    consensus; it counts for alpha all the same.
+    left out. All gradings equal (0 / 0): no value. One item, or resamples that do not enclose the value: no bounds. An
+    item with too few ratings for a consensus counts for alpha all the same.
     """
-    counts = tally(ratings, labels)
-    pairs = [
-        (majority(item, ties), grade) for item, grade in zip(ratings, judge, strict=True) if len(item) >= min_ratings
-    ]
-    tables = cross_tables([common for common, _ in pairs], [grade for _, grade in pairs], labels)
-    confusion = tables.sum(axis=0)
+    judged = [each for each in subset.rated if each.judge is not None]
+    counts = tally([each.grades for each in judged], subset.levels)
+    consensus = [majority(each.grades, subset.part.ties) for each in subset.compared]
+    tables = cross_tables(consensus, [each.judge for each in subset.compared], subset.levels)
+    confusion, kappa, alpha = tables.sum(axis=0), partial(kappas, weight="none"), partial(alphas, metric="ordinal")
     return PublishedRule(
-        items=len(pairs),
+        items=len(tables),
         ratings=int(counts.sum()),
         confusion=tuple(tuple(int(count) for count in row) for row in confusion),
         exact=int(np.trace(confusion)),
-        kappa=_percentiles(tables, partial(kappas, weight="none"), KAPPA_SEED),
-        alpha=_percentiles(coincidences(counts[counts.any(axis=1)]), partial(alphas, metric="ordinal"), ALPHA_SEED),
+        kappa=_percentiles(tables, kappa, KAPPA_SEED) if subset.compared else subset.missing,
+        alpha=_percentiles(coincidences(counts), alpha, ALPHA_SEED) if judged else subset.missing,
     )
-
-
-def published_rule_of(subset: Subset) -> PublishedRule:
-    """Apply them to one phase of a study, to its items with a judge's grade."""
-    of = [each for each in subset.rated if each.judge is not None]
-    ratings, judge, least = [each.grades for each in of], [each.judge for each in of], subset.choices.min_ratings
-    return published_rule(ratings, judge, subset.levels, subset.part.ties, min_ratings=least)
 
 
 def published_document(subset: Subset) -> dict[str, Any]:
     """The same as JSON."""
-    rule = published_rule_of(subset)
+    rule = published_rule(subset)
     return {
         "items": rule.items,
         "ratings": rule.ratings,
         "confusion": [list(row) for row in rule.confusion],
         "exact": rule.exact,
-        "alpha_ordinal": asdict(worded(rule.alpha if rule.ratings else subset.missing, NOUNS)),
-        "kappa": asdict(worded(rule.kappa if rule.items else subset.missing, NOUNS)),
+        "alpha_ordinal": asdict(worded(rule.alpha, NOUNS)),
+        "kappa": asdict(worded(rule.kappa, NOUNS)),
     }
 
 
@@ -127,8 +108,6 @@ def _percentiles(
     tables: NDArray[np.float64], statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]], seed: int
 ) -> Estimate:
     """A statistic of the sum of tables, one an item, with percentiles over resampled items."""
-    if not len(tables):
-        return Estimate(None, reason="no items")
     value = float(statistic(tables.sum(axis=0)))
     if math.isnan(value):
         return Estimate(None, reason="all gradings equal")

@@ -62,17 +62,13 @@ def flat(found: Study, explain: bool = True) -> str:
     return " ".join(printed(found, explain).split())
 
 
-def document_of(found: Study):
-    return studies_document([found], ProactBench())
-
-
 def parts(document):
     return [*document["phases"].values(), document["pooled"]]
 
 
 def documented(ratings, *choices, **more):
     """The document, which is JSON without nan, and gives a reason where a number or an interval is missing."""
-    document = document_of(study(ratings, *choices, **more))
+    document = studies_document([study(ratings, *choices, **more)])
     json.dumps(document, allow_nan=False)
     for part in parts(document):
         assert len(part) == 26
@@ -130,7 +126,7 @@ def test_that_the_items_were_drawn_is_said_of_them_under_any_name():
 
 def test_exclusion_leaves_258_ratings_and_45_items_with_three():
     found = study(load_ratings("published"), Choices(exclude=True, min_ratings=3))
-    document = document_of(found)
+    document = studies_document([found])
     assert (document["pooled"]["ratings"], document["pooled"]["items"]) == (258, 45)
     assert document["ratings"]["excluded"] == ["A08"]
     assert sum(rule["items"] for rule in document["published"].values()) == 45
@@ -216,7 +212,7 @@ def test_without_a_judge_people_are_compared_and_the_judge_s_numbers_have_their_
 
 def test_what_is_left_out_is_counted():
     found = study(of(("EMERGENT", "+", "++F"), ("EMERGENT", " ", "F+"), ("EMERGENT", "F", "P")))
-    part = document_of(found)["phases"]["EMERGENT"]
+    part = studies_document([found])["phases"]["EMERGENT"]
     assert (part["items"], part["judged"], part["ratings"], part["paired_ratings"]) == (3, 2, 6, 5)
     assert "items without a grade of the judge, left out of what it is compared on, not of alpha: 1" in flat(found)
     assert "items with one rater (not usable for agreement): 1" in flat(found)
@@ -330,29 +326,27 @@ def alike(one, other):
 
 def test_a_consensus_by_hand():
     # Consensus PARTIAL (tie), PASS, FAIL, none of three ratings but the last.
-    ratings = [[PASS, PARTIAL], [PASS], [FAIL, FAIL, PASS], []]
-    judge = [PARTIAL, FAIL, FAIL, PASS]
-    one = published_rule(ratings, judge, LABELS, PART.ties)
+    rows = [("EMERGENT", *row) for row in (("P", "+P"), ("F", "+"), ("F", "FF+"), ("+", ""))]
+    one, three = (published_rule(study(of(*rows), Choices(min_ratings=least)).pooled) for least in (1, 3))
     assert (one.items, one.ratings, one.exact) == (3, 6, 2)
     assert one.confusion == ((1, 0, 0), (0, 1, 0), (1, 0, 0))
     # Observed agreement 2/3, by chance (1 * 2 + 1 * 1 + 1 * 0) / 9 = 1/3.
     assert one.kappa.value == pytest.approx(0.5)
-    three = published_rule(ratings, judge, LABELS, PART.ties, min_ratings=3)
     assert (three.items, three.ratings, three.confusion) == (1, 6, ((1, 0, 0), (0, 0, 0), (0, 0, 0)))
     assert three.alpha == one.alpha
 
 
 @pytest.mark.parametrize(
-    ("ratings", "judge", "kappa", "alpha"),
+    ("rows", "value", "reason"),
     [
-        ([[], []], [PASS, PASS], (None, "no items"), (None, "no items")),
-        ([[PASS, PASS]] * 3, [PASS] * 3, (None, "all gradings equal"), (None, "all gradings equal")),
-        ([[PASS, FAIL]], [FAIL], (0, "rests on one item"), (0, "rests on one item")),
+        ([("CRITICAL", "+", "+")], None, "no ratings"),
+        ([("EMERGENT", "+", "++")] * 3, None, "all gradings equal"),
+        ([("EMERGENT", "F", "+F")], 0, "rests on one item"),
     ],
 )
-def test_without_enough_there_is_a_reason(ratings, judge, kappa, alpha):
-    one = published_rule(ratings, judge, LABELS, PART.ties)
-    assert [one.kappa, one.alpha] == [Estimate(value, reason=reason) for value, reason in (kappa, alpha)]
+def test_without_enough_there_is_a_reason(rows, value, reason):
+    one = published_rule(study(of(*rows)).strata["EMERGENT"])
+    assert [one.kappa, one.alpha] == [Estimate(value, reason=reason)] * 2
 
 
 @pytest.mark.parametrize(
