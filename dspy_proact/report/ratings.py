@@ -213,14 +213,14 @@ def load_ratings(
         raise CorpusError("is named twice; name each file once", source=twice)
     if items is None and len(names) == 1 and (own := declared.ratings(names[0], settings or declared.settings_type())):
         return own
-    bundled, studies, reader = (
-        ("published", "sample", declared.published_corpus or declared.name),
-        studies or {},
-        FileReader(),
-    )
+    bundled, studies = ("published", "sample", declared.published_corpus or declared.name), studies or {}
     if whole := next((name for name in names if name in bundled), None):
         problem = "these ratings come with what was rated; name them alone, and leave the run or the items out"
         raise CorpusError(problem, source=whole)
+    reader, beside = FileReader(), dict[str, bytes]()
+    if isinstance(items, str | Path):
+        beside[str(items)] = reader.read(items, "a file of items")
+        items = declared.items_of_text(beside[str(items)], str(items))
     wanted = f"{', '.join(bundled)}, or a CSV or JSONL file of ratings, or a folder of them"
     sheets = [sheet for name in names if name not in studies for sheet in _sheets(name)]
     contents = {sheet: reader.read(sheet, wanted) for sheet in sheets}
@@ -230,11 +230,9 @@ def load_ratings(
     parts = [part.name for part in declared.graded_by_people]
     files = [labels_in(text_of(data, sheet), sheet, parts) for sheet, data in contents.items()]
     files += [studies[name] for name in names if name in studies]
-    if isinstance(items, str | Path):
-        contents[str(items)] = reader.read(items, "a file of items")
-        items = declared.items_of_text(contents[str(items)], str(items))
-    name, shown = " + ".join(names), particulars_of(declared.name).answer
-    return Ratings.of(name, declared, items, files, source=RatingsSource.of(name, contents), shown=shown)
+    source = RatingsSource.of(" + ".join(names), contents | beside)
+    shown = particulars_of(declared.name).answer
+    return Ratings.of(source.origin, declared, items, files, source=source, shown=shown)
 
 
 def _sheets(name: str) -> list[str]:
