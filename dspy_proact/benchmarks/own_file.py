@@ -146,6 +146,13 @@ def _faults(declared: Declared) -> Iterator[str]:
         values = getattr(declared, name)
         if isinstance(values, str) or len(set(values)) < len(values) or (not values and name != "control_labels"):
             yield f"`{name}` takes different texts, from best to worst, as a tuple; it is {values!r}"
+    if len({part.name for part in declared.parts}) < len(declared.parts):
+        yield "two of `parts` have one name"
+    for part in declared.parts:
+        if len(part.levels) < 2 or len(set(part.levels)) < len(part.levels):
+            yield f"the levels of the part {part.name!r} are two different texts or more, not {part.levels!r}"
+        if not part.name and set(part.levels) != set(declared.labels):
+            yield f"the part without a name has the `labels` as its levels, from worst to best, not {part.levels!r}"
     if not _is_model(declared.answer_type):
         yield f"`answer_type` takes a pydantic model; it is {declared.answer_type!r}"
     if not (_is_model(declared.settings_type) and issubclass(declared.settings_type, Settings)):
@@ -179,6 +186,7 @@ def _faults_of_cases(declared: Declared, cases: Any) -> Iterator[str]:
 
 def _faults_of_people(declared: Declared, grades: Sequence[Any]) -> Iterator[str]:
     levels = {part.name: part.levels for part in declared.parts} or {"": tuple(declared.labels)}
+    answers, rated = dict[str, Any](), set[tuple[str, str, str]]()
     for row in grades:
         if not isinstance(row, HumanGrade):
             yield f"returned {_typed(row)} in place of a HumanGrade"
@@ -188,6 +196,12 @@ def _faults_of_people(declared: Declared, grades: Sequence[Any]) -> Iterator[str
             yield f"the grade {row.grade!r} of case {row.case!r} is none of {', '.join(levels[row.part])}"
         elif not isinstance(row.answer, declared.answer_type):
             yield f"the answer of case {row.case!r} is {_typed(row.answer)} in place of {declared.answer_type.__name__}"
+        elif answers.setdefault(row.key, row.answer) != row.answer:
+            yield f"{row.key!r} is of two answers; give each of them an `item` of its own"
+        elif (of := (row.key, row.part, row.rater)) in rated:
+            yield f"{row.rater!r} grades {row.key!r} twice"
+        else:
+            rated.add(of)
 
 
 def _faults_of_rows(declared: Declared, rows: Sequence[Any]) -> Iterator[str]:

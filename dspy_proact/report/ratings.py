@@ -42,7 +42,10 @@ class Said:
 
 
 def judged(summary: Summary, declared: Benchmark[Any, Any]) -> dict[str, Said]:
-    """What the judges of a run said of each answer of the first epoch that has a verdict, by key."""
+    """What the judges of a run said of each answer of the first epoch that has a verdict, by key.
+
+    What is none of a part's levels is as if it was not said: a model may write what it likes.
+    """
     grounds, found = particulars_of(summary.benchmark).grounds, dict[str, Said]()
     for outcome in summary.outcomes:
         if outcome.epoch > 1 or not outcome.verdicts:
@@ -56,7 +59,7 @@ def judged(summary: Summary, declared: Benchmark[Any, Any]) -> dict[str, Said]:
         levels = {
             part.name: consensus(given, part.levels[::-1])
             for part in declared.graded_by_people
-            if (given := [each[part.name] for each in said if part.name in each])
+            if (given := [each[part.name] for each in said if each.get(part.name) in part.levels])
         }
         if "" in levels and outcome.label:
             levels[""] = outcome.label  # which knows the cuts of a compiled judge

@@ -122,6 +122,21 @@ def test_what_a_drawn_sheet_says_to_type_next_names_the_file_without_which_no_sc
     assert "no published study says how ratings of next-step vary" in proact("label", "plan", "run", *NAMED)[2]
 
 
+def test_what_the_judge_says_that_is_no_level_of_a_part_is_as_if_it_was_not_said(proact, tmp_path, monkeypatch):
+    """The judge counts 11 words in three replies and 5 in the others, and people may say 11 or 12."""
+    monkeypatch.setattr(registry, "_GIVEN", {})
+    registry._of_file.cache_clear()
+    parts = 'from dspy_proact import Part\n    parts = (Part("words", ("12", "11")),)\n    measures = '
+    write_mine(tmp_path, "measures = ", parts)
+    assert proact("eval", *NAMED, "--out", "run")[0] == 0
+    rows = [{"item": key, "annotator": "ann", "part": "words", "grade": "11"} for key in ("late", "broken", "refund")]
+    Path("sheet.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in rows), "utf-8")
+    status, out, err = proact("agree", *NAMED, "--run", "run", "--ratings", "sheet.jsonl", "--json")
+    assert status == 0, err
+    found = json.loads(out)
+    assert (found["pooled"]["items"], found["pooled"]["judged"], found["pooled"]["exact"]["value"]) == (3, 2, 1.0)
+
+
 def test_a_sheet_that_cannot_be_read_is_refused(run, proact):
     for text, why in (
         ("annotator,item\nann,late", "sheet.csv, line 1, field 'grade': missing; a rating needs"),

@@ -101,12 +101,23 @@ def test_a_program_without_a_field_of_the_answer_says_which(told):
     assert said.startswith(f"{path}: `answer` failed: TypeError: the program gives reply, and Reply needs tone"), said
 
 
+MEASURES = "    measures = "
+PARTS = "    from dspy_proact import Part\n    parts = "
+
+
 @pytest.mark.parametrize(
     ("was", "becomes", "message"),
     [
         ("    async def grade(", "    async def graded(", "NextStep does not declare grade"),
         ('("CLEAR", "LONG", "VAGUE")', '"CLEAR"', "NextStep: `labels` takes different texts, from best to worst"),
         ("longest: int = 40", "longest: int", "NextStep: the setting 'longest' has no valid default; each needs one"),
+        (
+            MEASURES,
+            f'{PARTS}(Part("", ("NO", "YES")),)\n{MEASURES}',
+            "NextStep: the part without a name has the `labels`",
+        ),
+        (MEASURES, f'{PARTS}(Part("x", ("NO", "NO")),)\n{MEASURES}', "NextStep: the levels of the part 'x' are two"),
+        (MEASURES, f'{PARTS}2 * (Part("x", ("A", "B")),)\n{MEASURES}', "NextStep: two of `parts` have one name"),
         ('    name = "next-step"\n', "", "declares no benchmark: derive a class from `dspy_proact.Benchmark` with"),
     ],
 )
@@ -127,10 +138,15 @@ def test_without_a_stand_in_a_model_must_be_named(told, role):
 def test_published_rows_and_human_grades_are_checked(told):
     path, said = told('{"score": 0.4}', '{"score": 40}', "leaderboard", "--benchmark", "mine.py")
     assert said.endswith("`published`: score of 'our old bot' is 40; scores are shares from 0 to 1")
-    registry._of_file.cache_clear()
-    declared = registry.benchmark_named(str(write_mine(path.parent, '"VAGUE", rater', '"BAD", rater')))
-    with pytest.raises(registry.UsageError, match=r"`human_grades`: the grade 'BAD' of case 'late' is none of CLEAR"):
-        declared.human_grades()
+    for was, becomes, why in (
+        ('"VAGUE", rater', '"BAD", rater', "the grade 'BAD' of case 'late' is none of CLEAR"),
+        (', item=f"{key}-plain"', ', item=f"{key}-helpful"', "'late-helpful' is of two answers; give each of them"),
+        ('("ann", "bob")', '("ann", "ann")', "'ann' grades 'late-helpful' twice"),
+    ):
+        registry._of_file.cache_clear()
+        declared = registry.benchmark_named(str(write_mine(path.parent, was, becomes)))
+        with pytest.raises(registry.UsageError, match=f"`human_grades`: {why}"):
+            declared.human_grades()
 
 
 def test_one_of_several_in_a_file_is_named(told, proact):

@@ -44,9 +44,9 @@ def study_of(grades: Sequence[tuple[str, str, str, str]], judged: Sequence[dict[
 
 def text_of(ratings: Ratings, explain: bool = True) -> str:
     """As it is printed, on one line."""
-    console = Console(file=io.StringIO(), width=1000)
-    print_studies(studies(ratings, benchmark=TRAITS), console, explain)
-    return " ".join(console.file.getvalue().split())
+    text = io.StringIO()
+    print_studies(studies(ratings, benchmark=TRAITS), Console(file=text, width=1000), explain)
+    return " ".join(text.getvalue().split())
 
 
 TIED = study_of(
