@@ -39,12 +39,15 @@ _LEAST_POINTS, _MOST_POINTS = 0.1, 49.0
 """Half of an interval: the narrowest that is printed, and one over nearly the whole scale."""
 
 
-def draw_of(text: str) -> tuple[int, str | None]:
-    """The number of responses of N or of a draw, as the column `draw` of a sheet has it, and the draw if it is one."""
-    count, _, rest = text.strip().partition("-")
-    if not count.isdecimal() or not 1 <= int(count) <= _MOST or not re.fullmatch(r"(\d{1,9}-[0-9a-f]{8})?", rest):
+def draw_or_count(text: str) -> "int | Draw":
+    """The number of responses, or the draw of a sheet that is to be written again."""
+    from dspy_proact.benchmarks.ratings import Draw
+
+    if draw := Draw.read(text):
+        return draw
+    if not re.fullmatch(r"[1-9]\d{0,8}", text.strip()):
         raise click.BadParameter(f"{text!r} is neither a number of responses nor a draw, such as 60-0-1a2b3c4d")
-    return int(count), text.strip() if rest else None
+    return int(text)
 
 
 @click.group(short_help="Plan what people rate, and have it rated.")
@@ -58,7 +61,10 @@ def label() -> None:
         Heading.CASES,
         path_option("--items", "File of items to be rated, in place of RUN."),
         click.Option(
-            ["--draw"], type=draw_of, metavar="N|DRAW", help="Only N responses, balanced across phases and grades."
+            ["--draw"],
+            type=draw_or_count,
+            metavar="N|DRAW",
+            help="Only N responses, balanced across phases and grades.",
         ),
         flag_option("--disputed", "Responses on which judges disagree first; no score is corrected by these."),
     ),
@@ -76,7 +82,7 @@ def label() -> None:
 def sheet(
     run: Path | None,
     items: Path | None,
-    draw: tuple[int, str | None] | None,
+    draw: "int | Draw | None",
     disputed: bool,
     out: Path | None,
     chosen: Chosen,
@@ -129,12 +135,13 @@ def sheet(
 
 
 def _rated_of(
-    declared: "Benchmark[Any, Any]", summary: "Summary", draw: tuple[int, str | None] | None, disputed: bool
+    declared: "Benchmark[Any, Any]", summary: "Summary", draw: "int | Draw | None", disputed: bool
 ) -> "tuple[Sequence[RatedItem], Draw | None]":
     """The items of a sheet, in order, and the draw that they are, if any."""
+    from dspy_proact.benchmarks.ratings import Draw
     from dspy_proact.report.ratings import draw_of, rated_items
 
-    count, again = draw or (None, None)
+    again, count = (draw, draw.count) if isinstance(draw, Draw) else (None, draw)
     if disputed:
         from dspy_proact.label.assignment import draw_cases
         from dspy_proact.label.study import Design
@@ -145,8 +152,8 @@ def _rated_of(
         return [by_key[key] for key in draw_cases(summary, Design(count, disputed=True))[0]], None
     if count is None:
         return rated_items(summary, declared), None
-    drawn, rated = draw_of(summary, count, int(again.split("-")[1]) if again else 0, declared)
-    if again and str(drawn) != again:
+    drawn, rated = draw_of(summary, count, again.seed if again else 0, declared)
+    if again and drawn != again:
         raise UsageError(f"--draw {again}: was drawn from other cases or grades than {summary.path} has")
     return rated, drawn
 

@@ -232,13 +232,10 @@ class Tuning:
         """
         if before is None or not (said := self.declared.graded_parts(before.scored)):
             return None
-        if any(said.get(part) != self.consensus(item, part) for part in item.grades):
+        parts = [part for part in self.declared.graded_by_people if part.name in item.grades]
+        if any(said.get(part.name) != item.consensus(part) for part in parts):
             return None
         return dspy.Example(**{**inputs.toDict(), **before.prediction.toDict()}).with_inputs(*inputs.inputs().keys())
-
-    def consensus(self, item: GradedAnswer, part: str) -> str:
-        """The commonest grade of a part."""
-        return item.consensus(next(each for each in self.declared.graded_by_people if each.name == part))
 
     def judge_feedback(self, item: GradedAnswer, verdict: "Verdict") -> str:
         """Where the judge and people differ, for a proposer."""

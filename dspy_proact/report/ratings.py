@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 from types import SimpleNamespace
@@ -30,46 +31,42 @@ from dspy_proact.stats.plan import balanced_order
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a judge said of an answer, or several by majority."""
+class JudgeGrades:
+    """A judge's grades of the parts of an answer, or those of several verdicts by majority."""
 
     levels: Mapping[str, str]
     """By name of the part."""
-    likely: Mapping[str, float]
-    """How probable it finds the best level of a part, where it says so: in [0, 1]."""
+    likelihoods: Mapping[str, float]
+    """How probable the best level of a part is found, where that is said: in [0, 1], by name of the part."""
     reasons: tuple[str, ...]
     """One a verdict."""
 
 
-def judged(summary: Summary, declared: Benchmark[Any, Any]) -> dict[str, Said]:
-    """What the judges of a run said of each answer of the first epoch that has a verdict, by key.
+def judge_grades(summary: Summary, declared: Benchmark[Any, Any]) -> dict[str, JudgeGrades]:
+    """The judges' grades of each answer of the first epoch of a run that has a verdict, by key.
 
     What is none of a part's levels is as if it was not said: a model may write what it likes.
     """
-    grounds, found = particulars_of(summary.benchmark).grounds, dict[str, Said]()
+    grounds, by_key = particulars_of(summary.benchmark).grounds, dict[str, JudgeGrades]()
     for outcome in summary.outcomes:
         if outcome.epoch > 1 or not outcome.verdicts:
             continue
-        kind = summary.particulars.detail(outcome.stratum)
-        scored = [
-            Scored[Any](each.score, each.label, kind.model_validate(each.detail) if kind else _plain(each.detail))
-            for each in outcome.verdicts
-        ]
-        said, likely = list(map(declared.graded_parts, scored)), list(map(declared.likelihoods, scored))
+        kind, scored = summary.particulars.detail(outcome.stratum), list[Scored[Any]]()
+        for verdict in outcome.verdicts:
+            detail: Any = kind.model_validate(verdict.detail) if kind else SimpleNamespace(**verdict.detail)
+            scored.append(Scored(verdict.score, verdict.label, detail))
+        graded, likely = list(map(declared.graded_parts, scored)), list(map(declared.likelihoods, scored))
         levels = {
             part.name: consensus(given, part.levels[::-1])
             for part in declared.graded_by_people
-            if (given := [each[part.name] for each in said if each.get(part.name) in part.levels])
+            if (given := [each[part.name] for each in graded if each.get(part.name) in part.levels])
         }
         if "" in levels and outcome.label:
             levels[""] = outcome.label  # which knows the cuts of a compiled judge
-        surely = {name: fmean(each[name] for each in likely if name in each) for each in likely for name in each}
-        found[outcome.key] = Said(levels, surely, tuple(grounds(each).reasons for each in outcome.verdicts))
-    return found
-
-
-def _plain(detail: Mapping[str, Any]) -> Any:
-    return SimpleNamespace(**detail)
+        likelihoods = {name: fmean(each[name] for each in likely if name in each) for name in {*chain(*likely)}}
+        reasons = tuple(grounds(verdict).reasons for verdict in outcome.verdicts)
+        by_key[outcome.key] = JudgeGrades(levels, likelihoods, reasons)
+    return by_key
 
 
 def rated_items(summary: Summary, benchmark: Benchmark[Any, Any] | None = None) -> tuple[RatedItem, ...]:
@@ -86,22 +83,27 @@ def rated_items(summary: Summary, benchmark: Benchmark[Any, Any] | None = None) 
         RunError: A case cannot be read, or there is no response yet.
     """
     declared = benchmark_of(summary.benchmark, benchmark)
-    levels = judged(summary, declared)
-    views, answers, kept = dict[str, Any](), dict[str, Any](), summary.manifest and summary.manifest.keeps_inputs
+    grades, kept = judge_grades(summary, declared), summary.manifest and summary.manifest.keeps_inputs
+    views, answers = dict[str, Any](), dict[str, Any]()
     if kept:
         responses = Responses.of_run(RunFolder(summary.path), declared)
         views = {case.key: case.view for case in responses.case_set.cases}
-        given = {each.key.case: each.answer for each in responses.stages if each.answer and each.key.epoch == 1}
-        answers = {key: declared.answer_type.model_validate(answer) for key, answer in given.items()}
-    items: list[RatedItem] = []
-    for outcome in summary.outcomes:
-        key = outcome.key
-        if outcome.epoch > 1 or (kept and key not in views):
-            continue
-        seen, meta = (views.get(key), answers.get(key)), {**outcome.meta, "response_model": summary.model}
-        given = levels[key].levels if key in levels else dict[str, str]()
-        items.append(RatedItem(key, outcome.group, outcome.stratum, outcome.response, *seen, given, meta))
-    return tuple(items)
+        first = {stage.key.case: stage.answer for stage in responses.stages if stage.answer and stage.key.epoch == 1}
+        answers = {key: declared.answer_type.model_validate(answer) for key, answer in first.items()}
+    return tuple(
+        RatedItem(
+            outcome.key,
+            outcome.group,
+            outcome.stratum,
+            outcome.response,
+            views.get(outcome.key),
+            answers.get(outcome.key),
+            judged=grades[outcome.key].levels if outcome.key in grades else {},
+            meta={**outcome.meta, "response_model": summary.model},
+        )
+        for outcome in summary.outcomes
+        if outcome.epoch == 1 and (outcome.key in views or not kept)
+    )
 
 
 def ratable(summary: Summary) -> list[Outcome]:

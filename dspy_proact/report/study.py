@@ -15,7 +15,7 @@ from dspy_proact.benchmarks.registry import benchmark_of
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
 from dspy_proact.report.numbers import counted
-from dspy_proact.report.ratings import Said, judged
+from dspy_proact.report.ratings import JudgeGrades, judge_grades
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import front_html
 from dspy_proact.report.voted import VotedRow, voted_rows
@@ -265,8 +265,8 @@ class Study:
     """Whether responses and the judge's grades are of the embedded stand-in."""
     judge: str = ""
     """By name; empty where it is not known."""
-    said: Mapping[str, Said] = field(default_factory=dict[str, Said])
-    """By the judge, by key of the item, where it graded a run."""
+    judge_grades: Mapping[str, JudgeGrades] = field(default_factory=dict[str, JudgeGrades])
+    """By key of the item, where the judge graded a run."""
     learned_on: int = 0
     """Items of cases that the judge's program was compiled on."""
 
@@ -329,17 +329,18 @@ class Study:
 
     def reasons(self, item: RatedItem) -> tuple[str, ...]:
         """The judge's for its grade of an item, one a verdict."""
-        return self.said[item.key].reasons if item.key in self.said else ()
+        return self.judge_grades[item.key].reasons if item.key in self.judge_grades else ()
 
     @cached_property
     def voted(self) -> tuple[VotedRow, ...]:
         """The judge, what needs no judge and one person, beside the votes of several on two levels; else nothing."""
-        likely = {key: said.likely[self.part.name] for key, said in self.said.items() if self.part.name in said.likely}
+        name, by_key = self.part.name, self.judge_grades.items()
+        likely = {key: grades.likelihoods[name] for key, grades in by_key if name in grades.likelihoods}
         given = {each.item.key: each.grades for each in self.pooled.compared}
         levels = {each.item.key: each.judge for each in self.pooled.compared if each.judge is not None}
         groups = {each.item.key: each.item.group for each in self.pooled.compared}
-        name = self.judge or "judge"
-        return voted_rows(name, self.part, given=given, said=levels, likely=likely, groups=groups)
+        judge = self.judge or "judge"
+        return voted_rows(judge, self.part, given=given, said=levels, likely=likely, groups=groups)
 
 
 def studies(
@@ -347,7 +348,6 @@ def studies(
     choices: Choices | None = None,
     *,
     benchmark: Benchmark[Any, Any] | None = None,
-    embedded: bool = False,
     graded: Summary | None = None,
     learned_on: int = 0,
 ) -> tuple[Study, ...]:
@@ -357,7 +357,6 @@ def studies(
         ratings: Of any study, with the judge's grades where they are known.
         choices: What is counted, and how.
         benchmark: Where it is of a person's own file.
-        embedded: As `Study.embedded`.
         graded: A run on the items, whose grades stand in place of all that were known before.
         learned_on: As `Study.learned_on`.
 
@@ -365,31 +364,33 @@ def studies(
         UsageError: The published rule is to exclude raters, and the judge's grades are not known or nobody is left.
     """
     declared, choices = benchmark_of(ratings.benchmark, benchmark), choices or Choices()
-    said = judged(graded, declared) if graded else {}
-    judge, embedded = (graded.judge_name, embedded or graded.embedded) if graded else (ratings.judge, embedded)
+    grades = judge_grades(graded, declared) if graded else {}
+    levels = {key: each.levels for key, each in grades.items()} if graded else {i.key: i.judged for i in ratings.items}
+    embedded, judge = (graded.embedded, graded.judge_name) if graded else (False, ratings.judge)
     order = tuple(dict.fromkeys([*declared.strata, *(item.stratum for item in ratings.items)]))
     found: list[Study] = []
     for part in declared.graded_by_people:
         rows = ratings.of_part(part.name)
-
-        def level(item: RatedItem, name: str = part.name) -> str | None:
-            if graded is None:
-                return item.judged.get(name)
-            return said[item.key].levels.get(name) if item.key in said else None
-
-        rated = [Rated(item, given, level(item)) for item in ratings.items if (given := rows[item.key])]
+        rated = [
+            Rated(item, given, levels.get(item.key, {}).get(part.name))
+            for item in ratings.items
+            if (given := rows[item.key])
+        ]
         if not rated:
             continue
         whole = Subset(rated, part, Choices())
         excluded = tuple(whole.excluded) if choices.exclude and whole.compared else ()
         if choices.exclude and not whole.compared:
             raise UsageError(f"{ratings.name}: raters are excluded by their agreement with a judge, and {UNJUDGED}")
-        kept = [replace(each, ratings=_without(excluded, each.ratings)) for each in rated]
+        kept = [
+            replace(each, ratings=tuple(rating for rating in each.ratings if rating.rater not in excluded))
+            for each in rated
+        ]
         pooled = Subset([each for each in kept if each.ratings], part, choices)
         if not pooled.rated:
             raise UsageError(f"{ratings.name}: the published rule leaves out every rater; do without --exclude")
-        about = excluded, embedded, judge, said, learned_on
-        found.append(Study(ratings, part, declared.nouns, order, choices, whole, pooled, *about))
+        of = ratings, part, declared.nouns, order, choices
+        found.append(Study(*of, whole, pooled, excluded, embedded, judge, grades, learned_on))
     return tuple(found)
 
 
@@ -403,13 +404,13 @@ def leading(found: Sequence[Study]) -> list[Study]:
     return first
 
 
-def _without(raters: Sequence[str], ratings: Sequence[HumanGrade]) -> tuple[HumanGrade, ...]:
-    return tuple(rating for rating in ratings if rating.rater not in raters)
-
-
-def study(ratings: Ratings, choices: Choices | None = None, **about: Any) -> Study:
-    """The first of `studies`, which takes the same: of a benchmark whose answers people grade as a whole the only one.
-
-    Raises as `studies` does.
-    """
-    return studies(ratings, choices, **about)[0]
+def study(
+    ratings: Ratings,
+    choices: Choices | None = None,
+    *,
+    benchmark: Benchmark[Any, Any] | None = None,
+    graded: Summary | None = None,
+    learned_on: int = 0,
+) -> Study:
+    """The first of `studies`, the only one where people grade answers as a whole; raises as `studies` does."""
+    return studies(ratings, choices, benchmark=benchmark, graded=graded, learned_on=learned_on)[0]

@@ -161,7 +161,8 @@ class ProactTuning(Tuning):
         gave it too. The quotes are the judge's that stand in the response, whatever its grade: what they quote is
         there.
         """
-        grade, verdict = self.consensus(item, ""), before and before.scored.detail
+        (part,), verdict = self.declared.graded_by_people, before and before.scored.detail
+        grade = item.consensus(part)
         reasons = [each.reason.strip() for each in item.grades[""] if each.grade == grade and each.reason.strip()]
         if not reasons and verdict is not None and verdict.grade == grade:
             reasons = [verdict.reasoning]

@@ -299,7 +299,7 @@ def test_a_side_is_named_only_where_the_numbers_carry_it(ratings, begin, end):
 
 
 def test_what_raises_the_agreement_is_said_in_the_same_sentence():
-    found = study(of(*BETTER, scenarios=20), learned_on=3, embedded=True)
+    found = replace(study(of(*BETTER, scenarios=20), learned_on=3), embedded=True)
     assert study_headline(found).startswith(f"{MEASURES_NOTHING}{BEGIN} better")
     assert study_headline(found).endswith(
         "; the judge was compiled on 3 of the rated items, so that this is no test of it."
