@@ -113,7 +113,7 @@ class Responses:
             raise UsageError(
                 f"{ratings.name}: no conversation or no response of {len(lacking)} items is known, {lacking[0]!r} the "
                 "first, so that no judge can grade them; leave --judge out, or name ratings that come with what was "
-                "rated, such as those of a --run"
+                "rated, such as those of a --run that keeps its inputs"
             )
         sha256 = digest([declared.name, [item.seen for item in ratings.items]])
         models = {str(name) for item in ratings.items if (name := item.meta.get("response_model"))}

@@ -115,6 +115,8 @@ def sheet(
         summary = summary_of(run)
         if summary.manifest is None:
             raise UsageError(f"{run}: a results file has no conversations, which a rater must read; give a run")
+        if not summary.manifest.keeps_inputs:
+            raise UsageError(f"{run}: holds no inputs, which a rater must read; make it with eval --keep-inputs")
         rated, drawn = _rated_of(declared, summary, draw, disputed)
         enough = drawn and _enough(summary, drawn.seed)
         of = ["--run", run]

@@ -114,7 +114,7 @@ def peoples_ratings(ratings: Ratings, summary: Summary, benchmark: Benchmark[Any
     grades = {key: ratings.by_item[key] for key in shared if key in scored}
     if unknown := sorted({row.grade for rows in grades.values() for row in rows} - scores.keys()):
         why = f"what {unknown[0]} scores is not known, for no {nouns.case} of {summary.path} has this grade"
-        raise UsageError(f"{ratings.name}: {why}")
+        raise UsageError(f"{ratings.name}: {why}; declare `label_scores`")
     given = {key: {row.rater: scores[row.grade] for row in rows} for key, rows in grades.items()}
     notes: list[str] = ["these raters are language-model agents, not people"] if ratings.agents else []
     if elsewhere := len(rated) - len(shared):

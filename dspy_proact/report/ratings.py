@@ -102,7 +102,8 @@ def rated_items(summary: Summary, benchmark: Benchmark[Any, Any] | None = None) 
             meta={**outcome.meta, "response_model": summary.model},
         )
         for outcome in summary.outcomes
-        if outcome.epoch == 1 and (outcome.key in views or not kept)
+        # Where no inputs were kept an item without a text would be one of which labels alone are known.
+        if outcome.epoch == 1 and (outcome.key in views if kept else outcome.response is not None)
     )
 
 

@@ -326,10 +326,10 @@ def _words(study: Study) -> Iterator[str]:
             f"whose raters give grades in these shares and agree as far as person: {reached}."
         )
     first, *others = study.part.ties
-    ties = f"commonest grade: ties go to {', then '.join([first, *others])}. " if len(others) < 3 else ""
+    ties = f"commonest grade: ties go to {', then '.join([first, *others])}. "
     weights = (
-        "quadratic: kappa with quadratic weights. judge - people: mean score, in points of 100; above 0 the judge is "
-        "the more lenient."
+        "quadratic: kappa with quadratic weights. judge - people: mean level, by equal steps, in points of 100; above "
+        "0 the judge is the more lenient."
         if study.part.scale == "ordinal"
         else "kappa: unweighted, for levels have no order."
     )

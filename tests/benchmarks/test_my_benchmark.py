@@ -137,6 +137,38 @@ def test_what_the_judge_says_that_is_no_level_of_a_part_is_as_if_it_was_not_said
     assert (found["pooled"]["items"], found["pooled"]["judged"], found["pooled"]["exact"]["value"]) == (3, 2, 1.0)
 
 
+UNSEEN = """from dataclasses import replace
+
+        of = CaseSet.of("messages", cases)
+        return replace(of, corpus=of.corpus.model_copy(update={"private": True}))
+
+    async def answer(self, case, ask):
+        if case.key == "late":
+            raise ContentError("empty", "nothing")
+        return Reply(reply=HELPFUL)
+"""
+
+
+def test_of_a_run_that_keeps_no_inputs_what_was_answered_alone_can_be_rated(proact, tmp_path, monkeypatch):
+    monkeypatch.setattr(registry, "_GIVEN", {})
+    registry._of_file.cache_clear()
+    path = write_mine(tmp_path, 'return CaseSet.of("messages", cases)\n', UNSEEN)
+    path.write_text(
+        path.read_text("utf-8").replace("dspy_proact import ", "dspy_proact import ContentError, ", 1), "utf-8"
+    )
+    assert proact("eval", *NAMED, "--out", "run")[0] == 3
+    status, _, err = proact("label", "sheet", "run", *NAMED)
+    assert (status, "run: holds no inputs, which a rater must read; make it with eval --keep-inputs" in err) == (
+        2,
+        True,
+    )
+    Path("sheet.csv").write_text("item,annotator,grade\nbroken,ann,CLEAR\n", "utf-8")
+    found = json.loads(proact("agree", *NAMED, "--run", "run", "--ratings", "sheet.csv", "--json")[1])
+    assert (found["ratings"]["items"], found["pooled"]["exact"]["value"]) == (7, 1.0)
+    Path("sheet.csv").write_text("item,annotator,grade\nlate,ann,CLEAR\n", "utf-8")
+    assert "'late' is none of the 7 items" in proact("agree", *NAMED, "--run", "run", "--ratings", "sheet.csv")[2]
+
+
 def test_a_sheet_that_cannot_be_read_is_refused(run, proact):
     for text, why in (
         ("annotator,item\nann,late", "sheet.csv, line 1, field 'grade': missing; a rating needs"),
