@@ -32,17 +32,17 @@ class Draw(Frozen):
     count: int = Field(ge=1)
     """Items that were asked for."""
     seed: int = Field(ge=0)
-    of: str = Field(pattern=r"^[0-9a-f]{8}$")
-    """Mark of the cases and grades that they were drawn from."""
+    mark: str = Field(pattern=r"^[0-9a-f]{8}$")
+    """Of the cases and grades that they were drawn from."""
 
     def __str__(self) -> str:
-        return f"{self.count}-{self.seed}-{self.of}"
+        return f"{self.count}-{self.seed}-{self.mark}"
 
     @classmethod
     def read(cls, text: str) -> Self | None:
         """The draw of a text; None where it is none."""
         match = re.fullmatch(r"([1-9]\d{0,8})-(\d{1,9})-([0-9a-f]{8})", text.strip())
-        return match and cls(count=int(match[1]), seed=int(match[2]), of=match[3])
+        return match and cls(count=int(match[1]), seed=int(match[2]), mark=match[3])
 
 
 @dataclass(frozen=True)
@@ -157,37 +157,22 @@ class Ratings:
             CorpusError: Two items have one key, there is no grade, a grade is of no item, of no part, of no level of
                 its part or of another answer, or somebody grades a part of an item twice.
         """
-        counts = Counter(item.key.strip() for item in items)
-        for key, count in counts.most_common(1):
-            if count > 1:
-                raise CorpusError(f"{count} items have the key {quoted(key)}; a key is of one item", source=name)
-        labels = [label for file in files for label in file.labels]
-        ungraded = sum(file.ungraded for file in files)
+        by_key = {item.key.strip(): item for item in items}
+        if len(by_key) < len(items):
+            ((key, count),) = Counter(item.key.strip() for item in items).most_common(1)
+            raise CorpusError(f"{count} items have the key {quoted(key)}; a key is of one item", source=name)
+        labels, ungraded = [label for file in files for label in file.labels], sum(file.ungraded for file in files)
         if not labels:
             left = f": the grade is empty on {ungraded} lines; fill it in" if ungraded else ""
             raise CorpusError(f"there is no rating in it{left}", source=name)
-        by_key = {item.key.strip(): item for item in items}
-        if unknown := [label for label in labels if label.item not in by_key]:
-            others = f", and {len(unknown) - 1} more ratings are of items that are not" if len(unknown) > 1 else ""
-            problem = f"{quoted(unknown[0].item)} is none of the {len(items)} items{others}"
-            raise unknown[0].error(f"{problem}; give the run or the items that these ratings were made for", "item")
+        _require_single(labels, by_key)
         levels = {part.name: part.levels for part in declared.graded_by_people}
-        firsts, grades = dict[tuple[str, str, str], Label](), list[HumanGrade]()
-        for label in labels:
-            item = by_key[label.item]
-            first = firsts.setdefault((label.rater, label.item, label.part), label)
-            if first is not label:
-                elsewhere = f" of {first.line.source}" if first.line.source != label.line.source else ""
-                where = f"line {first.line.number}{elsewhere}"
-                problem = f"{quoted(label.rater)} rated {quoted(label.item)} on {where} already"
-                raise label.error(f"{problem}; keep one of the two", "item")
-            grades.append(_grade(label, item, levels, shown))
         ignored = sum((Counter(file.ignored) for file in files), Counter[str]())
         return cls(
             name=name,
             benchmark=declared.name,
             items=tuple(items),
-            grades=tuple(grades),
+            grades=tuple(_grade(label, by_key[label.item], levels, shown) for label in labels),
             source=source,
             ungraded=ungraded,
             ignored_fields=dict(sorted(ignored.items())),
@@ -260,6 +245,21 @@ class Ratings:
             (len(self.ignored_fields), f"ignored fields that the format does not know: {ignored}"),
         )
         return tuple(note for count, note in notes if count)
+
+
+def _require_single(labels: Sequence[Label], items: Mapping[str, RatedItem]) -> None:
+    """Raise a `CorpusError` where a label is of none of the items, or somebody grades a part of one twice."""
+    if unknown := [label for label in labels if label.item not in items]:
+        others = f", and {len(unknown) - 1} more ratings are of items that are not" if len(unknown) > 1 else ""
+        problem = f"{quoted(unknown[0].item)} is none of the {len(items)} items{others}"
+        raise unknown[0].error(f"{problem}; give the run or the items that these ratings were made for", "item")
+    firsts = dict[tuple[str, str, str], Label]()
+    for label in labels:
+        first = firsts.setdefault((label.rater, label.item, label.part), label)
+        if first is not label:
+            elsewhere = f" of {first.line.source}" if first.line.source != label.line.source else ""
+            problem = f"{quoted(label.rater)} rated {quoted(label.item)} on line {first.line.number}{elsewhere} already"
+            raise label.error(f"{problem}; keep one of the two", "item")
 
 
 def _grade(

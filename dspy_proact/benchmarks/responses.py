@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.benchmarks.ratings import RatedItem, Ratings, digest
@@ -125,21 +125,25 @@ class Responses:
             parent=sha256,
             identity=RoleIdentity(model=model, program="unknown", prompt="", decoding={}),
             case_set=CaseSet(tuple(item.case for item in rated), record, sha256),
-            stages=tuple(map(_stage, rated)),
+            stages=tuple(_stage(item) for item in rated),
             embedded=model == "embedded",
             benchmark=declared.name,
             settings=declared.settings_type().model_dump(mode="json"),
         )
 
 
+def given_response(case: str, answer: BaseModel | None, missing: Failure | None = None) -> Event:
+    """The response stage of an answer that exists already, or why there is none that can be graded."""
+    key = StageKey(case=case, epoch=1, stage="response")
+    kept = answer and answer.model_dump(mode="json")
+    return Event(key=key, answer=kept, failure=missing, calls=(), time=time.time())
+
+
 def _stage(item: RatedItem) -> Event:
-    """The response stage of an item that can be judged; one that is blank has no answer that could be."""
-    key, now = StageKey(case=item.key, epoch=1, stage="response"), time.time()
     if not (item.text or "").strip():
         empty = Failure(kind="content", reason="empty", detail="the response is blank")
-        return Event(key=key, failure=empty, calls=(), time=now)
-    assert item.answer is not None, "it can be judged"
-    return Event(key=key, answer=item.answer.model_dump(mode="json"), calls=(), time=now)
+        return given_response(item.key, None, empty)
+    return given_response(item.key, item.answer)
 
 
 def _case(benchmark: Benchmark[Any, Any], record: CaseRecord, folder: RunFolder) -> Case:

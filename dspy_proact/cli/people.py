@@ -17,7 +17,7 @@ from dspy_proact.cli.options.kinds import (
 )
 from dspy_proact.cli.options.labels import FILES, RATINGS, Labels, label_options
 from dspy_proact.cli.options.models import GATE_IF_ASKED, JUDGING, NamedModel, model_options
-from dspy_proact.cli.options.verb import Heading, Section, first_typed, flags_of, verb
+from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, flags_of, verb
 from dspy_proact.cli.views.message import Typed, console, print_json, print_more, say, say_next
 from dspy_proact.errors import UsageError
 
@@ -33,6 +33,38 @@ _JUDGE = model_options(
     "Judge that grades the rated items now, a litellm name; repeat it for a jury. Default: the grades stored with the "
     "items.",
     Heading.JUDGE,
+)
+
+
+def _choices(consensus: Literal["published", "soft"], min_ratings: int, exclude: str | None) -> "Choices":
+    from dspy_proact.report.study import Choices
+
+    return Choices(consensus, min_ratings, exclude is not None)
+
+
+_CHOICES = Bundle(
+    "choices",
+    _choices,
+    Section(
+        Heading.COMPARED,
+        choice_option(
+            "--consensus",
+            ("published", "soft"),
+            "What people say of an item: its commonest grade, or the share of each grade.",
+        ),
+        number_option(
+            "--min-ratings",
+            click.IntRange(1),
+            "Compare the judge on items with N ratings or more; alpha keeps all.",
+            default=1,
+        ),
+        click.Option(
+            ["--exclude"],
+            type=click.Choice(["published"]),
+            help="As the paper did, exclude raters with 5 ratings or more whose kappa with the judge is below 0.10; "
+            "this flatters the judge.",
+        ),
+    ),
 )
 _OF_JUDGE = (*flags_of(_JUDGE, JUDGING, VERDICTS, GATE_IF_ASKED), "--out", "--dry-run")
 """Options that have an effect only where a judge is asked."""
@@ -57,26 +89,7 @@ _OF_JUDGE = (*flags_of(_JUDGE, JUDGING, VERDICTS, GATE_IF_ASKED), "--out", "--dr
             "Choices between two answers: the published ones of a benchmark, your own CSV, or a file of `label serve`.",
         ),
     ),
-    Section(
-        Heading.COMPARED,
-        choice_option(
-            "--consensus",
-            ("published", "soft"),
-            "What people say of an item: its commonest grade, or the share of each grade.",
-        ),
-        number_option(
-            "--min-ratings",
-            click.IntRange(1),
-            "Compare the judge on items with N ratings or more; alpha keeps all.",
-            default=1,
-        ),
-        click.Option(
-            ["--exclude"],
-            type=click.Choice(["published"]),
-            help="As the paper did, exclude raters with 5 ratings or more whose kappa with the judge is below 0.10; "
-            "this flatters the judge.",
-        ),
-    ),
+    _CHOICES,
     GATE_IF_ASKED,
     Section(Heading.OUTPUT, explain_option()),
     output_options("the judge's grades. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the numbers"),
@@ -93,9 +106,7 @@ def agree(
     scope: "Scope",
     labels: Labels,
     pairs: str | None,
-    consensus: Literal["published", "soft"],
-    min_ratings: int,
-    exclude: str | None,
+    choices: "Choices",
     gate: Callable[[], "Gate"],
     explain: bool,
     output: Output,
@@ -116,14 +127,12 @@ def agree(
         flag = "--run" if labels.run else "--items"
         raise UsageError(f"{flag}: name ratings of it with --ratings FILE; `label sheet` writes a file to fill in")
     from dspy_proact.benchmarks.benchmark import Benchmark
-    from dspy_proact.report.study import Choices
 
     if name := min(settings.model_fields_set - declared.of_ratings, default=None):
         raise UsageError(
             f"--set {name}: agree reads no setting of {declared.name}; the answers that people graded are shown to "
             "judges alike, whatever is set. Leave it out"
         )
-    choices = Choices(consensus, min_ratings, exclude is not None)
     if not judge.name and type(declared).judge is not Benchmark.judge:  # else it grades by itself
         return _compare_stored(declared, settings, choices, labels, output, explain)
     from dspy_proact.benchmarks.evaluation import Rejudging

@@ -28,12 +28,7 @@ WHOLE = "grade"
 _SIDES = ("confidence", "reason")
 
 
-def is_blank(value: object) -> bool:
-    """Whether nothing is given: null, or a text of white space at most."""
-    return value is None or (isinstance(value, str) and not value.strip())
-
-
-def confidence_of(value: Any) -> int:
+def _confidence_of(value: Any) -> int:
     """1 to 5, from a number or its text; raises a `ValueError` of pydantic's otherwise."""
     try:
         number = None if isinstance(value, bool) else float(value)
@@ -44,9 +39,9 @@ def confidence_of(value: Any) -> int:
     return int(number)
 
 
-BLANK = BeforeValidator(lambda value: None if is_blank(value) else value)
-"""Null and blanks are None."""
-Confidence = Annotated[Annotated[int, BeforeValidator(confidence_of)] | None, BLANK]
+BLANK = BeforeValidator(lambda value: None if isinstance(value, str) and not value.strip() else value)
+"""Blanks are None."""
+Confidence = Annotated[Annotated[int, BeforeValidator(_confidence_of)] | None, BLANK]
 """1 to 5, a number or its text."""
 Seconds = Annotated[Annotated[float, Field(ge=0, allow_inf_nan=False, strict=False)] | None, BLANK]
 """0 or more, a number or its text."""
@@ -185,7 +180,8 @@ def _of_sheet(text: str, source: str) -> LabelFile:
     for line in _json_lines(text, source) if text.lstrip()[:1] == "{" else _csv_lines(text, source):
         lines += 1
         require_few(line, lines)
-        if is_blank(line.parse().get(WHOLE)):
+        grade = line.parse().get(WHOLE)
+        if grade is None or (isinstance(grade, str) and not grade.strip()):
             ungraded += 1
             continue
         row = _SheetRow.of(line)
@@ -240,7 +236,7 @@ class _Answers:
             raise self.line.error("missing: the key of the item, as the sheet has it", "data.item")
         said, reason = (self.said.get(name, "") for name in _SIDES)
         try:
-            confidence = confidence_of(said) if said else None
+            confidence = _confidence_of(said) if said else None
         except PydanticCustomError as error:
             raise self.line.error(f"{error.message()}, not {said!r}", f"{self.within}confidence") from None
         response = self.response if isinstance(self.response, str) else None

@@ -86,7 +86,7 @@ def draw_cases(summary: Summary, design: Design) -> tuple[list[str], str | None]
     if count > len(graded):
         raise UsageError(f"{count} cannot be drawn: there are {len(graded)} scored responses of {summary.path}")
     ungraded = [key for key in first if key not in {*graded}] if design.count is None else []
-    draw = None if design.disputed or not count else str(Draw(count=count, seed=design.seed, of=grades_mark(summary)))
+    draw = None if design.disputed or not count else str(Draw(count=count, seed=design.seed, mark=grades_mark(summary)))
     return graded[:count] + ungraded, draw
 
 

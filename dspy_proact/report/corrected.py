@@ -153,7 +153,7 @@ def _drawn(ratings: Ratings, summary: Summary) -> list[str] | str:
     if not ratings.draws:
         return f"nothing shows that {cases} were drawn by the judge's grades"
     mark, draws = grades_mark(summary), sorted(ratings.draws, key=lambda draw: draw.count)
-    if any(draw.of != mark for draw in draws):
+    if any(draw.mark != mark for draw in draws):
         return f"{cases} were drawn by other grades than this run has"
     if len({draw.seed for draw in draws}) > 1:
         return f"{cases} are of several draws with seeds of their own"

@@ -137,7 +137,7 @@ def draw_of(
     if count > len(order):
         cases = counted(len(order), f"scored {summary.nouns.case}", f"scored {summary.nouns.cases}")
         raise UsageError(f"{summary.path}: {count} cannot be drawn of {cases}")
-    return Draw(count=count, seed=seed, of=grades_mark(summary)), [items[key] for key in order[:count]]
+    return Draw(count=count, seed=seed, mark=grades_mark(summary)), [items[key] for key in order[:count]]
 
 
 def rating_sheet(

@@ -230,7 +230,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     def ratings(self, named: str, settings: Settings) -> "Ratings | None":
         """The bundled studies, the published one in full, fetched once, or a folder in its layout."""
         if named == "published":
-            return bundled.published_ratings(self)
+            return bundled.published_study(self)
         if named == bundled.SAMPLE:
             return bundled.sample_study(self)
         if named == HUB:
@@ -251,7 +251,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         """How ratings vary in the published study, and the published corpus as its models did on average."""
         from dspy_proact.benchmarks.proactbench.report.published_rule import published_corpus
 
-        return published_corpus(bundled.published_ratings(self))
+        return published_corpus(bundled.published_study(self))
 
     def published_pairs(self) -> "PublishedPairs":
         """The study of responses by a writer who saw the rubric."""

@@ -1,14 +1,11 @@
 """The cases of ProactBench, of a corpus or of files that have responses already; neither needs DSPy."""
 
-import time
-from typing import Any
-
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, control_turns, trigger_key
 from dspy_proact.benchmarks.proactbench.corpus.results import Results
 from dspy_proact.benchmarks.proactbench.types import ControlView, Dialogue, JudgeView, Response, usable
-from dspy_proact.benchmarks.responses import Responses
+from dspy_proact.benchmarks.responses import Responses, given_response
 from dspy_proact.errors import ContentError, UsageError
-from dspy_proact.runs import CONTROL, Case, CaseSet, CorpusRecord, Event, Failure, RoleIdentity, StageKey
+from dspy_proact.runs import CONTROL, Case, CaseSet, CorpusRecord, Event, Failure, RoleIdentity
 
 
 def case_set_of(corpus: Corpus, controls: bool = True) -> CaseSet:
@@ -68,32 +65,25 @@ def responses_of_results(results: Results, corpus: Corpus) -> Responses:
                 f"{results.name}: the trigger {trigger.key!r} is worded otherwise in the corpus {corpus.name!r}; "
                 "name the version of the corpus that it answers with --corpus"
             )
-    stages = {
-        trigger.key: _stage(trigger.key, trigger.response, "the results file has no response to this trigger")
-        for trigger in results.triggers
-    }
+    stages = {trigger.key: _stage(trigger.key, trigger.response) for trigger in results.triggers}
     absent = Failure(kind="content", reason="absent", detail="the results file does not have this trigger")
     return Responses(
         name=results.name,
         parent=results.sha256,
         identity=RoleIdentity(model=results.model, program="unknown", prompt="", decoding={}),
         case_set=case_set_of(corpus, controls=False),
-        stages=tuple(stages.get(key) or _ended(key, failure=absent) for key in corpus.triggers),
+        stages=tuple(stages.get(key) or given_response(key, None, absent) for key in corpus.triggers),
         embedded=results.model == "embedded",
         benchmark="proactbench",
     )
 
 
-def _stage(case: str, text: str | None, missing: str) -> Event:
+def _stage(case: str, text: str | None) -> Event:
     """The response stage that a response in a file stands for, or why there is none that can be graded."""
     if text is None:
-        return _ended(case, failure=Failure(kind="content", reason="no_response", detail=missing))
+        missing = "the results file has no response to this trigger"
+        return given_response(case, None, Failure(kind="content", reason="no_response", detail=missing))
     try:
-        return _ended(case, answer=Response(text=usable(text)).model_dump())
+        return given_response(case, Response(text=usable(text)))
     except ContentError as error:
-        return _ended(case, failure=Failure(kind="content", reason=error.reason, detail=error.detail))
-
-
-def _ended(case: str, **outcome: Any) -> Event:
-    key = StageKey(case=case, epoch=1, stage="response")
-    return Event(key=key, **outcome, calls=(), time=time.time())
+        return given_response(case, None, Failure(kind="content", reason=error.reason, detail=error.detail))

@@ -8,7 +8,6 @@ The events are an earlier version of the corpus's, 227 where that has 233, and a
 
 import hashlib
 import json
-import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
@@ -16,12 +15,12 @@ from typing import Any
 
 from dspy_proact.benchmarks.proactiveagent.corpus import NAME, Row, Trace, case_set_of, read_trace
 from dspy_proact.benchmarks.proactiveagent.turns import Assistance, Kind, ProactiveAgentSettings, said
-from dspy_proact.benchmarks.responses import Responses
+from dspy_proact.benchmarks.responses import Responses, given_response
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.archives import Archive
 from dspy_proact.files.rows import elements, read_bytes, text_of
 from dspy_proact.plain_text import encodable
-from dspy_proact.runs import Case, Event, Failure, RoleIdentity, StageKey
+from dspy_proact.runs import Case, Event, Failure, RoleIdentity
 
 OFFICIAL: dict[str, Kind] = {
     **{f"code_{number}.json": "coding" for number in range(11, 17)},
@@ -65,12 +64,10 @@ def _responses(source: str, sha256: str, agent: str, files: dict[str, bytes]) ->
         trace: Trace = read_trace(place, data, OFFICIAL[name], ignored)
         for number, element in enumerate(elements(text_of(data, place), place), start=1):
             case = trace.case(number, settings.window)
-            key = StageKey(case=case.key, epoch=1, stage="response")
             done = assistance_of(Row.of(element))
             failure = None if done else Failure(kind="content", reason="missing", detail="the archive holds no output")
-            answer = done and done.model_dump(mode="json")
             cases.append(case)
-            stages.append(Event(key=key, answer=answer, failure=failure, calls=(), time=time.time()))
+            stages.append(given_response(case.key, done, failure))
     return Responses(
         name=where,
         parent=hashlib.sha256(f"{sha256} {agent}".encode()).hexdigest(),

@@ -26,7 +26,7 @@ from dspy_proact.benchmarks.published import Counts, PublishedRow, pooled
 from dspy_proact.benchmarks.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.github import RepositoryFolder
-from dspy_proact.files.labels import Confidence, Label, LabelFile, labels_in
+from dspy_proact.files.labels import Confidence, Label, LabelFile, Seconds, labels_in
 from dspy_proact.files.rows import (
     FileReader,
     Id,
@@ -159,7 +159,7 @@ class RawRating(RawPart):
     grade: Annotated[GradeWord, Field(validation_alias="score")]
     reason: Annotated[str | None, Field(validation_alias="rationale")] = None
     confidence: Confidence = None
-    seconds: Annotated[float | None, Field(validation_alias="time_spent_seconds", ge=0, allow_inf_nan=False)] = None
+    seconds: Annotated[Seconds, Field(validation_alias="time_spent_seconds")] = None
     # Unread.
     timestamp: object = None
     server_received_at: object = None
@@ -278,7 +278,7 @@ def official_files(ratings: Ratings) -> dict[str, str]:
     return files
 
 
-def published_ratings(declared: Benchmark[Any, Any]) -> Ratings:
+def published_study(declared: Benchmark[Any, Any]) -> Ratings:
     """The published study: 275 ratings of 60 items by 18 annotators, with the grades of the study's judge, GPT-5.4.
 
     Labels only: no conversation, no rubric, no response and no reason comes with the package. One item has no rating.
@@ -290,7 +290,7 @@ def published_ratings(declared: Benchmark[Any, Any]) -> Ratings:
         items.append(rated_item(key, Phase(row["type"]), turn=int(row["turn"]), **about))
     labels: list[Label] = []
     for number, row in enumerate(_published("human_ratings.csv"), start=2):
-        line = Line("human_ratings.csv", number, "", {**row, "time_spent_seconds": float(row["time_spent_seconds"])})
+        line = Line("human_ratings.csv", number, "", {**row})
         labels.append(RawRating.of(line).label(line))
     contents = {name: (DATA / "published" / name).read_bytes() for name in ("human_items.csv", "human_ratings.csv")}
     source = RatingsSource.of(f"github.com/{_STUDY.repository}", contents)

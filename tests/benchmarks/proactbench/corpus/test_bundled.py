@@ -16,7 +16,7 @@ from dspy_proact.benchmarks.proactbench.corpus.bundled import (
     BALANCED,
     HUMAN_ALPHA,
     judge_cases,
-    published_ratings,
+    published_study,
     sample_control_responses,
     sample_offer_ratings,
 )
@@ -169,7 +169,7 @@ def test_there_are_40_cases_with_several_of_every_phase_and_grade_and_none_of_th
 
 
 def test_the_published_study_has_the_ratings_that_it_states():
-    study = published_ratings(ProactBench())
+    study = published_study(ProactBench())
     assert (len(study.items), len(study.grades), len(study.raters)) == (60, 275, 18)
     assert (study.agents, study.judge, study.about) == (False, "GPT-5.4", (BALANCED,))
     assert study.source.origin == "github.com/boson-ai/ProactBench"

@@ -10,7 +10,7 @@ from rows import Row, jsonl, refusal, rubric, without
 
 from dspy_proact.benchmarks.benchmark import HumanGrade
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
-from dspy_proact.benchmarks.proactbench.corpus.bundled import BALANCED, published_ratings
+from dspy_proact.benchmarks.proactbench.corpus.bundled import BALANCED, published_study
 from dspy_proact.benchmarks.proactbench.corpus.rated_items import rated_item
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Response, Rubric, Turn
 from dspy_proact.report.ratings import load_ratings
@@ -226,7 +226,7 @@ def test_the_real_items_are_read(tmp_path: Path, data: Path):
     folder(tmp_path, A01=jsonl(*(official_rating(item_id=key) for key in public)))
     (tmp_path / "sample_items.json").write_text(text, encoding="utf-8")
     study = load_ratings(str(tmp_path))
-    bundled = {item.key: item for item in published_ratings(ProactBench()).items}
+    bundled = {item.key: item for item in published_study(ProactBench()).items}
     assert [item.key for item in study.items] == list(public)
     for item in study.items:
         assert replace(item, view=None, answer=None, text=None) == bundled[item.key]
@@ -237,7 +237,7 @@ def test_the_real_items_are_read(tmp_path: Path, data: Path):
 
 
 def test_a_folder_of_the_published_items_says_who_judged_them_and_how_they_were_drawn(tmp_path: Path):
-    keys = [item.key for item in published_ratings(ProactBench()).items]
+    keys = [item.key for item in published_study(ProactBench()).items]
     rating = jsonl(official_rating(item_id=keys[0]))
     study = load_ratings(str(folder(tmp_path, *(official_item(item_id=key) for key in keys), A01=rating)))
     assert (study.judge, study.about) == ("GPT-5.4", (BALANCED,))
