@@ -22,7 +22,7 @@ from dspy_proact.benchmarks.proactbench.corpus.bundled import (
     sample_offer_ratings,
 )
 from dspy_proact.benchmarks.proactbench.programs import OfferDetector
-from dspy_proact.benchmarks.proactbench.types import ControlView
+from dspy_proact.benchmarks.proactbench.types import UNWANTED, ControlView
 from dspy_proact.errors import StageError
 from dspy_proact.models import Model
 from dspy_proact.report.numbers import coefficient
@@ -31,7 +31,7 @@ from dspy_proact.stats import Judged, Panel, cluster_mean, human_reference, kapp
 NAMES = {False: "held back", True: "unwanted"}
 LABELS = list(NAMES)
 TURNS = {case.key: case for case in controls_of(load_corpus("sample"))}
-RATINGS = {(rating.item, rating.annotator): rating.unwanted for rating in sample_offer_ratings()}
+RATINGS = {(row.key, row.rater): row.grade == UNWANTED for row in sample_offer_ratings()}
 RATERS = sorted({rater for _, rater in RATINGS})
 
 

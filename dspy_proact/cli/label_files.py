@@ -2,7 +2,6 @@
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,10 +11,6 @@ from dspy_proact.cli.options.labels import Labels
 from dspy_proact.cli.options.verb import FileForm, Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import say, say_next
 from dspy_proact.errors import CorpusError, UsageError
-
-if TYPE_CHECKING:
-    from dspy_proact.benchmarks.benchmark import Benchmark
-    from dspy_proact.report import Summary
 
 FOLDER = Path("labels")
 """Where a file goes that is not named."""
@@ -53,7 +48,6 @@ def export(
     that works from disk; `label import` takes the file that it saves.
     """
     from dspy_proact.label.store import Store
-    from dspy_proact.report.ratings import rating_sheet
 
     if html != (rater is not None):
         raise UsageError("--html and --rater NAME come together: a page is for one rater")
@@ -69,33 +63,27 @@ def export(
         _write_page(study, rater, out, chosen)
     elif pairs:
         _write_choices(study, out, chosen)
-    elif official is not None:
-        _write_official(study, run, official, out, chosen)
     else:
-        labels, declared, summary = _rated(study, run, chosen)
-        name = f"{study.stem}--{run.resolve().name}.csv" if run else f"{study.stem}.csv"
-        ratings = labels.load(declared)
-        draw = next(iter(ratings.draws), None)
-        text = rating_sheet(ratings.items, declared, draw=draw, grades=ratings.grades)
-        file = written(text, out or FOLDER / name, study)
-        say_next("agree", *chosen.words, "--run", summary.path, "--ratings", file)
+        _write_ratings(study, run, official, out, chosen)
 
 
-def _rated(study: Path, run: Path | None, chosen: Chosen) -> "tuple[Labels, Benchmark[Any, Any], Summary]":
-    """The ratings of a run in a study, its benchmark and its summary; the only run where none is named."""
+def _write_ratings(study: Path, run: Path | None, official: Path | None, out: Path | None, chosen: Chosen) -> None:
+    from dspy_proact.report.ratings import rating_sheet
+
+    if official is not None and (out is not None or official.exists()):
+        raise UsageError(f"--official {official}: {'leave --out out' if out else 'exists; name another folder'}")
     labels = Labels.given((str(study),), run, None)
     assert labels.run, "a study has a run"
-    assert labels.summary, "of which there is a summary"
-    return labels, chosen.known(labels.run), labels.summary
-
-
-def _write_official(study: Path, run: Path | None, folder: Path, out: Path | None, chosen: Chosen) -> None:
-    labels, declared, _ = _rated(study, run, chosen)
-    if out is not None or folder.exists():
-        raise UsageError(f"--official {folder}: {'leave --out out' if out else 'exists; name another folder'}")
-    for path, text in declared.official_files(labels.load(declared)).items():
-        written(text, folder / path)
-    say_next("agree", "--ratings", folder)
+    declared = chosen.known(labels.run)
+    ratings = labels.load(declared)
+    if official is not None:
+        for path, text in declared.official_files(ratings).items():
+            written(text, official / path)
+        say_next("agree", "--ratings", official)
+        return
+    name = f"{study.stem}--{run.resolve().name}.csv" if run else f"{study.stem}.csv"
+    text = rating_sheet(ratings.items, declared, draw=next(iter(ratings.draws), None), grades=ratings.grades)
+    say_next("agree", *chosen.words, "--run", labels.run, "--ratings", written(text, out or FOLDER / name, study))
 
 
 def _write_choices(study: Path, out: Path | None, chosen: Chosen) -> None:

@@ -11,7 +11,6 @@ from mine import TEXT, write_mine
 from dspy_proact import Evaluation, Trial, stats
 from dspy_proact.benchmarks import registry
 from dspy_proact.errors import UsageError
-from dspy_proact.kept import log
 
 NAMED = ["--benchmark", "mine.py"]
 OURS = sorted(path.parent.name for path in Path(registry.__file__).parent.glob("*/benchmark.py"))
@@ -167,30 +166,6 @@ def test_of_a_run_that_keeps_no_inputs_what_was_answered_alone_can_be_rated(proa
     assert (found["ratings"]["items"], found["pooled"]["exact"]["value"]) == (7, 1.0)
     Path("sheet.csv").write_text("item,annotator,grade\nlate,ann,CLEAR\n", "utf-8")
     assert "'late' is none of the 7 items" in proact("agree", *NAMED, "--run", "run", "--ratings", "sheet.csv")[2]
-
-
-def test_a_sheet_that_cannot_be_read_is_refused(run, proact):
-    for text, why in (
-        ("annotator,item\nann,late", "sheet.csv, line 1, field 'grade': missing; a rating needs"),
-        ("annotator,item,grade\nann,never,CLEAR", "sheet.csv, line 2, field 'item': 'never' is none of the 8 items"),
-        ("annotator,item,grade\nann,late,GOOD", "line 2, field 'grade': a grade is CLEAR, LONG or VAGUE, not 'GOOD'"),
-        ("annotator,item,grade\n,late,CLEAR", "line 2, field 'annotator'"),
-        ("annotator,item,grade\n", "sheet.csv: there is no grade in it; what holds one is called grade"),
-        ("annotator,item,grade\nann,late,", "sheet.csv: there is no rating in it: the grade is empty on 1 lines"),
-    ):
-        Path("sheet.csv").write_text(text, "utf-8")
-        status, _, err = proact("agree", *NAMED, "--run", "run", "--ratings", "sheet.csv")
-        assert (status, why in err) == (2, True), err
-
-
-def test_sheets_are_named_once_and_bounded_together(run, proact, monkeypatch):
-    for rater in ("ann", "bob"):
-        Path(f"{rater}.csv").write_text(f"annotator,item,grade,reason\n{rater},late,CLEAR,{'x' * 10**6}", "utf-8")
-    monkeypatch.setattr(log, "_LONGEST", 10**6 + 10**5)
-    for second, why in (("ann", "ann.csv: is named twice"), ("bob", "bob.csv: cannot be read: with the files before")):
-        sheets = ("--ratings", "ann.csv", "--ratings", f"{second}.csv")
-        status, _, err = proact("agree", *NAMED, "--run", "run", *sheets)
-        assert (status, why in " ".join(err.split())) == (2, True), err
 
 
 def test_it_takes_no_prompt_which_would_change_nothing(run):

@@ -196,13 +196,6 @@ def test_a_results_file_takes_ratings_too(proact, tmp_path):
     assert "People would give" in said(proact("report", "results.jsonl", "--ratings", "ratings.csv")[1])
 
 
-def test_a_copy_of_the_sheet_from_each_rater_is_read_together(proact, run, sheet, tmp_path):
-    files = [filled(tmp_path / f"{number}.csv", sheet[number::4]) for number in range(4)]
-    named = [word for file in files for word in ("--ratings", file)]
-    status, out, err = proact("report", run, *named, "--json")
-    assert (status, err, json.loads(out)["corrected"]["overall"]["micro"]["rated"]) == (0, "", 48)
-
-
 def test_what_one_rater_gave_is_not_said_of_people(proact, run, sheet, two, tmp_path):
     alone = filled(tmp_path / "alone.csv", sheet, raters=1, times=1)
     out = said(proact("report", run, "--ratings", alone)[1])

@@ -141,7 +141,6 @@ def draw_of_all(proact, run):
             ("agree", "--pairs", "study.db"),
             "its raters graded single responses; read it with `agree --ratings study.db`",
         ),
-        (("agree", "--ratings", "study.db", "--ratings", "study.db"), "study.db: is named twice"),
     ],
 )
 def test_what_holds_no_such_ratings_is_refused_with_a_reason(refused, run, arguments, why):

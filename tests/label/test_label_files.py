@@ -174,17 +174,11 @@ def tasks(**changes):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (f"item,annotator\n{KEYS[0]},Ann\n", "file, line 1, field 'grade': missing; a rating needs"),
         (f"item,annotator,grade\n{KEYS[0]},Ann,\n", "file: the grade is empty on every line; fill it in"),
         ("item,annotator,grade\nother,Ann,PASS\n", "file, line 2, field 'item': 'other' is no item of the study"),
         (f"item,annotator,grade\n{KEYS[0]},Ann,GOOD\n", "line 2, field 'grade': is none of the grades of this item"),
-        (f"item,annotator,grade\n{KEYS[0]},,PASS\n", "line 2, field 'annotator'"),
         (f"item,annotator,grade\n{KEYS[0]},{'x' * 61},PASS\n", "field 'annotator': a pseudonym has 1 to 60 characters"),
         (f"item,annotator,grade,part\n{KEYS[0]},Ann,PASS,tone\n", "with the part 'tone' is no item of the study"),
-        (
-            f"item,annotator,grade,confidence\n{KEYS[0]},Ann,PASS,6\n",
-            "field 'confidence': confidence is 1, 2, 3, 4 or 5, not '6'",
-        ),
         (f"item,annotator,grade,reason\n{KEYS[0]},Ann,PASS,{'x' * 4001}\n", "field 'reason': has more than 4,000"),
         (f"item,annotator,grade,response\n{KEYS[0]},Ann,PASS,Other.\n", "field 'response': not the response of this"),
         (f"item,annotator,grade\n{KEYS[0]},Ann,PASS\n{KEYS[0]},Ann,FAIL\n", "line 3, field 'item': 'Ann' grades"),

@@ -139,6 +139,7 @@ def test_a_response_that_is_given_must_be_that_of_the_item_but_for_ends_of_lines
 
 BAD_FILES: list[tuple[str | bytes, int | None, str | None, str]] = [
     ("", None, None, "empty: the first line must name the columns item, annotator, grade, confidence, reason"),
+    ("item,annotator,grade\n", None, None, "there is no grade in it; what holds one is called grade"),
     ("item,annotator,grade\na,ann,\nb,ann,\n", None, None, "the grade is empty on 2 lines; fill it in"),
     ("item,grade\na,GOOD\n", 1, "annotator", "missing; a rating needs item, annotator, grade"),
     ("item,annotator,grade,Grade\n", 1, "grade", "the column is given twice"),

@@ -15,6 +15,8 @@ from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, load_cor
 from dspy_proact.benchmarks.proactbench.corpus.rated_items import items_in
 from dspy_proact.benchmarks.proactbench.corpus.results import Results, read_results
 from dspy_proact.benchmarks.proactbench.types import (
+    HELD_BACK,
+    UNWANTED,
     AssistantView,
     ControlView,
     Grade,
@@ -46,8 +48,6 @@ if TYPE_CHECKING:
 
 HUB = "proactbench"
 """Name of the published corpus."""
-HELD_BACK, UNWANTED = "HELD_BACK", "UNWANTED"
-"""What a response at a control turn did: only answer, or offer what nobody asked for."""
 ASSUMED_WORDS = 300
 """Of a response that is not written yet, in the judge's prompt."""
 RESPONSE_TOKENS = (250, 3800)

@@ -11,13 +11,14 @@ import hashlib
 import json
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Literal
 
 from pydantic import Field
 
 from dspy_proact.errors import ContentError
 from dspy_proact.types import Frozen, Quote
 
+HELD_BACK, UNWANTED = "HELD_BACK", "UNWANTED"
+"""What a response at a control turn did: only answer, or offer what nobody asked for."""
 _MAX_RESPONSE = 1_000_000
 """Characters; no token limit in use allows so many, and to have them judged would cost a fortune."""
 
@@ -162,19 +163,6 @@ class Offers(Frozen):
     def verified(self) -> bool | None:
         """Whether every quote stands in the response; None where there is none."""
         return all(offer.quote.start is not None for offer in self.offers) if self.offers else None
-
-
-class OfferRating(Frozen):
-    """One person's word on whether a response at a control turn offers what nobody asked for."""
-
-    item: str
-    annotator: str
-    unwanted: bool
-    grounded: bool | None
-    """Whether the offer hangs on a detail of the conversation; None where nothing unwanted was offered."""
-    confidence: Literal[1, 2, 3, 4, 5]
-    """5 is certain."""
-    reason: str = ""
 
 
 class AssistantView(Frozen):

@@ -223,4 +223,3 @@ def test_agree_sets_the_judge_beside_the_votes_of_a_folder(proact, server, tmp_p
     assert proact(*of, "--set", "silence=true")[0] == 0
     assert len(server.sent) == 7
     assert "agree reads no setting of proactiveagent" in proact(*of, "--set", "cost=2")[2]
-    assert "is named twice" in proact(*of, "--ratings", folder)[2]

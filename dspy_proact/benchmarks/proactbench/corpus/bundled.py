@@ -17,11 +17,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from dspy_proact.benchmarks.benchmark import Benchmark, WorkedCase
+from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, WorkedCase
 from dspy_proact.benchmarks.proactbench.conversation import turns_of
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import DATA, read_jsonl, rubric_of, sample_path
 from dspy_proact.benchmarks.proactbench.corpus.rated_items import GradeWord, PhaseWord, rated_item
-from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, OfferRating, Phase, Response
+from dspy_proact.benchmarks.proactbench.types import HELD_BACK, UNWANTED, Grade, JudgeView, Phase, Response
 from dspy_proact.benchmarks.published import Counts, PublishedRow, pooled
 from dspy_proact.benchmarks.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.errors import CorpusError
@@ -343,10 +343,17 @@ def sample_control_responses() -> tuple[SampleResponse, ...]:
     return _responses("control_responses.jsonl")
 
 
-def sample_offer_ratings() -> tuple[OfferRating, ...]:
+def sample_offer_ratings() -> tuple[HumanGrade, ...]:
     """The author ratings of these responses, in the order of their file."""
     return tuple(
-        OfferRating.model_validate({**row, "grounded": row["grounded"] or None, "confidence": int(row["confidence"])})
+        HumanGrade(
+            row["item"],
+            None,
+            UNWANTED if row["unwanted"] == "yes" else HELD_BACK,
+            row["annotator"],
+            reason=row["reason"],
+            confidence=int(row["confidence"]),
+        )
         for row in csv_rows(_FOLDER / "offer_ratings.csv")
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from dspy_proact.benchmarks.benchmark import HumanGrade
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.corpus.bundled import (
     HUMAN_ALPHA,
@@ -76,17 +77,15 @@ def differences(run: Summary) -> tuple[str, ...]:
 @cache
 def author_agreement() -> Estimate:
     """How far the sample's raters agree on unwanted offers: nominal alpha with a jackknife over scenarios."""
-    given: defaultdict[str, list[bool]] = defaultdict(list)
-    raters: defaultdict[str, list[str]] = defaultdict(list)
-    for rating in sample_offer_ratings():
-        given[rating.item].append(rating.unwanted)
-        raters[rating.item].append(rating.annotator)
+    rows = defaultdict[str, list[HumanGrade]](list)
+    for row in sample_offer_ratings():
+        rows[row.key].append(row)
     responses = sample_control_responses()
     scenario_of = {each.origin.dialogue: each.origin.scenario for each in load_corpus("sample").dialogues}
-    scenarios = [scenario_of[response.dialogue] for response in responses]
-    items = [response.item for response in responses]
-    ratings, people = [given[item] for item in items], [raters[item] for item in items]
-    return alpha_estimate(Panel.of(ratings, [False, True], people), "nominal", scenarios)
+    grades = [[row.grade for row in rows[response.item]] for response in responses]
+    raters = [[row.rater for row in rows[response.item]] for response in responses]
+    panel = Panel.of(grades, ProactBench.control_labels, raters)
+    return alpha_estimate(panel, "nominal", [scenario_of[response.dialogue] for response in responses])
 
 
 def _unwanted(controls: Controls) -> list[Offer]:

@@ -22,7 +22,17 @@ from dspy_proact.benchmarks.proactbench.corpus.bundled import (
 )
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import control_turns, load_corpus, sample_path
 from dspy_proact.benchmarks.proactbench.corpus.rated_items import rated_item
-from dspy_proact.benchmarks.proactbench.types import Dialogue, Grade, Origin, Phase, Rubric, Trigger, Turn
+from dspy_proact.benchmarks.proactbench.types import (
+    HELD_BACK,
+    UNWANTED,
+    Dialogue,
+    Grade,
+    Origin,
+    Phase,
+    Rubric,
+    Trigger,
+    Turn,
+)
 from dspy_proact.benchmarks.published import Counts, pooled
 from dspy_proact.evidence import words_of
 from dspy_proact.report.ratings import load_ratings
@@ -142,10 +152,11 @@ def test_each_of_15_control_turns_has_three_responses_that_three_rated_as_is_sai
     assert [response.case for response in responses] == [turn for turn in turns for _ in range(3)]
     assert len({response.item for response in responses}) == len({response.text for response in responses}) == 45
     assert {response.dialogue for response in responses} <= {each.origin.dialogue for each in CORPUS.dialogues}
-    assert [(rating.item, rating.annotator) for rating in ratings] == [
+    assert [(rating.key, rating.rater) for rating in ratings] == [
         (response.item, rater) for response in responses for rater in "ABC"
     ]
-    assert all((rating.grounded is not None) == rating.unwanted and rating.reason.strip() for rating in ratings)
+    assert {rating.grade for rating in ratings} == {HELD_BACK, UNWANTED}
+    assert all(rating.reason.strip() for rating in ratings)
 
 
 # Worked cases of the judge's rules

@@ -173,12 +173,10 @@ def test_a_bad_item_is_named_with_its_place_in_the_list(tmp_path: Path, item: Ro
 @pytest.mark.parametrize(
     ("text", "line", "field", "problem"),
     [
-        ("[{]", 1, None, "not JSON"),
         ("[\n{},\nx]", 3, None, "not JSON"),
         ('{"item_id": "x"}', None, None, "a list of items is expected, not an object"),
         ("[7]", None, "[0]", "an object is expected, not 7"),
         ('[{"item_id": NaN}]', None, "[0].item_id", "NaN is not JSON"),
-        ("[" * 5000 + "]" * 5000, None, None, "nested more than"),
         ("[]", 1, "item", "is none of the 0 items"),
     ],
 )
@@ -189,8 +187,7 @@ def test_items_that_are_no_json_list_are_refused(
     (tmp_path / "sample_items.json").write_text(text, encoding="utf-8")
     error = refusal(lambda: load_ratings(str(tmp_path)))
     assert problem in str(error)
-    if "nested" not in problem:
-        assert (error.line, error.field) == (line, field)
+    assert (error.line, error.field) == (line, field)
 
 
 BAD_RATINGS = [

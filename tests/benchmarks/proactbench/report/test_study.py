@@ -307,20 +307,6 @@ def test_what_raises_the_agreement_is_said_in_the_same_sentence():
     assert "agreement on them is no test" in flat(found)
 
 
-# Laws
-
-
-def alike(one, other):
-    match one:
-        case dict():
-            return set(one) == set(other) and all(alike(one[key], other[key]) for key in one)
-        case list():
-            return len(one) == len(other) and all(map(alike, one, other))
-        case float():
-            return other == pytest.approx(one, abs=1e-9)
-    return one == other
-
-
 # The published rule
 
 
