@@ -221,7 +221,8 @@ def _compare_stored(
         return 0
     if labels.run is None and labels.items is None and labels.ratings == ("published",):
         say("To rate responses of your own: dspy-proact label sheet RUN")
-    if any(study.pooled.compared for study in found):
+    gradable = all(item.judgeable for item in ratings.rated) and any(study.pooled.enough for study in found)
+    if any(study.pooled.compared for study in found) or not gradable:
         say_next("agree", *Typed().options(), "--json" if explain else "--explain")
     else:
         message = "A judge can grade the items; estimate the cost first, then drop --dry-run to run."

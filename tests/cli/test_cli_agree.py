@@ -68,7 +68,11 @@ def test_what_is_compared_can_be_chosen(proact):
     assert (document["min_ratings"], document["ratings"]["excluded"]) == (3, ["A08"])
     document = json.loads(proact("agree", "--consensus", "soft", "--json")[1])
     assert (document["consensus"], sum(map(sum, document["pooled"]["confusion"]))) == ("soft", pytest.approx(59))
-    assert "language-model agents" in " ".join(proact("agree", "--ratings", "sample")[1].split())
+    status, out, err = proact("agree", "--ratings", "sample")
+    assert "language-model agents" in " ".join(out.split())
+    assert "A judge can grade the items" in err
+    # None would be compared with one.
+    assert "A judge" not in proact("agree", "--ratings", "sample", "--min-ratings", 4)[2]
 
 
 def test_a_sheet_of_a_run_is_filled_in_and_read_back(proact, run, sheet, tmp_path):
@@ -109,6 +113,10 @@ def test_a_copy_of_the_sheet_from_each_rater_is_read_together(proact, refused, r
         (["--ratings", "nothing.csv"], "nothing.csv"),
         (["--run", "RUN", "--ratings", "bad.csv"], "line 2, field 'item': 'nowhere' is none of the 49 items"),
         (["--run", "RUN"], "--run: name ratings of it with --ratings FILE"),
+        (
+            ["--run", "RUN", "--items", "items.jsonl", "--ratings", "bad.csv"],
+            "--run and --items are mutually exclusive",
+        ),
         (["--items", "items.jsonl"], "--items: name ratings of it with --ratings FILE"),
         (["--ratings", "sample", "--exclude", "published"], "raters are excluded by their agreement with a judge"),
         (["--min-ratings", "0"], "--min-ratings"),

@@ -203,12 +203,12 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
 
     def ratings(self, named: str, settings: Settings) -> "Ratings | None":
         """The votes of the sample, or of a folder in the layout of the authors' repository, on the turns there."""
-        from dspy_proact.benchmarks.proactiveagent.votes import load_votes
+        from dspy_proact.benchmarks.proactiveagent.votes import are_labels, load_votes
         from dspy_proact.benchmarks.ratings import Ratings
 
-        if Path(named).is_file() and not named.endswith(".jsonl"):
-            return None
         wanted, bundled = ProactiveAgentSettings.of(settings), named in ("sample", "published")
+        if not bundled and are_labels(named):
+            return None
         votes = load_votes("sample" if bundled else named, wanted.window)
         found = Ratings.of_human_grades(named, self, votes.human_grades(wanted.silence), votes.turns.cases)
         return found if bundled else replace(found, about=(_POSITIONS,))

@@ -12,6 +12,7 @@ What must be known of them, all counted in the 1,749 official rows:
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
 from pydantic import Field
@@ -37,6 +38,7 @@ Category = Literal["Correct-Detection (CD)", "False-Alarm (FA)", "Correct-Reject
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 OFFICIAL = ("train_data.jsonl", "test_data.jsonl")
 """The two parts of the authors' split."""
+_FOLDERS = ("reward_data", "dataset/reward_data")
 _OWN = "votes.jsonl"
 """Votes in the same format that were never split."""
 _WANTED = f"the folder that holds {' and '.join(OFFICIAL)}"
@@ -115,6 +117,16 @@ class _Row(RawPart):
             yield "category", f"is {self.category!r}; the row is a {right if self.valid else wrong}"
 
 
+def are_labels(named: str) -> bool:
+    """Whether a path is of files of labels, and of no votes in the layout of the authors' repository."""
+    votes, path = (*OFFICIAL, _OWN), Path(named)
+    if path.is_file():
+        return path.name not in votes
+    if any((place / name).is_file() for place in places(named, *_FOLDERS) for name in votes):
+        return False
+    return any(each.suffix.lower() in {".csv", ".jsonl"} for each in path.glob("*"))
+
+
 def load_votes(spec: str, window: int) -> Votes:
     """The votes that a person names, with a case for each turn that was voted on.
 
@@ -130,7 +142,7 @@ def load_votes(spec: str, window: int) -> Votes:
         contents = {f"{NAME}/{name}": data for name, data in fetched("dataset/reward_data", OFFICIAL).items()}
         traces = load_traces(spec)[0]
     else:
-        for place in places(spec, "reward_data", "dataset/reward_data"):
+        for place in places(spec, *_FOLDERS):
             there = [place / name for name in (*OFFICIAL, _OWN) if (place / name).is_file()]
             contents |= {str(path): reader.read(path, _WANTED) for path in there}
         if any((place / "splits.json").is_file() for place in places(spec, "test_data", "dataset/test_data")):

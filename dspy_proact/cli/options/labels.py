@@ -73,10 +73,13 @@ class Labels:
         """What a person named; the file of a study of `label serve` knows its run.
 
         Raises:
-            UsageError: It has several runs, or its run is gone, and none is named; or items are named beside it.
+            UsageError: It has several runs, or its run is gone, and none is named; or items are named beside it, or
+                beside a run.
         """
         from dspy_proact.label.exchange import is_study, runs_of
 
+        if run is not None and items is not None:
+            raise UsageError("--run and --items are mutually exclusive: ratings are of one of them")
         if study := next(filter(is_study, ratings), None):
             if items is not None:
                 raise UsageError(f"--items: {study} rates responses of runs; leave it out")

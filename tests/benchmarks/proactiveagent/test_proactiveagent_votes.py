@@ -1,7 +1,9 @@
 """People's votes: the official counts and defects, rows that contradict themselves, and the split that is refused."""
 
+import csv
 import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from server import Answer
@@ -184,6 +186,23 @@ def test_half_of_the_official_split_is_refused(tmp_path, name):
 def test_where_there_are_no_votes_what_would_be_some_is_said(tmp_path):
     with pytest.raises(CorpusError, match=r"there are no votes in it; give the folder that holds train_data\.jsonl"):
         load_votes(str(tmp_path), window=50)
+
+
+def test_sheets_of_a_run_are_read_in_every_form_and_are_no_votes(proact, tmp_path):
+    assert proact("eval", "--benchmark", "proactiveagent", "--limit", 4, "--out", "run")[0] == 0
+    assert proact("label", "sheet", "run", "--out", "sheets/ann.csv")[0] == 0
+    with Path("sheets/ann.csv").open(encoding="utf-8", newline="") as file:
+        rows = [{"item": row["item"], "annotator": "ann", "grade": "ACCEPTED"} for row in csv.DictReader(file)]
+    Path("sheet.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    Path("sheets/ann.csv").write_text(
+        "\n".join(["item,annotator,grade", *(",".join(row.values()) for row in rows)]), "utf-8"
+    )
+    for named in ("sheet.jsonl", "sheets"):
+        status, out, err = proact("report", "run", "--ratings", named, "--json")
+        assert status == 0, err
+        assert json.loads(out)["corrected"]["overall"]["micro"]["rated"] == 4
+        status, out, err = proact("agree", "--run", "run", "--ratings", named, "--json")
+        assert (status, json.loads(out)["ratings"]["ratings"]) == (0, 4), err
 
 
 def test_agree_sets_the_judge_beside_the_votes_of_a_folder(proact, server, tmp_path):
