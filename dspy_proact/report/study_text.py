@@ -55,11 +55,16 @@ def _finding(study: Study) -> str:
     judge = study.judge or "the judge"
     part = f" of the {study.part.name}" if study.part.name else ""
     if not found.items:
-        nothing = f"nothing can be said of a judge beside a {person}, for no item has the ratings of two"
+        why = "no item has the ratings of two"
+        if study.pooled.paired:
+            graded = "no item that the judge graded has the ratings of two"
+            why = graded if study.pooled.enough else f"no item has {study.choices.min_ratings} ratings"
+        nothing = f"nothing can be said of a judge beside a {person}, for {why}"
         if not (compared := study.pooled.compared):
             return nothing[0].upper() + nothing[1:]
+        among = {rating.rater for each in compared for rating in each.ratings}
         same = sum(row[place] for place, row in enumerate(study.pooled.confusion))
-        whose = "the only rater" if len(study.raters) == 1 else f"these {counted(len(study.raters), 'rater')}"
+        whose = "the only rater" if len(among) == 1 else f"these {counted(len(among), 'rater')}"
         rate = study.pooled.estimates["exact"]
         told = "" if rate.value is None else f" ({share(rate.value)} %, {bounds(worded(rate, nouns))})"
         items = counted(len(compared), "item")

@@ -12,7 +12,7 @@ from rich.console import Console
 from dspy_proact.benchmarks import registry
 from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part
 from dspy_proact.benchmarks.ratings import RatedItem, Ratings, RatingsSource
-from dspy_proact.report.study import studies
+from dspy_proact.report.study import Choices, studies
 from dspy_proact.report.study_text import print_studies, studies_document
 
 
@@ -42,10 +42,10 @@ def study_of(grades: Sequence[tuple[str, str, str, str]], judged: Sequence[dict[
     return Ratings("a study", "traits", tuple(items), rows, RatingsSource(origin="here", files={}))
 
 
-def text_of(ratings: Ratings, explain: bool = True) -> str:
+def text_of(ratings: Ratings, explain: bool = True, choices: Choices | None = None) -> str:
     """As it is printed, on one line."""
     text = io.StringIO()
-    print_studies(studies(ratings, benchmark=TRAITS), Console(file=text, width=1000), explain)
+    print_studies(studies(ratings, choices, benchmark=TRAITS), Console(file=text, width=1000), explain)
     return " ".join(text.getvalue().split())
 
 
@@ -62,3 +62,15 @@ def test_a_part_whose_levels_have_no_order_is_explained_with_its_confusion_and_i
     assert "On the 4 items with two ratings or more of the tone" in told
     assert "WARM 0 0 0 COLD 0 4 0 ODD 0 0 0" in told
     assert "commonest grade: ties go to COLD, then ODD, then WARM. kappa: unweighted" in told
+
+
+def test_why_nothing_can_be_said_of_a_judge_beside_a_person_is_what_is_the_case():
+    """Two rated the first item, which the judge did not grade; one rated the second, which it graded alike."""
+    rows = [("i0", "tone", "WARM", "ann"), ("i0", "tone", "WARM", "bob"), ("i1", "tone", "COLD", "ann")]
+    begin = "nothing can be said of a judge beside a person, for "
+    both = study_of(rows, [{}, {"tone": "COLD"}])
+    alike = "the judge gives the grade of the tone that the only rater gave on 1 of 1 item"
+    assert text_of(both, False).startswith(alike)
+    assert f"{begin}no item that the judge graded has the ratings of two" in text_of(both, False)
+    assert f"N{begin[1:]}no item has 3 ratings." in text_of(both, False, Choices(min_ratings=3))
+    assert f"{begin}no item has the ratings of two" in text_of(study_of(rows[2:], [{}, {"tone": "COLD"}]), False)
