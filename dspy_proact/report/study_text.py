@@ -151,7 +151,7 @@ def _study_document(study: Study) -> dict[str, Any]:
         "within": within,
         "pooled": _subset(pooled, nouns),
         f"constant_by_{nouns.stratum}": _estimate(pooled.constant, nouns),
-        **({"voted": voted_document(study.voted)} if study.voted else {}),
+        **({"voted": voted_document([worded(row, nouns) for row in study.voted])} if study.voted else {}),
         "raters": [
             {
                 "rater": str(each.rater),
@@ -231,7 +231,9 @@ def print_studies(found: Sequence[Study], console: Console, explain: bool = Fals
     show(console, *(line for study in leading(found) for line in (study_headline(study), _counts(study))))
     show(console, *([f"judge: {first.judge}"] if first.judge else []))
     show(console, table(("grade of", "items", "same, %", "kappa", "two raters"), rows), *each_reason(reasons))
-    show(console, "same, kappa: people's commonest grade and the judge's.", *first.ratings.about)
+    within = f", within {first.nouns.strata}" if len(first.order) > 1 else ""
+    two = f"two raters: kappa of one with another{within}, which is usually lower than that with a commonest grade."
+    show(console, f"same, kappa: people's commonest grade and the judge's. {two}", *first.ratings.about)
     for study in leading(found) if explain else ():
         show(console, "")
         print_study(study, console, explain)

@@ -14,6 +14,7 @@ from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part
 from dspy_proact.benchmarks.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.report.study import Choices, studies
 from dspy_proact.report.study_text import print_studies, studies_document
+from dspy_proact.runs import Nouns
 
 
 class Reply(BaseModel, frozen=True):
@@ -21,6 +22,7 @@ class Reply(BaseModel, frozen=True):
 
 
 class Traits(Benchmark[Reply, Any]):
+    nouns = Nouns(strata="hours", group="valley", groups="valleys")
     name, labels, answer_type = "traits", ("GOOD", "POOR"), Reply
     parts = (Part("tone", ("WARM", "COLD", "ODD"), "nominal"), Part("fit", ("NO", "YES")))
     file = Path(__file__)
@@ -74,3 +76,13 @@ def test_why_nothing_can_be_said_of_a_judge_beside_a_person_is_what_is_the_case(
     assert f"{begin}no item that the judge graded has the ratings of two" in text_of(both, False)
     assert f"N{begin[1:]}no item has 3 ratings." in text_of(both, False, Choices(min_ratings=3))
     assert f"{begin}no item has the ratings of two" in text_of(study_of(rows[2:], [{}, {"tone": "COLD"}]), False)
+
+
+def test_the_table_of_parts_says_what_its_kappas_are_of_and_reasons_have_the_benchmark_s_nouns():
+    fits = [(f"i{n}", "fit", "YES" if n else "NO", rater) for n in range(4) for rater in ("ann", "bob")]
+    several = study_of([*fits, *((key, "tone", "ODD", rater) for key, _, _, rater in fits)], [{"fit": "YES"}] * 4)
+    told = "same, kappa: people's commonest grade and the judge's. two raters: kappa of one with another, which"
+    assert told in text_of(several, False)
+    share = studies_document(studies(several, benchmark=TRAITS))["parts"]["fit"]["voted"][0]["share"]
+    # The judge always says YES, people once NO.
+    assert (share["value"], share["reason"]) == (0.75, "too few valleys: very wide")
