@@ -19,9 +19,8 @@ from support.scores import Effects, Thresholds, simulate_pair
 
 from dspy_proact import stats, study
 from dspy_proact.benchmarks.benchmark import HumanGrade
-from dspy_proact.benchmarks.proactbench.corpus.rated_items import rated_item
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
-from dspy_proact.benchmarks.ratings import Ratings, RatingsSource
+from dspy_proact.benchmarks.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.report.study_text import study_headline
 
 ITEMS, SCENARIOS, RATERS = 200, 25, 8
@@ -43,7 +42,7 @@ def simulated(rng: np.random.Generator, judge: str) -> Ratings:
     lenient = LENIENCY * rng.standard_normal(RATERS)
     graded = height * 10 if judge == "constant" else levels + rng.normal(0, LENIENCY) + ERROR * normal(rng)
     places = enumerate(zip(phases, map(str, scenarios), map(grade_of, graded), strict=True))
-    items = [rated_item(str(place), phase, scenario=where, judge=grade) for place, (phase, where, grade) in places]
+    items = [RatedItem(str(place), where, phase, judged={"": grade}) for place, (phase, where, grade) in places]
     ratings = [
         HumanGrade(str(place), None, grade_of(levels[place] + told), f"r{who}")
         for place in range(ITEMS)

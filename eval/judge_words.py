@@ -36,7 +36,9 @@ class Request:
 
 def main() -> None:
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
-    graded = [Request(item.view, item.text or "") for item in load_ratings("sample").items if item.view]
+    graded = [
+        Request(item.view, item.text or "") for item in load_ratings("sample").items if isinstance(item.view, JudgeView)
+    ]
     turns = {case.key: ControlView.model_validate(case.view) for case in controls_of(load_corpus("sample"))}
     looked = [Request(turns[each.case], each.text) for each in sample_control_responses()]
     print("| who | version | requests | tokens | ours | texts | form |\n| --- | --- | --- | --- | --- | --- | --- |")

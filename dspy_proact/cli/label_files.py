@@ -82,7 +82,7 @@ def _write_ratings(study: Path, run: Path | None, official: Path | None, out: Pa
         say_next("agree", "--ratings", official)
         return
     name = f"{study.stem}--{run.resolve().name}.csv" if run else f"{study.stem}.csv"
-    text = rating_sheet(ratings.items, declared, draw=next(iter(ratings.draws), None), grades=ratings.grades)
+    text = rating_sheet(ratings.items, declared, draw=next(iter(ratings.draws), None), grades=ratings.by_item)
     say_next("agree", *chosen.words, "--run", labels.run, "--ratings", written(text, out or FOLDER / name, study))
 
 

@@ -145,7 +145,7 @@ def rating_sheet(
     declared: Benchmark[Any, Any],
     *,
     draw: Draw | None = None,
-    grades: Sequence[HumanGrade] | None = None,
+    grades: Mapping[str, Sequence[HumanGrade]] | None = None,
 ) -> str:
     """A CSV to fill in: a row for each item and part of the grading, with what there is to read.
 
@@ -157,21 +157,18 @@ def rating_sheet(
         items: Of a run, a file, or ratings.
         declared: The benchmark.
         draw: How the items were chosen.
-        grades: Of the items, each a row, where the sheet is to be filled in.
+        grades: Of the items by key, each a row, where the sheet is to be filled in: `Ratings.by_item`.
 
     Raises:
         RunError: An item cannot be read.
     """
     parts, particulars = declared.graded_by_people, particulars_of(declared.name)
     several = any(part.name for part in parts)
-    timed = any(row.seconds is not None for row in grades or ())
+    timed = any(row.seconds is not None for rows in (grades or {}).values() for row in rows)
     columns = ["item", "annotator", *(["part"] if several else []), "grade", "confidence", "reason"]
     columns += ["grades", "case", "response", *(["seconds"] if timed else []), *(["draw"] if draw else [])]
     rows: list[Sequence[Any]] = [columns]
     levels = {part.name: " | ".join(reversed(part.levels)) for part in parts}
-    by_item = dict[str, list[HumanGrade]]()
-    for row in grades or ():
-        by_item.setdefault(row.key, []).append(row)
     for item in items:
         if not item.ratable:
             continue
@@ -182,7 +179,7 @@ def rating_sheet(
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise RunError(f"{item.key!r} cannot be read: {type(error).__name__}") from error
         empty = [HumanGrade(item.key, None, "", "", part=part.name) for part in parts]
-        for row in empty if grades is None else by_item.get(item.key, ()):
+        for row in empty if grades is None else grades.get(item.key, ()):
             told = [row.key, row.rater, *([row.part] if several else []), row.grade, row.confidence, row.reason]
             more = [*([row.seconds] if timed else []), *([draw] if draw else [])]
             rows.append([*told, levels[row.part], folded(case), folded(response), *more])

@@ -322,7 +322,7 @@ def test_a_sheet_of_parts_has_a_row_a_part_and_keeps_times_and_the_draw(tmp_path
         HumanGrade("a", ITEMS[0].answer, grade, "ann", part, "=so", confidence=4, seconds=seconds)
         for grade, part, seconds in (("KIND", "tone", 12.5), ("HOME", "topic", None))
     )
-    study = read(tmp_path, rating_sheet(ITEMS, TRAITS, draw=draw, grades=grades), declared=TRAITS)
+    study = read(tmp_path, rating_sheet(ITEMS, TRAITS, draw=draw, grades={"a": grades}), declared=TRAITS)
     assert (study.grades, study.draws, study.ignored_fields) == (grades, {draw}, {})
     assert study.of_part("topic") == {"a": grades[1:], "b": (), "c": ()}
     error = refusal(lambda: read(tmp_path, "item,annotator,part,grade\na,ann,tone,HOME\n", declared=TRAITS))

@@ -123,8 +123,8 @@ class RawItem(RawPart):
         rubric = rubric_of(self.trigger_type, self.rubric)
         conversation = turns_of([message.content for message in self._messages()])
         view = JudgeView(conversation=conversation, turn=self.turn_index, rubric=rubric)
-        about = {**_origin_of(self.item_id), "judge": self.judge_score, "model": self.evaluated_model}
-        return rated_item(self.item_id, view, self.model_response, **about)
+        key, judge, model = self.item_id, self.judge_score, self.evaluated_model
+        return rated_item(key, view, self.model_response, *_origin_of(key), judge=judge, model=model)
 
     def misfits(self) -> Iterator[tuple[str, str]]:
         """Field and problem wherever history, turn and rubric do not fit together."""
@@ -285,9 +285,10 @@ def published_study(declared: Benchmark[Any, Any]) -> Ratings:
     """
     items: list[RatedItem] = []
     for row in _published("human_items.csv"):
-        key, judge = row["item_id"], Grade(row["judge_score"].upper())
-        about: dict[str, Any] = {**_origin_of(key), "judge": judge, "model": row["evaluated_model"]}
-        items.append(rated_item(key, Phase(row["type"]), turn=int(row["turn"]), **about))
+        scenario, persona = _origin_of(row["item_id"])
+        meta = {"persona": persona, "response_model": row["evaluated_model"], "turn": int(row["turn"])}
+        judged = {"": Grade(row["judge_score"].upper())}
+        items.append(RatedItem(row["item_id"], scenario, Phase(row["type"]), judged=judged, meta=meta))
     labels: list[Label] = []
     for number, row in enumerate(_published("human_ratings.csv"), start=2):
         line = Line("human_ratings.csv", number, "", {**row})
@@ -297,15 +298,15 @@ def published_study(declared: Benchmark[Any, Any]) -> Ratings:
     return _study(declared, "published", items, LabelFile(tuple(labels)), source)
 
 
-def _origin_of(item_id: str) -> dict[str, Any]:
-    """Scenario and persona in an official id, `{uuid}__{scenario_id}__s{style}...`; nothing where it has none.
+def _origin_of(item_id: str) -> tuple[str, str]:
+    """Scenario and persona in an official id, `{uuid}__{scenario_id}__s{style}...`; empty where it has none.
 
     The scenario has the form of `Origin.scenario`, so that ratings and dialogues of one scenario are one group.
     """
     parts = item_id.split("__")
     if len(parts) < 3 or not all(parts[:2]) or not (parts[2][:1] == "s" and parts[2][1:].isdecimal()):
-        return {}
-    return {"scenario": f"{parts[0]}/{parts[1]}", "persona": parts[0]}
+        return "", ""
+    return f"{parts[0]}/{parts[1]}", parts[0]
 
 
 class SampleResponse(Frozen):
@@ -330,8 +331,7 @@ def sample_study(declared: Benchmark[Any, Any]) -> Ratings:
     for response in _responses("responses.jsonl"):
         dialogue, trigger = triggers[response.case]
         view, origin = JudgeView.of(dialogue, trigger), dialogue.origin
-        about: dict[str, Any] = {"scenario": origin.scenario, "persona": origin.persona}
-        items.append(rated_item(response.item, view, response.text, **about))
+        items.append(rated_item(response.item, view, response.text, origin.scenario, origin.persona))
     contents = {name: (_FOLDER / name).read_bytes() for name in ("dialogues.jsonl", "responses.jsonl", "ratings.csv")}
     rated = labels_in(contents["ratings.csv"].decode(), "ratings.csv", [""])
     source = RatingsSource.of("dspy-proact, the bundled sample", contents)

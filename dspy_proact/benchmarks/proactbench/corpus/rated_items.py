@@ -35,27 +35,25 @@ GradeWord = Annotated[Annotated[Grade, _Grade] | None, BLANK]
 
 def rated_item(
     key: str,
-    view: JudgeView | Phase,
-    response: str | None = None,
-    *,
+    view: JudgeView,
+    response: str,
     scenario: str = "",
     persona: str = "",
+    *,
     judge: Grade | None = None,
     model: str = "",
-    turn: int | None = None,
 ) -> RatedItem:
-    """A response that people rated, with what a judge sees of it; with the phase alone, known by its labels."""
-    seen, phase = (view, view.rubric.phase) if isinstance(view, JudgeView) else (None, view)
-    told = {"persona": persona, "response_model": model, "turn": seen.turn if seen else turn}
+    """A response that people rated, with what a judge sees of it."""
+    known = {"persona": persona, "response_model": model, "turn": view.turn}
     return RatedItem(
-        key=key,
-        group=scenario,
-        stratum=phase,
-        text=response,
-        view=seen,
-        answer=None if response is None else Response(text=response),
+        key,
+        scenario,
+        view.rubric.phase,
+        response,
+        view,
+        Response(text=response),
         judged={"": judge} if judge else {},
-        meta={name: value for name, value in told.items() if value},
+        meta={name: value for name, value in known.items() if value},
     )
 
 
@@ -105,8 +103,8 @@ class ItemRow(Part):
         """The item."""
         turns = tuple(Turn(user=turn.user, assistant=turn.assistant) for turn in self.conversation)
         view = JudgeView(conversation=turns, turn=len(turns), rubric=rubric_of(self.rubric.phase, self.rubric))
-        about = self.model_dump(include={"scenario", "persona", "judge", "model"})
-        return rated_item(self.item, view, self.response, **about)
+        origin = self.scenario, self.persona
+        return rated_item(self.item, view, self.response, *origin, judge=self.judge, model=self.model)
 
 
 def items_in(data: bytes, source: str) -> tuple[RatedItem, ...]:

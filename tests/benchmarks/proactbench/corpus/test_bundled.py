@@ -21,7 +21,6 @@ from dspy_proact.benchmarks.proactbench.corpus.bundled import (
     sample_offer_ratings,
 )
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import control_turns, load_corpus, sample_path
-from dspy_proact.benchmarks.proactbench.corpus.rated_items import rated_item
 from dspy_proact.benchmarks.proactbench.types import (
     HELD_BACK,
     UNWANTED,
@@ -34,6 +33,7 @@ from dspy_proact.benchmarks.proactbench.types import (
     Turn,
 )
 from dspy_proact.benchmarks.published import Counts, pooled
+from dspy_proact.benchmarks.ratings import RatedItem
 from dspy_proact.evidence import words_of
 from dspy_proact.report.ratings import load_ratings
 
@@ -198,9 +198,10 @@ def test_the_published_study_has_the_ratings_that_it_states():
         assert sum(len(study.by_item[item.key]) for item in items) == count
     assert set(Counter(item.meta["response_model"] for item in study.items).values()) == {12}
     persona = "531a542ff1714bb080d8f06f3cd2daff"
-    about = {"scenario": f"{persona}/PROFESSIONAL_01", "persona": persona, "model": "Claude-Opus-4.7", "turn": 8}
+    meta = {"persona": persona, "response_model": "Claude-Opus-4.7", "turn": 8}
     key = f"{persona}__PROFESSIONAL_01__s20__Claude-Opus-4.7__t8"
-    assert study.items[0] == rated_item(key, Phase.RECOVERY, judge=Grade.PASS, **about)
+    scenario = f"{persona}/PROFESSIONAL_01"
+    assert study.items[0] == RatedItem(key, scenario, Phase.RECOVERY, judged={"": Grade.PASS}, meta=meta)
     assert (len({item.meta["persona"] for item in study.items}), len({item.group for item in study.items})) == (15, 20)
 
 

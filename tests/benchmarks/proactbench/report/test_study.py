@@ -10,10 +10,8 @@ from rich.console import Console
 from dspy_proact import study
 from dspy_proact.benchmarks.benchmark import HumanGrade
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
-from dspy_proact.benchmarks.proactbench.corpus.rated_items import rated_item
 from dspy_proact.benchmarks.proactbench.report.published_rule import published_rule
-from dspy_proact.benchmarks.proactbench.types import Phase
-from dspy_proact.benchmarks.ratings import Ratings, RatingsSource
+from dspy_proact.benchmarks.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.errors import UsageError
 from dspy_proact.report.numbers import MEASURES_NOTHING
 from dspy_proact.report.ratings import load_ratings
@@ -42,7 +40,7 @@ def of(*rows, scenarios=1000, **about):
     items, ratings = [], []
     for place, (phase, judge, grades, *scenario) in enumerate(rows):
         key, where = f"item {place}", scenario[0] if scenario else f"scenario {place % scenarios}"
-        items.append(rated_item(key, Phase(phase), scenario=where, judge=LETTERS.get(judge)))
+        items.append(RatedItem(key, where, phase, judged={"": LETTERS[judge]} if judge in LETTERS else {}))
         ratings += [
             HumanGrade(key, None, LETTERS[letter], f"rater {number}")
             for number, letter in enumerate(grades)
