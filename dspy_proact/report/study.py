@@ -382,14 +382,13 @@ def studies(
         excluded = tuple(whole.excluded) if choices.exclude and whole.compared else ()
         if choices.exclude and not whole.compared:
             raise UsageError(f"{ratings.name}: raters are excluded by their agreement with a judge, and {UNJUDGED}")
-        kept = [
-            replace(each, ratings=tuple(rating for rating in each.ratings if rating.rater not in excluded))
-            for each in rated
-        ]
-        pooled = Subset([each for each in kept if each.ratings], part, choices)
+        left = replace(ratings, grades=tuple(row for row in ratings.grades if row.rater not in excluded))
+        rows = left.of_part(part.name)
+        kept = [replace(each, ratings=of) for each in rated if (of := rows[each.item.key])]
+        pooled = Subset(kept, part, choices)
         if not pooled.rated:
             raise UsageError(f"{ratings.name}: the published rule leaves out every rater; do without --exclude")
-        of = ratings, part, declared.nouns, order, choices
+        of = left, part, declared.nouns, order, choices
         found.append(Study(*of, whole, pooled, excluded, embedded, judge, grades, learned_on))
     return tuple(found)
 

@@ -133,6 +133,17 @@ def test_exclusion_leaves_258_ratings_and_45_items_with_three():
     assert "left out, which raises its agreement." in document["headline"]
 
 
+def test_notes_are_of_the_ratings_that_are_left():
+    """Rater 0 says what the judge says of five items, rater 1 the opposite of these, and alone rates a sixth."""
+    rows = [("EMERGENT", judge, f"{judge}{other}") for judge, other in ("F+", "+F", "F+", "+F", "F+")]
+    found = study(of(*rows, ("EMERGENT", "+", " F")), Choices(exclude=True))
+    assert found.excluded == ("rater 1",)
+    assert found.ratings.notes(found.nouns) == (
+        "items without a rating: 1 of 6",
+        "items with one rater (not usable for agreement): 5",
+    )
+
+
 @pytest.mark.parametrize(
     ("ratings", "problem"),
     [
