@@ -10,9 +10,8 @@ from pydantic import BaseModel
 from dspy_proact.benchmarks.benchmark import Benchmark, ResultsCheck, ResultsFile, StandIn, Start, WorkedCase
 from dspy_proact.benchmarks.proactbench.cases import case_set_of, responses_of_results
 from dspy_proact.benchmarks.proactbench.conversation import parse_transcript
-from dspy_proact.benchmarks.proactbench.corpus import bundled
+from dspy_proact.benchmarks.proactbench.corpus import bundled, rated_items
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, load_corpus
-from dspy_proact.benchmarks.proactbench.corpus.rated_items import items_in
 from dspy_proact.benchmarks.proactbench.corpus.results import Results, read_results
 from dspy_proact.benchmarks.proactbench.types import (
     HELD_BACK,
@@ -234,18 +233,18 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         if named == bundled.SAMPLE:
             return bundled.sample_study(self)
         if named == HUB:
-            return bundled.fetched_study(self, cache_folder())
+            return rated_items.fetched_study(self, cache_folder())
         flat = (path.suffix.lower() in {".csv", ".jsonl"} for path in Path(named).glob("*"))
-        official = Path(named).is_dir() and ((Path(named) / bundled.ITEMS).is_file() or not any(flat))
-        return bundled.read_folder(self, Path(named)) if official else None
+        official = Path(named).is_dir() and ((Path(named) / rated_items.ITEMS).is_file() or not any(flat))
+        return rated_items.read_folder(self, Path(named)) if official else None
 
     def items_of_text(self, data: bytes, source: str) -> "tuple[RatedItem, ...]":
         """Responses with conversation and rubric, one a line."""
-        return items_in(data, source)
+        return rated_items.items_in(data, source)
 
     def official_files(self, ratings: "Ratings") -> Mapping[str, str]:
         """The items and a file a rater, as in the published study."""
-        return bundled.official_files(ratings)
+        return rated_items.official_files(ratings)
 
     def published_ratings(self) -> "PublishedRatings":
         """How ratings vary in the published study, and the published corpus as its models did on average."""

@@ -13,7 +13,6 @@ from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.cases import controls_of
 from dspy_proact.benchmarks.proactbench.corpus.bundled import (
     AUTHORS,
-    BALANCED,
     HUMAN_ALPHA,
     judge_cases,
     published_study,
@@ -21,6 +20,7 @@ from dspy_proact.benchmarks.proactbench.corpus.bundled import (
     sample_offer_ratings,
 )
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import control_turns, load_corpus, sample_path
+from dspy_proact.benchmarks.proactbench.corpus.rated_items import BALANCED
 from dspy_proact.benchmarks.proactbench.types import (
     HELD_BACK,
     UNWANTED,

@@ -13,7 +13,7 @@ import pytest
 from rows import jsonl, refusal, rubric, without
 
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
-from dspy_proact.benchmarks.proactbench.corpus.bundled import fetched_study
+from dspy_proact.benchmarks.proactbench.corpus.rated_items import fetched_study
 from dspy_proact.benchmarks.ratings import Ratings
 from dspy_proact.files import github as module
 from dspy_proact.files.github import RepositoryFolder
