@@ -151,7 +151,7 @@ def _faults(declared: Declared) -> Iterator[str]:
     for part in declared.parts:
         if len(part.levels) < 2 or len(set(part.levels)) < len(part.levels):
             yield f"the levels of the part {part.name!r} are two different texts or more, not {part.levels!r}"
-        if not part.name and set(part.levels) != set(declared.labels):
+        if not part.name and tuple(part.levels) != tuple(reversed(declared.labels)):
             yield f"the part without a name has the `labels` as its levels, from worst to best, not {part.levels!r}"
     if not _is_model(declared.answer_type):
         yield f"`answer_type` takes a pydantic model; it is {declared.answer_type!r}"

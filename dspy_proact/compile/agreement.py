@@ -23,9 +23,12 @@ Votes = Sequence[Verdict]
 
 
 def is_cut(declared: Declared) -> bool:
-    """Whether people grade one thing on an ordinal scale of three, so that cuts and kappas are made of it."""
+    """Whether people grade answers as a whole on an ordinal scale of three, so that cuts and kappas are made of it.
+
+    A run applies cuts to labels, so that those of a part with a name would change scores that people did not grade.
+    """
     parts = declared.graded_by_people
-    return len(parts) == 1 and parts[0].scale == "ordinal" and len(parts[0].levels) == 3
+    return len(parts) == 1 and not parts[0].name and parts[0].scale == "ordinal" and len(parts[0].levels) == 3
 
 
 def plain_cuts(declared: Declared) -> dict[str, Cuts]:

@@ -241,7 +241,7 @@ def _carried(study: Study, declared: Benchmark[Any, Any], rated: Sequence[RatedP
     units, groups = ({*each} for each in zip(*of_items, strict=True)) if of_items else (set(), set())
     raters, parts = {each.rater for part in rated for each in part.ratings}, declared.graded_by_people
     # As a compile has it: kappas, and so gains in them, are of one grade on an ordinal scale of three.
-    is_cut = len(parts) == 1 and parts[0].scale == "ordinal" and len(parts[0].levels) == 3
+    is_cut = len(parts) == 1 and not parts[0].name and parts[0].scale == "ordinal" and len(parts[0].levels) == 3
     gain = smallest_gain(len(units), len(groups), len(raters)) if is_cut else None
     nouns = declared.nouns
     return shown_gain(len(units), len(groups), nouns.group if len(groups) == 1 else nouns.groups, gain)

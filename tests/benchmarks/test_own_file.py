@@ -113,7 +113,7 @@ PARTS = "    from dspy_proact import Part\n    parts = "
         ("longest: int = 40", "longest: int", "NextStep: the setting 'longest' has no valid default; each needs one"),
         (
             MEASURES,
-            f'{PARTS}(Part("", ("NO", "YES")),)\n{MEASURES}',
+            f'{PARTS}(Part("", labels),)\n{MEASURES}',
             "NextStep: the part without a name has the `labels`",
         ),
         (MEASURES, f'{PARTS}(Part("x", ("NO", "NO")),)\n{MEASURES}', "NextStep: the levels of the part 'x' are two"),

@@ -132,6 +132,17 @@ class TwoParts(Benchmark):
     parts = (Part("colour", ("red", "green", "blue"), "nominal"), Part("size", ("small", "large")))
 
 
+def test_cuts_are_made_of_grades_of_the_whole_alone_for_a_run_applies_them_to_its_labels():
+    class OnePart(TwoParts):
+        parts = (Part("size", ("small", "middle", "large")),)
+
+    class Whole(TwoParts):
+        parts = (Part("", ("small", "middle", "large")),)
+
+    assert plain_cuts(OnePart()) == {}
+    assert plain_cuts(Whole()) == {"all": Cuts(partial=0.5, full=1.5)}
+
+
 def test_parts_have_their_own_scale_and_an_item_scores_their_mean():
     """Colour of the first: others green and blue, own red. Size: others small and large, own large."""
 
