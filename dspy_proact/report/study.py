@@ -133,27 +133,22 @@ class Subset:
 
         On a nominal scale those that know no distance between levels.
         """
-        ordered, beside = self.part.scale == "ordinal", self._beside
-        panel, groups = self._panel(self.rated), [each.item.group for each in self.rated]
-        one_label: dict[str, Callable[[], Estimate]] = {"kappa": partial(beside.kappa, "none")}
-        any_label: dict[str, Callable[[], Estimate]] = {}
-        if ordered:
-            one_label["kappa_linear"] = partial(beside.kappa, "linear")
-            any_label["kappa_quadratic"] = partial(beside.kappa, "quadratic")
-        one_label["ac1"] = partial(beside.ac, "none")
-        if ordered:
-            one_label["ac2"] = partial(beside.ac, "quadratic")
-        one_label |= {
-            f"recall_{level.lower()}": partial(beside.recall, place) for place, level in enumerate(self.levels)
+        beside, panel, groups = self._beside, self._panel(self.rated), [each.item.group for each in self.rated]
+        metrics: tuple[Literal["nominal", "ordinal", "interval"], ...] = ("nominal",)
+        recalls = {f"recall_{level.lower()}": partial(beside.recall, place) for place, level in enumerate(self.levels)}
+        one_label: dict[str, Callable[[], Estimate]] = {
+            "kappa": partial(beside.kappa, "none"),
+            "ac1": partial(beside.ac, "none"),
+            **recalls,
         }
-        any_label["exact"] = beside.exact
-        if ordered:
+        any_label: dict[str, Callable[[], Estimate]] = {"exact": beside.exact}
+        if self.part.scale == "ordinal":
+            metrics = ("nominal", "ordinal", "interval")
+            one_label |= {"kappa_linear": partial(beside.kappa, "linear"), "ac2": partial(beside.ac, "quadratic")}
+            any_label["kappa_quadratic"] = partial(beside.kappa, "quadratic")
             any_label["bias"] = partial(beside.bias, [*self.worth.values()])
         soft = "needs one label an item: --consensus published" if self.choices.consensus == "soft" else None
-        metrics: tuple[Literal["nominal", "ordinal", "interval"], ...] = ("nominal", "ordinal", "interval")
-        estimates = {
-            f"alpha_{metric}": alpha_estimate(panel, metric, groups) for metric in metrics[: 3 if ordered else 1]
-        }
+        estimates = {f"alpha_{metric}": alpha_estimate(panel, metric, groups) for metric in metrics}
         for statistics, reason in ((one_label, self.silence or soft), (any_label, self.silence)):
             for name, statistic in statistics.items():
                 estimates[name] = Estimate(None, reason=reason) if reason else statistic()

@@ -53,8 +53,6 @@ def test_the_published_study_is_the_default(proact):
     document = json.loads(out)
     assert (status, err) == (0, "")
     phases = document["phases"]
-    assert [round(phases[phase]["alpha_ordinal"]["value"], 3) for phase in phases] == [0.170, 0.158, 0.278]
-    assert [round(phases[phase]["kappa"]["value"], 3) for phase in phases] == [0.545, 0.269, 0.552]
     assert list(phases) == list(document["published"]) == ["EMERGENT", "CRITICAL", "RECOVERY"]
     _, out, err = proact("agree")
     assert "published: 275 ratings of 59 items by 18 raters" in out
