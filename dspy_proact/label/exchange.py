@@ -178,16 +178,17 @@ def import_labels(store: Store, items: Sequence[Item], labels: Sequence[Label]) 
     by_case = {(item.case, item.part.name): item for item in items}
     if len(by_case) < len(items):
         raise UsageError(f"{store.path}: rates the same cases of several runs; name one with --run")
-    by_rater = defaultdict[str, dict[str, Given]](dict)
+    by_rater, names = defaultdict[str, dict[str, Given]](dict), dict[str, str]()
     for label in labels:
         item = by_case.get((label.item, label.part))
         if item is None:
             part = f" with the part {shown(label.part)}" if label.part else ""
             raise label.error(f"{shown(label.item)}{part} is no item of the study", "item")
         try:
-            own = by_rater[pseudonym(label.rater)]
+            name = pseudonym(label.rater)
         except UsageError as error:
             raise label.error(str(error), "annotator") from None
+        own = by_rater[names.setdefault(name.casefold(), name)]  # as the store finds raters
         if item.key in own:
             raise label.error(f"{shown(label.rater)} grades {shown(label.item)} twice; keep one of the two", "item")
         own[item.key] = _given(label, item)

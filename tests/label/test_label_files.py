@@ -182,6 +182,7 @@ def tasks(**changes):
         (f"item,annotator,grade,reason\n{KEYS[0]},Ann,PASS,{'x' * 4001}\n", "field 'reason': has more than 4,000"),
         (f"item,annotator,grade,response\n{KEYS[0]},Ann,PASS,Other.\n", "field 'response': not the response of this"),
         (f"item,annotator,grade\n{KEYS[0]},Ann,PASS\n{KEYS[0]},Ann,FAIL\n", "line 3, field 'item': 'Ann' grades"),
+        (f"item,annotator,grade\n{KEYS[0]},Ann,PASS\n{KEYS[0]},ANN,FAIL\n", "line 3, field 'item': 'ANN' grades"),
         (f"item,annotator,grade\n{KEYS[1]},Ann,PASS\nother,Ann,PASS\n", "line 3"),
         ("[", "file, line 1: not JSON"),
         ("[]", "neither tasks of Label Studio (data, annotations) nor records of Argilla (id, fields, responses)"),
