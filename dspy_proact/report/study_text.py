@@ -55,10 +55,10 @@ def _finding(study: Study) -> str:
     judge = study.judge or "the judge"
     part = f" of the {study.part.name}" if study.part.name else ""
     if not found.items:
-        why = "no item has the ratings of two"
+        why = f"no item has two ratings{part}"
         if study.pooled.paired:
-            graded = "no item that the judge graded has the ratings of two"
-            why = graded if study.pooled.enough else f"no item has {study.choices.min_ratings} ratings"
+            graded = f"no item that the judge graded has two ratings{part}"
+            why = graded if study.pooled.enough else f"no item has {study.choices.min_ratings} ratings{part}"
         nothing = f"nothing can be said of a judge beside a {person}, for {why}"
         if not (compared := study.pooled.compared):
             return nothing[0].upper() + nothing[1:]
@@ -232,8 +232,9 @@ def print_studies(found: Sequence[Study], console: Console, explain: bool = Fals
     show(console, *([f"judge: {first.judge}"] if first.judge else []))
     show(console, table(("grade of", "items", "same, %", "kappa", "two raters"), rows), *each_reason(reasons))
     within = f", within {first.nouns.strata}" if len(first.order) > 1 else ""
-    two = f"two raters: kappa of one with another{within}, which is usually lower than that with a commonest grade."
-    show(console, f"same, kappa: people's commonest grade and the judge's. {two}", *first.ratings.about)
+    two = f"two raters: kappa of one with another{within}, which is usually lower."
+    how = "commonest grade" if first.choices.consensus == "published" else "shares of grades"
+    show(console, f"same, kappa: people's {how} and the judge's. {two}", *first.ratings.about)
     for study in leading(found) if explain else ():
         show(console, "")
         print_study(study, console, explain)

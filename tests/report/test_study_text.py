@@ -73,9 +73,9 @@ def test_why_nothing_can_be_said_of_a_judge_beside_a_person_is_what_is_the_case(
     both = study_of(rows, [{}, {"tone": "COLD"}])
     alike = "the judge gives the grade of the tone that the only rater gave on 1 of 1 item"
     assert text_of(both, False).startswith(alike)
-    assert f"{begin}no item that the judge graded has the ratings of two" in text_of(both, False)
-    assert f"N{begin[1:]}no item has 3 ratings." in text_of(both, False, Choices(min_ratings=3))
-    assert f"{begin}no item has the ratings of two" in text_of(study_of(rows[2:], [{}, {"tone": "COLD"}]), False)
+    assert f"{begin}no item that the judge graded has two ratings of the tone" in text_of(both, False)
+    assert f"N{begin[1:]}no item has 3 ratings of the tone." in text_of(both, False, Choices(min_ratings=3))
+    assert f"{begin}no item has two ratings of the tone" in text_of(study_of(rows[2:], [{}, {"tone": "COLD"}]), False)
 
 
 def test_the_table_of_parts_says_what_its_kappas_are_of_and_reasons_have_the_benchmark_s_nouns():
@@ -83,6 +83,7 @@ def test_the_table_of_parts_says_what_its_kappas_are_of_and_reasons_have_the_ben
     several = study_of([*fits, *((key, "tone", "ODD", rater) for key, _, _, rater in fits)], [{"fit": "YES"}] * 4)
     told = "same, kappa: people's commonest grade and the judge's. two raters: kappa of one with another, which"
     assert told in text_of(several, False)
+    assert "same, kappa: people's shares of grades and" in text_of(several, False, Choices("soft"))
     share = studies_document(studies(several, benchmark=TRAITS))["parts"]["fit"]["voted"][0]["share"]
     # The judge always says YES, people once NO.
     assert (share["value"], share["reason"]) == (0.75, "too few valleys: very wide")

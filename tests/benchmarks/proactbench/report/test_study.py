@@ -290,7 +290,7 @@ BEGIN = "On the 32 items with two ratings or more the judge agrees with one of t
         (
             of(("EMERGENT", "+", "+"), ("EMERGENT", "F", "P")),
             "the judge gives the grade that the only rater gave on 1 of 2 items (50.0 %, ",
-            "; nothing can be said of a judge beside a person, for no item has the ratings of two.",
+            "; nothing can be said of a judge beside a person, for no item has two ratings.",
         ),
         (of(("EMERGENT", " ", "+")), "Nothing can be said of a judge beside a person, for no item has", " of two."),
         (
