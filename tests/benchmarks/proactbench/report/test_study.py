@@ -292,7 +292,11 @@ BEGIN = "On the 32 items with two ratings or more the judge agrees with one of t
             "the judge gives the grade that the only rater gave on 1 of 2 items (50.0 %, ",
             "; nothing can be said of a judge beside a person, for no item has two ratings.",
         ),
-        (of(("EMERGENT", " ", "+")), "Nothing can be said of a judge beside a person, for no item has", " of two."),
+        (
+            of(("EMERGENT", " ", "+")),
+            "Nothing can be said of a judge beside a person, for no item has",
+            " two ratings.",
+        ),
         (
             of(*[("EMERGENT", "+", "++")] * 12),
             "On the 12 items",
