@@ -1,4 +1,4 @@
-"""Two judges, or one judge at two times, on the same responses: how far they agree, as JSON and in sentences."""
+"""Two judges, or one judge at two times, on the same responses; a judge beside people is a `study`."""
 
 from collections import Counter
 from collections.abc import Sequence
