@@ -1,19 +1,16 @@
-"""How good a judge is: `dspy-proact agree`, by people's ratings, and `try --judge-cases`, by its rules."""
+"""`dspy-proact agree`: how good a judge is by people's ratings."""
 
 import csv
 import json
 import re
-from collections import Counter
 from io import StringIO
 
 import pytest
 from rows import jsonl
 from script import ROOT
 from server import Answer, error, verdict
-from tuning import artefact
 
 from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.proactbench.corpus.bundled import judge_cases
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
 from dspy_proact.cli.options.labels import FILES
 from dspy_proact.kept import log
@@ -306,151 +303,3 @@ def test_help_describes_both_files_with_a_whole_example_that_works_when_pasted(p
     assert "ratings.csv: 3 ratings of 2 items by 2 raters" in out
     assert "Next: dspy-proact agree --ratings ratings.csv --items items.jsonl --judge MODEL --dry-run" in err
     assert proact("agree", *given, "--judge", "embedded")[0] == 0
-
-
-# Worked cases of the judge's rules
-
-CASES = judge_cases()
-
-
-def examined(server, *more):
-    return ["try", "--judge-cases", "--judge", "openai/any", "--judge-api-base", server.judge, "--retries", 0, *more]
-
-
-def knowing(sent, wrong=()):
-    """A judge that keeps to the rules, but for some cases."""
-    case = asked_about(sent)
-    grade = case.label if case.name not in wrong else "FAIL" if case.label != "FAIL" else "PASS"
-    return Answer(verdict(grade, [case.answer.text]))
-
-
-def asked_about(sent):
-    said = sent.messages[-1]["content"]
-    (case,) = [each for each in CASES if _shows(said, each)]
-    return case
-
-
-def _shows(said, case):
-    response = "\n".join(f"    {line}" if line else "" for line in case.answer.text.splitlines())
-    return f"\nResponse to grade:\n{response}\n" in said and f"\n    {case.case.view.rubric.pass_criteria}\n" in said
-
-
-def test_a_judge_is_right_where_it_keeps_to_the_rules_and_what_it_misses_is_shown_with_the_reason(proact, server):
-    server.script = knowing
-    status, out, _ = proact(*examined(server))
-    assert (status, len(server.of("judge")), "The judge: " in out) == (0, 40, False)
-    assert "openai/any gives the grade that the rule gives in 40 of 40 worked cases." in " ".join(out.split())
-    server.script = lambda sent: knowing(sent, wrong=["quip"])
-    out = proact(*examined(server))[1]
-    quip = next(case for case in CASES if case.name == "quip")
-    assert "in 39 of 40 worked cases." in " ".join(out.split())
-    assert f"quip: PARTIAL. {quip.why}" in " ".join(out.split())
-    assert (quip.answer.text in out, quip.answer.text in proact(*examined(server, "--whole"))[1]) == (False, True)
-    found = {each["case"]: each for each in json.loads(proact(*examined(server, "--json"))[1])}
-    assert [*found] == [case.name for case in CASES]
-    assert [name for name, each in found.items() if not each["right"]] == ["quip"]
-    missed = found["quip"]
-    assert (missed["expected"], missed["grade"], missed["usage"]["judge"]["calls"]) == ("PARTIAL", "FAIL", 1)
-    assert "response" not in missed
-
-
-def test_what_cannot_be_read_is_not_right_is_counted_apart_and_ends_with_three(proact, server):
-    server.script = lambda sent: Answer("prose") if "bees" in sent.text else knowing(sent)
-    status, out, _ = proact(*examined(server, "--json"))
-    (unread,) = [each for each in json.loads(out) if not each["right"]]
-    assert (status, unread["case"], unread["grade"], unread["right"]) == (3, "quip", None, None)
-    assert unread["error"].startswith("unreadable")
-    assert unread["unread"] == [unread["error"]]
-    text = " ".join(proact(*examined(server))[1].split())
-    assert "in 39 of 39 worked cases; 1 of 40 has no grade." in text
-    assert "1 of 40 verdicts could not be read." in text
-    assert "No verdict: unreadable" in text
-    server.script = lambda sent: Answer("prose")
-    text = " ".join(proact(*examined(server))[1].split())
-    assert text.startswith("openai/any gives no grade in any of 40 worked cases.")
-
-
-def test_a_limit_stops_it_with_four_and_what_it_left_out_is_neither_right_nor_wrong(proact, server):
-    server.script = lambda sent: knowing(sent, wrong=[case.name for case in CASES[1:]])
-    stopped = examined(server, "--concurrency", 1, "--max-calls", 5)
-    status, out, err = proact(*stopped)
-    assert (status, "Stopped: " in err, len(server.sent)) == (4, True, 5)
-    assert "in 1 of 5 worked cases; 35 of 40 have no grade." in " ".join(out.split())
-    words = {line.split()[0]: line.split()[-1] for line in out.splitlines() if line.split()}
-    assert [words[case.name] for case in CASES] == ["yes", *["no"] * 4, *["-"] * 35]
-    assert ("No verdict" in out, "could not be read" in out) == (False, False)
-    told = json.loads(proact(*stopped, "--json")[1])
-    assert [each["right"] for each in told] == [True, *[False] * 4, *[None] * 35]
-    server.script = lambda sent: error(500)
-    assert proact(*examined(server))[0] == 5
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (["--model", "openai/any"], "--judge-cases and --model are mutually exclusive"),
-        (["--phase", "recovery"], "--judge-cases and --phase are mutually exclusive"),
-        (["--list"], "--judge-cases and --list are mutually exclusive"),
-        (["Be proactive."], "--judge-cases and TEXT are mutually exclusive"),
-        (["--judge-program", "nowhere.json"], "nowhere.json: cannot be read"),
-    ],
-    ids=lambda more: more[0] if isinstance(more, list) else "",
-)
-def test_nothing_else_is_tried_beside_the_judge(proact, server, more, said):
-    status, _, err = proact(*examined(server, *more))
-    assert (status, server.sent, said in err) == (2, [], True), err
-
-
-# A compiled judge
-
-
-@pytest.fixture
-def program(tmp_path):
-    """Write a compiled judge; its file."""
-
-    def write(cases=None, **how):
-        made = artefact(**how)
-        made = made.model_copy(update={"card": made.card.model_copy(update={"counts": cases or {}})})
-        (tmp_path / "judge.json").write_text(made.model_dump_json())
-        return ["--judge-program", "judge.json"]
-
-    return write
-
-
-def in_turn(*grades):
-    """A judge that grades each case so, one verdict after the other."""
-    asked = Counter()
-
-    def script(sent):
-        case = asked_about(sent)
-        asked[case.name] += 1
-        return Answer(verdict(grades[asked[case.name] - 1], [case.answer.text]))
-
-    return script
-
-
-def test_a_compiled_judge_is_asked_in_its_own_words_and_named(proact, server, program):
-    server.script = knowing
-    status, out, err = proact(*examined(server, *program()))
-    told = " ".join(out.split())
-    assert (status, "openai/any (compiled:" in told, "in 40 of 40 worked cases." in told) == (0, True, True)
-    assert all("Grade by the moon." in str(sent.messages[0]["content"]) for sent in server.sent)
-    assert "Next: dspy-proact agree --judge openai/any" in err
-    assert "--judge-program judge.json" in err
-
-
-def test_its_votes_are_asked_for_and_its_cuts_make_the_grade(proact, server, program):
-    server.script = in_turn("PASS", "PASS", "PARTIAL")
-    _, out, err = proact(*examined(server, *program(votes=3, cuts=(0.5, 1.8)), "--json"))
-    assert "Asking for 120 verdicts." in err
-    assert len(server.of("judge")) == 120
-    # The mean level is (2 + 2 + 1) / 3 = 1.67, below the cut of PASS, though two of three verdicts are PASS.
-    assert {(each["grade"], *each["grades"]) for each in json.loads(out)} == {("PARTIAL", "PASS", "PASS", "PARTIAL")}
-
-
-def test_a_program_that_was_compiled_by_these_cases_is_said_to_be_no_test(proact, server, program):
-    server.script = knowing
-    seen = {"cases before": (20, 40), "cases after": (25, 40)}
-    assert "on these cases, so the result is not a test of it." in " ".join(
-        proact(*examined(server, *program(seen)))[2].split()
-    )
