@@ -29,7 +29,9 @@ def without(other: str) -> None:
     for name, module in list(sys.modules.items()):
         if str(getattr(module, "__file__", None)).startswith(f"{ROOT}/"):
             del sys.modules[name]
-    sys.path[:] = [str(here), *(path for path in sys.path if not path.startswith(str(ROOT)))]
+    # An environment may stand in the checkout, or beside it under a name that begins as its own.
+    kept = (path for path in sys.path if "site-packages" in path or not Path(path).is_relative_to(ROOT))
+    sys.path[:] = [str(here), *kept]
     for file in sorted(house.rglob("*.py")):
         if file.stem != "__main__":
             module = importlib.import_module(".".join(file.relative_to(here).with_suffix("").parts))
