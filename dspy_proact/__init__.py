@@ -7,10 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part, Start
-    from dspy_proact.benchmarks.compiled import load_assistant, load_judge
-    from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
-    from dspy_proact.benchmarks.execution import Execution
     from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
     from dspy_proact.benchmarks.proactbench.cases import cases_of, responses_of_results
     from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, load_corpus
@@ -29,13 +25,17 @@ if TYPE_CHECKING:
         Turn,
         Verdict,
     )
-    from dspy_proact.benchmarks.published import PublishedRow
-    from dspy_proact.benchmarks.ratings import RatedItem, Ratings
-    from dspy_proact.benchmarks.responses import Responses
-    from dspy_proact.benchmarks.trial import Trial
     from dspy_proact.compile.assistant_compile import AssistantCompile
     from dspy_proact.compile.judge_compile import JudgeCompile
     from dspy_proact.errors import ContentError, Halt, ProactError
+    from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade, Part, Start
+    from dspy_proact.evaluation.compiled import load_assistant, load_judge
+    from dspy_proact.evaluation.evaluation import Evaluation, Rejudging
+    from dspy_proact.evaluation.execution import Execution
+    from dspy_proact.evaluation.published import PublishedRow
+    from dspy_proact.evaluation.ratings import RatedItem, Ratings
+    from dspy_proact.evaluation.responses import Responses
+    from dspy_proact.evaluation.trial import Trial
     from dspy_proact.models import Gate, Limits, ModelSpec, open_model
     from dspy_proact.programs import Recipe
     from dspy_proact.programs.artefact import read_artefact, read_judge
@@ -156,25 +156,25 @@ __all__ = [
 ]
 
 _ROOMS = {
-    "benchmarks.benchmark": "Benchmark HumanGrade Part Start",
-    "benchmarks.evaluation": "Evaluation Rejudging",
-    "benchmarks.execution": "Execution",
+    "evaluation.benchmark": "Benchmark HumanGrade Part Start",
+    "evaluation.evaluation": "Evaluation Rejudging",
+    "evaluation.execution": "Execution",
     "benchmarks.proactbench.benchmark": "ProactBench",
     "benchmarks.proactbench.cases": "cases_of responses_of_results",
-    "benchmarks.compiled": "load_assistant load_judge",
+    "evaluation.compiled": "load_assistant load_judge",
     "compile.assistant_compile": "AssistantCompile",
     "compile.judge_compile": "JudgeCompile",
     "benchmarks.proactbench.corpus.dialogues": "Corpus load_corpus",
     "benchmarks.proactbench.corpus.results": "read_results",
     "benchmarks.proactbench.programs": "ASSISTANT Assistant JUDGE Judge OfferDetector",
     "benchmarks.proactbench.report.results": "export_results summarize_results",
-    "benchmarks.trial": "Trial",
+    "evaluation.trial": "Trial",
     "benchmarks.proactbench.types": (
         "AssistantView Dialogue Grade JudgeView Phase Response Rubric Trigger Turn Verdict"
     ),
-    "benchmarks.published": "PublishedRow",
-    "benchmarks.ratings": "RatedItem Ratings",
-    "benchmarks.responses": "Responses",
+    "evaluation.published": "PublishedRow",
+    "evaluation.ratings": "RatedItem Ratings",
+    "evaluation.responses": "Responses",
     "errors": "ContentError Halt ProactError",
     "models": "Gate Limits ModelSpec open_model",
     "programs": "Recipe",

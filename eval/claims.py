@@ -18,9 +18,9 @@ from support.bands import OUT, Band, Banded, of_data_sets
 from support.scores import Effects, Thresholds, simulate_pair
 
 from dspy_proact import stats, study
-from dspy_proact.benchmarks.benchmark import HumanGrade
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
-from dspy_proact.benchmarks.ratings import RatedItem, Ratings, RatingsSource
+from dspy_proact.evaluation.benchmark import HumanGrade
+from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.report.study_text import study_headline
 
 ITEMS, SCENARIOS, RATERS = 200, 25, 8

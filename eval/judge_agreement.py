@@ -19,9 +19,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from dspy_proact import load_ratings, study
-from dspy_proact.benchmarks.benchmark import HumanGrade
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
-from dspy_proact.benchmarks.ratings import Ratings
+from dspy_proact.evaluation.benchmark import HumanGrade
+from dspy_proact.evaluation.ratings import Ratings
 from dspy_proact.report.numbers import coefficient
 
 DATA = Path(__file__).parent / "judge_words"

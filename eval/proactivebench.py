@@ -17,8 +17,8 @@ from pathlib import Path
 from rich.console import Console
 
 from dspy_proact import Halt, ModelSpec, ProactError, RunFolder, leaderboard, print_leaderboard, summarize
-from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings
+from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.report import Summary
 
 CORPUS = "proactivebench"

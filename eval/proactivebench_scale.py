@@ -20,9 +20,9 @@ from support.picture_corpus import write_pictures
 from support.scale import planned_and_run, tell
 
 from dspy_proact import Gate, ModelSpec, images
-from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactivebench.benchmark import ProactiveBench
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings
+from dspy_proact.evaluation.evaluation import Evaluation
 
 NAME, WIDTH = "openai/gpt-4o", 64
 SAID = {"choice": "A"}

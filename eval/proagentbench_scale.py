@@ -17,9 +17,9 @@ from support.recordings import EVENTS, PEOPLE, write_recordings
 from support.scale import planned_and_run, tell
 
 from dspy_proact import Gate, ModelSpec
-from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proagentbench.corpus import load_corpus
 from dspy_proact.benchmarks.proagentbench.moments import ProAgentBenchSettings
+from dspy_proact.evaluation.evaluation import Evaluation
 
 NAME, WIDTH = "openai/gpt-4o", 8
 SAID = {"need_help": True, "intention": "Information Lookup", "query": "What is this?"}

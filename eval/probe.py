@@ -24,8 +24,8 @@ from dspy_proact import (
     print_summary,
     summarize,
 )
-from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
+from dspy_proact.evaluation.evaluation import Evaluation
 
 CORPUS = "probe"
 JUDGE = "openai/gpt-4o-mini"

@@ -16,9 +16,9 @@ from support.probe_tasks import Size, write_synthetic
 from support.scale import planned_and_run, tell
 
 from dspy_proact import Gate, ModelSpec
-from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER
+from dspy_proact.evaluation.evaluation import Evaluation
 
 NAME, WIDTH = "openai/gpt-4o", 8
 TAKEN = {"action": "act_1", "parameters": {"to": "somebody"}}

@@ -20,7 +20,7 @@ import numpy as np
 from support.bands import Band, Banded, of_data_sets
 from support.raters import Conduct, RatersDesign, simulate_raters
 
-from dspy_proact.benchmarks.registry import benchmark_named
+from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.label.quality import overview
 
 RATERS = 8

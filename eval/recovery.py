@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean
 
 from dspy_proact import Assistant, Evaluation, Halt, ProactError, Summary, compare, load_corpus, summarize
-from dspy_proact.benchmarks.compiled import load_assistant
+from dspy_proact.evaluation.compiled import load_assistant
 from dspy_proact.kept import write_whole
 from dspy_proact.programs.artefact import read_artefact
 from dspy_proact.report.numbers import STAND_IN, percent, points_of, probability

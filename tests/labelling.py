@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 import uvicorn
 from child import command_line
 
-from dspy_proact.benchmarks.benchmark import Benchmark, Part
+from dspy_proact.evaluation.benchmark import Benchmark, Part
 from dspy_proact.label.access import origins
 from dspy_proact.label.app import Collection, application
 from dspy_proact.label.serving import serve

@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.benchmarks.registry import benchmark_of
+from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import Design, Given, Item, Study, StudyRun, items_of, pairs_of, run_key
 from dspy_proact.report import summarize

@@ -26,8 +26,8 @@ from dspy_proact import (
     open_model,
     summarize,
 )
-from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.errors import CorpusError, LimitReached, UsageError
+from dspy_proact.evaluation.registry import benchmark_named
 
 
 @pytest.fixture(autouse=True)

@@ -15,18 +15,17 @@ MAY_IMPORT = {
     "files": NOUNS | {"kept"},
     "runs": NOUNS | {"stats", "kept"},
     "models": NOUNS | {"stats", "kept"},
-    "report": NOUNS | {"stats", "kept", "runs", "files", "benchmarks"},
-    "label": NOUNS | {"stats", "kept", "runs", "files", "benchmarks", "report"},
     "programs": NOUNS | {"stats", "kept", "models"},
-    "benchmarks": NOUNS | {"stats", "kept", "runs", "files", "models", "programs"},
-    "compile": NOUNS | {"stats", "kept", "runs", "files", "models", "programs", "benchmarks"},
+    "evaluation": NOUNS | {"stats", "kept", "runs", "files", "models", "programs"},
+    "report": NOUNS | {"stats", "kept", "runs", "files", "evaluation"},
+    "label": NOUNS | {"stats", "kept", "runs", "files", "evaluation", "report"},
+    "compile": NOUNS | {"stats", "kept", "runs", "files", "models", "programs", "evaluation"},
+    "benchmarks": NOUNS | {"stats", "kept", "runs", "files", "models", "programs", "evaluation", "compile", "report"},
     "cli": None,
     "__init__": None,
     "__main__": {"cli"},
 }
-"""Rooms by name; of `benchmarks` its own files, the driver. None: any."""
-A_BENCHMARK = NOUNS | {"stats", "kept", "runs", "files", "models", "programs", "benchmarks", "compile", "report"}
-"""What the folder of a benchmark may import, beside itself."""
+"""Rooms by name; `benchmarks` is what the folder of one may import beside itself. None: any."""
 WITHOUT_DSPY = NOUNS | {"stats", "kept", "files", "runs", "report", "label"}
 PRINTING = {"cli", "__main__"}
 
@@ -68,7 +67,7 @@ def test_every_room_has_its_rule():
 def test_imports_go_one_way():
     for room, path, nodes in sources():
         folder = benchmark_of(path)
-        allowed = A_BENCHMARK if folder else MAY_IMPORT[room]
+        allowed = MAY_IMPORT[room]
         for name in imported(nodes):
             parts = name.split(".")
             if parts[0] != "dspy_proact" or len(parts) == 1 or allowed is None:

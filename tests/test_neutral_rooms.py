@@ -15,15 +15,15 @@ ROOMS = {
     "kept": "kept/**/*.py",
     "files": "files/*.py",
     "nouns": "[a-z]*.py",
-    "the driver": "benchmarks/*.py",
+    "the driver": "evaluation/*.py",
     "the core of report": "report/*.py",
     "the page": "report/page/**/*.*",
     "the labelling app": "label/**/*.*",
     "compiles": "compile/*.py",
     "programs": "programs/*.py",
 }
-DOORS = {"report/__init__.py"}
-"""Files that name the room of each benchmark, which is all that they do."""
+DOORS = {"evaluation/__init__.py"}
+"""Files that name the default benchmark, which is all that they do."""
 WORDS = re.compile(
     r"(?i:phase|rubric|trigger|scenario|dialogue|persona|blueprint|curated|emergent|recovery|proact_?bench)"
     r"|(?i:\boffers?\b|unwanted_offer|proactive_?agent|pro_?agent_?bench|thunlp)|\b(?:CRITICAL|PASS|PARTIAL|FAIL|JudgeView|AssistantView|ControlView)\b"
@@ -63,7 +63,7 @@ NAMES = re.compile(r"(?i:proact_?bench|proactive_?agent|pro_?agent_?bench)|\b(?:
 NAME_ONE = {
     "__init__.py": "the face of the package",
     "cli/__init__.py": "the first page of help, which explains the default",
-    "cli/options/benchmark.py": "the default",
+    "evaluation/__init__.py": "the default",
 }
 """Files outside the folders of benchmarks that may name one, and why; none is added."""
 

@@ -13,7 +13,7 @@ from script import ROOT, ended
 from tuning import artefact
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl, sample_path
-from dspy_proact.benchmarks.registry import benchmarks
+from dspy_proact.evaluation.registry import benchmarks
 from dspy_proact.programs.artefact import write_artefact
 from dspy_proact.report import leaderboard
 from dspy_proact.report.leaderboard import own_name

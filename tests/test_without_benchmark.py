@@ -15,7 +15,7 @@ import dspy_proact
 
 HOUSE = Path(dspy_proact.__file__).parent
 EACH = sorted(path.parent.name for path in HOUSE.glob("benchmarks/*/benchmark.py"))
-SOME = ("benchmarks/test_any_benchmark.py", "runs/test_folder.py")
+SOME = ("evaluation/test_any_benchmark.py", "runs/test_folder.py")
 """A run that is reported, compared, exported and rejudged; every night all tests."""
 
 

@@ -12,15 +12,15 @@ import dspy
 from server import GRADES, Answer, Sent, verdict
 from specs import spec
 
-from dspy_proact.benchmarks.benchmark import HumanGrade
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.corpus.rated_items import rated_item
 from dspy_proact.benchmarks.proactbench.programs import Judge
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rubric, Turn
-from dspy_proact.benchmarks.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.compile.training import variant
 from dspy_proact.compile.tuning import GradedAnswer
+from dspy_proact.evaluation.benchmark import HumanGrade
+from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.models import Gate, ModelIdentity
 from dspy_proact.programs import Card, CardUsage, DataSource, Provenance, Recipe, Row
 from dspy_proact.programs.artefact import Artefact, Cuts, signature_of, states_of

@@ -1,1 +1,1 @@
-"""Benchmarks: the declaration, what runs any of them, and one folder for each."""
+"""One folder for each benchmark: its declaration and everything that is said of it."""

@@ -26,8 +26,8 @@ from dspy_proact.cli.views.message import complain, console, print_json, print_m
 from dspy_proact.errors import RunError, UsageError
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.benchmark import Benchmark
-    from dspy_proact.benchmarks.execution import Execution
+    from dspy_proact.evaluation.benchmark import Benchmark
+    from dspy_proact.evaluation.execution import Execution
     from dspy_proact.models import Gate, ModelSpec
     from dspy_proact.report import Summary
     from dspy_proact.runs import Manifest, Scope
@@ -45,9 +45,9 @@ def benchmarks(as_json: bool) -> None:
 
     Other commands take a benchmark with --benchmark NAME, and a setting of it with --set NAME=VALUE.
     """
-    from dspy_proact.benchmarks.registry import benchmarks as known
-    from dspy_proact.benchmarks.registry import unusable_benchmarks
     from dspy_proact.cli.options.settings import settings_of
+    from dspy_proact.evaluation.registry import benchmarks as known
+    from dspy_proact.evaluation.registry import unusable_benchmarks
     from dspy_proact.plain_text import printable
 
     for reason in unusable_benchmarks().values():
@@ -147,8 +147,8 @@ def evaluate(
     Each answer and verdict is kept: repeat the command to resume, and no finished one is paid for twice. Without
     --model, an embedded stand-in runs the bundled sample. Several --model make a run each, in folders under --out.
     """
-    from dspy_proact.benchmarks.evaluation import Evaluation
     from dspy_proact.cli.views.runs import run_all, say_of_corpus
+    from dspy_proact.evaluation.evaluation import Evaluation
 
     declared = chosen.declared()
     settings = chosen.settings(declared)
@@ -241,7 +241,7 @@ def _path(execution: "Execution", out: Path | None, alone: bool) -> Path:
 
 def _recorded_revision(benchmark: str, corpus: str, models: "Sequence[ModelSpec]", out: Path | None) -> str | None:
     """The revision that a run of these models has recorded of its corpus: resuming does not move on to a newer one."""
-    from dspy_proact.benchmarks.participant import run_name
+    from dspy_proact.evaluation.participant import run_name
     from dspy_proact.runs import RunFolder
 
     paths = [out] if out else []
@@ -293,8 +293,8 @@ def rejudge(
     The responses are copied into a new run, and the two gradings are compared. A results file holds no conversations:
     name the --corpus that it answers.
     """
-    from dspy_proact.benchmarks.evaluation import Rejudging
     from dspy_proact.cli.views.runs import run_all
+    from dspy_proact.evaluation.evaluation import Rejudging
 
     declared = chosen.declared(run)
     rejudgings = [

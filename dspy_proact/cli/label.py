@@ -30,8 +30,8 @@ from dspy_proact.cli.views.message import console, print_json, say, say_next
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.benchmark import Benchmark
-    from dspy_proact.benchmarks.ratings import Draw, RatedItem
+    from dspy_proact.evaluation.benchmark import Benchmark
+    from dspy_proact.evaluation.ratings import Draw, RatedItem
     from dspy_proact.report import Summary
 
 _MOST = 10**9
@@ -41,7 +41,7 @@ _LEAST_POINTS, _MOST_POINTS = 0.1, 49.0
 
 def draw_or_count(text: str) -> "int | Draw":
     """The number of responses, or the draw of a sheet that is to be written again."""
-    from dspy_proact.benchmarks.ratings import Draw
+    from dspy_proact.evaluation.ratings import Draw
 
     if draw := Draw.read(text):
         return draw
@@ -140,7 +140,7 @@ def _rated_of(
     declared: "Benchmark[Any, Any]", summary: "Summary", draw: "int | Draw | None", disputed: bool
 ) -> "tuple[Sequence[RatedItem], Draw | None]":
     """The items of a sheet, in order, and the draw that they are, if any."""
-    from dspy_proact.benchmarks.ratings import Draw
+    from dspy_proact.evaluation.ratings import Draw
     from dspy_proact.report.ratings import draw_of, rated_items
 
     again, count = (draw, draw.count) if isinstance(draw, Draw) else (None, draw)

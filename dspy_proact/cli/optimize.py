@@ -118,9 +118,9 @@ def assistant(
     It is tested on groups of cases, such as scenarios, that it was not tuned on, by a judge that did not tune it.
     Repeat the command to resume.
     """
-    from dspy_proact.benchmarks.benchmark import Start
     from dspy_proact.cli.views.compilation import compile_shown
     from dspy_proact.compile.assistant_compile import AssistantCompile
+    from dspy_proact.evaluation.benchmark import Start
 
     declared, tested = chosen.declared(), model.spec(EMBEDDED)
     settings = chosen.settings(declared)
@@ -215,9 +215,9 @@ def judge(
     By default the embedded stand-in is tuned to the sample's ratings, which only shows how this works. Repeat the
     command to resume: answers in the record are not paid for again.
     """
-    from dspy_proact.benchmarks.benchmark import Benchmark
     from dspy_proact.cli.views.compilation import compile_shown
     from dspy_proact.compile.judge_compile import JudgeCompile
+    from dspy_proact.evaluation.benchmark import Benchmark
 
     declared, tuned = chosen.declared(), judge.spec(EMBEDDED)
     settings = chosen.settings(declared, answers=False)
@@ -301,9 +301,9 @@ def show(
     With --diff, how the compile changed its instruction and worked examples; by default compared with the uncompiled
     program.
     """
-    from dspy_proact.benchmarks.compiled import require_current
-    from dspy_proact.benchmarks.registry import benchmark_named
     from dspy_proact.cli.views.compilation import print_card, print_diff
+    from dspy_proact.evaluation.compiled import require_current
+    from dspy_proact.evaluation.registry import benchmark_named
     from dspy_proact.plain_text import printable
     from dspy_proact.programs.artefact import read_artefact
 
@@ -333,8 +333,8 @@ def show(
 
 def _prompt(artefact: "Artefact", no_demos: bool, file: Path) -> str:
     """The system prompt of a compiled assistant; raises a `UsageError` if there is none."""
-    from dspy_proact.benchmarks.compiled import load_assistant
     from dspy_proact.cli.views.compilation import lines_of
+    from dspy_proact.evaluation.compiled import load_assistant
 
     if artefact.role == "judge":
         raise UsageError(f"{file}: a compiled judge, which is no system prompt; use it with --judge-program")

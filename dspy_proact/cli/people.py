@@ -22,7 +22,7 @@ from dspy_proact.cli.views.message import Typed, console, print_json, print_more
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.benchmark import Benchmark
+    from dspy_proact.evaluation.benchmark import Benchmark
     from dspy_proact.models import Gate
     from dspy_proact.report.marked_words import MarkedWords
     from dspy_proact.report.study import Choices, Study
@@ -126,7 +126,7 @@ def agree(
     if labels.ratings == ("published",) and (labels.run or labels.items):
         flag = "--run" if labels.run else "--items"
         raise UsageError(f"{flag}: name ratings of it with --ratings FILE; `label sheet` writes a file to fill in")
-    from dspy_proact.benchmarks.benchmark import Benchmark
+    from dspy_proact.evaluation.benchmark import Benchmark
 
     if name := min(settings.model_fields_set - declared.of_ratings, default=None):
         raise UsageError(
@@ -135,9 +135,9 @@ def agree(
         )
     if not judge.name and type(declared).judge is not Benchmark.judge:  # else it grades by itself
         return _compare_stored(declared, settings, choices, labels, output, explain)
-    from dspy_proact.benchmarks.evaluation import Rejudging
-    from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.cli.views.runs import run_all
+    from dspy_proact.evaluation.evaluation import Rejudging
+    from dspy_proact.evaluation.responses import Responses
     from dspy_proact.report.marked_words import marked_words
     from dspy_proact.report.study import studies
 

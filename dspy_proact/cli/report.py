@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options.benchmark import ANSWERED_CORPUS, DEFAULT, READ_BENCHMARK, Chosen, is_results, summary_of
+from dspy_proact.cli.options.benchmark import ANSWERED_CORPUS, READ_BENCHMARK, Chosen, is_results, summary_of
 from dspy_proact.cli.options.kinds import STANDARD_OUTPUT, explain_option, json_option, text_option
 from dspy_proact.cli.options.labels import RATINGS, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import console, print_json, print_more, say, say_next
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation import DEFAULT_BENCHMARK
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.benchmark import ResultsCheck
+    from dspy_proact.evaluation.benchmark import ResultsCheck
     from dspy_proact.report import Summary
 
 _PAGE = b"<!doctype html"
@@ -103,7 +104,7 @@ def report(
 
 def _summary(path: Path, corpus: str | None) -> "tuple[Summary, ResultsCheck | None]":
     """The summary of a run or a results file, and the check of the latter."""
-    from dspy_proact.benchmarks.registry import benchmark_named
+    from dspy_proact.evaluation.registry import benchmark_named
     from dspy_proact.report import summarize
     from dspy_proact.runs import RunFolder
 
@@ -111,7 +112,7 @@ def _summary(path: Path, corpus: str | None) -> "tuple[Summary, ResultsCheck | N
         if corpus is not None:
             raise UsageError("--corpus is for results files; a run knows its corpus")
         return summarize(RunFolder(path)), None
-    results = benchmark_named(DEFAULT).read_results(path)
+    results = benchmark_named(DEFAULT_BENCHMARK).read_results(path)
     return results.summary, results.check(corpus)
 
 

@@ -26,7 +26,7 @@ from dspy_proact.cli.views.message import Typed, say, say_next
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.benchmark import Benchmark
+    from dspy_proact.evaluation.benchmark import Benchmark
     from dspy_proact.models import Gate
     from dspy_proact.runs import Case, Settings
 
@@ -179,9 +179,9 @@ def try_(
         corpus = corpus_of(declared, place.corpus, embedded)
         say_next("try", *chosen.words, "--corpus", corpus, "--case", listed[0].key)
         return 0
-    from dspy_proact.benchmarks.trial import Trial
     from dspy_proact.cli.views.runs import say_of_card
     from dspy_proact.cli.views.trial import print_tried
+    from dspy_proact.evaluation.trial import Trial
     from dspy_proact.report.numbers import counted
 
     # DSPy would log a line for every response cut at the token limit, which is shown beside it.

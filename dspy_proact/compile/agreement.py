@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from dspy_proact.benchmarks.benchmark import Benchmark, Part
 from dspy_proact.compile.folds import grouped_folds
 from dspy_proact.compile.tuning import GradedAnswer, Verdict
+from dspy_proact.evaluation.benchmark import Benchmark, Part
 from dspy_proact.programs.artefact import Cuts
 from dspy_proact.runs import cut_label
 from dspy_proact.stats import START_CUTS, keep_cuts

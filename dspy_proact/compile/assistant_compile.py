@@ -7,12 +7,6 @@ from typing import Any
 
 import dspy
 
-from dspy_proact.benchmarks.ask import Ask
-from dspy_proact.benchmarks.benchmark import Benchmark, Start
-from dspy_proact.benchmarks.compiled import compiled_program
-from dspy_proact.benchmarks.evaluation import role_of
-from dspy_proact.benchmarks.own_file import located
-from dspy_proact.benchmarks.participant import fingerprint_of
 from dspy_proact.calls import collect_calls
 from dspy_proact.compile.card import assistant_card
 from dspy_proact.compile.compile import Compile, unseen
@@ -22,6 +16,12 @@ from dspy_proact.compile.measured import Examined, Item, guarded, mean_of, measu
 from dspy_proact.compile.proposer import SHOWN
 from dspy_proact.compile.training import Compiled, Training, side_by_side
 from dspy_proact.errors import ContentError, UsageError
+from dspy_proact.evaluation.ask import Ask
+from dspy_proact.evaluation.benchmark import Benchmark, Start
+from dspy_proact.evaluation.compiled import compiled_program
+from dspy_proact.evaluation.evaluation import role_of
+from dspy_proact.evaluation.own_file import located
+from dspy_proact.evaluation.participant import fingerprint_of
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import DataSource, Provenance, Recipe
 from dspy_proact.programs.artefact import Artefact, read_artefact

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import Part
-from dspy_proact.benchmarks.participant import fingerprint_of
 from dspy_proact.compile.agreement import disagreement, is_cut, plain_cuts, soft
 from dspy_proact.compile.training import Compiled, instructions_of
 from dspy_proact.compile.tuning import GradedAnswer
+from dspy_proact.evaluation.benchmark import Part
+from dspy_proact.evaluation.participant import fingerprint_of
 from dspy_proact.programs import CardUsage, Provenance
 from dspy_proact.programs.card import CandidateCard, Card, Row
 from dspy_proact.runs import Nouns

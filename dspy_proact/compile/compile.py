@@ -11,8 +11,6 @@ from typing import Any, ClassVar, Self
 
 import dspy
 
-from dspy_proact.benchmarks.benchmark import Benchmark
-from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.calls import Call, Usage, collect_calls
 from dspy_proact.compile.folds import Fold, balanced_folds
 from dspy_proact.compile.forecast import CompileObserver, Forecast, Progress, watching
@@ -22,6 +20,8 @@ from dspy_proact.compile.proposer import SHOWN, Excerpts
 from dspy_proact.compile.training import Chosen, Compiled, Tested, Training, side_by_side
 from dspy_proact.compile.tuning import Tuning, tamed
 from dspy_proact.errors import Halt, Interrupted, UsageError
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.kept import COMPILE_CLAIM as CLAIM
 from dspy_proact.kept import Claim, Claimed, Identified, now, versions
 from dspy_proact.models import (

@@ -7,8 +7,8 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from dspy_proact.benchmarks.forecast import SECONDS, RoleCalls
 from dspy_proact.calls import CallObserver, Price
+from dspy_proact.evaluation.forecast import SECONDS, RoleCalls
 from dspy_proact.models import Model
 from dspy_proact.programs import Optimizer, Recipe
 from dspy_proact.runs import Bar, ExpectedCall, in_notebook

@@ -11,11 +11,6 @@ from typing import Any
 
 import dspy
 
-from dspy_proact.benchmarks.benchmark import Benchmark, Start, WorkedCase
-from dspy_proact.benchmarks.compiled import compiled_program
-from dspy_proact.benchmarks.evaluation import role_of
-from dspy_proact.benchmarks.participant import fingerprint_of
-from dspy_proact.benchmarks.ratings import Ratings
 from dspy_proact.compile.agreement import Agreement, Votes, fitted_cuts, is_cut, level_of, levels_of, plain_cuts
 from dspy_proact.compile.card import judge_card
 from dspy_proact.compile.compile import Compile, unseen
@@ -24,6 +19,11 @@ from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most
 from dspy_proact.compile.training import Chosen, Compiled, Training, side_by_side
 from dspy_proact.compile.tuning import GradedAnswer, Verdict
 from dspy_proact.errors import ContentError, StageError, UsageError
+from dspy_proact.evaluation.benchmark import Benchmark, Start, WorkedCase
+from dspy_proact.evaluation.compiled import compiled_program
+from dspy_proact.evaluation.evaluation import role_of
+from dspy_proact.evaluation.participant import fingerprint_of
+from dspy_proact.evaluation.ratings import Ratings
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import Provenance, Recipe
 from dspy_proact.programs.artefact import Artefact, Cuts, read_artefact

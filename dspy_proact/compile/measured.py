@@ -9,10 +9,10 @@ from typing import Any
 import dspy
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.calls import Call
 from dspy_proact.compile.tuning import Tuning
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.programs.card import Unit
 from dspy_proact.runs import CONTROL, Case, Scored
 

@@ -22,9 +22,9 @@ import optuna
 import tqdm
 from dspy import AdapterParseError, LMError
 
-from dspy_proact.benchmarks.participant import fingerprint_of
 from dspy_proact.compile.proposer import Excerpts, TamedJSONAdapter
 from dspy_proact.compile.training import Candidate, Training, side_by_side
+from dspy_proact.evaluation.participant import fingerprint_of
 from dspy_proact.models.dspy_internals import InstructionProposer, grounded_proposer
 from dspy_proact.programs import Optimizer, Recipe
 

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import dspy
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.ask import Ask
-from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part
-from dspy_proact.benchmarks.ratings import Ratings
 from dspy_proact.compile.training import Proposal
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.ask import Ask
+from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade, Part
+from dspy_proact.evaluation.ratings import Ratings
 from dspy_proact.plain_text import tame
 from dspy_proact.programs import DataSource
 from dspy_proact.programs.artefact import ProgramRole

@@ -20,8 +20,8 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.label.access import Guard, csrf_of, fields_of, problem, token_of_rater
 from dspy_proact.label.assignment import assign
 from dspy_proact.label.store import Store

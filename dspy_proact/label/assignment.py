@@ -13,9 +13,9 @@ from functools import partial
 from itertools import zip_longest
 from typing import Any
 
-from dspy_proact.benchmarks.benchmark import Benchmark
-from dspy_proact.benchmarks.ratings import Draw
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.ratings import Draw
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import Design, Item, Place, Study, StudyRun, Unit, rated_of, run_key
 from dspy_proact.report.numbers import counted

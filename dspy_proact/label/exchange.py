@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.files.labels import Label, LabelFile
 from dspy_proact.files.rows import Line
 from dspy_proact.label.store import Store, pseudonym

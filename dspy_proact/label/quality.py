@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-from dspy_proact.benchmarks.benchmark import Benchmark, Part
+from dspy_proact.evaluation.benchmark import Benchmark, Part
 from dspy_proact.label.exchange import SIDES
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import LONGEST_REASON, Design, Given, Item, Rater, Rating, Study, practice_passed

@@ -6,8 +6,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.label.access import origins
 from dspy_proact.label.app import Collection, application
 from dspy_proact.label.assignment import design_study

@@ -12,8 +12,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic_core import from_json
 
-from dspy_proact.benchmarks.benchmark import Benchmark, Part, WorkedCase
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import Benchmark, Part, WorkedCase
 from dspy_proact.report.particulars import Section, particulars_of
 from dspy_proact.report.reading import Reading
 from dspy_proact.report.summary import Summary

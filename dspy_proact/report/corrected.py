@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from dspy_proact.benchmarks.benchmark import Benchmark
-from dspy_proact.benchmarks.ratings import Ratings
-from dspy_proact.benchmarks.registry import benchmark_of
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.ratings import Ratings
+from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.plain_text import printable
 from dspy_proact.report.comparison import Comparison
 from dspy_proact.report.measured import worded

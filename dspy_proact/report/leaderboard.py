@@ -13,10 +13,10 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from dspy_proact.benchmarks.benchmark import Benchmark
-from dspy_proact.benchmarks.published import Counts, pooled
-from dspy_proact.benchmarks.registry import benchmark_of
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.published import Counts, pooled
+from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, bounds, counted, listed, percent, plain, share
 from dspy_proact.report.particulars import particulars_of
 from dspy_proact.report.summary import Summary

@@ -207,7 +207,7 @@ def load_pairs(named: str | Path) -> PairStudy:
         CorpusError: There is no such file, or it is not valid.
         UsageError: The benchmark has no such study.
     """
-    from dspy_proact.benchmarks.registry import find_benchmark
+    from dspy_proact.evaluation.registry import find_benchmark
 
     declared = find_benchmark(str(named))
     if declared is None:

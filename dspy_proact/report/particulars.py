@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.registry import find_benchmark
+from dspy_proact.evaluation.registry import find_benchmark
 from dspy_proact.report.measured import Controls
 from dspy_proact.report.numbers import document, percent
 from dspy_proact.runs import GivenVerdict, Outcome

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from dspy_proact.benchmarks.benchmark import Benchmark
-from dspy_proact.benchmarks.ratings import Ratings
-from dspy_proact.benchmarks.registry import benchmark_of
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.ratings import Ratings
+from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.report.corrected import PeoplesRatings, rated_cases, require_whole
 from dspy_proact.report.numbers import counted, share
 from dspy_proact.report.ratings import ratable

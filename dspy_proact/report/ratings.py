@@ -15,11 +15,11 @@ from statistics import fmean
 from types import SimpleNamespace
 from typing import Any
 
-from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
-from dspy_proact.benchmarks.ratings import Draw, RatedItem, Ratings, RatingsSource, folded
-from dspy_proact.benchmarks.registry import benchmark_named, benchmark_of
-from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import CorpusError, RunError, UsageError
+from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade
+from dspy_proact.evaluation.ratings import Draw, RatedItem, Ratings, RatingsSource, folded
+from dspy_proact.evaluation.registry import benchmark_named, benchmark_of
+from dspy_proact.evaluation.responses import Responses
 from dspy_proact.files.labels import LabelFile, labels_in
 from dspy_proact.files.rows import FileReader, text_of
 from dspy_proact.files.sheets import csv_text

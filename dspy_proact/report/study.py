@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal
 
-from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part
-from dspy_proact.benchmarks.ratings import RatedItem, Ratings
-from dspy_proact.benchmarks.registry import benchmark_of
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade, Part
+from dspy_proact.evaluation.ratings import RatedItem, Ratings
+from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.plain_text import printable
 from dspy_proact.report.numbers import counted
 from dspy_proact.report.ratings import JudgeGrades, judge_grades

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from dspy_proact.benchmarks.benchmark import Part
+from dspy_proact.evaluation.benchmark import Part
 from dspy_proact.label.assignment import assign
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import Design, Given, Item, Study, StudyRun

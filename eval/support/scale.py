@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from dspy_proact import RunFolder
-from dspy_proact.benchmarks.evaluation import Evaluation
+from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.runs import Event, Observer
 
 

@@ -10,9 +10,9 @@ from rows import jsonl
 from script import ROOT
 from server import Answer, error, verdict
 
-from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
 from dspy_proact.cli.options.labels import FILES
+from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.kept import log
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder

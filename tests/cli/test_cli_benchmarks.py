@@ -13,7 +13,7 @@ from contest import COUNT, Rules, contestant, fields
 from server import Server
 
 from dspy_proact import cli
-from dspy_proact.benchmarks import registry
+from dspy_proact.evaluation import registry
 from dspy_proact.report import leaderboard
 from dspy_proact.runs import RunFolder
 

@@ -12,7 +12,7 @@ import tuning
 from proact_run import PHASES, RESPONSE, graded, manifest, run_of, trigger
 from server import Answer, verdict
 
-from dspy_proact.benchmarks.compiled import load_assistant
+from dspy_proact.evaluation.compiled import load_assistant
 from dspy_proact.kept import log
 from dspy_proact.programs.artefact import read_judge, write_artefact
 from dspy_proact.runs import RunWriter

@@ -19,11 +19,11 @@ from rows import jsonl, row
 from script import ROOT
 from tuning import artefact
 
-from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
 from dspy_proact.cli import proact as command_line
 from dspy_proact.cli.options.models import EMBEDDED
 from dspy_proact.cli.options.verb import Bundle, Heading, Verb
+from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.models import EMBEDDED as NAME_OF_THE_STAND_IN
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import OPTIMIZERS, Recipe

@@ -12,11 +12,11 @@ from results_rows import result_row
 from rows import jsonl
 from sheets import GRADES, filled, rows_of, said
 
-from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus.results import read_results
 from dspy_proact.benchmarks.proactbench.report.results import summarize_results
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.cli.options.labels import FILES
+from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 

@@ -11,9 +11,9 @@ from results_rows import corpus_with, file_with
 from rows import jsonl, row, trigger_point
 from toy import as_format_one
 
-from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
 from dspy_proact.cli.runs import export
+from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.runs import RoleIdentity
 
 

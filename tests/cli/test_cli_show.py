@@ -10,9 +10,9 @@ import pytest
 from proact_run import RESPONSE, answered, failed, graded, manifest, trigger, written
 from rich.console import Console
 
-from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
 from dspy_proact.benchmarks.proactbench.types import Grade
+from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.report import Reading, print_reading, summarize
 from dspy_proact.runs import CONTROL, RunFolder, Scope
 

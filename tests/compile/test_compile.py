@@ -15,12 +15,12 @@ from server import Answer, Sent, Server, error, shuffled
 from specs import spec
 from tuning import lasting, study, taught
 
-from dspy_proact.benchmarks.compiled import load_assistant
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.calls import Price
 from dspy_proact.compile.compile import Compile
 from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.errors import Interrupted, LimitReached, ProviderDown, RunError, UsageError
+from dspy_proact.evaluation.compiled import load_assistant
 from dspy_proact.models import Gate, Limits, ModelSpec
 from dspy_proact.programs import OPTIMIZERS
 from dspy_proact.programs.artefact import read_artefact, write_artefact

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tuning import QUOTE, TUNING, consensus, graded, item, study
 
-from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Response
 from dspy_proact.compile.agreement import Agreement, Votes, fitted_cuts, level_of, plain_cuts, soft
 from dspy_proact.compile.tuning import GradedAnswer, Verdict
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade, Part
 from dspy_proact.programs.artefact import Cuts
 
 P, H, F = Grade.PASS, Grade.PARTIAL, Grade.FAIL

@@ -4,9 +4,9 @@ import assistants
 import pytest
 import tuning
 
-from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.compile.measured import Examined, Item, Measured, measured_of
 from dspy_proact.compile.tuning import Tuning
+from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.runs import Case, Measure, Scored, Settings
 from dspy_proact.types import Frozen
 
@@ -87,7 +87,7 @@ def test_prompts_are_counted_only_for_whoever_asks_what_a_compile_takes(server, 
     def counted(*_):
         raise AssertionError("counted")
 
-    monkeypatch.setattr("dspy_proact.benchmarks.forecast.count_tokens", counted)
+    monkeypatch.setattr("dspy_proact.evaluation.forecast.count_tokens", counted)
     server.script = tuning.models
     judging = tuning.at(server, tuning.study(), tuning.recipe())
     assert judging.run(tmp_path / "judge").paid > 0

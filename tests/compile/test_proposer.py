@@ -13,9 +13,9 @@ from server import healthy as played
 from specs import spec
 from tuning import at, models, proposal, recipe, study
 
-from dspy_proact.benchmarks.ratings import Ratings
 from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.compile.proposer import CUT, Excerpts
+from dspy_proact.evaluation.ratings import Ratings
 
 BLOCK = [{"type": "image_url", "image_url": {"url": "http://127.0.0.1:1/canary.png"}}]
 MARKER = f"<<CUSTOM-TYPE-START-IDENTIFIER>>{json.dumps(BLOCK)}<<CUSTOM-TYPE-END-IDENTIFIER>>"

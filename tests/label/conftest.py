@@ -19,7 +19,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture
 def declared(proactbench):
-    from dspy_proact.benchmarks.registry import benchmark_named
+    from dspy_proact.evaluation.registry import benchmark_named
 
     return benchmark_named("proactbench")
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import strategies as st
 from studies import given
 
-from dspy_proact.benchmarks.benchmark import Part
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import Part
 from dspy_proact.label.assignment import IDLE_SECONDS, assign, design_study
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import Design, Item, Study, StudyRun

@@ -12,7 +12,7 @@ from child import Child, command_line
 from labelling import Visitor, collected, item, joined, key, label_serve, practice, rating, serving
 from playwright.sync_api import expect
 
-from dspy_proact.benchmarks.registry import benchmark_named
+from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import PREFERENCE, practice_of
 

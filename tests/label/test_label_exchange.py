@@ -15,8 +15,8 @@ from proact_run import PHASES, answered, graded, manifest, trigger, written
 from sheets import said
 from studies import given, study_of
 
-from dspy_proact.benchmarks import registry
-from dspy_proact.benchmarks.evaluation import Evaluation
+from dspy_proact.evaluation import registry
+from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.label.store import Store
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder

@@ -11,7 +11,7 @@ from proact_run import PHASES, answered, graded, manifest, trigger, written
 from sheets import rows_of, said
 from studies import given, study_of
 
-from dspy_proact.benchmarks.evaluation import Evaluation
+from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.label.store import Store
 
 TEXT = "=Label the boxes,\nplease."

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from labelling import item as riddle
 
-from dspy_proact.benchmarks.benchmark import Part
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import Part
 from dspy_proact.label.study import PREFERENCE, items_of, pairs_of, practice_of, run_key
 
 
@@ -66,7 +66,7 @@ def test_practice_has_each_grade_by_turns_and_why(declared):
 
 
 def test_a_benchmark_without_worked_cases_has_no_practice(probe):
-    from dspy_proact.benchmarks.registry import benchmark_named
+    from dspy_proact.evaluation.registry import benchmark_named
 
     assert practice_of(benchmark_named("probe"), seed=0) == ()
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from labelling import joined, rating, serving
 
-from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.registry import benchmark_named
+from dspy_proact.evaluation.evaluation import Evaluation
+from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.label.serving import open_study
 from dspy_proact.label.study import PREFERENCE, Design
 from dspy_proact.report import summarize

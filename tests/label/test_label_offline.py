@@ -39,7 +39,7 @@ def judged(path, text=TEXT, model="openai/m"):
 @pytest.fixture
 def study(proact):
     """A study of three responses, to be rated by two, without a repeat."""
-    from dspy_proact.benchmarks.registry import benchmark_named
+    from dspy_proact.evaluation.registry import benchmark_named
 
     summary = summarize(RunFolder(judged("run")))
     items = items_of(benchmark_named("proactbench"), [summary])
@@ -127,13 +127,13 @@ def test_two_raters_of_one_browser_keep_apart_and_a_share_may_be_saved(proact, s
 
 
 def _items(study):
-    from dspy_proact.benchmarks.registry import benchmark_named
+    from dspy_proact.evaluation.registry import benchmark_named
 
     return items_of(benchmark_named("proactbench"), [summarize(RunFolder(Path("run")))])
 
 
 def test_choices_come_back_as_they_were_meant_whichever_stood_first(proact, browser):
-    from dspy_proact.benchmarks.registry import benchmark_named
+    from dspy_proact.evaluation.registry import benchmark_named
 
     runs = [summarize(RunFolder(judged(name, f"The {name} text.", model=name))) for name in ("one", "other")]
     items = pairs_of(benchmark_named("proactbench"), *runs)

@@ -8,7 +8,7 @@ from labelling import LEVELS, PART, Riddles, collected, item
 from studies import given as given_to
 from support.raters import RatersDesign, simulate_raters
 
-from dspy_proact.benchmarks.benchmark import Part
+from dspy_proact.evaluation.benchmark import Part
 from dspy_proact.label.quality import overview, owner_page
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import PREFERENCE, Design, Study, StudyRun

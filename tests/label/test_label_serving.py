@@ -14,8 +14,8 @@ import pytest
 from child import Child
 from labelling import Riddles, Visitor, collected, item, joined, key, rating, serve_again, serving
 
-from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.label.serving import open_study
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import Design

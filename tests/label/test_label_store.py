@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from studies import given
 
-from dspy_proact.benchmarks.benchmark import Part
 from dspy_proact.errors import StorageFault, UsageError
+from dspy_proact.evaluation.benchmark import Part
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import Design, Item, Study, StudyRun
 

@@ -6,8 +6,8 @@ import pytest
 from script import ROOT, run
 from tuning import compiled_judge
 
-from dspy_proact.benchmarks.compiled import load_assistant
 from dspy_proact.benchmarks.proactbench.programs import Assistant
+from dspy_proact.evaluation.compiled import load_assistant
 from dspy_proact.programs import Recipe
 from dspy_proact.programs.artefact import read_artefact
 

@@ -10,11 +10,11 @@ import pytest
 from tuning import artefact, card, compiled_judge, filed, graded, study, worked
 
 from dspy_proact import Evaluation, Responses, RunFolder, Scope, leaderboard, summarize
-from dspy_proact.benchmarks.compiled import load_assistant, load_judge
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse, Judge
 from dspy_proact.calls import Call, Price
 from dspy_proact.compile.training import variant
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.compiled import load_assistant, load_judge
 from dspy_proact.programs import CardUsage
 from dspy_proact.programs.artefact import read_artefact, signature_hash, states_of, write_artefact
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from rows import jsonl, refusal, without
 
-from dspy_proact.benchmarks import registry
-from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part
-from dspy_proact.benchmarks.ratings import Draw, RatedItem, Ratings, RatingsSource
+from dspy_proact.evaluation import registry
+from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade, Part
+from dspy_proact.evaluation.ratings import Draw, RatedItem, Ratings, RatingsSource
 from dspy_proact.report.ratings import load_ratings, rating_sheet
 from dspy_proact.runs import Nouns
 

@@ -9,9 +9,9 @@ import pytest
 from pydantic import BaseModel
 from rich.console import Console
 
-from dspy_proact.benchmarks import registry
-from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part
-from dspy_proact.benchmarks.ratings import RatedItem, Ratings, RatingsSource
+from dspy_proact.evaluation import registry
+from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade, Part
+from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.report.study import Choices, studies
 from dspy_proact.report.study_text import print_studies, studies_document
 from dspy_proact.runs import Nouns

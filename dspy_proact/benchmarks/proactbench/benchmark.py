@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import Benchmark, ResultsCheck, ResultsFile, StandIn, Start, WorkedCase
 from dspy_proact.benchmarks.proactbench.cases import case_set_of, responses_of_results
 from dspy_proact.benchmarks.proactbench.conversation import parse_transcript
 from dspy_proact.benchmarks.proactbench.corpus import bundled, rated_items
@@ -27,18 +26,19 @@ from dspy_proact.benchmarks.proactbench.types import (
     Verdict,
     dialogue_mark,
 )
-from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import Benchmark, ResultsCheck, ResultsFile, StandIn, Start, WorkedCase
+from dspy_proact.evaluation.published import PublishedRow
 from dspy_proact.files.github import cache_folder
 from dspy_proact.kept import Kind, place_of
 from dspy_proact.runs import CONTROL, Case, CaseSet, ExpectedCall, Nouns, RunFolder, Scored, Settings
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.ask import Ask
     from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge
     from dspy_proact.benchmarks.proactbench.tuning import ProactTuning
-    from dspy_proact.benchmarks.ratings import RatedItem, Ratings
-    from dspy_proact.benchmarks.responses import Responses
+    from dspy_proact.evaluation.ask import Ask
+    from dspy_proact.evaluation.ratings import RatedItem, Ratings
+    from dspy_proact.evaluation.responses import Responses
     from dspy_proact.models import Embedder
     from dspy_proact.report import Summary
     from dspy_proact.report.pairs import PublishedPairs

@@ -3,8 +3,8 @@
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, control_turns, trigger_key
 from dspy_proact.benchmarks.proactbench.corpus.results import Results
 from dspy_proact.benchmarks.proactbench.types import ControlView, Dialogue, JudgeView, Response, usable
-from dspy_proact.benchmarks.responses import Responses, given_response
 from dspy_proact.errors import ContentError, UsageError
+from dspy_proact.evaluation.responses import Responses, given_response
 from dspy_proact.runs import CONTROL, Case, CaseSet, CorpusRecord, Event, Failure, RoleIdentity
 
 

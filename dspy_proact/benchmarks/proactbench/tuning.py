@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import dspy
 
-from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.benchmarks.proactbench.programs import JUDGE_INSTRUCTIONS, Assistant, BareChat, Judge
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Response, Rubric, Verdict
 from dspy_proact.compile.training import Proposal
 from dspy_proact.compile.tuning import PROPOSALS as DEFAULTS
 from dspy_proact.compile.tuning import GradedAnswer, Tuning
 from dspy_proact.compile.tuning import Verdict as Given
+from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evidence import locate_quotes, words_of
 from dspy_proact.plain_text import tame
 from dspy_proact.programs.artefact import ProgramRole

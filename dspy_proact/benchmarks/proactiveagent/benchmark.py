@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import Part, Start
 from dspy_proact.benchmarks.proactiveagent.turns import (
     ACCEPTED,
     REJECTED,
@@ -21,15 +20,16 @@ from dspy_proact.benchmarks.proactiveagent.turns import (
     graded,
     said,
 )
-from dspy_proact.benchmarks.ruled import RuledBenchmark
-from dspy_proact.benchmarks.stream import decision_measures
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import Part, Start
+from dspy_proact.evaluation.ruled import RuledBenchmark
+from dspy_proact.evaluation.stream import decision_measures
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.ask import Ask
-    from dspy_proact.benchmarks.ratings import Ratings
-    from dspy_proact.benchmarks.responses import Responses
+    from dspy_proact.evaluation.ask import Ask
+    from dspy_proact.evaluation.ratings import Ratings
+    from dspy_proact.evaluation.responses import Responses
 
 _ANSWER_TOKENS, _VERDICT_TOKENS = (60, 600), (60, 400)
 """Of an answer and of a verdict: assumed."""
@@ -204,7 +204,7 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
     def ratings(self, named: str, settings: Settings) -> "Ratings | None":
         """The votes of the sample, or of a folder in the layout of the authors' repository, on the turns there."""
         from dspy_proact.benchmarks.proactiveagent.votes import are_labels, load_votes
-        from dspy_proact.benchmarks.ratings import Ratings
+        from dspy_proact.evaluation.ratings import Ratings
 
         wanted, bundled = ProactiveAgentSettings.of(settings), named in ("sample", "published")
         if not bundled and are_labels(named):

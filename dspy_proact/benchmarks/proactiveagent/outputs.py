@@ -15,8 +15,8 @@ from typing import Any
 
 from dspy_proact.benchmarks.proactiveagent.corpus import NAME, Row, Trace, case_set_of, read_trace
 from dspy_proact.benchmarks.proactiveagent.turns import Assistance, Kind, ProactiveAgentSettings, said
-from dspy_proact.benchmarks.responses import Responses, given_response
 from dspy_proact.errors import CorpusError
+from dspy_proact.evaluation.responses import Responses, given_response
 from dspy_proact.files.archives import Archive
 from dspy_proact.files.rows import elements, read_bytes, text_of
 from dspy_proact.plain_text import encodable

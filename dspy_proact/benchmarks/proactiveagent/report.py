@@ -11,7 +11,7 @@ from typing import Any
 
 from dspy_proact.benchmarks.proactiveagent.corpus import FOLDER, NAME
 from dspy_proact.benchmarks.proactiveagent.turns import AssistanceGrade
-from dspy_proact.benchmarks.published import Counts, PublishedRow
+from dspy_proact.evaluation.published import Counts, PublishedRow
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.report.numbers import percent
 from dspy_proact.report.particulars import Grounds, Particulars, Section, View

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from dspy_proact.benchmarks.stream import Decision, Rules
+from dspy_proact.evaluation.stream import Decision, Rules
 from dspy_proact.runs import Scored, Settings
 from dspy_proact.types import Frozen
 

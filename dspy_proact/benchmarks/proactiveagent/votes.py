@@ -17,7 +17,6 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from dspy_proact.benchmarks.benchmark import HumanGrade
 from dspy_proact.benchmarks.proactiveagent.corpus import (
     MOST_EVENTS,
     NAME,
@@ -31,6 +30,7 @@ from dspy_proact.benchmarks.proactiveagent.corpus import (
 )
 from dspy_proact.benchmarks.proactiveagent.turns import ACCEPTED, REJECTED, Assistance, said
 from dspy_proact.errors import CorpusError
+from dspy_proact.evaluation.benchmark import HumanGrade
 from dspy_proact.files.rows import FileReader, Line, RawPart, lines_in, lines_of
 from dspy_proact.runs import CaseSet
 

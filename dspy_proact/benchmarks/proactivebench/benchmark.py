@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import Start
 from dspy_proact.benchmarks.proactivebench import trajectory
 from dspy_proact.benchmarks.proactivebench.entries import NAMES, WORLDS, Name
 from dspy_proact.benchmarks.proactivebench.environment import controlled
 from dspy_proact.benchmarks.proactivebench.lettered import plain
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Sample, Trajectory, TrajectoryGrade
-from dspy_proact.benchmarks.ruled import RuledBenchmark, means_of
 from dspy_proact.errors import ContentError
+from dspy_proact.evaluation.benchmark import Start
+from dspy_proact.evaluation.ruled import RuledBenchmark, means_of
 from dspy_proact.images import measured, scaled
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.ask import Ask
+    from dspy_proact.evaluation.ask import Ask
 
 _ANSWER_TOKENS, _VERDICT_TOKENS, _ASSUMED = (10, 300), (20, 100), "word " * 30
 """Of an answer and of a verdict, and an open answer: assumed."""

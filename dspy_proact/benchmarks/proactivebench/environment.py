@@ -15,7 +15,7 @@ from typing import Literal
 
 from dspy_proact.benchmarks.proactivebench.entries import ACTIONS, WORLDS, Entry, World, abstains
 from dspy_proact.benchmarks.proactivebench.lettered import chosen
-from dspy_proact.benchmarks.ruled import drawn
+from dspy_proact.evaluation.ruled import drawn
 from dspy_proact.images import Box
 from dspy_proact.types import Frozen
 

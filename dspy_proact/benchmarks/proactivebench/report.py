@@ -9,7 +9,7 @@ from typing import Any, cast
 from dspy_proact.benchmarks.proactivebench.corpus import read_corpus
 from dspy_proact.benchmarks.proactivebench.entries import FOLDER, NAMES, WORLDS, Name, World
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Step, Trajectory, TrajectoryGrade
-from dspy_proact.benchmarks.published import PublishedRow
+from dspy_proact.evaluation.published import PublishedRow
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.images import thumbnail
 from dspy_proact.report.particulars import Grounds, Particulars, Section, Thumbnail, View

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from dspy_proact.benchmarks.proactivebench.entries import NAMES, WORLDS, Entry, Name, abstains
 from dspy_proact.benchmarks.proactivebench.environment import Environment, Outcome, State
-from dspy_proact.benchmarks.ruled import Baseline, drawn
+from dspy_proact.evaluation.ruled import Baseline, drawn
 from dspy_proact.images import LONGEST, Box
 from dspy_proact.runs import Case, Scored, Settings
 from dspy_proact.types import Frozen

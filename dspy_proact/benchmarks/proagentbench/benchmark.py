@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.embedding import WithEmbedder
 from dspy_proact.benchmarks.proagentbench.moments import (
     COMMONEST,
     RIGHT,
@@ -17,15 +16,16 @@ from dspy_proact.benchmarks.proagentbench.moments import (
     ProAgentBenchSettings,
     graded,
 )
-from dspy_proact.benchmarks.ranking import cosine
-from dspy_proact.benchmarks.ruled import RuledBenchmark
-from dspy_proact.benchmarks.stream import decision_measures
 from dspy_proact.errors import CorpusError
+from dspy_proact.evaluation.embedding import WithEmbedder
+from dspy_proact.evaluation.ranking import cosine
+from dspy_proact.evaluation.ruled import RuledBenchmark
+from dspy_proact.evaluation.stream import decision_measures
 from dspy_proact.images import scaled
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.ask import Ask
+    from dspy_proact.evaluation.ask import Ask
     from dspy_proact.models import Embedder
 
 _ANSWER_TOKENS = (30, 600)

@@ -14,9 +14,9 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from dspy_proact.benchmarks.embedding import OF_EMBEDDER, EmbedderSettings
 from dspy_proact.benchmarks.proagentbench.screens import Screenshot
-from dspy_proact.benchmarks.stream import Decision, RuleName, Rules
+from dspy_proact.evaluation.embedding import OF_EMBEDDER, EmbedderSettings
+from dspy_proact.evaluation.stream import Decision, RuleName, Rules
 from dspy_proact.images import Picture
 from dspy_proact.runs import Scored, Settings
 from dspy_proact.types import Frozen

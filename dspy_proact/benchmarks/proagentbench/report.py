@@ -14,8 +14,8 @@ import numpy as np
 
 from dspy_proact.benchmarks.proagentbench.corpus import DATA
 from dspy_proact.benchmarks.proagentbench.moments import MomentGrade
-from dspy_proact.benchmarks.published import PublishedRow
-from dspy_proact.benchmarks.stream import Decision
+from dspy_proact.evaluation.published import PublishedRow
+from dspy_proact.evaluation.stream import Decision
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.report.numbers import share
 from dspy_proact.report.particulars import Grounds, Particulars, Section, View, sections_of, terms_of

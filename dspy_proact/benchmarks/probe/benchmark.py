@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import HumanGrade, Part, Start
-from dspy_proact.benchmarks.embedding import WithEmbedder
 from dspy_proact.benchmarks.probe.scoring import (
     FAILED,
     JUDGMENTS,
@@ -21,12 +19,14 @@ from dspy_proact.benchmarks.probe.scoring import (
 )
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import DATA, PARTS, ProbeView, Solution, TaskView, shown
-from dspy_proact.benchmarks.ruled import RuledBenchmark, means_of
 from dspy_proact.errors import ContentError
+from dspy_proact.evaluation.benchmark import HumanGrade, Part, Start
+from dspy_proact.evaluation.embedding import WithEmbedder
+from dspy_proact.evaluation.ruled import RuledBenchmark, means_of
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.ask import Ask
+    from dspy_proact.evaluation.ask import Ask
 
 SOLUTION_TOKENS = (150, 4000)
 """Of an answer in one call: assumed, from the tersest to one that thinks aloud."""

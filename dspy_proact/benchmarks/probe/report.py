@@ -19,7 +19,7 @@ from typing import Any
 
 from dspy_proact.benchmarks.probe.scoring import STAGE_WEIGHTS, ProbeGrade, overall_score
 from dspy_proact.benchmarks.probe.task import DATA
-from dspy_proact.benchmarks.published import PublishedRow
+from dspy_proact.evaluation.published import PublishedRow
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.report.numbers import share
 from dspy_proact.report.particulars import Grounds, Particulars, Section, View, sections_of, terms_of, text_of

@@ -5,8 +5,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from dspy_proact.benchmarks.embedding import OF_EMBEDDER, EmbedderSettings
-from dspy_proact.benchmarks.ruled import Baseline
+from dspy_proact.evaluation.embedding import OF_EMBEDDER, EmbedderSettings
+from dspy_proact.evaluation.ruled import Baseline
 from dspy_proact.runs import Settings
 
 AgentName = Literal["single", "stages", "react", "reflexion", "rewoo"]

@@ -8,10 +8,10 @@ from dspy_proact.benchmarks.probe.benchmark import SOLUTION_TOKENS
 from dspy_proact.benchmarks.probe.judging import questions_of
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution
-from dspy_proact.benchmarks.ratings import Ratings
 from dspy_proact.compile.training import Proposal
 from dspy_proact.compile.tuning import GradedAnswer, GradedAnswers, ProposeJudge, ProposeProgram, Tuning, Verdict
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.ratings import Ratings
 from dspy_proact.programs.artefact import ProgramRole
 from dspy_proact.runs import Case, ExpectedCall
 

@@ -12,9 +12,10 @@ from dspy_proact.cli.options.kinds import flag_option, name_value, number_option
 from dspy_proact.cli.options.models import EMBEDDED, NamedModel
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, typed
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation import DEFAULT_BENCHMARK
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.benchmark import Benchmark
+    from dspy_proact.evaluation.benchmark import Benchmark
     from dspy_proact.models import ModelSpec
     from dspy_proact.report import Summary
     from dspy_proact.runs import Nouns, Scope, Settings
@@ -35,8 +36,6 @@ LACKED = {
 LEFT_OUT = "..."
 """In a key that is shown shortened, and may be given so."""
 _MOST_NAMED = 3
-DEFAULT = "proactbench"
-"""The benchmark where none is named and no run says which."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ class Chosen:
         Raises:
             UsageError: There is none of that name, or one of the runs is of another.
         """
-        from dspy_proact.benchmarks.registry import benchmark_named, find_benchmark
+        from dspy_proact.evaluation.registry import benchmark_named, find_benchmark
 
         named = benchmark_named(self.benchmark) if self.benchmark else None
         # A results file does not say what it is of: it is taken as the benchmark's that is named.
@@ -82,7 +81,7 @@ class Chosen:
                 )
         if named:
             return named
-        path, benchmark = next(iter(recorded.items()), (None, DEFAULT))
+        path, benchmark = next(iter(recorded.items()), (None, DEFAULT_BENCHMARK))
         if path and find_benchmark(benchmark) is None:
             raise UsageError(f"{path}: a run of {benchmark!r}, which is not installed; name its file with --benchmark")
         return benchmark_named(benchmark)
@@ -141,13 +140,13 @@ def is_results(path: Path) -> bool:
 
 def summary_of(path: Path) -> "Summary":
     """The summary of a run's folder or of a results file; raises `UsageError` as `is_results` does."""
-    from dspy_proact.benchmarks.registry import benchmark_named
+    from dspy_proact.evaluation.registry import benchmark_named
     from dspy_proact.report import summarize
     from dspy_proact.runs import RunFolder
 
     if not is_results(path):
         return summarize(RunFolder(path))
-    return benchmark_named(DEFAULT).read_results(path).summary
+    return benchmark_named(DEFAULT_BENCHMARK).read_results(path).summary
 
 
 def _recorded(path: Path) -> str | None:
@@ -157,12 +156,12 @@ def _recorded(path: Path) -> str | None:
     folder = RunFolder(path)
     if folder.exists:
         return folder.manifest().identity.benchmark
-    return DEFAULT if path.is_file() else None
+    return DEFAULT_BENCHMARK if path.is_file() else None
 
 
 def _names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Names of benchmarks that begin with an incomplete word, for completion in a shell."""
-    from dspy_proact.benchmarks.registry import benchmarks
+    from dspy_proact.evaluation.registry import benchmarks
 
     return [name for name in benchmarks() if name.startswith(incomplete)]
 
@@ -177,7 +176,7 @@ def _options(default: str, *more: click.Option) -> Bundle:
     return Bundle("chosen", Chosen, Section(Heading.CASES, named, *more))
 
 
-_OF_RUN = f"that of the run, if one is given, else {DEFAULT}"
+_OF_RUN = f"that of the run, if one is given, else {DEFAULT_BENCHMARK}"
 _SET = click.Option(
     ["--set", "given"],
     type=name_value,
@@ -185,7 +184,7 @@ _SET = click.Option(
     multiple=True,
     help="Setting of the benchmark, listed there; repeatable.",
 )
-BENCHMARK = _options(DEFAULT, _SET)
+BENCHMARK = _options(DEFAULT_BENCHMARK, _SET)
 RUN_BENCHMARK = _options(_OF_RUN, _SET)
 """For commands that grade what a run answered."""
 READ_BENCHMARK = _options(_OF_RUN)
@@ -209,7 +208,7 @@ def judges_of(declared: "Benchmark[Any, Any]", named: "NamedModel", embedded: bo
     Raises:
         UsageError: A real model is judged, and the benchmark names no judge of its own.
     """
-    from dspy_proact.benchmarks.benchmark import Benchmark
+    from dspy_proact.evaluation.benchmark import Benchmark
 
     if not named.name and type(declared).judge is Benchmark.judge:
         return ()

@@ -19,8 +19,8 @@ from dspy_proact.cli.views.message import say
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.benchmark import Benchmark
-    from dspy_proact.benchmarks.ratings import Ratings
+    from dspy_proact.evaluation.benchmark import Benchmark
+    from dspy_proact.evaluation.ratings import Ratings
     from dspy_proact.label.exchange import RunRatings
     from dspy_proact.report import PeoplesRatings, Summary
     from dspy_proact.report.marked_words import Marked
@@ -141,7 +141,7 @@ def ratings_of(named: Sequence[str], summary: "Summary") -> "PeoplesRatings":
         CorpusError: There are no such ratings, or they are not valid.
         UsageError: They are of other responses, or no score follows from a grade of people's.
     """
-    from dspy_proact.benchmarks.registry import benchmark_of
+    from dspy_proact.evaluation.registry import benchmark_of
     from dspy_proact.report.corrected import peoples_ratings
     from dspy_proact.report.ratings import load_ratings, rated_items
 
@@ -155,7 +155,7 @@ def ratings_of(named: Sequence[str], summary: "Summary") -> "PeoplesRatings":
 
 def _studies(named: Iterable[str], summary: "Summary") -> "dict[str, RunRatings]":
     """What each file of a study that is named has of a run; says what is left out."""
-    from dspy_proact.benchmarks.registry import benchmark_of
+    from dspy_proact.evaluation.registry import benchmark_of
     from dspy_proact.label.exchange import is_study, ratings_of_run
     from dspy_proact.report.numbers import counted
 

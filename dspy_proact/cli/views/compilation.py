@@ -11,11 +11,6 @@ from typing import Any
 
 import click
 
-from dspy_proact.benchmarks.benchmark import Start
-from dspy_proact.benchmarks.compiled import compiled_program
-from dspy_proact.benchmarks.forecast import SECONDS
-from dspy_proact.benchmarks.participant import fingerprint_of
-from dspy_proact.benchmarks.registry import benchmark_of
 from dspy_proact.cli.options.kinds import Output
 from dspy_proact.cli.options.models import text_of
 from dspy_proact.cli.views.message import console, print_json, print_more, say, say_next, say_stopped
@@ -24,6 +19,11 @@ from dspy_proact.compile.compile import Compile
 from dspy_proact.compile.forecast import PROPOSALS, CompileObserver, Forecast, Stand
 from dspy_proact.compile.tuning import Tuning
 from dspy_proact.errors import Halt, UsageError
+from dspy_proact.evaluation.benchmark import Start
+from dspy_proact.evaluation.compiled import compiled_program
+from dspy_proact.evaluation.forecast import SECONDS
+from dspy_proact.evaluation.participant import fingerprint_of
+from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.models import Limits
 from dspy_proact.plain_text import printable
 from dspy_proact.programs import Card, CardUsage, Optimizer, Recipe, tokens_ratio

@@ -17,13 +17,13 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
-from dspy_proact.benchmarks.benchmark import Benchmark
-from dspy_proact.benchmarks.execution import Completed, Execution
-from dspy_proact.benchmarks.forecast import SECONDS, RoleCalls, RunForecast
 from dspy_proact.calls import CallTally, FailedCall, Price
 from dspy_proact.cli.options.kinds import Output
 from dspy_proact.cli.views.message import Typed, command, print_json, say, say_next, say_stopped
 from dspy_proact.errors import Halt
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.execution import Completed, Execution
+from dspy_proact.evaluation.forecast import SECONDS, RoleCalls, RunForecast
 from dspy_proact.models import EMBEDDED, Limits
 from dspy_proact.plain_text import printable
 from dspy_proact.programs import Card

@@ -7,18 +7,18 @@ from typing import Any
 import click
 from rich.console import Console
 
-from dspy_proact.benchmarks.benchmark import Benchmark, Start, WorkedCase
-from dspy_proact.benchmarks.compiled import compiled_program
-from dspy_proact.benchmarks.evaluation import role_of
-from dspy_proact.benchmarks.participant import program_name
-from dspy_proact.benchmarks.trial import Pair, Side
-from dspy_proact.benchmarks.trial import examine as put_to
 from dspy_proact.calls import Usage
 from dspy_proact.cli.options.kinds import Shown
 from dspy_proact.cli.options.models import EMBEDDED, NamedModel
 from dspy_proact.cli.views.message import Typed, print_json, say, say_next
 from dspy_proact.cli.views.runs import say_of_card
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import Benchmark, Start, WorkedCase
+from dspy_proact.evaluation.compiled import compiled_program
+from dspy_proact.evaluation.evaluation import role_of
+from dspy_proact.evaluation.participant import program_name
+from dspy_proact.evaluation.trial import Pair, Side
+from dspy_proact.evaluation.trial import examine as put_to
 from dspy_proact.models import Gate, Model, open_model
 from dspy_proact.plain_text import printable
 from dspy_proact.report import Reading

@@ -14,7 +14,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from dspy_proact.benchmarks.registry import find_benchmark
+from dspy_proact.evaluation.registry import find_benchmark
 from dspy_proact.plain_text import encodable
 from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.comparison_text import cautions, comparison_document

@@ -14,11 +14,11 @@ from server import Answer, Sent, Server, healthy
 from specs import spec
 
 from dspy_proact import Evaluation, RunFolder, summarize
-from dspy_proact.benchmarks.execution import Completed
 from dspy_proact.benchmarks.proactbench.cases import cases_of
-from dspy_proact.benchmarks.trial import Trial
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import Interrupted
+from dspy_proact.evaluation.execution import Completed
+from dspy_proact.evaluation.trial import Trial
 from dspy_proact.models import Gate
 from dspy_proact.runs import Observer, run_to_end
 

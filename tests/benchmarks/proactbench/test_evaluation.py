@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from rows import corpus, row
 from specs import spec
 
-from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.participant import folder_name
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.programs import assistant, judge
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.calls import Price
+from dspy_proact.evaluation.evaluation import Evaluation
+from dspy_proact.evaluation.participant import folder_name
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.runs import RunFolder, Scope
 

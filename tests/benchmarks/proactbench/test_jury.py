@@ -14,10 +14,10 @@ from rows import corpus, row
 from server import Answer, Sent, Server, error, healthy, verdict
 from specs import spec, specs
 
-from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.calls import Price
 from dspy_proact.errors import RunError, UsageError
+from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.models import Gate
 from dspy_proact.runs import RunFolder, Scope, StageKey
 

@@ -5,10 +5,10 @@ from rows import corpus, record, row, trigger_point
 from specs import spec
 from support.provider import FAULTS, Faulty, Scripted, SimulatedProvider, healthy, refusal
 
-from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
 from dspy_proact.calls import Price
 from dspy_proact.errors import LimitReached, UsageError
+from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.models import Gate, Limits
 from dspy_proact.models.clients import import_litellm
 from dspy_proact.report import summarize

@@ -9,9 +9,9 @@ from rows import corpus, plant_canaries, row, rows, trigger_point
 from server import Answer, is_about_offers
 from specs import spec
 
-from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.cases import controls_of
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
+from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.models import Gate
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder, Scope

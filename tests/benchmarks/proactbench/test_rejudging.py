@@ -13,14 +13,14 @@ from server import Answer, Sent, error, healthy, verdict
 from specs import spec, specs
 from toy import manifest as manifest_of_riddles
 
-from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.cases import responses_of_results
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.corpus.results import read_results
 from dspy_proact.benchmarks.proactbench.types import Phase
-from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import RunError, UsageError
+from dspy_proact.evaluation.evaluation import Evaluation, Rejudging
+from dspy_proact.evaluation.responses import Responses
 from dspy_proact.models import Gate
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder, Scope

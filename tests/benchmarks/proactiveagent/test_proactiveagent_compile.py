@@ -9,10 +9,10 @@ from server import Answer
 from watched import asked, judging, proposing, row, traces_in
 
 from dspy_proact.benchmarks.proactiveagent.turns import ProactiveAgentSettings
-from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.compile.assistant_compile import AssistantCompile
 from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import Recipe
 from dspy_proact.programs.artefact import read_artefact

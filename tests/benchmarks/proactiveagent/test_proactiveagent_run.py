@@ -7,8 +7,6 @@ from server import Answer
 from summaries import means
 from watched import asked, evaluated, judging, proposing, row, script, traces_in
 
-from dspy_proact.benchmarks.benchmark import Start
-from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactiveagent.programs import (
     JudgeProposal,
     ProposalJudge,
@@ -16,8 +14,10 @@ from dspy_proact.benchmarks.proactiveagent.programs import (
     ProposingAgent,
 )
 from dspy_proact.benchmarks.proactiveagent.turns import Assistance, ProactiveAgentSettings, Verdict, graded, said
-from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import Start
+from dspy_proact.evaluation.evaluation import Evaluation
+from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.models import ModelSpec
 from dspy_proact.runs import RunFolder, Scope
 

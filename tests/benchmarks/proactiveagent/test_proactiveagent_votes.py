@@ -10,8 +10,8 @@ from server import Answer
 from watched import asked, judging
 
 from dspy_proact.benchmarks.proactiveagent.votes import Vote, Votes, load_votes
-from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.errors import CorpusError
+from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.report.voted import voted_rows
 from dspy_proact.stats import classification_estimate
 

@@ -11,8 +11,8 @@ from dspy_proact.benchmarks.proagentbench import corpus as module
 from dspy_proact.benchmarks.proagentbench.corpus import DATABASE, load_corpus
 from dspy_proact.benchmarks.proagentbench.memory import Event, Past
 from dspy_proact.benchmarks.proagentbench.moments import COMMONEST, ProAgentBenchSettings
-from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.errors import CorpusError
+from dspy_proact.evaluation.registry import benchmark_named
 
 
 def loaded(spec, **settings):

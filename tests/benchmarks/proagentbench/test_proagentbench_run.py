@@ -12,8 +12,6 @@ from recorded import acting_at, asked, evaluated, event, person, saying
 from server import Answer
 from summaries import means
 
-from dspy_proact.benchmarks.benchmark import Start
-from dspy_proact.benchmarks.evaluation import Rejudging
 from dspy_proact.benchmarks.proagentbench.moments import (
     Assistance,
     ProAgentBenchSettings,
@@ -23,9 +21,11 @@ from dspy_proact.benchmarks.proagentbench.moments import (
 )
 from dspy_proact.benchmarks.proagentbench.programs import AssistMoment, HowToAssist, MomentAgent, WhenToAssist
 from dspy_proact.benchmarks.proagentbench.report import burstiness, published_rows
-from dspy_proact.benchmarks.registry import benchmark_named
-from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import RunError, UsageError
+from dspy_proact.evaluation.benchmark import Start
+from dspy_proact.evaluation.evaluation import Rejudging
+from dspy_proact.evaluation.registry import benchmark_named
+from dspy_proact.evaluation.responses import Responses
 from dspy_proact.runs import RunFolder, Scope
 
 # An event a minute; help at minutes 4, 6, 7 and 11 of the first person, at 3 of the second.

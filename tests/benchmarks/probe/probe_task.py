@@ -7,7 +7,6 @@ import dspy
 from assistants import told
 from server import Answer, Sent
 
-from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER, IdentificationVerdict, ParametersVerdict
 from dspy_proact.benchmarks.probe.stand_in import agent_answer, judge_answer
 from dspy_proact.benchmarks.probe.task import (
@@ -24,6 +23,7 @@ from dspy_proact.benchmarks.probe.task import (
     TaskView,
     World,
 )
+from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.models import Gate
 from dspy_proact.programs.embedded import proposer
 from dspy_proact.report import summarize

@@ -12,8 +12,8 @@ from probe_files import files, in_folder, right, steps
 from probe_task import identified, resolved
 from server import Answer, Sent
 
-from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.corpus import load_tasks
+from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.runs import RunFolder
 
 

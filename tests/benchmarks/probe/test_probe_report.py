@@ -10,13 +10,13 @@ from probe_task import CORPUS, GOOD, PARAMETERS, corpus_of, identified, resolved
 from rich.console import Console
 from summaries import printed
 
-from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.benchmark import Probe
 from dspy_proact.benchmarks.probe.report import failures, modes_of, published_failures
 from dspy_proact.benchmarks.probe.scoring import graded
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import PARTS, Solution
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.report import (
     Reading,
     compare,

@@ -28,11 +28,11 @@ from server import Answer
 from summaries import means
 from support.probe_tasks import Size, write_synthetic
 
-from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.benchmarks.probe.settings import AgentName, ProbeSettings
 from dspy_proact.benchmarks.probe.task import Solution, TaskView
 from dspy_proact.errors import ContentError, UsageError
+from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.models import Gate, Limits, ModelSpec
 from dspy_proact.report import Reading, print_summary, summarize
 from dspy_proact.runs import RunFolder

@@ -3,9 +3,9 @@
 import pytest
 from browser import chromium
 
-from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
 from dspy_proact.benchmarks.proactbench.programs import Assistant
+from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.report import summarize
 from dspy_proact.report.page import page
 from dspy_proact.runs import RunFolder, Scope

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, WorkedCase
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import DATA, read_jsonl, sample_path
 from dspy_proact.benchmarks.proactbench.corpus.rated_items import (
     PUBLISHED,
@@ -20,8 +19,9 @@ from dspy_proact.benchmarks.proactbench.corpus.rated_items import (
     study_of,
 )
 from dspy_proact.benchmarks.proactbench.types import HELD_BACK, UNWANTED, Grade, JudgeView, Phase, Response
-from dspy_proact.benchmarks.published import Counts, PublishedRow, pooled
-from dspy_proact.benchmarks.ratings import RatedItem, Ratings, RatingsSource
+from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade, WorkedCase
+from dspy_proact.evaluation.published import Counts, PublishedRow, pooled
+from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.files.labels import Label, LabelFile, labels_in
 from dspy_proact.files.rows import Line, csv_rows
 from dspy_proact.runs import Case

@@ -17,12 +17,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.benchmarks.proactbench.conversation import turns_of
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import DATA, rubric_of
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Response, Turn
-from dspy_proact.benchmarks.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.errors import CorpusError
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.files.github import RepositoryFolder
 from dspy_proact.files.labels import BLANK, Confidence, Label, LabelFile, Seconds
 from dspy_proact.files.rows import (

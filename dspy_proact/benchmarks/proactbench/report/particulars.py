@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from dspy_proact.benchmarks.benchmark import HumanGrade
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.corpus.bundled import (
     HUMAN_ALPHA,
@@ -16,6 +15,7 @@ from dspy_proact.benchmarks.proactbench.corpus.bundled import (
 )
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import CONTROL_RULE, load_corpus
 from dspy_proact.benchmarks.proactbench.types import Grade, Offer, Offers, Verdict
+from dspy_proact.evaluation.benchmark import HumanGrade
 from dspy_proact.report.leaderboard import own_name
 from dspy_proact.report.measured import Controls
 from dspy_proact.report.numbers import coefficient, document, percent

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from dspy_proact.benchmarks.proactbench.corpus.bundled import TRIGGERS_PER_PHASE, published_models
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
-from dspy_proact.benchmarks.published import pooled
-from dspy_proact.benchmarks.ratings import Ratings
+from dspy_proact.evaluation.published import pooled
+from dspy_proact.evaluation.ratings import Ratings
 from dspy_proact.report.leaderboard import DESIGN_EFFECT
 from dspy_proact.report.measured import worded
 from dspy_proact.report.plan import PublishedRatings, components_of

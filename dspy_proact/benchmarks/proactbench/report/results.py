@@ -13,8 +13,8 @@ from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.corpus.results import Results, ResultTrigger, write_results
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Origin, Phase, Verdict
-from dspy_proact.benchmarks.published import Counts
 from dspy_proact.errors import RunError, UsageError
+from dspy_proact.evaluation.published import Counts
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.report.measured import Controls
 from dspy_proact.report.numbers import share

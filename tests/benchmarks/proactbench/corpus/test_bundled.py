@@ -32,8 +32,8 @@ from dspy_proact.benchmarks.proactbench.types import (
     Trigger,
     Turn,
 )
-from dspy_proact.benchmarks.published import Counts, pooled
-from dspy_proact.benchmarks.ratings import RatedItem
+from dspy_proact.evaluation.published import Counts, pooled
+from dspy_proact.evaluation.ratings import RatedItem
 from dspy_proact.evidence import words_of
 from dspy_proact.report.ratings import load_ratings
 

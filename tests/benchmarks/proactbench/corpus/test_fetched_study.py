@@ -14,7 +14,7 @@ from rows import jsonl, refusal, rubric, without
 
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.corpus.rated_items import fetched_study
-from dspy_proact.benchmarks.ratings import Ratings
+from dspy_proact.evaluation.ratings import Ratings
 from dspy_proact.files import github as module
 from dspy_proact.files.github import RepositoryFolder
 from dspy_proact.report.ratings import load_ratings

@@ -13,10 +13,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from server import Answer, error
 
-from dspy_proact.benchmarks.compiled import load_assistant
 from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, Assistant, BareChat, Reply
 from dspy_proact.benchmarks.proactbench.types import AssistantView, Response, Turn
 from dspy_proact.errors import ContentError, ProviderError
+from dspy_proact.evaluation.compiled import load_assistant
 from dspy_proact.programs.artefact import read_artefact, signature_hash, write_artefact
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))

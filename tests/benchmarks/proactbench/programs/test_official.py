@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from official_package import RUNTIME, TYPES, installed, missing
 
-from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse, Judge, OfficialJudge
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rubric, Turn
 from dspy_proact.errors import ContentError, UsageError
+from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.models import ModelSpec
 from dspy_proact.types import Quote
 

@@ -9,8 +9,8 @@ from rich.console import Console
 
 from dspy_proact import PublishedRow
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
-from dspy_proact.benchmarks.published import Counts
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.published import Counts
 from dspy_proact.report import leaderboard, leaderboard_document, print_leaderboard, summarize
 from dspy_proact.report.leaderboard import leaderboard_headline
 from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN

@@ -8,11 +8,11 @@ import pytest
 from rich.console import Console
 
 from dspy_proact import study
-from dspy_proact.benchmarks.benchmark import HumanGrade
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.report.published_rule import published_rule
-from dspy_proact.benchmarks.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import HumanGrade
+from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.report.numbers import MEASURES_NOTHING
 from dspy_proact.report.ratings import load_ratings
 from dspy_proact.report.study import Choices, Study

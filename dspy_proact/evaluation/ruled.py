@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import ConfigDict
 
-from dspy_proact.benchmarks.benchmark import Answer, Benchmark, Detail, StandIn, Start
-from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import Answer, Benchmark, Detail, StandIn, Start
+from dspy_proact.evaluation.published import PublishedRow
 from dspy_proact.runs import CaseSet, Measure, Settings
 from dspy_proact.types import Frozen
 

@@ -14,7 +14,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
-from dspy_proact.benchmarks.ruled import Baseline
+from dspy_proact.evaluation.ruled import Baseline
 from dspy_proact.runs import Measure
 
 RuleName = Literal["none", "always", "never", "every-nth", "random"]

@@ -15,8 +15,8 @@ from server import Answer, Sent, Server, error
 from toy import outcomes
 
 from dspy_proact import Benchmark, Evaluation, Gate, ModelSpec
-from dspy_proact.benchmarks.registry import benchmarks
 from dspy_proact.errors import LimitReached
+from dspy_proact.evaluation.registry import benchmarks
 from dspy_proact.models import Limits
 from dspy_proact.runs import RunFolder, Scope
 

@@ -10,13 +10,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.ask import Ask
-from dspy_proact.benchmarks.benchmark import Benchmark
-from dspy_proact.benchmarks.forecast import RoleCalls, RunForecast
-from dspy_proact.benchmarks.own_file import located, require_answer, require_grade
-from dspy_proact.benchmarks.participant import Participant, run_name
-from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import Halt, ProviderDown, UsageError
+from dspy_proact.evaluation.ask import Ask
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.forecast import RoleCalls, RunForecast
+from dspy_proact.evaluation.own_file import located, require_answer, require_grade
+from dspy_proact.evaluation.participant import Participant, run_name
+from dspy_proact.evaluation.responses import Responses
 from dspy_proact.kept import now, versions
 from dspy_proact.models import Cost, Gate, Limits
 from dspy_proact.runs import (

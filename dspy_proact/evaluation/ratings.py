@@ -14,8 +14,8 @@ from typing import Any, Self
 
 from pydantic import BaseModel, Field
 
-from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
 from dspy_proact.errors import CorpusError, UsageError
+from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade
 from dspy_proact.files.labels import Label, LabelFile
 from dspy_proact.plain_text import encodable
 from dspy_proact.plain_text import shown as quoted

@@ -13,9 +13,9 @@ from PIL import Image
 from server import Answer, Server
 
 from dspy_proact import Benchmark, Case, CaseSet, Evaluation, Gate, ModelSpec, Scored
-from dspy_proact.benchmarks import registry
 from dspy_proact.compile.assistant_compile import AssistantCompile
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation import registry
 from dspy_proact.images import Picture, scaled
 from dspy_proact.programs import Recipe
 from dspy_proact.programs.asking import uploaded

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.errors import ContentError, UsageError
+from dspy_proact.evaluation.published import PublishedRow
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, RunFolder, Scored, Settings
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.ask import Ask
-    from dspy_proact.benchmarks.ratings import RatedItem, Ratings
-    from dspy_proact.benchmarks.responses import Responses
+    from dspy_proact.evaluation.ask import Ask
+    from dspy_proact.evaluation.ratings import RatedItem, Ratings
+    from dspy_proact.evaluation.responses import Responses
     from dspy_proact.models import Embedder, Gate
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -351,7 +351,7 @@ class Benchmark(Generic[Answer, Detail]):
             CorpusError: There are no such ratings, or they are not valid.
             UsageError: The benchmark declares no human grades.
         """
-        from dspy_proact.benchmarks.ratings import Ratings
+        from dspy_proact.evaluation.ratings import Ratings
 
         if named not in ("sample", "published"):
             return None
@@ -418,7 +418,7 @@ class Benchmark(Generic[Answer, Detail]):
 
         Raises a `UsageError` where there is no run, or a corpus is named.
         """
-        from dspy_proact.benchmarks.responses import Responses
+        from dspy_proact.evaluation.responses import Responses
         from dspy_proact.kept import Kind, place_of
         from dspy_proact.runs import RunFolder
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
-from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.errors import ProactError, SetupFault, UsageError
+from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade
+from dspy_proact.evaluation.published import PublishedRow
 from dspy_proact.runs import CONTROL, Case, CaseSet, Scored, Settings
 
 Declared = Benchmark[Any, Any]

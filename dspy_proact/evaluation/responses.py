@@ -6,11 +6,11 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ValidationError
 
-from dspy_proact.benchmarks.benchmark import Benchmark
-from dspy_proact.benchmarks.ratings import RatedItem, Ratings, digest
-from dspy_proact.benchmarks.registry import benchmark_of
 from dspy_proact.calls import Price
 from dspy_proact.errors import RunError, UsageError
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.ratings import RatedItem, Ratings, digest
+from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.runs import (
     Case,
     CaseRecord,

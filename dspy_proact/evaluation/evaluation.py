@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from dspy_proact.benchmarks.ask import Ask
-from dspy_proact.benchmarks.benchmark import Benchmark, Start
-from dspy_proact.benchmarks.compiled import compiled_program, module_or_file
-from dspy_proact.benchmarks.execution import Execution
-from dspy_proact.benchmarks.own_file import located
-from dspy_proact.benchmarks.participant import Participant
-from dspy_proact.benchmarks.registry import benchmark_named, benchmark_of
-from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.ask import Ask
+from dspy_proact.evaluation.benchmark import Benchmark, Start
+from dspy_proact.evaluation.compiled import compiled_program, module_or_file
+from dspy_proact.evaluation.execution import Execution
+from dspy_proact.evaluation.own_file import located
+from dspy_proact.evaluation.participant import Participant
+from dspy_proact.evaluation.registry import benchmark_named, benchmark_of
+from dspy_proact.evaluation.responses import Responses
 from dspy_proact.models import EMBEDDED, EMBEDDER, Gate, ModelSpec, Role, open_model
 from dspy_proact.runs import CaseSet, Settings
 

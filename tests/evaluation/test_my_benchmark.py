@@ -9,11 +9,11 @@ from child import Child, code
 from mine import TEXT, write_mine
 
 from dspy_proact import Evaluation, Trial, stats
-from dspy_proact.benchmarks import registry
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation import registry
 
 NAMED = ["--benchmark", "mine.py"]
-OURS = sorted(path.parent.name for path in Path(registry.__file__).parent.glob("*/benchmark.py"))
+OURS = sorted(path.parent.name for path in registry.FOLDER.glob("*/benchmark.py"))
 """The benchmarks of the package."""
 
 

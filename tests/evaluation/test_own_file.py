@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from mine import line_of, write_mine
 
-from dspy_proact.benchmarks import registry
+from dspy_proact.evaluation import registry
 
 EVAL = ["eval", "--benchmark", "mine.py", "--out", "run"]
 READ = "        return CaseSet.of("

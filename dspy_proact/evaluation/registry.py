@@ -1,6 +1,6 @@
 """Benchmarks by name: those of the package, those that other packages register, and those of a person's own file.
 
-A folder beside this file that holds a `benchmark.py` is a benchmark. Its module is imported at the first look-up.
+A folder of `benchmarks/` that holds a `benchmark.py` is a benchmark. Its module is imported at the first look-up.
 """
 
 from collections.abc import Mapping
@@ -12,13 +12,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dspy_proact.benchmarks.benchmark import Benchmark
-from dspy_proact.benchmarks.own_file import adopted, load_file
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation import DEFAULT_BENCHMARK
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.own_file import adopted, load_file
 
 GROUP = "dspy_proact.benchmarks"
 """The group of entry points under which other packages register a module, or `module:Class`."""
-_FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent.with_name("benchmarks")
+"""Where the benchmarks of the package are."""
 _GIVEN: dict[str, Benchmark[Any, Any]] = {}
 """Benchmarks that this process was given as a file or an object, by name, so that reports of their runs find them."""
 Declared = Benchmark[Any, Any]
@@ -28,7 +30,8 @@ Declared = Benchmark[Any, Any]
 def benchmarks() -> Mapping[str, Declared]:
     """Benchmarks of the package, then of other packages, by name in alphabetical order."""
     own = (
-        import_module(f"{__package__}.{file.parent.name}.benchmark") for file in sorted(_FOLDER.glob("*/benchmark.py"))
+        import_module(f"dspy_proact.benchmarks.{file.parent.name}.benchmark")
+        for file in sorted(FOLDER.glob("*/benchmark.py"))
     )
     found = {each.name: each for each in (_only(module, module.__name__) for module in own)}
     registered = {name: each for name, each in _registered().items() if isinstance(each, Benchmark)}
@@ -44,8 +47,8 @@ def unusable_benchmarks() -> Mapping[str, str]:
 def benchmark_named(named: Declared | str | None) -> Declared:
     """Look up a benchmark by its name or file; a benchmark is returned as it is.
 
-    A name is that of a benchmark, `FILE.py`, or `FILE.py:NAME` where the file declares several; None is the first
-    benchmark. Raises a `UsageError`, with file and line, where there is none of that name or the file cannot be used.
+    A name is that of a benchmark, `FILE.py`, or `FILE.py:NAME` where the file declares several; None is the default.
+    Raises a `UsageError`, with file and line, where there is none of that name or the file cannot be used.
     """
     if named is None:
         return benchmark_of(None)
@@ -64,8 +67,7 @@ def benchmark_of(recorded: str | None, named: Declared | str | None = None) -> D
     """
     if named:
         return benchmark_named(named)
-    if recorded is None:
-        return next(iter(benchmarks().values()))
+    recorded = recorded or DEFAULT_BENCHMARK
     if declared := find_benchmark(recorded):
         return declared
     if reason := unusable_benchmarks().get(recorded):

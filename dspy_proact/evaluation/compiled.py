@@ -6,9 +6,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from dspy_proact.benchmarks.benchmark import Benchmark, Start
-from dspy_proact.benchmarks.registry import benchmark_of, find_benchmark
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import Benchmark, Start
+from dspy_proact.evaluation.registry import benchmark_of, find_benchmark
 from dspy_proact.kept import first_fault
 from dspy_proact.programs.artefact import Artefact, ProgramRole, read_artefact
 from dspy_proact.runs import Settings

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.ask import Ask
-from dspy_proact.benchmarks.benchmark import Benchmark, Start
-from dspy_proact.benchmarks.compiled import compiled_program, module_or_file
-from dspy_proact.benchmarks.evaluation import role_of
-from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import Halt, UsageError
+from dspy_proact.evaluation.ask import Ask
+from dspy_proact.evaluation.benchmark import Benchmark, Start
+from dspy_proact.evaluation.compiled import compiled_program, module_or_file
+from dspy_proact.evaluation.evaluation import role_of
+from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.models import Gate, Model, ModelSpec, open_model
 from dspy_proact.runs import (
     Case,

@@ -4,8 +4,8 @@ from math import inf
 
 import pytest
 
-from dspy_proact.benchmarks.ruled import ByRule
-from dspy_proact.benchmarks.stream import Decision, Rules, decision_measures
+from dspy_proact.evaluation.ruled import ByRule
+from dspy_proact.evaluation.stream import Decision, Rules, decision_measures
 from dspy_proact.report.measured import measured
 from dspy_proact.runs import GivenVerdict, Outcome
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dspy_proact.benchmarks.ask import Ask
 from dspy_proact.calls import Price
+from dspy_proact.evaluation.ask import Ask
 from dspy_proact.models import Model
 from dspy_proact.runs import RoleIdentity
 
