@@ -92,17 +92,20 @@ class BareChat(dspy.Adapter):
 
     def system(self, signature: type[dspy.Signature], demos: list[dict[str, Any]]) -> str:
         """The system message; empty where none is sent."""
-        parts = [self.hint, instruction_of(signature)]
-        for demo in demos:
-            if demo.get("response"):
-                conversation = [turn.model_dump() for turn in history_of(demo["history"]).turns]
-                example = {"conversation": conversation, **{name: demo[name] for name in ("user_message", "response")}}
-                parts.append(f"A worked example:\n{json.dumps(example, ensure_ascii=False, indent=1)}")
-        return "\n\n".join(filter(None, parts))
+        return "\n\n".join(filter(None, [self.hint, instruction_of(signature), *map(_demo_text, demos)]))
 
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
         """The answer, as it came, as the signature's only output."""
         return {next(iter(signature.output_fields)): encodable(completion)}
+
+
+def _demo_text(demo: Mapping[str, Any]) -> str:
+    """A demo as the system message has it, with the fields that it has; empty where it shows no response."""
+    if not demo.get("response"):
+        return ""
+    example: dict[str, Any] = {"conversation": [turn.model_dump() for turn in history_of(demo.get("history")).turns]}
+    example |= {name: demo[name] for name in ("user_message", "response") if demo.get(name) is not None}
+    return f"A worked example:\n{json.dumps(example, ensure_ascii=False, indent=1)}"
 
 
 def instruction_of(signature: type[dspy.Signature]) -> str:
@@ -128,18 +131,30 @@ class IndentedText(FencedJSON):
 
     def format(self, signature: type[dspy.Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]) -> list[Any]:
         """The messages of one call; a lone surrogate, which no provider takes, is replaced."""
-        messages = [{"role": "system", "content": signature.instructions}]
-        for demo in demos:
-            answer = {name: to_jsonable_python(demo[name]) for name in signature.output_fields}
-            messages += [
-                {"role": "user", "content": "\n\n".join(_sections(signature, demo))},
-                {"role": "assistant", "content": json.dumps(answer, ensure_ascii=False)},
-            ]
-        parts = [*_sections(signature, inputs)]
-        if not self.has_schema or self.note:  # a provider may take a schema and pay no heed to it
-            parts.append(_shape_line(cast("Any", signature)))
-        messages.append({"role": "user", "content": "\n\n".join([*parts, *([self.note] if self.note else [])])})
+        # A provider may take a schema and pay no heed to it.
+        shape = _shape_line(cast("Any", signature)) if self.note or not self.has_schema else ""
+        messages = [
+            {"role": "system", "content": signature.instructions},
+            *self.format_demos(signature, demos),
+            {"role": "user", "content": "\n\n".join(filter(None, [*_sections(signature, inputs), shape, self.note]))},
+        ]
         return [{**message, "content": encodable(message["content"])} for message in messages]
+
+    def format_user_message_content(
+        self, signature: type[dspy.Signature], inputs: dict[str, Any], prefix: str = "", *_: Any, **__: Any
+    ) -> str:
+        """The inputs of a demo; those that it lacks are left out, under a first line of DSPy's that says so."""
+        return "\n\n".join(filter(None, [prefix, *_sections(signature, inputs)]))
+
+    def format_assistant_message_content(
+        self, signature: type[dspy.Signature], outputs: dict[str, Any], missing_field_message: str | None = None
+    ) -> str:
+        """The answer of a demo; in place of an output that it lacks stands DSPy's sentence for it."""
+        answer = {
+            name: missing_field_message if (value := outputs.get(name)) is None else value
+            for name in signature.output_fields
+        }
+        return json.dumps(to_jsonable_python(answer), ensure_ascii=False)
 
     def _prepare_response_format(self, lm: Any, lm_kwargs: dict[str, Any], signature: Any) -> None:
         super()._prepare_response_format(lm, lm_kwargs, signature)
@@ -174,6 +189,8 @@ def _sections(signature: type[dspy.Signature], inputs: Mapping[str, Any]) -> Ite
     """The inputs, each under its heading."""
     fields = cast("Mapping[str, Any]", signature.input_fields)
     for name, field in fields.items():
+        if inputs.get(name) is None:
+            continue
         heading = field.json_schema_extra["desc"]
         if field.annotation is Rubric:
             rubric = Rubric.model_validate(inputs[name])
