@@ -12,7 +12,7 @@ import argparse
 
 from dspy_proact import Estimate, load_ratings, study
 from dspy_proact.benchmarks.proactbench.report.published_rule import published_rule
-from dspy_proact.report.study import Study
+from dspy_proact.report.study import RatingStudy
 
 PUBLISHED = {
     "EMERGENT": {"alpha": Estimate(0.1703, -0.0521, 0.3391), "kappa": Estimate(0.5455, 0.2565, 0.8347)},
@@ -30,7 +30,7 @@ def main() -> None:
     print(*reproduced(found), "", *beside(found), "", *against_one(found), sep="\n")
 
 
-def reproduced(found: Study) -> list[str]:
+def reproduced(found: RatingStudy) -> list[str]:
     rows = [
         line("phase", "items", "ratings", "alpha, published", "here", "kappa, published", "here"),
         line(*["---"] * 7),
@@ -42,7 +42,7 @@ def reproduced(found: Study) -> list[str]:
     return rows
 
 
-def beside(found: Study) -> list[str]:
+def beside(found: RatingStudy) -> list[str]:
     rows = [line("phase", "alpha", "kappa", "kappa, quadratic", "exact", "judge - people"), line(*["---"] * 6)]
     for name, part in {**found.strata, "pooled": found.pooled}.items():
         names = ("alpha_ordinal", "kappa", "kappa_quadratic", "exact", "bias")
@@ -50,7 +50,7 @@ def beside(found: Study) -> list[str]:
     return rows
 
 
-def against_one(found: Study) -> list[str]:
+def against_one(found: RatingStudy) -> list[str]:
     heads = ("phase", "items", "another person", "the judge", "judge - person", "best attainable")
     rows = [line(*heads), line(*["---"] * len(heads))]
     for name, part in {**found.strata, "pooled": found.pooled}.items():

@@ -17,12 +17,12 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from dspy_proact import Evaluation, RunFolder, load_corpus
-from dspy_proact.runs import Event
+from dspy_proact.runs import StageEvent
 
 WORDS = " There is more to it, and it can wait until you are back." * 15
 
 
-def longer(event: Event, copy: int) -> Event:
+def longer(event: StageEvent, copy: int) -> StageEvent:
     """The event of another case, as long as those of real models are."""
     key = event.key.model_copy(update={"case": renamed(event.key.case, copy)})
     answer = event.answer and {**event.answer, "text": event.answer["text"] + WORDS}

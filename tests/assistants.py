@@ -18,8 +18,7 @@ from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
 from dspy_proact.compile.assistant_compile import AssistantCompile
 from dspy_proact.compile.measured import Item
 from dspy_proact.models import Gate, ModelSpec
-from dspy_proact.programs import Card, Recipe
-from dspy_proact.programs import Row as CardRow
+from dspy_proact.programs import Card, CardRow, Recipe
 from dspy_proact.programs.artefact import Artefact
 from dspy_proact.programs.embedded import proposer
 from dspy_proact.runs import Settings

@@ -21,8 +21,8 @@ from dspy_proact.label.access import origins
 from dspy_proact.label.app import Collection, application
 from dspy_proact.label.serving import serve
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Design, Item, Practice, Study, StudyRun
-from dspy_proact.report.particulars import Section
+from dspy_proact.label.study import Design, Practice, Study, StudyItem, StudyRun
+from dspy_proact.report.particulars import PageSection
 
 LEVELS = ("LOST", "CLOSE", "SOLVED")
 PART = Part("", LEVELS)
@@ -36,11 +36,11 @@ class Riddles(Benchmark):
     for_raters = "A riddle is solved when its answer is named."
 
 
-def item(number: int, text: str = "It is the moon.", part: Part = PART, run: str = "r1") -> Item:
+def item(number: int, text: str = "It is the moon.", part: Part = PART, run: str = "r1") -> StudyItem:
     """An item with its key in 16 digits."""
-    sections = (Section("riddle", "chat", (("user", f"What is round, number {number}?"),)),)
+    sections = (PageSection("riddle", "chat", (("user", f"What is round, number {number}?"),)),)
     criteria = (("SOLVED", "It names the answer."), ("LOST", "It names another."))
-    return Item(f"{number:016x}", run, f"case {number}", part, sections, criteria, (text,))
+    return StudyItem(f"{number:016x}", run, f"case {number}", part, sections, criteria, (text,))
 
 
 def practice(*grades: str) -> tuple[Practice, ...]:
@@ -64,7 +64,7 @@ class Served:
 
 
 def collected(
-    path: Path, items: Sequence[Item], *practised: Practice, each: int = 2, raters: int = 2, repeated: float = 0.0
+    path: Path, items: Sequence[StudyItem], *practised: Practice, each: int = 2, raters: int = 2, repeated: float = 0.0
 ) -> Collection:
     """A new study in a file."""
     kind = "pairs" if len(items[0].responses) > 1 else "grades"

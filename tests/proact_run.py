@@ -14,13 +14,13 @@ from dspy_proact.report import Summary, summarize
 from dspy_proact.runs import (
     Case,
     CorpusRecord,
-    Event,
     Failure,
     GradeRecord,
     Identity,
     Manifest,
     RoleIdentity,
     RunFolder,
+    StageEvent,
     StageKey,
 )
 
@@ -66,10 +66,10 @@ def trigger(
     )
 
 
-def answered(case: Case, text: str = RESPONSE, *calls: Call, epoch: int = 1, truncated: bool = False) -> Event:
+def answered(case: Case, text: str = RESPONSE, *calls: Call, epoch: int = 1, truncated: bool = False) -> StageEvent:
     """A response that is there."""
     answer = Response(text=text, truncated=truncated).model_dump()
-    return Event(key=_response(case, epoch), answer=answer, calls=calls, time=2.0)
+    return StageEvent(key=_response(case, epoch), answer=answer, calls=calls, time=2.0)
 
 
 def graded(
@@ -82,7 +82,7 @@ def graded(
     reasoning: str = "because",
     evidence: Sequence[str] = (QUOTE,),
     response: str = RESPONSE,
-) -> Event:
+) -> StageEvent:
     """A verdict that is there, its quotes located in the response."""
     verdict = Verdict(reasoning=reasoning, evidence=locate_quotes(evidence, response), grade=Grade(grade))
     record = GradeRecord(
@@ -92,13 +92,13 @@ def graded(
         detail=verdict.model_dump(mode="json"),
     )
     key = StageKey(case=case.key, epoch=epoch, stage="verdict", judge=judge, judge_epoch=judge_epoch)
-    return Event(key=key, grade=record, calls=calls, time=3.0)
+    return StageEvent(key=key, grade=record, calls=calls, time=3.0)
 
 
-def failed(case: Case, reason: str, *, judge: str | None = None, kind: Any = "content", epoch: int = 1) -> Event:
+def failed(case: Case, reason: str, *, judge: str | None = None, kind: Any = "content", epoch: int = 1) -> StageEvent:
     """A stage without a result: the response, or the verdict of the judge that is named."""
     key = StageKey(case=case.key, epoch=epoch, stage="verdict", judge=judge) if judge else _response(case, epoch)
-    return Event(key=key, failure=Failure(kind=kind, reason=reason), calls=(), time=4.0)
+    return StageEvent(key=key, failure=Failure(kind=kind, reason=reason), calls=(), time=4.0)
 
 
 def manifest(*judges: str, model: str = MODEL, **changes: Any) -> Manifest:

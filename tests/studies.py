@@ -8,11 +8,11 @@ from typing import Any
 
 from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Design, Given, Item, Study, StudyRun, items_of, pairs_of, run_key
+from dspy_proact.label.study import Design, Given, Study, StudyItem, StudyRun, items_of, pairs_of, run_key
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
-Grading = Callable[[str, Item, int], str | Given | None]
+Grading = Callable[[str, StudyItem, int], str | Given | None]
 """What a rater says of an item with its place: a grade, all of a rating, or nothing."""
 
 

@@ -15,7 +15,6 @@ from dspy_proact.runs import (
     Case,
     CaseSet,
     CorpusRecord,
-    Event,
     Failure,
     GradeRecord,
     Grading,
@@ -29,6 +28,7 @@ from dspy_proact.runs import (
     Runner,
     RunWriter,
     Scored,
+    StageEvent,
     StageKey,
     latest,
 )
@@ -236,9 +236,9 @@ def call(role: str = "assistant", **changes: Any) -> Call:
     return Call(role=role, **(fields | changes))
 
 
-def halted(key: StageKey, *calls: Call) -> Event:
+def halted(key: StageKey, *calls: Call) -> StageEvent:
     """The event of a stage in whose middle the run was halted."""
-    return Event(key=key, calls=calls, time=5.0)
+    return StageEvent(key=key, calls=calls, time=5.0)
 
 
 def failed_call(role: str = "assistant", error: str = "server") -> Call:
@@ -246,9 +246,9 @@ def failed_call(role: str = "assistant", error: str = "server") -> Call:
     return Call(role=role, started=1.0, latency=0.5, error=error)
 
 
-def answered(key: str, *calls: Call, epoch: int = 1, words: str = "a river") -> Event:
+def answered(key: str, *calls: Call, epoch: int = 1, words: str = "a river") -> StageEvent:
     """The event of a response with its result."""
-    return Event(key=response_key(key, epoch), answer={"words": words}, calls=calls, time=2.0)
+    return StageEvent(key=response_key(key, epoch), answer={"words": words}, calls=calls, time=2.0)
 
 
 def graded(
@@ -260,11 +260,11 @@ def graded(
     verified: Any = None,
     judge: str = JUDGE,
     judge_epoch: int = 1,
-) -> Event:
+) -> StageEvent:
     """The event of a verdict with its result; the score is the label's unless given, and its detail as ours are."""
     detail = {"remark": "hm"} if label in SCORES else {"reasoning": "hm", "evidence": [], "grade": label}
     grade = GradeRecord(score=SCORES[label] if score is None else score, label=label, verified=verified, detail=detail)
-    return Event(key=verdict_key(key, epoch, judge, judge_epoch), grade=grade, calls=calls, time=3.0)
+    return StageEvent(key=verdict_key(key, epoch, judge, judge_epoch), grade=grade, calls=calls, time=3.0)
 
 
 def failed(
@@ -276,13 +276,13 @@ def failed(
     epoch: int = 1,
     judge: str = JUDGE,
     judge_epoch: int = 1,
-) -> Event:
+) -> StageEvent:
     """The event of a stage that ended without a result."""
     of_stage = verdict_key(key, epoch, judge, judge_epoch) if stage == "verdict" else response_key(key, epoch)
-    return Event(key=of_stage, failure=Failure(kind=kind, reason=reason), calls=calls, time=4.0)
+    return StageEvent(key=of_stage, failure=Failure(kind=kind, reason=reason), calls=calls, time=4.0)
 
 
-def written(path: Path, of: Manifest, cases: Iterable[Case] = (), events: Iterable[Event] = ()) -> RunFolder:
+def written(path: Path, of: Manifest, cases: Iterable[Case] = (), events: Iterable[StageEvent] = ()) -> RunFolder:
     """A run on disk with these contents."""
     with RunWriter(path, of) as folder:
         folder.add_cases(cases)

@@ -22,7 +22,7 @@ from dspy_proact.compile.tuning import GradedAnswer
 from dspy_proact.evaluation.benchmark import HumanGrade
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.models import Gate, ModelIdentity
-from dspy_proact.programs import Card, CardUsage, DataSource, Provenance, Recipe, Row
+from dspy_proact.programs import Card, CardRow, CardUsage, DataSource, Provenance, Recipe
 from dspy_proact.programs.artefact import Artefact, Cuts, signature_of, states_of
 from dspy_proact.programs.embedded.proposer import answer as propose
 from dspy_proact.runs import Settings
@@ -196,9 +196,9 @@ def card(**low: float | None) -> Card:
     names = ("exact before", "exact after", "exact commonest", "one human", "best attainable")
     beside = dict.fromkeys((*names, "bias before", "bias after"), NUMBER)
 
-    def row(title: str, count: int, after: Estimate, **further: Any) -> Row:
+    def row(title: str, count: int, after: Estimate, **further: Any) -> CardRow:
         numbers = {"before": NUMBER, "after": after, "difference": NUMBER, "low98": 0.1, "p": 0.01}
-        return Row(name=title.lower(), title=title, unit="kappa", count=count, total=count, **numbers, **further)
+        return CardRow(name=title.lower(), title=title, unit="kappa", count=count, total=count, **numbers, **further)
 
     return Card(
         aim="agreement with people",

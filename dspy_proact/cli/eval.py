@@ -14,7 +14,7 @@ from dspy_proact.cli.options.benchmark import (
     GRADING_SCOPE,
     RUN_BENCHMARK,
     SCOPE,
-    Chosen,
+    BenchmarkChoice,
     corpus_of,
     judges_of,
     summary_of,
@@ -127,7 +127,7 @@ def _facts(entry: "Benchmark[Any, Any]") -> dict[str, str | None]:
     brief="Score a model on a benchmark.",
 )
 def evaluate(
-    chosen: Chosen,
+    chosen: BenchmarkChoice,
     model: NamedModel,
     system_prompt: str | None,
     program: Path | None,
@@ -279,7 +279,7 @@ _UNJUDGED = "None of these responses was graded before, so there are no two judg
 @click.argument("run", type=click.Path(path_type=Path))
 def rejudge(
     run: Path,
-    chosen: Chosen,
+    chosen: BenchmarkChoice,
     judge: NamedModel,
     judge_prompt: Literal["default", "official"],
     judge_program: Path | None,

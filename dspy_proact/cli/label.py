@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dspy_proact.cli.label_files import FOLDER, export, import_, require_suffix, written
-from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen, summary_of
+from dspy_proact.cli.options.benchmark import READ_BENCHMARK, BenchmarkChoice, summary_of
 from dspy_proact.cli.options.kinds import (
     Between,
     Positive,
@@ -85,7 +85,7 @@ def sheet(
     draw: "int | Draw | None",
     disputed: bool,
     out: Path | None,
-    chosen: Chosen,
+    chosen: BenchmarkChoice,
 ) -> None:
     """Write a CSV with a row for each response of RUN, or of --items, without the judge's grades.
 
@@ -189,7 +189,7 @@ def _enough(summary: "Summary", seed: int) -> int | None:
     brief="Plan how many people must rate how much.",
 )
 @click.argument("run", required=False, type=click.Path(path_type=Path))
-def plan(run: Path | None, width: float, ratings: str | None, as_json: bool, chosen: Chosen) -> None:
+def plan(run: Path | None, width: float, ratings: str | None, as_json: bool, chosen: BenchmarkChoice) -> None:
     """Plan how many people must rate how many responses to correct a score to within --width points of 100.
 
     Responses and grades are those of RUN, or of the published corpus. How much ratings vary is taken from --ratings,
@@ -260,7 +260,7 @@ def serve(
     url: str | None,
     no_browser: bool,
     db: Path | None,
-    chosen: Chosen,
+    chosen: BenchmarkChoice,
 ) -> None:
     """Serve pages on which people rate the responses of RUNs, blind, by mouse or keyboard.
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen, summary_of
+from dspy_proact.cli.options.benchmark import READ_BENCHMARK, BenchmarkChoice, summary_of
 from dspy_proact.cli.options.kinds import STANDARD_OUTPUT, file_option, flag_option, path_option, text_option
 from dspy_proact.cli.options.labels import Labels
 from dspy_proact.cli.options.verb import FileForm, Heading, Section, first_typed, verb
@@ -39,7 +39,7 @@ def export(
     run: Path | None,
     official: Path | None,
     out: Path | None,
-    chosen: Chosen,
+    chosen: BenchmarkChoice,
 ) -> None:
     """Write the ratings of STUDY, the file of `label serve`, as a sheet that is filled in: a row a rating.
 
@@ -67,7 +67,9 @@ def export(
         _write_ratings(study, run, official, out, chosen)
 
 
-def _write_ratings(study: Path, run: Path | None, official: Path | None, out: Path | None, chosen: Chosen) -> None:
+def _write_ratings(
+    study: Path, run: Path | None, official: Path | None, out: Path | None, chosen: BenchmarkChoice
+) -> None:
     from dspy_proact.report.ratings import rating_sheet
 
     if official is not None and (out is not None or official.exists()):
@@ -86,7 +88,7 @@ def _write_ratings(study: Path, run: Path | None, official: Path | None, out: Pa
     say_next("agree", *chosen.words, "--run", labels.run, "--ratings", written(text, out or FOLDER / name, study))
 
 
-def _write_choices(study: Path, out: Path | None, chosen: Chosen) -> None:
+def _write_choices(study: Path, out: Path | None, chosen: BenchmarkChoice) -> None:
     from dspy_proact.label.exchange import pair_study, runs_of
     from dspy_proact.report.pairs import choices_sheet
 
@@ -95,7 +97,7 @@ def _write_choices(study: Path, out: Path | None, chosen: Chosen) -> None:
     say_next("agree", "--pairs", written(text, out or FOLDER / f"{study.stem}.csv", study))
 
 
-def _write_page(study: Path, name: str, out: Path | None, chosen: Chosen) -> None:
+def _write_page(study: Path, name: str, out: Path | None, chosen: BenchmarkChoice) -> None:
     from dspy_proact.label.exchange import runs_of
     from dspy_proact.label.offline import offline_page
     from dspy_proact.label.store import Store
@@ -132,7 +134,7 @@ note,ann,,PASS,5,"It takes up the move, unasked."
 )
 @click.argument("study", type=click.Path(path_type=Path))
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
-def import_(study: Path, files: tuple[Path, ...], run: Path | None, chosen: Chosen) -> None:
+def import_(study: Path, files: tuple[Path, ...], run: Path | None, chosen: BenchmarkChoice) -> None:
     """Add the ratings of each FILE to STUDY, the file of `label serve`: all of a file, or none where it is at fault.
 
     A FILE is a sheet, the export of a labelling tool, or what the page of `label export --html` saved.

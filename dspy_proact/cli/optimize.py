@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options.benchmark import BENCHMARK, CORPUS, Chosen, corpus_of, known_names, strata_options
+from dspy_proact.cli.options.benchmark import BENCHMARK, CORPUS, BenchmarkChoice, corpus_of, known_names, strata_options
 from dspy_proact.cli.options.kinds import (
     Output,
     explain_option,
@@ -98,7 +98,7 @@ def margin_of(text: str) -> tuple[str, float | None]:
     brief="Tune the assistant, and show gains and regressions.",
 )
 def assistant(
-    chosen: Chosen,
+    chosen: BenchmarkChoice,
     model: NamedModel,
     judge: NamedModel,
     report_judge: NamedModel,
@@ -199,7 +199,7 @@ def _recorded_revision(corpus: str, out: Path | None) -> str | None:
     brief="Tune the judge to agree with people.",
 )
 def judge(
-    chosen: Chosen,
+    chosen: BenchmarkChoice,
     judge: NamedModel,
     proposer: NamedModel,
     labels: Labels,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from dspy_proact.cli.options.benchmark import RUN_BENCHMARK, VERDICTS, Chosen, judges_of, summary_of
+from dspy_proact.cli.options.benchmark import RUN_BENCHMARK, VERDICTS, BenchmarkChoice, judges_of, summary_of
 from dspy_proact.cli.options.kinds import (
     Output,
     choice_option,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dspy_proact.evaluation.benchmark import Benchmark
     from dspy_proact.models import Gate
     from dspy_proact.report.marked_words import MarkedWords
-    from dspy_proact.report.study import Choices, Study
+    from dspy_proact.report.study import Choices, RatingStudy
     from dspy_proact.runs import Scope, Settings
 
 _JUDGE = model_options(
@@ -99,7 +99,7 @@ _OF_JUDGE = (*flags_of(_JUDGE, JUDGING, VERDICTS, GATE_IF_ASKED), "--out", "--dr
     brief="Measure agreement between a judge and people.",
 )
 def agree(
-    chosen: Chosen,
+    chosen: BenchmarkChoice,
     judge: NamedModel,
     judge_prompt: Literal["default", "official"],
     judge_program: Path | None,
@@ -161,7 +161,7 @@ def agree(
     return ending.close(declared)
 
 
-def _show_pairs(named: str, chosen: Chosen, as_json: bool, explain: bool) -> None:
+def _show_pairs(named: str, chosen: BenchmarkChoice, as_json: bool, explain: bool) -> None:
     from dspy_proact.label.exchange import is_study, pair_study, runs_of
     from dspy_proact.report.pairs import load_pairs, pairs_document, print_pairs
 
@@ -181,7 +181,7 @@ def _show_pairs(named: str, chosen: Chosen, as_json: bool, explain: bool) -> Non
         print_more()
 
 
-def _show_studies(found: "Sequence[Study]", words: "Sequence[MarkedWords]", as_json: bool, explain: bool) -> None:
+def _show_studies(found: "Sequence[RatingStudy]", words: "Sequence[MarkedWords]", as_json: bool, explain: bool) -> None:
     from dspy_proact.report.marked_words import marked_words_document, print_marked_words
     from dspy_proact.report.study import leading
     from dspy_proact.report.study_text import print_studies, studies_document

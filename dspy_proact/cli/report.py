@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options.benchmark import ANSWERED_CORPUS, READ_BENCHMARK, Chosen, is_results, summary_of
+from dspy_proact.cli.options.benchmark import ANSWERED_CORPUS, READ_BENCHMARK, BenchmarkChoice, is_results, summary_of
 from dspy_proact.cli.options.kinds import STANDARD_OUTPUT, explain_option, json_option, text_option
 from dspy_proact.cli.options.labels import RATINGS, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
@@ -55,7 +55,7 @@ _PAGE = b"<!doctype html"
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
 def report(
     runs: tuple[Path, ...],
-    chosen: Chosen,
+    chosen: BenchmarkChoice,
     corpus: str | None,
     by: tuple[str, ...],
     ratings: tuple[str, ...],
@@ -152,7 +152,9 @@ def _write_page(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:
     brief="Compare two runs on the cases that they share.",
 )
 @click.argument("runs", nargs=-1, metavar="RUN_A RUN_B", type=click.Path(path_type=Path))
-def compare(runs: tuple[Path, ...], ratings: tuple[str, ...], chosen: Chosen, explain: bool, as_json: bool) -> None:
+def compare(
+    runs: tuple[Path, ...], ratings: tuple[str, ...], chosen: BenchmarkChoice, explain: bool, as_json: bool
+) -> None:
     """Compare RUN_B with RUN_A, each the folder of a run or a results file, on the cases that they share.
 
     Differences are paired by case and clustered by what cases share, such as a scenario; the smallest detectable
@@ -204,7 +206,7 @@ def compare(runs: tuple[Path, ...], ratings: tuple[str, ...], chosen: Chosen, ex
     brief="Rank runs among published scores.",
 )
 @click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path(path_type=Path))
-def leaderboard(runs: tuple[Path, ...], chosen: Chosen, explain: bool, as_json: bool) -> None:
+def leaderboard(runs: tuple[Path, ...], chosen: BenchmarkChoice, explain: bool, as_json: bool) -> None:
     """Print the published scores of a benchmark in order, and each RUN with how its conditions differ.
 
     A run is ranked among them if it was made under their conditions; any other run, and a results file, stands below

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen, known_names, require_phases, strata_options
+from dspy_proact.cli.options.benchmark import (
+    READ_BENCHMARK,
+    BenchmarkChoice,
+    known_names,
+    require_phases,
+    strata_options,
+)
 from dspy_proact.cli.options.kinds import (
     STANDARD_OUTPUT,
     file_option,
@@ -110,7 +116,7 @@ def _row(path: Path) -> dict[str, Any]:
     brief="Write a run as a file for other tools.",
 )
 @click.argument("run", type=click.Path(path_type=Path))
-def export(run: Path, form: str, out: Path | None, chosen: Chosen) -> None:
+def export(run: Path, form: str, out: Path | None, chosen: BenchmarkChoice) -> None:
     """Write RUN, the folder of a run, as a file. An existing file of that name is replaced."""
     from dspy_proact.report import export_csv, export_parquet, summarize
     from dspy_proact.runs import RunFolder
@@ -245,7 +251,7 @@ _CHOICE = Bundle(
     brief="Read a run case by case.",
 )
 @click.argument("run", type=click.Path(path_type=Path))
-def show(run: Path, choice: _Choice, chosen: Chosen, as_json: bool) -> None:
+def show(run: Path, choice: _Choice, chosen: BenchmarkChoice, as_json: bool) -> None:
     """Read a run case by case; RUN is its folder, or a results file.
 
     Lists the cases. --trigger shows one in full: what was asked, the response with quoted words marked, and what each

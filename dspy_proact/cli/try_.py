@@ -11,7 +11,7 @@ import click
 
 from dspy_proact.cli.options.benchmark import (
     BENCHMARK,
-    Chosen,
+    BenchmarkChoice,
     corpus_of,
     corpus_option,
     judges_of,
@@ -150,7 +150,7 @@ _PLACE = Bundle(
 @click.argument("text", required=False, metavar="[TEXT|@FILE]")
 def try_(
     text: str | None,
-    chosen: Chosen,
+    chosen: BenchmarkChoice,
     model: NamedModel,
     program: Path | None,
     judge: NamedModel,

@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any
 
 from dspy_proact.compile.folds import grouped_folds
-from dspy_proact.compile.tuning import GradedAnswer, Verdict
+from dspy_proact.compile.tuning import GradedAnswer, ScoredPrediction
 from dspy_proact.evaluation.benchmark import Benchmark, Part
 from dspy_proact.programs.artefact import Cuts
 from dspy_proact.runs import cut_label
@@ -18,7 +18,7 @@ _PLAIN = Cuts(partial=START_CUTS[0], full=START_CUTS[1])
 Declared = Benchmark[Any, Any]
 
 
-Votes = Sequence[Verdict]
+Votes = Sequence[ScoredPrediction]
 """The verdicts on one answer that could be read."""
 
 

@@ -13,7 +13,7 @@ from dspy_proact.compile.tuning import GradedAnswer
 from dspy_proact.evaluation.benchmark import Part
 from dspy_proact.evaluation.participant import fingerprint_of
 from dspy_proact.programs import CardUsage, Provenance
-from dspy_proact.programs.card import CandidateCard, Card, Row
+from dspy_proact.programs.card import CandidateCard, Card, CardRow
 from dspy_proact.runs import Nouns
 from dspy_proact.stats import (
     Change,
@@ -149,9 +149,9 @@ def _card_of(compiling: "Compile", compiled: Compiled, made: Provenance, answers
     }
 
 
-def _measured_rows(compiling: "AssistantCompile", compiled: Compiled, seed: int) -> list[Row]:
+def _measured_rows(compiling: "AssistantCompile", compiled: Compiled, seed: int) -> list[CardRow]:
     """A row of each measured number; p values are adjusted over strata and over measures."""
-    declared, rows = compiling.declared, list[Row]()
+    declared, rows = compiling.declared, list[CardRow]()
     measures = {each.name for each in declared.measures}
     for measured in compiling.measured:
         if not measured.on_card:
@@ -182,14 +182,14 @@ def _measured_rows(compiling: "AssistantCompile", compiled: Compiled, seed: int)
     return rows
 
 
-def _row(nouns: Nouns, name: str, title: str, change: Change, total: int, **further: Any) -> Row:
+def _row(nouns: Nouns, name: str, title: str, change: Change, total: int, **further: Any) -> CardRow:
     """A row of a change, of so many items that were tested."""
     further = {"p": change.p} | further
     if change.unread:
         further["low98_unread"] = change.low98_unread
         for bound, each in (("least", change.least), ("most", change.most)):
             further[bound] = each and _number(each, nouns)
-    return Row(
+    return CardRow(
         name=name,
         title=title,
         count=change.count,
@@ -219,7 +219,7 @@ def _advice(compiling: "JudgeCompile") -> str:
     )
 
 
-def _shares(compiling: "JudgeCompile", compiled: Compiled, seed: int) -> tuple[bool, Row, list[Row]]:
+def _shares(compiling: "JudgeCompile", compiled: Compiled, seed: int) -> tuple[bool, CardRow, list[CardRow]]:
     """Mean agreement over the parts of an answer, and that of each part: 1 minus the disagreement with people."""
     nouns, items = compiling.declared.nouns, compiling.items
     parts = {part.name: part for part in compiling.declared.graded_by_people}
@@ -248,7 +248,7 @@ def _shares(compiling: "JudgeCompile", compiled: Compiled, seed: int) -> tuple[b
     return target.shown, _row(nouns, "agreement", "agreement", target, len(items)), rows
 
 
-def _kappas(compiling: "JudgeCompile", compiled: Compiled, seed: int) -> tuple[bool, Row, list[Row]]:
+def _kappas(compiling: "JudgeCompile", compiled: Compiled, seed: int) -> tuple[bool, CardRow, list[CardRow]]:
     """Quadratic kappa against the soft labels of people, within strata."""
     declared, items = compiling.declared, compiling.items
     (part,) = declared.graded_by_people
@@ -262,7 +262,7 @@ def _kappas(compiling: "JudgeCompile", compiled: Compiled, seed: int) -> tuple[b
         order=strata,
         seed=seed,
     )
-    rows: list[Row] = []
+    rows: list[CardRow] = []
     for stratum, gain in zip(strata, gains.strata, strict=True):
         of = [item for item in items if item.case.stratum == stratum]
         beside = _beside(of, compiled, part, declared.nouns)

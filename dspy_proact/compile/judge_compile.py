@@ -17,7 +17,7 @@ from dspy_proact.compile.compile import Compile, unseen
 from dspy_proact.compile.folds import joined, split
 from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, guarded_at_most, mean_tokens
 from dspy_proact.compile.training import Chosen, Compiled, Training, side_by_side
-from dspy_proact.compile.tuning import GradedAnswer, Verdict
+from dspy_proact.compile.tuning import GradedAnswer, ScoredPrediction
 from dspy_proact.errors import ContentError, StageError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark, Start, WorkedCase
 from dspy_proact.evaluation.compiled import compiled_program
@@ -130,11 +130,11 @@ class JudgeCompile(Compile):
         """A judge's verdicts on an answer, each under a rollout of its own; those that could be read."""
         lm = self.models["judge"].lm
         lms = lm, *(lm.copy(rollout_id=number) for number in range(1, self.votes))
-        verdicts: list[Verdict] = []
+        verdicts: list[ScoredPrediction] = []
         for each in lms:
             with suppress(ContentError), dspy.context(lm=each, trace=None), ours():
                 prediction = judge(**self.tuning.judge_inputs(case, answer))
-                verdicts.append(Verdict(prediction, self.tuning.verdict(case, answer, prediction)))
+                verdicts.append(ScoredPrediction(prediction, self.tuning.verdict(case, answer, prediction)))
         return verdicts
 
     def vote_all(self, judge: Any, asked: Sequence[GradedAnswer | WorkedCase]) -> list[Votes]:
@@ -264,9 +264,9 @@ class JudgeTraining(Training):
         verdict, feedback = self._verdict(example, prediction), self.feedback(example, prediction)
         return self.tuning.judge_shortfall(self.items[example.key], verdict, feedback) if verdict else feedback
 
-    def _verdict(self, example: dspy.Example, prediction: dspy.Prediction) -> Verdict | None:
+    def _verdict(self, example: dspy.Example, prediction: dspy.Prediction) -> ScoredPrediction | None:
         item = self.items[example.key]
         try:
-            return Verdict(prediction, self.tuning.verdict(item.case, item.answer, prediction))
+            return ScoredPrediction(prediction, self.tuning.verdict(item.case, item.answer, prediction))
         except StageError:
             return None

@@ -222,7 +222,9 @@ class Tuning:
         """The grading of an answer by what the judge said; raises a `StageError` where that cannot be read."""
         return run_now(self.declared.grade(case, answer, _Answered(prediction, None, self.settings, ask_now)))
 
-    def worked(self, item: GradedAnswer, inputs: dspy.Example, before: "Verdict | None") -> dspy.Example | None:
+    def worked(
+        self, item: GradedAnswer, inputs: dspy.Example, before: "ScoredPrediction | None"
+    ) -> dspy.Example | None:
         """An example with what a judge that agrees with people would answer; None where nobody knows.
 
         Args:
@@ -237,7 +239,7 @@ class Tuning:
             return None
         return dspy.Example(**{**inputs.toDict(), **before.prediction.toDict()}).with_inputs(*inputs.inputs().keys())
 
-    def judge_feedback(self, item: GradedAnswer, verdict: "Verdict") -> str:
+    def judge_feedback(self, item: GradedAnswer, verdict: "ScoredPrediction") -> str:
         """Where the judge and people differ, for a proposer."""
         said, lines = self.declared.graded_parts(verdict.scored), list[str]()
         for part, grades in item.grades.items():
@@ -248,7 +250,7 @@ class Tuning:
                 lines.append(f"{part or 'grade'}: people {people}, the judge {said.get(part)}")
         return "; ".join(lines) or "People and the judge say the same."
 
-    def judge_shortfall(self, item: GradedAnswer, verdict: "Verdict", told: str) -> str:
+    def judge_shortfall(self, item: GradedAnswer, verdict: "ScoredPrediction", told: str) -> str:
         """An answer with what may be told of its verdict."""
         reasons = verdict.prediction.toDict().get("reasoning")
         because = f"\nThe judge's reasons: {reasons}" if reasons else ""
@@ -256,7 +258,7 @@ class Tuning:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ScoredPrediction:
     """What a judge said of an answer, and the grading that follows."""
 
     prediction: dspy.Prediction

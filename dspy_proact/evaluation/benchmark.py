@@ -419,10 +419,10 @@ class Benchmark(Generic[Answer, Detail]):
         Raises a `UsageError` where there is no run, or a corpus is named.
         """
         from dspy_proact.evaluation.responses import Responses
-        from dspy_proact.kept import Kind, place_of
+        from dspy_proact.kept import Kind, content_of
         from dspy_proact.runs import RunFolder
 
-        if place_of(path).kind is Kind.FILE:
+        if content_of(path).kind is Kind.FILE:
             raise UsageError(f"{path}: {self.name} reads no results files; name the folder of a run")
         if corpus is not None:
             raise UsageError("--corpus is for results files; a run knows its corpus")

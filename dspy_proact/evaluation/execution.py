@@ -24,7 +24,6 @@ from dspy_proact.runs import (
     MOST_EPOCHS,
     Case,
     CaseSet,
-    Event,
     ExpectedCall,
     Grading,
     Identity,
@@ -38,6 +37,7 @@ from dspy_proact.runs import (
     Scope,
     Scored,
     Settings,
+    StageEvent,
     in_notebook,
     latest,
     orderly_interrupt,
@@ -337,11 +337,11 @@ class Execution:
             )
         return [*chosen, *controls]
 
-    def _ledger(self, events: Iterable[Event], scope: Scope) -> Ledger:
+    def _ledger(self, events: Iterable[StageEvent], scope: Scope) -> Ledger:
         grading = Grading(list(self._judges), self._asked(scope).judge_epochs)
         return Ledger(events, grading, scope.retry_unscored, copied=self._copied is not None)
 
-    def _to_copy(self, events: Iterable[Event], keys: Collection[str] | None = None) -> list[Event]:
+    def _to_copy(self, events: Iterable[StageEvent], keys: Collection[str] | None = None) -> list[StageEvent]:
         """The copied responses that are not here yet, or stand here as failures that the other run has mended."""
         if self._copied is None:
             return []

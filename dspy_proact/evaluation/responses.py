@@ -16,10 +16,10 @@ from dspy_proact.runs import (
     CaseRecord,
     CaseSet,
     CorpusRecord,
-    Event,
     Failure,
     RoleIdentity,
     RunFolder,
+    StageEvent,
     StageKey,
     latest,
 )
@@ -37,7 +37,7 @@ class Responses:
     """Digest of the run's identity, or sha256 of the file."""
     identity: RoleIdentity
     case_set: CaseSet
-    stages: tuple[Event, ...]
+    stages: tuple[StageEvent, ...]
     """The response or failure of each case and epoch, without its calls, which were paid for by the first run."""
     embedded: bool
     benchmark: str | None = None
@@ -132,14 +132,14 @@ class Responses:
         )
 
 
-def given_response(case: str, answer: BaseModel | None, missing: Failure | None = None) -> Event:
+def given_response(case: str, answer: BaseModel | None, missing: Failure | None = None) -> StageEvent:
     """The response stage of an answer that exists already, or why there is none that can be graded."""
     key = StageKey(case=case, epoch=1, stage="response")
     kept = answer and answer.model_dump(mode="json")
-    return Event(key=key, answer=kept, failure=missing, calls=(), time=time.time())
+    return StageEvent(key=key, answer=kept, failure=missing, calls=(), time=time.time())
 
 
-def _stage(item: RatedItem) -> Event:
+def _stage(item: RatedItem) -> StageEvent:
     if not (item.text or "").strip():
         empty = Failure(kind="content", reason="empty", detail="the response is blank")
         return given_response(item.key, None, empty)

@@ -61,7 +61,7 @@ class _Entry(BaseModel):
     """Of a file: git's hash of its bytes."""
 
 
-class _Tree(BaseModel):
+class _CommitTree(BaseModel):
     """Everything in a commit."""
 
     tree: list[_Entry]
@@ -121,7 +121,7 @@ class RepositoryFolder:
         else:
             commits = self._answer(client, f"{address}/commits?path={self.path}&per_page={_COMMITS}", list[_Commit])
         for commit in commits:
-            tree = self._answer(client, f"{address}/git/trees/{commit.sha}?recursive=1", _Tree)
+            tree = self._answer(client, f"{address}/git/trees/{commit.sha}?recursive=1", _CommitTree)
             inside = [entry for entry in tree.tree if entry.type == "blob" and entry.path.startswith(f"{self.path}/")]
             under = {entry.path.removeprefix(f"{self.path}/"): entry.sha for entry in inside}
             hashes = {name: under[name] for name in self._matching(under)}

@@ -22,7 +22,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticCustomError
 
 from dspy_proact.errors import CorpusError
-from dspy_proact.kept import Kind, open_to_read, place_of, read_whole
+from dspy_proact.kept import Kind, content_of, open_to_read, read_whole
 from dspy_proact.plain_text import shortened, shown
 
 _MAX_DEPTH = 64
@@ -47,9 +47,9 @@ def opened(source: str, wanted: str) -> Generator[BinaryIO]:
     except FileNotFoundError:
         problem = f"there is no such file; give {wanted}"
     except IsADirectoryError:
-        place = place_of(Path(source))
+        content = content_of(Path(source))
         plain = "a folder, not a file; give the path of the file in it"
-        problem = plain if place.kind is Kind.FOLDER else place.problem(wanted)
+        problem = plain if content.kind is Kind.FOLDER else content.problem(wanted)
     except OSError as error:
         problem = f"cannot be read: {error.strerror}"
     raise CorpusError(problem, source=source)
@@ -286,7 +286,7 @@ Id = Annotated[str, AfterValidator(_not_blank), AfterValidator(_printable)]
 """A name that is not blank."""
 
 
-class Part(BaseModel):
+class OwnPart(BaseModel):
     """A line of a file of ours, or a part of it, without coercion; a field that we do not know is a fault."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
@@ -308,7 +308,7 @@ class Part(BaseModel):
         return iter(())
 
 
-class RawPart(Part):
+class RawPart(OwnPart):
     """A part of a line of a public corpus: unknown fields are ignored and counted."""
 
     model_config = ConfigDict(extra="allow")

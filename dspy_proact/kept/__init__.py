@@ -1,7 +1,7 @@
 """Files on disk, so that neither a kill nor a full disk loses more than the calls in flight.
 
 A `Log` grows by whole lines, `replacing` swaps a file whole or not at all, and a `Claim` gives a folder to one run or
-compile. A `Place` says what a path holds.
+compile. A `PathContent` says what a path holds.
 """
 
 from dspy_proact.kept.claim import (
@@ -11,8 +11,8 @@ from dspy_proact.kept.claim import (
     Claimed,
     Identified,
     Kind,
+    content_of,
     now,
-    place_of,
     refuse_overwrite,
     versions,
 )

@@ -115,7 +115,7 @@ class Claim(Generic[C]):
             return claimed
         except (FileNotFoundError, NotADirectoryError):
             several = Kind.RUNS if self.file.name == RUN_CLAIM else Kind.COMPILES
-            problem = place_of(self.folder).problem(f"the folder of a {self._kind}", several)
+            problem = content_of(self.folder).problem(f"the folder of a {self._kind}", several)
             raise RunError(f"{self.folder}: no {self._kind} here (no {self.file.name}): {problem}") from None
         except OSError as error:
             raise RunError(f"{self.file}: cannot be read: {error.strerror}") from error
@@ -199,7 +199,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Place:
+class PathContent:
     """A path, and what it is."""
 
     path: Path
@@ -231,7 +231,7 @@ class Place:
         return f"{what}; {mend}"
 
 
-def place_of(path: Path) -> Place:
+def content_of(path: Path) -> PathContent:
     """What a path is, by names and first bytes; a path that cannot be read counts as a file."""
     try:
         if path.is_dir():
@@ -239,30 +239,30 @@ def place_of(path: Path) -> Place:
         if not path.exists():
             names = [sibling.name for sibling in path.parent.iterdir()] if path.parent.is_dir() else []
             near = get_close_matches(path.name, names, n=1)
-            return Place(path, Kind.NOTHING, [path.with_name(name) for name in near])
+            return PathContent(path, Kind.NOTHING, [path.with_name(name) for name in near])
         parts = (RUN_CLAIM, COMPILE_CLAIM, *_RUN_RECORDS, _COMPILE_RECORD)
         if path.name in parts and _folder(path.parent).kind in (Kind.RUN, Kind.COMPILE):
-            return Place(path, Kind.PART)
+            return PathContent(path, Kind.PART)
         if path.suffix.lower() in (".csv", ".parquet"):
-            return Place(path, Kind.TABLE)
+            return PathContent(path, Kind.TABLE)
         if path.is_file():  # never a pipe: reading would take its content away
             with path.open("rb") as file:
                 if _PROGRAM_HEAD.match(file.read(_HEAD_BYTES)):
-                    return Place(path, Kind.PROGRAM)
+                    return PathContent(path, Kind.PROGRAM)
     except OSError:
         pass
-    return Place(path, Kind.FILE)
+    return PathContent(path, Kind.FILE)
 
 
-def _folder(path: Path) -> Place:
+def _folder(path: Path) -> PathContent:
     if (path / RUN_CLAIM).is_file():
-        return Place(path, Kind.RUN)
+        return PathContent(path, Kind.RUN)
     if (path / COMPILE_CLAIM).is_file():
-        return Place(path, Kind.COMPILE, [path / name for name in _PROGRAMS if (path / name).is_file()])
+        return PathContent(path, Kind.COMPILE, [path / name for name in _PROGRAMS if (path / name).is_file()])
     for kind, claim in ((Kind.RUNS, RUN_CLAIM), (Kind.COMPILES, COMPILE_CLAIM)):
         if folders := sorted(claimed.parent for depth in ("*", "*/*") for claimed in path.glob(f"{depth}/{claim}")):
-            return Place(path, kind, folders)
-    return Place(path, Kind.FOLDER)
+            return PathContent(path, kind, folders)
+    return PathContent(path, Kind.FOLDER)
 
 
 def refuse_overwrite(path: Path, *inputs: Path) -> None:

@@ -25,7 +25,7 @@ from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.label.access import Guard, csrf_of, fields_of, problem, token_of_rater
 from dspy_proact.label.assignment import assign
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import LONGEST_REASON, PRACTICE_ROUND, Given, Item, Practice, Rater, practice_passed
+from dspy_proact.label.study import LONGEST_REASON, PRACTICE_ROUND, Given, Practice, Rater, StudyItem, practice_passed
 from dspy_proact.report.page.figures import templates
 
 _COOKIE_SECONDS = 90 * 86_400
@@ -40,7 +40,7 @@ class Collection:
     """What is collected, and by which tokens people come in."""
 
     store: Store
-    items: tuple[Item, ...]
+    items: tuple[StudyItem, ...]
     """As the store has them."""
     practice: tuple[Practice, ...]
     declared: Benchmark[Any, Any]

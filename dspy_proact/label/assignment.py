@@ -17,7 +17,7 @@ from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.ratings import Draw
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Design, Item, Place, Study, StudyRun, Unit, rated_of, run_key
+from dspy_proact.label.study import Design, Place, Study, StudyItem, StudyRun, Unit, rated_of, run_key
 from dspy_proact.report.numbers import counted
 from dspy_proact.report.ratings import drawn_keys, grades_mark
 from dspy_proact.report.summary import Summary
@@ -31,7 +31,7 @@ _APART = 5
 
 def design_study(
     declared: Benchmark[Any, Any], summaries: Sequence[Summary], design: Design
-) -> tuple[Study, tuple[Item, ...]]:
+) -> tuple[Study, tuple[StudyItem, ...]]:
     """A study of runs, and its items in the order of the draw, the parts of a unit one after another.
 
     Raises:
@@ -57,7 +57,7 @@ def design_study(
         if design.count and design.count > len(items):
             raise UsageError(f"{design.count} cannot be drawn: there are {len(items)} pairs of responses that differ")
         orders = [[items[place].unit for place in order[: design.count]]]
-    by_unit = defaultdict[Unit, list[Item]](list)
+    by_unit = defaultdict[Unit, list[StudyItem]](list)
     for item in items:
         by_unit[item.unit].append(item)
     # Runs take turns, so that every beginning holds as many responses of each.

@@ -20,7 +20,7 @@ from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.files.labels import Label, LabelFile
 from dspy_proact.files.rows import Line
 from dspy_proact.label.store import Store, pseudonym
-from dspy_proact.label.study import LONGEST_SECONDS, Given, Item, Rating, items_of, pairs_of, run_key
+from dspy_proact.label.study import LONGEST_SECONDS, Given, Rating, StudyItem, items_of, pairs_of, run_key
 from dspy_proact.plain_text import encodable, shown
 from dspy_proact.report.pairs import PairChoice, PairStudy
 from dspy_proact.report.summary import Summary
@@ -142,7 +142,7 @@ def pair_study(path: Path, declared: Benchmark[Any, Any], summaries: Sequence[Su
     return PairStudy(str(path), (a, b), choices)
 
 
-def _current(store: Store, items: Sequence[Item], given: Sequence[Rating]) -> tuple[Rating, ...]:
+def _current(store: Store, items: Sequence[StudyItem], given: Sequence[Rating]) -> tuple[Rating, ...]:
     """Those of some ratings whose items are still what was rated, and that say of these what can be said of them."""
     current = store.current(items)
     return tuple(
@@ -165,7 +165,7 @@ class Imported:
     """Of these, with another grade."""
 
 
-def import_labels(store: Store, items: Sequence[Item], labels: Sequence[Label]) -> Imported:
+def import_labels(store: Store, items: Sequence[StudyItem], labels: Sequence[Label]) -> Imported:
     """Add labels that a file holds to a study, whose raters are found by their pseudonym, or made.
 
     A label without a confidence gets the middle.
@@ -195,7 +195,7 @@ def import_labels(store: Store, items: Sequence[Item], labels: Sequence[Label]) 
     return add_ratings(store, {name: [*own.values()] for name, own in by_rater.items()})
 
 
-def _given(label: Label, item: Item) -> Given:
+def _given(label: Label, item: StudyItem) -> Given:
     """What a label gives to its item: a level in any case, of the text as a spreadsheet keeps it."""
     texts = (label.response or "", "".join(item.responses).replace("\0", "\ufffd"))
     if label.response and len({" ".join(encodable(text).split()) for text in texts}) > 1:

@@ -14,11 +14,11 @@ from typing import Literal
 from markupsafe import Markup
 
 from dspy_proact.errors import UsageError
-from dspy_proact.files.rows import Id, JsonFile, Part
+from dspy_proact.files.rows import Id, JsonFile, OwnPart
 from dspy_proact.label.assignment import assign
 from dspy_proact.label.exchange import Imported, add_ratings
 from dspy_proact.label.store import Store, pseudonym
-from dspy_proact.label.study import Given, Item, Rater
+from dspy_proact.label.study import Given, Rater, StudyItem
 from dspy_proact.plain_text import encodable, shown
 from dspy_proact.report.page.figures import templates
 
@@ -26,7 +26,7 @@ FORMAT = "dspy-proact offline ratings 1"
 """Names the format of what an offline page saves."""
 
 
-def offline_page(store: Store, items: Iterable[Item], name: str) -> tuple[Rater, str]:
+def offline_page(store: Store, items: Iterable[StudyItem], name: str) -> tuple[Rater, str]:
     """The rater of a pseudonym, and the page of what they are still to rate, as HTML that needs no other file.
 
     A new rater gets a slate and no link, for they rate from a file.
@@ -64,7 +64,7 @@ def offline_page(store: Store, items: Iterable[Item], name: str) -> tuple[Rater,
     return rater, encodable(text)
 
 
-class _Saved(Part):
+class _Saved(OwnPart):
     format: Literal["dspy-proact offline ratings 1"]
     study: str
     rater: Id
@@ -73,7 +73,7 @@ class _Saved(Part):
     ratings: list[Given]
 
 
-def import_saved(store: Store, items: Sequence[Item], text: str, source: str) -> Imported:
+def import_saved(store: Store, items: Sequence[StudyItem], text: str, source: str) -> Imported:
     """Add the ratings that an offline page saved.
 
     Raises:

@@ -18,7 +18,7 @@ from typing import Any
 from dspy_proact.evaluation.benchmark import Benchmark, Part
 from dspy_proact.label.exchange import SIDES
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import LONGEST_REASON, Design, Given, Item, Rater, Rating, Study, practice_passed
+from dspy_proact.label.study import LONGEST_REASON, Design, Given, Rater, Rating, Study, StudyItem, practice_passed
 from dspy_proact.report.numbers import counted, plain, probability, share, shown_gain
 from dspy_proact.report.page.figures import templates
 from dspy_proact.report.pairs import PairChoice, PairStudy, pairs_headline
@@ -41,7 +41,7 @@ class RatedPart:
     """The items of one part of the grading, or of the grading as a whole, and what raters gave to them."""
 
     part: Part
-    items: tuple[Item, ...]
+    items: tuple[StudyItem, ...]
     groups: tuple[str, ...]
     """Of the items."""
     given: tuple[tuple[Rating, ...], ...]
@@ -117,7 +117,7 @@ class Overview:
     """Whether there are ratings enough for any test of what is unusual."""
     pairs: tuple[tuple[Part, RaterPair], ...]
     """Those who agree least first."""
-    disputed: tuple[tuple[Item, Sequence[Rating]], ...]
+    disputed: tuple[tuple[StudyItem, Sequence[Rating]], ...]
     """Items whose ratings differ, or that the owner graded; the most disagreement first."""
     adjudications: Mapping[str, Given]
     """By key of the item."""
@@ -126,7 +126,7 @@ class Overview:
 
 
 def overview(
-    store: Store, items: Sequence[Item], declared: Benchmark[Any, Any], groups: Mapping[str, str] | None = None
+    store: Store, items: Sequence[StudyItem], declared: Benchmark[Any, Any], groups: Mapping[str, str] | None = None
 ) -> Overview:
     """How a study stands now.
 
@@ -166,7 +166,7 @@ def overview(
 
 
 def _parts(
-    items: Sequence[Item], ratings: Sequence[Rating], groups: Mapping[str, str], planned: int
+    items: Sequence[StudyItem], ratings: Sequence[Rating], groups: Mapping[str, str], planned: int
 ) -> Iterator[RatedPart]:
     of_item = defaultdict[str, list[Rating]](list)
     for each in ratings:

@@ -30,7 +30,7 @@ from typing import Any, Literal, Self, TypeVar
 from pydantic import TypeAdapter
 
 from dspy_proact.errors import StorageFault, UsageError
-from dspy_proact.label.study import LONGEST_NAME, Given, Item, Place, Rater, Rating, Study
+from dspy_proact.label.study import LONGEST_NAME, Given, Place, Rater, Rating, Study, StudyItem
 
 G = TypeVar("G", bound=Given)
 _FORMAT = 2
@@ -90,7 +90,9 @@ class Store:
         self._db = _connected(path)
 
     @classmethod
-    def create(cls, path: Path, study: Study, items: Sequence[Item], clock: Callable[[], float] = time.time) -> Self:
+    def create(
+        cls, path: Path, study: Study, items: Sequence[StudyItem], clock: Callable[[], float] = time.time
+    ) -> Self:
         """Make the file of a new study, whose pages nobody can open before `new_tokens`.
 
         Items are in the order of the draw, the parts of a unit one after another.
@@ -144,13 +146,13 @@ class Store:
         rows = self._db.execute('SELECT run, "case", item FROM items ORDER BY rank')
         return tuple(tuple(item for *_, item in rows) for _, rows in groupby(rows, key=lambda row: row[:2]))
 
-    def current(self, items: Iterable[Item]) -> dict[str, Item]:
+    def current(self, items: Iterable[StudyItem]) -> dict[str, StudyItem]:
         """Those of some items that are rated and have the texts that were, by key in the order of the draw."""
         given = {item.key: item for item in items}
         rows = self._db.execute("SELECT item, mark FROM items ORDER BY rank")
         return {key: given[key] for key, mark in rows if key in given and given[key].mark == mark}
 
-    def chosen(self, items: Iterable[Item], *, whole: bool = True) -> tuple[Item, ...]:
+    def chosen(self, items: Iterable[StudyItem], *, whole: bool = True) -> tuple[StudyItem, ...]:
         """Those of some items that are rated and have the texts that were, in the order of the draw.
 
         Raises:
@@ -164,11 +166,11 @@ class Store:
                 raise UsageError(f"{self.path}: {case!r} is {how} of the runs; name those that the study began with")
         return tuple(current.values())
 
-    def swapped(self, rater: int, item: Item) -> bool:
+    def swapped(self, rater: int, item: StudyItem) -> bool:
         """Whether a rater sees the second response of a pair first: by chance, and always alike."""
         return len(item.responses) > 1 and hashlib.sha256(f"{self.id} {rater} {item.key}".encode()).digest()[0] % 2 == 1
 
-    def turned(self, rater: int, item: Item, given: G) -> G:
+    def turned(self, rater: int, item: StudyItem, given: G) -> G:
         """What a form says of an item as the order of the runs has it, whichever response it showed first; and back."""
         grade = _SIDES.get(given.grade, given.grade) if self.swapped(rater, item) else given.grade
         return replace(given, grade=grade)

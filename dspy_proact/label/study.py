@@ -14,7 +14,7 @@ from pydantic_core import from_json
 
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark, Part, WorkedCase
-from dspy_proact.report.particulars import Section, particulars_of
+from dspy_proact.report.particulars import PageSection, particulars_of
 from dspy_proact.report.reading import Reading
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import answer_text
@@ -116,7 +116,7 @@ class Given:
     """What somebody gives to an item: a rating, a skip, whose grade is empty, or the owner's own grade.
 
     Forms, files of offline pages and the log hold it under the names of these fields; texts are read as numbers.
-    Whether it fits its item is for `Item.misfit` to say.
+    Whether it fits its item is for `StudyItem.misfit` to say.
     """
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid", allow_inf_nan=False)
@@ -154,7 +154,7 @@ class Rating(Given):
 
 
 @dataclass(frozen=True)
-class Item:
+class StudyItem:
     """One part of one response of the first epoch, as a rater reads it; of a pair, of two responses to one case.
 
     No field names a model, a judge's grade or a stratum, so that a page or a file may show any of them to a rater.
@@ -167,7 +167,7 @@ class Item:
     case: str
     """Key of the case in its run."""
     part: Part
-    sections: tuple[Section, ...]
+    sections: tuple[PageSection, ...]
     """What stood before the response, without the criteria."""
     criteria: Criteria
     responses: tuple[str, ...]
@@ -217,7 +217,7 @@ class Item:
 class Practice:
     """An item whose grade follows from a rule, and why."""
 
-    item: Item
+    item: StudyItem
     grade: str
     why: str
 
@@ -233,7 +233,7 @@ def run_key(summary: Summary) -> str:
     return summary.manifest.identity.digest()[:16]
 
 
-def items_of(declared: Benchmark[Any, Any], summaries: Sequence[Summary]) -> tuple[Item, ...]:
+def items_of(declared: Benchmark[Any, Any], summaries: Sequence[Summary]) -> tuple[StudyItem, ...]:
     """What people can rate of runs of one benchmark: each part of each response of the first epoch, run by run.
 
     Raises:
@@ -247,20 +247,20 @@ def items_of(declared: Benchmark[Any, Any], summaries: Sequence[Summary]) -> tup
         if run_key(summary) in keys:
             raise UsageError(f"{summary.path}: the same run as {summaries[keys.index(run_key(summary))].path}")
         keys.append(run_key(summary))
-    items = list[Item]()
+    items = list[StudyItem]()
     for run, summary in zip(keys, summaries, strict=True):
         answered = (each for each in summary.outcomes if each.epoch == 1 and each.response is not None)
         readings = [Reading.of(outcome, summary.benchmark) for outcome in answered]
         for reading, part in product(readings, declared.graded_by_people):
             (sections, criteria), case = _parted(reading.sections, part), reading.outcome.key
             key = _digest(run, case, part.name)
-            items.append(Item(key, run, case, part, sections, criteria, (reading.answer or "",)))
+            items.append(StudyItem(key, run, case, part, sections, criteria, (reading.answer or "",)))
     if not items:
         raise UsageError(f"{', '.join(each.path for each in summaries)}: there is no response to rate")
     return tuple(items)
 
 
-def pairs_of(declared: Benchmark[Any, Any], a: Summary, b: Summary) -> tuple[Item, ...]:
+def pairs_of(declared: Benchmark[Any, Any], a: Summary, b: Summary) -> tuple[StudyItem, ...]:
     """Every case to which both runs responded, as two responses to choose between; raises as `items_of` does.
 
     Cases whose responses are equal are left out.
@@ -285,7 +285,7 @@ def pairs_of(declared: Benchmark[Any, Any], a: Summary, b: Summary) -> tuple[Ite
     return tuple(paired)
 
 
-def rated_of(declared: Benchmark[Any, Any], summaries: Sequence[Summary], kind: Kind) -> tuple[Item, ...]:
+def rated_of(declared: Benchmark[Any, Any], summaries: Sequence[Summary], kind: Kind) -> tuple[StudyItem, ...]:
     """What a study of this kind rates of runs; raises as `items_of` does, and where pairs are not of two runs."""
     if kind == "grades":
         return items_of(declared, summaries)
@@ -308,12 +308,12 @@ def practice_of(declared: Benchmark[Any, Any], seed: int, count: int = 6) -> tup
         sections, criteria = _parted(tuple(said.sections(worked.case.view.model_dump(mode="json"))), whole)
         answer = said.answer(answer_text(worked.answer.model_dump(mode="json")))
         key = _digest("practice", worked.name)
-        item = Item(key, "", worked.name, whole, sections, criteria, (answer,))
+        item = StudyItem(key, "", worked.name, whole, sections, criteria, (answer,))
         made.append(Practice(item, worked.label, worked.why or worked.rule))
     return tuple(made)
 
 
-def _parted(sections: tuple[Section, ...], part: Part) -> tuple[tuple[Section, ...], Criteria]:
+def _parted(sections: tuple[PageSection, ...], part: Part) -> tuple[tuple[PageSection, ...], Criteria]:
     """The sections before the response, and the criteria: the section whose terms are levels, else the part's own."""
     terms = (section for section in sections if section.kind == "terms" and section.items)
     own = next((section for section in terms if {*dict(section.items)} <= {*part.levels}), None)

@@ -3,12 +3,12 @@
 from dspy_proact.programs.card import (
     OPTIMIZERS,
     Card,
+    CardRow,
     CardUsage,
     DataSource,
     Optimizer,
     Provenance,
     Recipe,
-    Row,
     tokens_ratio,
 )
 from dspy_proact.programs.direct import Direct

@@ -15,7 +15,7 @@ import dspy
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from dspy_proact.errors import UsageError
-from dspy_proact.kept import Kind, first_fault, open_to_read, place_of, read_whole, require_finite, write_whole
+from dspy_proact.kept import Kind, content_of, first_fault, open_to_read, read_whole, require_finite, write_whole
 from dspy_proact.programs.asking import image_inputs
 from dspy_proact.programs.card import Card
 from dspy_proact.types import Frozen
@@ -197,11 +197,11 @@ def read_artefact(path: str | Path, role: ProgramRole | None = None) -> Artefact
     Raises:
         UsageError: It is not there, not an artefact of this format, or of another role.
     """
-    place = place_of(Path(path))
-    if place.kind is Kind.COMPILE and place.inside:
-        path = place.inside[0]
-    elif place.kind not in (Kind.PROGRAM, Kind.FILE):
-        problem = place.problem("the file of a compiled program, or the folder of its compile", Kind.COMPILES)
+    content = content_of(Path(path))
+    if content.kind is Kind.COMPILE and content.inside:
+        path = content.inside[0]
+    elif content.kind not in (Kind.PROGRAM, Kind.FILE):
+        problem = content.problem("the file of a compiled program, or the folder of its compile", Kind.COMPILES)
         raise UsageError(f"{path}: cannot be read: {problem}")
     path = Path(path)
     try:

@@ -64,7 +64,7 @@ Unit = Literal["score", "rate", "kappa", "times", "value"]
 """A mean score or a kappa, higher is better; a rate or a ratio of means, lower is better; a mean of any range."""
 
 
-class Row(Frozen):
+class CardRow(Frozen):
     """A number out of fold, before and after, on the same cases."""
 
     name: str
@@ -188,9 +188,9 @@ class Card(Frozen):
     """Whether an improvement may be claimed of the program that was written."""
     unchanged: bool = False
     """Whether that is the start: no candidate of the last compile was better."""
-    target: Row
+    target: CardRow
     """Of what it was tuned for."""
-    rows: tuple[Row, ...]
+    rows: tuple[CardRow, ...]
     """Beside it: strata or parts, measures, control cases, length and tokens."""
     items: int
     """That it was compiled on; control cases are not counted."""
@@ -228,7 +228,7 @@ class Card(Frozen):
             raise ValueError("'shown' needs a program that is not the start, and a 98 % interval above 0")
         return self
 
-    def __getitem__(self, name: str) -> Row:
+    def __getitem__(self, name: str) -> CardRow:
         return next(row for row in (self.target, *self.rows) if row.name == name)
 
     @property

@@ -20,8 +20,8 @@ from dspy_proact.report.export import export_csv, export_parquet
 from dspy_proact.report.leaderboard import leaderboard, leaderboard_document, print_leaderboard
 from dspy_proact.report.particulars import Column as Column
 from dspy_proact.report.particulars import Grounds as Grounds
+from dspy_proact.report.particulars import PageSection as PageSection
 from dspy_proact.report.particulars import Particulars as Particulars
-from dspy_proact.report.particulars import Section as Section
 from dspy_proact.report.reading import Reading, print_reading, reading_document
 from dspy_proact.report.summary import Summary, summarize
 from dspy_proact.report.summary_text import print_summary, summary_document

@@ -13,7 +13,7 @@ from dspy_proact.stats import Estimate, Paired, cluster_mean, kappa_estimate, pa
 
 
 @dataclass(frozen=True)
-class Agreement:
+class GradingAgreement:
     """How far two gradings of the same responses agree; neither is the truth."""
 
     first: str
@@ -34,14 +34,16 @@ class Agreement:
     """What the benchmark calls its things."""
 
 
-def agree_within(summary: Summary, first: str, second: str) -> Agreement:
+def agree_within(summary: Summary, first: str, second: str) -> GradingAgreement:
     """Two judges of one run, named by their models, each by its own verdicts."""
     labels, names = summary.labels, summary.judge_names
     pairs = [(outcome.by(first, labels), outcome.by(second, labels)) for outcome in summary.outcomes]
     return agree_between(pairs, names[first], names[second], summary)
 
 
-def agree_between(pairs: Sequence[tuple[Outcome, Outcome]], first: str, second: str, summary: Summary) -> Agreement:
+def agree_between(
+    pairs: Sequence[tuple[Outcome, Outcome]], first: str, second: str, summary: Summary
+) -> GradingAgreement:
     """The judges of two runs on pairs of outcomes with one response; labels and nouns are of the summary of either."""
     labels, nouns = summary.labels, summary.nouns
     graded = [(a, b) for a, b in pairs if a.label and b.label]
@@ -50,7 +52,7 @@ def agree_between(pairs: Sequence[tuple[Outcome, Outcome]], first: str, second: 
     before, after = ([each.score for each in side] for side in sides)
     counts = Counter(zip(ours, theirs, strict=True))
     evidence = [Evidence.of(verdict for each in side for verdict in each.verdicts) for side in sides]
-    found = Agreement(
+    found = GradingAgreement(
         first=first,
         second=second,
         responses=len(graded),
@@ -64,7 +66,7 @@ def agree_between(pairs: Sequence[tuple[Outcome, Outcome]], first: str, second: 
     return worded(found, nouns)
 
 
-def agreement_document(agreement: Agreement) -> dict[str, Any]:
+def agreement_document(agreement: GradingAgreement) -> dict[str, Any]:
     """Two gradings of the same responses; rows of the table are the first's grades, columns the second's."""
     return {
         "first": agreement.first,
@@ -92,7 +94,7 @@ def paired_document(paired: Paired, nouns: Nouns) -> dict[str, Any]:
     return {**paired.difference.for_json(), **numbers, **seen, **reason}
 
 
-def agreement_lines(agreement: Agreement) -> list[str]:
+def agreement_lines(agreement: GradingAgreement) -> list[str]:
     """Two gradings of the same responses, in sentences; neither is the truth."""
     first, second = agreement.first, agreement.second
     if not agreement.responses:

@@ -9,7 +9,7 @@ from statistics import fmean
 
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
-from dspy_proact.report.agreement import Agreement, agree_between
+from dspy_proact.report.agreement import GradingAgreement, agree_between
 from dspy_proact.report.measured import Bounds, Compared, bounds_of, compared, worded
 from dspy_proact.report.numbers import points_of
 from dspy_proact.report.summary import Summary, grouped
@@ -153,7 +153,7 @@ class Comparison:
     """Cases that both were asked, in the same words."""
     otherwise: int
     """Cases of one key whose words differ; they are left out."""
-    agreement: Agreement | None
+    agreement: GradingAgreement | None
     """Of the judges, where both graded the same responses."""
 
     def __repr__(self) -> str:
@@ -293,7 +293,9 @@ def compare(a: Summary, b: Summary) -> Comparison:
     return Comparison(a, b, pairs, tried, len(alike), len(common) - len(alike), _judges(a, b, alike))
 
 
-def _judges(a: Summary, b: Summary, alike: Sequence[tuple[Sequence[Outcome], Sequence[Outcome]]]) -> Agreement | None:
+def _judges(
+    a: Summary, b: Summary, alike: Sequence[tuple[Sequence[Outcome], Sequence[Outcome]]]
+) -> GradingAgreement | None:
     """How the judges agree, where all responses that both have are the same."""
     pairs = [
         (first, second)

@@ -11,7 +11,7 @@ from dspy_proact.report.comparison import CasePair, Comparison, Difference, Diff
 from dspy_proact.report.headline import comparison_headline
 from dspy_proact.report.numbers import coefficient, counted, document, points_of, probability, seen_from, share
 from dspy_proact.report.summary import SMALL, Summary
-from dspy_proact.report.terminal import Table, each_reason, show, table
+from dspy_proact.report.terminal import TerminalTable, each_reason, show, table
 from dspy_proact.runs import Nouns
 from dspy_proact.stats import ENOUGH_TO_TELL, Paired
 
@@ -156,14 +156,14 @@ def _cut_off(lines: list[str]) -> Iterator[str]:
         yield f"  ... {counted(len(lines) - _MOST_LINES, 'further line')}; --json has all of them"
 
 
-def _weighted(differences: Differences, title: str) -> Table:
+def _weighted(differences: Differences, title: str) -> TerminalTable:
     rows = {**differences.rows, "micro": differences.micro, "macro": differences.macro}.items()
     adjusted = {name: weighted for name, (weighted, _) in differences.adjusted.items()}
     cells = ([name, *_means(row), *_tested(row.weighted, adjusted.get(name))] for name, row in rows)
     return table((title, "pairs", "a", "b", "b - a", "p", "Holm", *_SEEN), cells)
 
 
-def _passes(comparison: Comparison) -> Table:
+def _passes(comparison: Comparison) -> TerminalTable:
     rows = {**comparison.rows, "micro": comparison.micro}.items()
     adjusted = {name: passes for name, (_, passes) in comparison.lenient.adjusted.items()}
     cells = (
@@ -174,7 +174,7 @@ def _passes(comparison: Comparison) -> Table:
     return table(("pass rate", "only a", "only b", "both", "b - a", "p", "Holm", *_SEEN), cells)
 
 
-def _measures(comparison: Comparison, explain: bool) -> Table:
+def _measures(comparison: Comparison, explain: bool) -> TerminalTable:
     """A line a measure and stratum, one over all of them, and the mean of the strata where that is published."""
     rows = {**comparison.lenient.by_stratum, "micro": comparison.pairs}
     measures = {name: comparison.measured(pairs) for name, pairs in rows.items()}

@@ -20,7 +20,7 @@ from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, bounds, counted, listed, percent, plain, share
 from dspy_proact.report.particulars import particulars_of
 from dspy_proact.report.summary import Summary
-from dspy_proact.report.terminal import Table, each_reason, show, table
+from dspy_proact.report.terminal import TerminalTable, each_reason, show, table
 from dspy_proact.stats import Counted, Estimate, competition_ranks, rank_ranges
 
 DESIGN_EFFECT = 2.0
@@ -37,7 +37,7 @@ _MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
-class Entry:
+class LeaderboardRow:
     """A published row or a run."""
 
     name: str
@@ -93,7 +93,7 @@ class Leaderboard:
     """Entries in order: the ranked by their score, then published rows of other kinds, then runs as they were given."""
 
     declared: Benchmark[Any, Any]
-    entries: tuple[Entry, ...]
+    entries: tuple[LeaderboardRow, ...]
     columns: Mapping[str, str]
     """Heading of each column, by name."""
     summaries: tuple[Summary, ...] = ()
@@ -103,12 +103,12 @@ class Leaderboard:
         return f"Leaderboard({self.declared.name!r}, {len(self.ranked)} ranked, {len(self.runs)} runs)"
 
     @property
-    def ranked(self) -> tuple[Entry, ...]:
+    def ranked(self) -> tuple[LeaderboardRow, ...]:
         """Those with a rank, the published ones among them."""
         return tuple(entry for entry in self.entries if entry.rank is not None)
 
     @property
-    def runs(self) -> tuple[Entry, ...]:
+    def runs(self) -> tuple[LeaderboardRow, ...]:
         """Those that are not published."""
         return tuple(entry for entry in self.entries if not entry.published)
 
@@ -118,9 +118,9 @@ class Leaderboard:
         return any(entry.rank_range for entry in self.entries)
 
     @property
-    def blocks(self) -> list[list[tuple[int, Entry]]]:
+    def blocks(self) -> list[list[tuple[int, LeaderboardRow]]]:
         """The entries that stand together in a table, each with its place among all: the ranked, then every kind."""
-        blocks: dict[str, list[tuple[int, Entry]]] = {}
+        blocks: dict[str, list[tuple[int, LeaderboardRow]]] = {}
         for number, entry in enumerate(self.entries):
             blocks.setdefault("ranked" if entry.rank else entry.kind, []).append((number, entry))
         return list(blocks.values())
@@ -151,11 +151,11 @@ def leaderboard(runs: Sequence[Summary] = (), benchmark: Benchmark[Any, Any] | s
     if strange := next((run for run in runs if run.benchmark != declared.name), None):
         raise UsageError(f"{strange.path}: of {strange.benchmark!r}; the leaderboard is of {declared.name}")
     columns = dict(declared.leaderboard_columns) or {name: name for name in rows[0].scores}
-    entries: list[Entry] = []
+    entries: list[LeaderboardRow] = []
     for row in rows:
         reason = _COUNTS_ONLY if row.counts else _MEANS_ONLY
         scores = {name: Estimate(row.scores.get(name), reason=reason) for name in columns}
-        entries.append(Entry(row.name, row.kind, scores, row.counts, cases=row.cases, notes=tuple(row.notes)))
+        entries.append(LeaderboardRow(row.name, row.kind, scores, row.counts, cases=row.cases, notes=tuple(row.notes)))
     with_counts = any(row.counts for row in rows)
     entries += [_run(declared, run, columns, with_counts) for run in runs]
     rankable = [each for each in entries if not each.differences and each.kind in (rows[0].kind, "run")]
@@ -164,7 +164,7 @@ def leaderboard(runs: Sequence[Summary] = (), benchmark: Benchmark[Any, Any] | s
     return Leaderboard(declared, (*ranked, *rest), columns, tuple(runs))
 
 
-def _with_ranks(entries: Sequence[Entry], column: str) -> list[Entry]:
+def _with_ranks(entries: Sequence[LeaderboardRow], column: str) -> list[LeaderboardRow]:
     """The entries with their ranks, best first; ranges and strict ranks where all have counts."""
     if all(entry.counts for entry in entries):
         tried = [entry.tried for entry in entries]
@@ -182,7 +182,7 @@ def _with_ranks(entries: Sequence[Entry], column: str) -> list[Entry]:
     ]
 
 
-def _run(declared: Benchmark[Any, Any], run: Summary, columns: Mapping[str, str], with_counts: bool) -> Entry:
+def _run(declared: Benchmark[Any, Any], run: Summary, columns: Mapping[str, str], with_counts: bool) -> LeaderboardRow:
     own = {SCORE: run.micro.weighted, STRICT: run.micro.strict_weighted, MACRO: run.macro.weighted}
     strata = {stratum: run.scores(stratum).weighted for stratum in declared.strata if stratum in columns}
     measures = run.measured(run.outcomes, by_stratum=declared.leaderboard_headline == MACRO)
@@ -202,7 +202,7 @@ def _run(declared: Benchmark[Any, Any], run: Summary, columns: Mapping[str, str]
     for stratum in declared.strata:
         labels = [outcome.label for outcome in run.of_stratum(stratum) if outcome.state != "pending"]
         counts[stratum] = Counts.of(len(labels), [labels.count(label) for label in declared.labels])
-    return Entry(
+    return LeaderboardRow(
         run.model_name,
         "run",
         {name: known.get(name, Estimate(None, reason="not measured")) for name in columns},
@@ -262,7 +262,7 @@ def _first(board: Leaderboard) -> str:
     return f"{said}; the difference from {names} could not be told from chance"
 
 
-def _score(board: Leaderboard, entry: Entry) -> str:
+def _score(board: Leaderboard, entry: LeaderboardRow) -> str:
     """With its interval where it has one, which published rows have not."""
     headline = board.declared.leaderboard_headline
     score, name = entry.scores[headline], board.columns[headline]
@@ -330,12 +330,12 @@ def print_leaderboard(board: Leaderboard, console: Console, explain: bool = Fals
     show(console, *legend(board), *(_details(board) if explain else ()))
 
 
-def _table(board: Leaderboard) -> Table:
+def _table(board: Leaderboard) -> TerminalTable:
     marks = {id(entry): f" [{number}]" for number, entry in enumerate(board.runs, start=1)}
     leading = ("rank", "range", Text("strict\nrank")) if board.with_ranges else ("rank",)
     scored = ("scored",) if board.with_ranges else ()
 
-    def row(entry: Entry) -> list[str]:
+    def row(entry: LeaderboardRow) -> list[str]:
         placed = (entry.rank, entry.rank_range, entry.strict_rank)[: len(leading)]
         counts = [f"{entry.tried.scored}/{entry.tried.total + entry.pending}"] if board.with_ranges else []
         # No room for a full 100.0, which would take a column's width from the names.

@@ -18,7 +18,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from rich.console import Console
 
 from dspy_proact.errors import CorpusError, UsageError
-from dspy_proact.files.rows import Id, Line, Name, Part, read_bytes, text_of
+from dspy_proact.files.rows import Id, Line, Name, OwnPart, read_bytes, text_of
 from dspy_proact.files.sheets import CsvSheet, csv_text
 from dspy_proact.report.numbers import bounds, counted, percent, probability, share
 from dspy_proact.report.terminal import each_reason, show, table
@@ -183,7 +183,7 @@ class PairStudy:
         return [Preferred.of(name, parts[name]) for name in sorted(parts)]
 
 
-class PairRow(Part):
+class PairRow(OwnPart):
     """A line of a CSV of choices; other columns are read past."""
 
     model_config = ConfigDict(extra="ignore", strict=False)

@@ -18,7 +18,7 @@ from dspy_proact.types import Quote
 
 
 @dataclass(frozen=True)
-class Section:
+class PageSection:
     """Something that stood there before the answer."""
 
     title: str
@@ -103,17 +103,17 @@ def _has_objects(value: Any) -> bool:
     return _is(list, value) and all(_is(dict, each) for each in value)
 
 
-def sections_of(view: View) -> Iterator[Section]:
+def sections_of(view: View) -> Iterator[PageSection]:
     """Plain values, and then each object and each list of objects, whose first field names them, by itself."""
     objects = [name for name, value in view.items() if value and (_is(dict, value) or _has_objects(value))]
     if plain := terms_of({name: value for name, value in view.items() if name not in objects}):
-        yield Section("case", "terms", plain)
+        yield PageSection("case", "terms", plain)
     for name in objects:
         if _is(dict, view[name]):
-            yield Section(name, "terms", terms_of(view[name]))
+            yield PageSection(name, "terms", terms_of(view[name]))
         else:
             named = filter(None, map(terms_of, view[name]))
-            yield Section(name, "terms", tuple((first[1], text_of(dict(rest))) for first, *rest in named))
+            yield PageSection(name, "terms", tuple((first[1], text_of(dict(rest))) for first, *rest in named))
 
 
 def _is(kind: type, value: Any) -> bool:
@@ -174,7 +174,7 @@ class Particulars:
     """What the detail of a verdict in a stratum is; None where that is not known."""
     answer: Callable[[str], str] = _answer
     """What there is to read of an answer, which is kept as text or as JSON."""
-    sections: Callable[[View], Iterable[Section]] = sections_of
+    sections: Callable[[View], Iterable[PageSection]] = sections_of
     """What there is to read of a case."""
     grounds: Callable[[GivenVerdict], Grounds] = lambda verdict: Grounds("", points=terms_of(verdict.detail))
     """What there is to read of a verdict."""

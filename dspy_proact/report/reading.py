@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dspy_proact.errors import RunError
-from dspy_proact.report.particulars import Grounds, Section, particulars_of, quoted
+from dspy_proact.report.particulars import Grounds, PageSection, particulars_of, quoted
 from dspy_proact.report.terminal import Sheet, in_a_line, marked, readable
 from dspy_proact.runs import Nouns, Outcome
 
@@ -18,7 +18,7 @@ class Reading:
     """One case in one epoch, to be read."""
 
     outcome: Outcome
-    sections: tuple[Section, ...]
+    sections: tuple[PageSection, ...]
     """What was asked, in the order of reading."""
     grounds: tuple[Grounds, ...]
     """Of each of the outcome's verdicts, in their order."""
@@ -91,7 +91,7 @@ def grounds_document(grounds: Grounds | None) -> dict[str, Any]:
     }
 
 
-def sections_document(sections: Iterable[Section]) -> list[dict[str, Any]]:
+def sections_document(sections: Iterable[PageSection]) -> list[dict[str, Any]]:
     """What was asked, as JSON: messages by `speaker`, or terms by `name`, each with its `text`."""
     first = {"chat": "speaker", "terms": "name"}
     return [
@@ -119,7 +119,7 @@ def print_reading(console: Console, named: Sequence[tuple[str, Reading | None]],
     sheet.columns([reading_column(name, reading, labels, sheet.styled) for name, reading in named])
 
 
-def print_sections(sheet: Sheet, sections: Iterable[Section]) -> None:
+def print_sections(sheet: Sheet, sections: Iterable[PageSection]) -> None:
     """Print what was asked."""
     for section in sections:
         sheet.line(in_a_line(section.title), "bold underline")

@@ -240,7 +240,7 @@ class Subset:
 
 
 @dataclass(frozen=True, repr=False)
-class Study:
+class RatingStudy:
     """Ratings of one part of a grading, with what they say of people and of a judge."""
 
     ratings: Ratings
@@ -269,7 +269,7 @@ class Study:
         ratings, items = counted(self.count, "rating"), counted(len(self.pooled.rated), "item")
         judge = f"; judge {self.judge}" if self.judge else ""
         raters = counted(len(self.raters), "rater")
-        return f"Study({printable(self.ratings.name)}: {ratings}, {items}, {raters}{printable(judge)})"
+        return f"RatingStudy({printable(self.ratings.name)}: {ratings}, {items}, {raters}{printable(judge)})"
 
     def _repr_html_(self) -> str:
         from dspy_proact.report.study_text import print_study
@@ -345,7 +345,7 @@ def studies(
     benchmark: Benchmark[Any, Any] | None = None,
     graded: Summary | None = None,
     learned_on: int = 0,
-) -> tuple[Study, ...]:
+) -> tuple[RatingStudy, ...]:
     """Compare people with each other and with the judge, by each part of the grading that somebody graded.
 
     Args:
@@ -353,7 +353,7 @@ def studies(
         choices: What is counted, and how.
         benchmark: Where it is of a person's own file.
         graded: A run on the items, whose grades stand in place of all that were known before.
-        learned_on: As `Study.learned_on`.
+        learned_on: As `RatingStudy.learned_on`.
 
     Raises:
         UsageError: The published rule is to exclude raters, and the judge's grades are not known or nobody is left.
@@ -363,7 +363,7 @@ def studies(
     levels = {key: each.levels for key, each in grades.items()} if graded else {i.key: i.judged for i in ratings.items}
     embedded, judge = (graded.embedded, graded.judge_name) if graded else (False, ratings.judge)
     order = tuple(dict.fromkeys([*declared.strata, *(item.stratum for item in ratings.items)]))
-    found: list[Study] = []
+    found: list[RatingStudy] = []
     for part in declared.graded_by_people:
         rows = ratings.of_part(part.name)
         rated = [
@@ -384,13 +384,13 @@ def studies(
         if not pooled.rated:
             raise UsageError(f"{ratings.name}: the published rule leaves out every rater; do without --exclude")
         of = left, part, declared.nouns, order, choices
-        found.append(Study(*of, whole, pooled, excluded, embedded, judge, grades, learned_on))
+        found.append(RatingStudy(*of, whole, pooled, excluded, embedded, judge, grades, learned_on))
     return tuple(found)
 
 
-def leading(found: Sequence[Study]) -> list[Study]:
+def leading(found: Sequence[RatingStudy]) -> list[RatingStudy]:
     """The studies of parts that are the first of some answers, to which headlines are given."""
-    seen, first = set[str](), list[Study]()
+    seen, first = set[str](), list[RatingStudy]()
     for study in found:
         keys = {each.item.key for each in study.pooled.rated}
         first += [study] if keys - seen else []
@@ -405,6 +405,6 @@ def study(
     benchmark: Benchmark[Any, Any] | None = None,
     graded: Summary | None = None,
     learned_on: int = 0,
-) -> Study:
+) -> RatingStudy:
     """The first of `studies`, the only one where people grade answers as a whole; raises as `studies` does."""
     return studies(ratings, choices, benchmark=benchmark, graded=graded, learned_on=learned_on)[0]

@@ -21,8 +21,8 @@ from dspy_proact.report.numbers import (
     share,
 )
 from dspy_proact.report.particulars import particulars_of
-from dspy_proact.report.study import EPSILON, Study, Subset, leading
-from dspy_proact.report.terminal import Table, each_reason, show, table
+from dspy_proact.report.study import EPSILON, RatingStudy, Subset, leading
+from dspy_proact.report.terminal import TerminalTable, each_reason, show, table
 from dspy_proact.report.voted import NOTE, voted_document, voted_table
 from dspy_proact.runs import Nouns
 from dspy_proact.stats import CLAIM_GROUPS, ENOUGH_RATERS, SHARE_ITEMS, Estimate, HumanReference
@@ -31,7 +31,7 @@ _LIKE_THESE = ", allowing for a different sample of raters"
 """Of whom an interval speaks from four raters on; with fewer its reason says it."""
 
 
-def study_headline(study: Study) -> str:
+def study_headline(study: RatingStudy) -> str:
     """Whether the judge agrees with a person more or less than another person does, within strata, averaged over them.
 
     It is said where the 98 % interval of the difference says so, of 30 items or more in ten groups or more, and of
@@ -48,7 +48,7 @@ def study_headline(study: Study) -> str:
     return f"{MEASURES_NOTHING if study.embedded else ''}{'; '.join(told)}."
 
 
-def _finding(study: Study) -> str:
+def _finding(study: RatingStudy) -> str:
     found, nouns = study.pooled.within, study.nouns
     raters = found.raters or 0
     person = "rater" if study.ratings.agents else "person"
@@ -107,7 +107,7 @@ def _finding(study: Study) -> str:
     return f"{begin} it cannot be told whether {judge} agrees with {one} {side} ({kappas})"
 
 
-def _by_stratum(study: Study) -> str:
+def _by_stratum(study: RatingStudy) -> str:
     """Which strata show the difference by themselves, where several were rated and not all do."""
     rated = {name: subset.reference.difference for name, subset in study.strata.items() if subset.reference.items}
     showing = [name for name, apart in rated.items() if (apart.low or 0) > 0 or (apart.high or 0) < 0]
@@ -116,7 +116,7 @@ def _by_stratum(study: Study) -> str:
     return f"; by {study.nouns.stratum}, the interval excludes 0 in {f'{listed(showing)} only' if showing else 'none'}"
 
 
-def studies_document(found: Sequence[Study]) -> dict[str, Any]:
+def studies_document(found: Sequence[RatingStudy]) -> dict[str, Any]:
     """The document of `agree --json`: of the one study, or of each part of a grading.
 
     A value that cannot be given is null, and has a reason.
@@ -127,7 +127,7 @@ def studies_document(found: Sequence[Study]) -> dict[str, Any]:
     return {"parts": {study.part.name or "grade": each for study, each in zip(found, documents, strict=True)}}
 
 
-def _study_document(study: Study) -> dict[str, Any]:
+def _study_document(study: RatingStudy) -> dict[str, Any]:
     ratings, pooled, nouns = study.ratings, study.pooled, study.nouns
     apart = {each.rater for each in study.apart}
     within = {"items": pooled.within.items, **_of_reference(pooled.within, nouns)}
@@ -216,7 +216,7 @@ def _estimate(estimate: Estimate, nouns: Nouns) -> dict[str, Any]:
     return asdict(worded(estimate, nouns))
 
 
-def print_studies(found: Sequence[Study], console: Console, explain: bool = False) -> None:
+def print_studies(found: Sequence[RatingStudy], console: Console, explain: bool = False) -> None:
     """Print the one study, or the parts of a grading in one table; with `explain`, those with a headline whole."""
     first, *others = found
     if not others:
@@ -240,18 +240,18 @@ def print_studies(found: Sequence[Study], console: Console, explain: bool = Fals
         print_study(study, console, explain)
 
 
-def _counts(study: Study) -> str:
+def _counts(study: RatingStudy) -> str:
     raters, items = counted(len(study.raters), "rater"), counted(len(study.pooled.rated), "item")
     return f"{study.ratings.name}: {counted(study.count, 'rating')} of {items} by {raters}"
 
 
-def print_study(study: Study, console: Console, explain: bool = False) -> None:
+def print_study(study: RatingStudy, console: Console, explain: bool = False) -> None:
     """Print what it shows, agreement with its references, and what a person must know to believe it.
 
     With `explain` what the numbers rest on follows: people among themselves, where the judge differs, rules.
     """
     pooled = study.pooled
-    tables: list[str | Table] = []
+    tables: list[str | TerminalTable] = []
     if pooled.reference.items:
         references = {name: subset.reference for name, subset in study.strata.items()}
         if len(study.order) > 1:
@@ -279,7 +279,7 @@ def print_study(study: Study, console: Console, explain: bool = False) -> None:
         show(console, *([NOTE] if study.voted else []), *explanations(study), *_disagreement_lines(study))
 
 
-def _among(study: Study) -> list[str | Table]:
+def _among(study: RatingStudy) -> list[str | TerminalTable]:
     """People among themselves, and the judge with the grade that they give to an item."""
     ordered = study.part.scale == "ordinal"
     among: list[list[str]] = []
@@ -294,7 +294,7 @@ def _among(study: Study) -> list[str | Table]:
     return [title, table(("", "ratings", "alpha", "items", "exact", *kappas), among)]
 
 
-def _confusion(study: Study) -> Table:
+def _confusion(study: RatingStudy) -> TerminalTable:
     """A block of columns a stratum, and below it the judge's mean score less that of people."""
     subsets, levels = [*study.strata.values()], study.part.levels
 
@@ -309,7 +309,7 @@ def _confusion(study: Study) -> Table:
     return table(("", *(Text(f"{name}\n{heads}") for name in study.strata)), rows, *([bias] if ordered else []))
 
 
-def _words(study: Study) -> Iterator[str]:
+def _words(study: RatingStudy) -> Iterator[str]:
     """What the tables' words mean."""
     raters, nouns = study.pooled.reference.raters or 0, study.nouns
     whose = "generalise to similar raters" if raters >= ENOUGH_RATERS else "speak of these raters alone"
@@ -348,7 +348,7 @@ _SHOWN, _LONGEST = 10, 400
 """Items on which judge and people differ, and characters of a reason, on a terminal."""
 
 
-def _disagreement_lines(study: Study) -> Iterator[str]:
+def _disagreement_lines(study: RatingStudy) -> Iterator[str]:
     found = study.disagreements
     if not found:
         return
@@ -370,7 +370,7 @@ def _disagreement_lines(study: Study) -> Iterator[str]:
 _CIRCULAR = "This is circular: dropping those who disagree with the judge raises the agreement with the judge."
 
 
-def cautions(study: Study, explain: bool = True) -> Iterator[str]:
+def cautions(study: RatingStudy, explain: bool = True) -> Iterator[str]:
     """What misleads whoever does not know it; without the explanation, only of the numbers in the first table."""
     rated, enough, compared = study.pooled.rated, study.pooled.enough, study.pooled.compared
     nouns = study.nouns
@@ -395,7 +395,7 @@ def cautions(study: Study, explain: bool = True) -> Iterator[str]:
     yield from _missing(study, explain)
 
 
-def _missing(study: Study, explain: bool) -> Iterator[str]:
+def _missing(study: RatingStudy, explain: bool) -> Iterator[str]:
     """Why a number or an interval of the tables is not there, or what is wrong with it."""
     concerned: defaultdict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
     three = len(study.part.levels) == 3 and study.part.scale == "ordinal"
@@ -420,7 +420,7 @@ def _missing(study: Study, explain: bool) -> Iterator[str]:
         yield f"{', '.join(lacking)}{where}: {study.nouns.worded(reason)}"
 
 
-def explanations(study: Study) -> Iterator[str]:
+def explanations(study: RatingStudy) -> Iterator[str]:
     """Who stands apart, how the judge fares by the alt-test, and what such items can show."""
     if study.apart:
         raters = ", ".join(f"{each.rater} {coefficient(each.against_others)}" for each in study.apart)

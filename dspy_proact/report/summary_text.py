@@ -13,7 +13,7 @@ from dspy_proact.report.agreement import agree_within, agreement_document, agree
 from dspy_proact.report.headline import headline
 from dspy_proact.report.numbers import coefficient, counted, document, percent, share
 from dspy_proact.report.summary import SMALL, Summary, is_small
-from dspy_proact.report.terminal import Table, each_reason, show, table
+from dspy_proact.report.terminal import TerminalTable, each_reason, show, table
 from dspy_proact.runs import Nouns, Outcome
 from dspy_proact.stats import Repeats
 
@@ -149,7 +149,7 @@ def print_summary(summary: Summary, console: Console, by: Sequence[str] = (), ex
         UsageError: The cases have no such key to break down by.
     """
     nouns, manifest = summary.nouns, summary.manifest
-    breakdowns: list[Table | str] = []
+    breakdowns: list[TerminalTable | str] = []
     for key in by:
         groups = summary.breakdown(key)
         marked = {f"{name}{'*' if is_small(outcomes) else ''}": outcomes for name, outcomes in groups.items()}
@@ -173,7 +173,7 @@ def print_summary(summary: Summary, console: Console, by: Sequence[str] = (), ex
         show(console, *summary.particulars.details(summary), *_rests_on(summary))
 
 
-def _table(summary: Summary, first: str, *sections: Mapping[str, Sequence[Outcome] | None]) -> Table:
+def _table(summary: Summary, first: str, *sections: Mapping[str, Sequence[Outcome] | None]) -> TerminalTable:
     """Rows by name: counts, score, pass rate, and the strict score where some are unscored; None for those of macro."""
     strict = summary.count("unscored") > 0
 

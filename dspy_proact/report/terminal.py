@@ -23,7 +23,7 @@ def cell(text: str) -> Text:
     return Text(printable(text).replace("\n", "\\n"))
 
 
-class Table:
+class TerminalTable:
     """A table that comes in parts, each with the names, where the terminal has no room for all of its columns."""
 
     def __init__(self, headings: Sequence[Text], sections: Sequence[Sequence[Sequence[Text]]], names: int, fold: bool):
@@ -71,7 +71,7 @@ class Table:
 
 def table(
     headings: Sequence[str | Text], *sections: Iterable[Sequence[str]], fold: bool = True, names: int = 0
-) -> Table:
+) -> TerminalTable:
     """Rows below headings, in parts where the terminal is too narrow; a line parts the sections.
 
     Args:
@@ -81,10 +81,10 @@ def table(
         names: Place of their column.
     """
     heads = [heading if isinstance(heading, Text) else cell(heading) for heading in headings]
-    return Table(heads, [[[*map(cell, row)] for row in rows] for rows in sections], names, fold)
+    return TerminalTable(heads, [[[*map(cell, row)] for row in rows] for rows in sections], names, fold)
 
 
-def show(console: Console, *lines: str | Table) -> None:
+def show(console: Console, *lines: str | TerminalTable) -> None:
     """Print lines, as they are, and tables."""
     for each in lines:
         console.print(cell(each) if isinstance(each, str) else each)
@@ -184,10 +184,10 @@ def front_html(printing: Callable[[Console], None]) -> str:
     """
     paper = _Paper()
     printing(paper)
-    first = next(place for place, each in enumerate(paper.printed) if isinstance(each, Table))
+    first = next(place for place, each in enumerate(paper.printed) if isinstance(each, TerminalTable))
     lines = [each.plain for each in paper.printed[:first] if isinstance(each, Text)]
     table = paper.printed[first]
-    assert isinstance(table, Table), "looked for above"
+    assert isinstance(table, TerminalTable), "looked for above"
     return table.html(filter(None, lines))
 
 

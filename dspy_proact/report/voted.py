@@ -14,7 +14,7 @@ from typing import Any
 
 from dspy_proact.evaluation.benchmark import Part
 from dspy_proact.report.numbers import coefficient, percent
-from dspy_proact.report.terminal import Table, table
+from dspy_proact.report.terminal import TerminalTable, table
 from dspy_proact.stats import Estimate, classification_estimate, cluster_mean, part_mean
 
 SUREST = 0.99
@@ -142,7 +142,7 @@ def voted_document(rows: Sequence[VotedRow]) -> list[dict[str, Any]]:
     ]
 
 
-def voted_table(rows: Sequence[VotedRow]) -> Table:
+def voted_table(rows: Sequence[VotedRow]) -> TerminalTable:
     """One row each."""
     cells = (
         [

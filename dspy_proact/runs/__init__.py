@@ -15,7 +15,17 @@ from dspy_proact.runs.benchmark import (
 )
 from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, controls_of
 from dspy_proact.runs.interrupt import orderly_interrupt, run_to_end
-from dspy_proact.runs.ledger import Event, Failure, GradeRecord, Grading, Ledger, StageKey, Work, answer_text, latest
+from dspy_proact.runs.ledger import (
+    Failure,
+    GradeRecord,
+    Grading,
+    Ledger,
+    StageEvent,
+    StageKey,
+    Work,
+    answer_text,
+    latest,
+)
 from dspy_proact.runs.manifest import MOST_EPOCHS, CorpusRecord, Identity, Manifest, Measure, Nouns, RoleIdentity
 from dspy_proact.runs.outcome import (
     Evidence,

@@ -3,7 +3,7 @@
 import sys
 from typing import Any
 
-from dspy_proact.runs.ledger import Event
+from dspy_proact.runs.ledger import StageEvent
 from dspy_proact.runs.runner import Observer
 
 
@@ -44,6 +44,6 @@ class RunBar(Bar, Observer):
         """Draw the bar."""
         self.move(asked - todo, asked)
 
-    def ended(self, event: Event, last: bool) -> None:  # noqa: ARG002 - an observer's
+    def ended(self, event: StageEvent, last: bool) -> None:  # noqa: ARG002 - an observer's
         """Move it."""
         self._bar.update(int(last))

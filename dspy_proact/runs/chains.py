@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from dspy_proact.errors import ProviderError
 from dspy_proact.runs.benchmark import Case
-from dspy_proact.runs.ledger import Event, Work
+from dspy_proact.runs.ledger import StageEvent, Work
 
 
 class Chains:
@@ -29,7 +29,7 @@ class Chains:
     """
 
     def __init__(
-        self, cases: Sequence[Case], todo: Iterable[Work], events: Iterable[Event], answer_type: type[BaseModel]
+        self, cases: Sequence[Case], todo: Iterable[Work], events: Iterable[StageEvent], answer_type: type[BaseModel]
     ):
         self._chain = {case.key: case.chain for case in cases if case.chain}
         self._keys = defaultdict[str, list[str]](list)
@@ -51,7 +51,7 @@ class Chains:
                 self.note(event)
             self._broken.clear()  # what failed is tried again first
 
-    def note(self, event: Event) -> None:
+    def note(self, event: StageEvent) -> None:
         """Note a stage that ended."""
         key, chain = event.key, self._chain.get(event.key.case)
         if chain is None or key.stage != "response":

@@ -12,7 +12,7 @@ from dspy_proact.errors import RunError
 from dspy_proact.kept import RUN_CLAIM, Claim, Log, read_lines, read_log, read_placed
 from dspy_proact.plain_text import html_table
 from dspy_proact.runs.benchmark import CONTROL, Case
-from dspy_proact.runs.ledger import Event
+from dspy_proact.runs.ledger import StageEvent
 from dspy_proact.runs.manifest import Manifest
 from dspy_proact.types import Frozen
 
@@ -143,9 +143,9 @@ class RunFolder:
             raise RunError(f"{self._cases}: {fault}; the command that began the run puts them back")
         return cases
 
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Iterator[StageEvent]:
         """Every stage that ended, in the order of ending."""
-        return read_log(self._events, Event)
+        return read_log(self._events, StageEvent)
 
 
 class RunWriter(RunFolder):
@@ -161,7 +161,7 @@ class RunWriter(RunFolder):
             before = stack.enter_context(self._claim.held(manifest.identity))
             self._claim.write(_widened(before, manifest, self.path) if before else manifest)
             self._case_log = stack.enter_context(Log(self._cases, CaseRecord))
-            self._event_log = stack.enter_context(Log(self._events, Event))
+            self._event_log = stack.enter_context(Log(self._events, StageEvent))
             self._held = stack.pop_all()
         self._new, self._empty = before is None, False
 
@@ -191,7 +191,7 @@ class RunWriter(RunFolder):
                 )
                 self._case_log.append(record.marked(manifest.identity.corpus))
 
-    def record(self, event: Event) -> None:
+    def record(self, event: StageEvent) -> None:
         """Keep an event; raises `RunError` when it cannot be, and the record is as it was before."""
         self._event_log.append(event)
 

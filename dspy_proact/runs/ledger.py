@@ -49,7 +49,7 @@ class StageKey(Frozen):
     """Number of this judge's verdict on the response, counted from 1."""
 
 
-class Event(Frozen):
+class StageEvent(Frozen):
     """One line of `events.jsonl`, a stage that ended: one of `answer`, `grade` and `failure` is given.
 
     None of them is given where the run was stopped in the middle of a stage: its calls were made and are counted, and
@@ -78,7 +78,7 @@ def answer_text(answer: Mapping[str, Any]) -> str:
     return text if isinstance(text, str) else json.dumps(answer, sort_keys=True)
 
 
-def latest(events: Iterable[Event]) -> dict[StageKey, Event]:
+def latest(events: Iterable[StageEvent]) -> dict[StageKey, StageEvent]:
     """The event that counts for each stage: the last one."""
     return {event.key: event for event in events}
 
@@ -121,7 +121,9 @@ class Ledger:
     score. Where responses are `copied` from another run, none is ever open.
     """
 
-    def __init__(self, events: Iterable[Event], grading: Grading, retry_content: bool = False, copied: bool = False):
+    def __init__(
+        self, events: Iterable[StageEvent], grading: Grading, retry_content: bool = False, copied: bool = False
+    ):
         self.grading, self.retry_content, self.copied = grading, retry_content, copied
         self._ended = defaultdict[_Kind, dict[str, Literal["result", "content", "provider", "halted"]]](dict)
         self._answers: dict[tuple[str, int], dict[str, Any]] = {}
@@ -129,7 +131,7 @@ class Ledger:
         for event in events:
             self._note(event)
 
-    def add(self, event: Event) -> None:
+    def add(self, event: StageEvent) -> None:
         """Note a stage that ended just now; it is not open again in this process, however it ended."""
         self._note(event)
         self._tried[_kind(event.key)].add(event.key.case)
@@ -179,7 +181,7 @@ class Ledger:
     def _failed(self, key: StageKey) -> bool:
         return self._ended[_kind(key)].get(key.case) in ("content", "provider")
 
-    def _note(self, event: Event) -> None:
+    def _note(self, event: StageEvent) -> None:
         key, done = event.key, event.answer is not None or event.grade is not None
         how = "result" if done else event.failure.kind if event.failure else "halted"
         self._ended[_kind(key)][sys.intern(key.case)] = how

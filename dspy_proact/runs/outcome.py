@@ -16,7 +16,7 @@ from dspy_proact.errors import RunError
 from dspy_proact.kept import first_fault
 from dspy_proact.runs.benchmark import CONTROL
 from dspy_proact.runs.folder import CaseRecord, RunFolder
-from dspy_proact.runs.ledger import Event, Grading
+from dspy_proact.runs.ledger import Grading, StageEvent
 from dspy_proact.runs.manifest import Manifest
 
 State = Literal["scored", "unscored", "pending"]
@@ -211,7 +211,7 @@ class LastEvents:
         tried_again: Stages that had failed and were tried once more.
     """
 
-    def __init__(self, events: Iterable[Event]):
+    def __init__(self, events: Iterable[StageEvent]):
         self.responses: dict[tuple[str, int], _Response | None] = {}
         self.verdicts: dict[tuple[str, int, str | None, int], GivenVerdict | str | None] = {}
         self.tried_again = 0

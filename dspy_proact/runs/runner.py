@@ -19,7 +19,7 @@ from dspy_proact.errors import Halt, StageError
 from dspy_proact.runs.benchmark import Case, Runnable
 from dspy_proact.runs.chains import Chains
 from dspy_proact.runs.folder import RunWriter
-from dspy_proact.runs.ledger import Event, Failure, GradeRecord, Ledger, StageKey, Work
+from dspy_proact.runs.ledger import Failure, GradeRecord, Ledger, StageEvent, StageKey, Work
 from dspy_proact.runs.outcome import rare_collections
 from dspy_proact.switch import Switch
 
@@ -32,7 +32,7 @@ class Observer(CallObserver):
     def started(self, todo: int, asked: int) -> None:
         """A run begins, with `todo` of the `asked` cases x epochs still to do."""
 
-    def ended(self, event: Event, last: bool) -> None:
+    def ended(self, event: StageEvent, last: bool) -> None:
         """A stage ended and was kept; `last` when nothing more is to be done for its case and epoch."""
 
     def interrupted(self) -> None:
@@ -98,8 +98,8 @@ class Runner:
         self.stages += 1
         self.observer.ended(event, not any(map(self.ledger.is_open, self.ledger.stages(work))))
 
-    def _keep(self, key: StageKey, calls: Sequence[Call], **outcome: Any) -> Event:
-        event = Event(key=key, calls=tuple(calls), time=time.time(), **outcome)
+    def _keep(self, key: StageKey, calls: Sequence[Call], **outcome: Any) -> StageEvent:
+        event = StageEvent(key=key, calls=tuple(calls), time=time.time(), **outcome)
         self.folder.record(event)
         self.ledger.add(event)
         self._chains.note(event)

@@ -15,7 +15,7 @@ import numpy as np
 from dspy_proact.evaluation.benchmark import Part
 from dspy_proact.label.assignment import assign
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Design, Given, Item, Study, StudyRun
+from dspy_proact.label.study import Design, Given, Study, StudyItem, StudyRun
 
 Conduct = Literal["honest", "strict", "drifting", "careless", "straight", "tiring", "quick"]
 """Drifting: ever more lenient. Careless: grades by chance. Straight: one grade throughout; tiring: from half-way on.
@@ -44,7 +44,7 @@ class SimulatedStudy:
     """A study that is rated to the end."""
 
     store: Store
-    items: tuple[Item, ...]
+    items: tuple[StudyItem, ...]
     groups: dict[str, str]
     """Scenario of each case."""
 
@@ -56,7 +56,7 @@ def simulate_raters(
     design = design or RatersDesign()
     of = Design(each=design.each, raters=len(conducts), repeated=design.repeated)
     study = Study("simulated", (StudyRun("run", "run"),), of)
-    items = tuple(Item(f"{n:016x}", "run", f"case {n}", PART, (), (), ("",)) for n in range(design.items))
+    items = tuple(StudyItem(f"{n:016x}", "run", f"case {n}", PART, (), (), ("",)) for n in range(design.items))
     store = Store.create(path, study, items)
     scenario = rng.integers(0, SCENARIOS, design.items)
     level = np.sqrt(SCENARIO_SHARE) * rng.standard_normal(SCENARIOS)[scenario]

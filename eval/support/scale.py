@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dspy_proact import RunFolder
 from dspy_proact.evaluation.evaluation import Evaluation
-from dspy_proact.runs import Event, Observer
+from dspy_proact.runs import Observer, StageEvent
 
 
 def tell(what: str, cases: int, noun: str, began: float) -> None:
@@ -23,7 +23,7 @@ class Quarters(Observer):
     def __init__(self, cases: int, noun: str):
         self.cases, self.noun, self.done, self.began = cases, noun, 0, time.perf_counter()
 
-    def ended(self, event: Event, last: bool) -> None:  # noqa: ARG002 - the observer's
+    def ended(self, event: StageEvent, last: bool) -> None:  # noqa: ARG002 - the observer's
         self.done += last
         quarter = self.cases // 4
         if last and self.done % quarter == 0:

@@ -12,7 +12,7 @@ from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Response
 from dspy_proact.compile.agreement import Agreement, Votes, fitted_cuts, level_of, plain_cuts, soft
-from dspy_proact.compile.tuning import GradedAnswer, Verdict
+from dspy_proact.compile.tuning import GradedAnswer, ScoredPrediction
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade, Part
 from dspy_proact.programs.artefact import Cuts
@@ -34,11 +34,11 @@ def rated(number: int, *grades: Grade, unit: str = "p0", group: str = "", phase=
     return GradedAnswer(of.key, replace(of.case, group=group or unit), answer, unit, {"": given})
 
 
-def said(grade: Grade, quote: str = QUOTE) -> Verdict:
+def said(grade: Grade, quote: str = QUOTE) -> ScoredPrediction:
     """A verdict on the first item."""
     prediction = dspy.Prediction(reasoning=f"judged {grade}", evidence=[quote], grade=str(grade))
     one = rated(0, P)
-    return Verdict(prediction, TUNING.verdict(one.case, one.answer, prediction))
+    return ScoredPrediction(prediction, TUNING.verdict(one.case, one.answer, prediction))
 
 
 # Labels

@@ -14,7 +14,7 @@ from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Part
 from dspy_proact.label.assignment import IDLE_SECONDS, assign, design_study
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Design, Item, Study, StudyRun
+from dspy_proact.label.study import Design, Study, StudyItem, StudyRun
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def begun(tmp_path, clock):
     def begin(units, parts=("",), each=2, raters=4, repeated=0.0):
         study = Study("toy", (StudyRun("r1", "runs/one"),), Design(each=each, raters=raters, repeated=repeated))
         items = [
-            Item(f"{unit}{part}", "r1", f"case {unit}", Part(part, ("bad", "good")), (), (), ("An answer.",))
+            StudyItem(f"{unit}{part}", "r1", f"case {unit}", Part(part, ("bad", "good")), (), (), ("An answer.",))
             for unit in range(units)
             for part in parts
         ]
@@ -166,7 +166,7 @@ def test_a_short_slate_repeats_nothing(begun):
 def test_every_item_gets_its_planned_raters_whoever_leaves(tmp_path_factory, units, raters, data):
     each = data.draw(st.integers(1, raters))
     study = Study("toy", (StudyRun("r1", "runs/one"),), Design(each=each, raters=raters))
-    items = [Item(f"{unit}", "r1", f"{unit}", Part("", ("bad", "good")), (), (), ("",)) for unit in range(units)]
+    items = [StudyItem(f"{unit}", "r1", f"{unit}", Part("", ("bad", "good")), (), (), ("",)) for unit in range(units)]
     store = Store.create(tmp_path_factory.mktemp("plan") / "study.db", study, items)
     store._db.execute("PRAGMA synchronous = OFF")  # many studies, none of which has to outlast the machine
     for rater in join(store, raters):

@@ -10,13 +10,13 @@ from studies import given
 from dspy_proact.errors import StorageFault, UsageError
 from dspy_proact.evaluation.benchmark import Part
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Design, Item, Study, StudyRun
+from dspy_proact.label.study import Design, Study, StudyItem, StudyRun
 
 STUDY = Study("toy", (StudyRun("r1", "runs/one", "2-0-1a2b3c4d"),), Design(each=2, raters=3))
 
 
 def item(key, text="An answer."):
-    return Item(key, "r1", f"case {key}", Part("", ("bad", "good")), (), (), (text,))
+    return StudyItem(key, "r1", f"case {key}", Part("", ("bad", "good")), (), (), (text,))
 
 
 @pytest.fixture

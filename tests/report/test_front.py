@@ -20,7 +20,7 @@ from dspy_proact.report.export import columns, rows
 from dspy_proact.report.numbers import MEASURES_NOTHING
 from dspy_proact.report.page import ScatterPoint, scatter_svg
 from dspy_proact.report.ratings import load_ratings
-from dspy_proact.report.study import Study, study
+from dspy_proact.report.study import RatingStudy, study
 from dspy_proact.report.study_text import print_study
 from dspy_proact.runs import RunFolder
 from dspy_proact.stats import Estimate
@@ -38,13 +38,13 @@ def pair(folder: Path, **of: object) -> Comparison:
     return compare(*(summary(path, *grades, **of) for path, grades in runs))
 
 
-def raters() -> Study:
+def raters() -> RatingStudy:
     return study(load_ratings("sample"))
 
 
 def printed(shown: object) -> str:
     console = Console(width=1000, record=True, file=StringIO())
-    printing = {Summary: print_summary, Comparison: print_comparison, Study: print_study}[type(shown)]
+    printing = {Summary: print_summary, Comparison: print_comparison, RatingStudy: print_study}[type(shown)]
     printing(shown, console)
     return console.export_text()
 
@@ -70,7 +70,7 @@ def test_their_reprs_are_a_line(tmp_path):
     )
     compared = repr(pair(tmp_path))
     assert compared.startswith(f"Comparison(openai/m ({tmp_path}/a), openai/m ({tmp_path}/b): 3 pairs, b - a +33.3")
-    assert repr(raters()) == "Study(sample: 441 ratings, 147 items, 3 raters)"
+    assert repr(raters()) == "RatingStudy(sample: 441 ratings, 147 items, 3 raters)"
     assert repr(RunFolder("runs/a")) == "RunFolder('runs/a')"
 
 

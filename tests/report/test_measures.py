@@ -28,7 +28,7 @@ from dspy_proact.report import (
     summary_document,
 )
 from dspy_proact.report.particulars import Particulars
-from dspy_proact.runs import CONTROL, Case, Event, GradeRecord, Manifest, Measure, Nouns
+from dspy_proact.runs import CONTROL, Case, GradeRecord, Manifest, Measure, Nouns, StageEvent
 from dspy_proact.stats import cluster_mean, part_mean
 
 LENGTH = Measure(name="length", title="words a guess", parts=("words",))
@@ -53,10 +53,10 @@ def own(*measures: Measure, **changes: Any) -> Manifest:
     return manifest(**(fields | changes))
 
 
-def graded(key: str, label: str = "SOLVED", **parts: float) -> Event:
+def graded(key: str, label: str = "SOLVED", **parts: float) -> StageEvent:
     """The grade that the benchmark itself gives."""
     record = GradeRecord(score=SCORES[label], label=label, verified=None, parts=parts, detail={"remark": "hm"})
-    return Event(key=verdict_key(key).model_copy(update={"judge": None}), grade=record, calls=(), time=3.0)
+    return StageEvent(key=verdict_key(key).model_copy(update={"judge": None}), grade=record, calls=(), time=3.0)
 
 
 def run_of(path: Path, told: Iterable[tuple[Case, Mapping[str, float]]], *measures: Measure, **changes: Any) -> Summary:

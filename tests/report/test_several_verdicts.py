@@ -12,7 +12,7 @@ from summaries import printed
 from toy import LABELS, SCORES, answered, call, case, cases, failed, graded, judged_by, manifest, price, written
 
 from dspy_proact.report import Summary, summarize, summary_document
-from dspy_proact.runs import Case, Event, GivenVerdict, Outcome
+from dspy_proact.runs import Case, GivenVerdict, Outcome, StageEvent
 
 SPHINX, ORACLE = "sphinx", "oracle"
 LETTERS = {"S": "SOLVED", "C": "CLOSE", "L": "LOST"}
@@ -20,12 +20,12 @@ FOUR = [case(f"r{number}", group=f"g{number}") for number in (1, 2, 3, 4)]
 """One case in each of four groups."""
 
 
-def summarized(path: Path, asked: list[Case], events: Iterable[Event], *judges: str, **changes: Any) -> Summary:
+def summarized(path: Path, asked: list[Case], events: Iterable[StageEvent], *judges: str, **changes: Any) -> Summary:
     of = manifest(**judged_by(*(judges or (SPHINX, ORACLE))), **changes)
     return summarize(written(path, of, asked, events))
 
 
-def verdicts(key: str, judge: str, letters: str, epoch: int = 1, **more: Any) -> list[Event]:
+def verdicts(key: str, judge: str, letters: str, epoch: int = 1, **more: Any) -> list[StageEvent]:
     """One judge's verdicts on a response, one a judge epoch: `S`, `C` or `L`; `-` is not there, `x` failed."""
     of = {"judge": judge, "epoch": epoch, **more}
     return [

@@ -12,7 +12,7 @@ from dspy_proact.calls import Call, Usage
 from dspy_proact.errors import UsageError
 from dspy_proact.report import Summary, summarize, summary_document
 from dspy_proact.report.summary import Scores
-from dspy_proact.runs import Case, Event, GivenVerdict, Manifest, Outcome
+from dspy_proact.runs import Case, GivenVerdict, Manifest, Outcome, StageEvent
 from dspy_proact.stats import cluster_mean
 
 CASES = [
@@ -45,7 +45,7 @@ def summary(tmp_path: Path) -> Summary:
     return summarize(written(tmp_path, manifest(epochs=2), CASES, EVENTS))
 
 
-def summarized(path: Path, events: Iterable[Event], asked: Iterable[Case], of: Manifest | None = None) -> Summary:
+def summarized(path: Path, events: Iterable[StageEvent], asked: Iterable[Case], of: Manifest | None = None) -> Summary:
     return summarize(written(path, of or manifest(), asked, events))
 
 

@@ -10,14 +10,14 @@ from toy import answered, call, case, failed, graded, identity, manifest, writte
 
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.report import summarize, summary_document
-from dspy_proact.runs import Case, CorpusRecord, Event
+from dspy_proact.runs import Case, CorpusRecord, StageEvent
 
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")
 LABELS = ("PASS", "PARTIAL", "FAIL")
 ESTIMATES = ("pass_rate", "weighted", "strict_pass_rate", "strict_weighted")
 
 
-def documented(path: Path, cases: list[Case], events: list[Event], **changes: Any) -> dict[str, Any]:
+def documented(path: Path, cases: list[Case], events: list[StageEvent], **changes: Any) -> dict[str, Any]:
     """The document of a run of a benchmark with ProactBench's phases and grades."""
     of = manifest(
         identity=identity(benchmark="proactbench"),
@@ -30,7 +30,7 @@ def documented(path: Path, cases: list[Case], events: list[Event], **changes: An
     return summary_document(summarize(written(path, of, cases, events)))
 
 
-def finished(groups: int) -> tuple[list[Case], list[Event]]:
+def finished(groups: int) -> tuple[list[Case], list[StageEvent]]:
     """A finished run: in each group one trigger a phase; the grade of all three is PASS, PARTIAL or FAIL by turns."""
     cases, events = [], []
     for group in range(groups):

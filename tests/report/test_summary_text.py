@@ -11,13 +11,13 @@ from toy import JUDGE, answered, call, case, cases, failed, graded, manifest, pr
 from dspy_proact.plain_text import printable
 from dspy_proact.report import Summary, summarize
 from dspy_proact.report.numbers import MEASURES_NOTHING
-from dspy_proact.runs import Case, Event, Outcome
+from dspy_proact.runs import Case, Outcome, StageEvent
 
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")
 LABELS = ("PASS", "PARTIAL", "FAIL")
 
 
-def summarized(path: Path, asked: list[Case], events: Iterable[Event] = (), **changes: Any) -> Summary:
+def summarized(path: Path, asked: list[Case], events: Iterable[StageEvent] = (), **changes: Any) -> Summary:
     return summarize(written(path, manifest(**changes), asked, events))
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toy import answered, call, case, cases, failed, graded, halted, response_key, verdict_key
 
-from dspy_proact.runs import Event, Grading, Ledger, StageKey, Work
+from dspy_proact.runs import Grading, Ledger, StageEvent, StageKey, Work
 
 JUDGES = ("sphinx", "oracle")
 RESPONSE = response_key("a")
@@ -19,7 +19,7 @@ SPHINX, ORACLE, SPHINX_AGAIN, ORACLE_AGAIN = (
 KINDS = ("content", "provider")
 
 
-def ended(key: StageKey, how: str) -> Event:
+def ended(key: StageKey, how: str) -> StageEvent:
     """The event of a stage: `result`, `content`, `provider` or `halted`."""
     if how == "halted":
         return halted(key, call())
@@ -32,7 +32,7 @@ def ended(key: StageKey, how: str) -> Event:
     return failed(key.case, key.stage, how, "told_to", **named)
 
 
-def ledger(*events: Event, judges: Sequence[str] = JUDGES, judge_epochs: int = 1, **options: bool) -> Ledger:
+def ledger(*events: StageEvent, judges: Sequence[str] = JUDGES, judge_epochs: int = 1, **options: bool) -> Ledger:
     return Ledger(events, Grading(judges, judge_epochs), **options)
 
 
@@ -126,7 +126,7 @@ def asked(grading: Grading) -> list[StageKey]:
     return [key for epoch in (1, 2) for each in CASES for key in of.stages(Work(case(each), epoch))]
 
 
-def events(disk: Iterable[tuple[StageKey, Fate]]) -> list[Event]:
+def events(disk: Iterable[tuple[StageKey, Fate]]) -> list[StageEvent]:
     return [ended(key, how) for key, how in disk]
 
 

@@ -30,7 +30,7 @@ from toy import (
 from toy_stages import KINDS, Court, raising, stages, until
 
 from dspy_proact.calls import record_call
-from dspy_proact.runs import Case, Event, Failure, GradeRecord, Observer, RunFolder, Scored
+from dspy_proact.runs import Case, Failure, GradeRecord, Observer, RunFolder, Scored, StageEvent
 
 
 def test_every_case_and_epoch_is_answered_and_graded_once(tmp_path: Path):
@@ -154,7 +154,7 @@ class Diary(Observer):
     def started(self, todo: int, asked: int) -> None:
         self.told.append((todo, asked))
 
-    def ended(self, event: Event, last: bool) -> None:
+    def ended(self, event: StageEvent, last: bool) -> None:
         self.told.append(event)
         if last:
             self.done.append((event.key.case, event.key.epoch))
@@ -190,7 +190,7 @@ def test_a_case_in_an_epoch_is_said_to_be_done_once_after_its_last_verdict_whoev
 class Broken(Observer):
     """Fails at the first event."""
 
-    def ended(self, event: Event, last: bool) -> None:
+    def ended(self, event: StageEvent, last: bool) -> None:
         raise BrokenPipeError
 
 

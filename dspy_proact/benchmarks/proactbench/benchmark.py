@@ -30,7 +30,7 @@ from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark, ResultsCheck, ResultsFile, StandIn, Start, WorkedCase
 from dspy_proact.evaluation.published import PublishedRow
 from dspy_proact.files.github import cache_folder
-from dspy_proact.kept import Kind, place_of
+from dspy_proact.kept import Kind, content_of
 from dspy_proact.runs import CONTROL, Case, CaseSet, ExpectedCall, Nouns, RunFolder, Scored, Settings
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def responses(self, path: Path, corpus: str | None) -> "Responses":
         """Those of a run, or of a results file of the official evaluator with the corpus that it answers."""
-        if place_of(path).kind is not Kind.FILE:
+        if content_of(path).kind is not Kind.FILE:
             return super().responses(path, corpus)
         results = read_results(path)
         if (answered := _answered(results, corpus)) is None:

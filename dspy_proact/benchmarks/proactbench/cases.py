@@ -5,7 +5,7 @@ from dspy_proact.benchmarks.proactbench.corpus.results import Results
 from dspy_proact.benchmarks.proactbench.types import ControlView, Dialogue, JudgeView, Response, usable
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.evaluation.responses import Responses, given_response
-from dspy_proact.runs import CONTROL, Case, CaseSet, CorpusRecord, Event, Failure, RoleIdentity
+from dspy_proact.runs import CONTROL, Case, CaseSet, CorpusRecord, Failure, RoleIdentity, StageEvent
 
 
 def case_set_of(corpus: Corpus, controls: bool = True) -> CaseSet:
@@ -78,7 +78,7 @@ def responses_of_results(results: Results, corpus: Corpus) -> Responses:
     )
 
 
-def _stage(case: str, text: str | None) -> Event:
+def _stage(case: str, text: str | None) -> StageEvent:
     """The response stage that a response in a file stands for, or why there is none that can be graded."""
     if text is None:
         missing = "the results file has no response to this trigger"

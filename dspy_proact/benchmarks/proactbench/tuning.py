@@ -11,8 +11,7 @@ from dspy_proact.benchmarks.proactbench.programs import JUDGE_INSTRUCTIONS, Assi
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Response, Rubric, Verdict
 from dspy_proact.compile.training import Proposal
 from dspy_proact.compile.tuning import PROPOSALS as DEFAULTS
-from dspy_proact.compile.tuning import GradedAnswer, Tuning
-from dspy_proact.compile.tuning import Verdict as Given
+from dspy_proact.compile.tuning import GradedAnswer, ScoredPrediction, Tuning
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evidence import locate_quotes, words_of
 from dspy_proact.plain_text import tame
@@ -154,7 +153,7 @@ class ProactTuning(Tuning):
         verdict = Verdict(reasoning=prediction.reasoning, evidence=evidence, grade=Grade(prediction.grade))
         return Scored(verdict.grade.score, verdict.grade, verdict, verdict.verified)
 
-    def worked(self, item: GradedAnswer, inputs: dspy.Example, before: Given | None) -> dspy.Example:
+    def worked(self, item: GradedAnswer, inputs: dspy.Example, before: ScoredPrediction | None) -> dspy.Example:
         """The example with what a judge that agrees with people would have answered.
 
         The grade is the people's consensus, the reasoning that of a person who gave it, or else the judge's where it
@@ -171,7 +170,7 @@ class ProactTuning(Tuning):
         inputs.evidence, inputs.grade = quotes, str(grade)
         return inputs
 
-    def judge_feedback(self, item: GradedAnswer, verdict: Given) -> str:
+    def judge_feedback(self, item: GradedAnswer, verdict: ScoredPrediction) -> str:
         """What people said of a response, and what the judge said; never a word of the rubric's."""
         ratings, said = item.grades[""], verdict.prediction
         counts = ", ".join(f"{sum(each.grade == grade for each in ratings)} {grade}" for grade in Grade)
@@ -185,7 +184,7 @@ class ProactTuning(Tuning):
         ]
         return "\n".join(lines)
 
-    def judge_shortfall(self, item: GradedAnswer, verdict: Given, told: str) -> str:
+    def judge_shortfall(self, item: GradedAnswer, verdict: ScoredPrediction, told: str) -> str:
         """Without the response."""
         del item, verdict
         return told

@@ -20,7 +20,7 @@ from dspy_proact.evaluation.responses import Responses, given_response
 from dspy_proact.files.archives import Archive
 from dspy_proact.files.rows import elements, read_bytes, text_of
 from dspy_proact.plain_text import encodable
-from dspy_proact.runs import Case, Event, Failure, RoleIdentity
+from dspy_proact.runs import Case, Failure, RoleIdentity, StageEvent
 
 OFFICIAL: dict[str, Kind] = {
     **{f"code_{number}.json": "coding" for number in range(11, 17)},
@@ -58,7 +58,7 @@ def _responses(source: str, sha256: str, agent: str, files: dict[str, bytes]) ->
     where, settings = f"{source}, {agent}", ProactiveAgentSettings()
     if missing := sorted(OFFICIAL.keys() - files.keys()):
         raise CorpusError(f"lacks {missing[0]}; an agent answers all {len(OFFICIAL)} traces", source=where)
-    cases, stages, ignored = list[Case](), list[Event](), Counter[str]()
+    cases, stages, ignored = list[Case](), list[StageEvent](), Counter[str]()
     for name, data in sorted(files.items()):
         place = f"{where}/{name}"
         trace: Trace = read_trace(place, data, OFFICIAL[name], ignored)

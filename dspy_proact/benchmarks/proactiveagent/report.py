@@ -14,9 +14,9 @@ from dspy_proact.benchmarks.proactiveagent.turns import AssistanceGrade
 from dspy_proact.evaluation.published import Counts, PublishedRow
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.report.numbers import percent
-from dspy_proact.report.particulars import Grounds, Particulars, Section, View
+from dspy_proact.report.particulars import Grounds, PageSection, Particulars, View
 from dspy_proact.report.summary import Summary
-from dspy_proact.report.terminal import Table, table
+from dspy_proact.report.terminal import TerminalTable, table
 from dspy_proact.runs import GivenVerdict
 from dspy_proact.stats import Counted, competition_ranks, rank_ranges
 
@@ -109,7 +109,7 @@ def _leaderboard_document(runs: Sequence[Summary]) -> dict[str, Any]:
     }
 
 
-def _leaderboard_details(runs: Sequence[Summary]) -> Iterator[Table | str]:
+def _leaderboard_details(runs: Sequence[Summary]) -> Iterator[TerminalTable | str]:
     """Ranks of runs among themselves, where they were measured alike."""
     for rows in ranks_of_runs(runs):
         cells = (
@@ -119,9 +119,9 @@ def _leaderboard_details(runs: Sequence[Summary]) -> Iterator[Table | str]:
         yield "range: the ranks that the data cannot rule out, among runs that the same judge graded at the same turns."
 
 
-def _sections(view: View) -> Iterator[Section]:
+def _sections(view: View) -> Iterator[PageSection]:
     events = view["events"]
-    yield Section("events", "chat", tuple((event["time"], event["event"]) for event in events))
+    yield PageSection("events", "chat", tuple((event["time"], event["event"]) for event in events))
 
 
 def _answer(kept: str) -> str:

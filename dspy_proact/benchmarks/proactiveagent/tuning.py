@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from dspy_proact.benchmarks.proactiveagent.turns import ACCEPTED, Assistance, ProactiveAgentSettings, TurnView
 from dspy_proact.compile.training import Proposal
-from dspy_proact.compile.tuning import GradedAnswer, ProposeJudge, ProposeProgram, Tuning, Verdict
+from dspy_proact.compile.tuning import GradedAnswer, ProposeJudge, ProposeProgram, ScoredPrediction, Tuning
 from dspy_proact.errors import UsageError
 from dspy_proact.programs.artefact import ProgramRole
 from dspy_proact.runs import Case
@@ -59,13 +59,13 @@ class OwnTuning(Tuning):
         """The last events, what the agent did, and what the judge said of it."""
         return f"{_last_events(case)}\nThe agent: {' / '.join(answer.proposals) or '(silence)'}\n{told}"
 
-    def judge_feedback(self, item: GradedAnswer, verdict: Verdict) -> str:
+    def judge_feedback(self, item: GradedAnswer, verdict: ScoredPrediction) -> str:
         """How people voted, and what the judge said."""
         votes = [each.grade for grades in item.grades.values() for each in grades]
         said = verdict.scored.label.lower()
         return f"{votes.count(ACCEPTED)} of {len(votes)} people accepted it; the judge: {said}."
 
-    def judge_shortfall(self, item: GradedAnswer, verdict: Verdict, told: str) -> str:
+    def judge_shortfall(self, item: GradedAnswer, verdict: ScoredPrediction, told: str) -> str:
         """The last events, the proposal, and where judge and people differ."""
         assert isinstance(item.answer, Assistance), "people vote on the benchmark's own answers"
         proposal = next(iter(item.answer.proposals), "(silence)")

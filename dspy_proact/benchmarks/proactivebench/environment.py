@@ -43,7 +43,7 @@ class State:
     stopped: bool = False
 
 
-class Outcome(Frozen):
+class StepOutcome(Frozen):
     """How a text is understood."""
 
     action_evaluation: Evaluation
@@ -117,7 +117,7 @@ class Environment:
         only = self.entry.quality_answer if self.world.name == "IN-C" and not self.control else None
         return tuple(move for move in moves if only in (None, move))
 
-    def step(self, state: State, text: str) -> tuple[State, Outcome]:
+    def step(self, state: State, text: str) -> tuple[State, StepOutcome]:
         """The state after a text, and how the text is understood; the trajectory must not have stopped."""
         assert not state.stopped, "a trajectory that has stopped takes no text"
         offered, moves, entry = self._offered(state), self.right_moves(state), self.entry
@@ -136,7 +136,7 @@ class Environment:
             category, action = None, drawn(key, sorted(self.world.actions)) if self.control else own.pop()
         option = move if category is None else category
         act = "none" if option is None else "guess" if category else "abstain" if abstains(option) else "ask"
-        outcome = Outcome(
+        outcome = StepOutcome(
             action_evaluation=on_move, category_evaluation=on_category, act=act, option=option, action=action
         )
         after = self.moved(state, action) if action else None

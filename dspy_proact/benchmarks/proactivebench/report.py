@@ -12,7 +12,7 @@ from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSetti
 from dspy_proact.evaluation.published import PublishedRow
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.images import thumbnail
-from dspy_proact.report.particulars import Grounds, Particulars, Section, Thumbnail, View
+from dspy_proact.report.particulars import Grounds, PageSection, Particulars, Thumbnail, View
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import GivenVerdict, Outcome
 
@@ -54,11 +54,11 @@ def _alike(one: Outcome, other: Outcome) -> bool:
     return {**one.view["entry"], "options": None} == {**other.view["entry"], "options": None}
 
 
-def _sections(view: View) -> Iterator[Section]:
+def _sections(view: View) -> Iterator[PageSection]:
     entry = view["entry"]
     told = {"question": entry["prompt"], "right category": entry["answer"]}
     told |= {name: "\n".join(entry[name]) for name in ("options", "categories")}
-    yield Section("sample", "terms", tuple(told.items()))
+    yield PageSection("sample", "terms", tuple(told.items()))
 
 
 def _answer(kept: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 from pydantic import Field
 
 from dspy_proact.benchmarks.proactivebench.entries import NAMES, WORLDS, Entry, Name, abstains
-from dspy_proact.benchmarks.proactivebench.environment import Environment, Outcome, State
+from dspy_proact.benchmarks.proactivebench.environment import Environment, State, StepOutcome
 from dspy_proact.evaluation.ruled import Baseline, drawn
 from dspy_proact.images import LONGEST, Box
 from dspy_proact.runs import Case, Scored, Settings
@@ -91,7 +91,7 @@ class Step(Frozen):
     options: tuple[str, ...] = ()
     """In the order of their letters; none where the answer was open."""
     text: str
-    outcome: Outcome | None = None
+    outcome: StepOutcome | None = None
     """None of an open answer."""
 
     @classmethod

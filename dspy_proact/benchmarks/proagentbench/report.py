@@ -18,9 +18,9 @@ from dspy_proact.evaluation.published import PublishedRow
 from dspy_proact.evaluation.stream import Decision
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.report.numbers import share
-from dspy_proact.report.particulars import Grounds, Particulars, Section, View, sections_of, terms_of
+from dspy_proact.report.particulars import Grounds, PageSection, Particulars, View, sections_of, terms_of
 from dspy_proact.report.summary import Summary
-from dspy_proact.report.terminal import Table, table
+from dspy_proact.report.terminal import TerminalTable, table
 from dspy_proact.runs import GivenVerdict, Outcome
 from dspy_proact.stats.classification import classification
 
@@ -132,7 +132,7 @@ def _document(summary: Summary) -> dict[str, Any]:
     }
 
 
-def _details(summary: Summary) -> Iterator[Table | str]:
+def _details(summary: Summary) -> Iterator[TerminalTable | str]:
     first = [outcome for outcome in summary.scored if outcome.epoch == 1]
     if not first:
         return
@@ -151,17 +151,17 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 
-def _sections(view: View) -> Iterator[Section]:
+def _sections(view: View) -> Iterator[PageSection]:
     if "truth" not in view:  # the run keeps no inputs
         yield from sections_of(view)
         return
     told = (f"{each['seconds_ago']} s ago: {each['app']}" for each in view["activity"])
     texts = (f"{each['window_title']}\n{each['summary']}".strip() for each in view["activity"])
-    yield Section("activity", "chat", tuple(zip(told, texts, strict=True)))
-    yield Section("now", "terms", terms_of(view["current"]))
+    yield PageSection("activity", "chat", tuple(zip(told, texts, strict=True)))
+    yield PageSection("now", "terms", terms_of(view["current"]))
     if view["memory"]:
-        yield Section("earlier work", "terms", (("memory", view["memory"]),))
-    yield Section("what the person did", "terms", terms_of(view["truth"]))
+        yield PageSection("earlier work", "terms", (("memory", view["memory"]),))
+    yield PageSection("what the person did", "terms", terms_of(view["truth"]))
 
 
 def _answer(kept: str) -> str:

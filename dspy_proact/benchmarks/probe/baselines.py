@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from dspy_proact.benchmarks.probe.agents.tools import Record
+from dspy_proact.benchmarks.probe.agents.tools import ToolRow
 from dspy_proact.benchmarks.probe.settings import BaselineName
 from dspy_proact.benchmarks.probe.task import PARTS, Item, Solution, TaskView
 from dspy_proact.evaluation.ranking import WordRanking, ranked
@@ -23,7 +23,7 @@ _PREFIXES = {"email": "email", "event": "calendar", "document": "document"}
 
 def by_rule(task: TaskView, rule: BaselineName, take: int) -> Solution:
     """The items that a rule names, `take` of them if it leaves that open; the other parts of the answer are faults."""
-    items, records = task.items, [Record.of(item) for item in task.items]
+    items, records = task.items, [ToolRow.of(item) for item in task.items]
     named: Sequence[Item] | None = None
     scores: Sequence[float] = ()
     match rule:

@@ -22,9 +22,9 @@ from dspy_proact.benchmarks.probe.task import DATA
 from dspy_proact.evaluation.published import PublishedRow
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.report.numbers import share
-from dspy_proact.report.particulars import Grounds, Particulars, Section, View, sections_of, terms_of, text_of
+from dspy_proact.report.particulars import Grounds, PageSection, Particulars, View, sections_of, terms_of, text_of
 from dspy_proact.report.summary import Summary
-from dspy_proact.report.terminal import Table, table
+from dspy_proact.report.terminal import TerminalTable, table
 from dspy_proact.runs import GivenVerdict, Outcome
 
 OF_DESCRIPTIONS = ("root_cause", "person", "deadline", "general", "nothing")
@@ -101,7 +101,7 @@ def score_spreads(summary: Summary, prefix: str) -> dict[str, dict[str, float | 
     return found
 
 
-def _report_details(summary: Summary) -> Iterator[Table | str]:
+def _report_details(summary: Summary) -> Iterator[TerminalTable | str]:
     """The paper's tables and figures, of a run."""
     sides, spread = [score_spreads(summary, prefix) for prefix in ("read_", "")], ("mean", "median", "sd")
     rows: list[list[str]] = []
@@ -207,7 +207,7 @@ def _leaderboard_document(runs: Sequence[Summary]) -> dict[str, Any]:
     return {"published_failures": published, "failures": {run.path: failures(run) for run in runs}}
 
 
-def _leaderboard_details(runs: Sequence[Summary]) -> Iterator[Table | str]:
+def _leaderboard_details(runs: Sequence[Summary]) -> Iterator[TerminalTable | str]:
     """Failure modes of published models and of runs, and how to read them."""
     shares = published_failures().items()
     published = [[model, *(share(each[mode], 0) for mode in _PUBLISHED_MODES)] for model, each in shares]
@@ -237,7 +237,7 @@ def _alike(one: Outcome, other: Outcome) -> bool:
     return parts[0] == parts[1]
 
 
-def _sections(view: View) -> Iterator[Section]:
+def _sections(view: View) -> Iterator[PageSection]:
     """Everything there is, with the right items marked."""
     right = view["gold"]["evidence"]
     for section in sections_of(view):

@@ -20,7 +20,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from dspy_proact.benchmarks.probe.agents.tools import Record
+from dspy_proact.benchmarks.probe.agents.tools import ToolRow
 from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER, JUDGMENTS
 from dspy_proact.benchmarks.probe.task import Item
 from dspy_proact.programs.embedded.asked import asked_of, fields_of, outputs_of, strictness, unfenced, value_of
@@ -77,16 +77,16 @@ def agent_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     return asked_of(system, fields)
 
 
-def _words(item: Record) -> str:
+def _words(item: ToolRow) -> str:
     """What it reads of an item, which is not where it takes place."""
     return f"{item.title}\n{item.people}\n{item.text}"
 
 
-def _taken(world: Mapping[str, Any], items: Sequence[Record], instruction: str) -> Sequence[Record]:
+def _taken(world: Mapping[str, Any], items: Sequence[ToolRow], instruction: str) -> Sequence[ToolRow]:
     """The items that score best, in their order of score; of equal ones the first."""
     cares = content_words(" ".join(_cares(world)))
 
-    def score(item: Record) -> float:
+    def score(item: ToolRow) -> float:
         opened = len(_OPEN.findall(_words(item)))
         if _WAITS.search(instruction):
             return opened - len(content_words(_words(item)) & cares) / 2
@@ -101,7 +101,7 @@ def _taken(world: Mapping[str, Any], items: Sequence[Record], instruction: str) 
     return best[: _FEW if _SPARING.search(instruction) else _MOST]
 
 
-def _concluded(shown: Mapping[str, str], world: Mapping[str, Any], taken: Sequence[Record]) -> dict[str, Any]:
+def _concluded(shown: Mapping[str, str], world: Mapping[str, Any], taken: Sequence[ToolRow]) -> dict[str, Any]:
     lines = [max(sentences(item.text) or [item.title], key=lambda line: len(_OPEN.findall(line))) for item in taken]
     bottleneck = " ".join([f"{world.get('person', 'The person')} is held up.", *lines])
     words = content_words(" ".join([shown.get("bottleneck", ""), bottleneck, *(item.title for item in taken)]))
@@ -151,15 +151,15 @@ def _cares(world: Mapping[str, Any]) -> list[str]:
     return [str(care) for care in listed or [world.get("about", "")]]
 
 
-def _items(shown: Mapping[str, str]) -> list[Record]:
+def _items(shown: Mapping[str, str]) -> list[ToolRow]:
     """What was shown whole, and what tools returned; of an item that came twice the longer."""
-    items = [Record.of(item) for item in _ITEMS.validate_python(value_of(shown.get("documents"), []))]
+    items = [ToolRow.of(item) for item in _ITEMS.validate_python(value_of(shown.get("documents"), []))]
     for step in value_of(shown.get("steps"), []):
-        # As `Record.shown` writes them.
+        # As `ToolRow.shown` writes them.
         parts = _RECORD.split(str(step.get("observation", "")))
         for id_, rest in zip(parts[1::2], parts[2::2], strict=True):
             named = dict(re.findall(r"^(title|people): (.*)$", rest, re.MULTILINE))
-            items.append(Record(id_, **named, text=unfenced(rest)))
+            items.append(ToolRow(id_, **named, text=unfenced(rest)))
     kept = {item.id: item for item in sorted(items, key=lambda item: len(item.text))}
     return [kept[id_] for id_ in dict.fromkeys(item.id for item in items)]
 

@@ -9,7 +9,14 @@ from dspy_proact.benchmarks.probe.judging import questions_of
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution
 from dspy_proact.compile.training import Proposal
-from dspy_proact.compile.tuning import GradedAnswer, GradedAnswers, ProposeJudge, ProposeProgram, Tuning, Verdict
+from dspy_proact.compile.tuning import (
+    GradedAnswer,
+    GradedAnswers,
+    ProposeJudge,
+    ProposeProgram,
+    ScoredPrediction,
+    Tuning,
+)
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.ratings import Ratings
 from dspy_proact.programs.artefact import ProgramRole
@@ -91,7 +98,7 @@ class OwnTuning(Tuning):
                 key = f"{item.key} (parameters)" if said else key
         return replace(people, items=tuple(items))
 
-    def judge_shortfall(self, item: GradedAnswer, verdict: Verdict, told: str) -> str:
+    def judge_shortfall(self, item: GradedAnswer, verdict: ScoredPrediction, told: str) -> str:
         """The answer, what was expected, and where judge and people differ."""
         inputs = self.judge_inputs(item.case, item.answer)
         shown = inputs.get("description") or f"{inputs['given']}, expected {inputs['expected']}"

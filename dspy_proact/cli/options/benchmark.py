@@ -39,7 +39,7 @@ _MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
-class Chosen:
+class BenchmarkChoice:
     """The benchmark that a person names, if any, and what it is set to."""
 
     benchmark: str | None
@@ -129,12 +129,12 @@ class Chosen:
 
 def is_results(path: Path) -> bool:
     """Whether a path is a results file, and not a run; raises `UsageError` where it is neither."""
-    from dspy_proact.kept import Kind, place_of
+    from dspy_proact.kept import Kind, content_of
 
-    place = place_of(path)
-    if place.kind in (Kind.RUN, Kind.FILE):
-        return place.kind is Kind.FILE
-    problem = place.problem("the folder of a run or a results file", Kind.RUNS)
+    content = content_of(path)
+    if content.kind in (Kind.RUN, Kind.FILE):
+        return content.kind is Kind.FILE
+    problem = content.problem("the folder of a run or a results file", Kind.RUNS)
     raise UsageError(f"{path}: no run here and no results file: {problem}")
 
 
@@ -173,7 +173,7 @@ def _options(default: str, *more: click.Option) -> Bundle:
         help=f"Benchmark of `dspy-proact benchmarks`, or your own file. Default: {default}.",
         shell_complete=_names,
     )
-    return Bundle("chosen", Chosen, Section(Heading.CASES, named, *more))
+    return Bundle("chosen", BenchmarkChoice, Section(Heading.CASES, named, *more))
 
 
 _OF_RUN = f"that of the run, if one is given, else {DEFAULT_BENCHMARK}"
@@ -236,7 +236,7 @@ ANSWERED_CORPUS = corpus_option("Corpus of a results file.")
 
 
 def strata_options(text: str) -> tuple[click.Option, click.Option]:
-    """`--stratum`, and `--phase`, which is the same for benchmarks whose strata are phases: see `Chosen`."""
+    """`--stratum`, and `--phase`, which is the same for benchmarks whose strata are phases: see `BenchmarkChoice`."""
     return (
         text_option("--stratum", "NAME", text, "strata", several=True),
         text_option(

@@ -28,9 +28,9 @@ from dspy_proact.models import Limits
 from dspy_proact.plain_text import printable
 from dspy_proact.programs import Card, CardUsage, Optimizer, Recipe, tokens_ratio
 from dspy_proact.programs.artefact import Artefact, PredictorState, read_artefact, states_of
-from dspy_proact.programs.card import Row
+from dspy_proact.programs.card import CardRow
 from dspy_proact.report.numbers import coefficient, counted, percent, points_of, probability, share, shown_gain, signed
-from dspy_proact.report.terminal import Table, each_reason, show, table
+from dspy_proact.report.terminal import TerminalTable, each_reason, show, table
 
 _SECONDS = 60.0
 """Between two lines."""
@@ -207,7 +207,7 @@ def print_card(artefact: Artefact, as_json: bool, explain: bool | None = None) -
         print_more("dspy-proact optimize show FILE " if explain is None else "")
 
 
-def _row(row: Row) -> list[str]:
+def _row(row: CardRow) -> list[str]:
     count = str(row.count) if row.count == row.total else f"{row.count}/{row.total}"
     before, after, difference = row.before, row.after, row.difference
     if row.unit == "times":
@@ -243,7 +243,7 @@ def _notes(card: Card) -> Iterator[str]:
         yield f"worked cases of the judge's rules: {before} of {of} right before, {after} after, none lost."
 
 
-def _explained(artefact: Artefact) -> Iterator[str | Table]:
+def _explained(artefact: Artefact) -> Iterator[str | TerminalTable]:
     """Further tables, and with what it was made."""
     card, made = artefact.card, artefact.card.provenance
     if beside := [row for row in card.rows if row.beside]:
@@ -287,7 +287,7 @@ def _explained(artefact: Artefact) -> Iterator[str | Table]:
     yield f"made {made.created} with {versions}; data {made.data.sha256[:12]}; program {artefact.digest[:12]}."
 
 
-def _candidates(card: Card) -> Table:
+def _candidates(card: Card) -> TerminalTable:
     harm = any(each.harm is not None for each in card.candidates)
     rows: list[list[str]] = []
     for number, each in enumerate(card.candidates, start=1):

@@ -27,7 +27,7 @@ from dspy_proact.evaluation.forecast import SECONDS, RoleCalls, RunForecast
 from dspy_proact.models import EMBEDDED, Limits
 from dspy_proact.plain_text import printable
 from dspy_proact.programs import Card
-from dspy_proact.runs import CorpusRecord, Event, Identity, Manifest, Observer, RunFolder, Scope
+from dspy_proact.runs import CorpusRecord, Identity, Manifest, Observer, RunFolder, Scope, StageEvent
 
 _SECONDS = 30.0
 """After which a model's failures are reported anew from the first attempt on."""
@@ -126,7 +126,7 @@ class RunProgress(ProgressOnStderr, Observer):
         if todo:
             self._begin(self._counted, todo)
 
-    def ended(self, event: Event, last: bool) -> None:
+    def ended(self, event: StageEvent, last: bool) -> None:
         """Count a stage, and a case that has its grades or will have none."""
         for call in event.calls:
             self._tallies[call.role, event.key.judge].add(call)

@@ -18,7 +18,7 @@ from dspy_proact.errors import CorpusError
 from dspy_proact.plain_text import encodable
 from dspy_proact.report.page.figures import letter
 from dspy_proact.report.page.rendered import rendered
-from dspy_proact.report.particulars import Grounds, Section, quoted
+from dspy_proact.report.particulars import Grounds, PageSection, quoted
 from dspy_proact.report.reading import Reading
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import CONTROL, Outcome
@@ -205,7 +205,9 @@ def _readings(sides: Sequence[Outcome | None], summaries: Sequence[Summary]) -> 
     readings = [side and Reading.of(side, summaries[0].benchmark) for side in sides]
     if not any(summary.manifest and summary.manifest.corpus.private for summary in summaries):
         return readings
-    left_out = Section("inputs", "terms", (("left out", "the corpus is of real people; `show` reads what was kept"),))
+    left_out = PageSection(
+        "inputs", "terms", (("left out", "the corpus is of real people; `show` reads what was kept"),)
+    )
     return [
         each
         and Reading(each.outcome, (left_out,), tuple(Grounds("") for _ in each.grounds), each.answer and "(left out)")

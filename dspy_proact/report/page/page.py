@@ -50,7 +50,7 @@ def page(summaries: Sequence[Summary], by: Sequence[str] = ()) -> str:
 
 
 @dataclass(frozen=True)
-class _Row:
+class _TableRow:
     """A row of a table: its name, and where its numbers stand."""
 
     name: str
@@ -126,11 +126,11 @@ class _Page:
         first, *rest = (comparison_headline(each, letter(0), letter(run)) for run, each in others)
         return [first, *(each.removeprefix(MEASURES_NOTHING) for each in rest)]
 
-    def rows(self, run: int, mean: str = "") -> list[_Row]:
+    def rows(self, run: int, mean: str = "") -> list[_TableRow]:
         """Of a run: all together, by the mean that comes first or another one, and its strata."""
         mean = mean or self.first.particulars.mean
-        strata = [_Row(name, ("runs", run, self.nouns.strata, name)) for name in self.first.strata]
-        return [_Row(mean, ("runs", run, "overall", mean)), *strata]
+        strata = [_TableRow(name, ("runs", run, self.nouns.strata, name)) for name in self.first.strata]
+        return [_TableRow(mean, ("runs", run, "overall", mean)), *strata]
 
     @property
     def unscored(self) -> bool:
@@ -168,23 +168,23 @@ class _Page:
         title = f"{gain} against {rate}"
         return Markup(scatter_svg(points, title=title, note=self.stand_in or "", in_page=True, **axes))
 
-    def breakdowns(self, *path: Place) -> dict[str, list[_Row]]:
+    def breakdowns(self, *path: Place) -> dict[str, list[_TableRow]]:
         """The rows of each breakdown of a run or a comparison that has more than one group."""
         found: dict[str, dict[str, Any]] = self.cited.at(*path).get("breakdowns", {})
         return {
             key: [
-                _Row(name, (*path, "breakdowns", key, name), row.get("small") or row.get("pairs", SMALL) < SMALL)
+                _TableRow(name, (*path, "breakdowns", key, name), row.get("small") or row.get("pairs", SMALL) < SMALL)
                 for name, row in groups.items()
             ]
             for key, groups in found.items()
             if len(groups) > 1
         }
 
-    def compared(self, number: int, *inner: str) -> list[_Row]:
+    def compared(self, number: int, *inner: str) -> list[_TableRow]:
         """The rows of a comparison, or what stands in each under further keys."""
         strata = [(name, (self.nouns.strata, name)) for name in self.first.strata]
         overall = [(name, ("overall", name)) for name in ("micro", "macro")]
-        return [_Row(name, ("comparisons", number, *path, *inner)) for name, path in [*strata, *overall]]
+        return [_TableRow(name, ("comparisons", number, *path, *inner)) for name, path in [*strata, *overall]]
 
     def tables(self, comparison: Comparison) -> list[tuple[str, tuple[str, ...], str]]:
         """Score, further keys and title of each table of a comparison; strict ones where something is unscored."""
@@ -192,7 +192,7 @@ class _Page:
         kinds = [((), ""), *([(("strict",), ", strict")] if any(comparison.unscored) else [])]
         return [(score, inner, f"{title}{strict}") for score, title in scores for inner, strict in kinds]
 
-    def reasons(self, rows: Sequence[_Row], *inner: str) -> list[str]:
+    def reasons(self, rows: Sequence[_TableRow], *inner: str) -> list[str]:
         """Why rows have no interval or a poor one; further keys lead to the estimate."""
         return list(each_reason((row.name, self.cited.at(*row.path, *inner).get("reason")) for row in rows))
 
@@ -210,7 +210,7 @@ class _Page:
         """The number of each run, by its path; published rows of the leaderboard have none."""
         return {each.path: number for number, each in enumerate(self.summaries)}
 
-    def measures(self, row: _Row, comparison: int | None = None) -> tuple[Place, ...]:
+    def measures(self, row: _TableRow, comparison: int | None = None) -> tuple[Place, ...]:
         """Where the measures of a run's row stand, or those of the same row of a comparison."""
         of, number, *within = row.path[:-1] if row.path[-1] == "micro" else row.path
         return (*((of, number) if comparison is None else ("comparisons", comparison)), *within, "measures")

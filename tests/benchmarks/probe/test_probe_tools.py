@@ -11,7 +11,7 @@ from probe_desk import ITEMS, MAIL, MEETING, NOTICE
 from probe_task import view
 
 from dspy_proact.benchmarks.probe.agents.sql import answer
-from dspy_proact.benchmarks.probe.agents.tools import COLUMNS, Record, Toolbox
+from dspy_proact.benchmarks.probe.agents.tools import COLUMNS, Toolbox, ToolRow
 from dspy_proact.benchmarks.probe.baselines import by_rule
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.evaluation.ranking import WordRanking, ranked
@@ -26,7 +26,7 @@ def used(tool, argument, items=ITEMS, **bounds):
 
 def answered(query):
     """What a query returns, without a process of its own."""
-    return answer(COLUMNS, [astuple(Record.of(item))[: len(COLUMNS)] for item in ITEMS], query, 50, 2000)
+    return answer(COLUMNS, [astuple(ToolRow.of(item))[: len(COLUMNS)] for item in ITEMS], query, 50, 2000)
 
 
 def test_a_search_returns_the_best_items_first_and_no_more_than_are_allowed():
@@ -49,7 +49,7 @@ def test_items_are_found_by_their_words_people_and_place():
         empty = NOTICE.model_copy(update={"title": text, "content": text})
         assert used("search", "soup", [empty])[1] == ()
     twins = [NOTICE.model_copy(update={"id": f"n{number}"}) for number in range(20)]
-    assert ranked(WordRanking([Record.of(each).words for each in twins]).scores("soup")) == list(range(20))
+    assert ranked(WordRanking([ToolRow.of(each).words for each in twins]).scores("soup")) == list(range(20))
 
 
 def test_reading_returns_items_by_their_ids_and_says_which_do_not_exist():

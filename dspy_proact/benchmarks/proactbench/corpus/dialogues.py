@@ -19,7 +19,7 @@ from pydantic import Field
 from dspy_proact.benchmarks.proactbench.types import Dialogue, Origin, Phase, Rubric, Trigger, Turn, canonical
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.files.hub import hub_commit, text_lines
-from dspy_proact.files.rows import Id, Name, Part, RawPart, Text, lines_in, lines_of, opened
+from dspy_proact.files.rows import Id, Name, OwnPart, RawPart, Text, lines_in, lines_of, opened
 
 DATA = files("dspy_proact.benchmarks.proactbench") / "data"
 """The files that come with the package."""
@@ -34,7 +34,7 @@ CONTROL_RULE = (
 _CONTROL_DISTANCE = 2
 
 
-def rubric_of(phase: Phase, criteria: Part) -> Rubric:
+def rubric_of(phase: Phase, criteria: OwnPart) -> Rubric:
     """The rubric whose three criteria a part has under our names."""
     return Rubric(phase=phase, **criteria.model_dump(include={"pass_criteria", "partial_criteria", "fail_criteria"}))
 

@@ -30,7 +30,7 @@ from dspy_proact.files.rows import (
     Id,
     Line,
     Name,
-    Part,
+    OwnPart,
     RawPart,
     Text,
     csv_rows,
@@ -80,7 +80,7 @@ def rated_item(
     )
 
 
-class ItemRubric(Part):
+class ItemRubric(OwnPart):
     """`rubric` of an item in a file of ours."""
 
     phase: PhaseWord
@@ -89,14 +89,14 @@ class ItemRubric(Part):
     fail_criteria: Text
 
 
-class ItemTurn(Part):
+class ItemTurn(OwnPart):
     """One of `conversation`."""
 
     user: Text
     assistant: str | None = None
 
 
-class ItemRow(Part):
+class ItemRow(OwnPart):
     """One line of a file of items."""
 
     item: Id

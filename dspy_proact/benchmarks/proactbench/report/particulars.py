@@ -19,8 +19,8 @@ from dspy_proact.evaluation.benchmark import HumanGrade
 from dspy_proact.report.leaderboard import own_name
 from dspy_proact.report.measured import Controls
 from dspy_proact.report.numbers import coefficient, document, percent
-from dspy_proact.report.particulars import Column, Grounds, Particulars, Section, View
-from dspy_proact.report.study import Study
+from dspy_proact.report.particulars import Column, Grounds, PageSection, Particulars, View
+from dspy_proact.report.study import RatingStudy
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import CONTROL, GivenVerdict, Outcome
 from dspy_proact.stats import Estimate, Panel, alpha_estimate
@@ -161,14 +161,14 @@ def _evidence(_: Outcome, verdict: GivenVerdict | None) -> str | None:
     return None if quotes is None else "\n".join(quote["text"] for quote in quotes)
 
 
-def sections(view: View) -> Iterator[Section]:
+def sections(view: View) -> Iterator[PageSection]:
     """The conversation up to the user's message that was answered, and the rubric where there is one."""
     turns: list[dict[str, str | None]] = view.get("conversation") or []
     said = [(who, text) for turn in turns for who in ("user", "assistant") if (text := turn.get(who)) is not None]
-    yield Section("conversation", "chat", tuple(said))
+    yield PageSection("conversation", "chat", tuple(said))
     if rubric := view.get("rubric"):
         criteria = ((str(grade), rubric.get(f"{grade.lower()}_criteria")) for grade in Grade)
-        yield Section("rubric", "terms", tuple((grade, text) for grade, text in criteria if text))
+        yield PageSection("rubric", "terms", tuple((grade, text) for grade, text in criteria if text))
 
 
 def grounds(verdict: GivenVerdict) -> Grounds:
@@ -190,7 +190,7 @@ def grounds(verdict: GivenVerdict) -> Grounds:
     return Grounds(found.reasoning, quotes, tuple(told))
 
 
-def agreement_document(study: Study) -> dict[str, Any]:
+def agreement_document(study: RatingStudy) -> dict[str, Any]:
     """The statistics of the published study, by its own rules."""
     from dspy_proact.benchmarks.proactbench.report.published_rule import published_document
 

@@ -34,7 +34,7 @@ class Observation:
 
 
 @dataclass(frozen=True)
-class Record:
+class ToolRow:
     """An item, whatever its kind; what its kind does not have is empty."""
 
     id: str
@@ -52,7 +52,7 @@ class Record:
     """What else the file says of it, as JSON."""
 
     @classmethod
-    def of(cls, item: Item) -> "Record":
+    def of(cls, item: Item) -> "ToolRow":
         """The record of an item."""
         people, time, ends, place = "", "", "", ""
         match item:
@@ -80,7 +80,7 @@ class Record:
         return "\n".join([*lines, fence(self.text)])
 
 
-COLUMNS = tuple(field.name for field in fields(Record) if field.name != "stamps")
+COLUMNS = tuple(field.name for field in fields(ToolRow) if field.name != "stamps")
 
 
 class Toolbox:
@@ -97,7 +97,7 @@ class Toolbox:
     """
 
     def __init__(self, items: Sequence[Item], bounds: ProbeSettings, embed: Embed | None = None, now: bool = False):
-        self._records = {item.id: Record.of(item) for item in items}
+        self._records = {item.id: ToolRow.of(item) for item in items}
         self._bounds, self._embed, self._now = bounds, embed, now
         self._ranking: WordRanking | None = None
         self._vectors: Sequence[Sequence[float]] | None = None
@@ -137,7 +137,7 @@ class Toolbox:
         best = ranked(scores)[: self._bounds.hits]
         return self._shown([records[place] for place in best], "No item has any of these words.")
 
-    async def _scores(self, records: Sequence[Record], query: str) -> Sequence[float]:
+    async def _scores(self, records: Sequence[ToolRow], query: str) -> Sequence[float]:
         """One number per record, higher is better: BM25, or the cosine of embeddings where there is an embedder."""
         if self._embed is None:
             self._ranking = self._ranking or WordRanking([record.words for record in records])
@@ -161,7 +161,7 @@ class Toolbox:
         text = f"{observation.text}{_BETWEEN}No such item: {', '.join(missing)}"
         return Observation(cut(text, self._bounds.observation), observation.ids)
 
-    def _shown(self, records: Sequence[Record], otherwise: str) -> Observation:
+    def _shown(self, records: Sequence[ToolRow], otherwise: str) -> Observation:
         """Records, which share the room evenly; those for which not even a line is left are not shown."""
         longest = self._bounds.observation
         shown = records[: max(1, longest // _LEAST_SHOWN)]

@@ -26,7 +26,17 @@ from dspy_proact.report import (
     summarize,
     summary_document,
 )
-from dspy_proact.runs import CONTROL, Case, Event, Failure, GradeRecord, Manifest, RoleIdentity, RunFolder, StageKey
+from dspy_proact.runs import (
+    CONTROL,
+    Case,
+    Failure,
+    GradeRecord,
+    Manifest,
+    RoleIdentity,
+    RunFolder,
+    StageEvent,
+    StageKey,
+)
 from dspy_proact.types import Quote
 
 LABELS = ("HELD_BACK", "UNWANTED")
@@ -45,11 +55,11 @@ def control(number: int, scenario: str | None = None) -> Case:
     return Case(key=of.key, group=of.group, stratum=CONTROL, view=view, meta=of.meta)
 
 
-def looked(case: Case, unwanted: bool | None, stands: bool = True, *, grounded: bool = True, **of: Any) -> Event:
+def looked(case: Case, unwanted: bool | None, stands: bool = True, *, grounded: bool = True, **of: Any) -> StageEvent:
     """A control turn with one offer or none; an offer whose quote does not stand is not unwanted; None: not read."""
     key = StageKey(**({"case": case.key, "epoch": 1, "stage": "verdict", "judge": JUDGE, "judge_epoch": 1} | of))
     if unwanted is None:
-        return Event(key=key, failure=Failure(kind="content", reason="unreadable"), calls=(), time=4.0)
+        return StageEvent(key=key, failure=Failure(kind="content", reason="unreadable"), calls=(), time=4.0)
     quote = Quote(text="Call Ann", start=0, end=8) if stands else Quote(text="zebra")
     found = (Offer(quote=quote, grounded=grounded, asked_for=False),) if unwanted or not stands else ()
     offers = Offers(reasoning="because", offers=found)
@@ -59,7 +69,7 @@ def looked(case: Case, unwanted: bool | None, stands: bool = True, *, grounded: 
         verified=offers.verified,
         detail=offers.model_dump(mode="json"),
     )
-    return Event(key=key, grade=record, calls=(), time=3.0)
+    return StageEvent(key=key, grade=record, calls=(), time=3.0)
 
 
 TRIGGERS = [
@@ -73,7 +83,7 @@ GRADED = [
 ]
 
 
-def summarized(path: Path, cases: Iterable[Case], events: Iterable[Event], of: Manifest | None = None) -> Summary:
+def summarized(path: Path, cases: Iterable[Case], events: Iterable[StageEvent], of: Manifest | None = None) -> Summary:
     return summarize(written(path, of or asked(), cases, events))
 
 

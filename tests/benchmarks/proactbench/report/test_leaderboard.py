@@ -14,7 +14,7 @@ from dspy_proact.evaluation.published import Counts
 from dspy_proact.report import leaderboard, leaderboard_document, print_leaderboard, summarize
 from dspy_proact.report.leaderboard import leaderboard_headline
 from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN
-from dspy_proact.runs import Case, CorpusRecord, Event, Failure, GradeRecord, Identity, RoleIdentity, StageKey
+from dspy_proact.runs import Case, CorpusRecord, Failure, GradeRecord, Identity, RoleIdentity, StageEvent, StageKey
 from dspy_proact.types import Frozen
 
 # ProactBench's dataset/eval/*_proactivity_bench_metrics.json (github.com/boson-ai/ProactBench): weighted score, overall
@@ -67,8 +67,8 @@ def ranked_run(path, grades):
         event
         for key, _, grade in numbered
         for event in (
-            Event(key=StageKey(case=key, epoch=1, stage="response"), answer={"text": "so"}, calls=(), time=1.0),
-            Event(
+            StageEvent(key=StageKey(case=key, epoch=1, stage="response"), answer={"text": "so"}, calls=(), time=1.0),
+            StageEvent(
                 key=StageKey(case=key, epoch=1, stage="verdict", judge=JUDGE.model),
                 calls=(),
                 time=2.0,

@@ -31,7 +31,7 @@ from dspy_proact.benchmarks.proactbench.report.results import (
 from dspy_proact.calls import Call
 from dspy_proact.errors import UsageError
 from dspy_proact.report import compare, print_summary, summarize, summary_document
-from dspy_proact.runs import Case, Event, RunFolder
+from dspy_proact.runs import Case, RunFolder, StageEvent
 
 # A run as a file
 
@@ -50,10 +50,10 @@ def call(role: str, prompt: int | None, completion: int | None) -> Call:
 
 
 @st.composite
-def runs(draw: st.DrawFn) -> tuple[list[Case], list[Event]]:
+def runs(draw: st.DrawFn) -> tuple[list[Case], list[StageEvent]]:
     """Triggers of one to three dialogues, answered and graded with any text, unscored or pending; one is graded."""
     cases: list[Case] = []
-    events: list[Event] = []
+    events: list[StageEvent] = []
     for number in range(draw(st.integers(1, 3))):
         for turn in draw(st.lists(st.integers(1, 10), min_size=1, max_size=3, unique=True)):
             user = draw(TEXTS.filter(str.strip))
@@ -74,7 +74,7 @@ def runs(draw: st.DrawFn) -> tuple[list[Case], list[Event]]:
 
 @settings(max_examples=20)
 @given(made=runs())
-def test_a_results_file_reads_back_as_the_run(tmp_path_factory, made: tuple[list[Case], list[Event]]):
+def test_a_results_file_reads_back_as_the_run(tmp_path_factory, made: tuple[list[Case], list[StageEvent]]):
     folder = written(tmp_path_factory.mktemp("x") / "run", manifest(), *made)
     triggers, _, _ = exported(folder)
     run, file = summarize(folder), summarize_results(read_results(folder.path.with_name("out.jsonl")))

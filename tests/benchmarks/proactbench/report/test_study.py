@@ -15,7 +15,7 @@ from dspy_proact.evaluation.benchmark import HumanGrade
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.report.numbers import MEASURES_NOTHING
 from dspy_proact.report.ratings import load_ratings
-from dspy_proact.report.study import Choices, Study
+from dspy_proact.report.study import Choices, RatingStudy
 from dspy_proact.report.study_text import print_study, studies_document, study_headline
 from dspy_proact.stats import Estimate
 
@@ -50,13 +50,13 @@ def of(*rows, scenarios=1000, **about):
     return Ratings("own", "proactbench", tuple(items), tuple(ratings), source, **about)
 
 
-def printed(found: Study, explain: bool = True) -> str:
+def printed(found: RatingStudy, explain: bool = True) -> str:
     file = StringIO()
     print_study(found, Console(width=80, file=file), explain)
     return file.getvalue()
 
 
-def flat(found: Study, explain: bool = True) -> str:
+def flat(found: RatingStudy, explain: bool = True) -> str:
     return " ".join(printed(found, explain).split())
 
 
