@@ -1,6 +1,6 @@
 """The private parts of DSPy 3.4 that this project relies on. No other file imports any: a test says so.
 
-Besides `dspy` and `dspy.lm15`, which are public, these are relied on, each held to its signature by a test:
+Besides `dspy` and `dspy.lm15`, which are public, these are relied on, each held to what it is by a test:
 
     capabilities(lm)                   whether a model takes a JSON schema, and which parameters it takes
     model_info(provider, name)         a row of litellm's bundled price map
@@ -9,13 +9,24 @@ Besides `dspy` and `dspy.lm15`, which are public, these are relied on, each held
     retry_after_seconds(header)        both forms of the header
     validate_request, litellm_errors   what DSPy's engines do before a call, and with errors of litellm
     format_field_value(...)            how an adapter words an input
-    grounded_proposer                  module in which MIPROv2 looks up how to read a program's source code
+    default_instructions(signature)    what DSPy tells a model where a signature has no instruction
+    NO_RESPONSE                        the message of its error where an answer has no text
+    grounded_proposer                  module in which MIPROv2 looks up how to read a program's source code, and the
+                                       module that writes an instruction, with `describe_program`, `describe_module`
     InstructionProposer                protocol of what proposes instructions to GEPA
+
     AsyncLM15Engine._target(request, *, streaming)   returns a client, whose `_inner` reads bodies, and a request
     StdlibAsyncTransport._do_stream(request)         returns a response whose `_chunks` are its body
     LM._async_engine_spec                            the asynchronous engine that a model was given
+    JSONAdapter._prepare_response_format(lm, lm_kwargs, signature)   puts `response_format` into `lm_kwargs`
+    ChatAdapter._make_json_adapter_fallback()        the adapter that it tries after itself
+    Signature.fields[name].json_schema_extra         `desc`, and `__dspy_field_type`: "input" or "output"
+    Image.extract_custom_type_from_annotation        the images in a type
+    settings                                         `callbacks`, `disable_history`, `max_trace_size`,
+                                                     `warn_on_type_mismatch`
+    loggers "dspy", "dspy.clients.lm"
 
-`clients` overrides the methods with an underscore.
+`clients`, `fenced_json` and `proposer` override the methods with an underscore.
 """
 # ruff: noqa: F401 - other files import these names from here
 
@@ -38,7 +49,10 @@ from dspy.clients.engines.base import validate_request
 from dspy.clients.engines.litellm_errors import litellm_errors
 from dspy.clients.model_metadata import model_info
 from dspy.propose import grounded_proposer
+from dspy.signatures.signature import _default_instructions as default_instructions
 from dspy.teleprompt.gepa import InstructionProposer
+
+NO_RESPONSE = "The LM returned an empty or null response."
 
 
 def async_engine_of(lm: dspy.LM) -> Any:

@@ -17,6 +17,7 @@ from dspy import AdapterParseError, LMError
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import ContentError, ProactError
 from dspy_proact.images import Upload, prepared, prepared_now
+from dspy_proact.models.dspy_internals import NO_RESPONSE
 
 T = TypeVar("T")
 _REPAIRED = ("empty", "filtered", "unreadable")
@@ -112,7 +113,7 @@ def answered(prediction: dspy.Prediction, calls: list[Call]) -> Answer:
 def _unusable(message: str, calls: list[Call]) -> ContentError:
     if calls and calls[-1].finish_reason == "content_filter":
         return ContentError("filtered", "the provider's content filter withheld the answer")
-    if "empty or null response" in message:
+    if NO_RESPONSE in message:
         return ContentError("empty", "the model answered nothing")
     return ContentError("unreadable", message.partition("\n")[0])
 

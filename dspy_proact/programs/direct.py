@@ -7,7 +7,6 @@ engine that only listens, and what arrives there is the form of those that follo
 
 import json
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import replace
 from typing import Any, cast
 
@@ -15,6 +14,7 @@ import dspy
 from dspy import AdapterParseError
 from dspy.lm15 import DataPart, Message, Request, Response, TextPart, request_from_openai_chat
 
+from dspy_proact.models.dspy_internals import NO_RESPONSE, async_engine_of
 from dspy_proact.models.engine import Described
 from dspy_proact.programs.asking import Answer, answered, ask, ours
 from dspy_proact.programs.fenced_json import FencedJSON
@@ -37,7 +37,7 @@ class Direct:
 
     def __init__(self, lm: dspy.LM):
         self._lm = lm
-        self._engine: Any = lm._async_engine_spec  # dspy keeps the engine it was given here, and nowhere else
+        self._engine = async_engine_of(lm)
         self._forms: dict[tuple[dspy.Predict, type[dspy.Adapter]], Request] = {}
 
     async def __call__(self, predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answer:
@@ -53,18 +53,16 @@ class Direct:
         with ours() as calls:
             text = _text(await self._engine.complete(asked))
             if not text:
-                nothing = "The LM returned an empty or null response."
-                raise AdapterParseError(type(adapter).__name__, signature, text, nothing)
+                raise AdapterParseError(type(adapter).__name__, signature, text, NO_RESPONSE)
             return answered(dspy.Prediction(**adapter.parse(signature, text)), calls)
 
     def _form(self, predictor: dspy.Predict, adapter: dspy.Adapter, inputs: dict[str, Any]) -> Request:
         """A request of DSPy's for a question of this kind."""
         kind = (predictor, type(adapter))
         if kind not in self._forms:
-            listening: Any = copy(self._lm)
-            listening._engine_spec = _Listening(self._lm.engine)
+            listening = _Listening(self._lm.engine)
             try:
-                with dspy.context(lm=listening, adapter=adapter, callbacks=[], **_LEAN):
+                with dspy.context(lm=self._lm.copy(engine=listening), adapter=adapter, callbacks=[], **_LEAN):
                     predictor(**inputs)
             except _Heard as heard:
                 self._forms[kind] = heard.request

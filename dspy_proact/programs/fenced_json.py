@@ -45,6 +45,9 @@ class FencedJSON(dspy.JSONAdapter):
         has_schema: Whether a schema of the answer is sent beside the messages.
     """
 
+    schema: type[BaseModel] | None = None
+    """Sent in place of the one that DSPy makes of the signature."""
+
     def __init__(self, *fenced: str, note: str = ""):
         super().__init__(use_native_function_calling=False)
         self.fenced, self.note, self.has_schema = fenced, note, False
@@ -88,6 +91,12 @@ class FencedJSON(dspy.JSONAdapter):
             _LINE_ENDS.sub(lambda match: f"\\u{ord(match.group()):04x}", part) if isinstance(part, str) else part
             for part in parts
         ]
+
+    def _prepare_response_format(self, lm: Any, lm_kwargs: dict[str, Any], signature: Any) -> None:
+        super()._prepare_response_format(lm, lm_kwargs, signature)
+        self.has_schema = isinstance(lm_kwargs.get("response_format"), type)
+        if self.has_schema and self.schema:
+            lm_kwargs["response_format"] = self.schema
 
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
         """The output fields of the one object in the answer; raises `AdapterParseError`."""

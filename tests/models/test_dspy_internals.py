@@ -4,7 +4,9 @@ import ast
 import inspect
 from pathlib import Path
 
+import dspy
 import pytest
+from dspy.adapters import base
 
 from dspy_proact.models import dspy_internals
 from dspy_proact.models.dspy_internals import (
@@ -15,13 +17,19 @@ from dspy_proact.models.dspy_internals import (
 
 HOUSE = Path(dspy_internals.__file__).parents[2]
 PUBLIC = {"dspy", "dspy.lm15"}
+OWNERS = (dspy.LM, dspy.ChatAdapter, dspy.JSONAdapter, dspy.Predict, AsyncLM15Engine, AsyncLiteLLMEngine)
+PRIVATE = {name for owner in OWNERS for name in dir(owner)} | {"_do_stream", *vars(dspy.LM("openai/any"))}
+PRIVATE = {name for name in PRIVATE if name.startswith("_") and not name.startswith("__")}
+
+
+def nodes_of(path):
+    text = path.read_text(encoding="utf-8")
+    if "dspy" in text:  # to parse all files takes a second
+        yield from ast.walk(ast.parse(text))
 
 
 def modules_of(path):
-    text = path.read_text(encoding="utf-8")
-    if "dspy." not in text:  # to parse all files takes a second
-        return
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -36,9 +44,35 @@ def test_no_other_file_imports_a_private_part_of_dspy():
     assert private == {"dspy_internals.py"}
 
 
+def private_names_of(path):
+    """Private members of DSPy's classes that a file uses or overrides."""
+    for node in nodes_of(path):
+        name = getattr(node, "attr", getattr(node, "name", None))
+        if isinstance(node, ast.Attribute | ast.FunctionDef | ast.AsyncFunctionDef) and name in PRIVATE:
+            yield name
+
+
+def test_private_members_of_dspy_are_named_where_they_are_relied_on():
+    paths = [
+        path
+        for folder in ("programs", "models", "compile", "evaluation", "benchmarks")
+        for path in (HOUSE / "dspy_proact" / folder).rglob("*.py")
+    ]
+    relied_on = {name: path.name for path in paths for name in private_names_of(path)}
+    assert relied_on.keys() >= {
+        "_async_engine_spec",
+        "_do_stream",
+        "_make_json_adapter_fallback",
+        "_prepare_response_format",
+        "_target",
+    }
+    assert not {name: path for name, path in relied_on.items() if name not in dspy_internals.__doc__}
+
+
 SIGNATURES = {
     "async_engine_of": "lm",
     "capabilities": "lm",
+    "default_instructions": "cls",
     "format_field_value": "field_info value assume_text",
     "litellm_errors": "model provider",
     "lookup": "name",
@@ -52,6 +86,8 @@ SIGNATURES = {
 METHODS = {
     AsyncLM15Engine: {"_target": "self request streaming", "complete": "self request", "stream": "self request"},
     AsyncLiteLLMEngine: {"complete": "self request", "stream": "self request", "aclose": "self"},
+    dspy.JSONAdapter: {"_prepare_response_format": "self lm lm_kwargs signature"},
+    dspy.ChatAdapter: {"_make_json_adapter_fallback": "self"},
     StdlibAsyncTransport: {"_do_stream": "self request", "aclose": "self"},
 }
 
@@ -70,4 +106,10 @@ def test_functions_take_what_they_are_given():
 @pytest.mark.parametrize("owner", METHODS, ids=lambda owner: owner.__name__)
 def test_methods_take_what_they_are_given(owner):
     assert {name: parameters(getattr(owner, name)) for name in METHODS[owner]} == METHODS[owner]
-    assert inspect.iscoroutinefunction(owner.aclose)
+    assert inspect.iscoroutinefunction(
+        getattr(owner, "aclose", owner.acall if issubclass(owner, dspy.Adapter) else None)
+    )
+
+
+def test_dspy_says_of_an_answer_without_text_what_is_expected():
+    assert dspy_internals.NO_RESPONSE in inspect.getsource(base)

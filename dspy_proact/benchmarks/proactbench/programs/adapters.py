@@ -30,6 +30,7 @@ from pydantic_core import to_jsonable_python
 
 from dspy_proact.benchmarks.proactbench.conversation import history_of
 from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
+from dspy_proact.models.dspy_internals import default_instructions
 from dspy_proact.plain_text import encodable
 from dspy_proact.programs.asking import rendered
 from dspy_proact.programs.fenced_json import FencedJSON
@@ -110,11 +111,9 @@ def _demo_text(demo: Mapping[str, Any]) -> str:
 
 def instruction_of(signature: type[dspy.Signature]) -> str:
     """What a signature tells a model to do; empty where that is DSPy's filler for a signature without any."""
-    inputs = ", ".join(f"`{name}`" for name in signature.input_fields)
-    outputs = ", ".join(f"`{name}`" for name in signature.output_fields)
     text = (signature.__doc__ or "").strip()  # `instructions` takes indentation away and turns tabs into blanks
     # DSPy falls back to this sentence whenever it rebuilds a signature whose instruction is empty.
-    return "" if text == f"Given the fields {inputs}, produce the fields {outputs}." else text
+    return "" if text == default_instructions(signature) else text
 
 
 class IndentedText(FencedJSON):
@@ -155,10 +154,6 @@ class IndentedText(FencedJSON):
             for name in signature.output_fields
         }
         return json.dumps(to_jsonable_python(answer), ensure_ascii=False)
-
-    def _prepare_response_format(self, lm: Any, lm_kwargs: dict[str, Any], signature: Any) -> None:
-        super()._prepare_response_format(lm, lm_kwargs, signature)
-        self.has_schema = isinstance(lm_kwargs.get("response_format"), type)
 
 
 def indented(text: str) -> str:

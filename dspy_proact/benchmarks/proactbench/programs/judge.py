@@ -245,11 +245,6 @@ class OfficialPrompt(FencedJSON):
             raise ValueError(f"the field {missing[0]!r} is missing")
         return {ours: result[theirs] for ours, theirs in _FIELDS.items()}
 
-    def _prepare_response_format(self, lm: Any, lm_kwargs: dict[str, Any], signature: Any) -> None:
-        super()._prepare_response_format(lm, lm_kwargs, signature)
-        if isinstance(lm_kwargs.get("response_format"), type):
-            lm_kwargs["response_format"] = self.schema
-
 
 def _official(module: str, name: str) -> Any:
     """A part of the official package."""
