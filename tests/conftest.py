@@ -15,7 +15,7 @@ sys.path.append(str(Path(__file__).parents[1] / "eval"))  # programs there impor
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_DATASETS_OFFLINE"] = "1"
 
-from server import Server
+from fakes.server import Server
 
 settings.register_profile("house", max_examples=20, deadline=None)
 settings.load_profile("house")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
-from script import ROOT, ended
+from drivers.script import ROOT, ended
 
 import dspy_proact
 from dspy_proact import cli

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import litellm
 import pytest
-from server import Answer, Sent, error
-from tuning import SMALL, models, on_disk, study
+from builders.judges import SMALL, models, on_disk, study
+from fakes.server import Answer, Sent, error
 
 pytestmark = pytest.mark.usefixtures("proactbench")
 FAMILIES = (

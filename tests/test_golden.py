@@ -33,8 +33,8 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from golden_player import canonical, form_of, played
-from server import Server
+from fakes.player import canonical, form_of, played
+from fakes.server import Server
 
 TESTS = Path(__file__).parent
 RENAMED = {"apart": "label_mismatch", "untold": "unknown"}

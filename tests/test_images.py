@@ -11,9 +11,9 @@ import threading
 import zlib
 
 import pytest
+from builders.images import BLUE, GREEN, RED, WHITE, claiming, corners, decoded, png_chunk, quarters, saved
 from hypothesis import given
 from hypothesis import strategies as st
-from pictures import BLUE, GREEN, RED, WHITE, claiming, corners, decoded, png_chunk, quarters, saved
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attack import harmless
+from builders.attack import harmless
+from drivers.script import ROOT
+from fakes.server import Answer, Sent, Server, healthy
 from jupyter_client.kernelspec import NATIVE_KERNEL_NAME
 from jupyter_client.manager import KernelManager
-from script import ROOT
-from server import Answer, Sent, Server, healthy
 from test_docs import fences
 
 pytestmark = pytest.mark.usefixtures("proactbench")

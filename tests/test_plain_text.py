@@ -1,7 +1,7 @@
 """Tables in HTML: any text is shown, and none of it obeyed."""
 
 import pytest
-from attack import ATTACK, VISIBLE, harmless
+from builders.attack import ATTACK, VISIBLE, harmless
 from hypothesis import given
 from hypothesis import strategies as st
 

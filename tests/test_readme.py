@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from script import ROOT, ended
-from tuning import artefact
+from builders.judges import artefact
+from drivers.script import ROOT, ended
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl, sample_path
 from dspy_proact.evaluation.registry import benchmarks

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from child import Child
-from script import ROOT
+from drivers.child import Child
+from drivers.script import ROOT
 
 import dspy_proact
 

@@ -6,9 +6,9 @@ import re
 from io import StringIO
 
 import pytest
-from rows import jsonl
-from script import ROOT
-from server import Answer, error, verdict
+from builders.dialogues import jsonl
+from drivers.script import ROOT
+from fakes.server import Answer, error, verdict
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
 from dspy_proact.cli.options.labels import FILES

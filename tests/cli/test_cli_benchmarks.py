@@ -9,8 +9,8 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-from contest import COUNT, Rules, contestant, fields
-from server import Server
+from builders.benchmarks import COUNT, Rules, contestant, fields
+from fakes.server import Server
 
 from dspy_proact import cli
 from dspy_proact.evaluation import registry

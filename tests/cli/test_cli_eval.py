@@ -6,13 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from mine import write_mine
-from proact_run import manifest, run_of, trigger, written
-from results_rows import corpus_with, file_with, result_point, result_row
-from rows import jsonl, row, rubric, trigger_point, without
-from server import Answer, verdict
-from sheets import said
-from typed import last
+from builders.benchmarks import write_mine
+from builders.dialogues import jsonl, row, rubric, trigger_point, without
+from builders.results import corpus_with, file_with, result_point, result_row
+from builders.runs import manifest, run_of, trigger, written
+from drivers.terminal import last, unwrapped
+from fakes.server import Answer, verdict
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
 from dspy_proact.runs import RunFolder
@@ -130,7 +129,7 @@ def test_what_cannot_be_a_prompt_is_refused_before_a_call(refused, tmp_path, ser
         *(("@.", "cannot be read"), ("@a\0b", "cannot be read")),
         *(("@blank.txt", empty), ("", empty), (" ", empty)),
     ):
-        assert problem in said(refused(*against(server, "--corpus", corpus(tmp_path), "--system-prompt", text)))
+        assert problem in unwrapped(refused(*against(server, "--corpus", corpus(tmp_path), "--system-prompt", text)))
     assert (server.sent, Path("runs").exists()) == ([], False)
 
 

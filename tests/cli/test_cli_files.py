@@ -6,11 +6,10 @@ import re
 from html import unescape
 from pathlib import Path
 
-import assistants
 import pytest
-import tuning
-from proact_run import PHASES, RESPONSE, graded, manifest, run_of, trigger
-from server import Answer, verdict
+from builders import assistants, judges
+from builders.runs import PHASES, RESPONSE, graded, manifest, run_of, trigger
+from fakes.server import Answer, verdict
 
 from dspy_proact.evaluation.compiled import load_assistant
 from dspy_proact.kept import log
@@ -64,9 +63,9 @@ def world(tmp_path, monkeypatch):
         (tmp_path / folder).mkdir(parents=True)
     for claimed in ("C", "A", "compiles/unfinished"):
         (tmp_path / claimed / "compile.json").write_text("{}")
-    write_artefact(tmp_path / "C" / "judge.json", tuning.artefact())
+    write_artefact(tmp_path / "C" / "judge.json", judges.artefact())
     write_artefact(tmp_path / "A" / "assistant.json", assistants.artefact())
-    write_artefact(tmp_path / "judge.json", tuning.artefact())
+    write_artefact(tmp_path / "judge.json", judges.artefact())
     (tmp_path / "a.csv").write_text("key,grade\n")
     (tmp_path / "a.parquet").write_bytes(b"PAR1")
     (tmp_path / "ratings.csv").write_text("item,annotator,grade,confidence,reason\n")
@@ -307,7 +306,7 @@ def rejudging(tmp_path, server):
 
 
 def judge_program(folder, shown):
-    made = tuning.artefact()
+    made = judges.artefact()
     made = made.model_copy(update={"card": made.card.model_copy(update={"shown": shown})})
     write_artefact(folder / "judge.json", made)
     return ["--judge-program", "judge.json"]
@@ -331,7 +330,7 @@ def test_a_run_keeps_what_both_cards_tell_and_its_page_says_it(proact, tmp_path)
     cards = json.loads(proact("report", "run", "--json")[1])["run"]["cards"]
     assert cards["assistant"] == made.card.summary
     assert made.card.headline in cards["assistant"]
-    assert cards["judge"] == tuning.artefact().card.summary
+    assert cards["judge"] == judges.artefact().card.summary
     assert json.loads(proact("report", "child", "--json")[1])["run"]["cards"] == {"assistant": cards["assistant"]}
     proact("report", "run", "--html", "page.html")
     page = unescape((tmp_path / "page.html").read_text(encoding="utf-8"))

@@ -15,11 +15,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from child import Child, command_line, command_line_within
-from rows import jsonl, row
-from script import ended
+from builders.dialogues import jsonl, row
+from drivers.child import Child, command_line, command_line_within
+from drivers.script import ended
+from drivers.terminal import last
 from support.provider import Scripted, SimulatedProvider, healthy, refusal, slow
-from typed import last
 
 from dspy_proact import cli
 from dspy_proact.report import summarize

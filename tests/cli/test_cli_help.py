@@ -11,13 +11,13 @@ from collections.abc import Iterator
 
 import click
 import pytest
-from assistants import ASSISTANT_OPTIMIZERS
-from child import Child, command_line_in
-from proact_run import run_of, trigger
-from results_rows import result_row
-from rows import jsonl, row
-from script import ROOT
-from tuning import artefact
+from builders.assistants import ASSISTANT_OPTIMIZERS
+from builders.dialogues import jsonl, row
+from builders.judges import artefact
+from builders.results import result_row
+from builders.runs import run_of, trigger
+from drivers.child import Child, command_line_in
+from drivers.script import ROOT
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
 from dspy_proact.cli import proact as command_line

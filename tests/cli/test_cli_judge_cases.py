@@ -4,8 +4,8 @@ import json
 from collections import Counter
 
 import pytest
-from server import Answer, error, verdict
-from tuning import artefact
+from builders.judges import artefact
+from fakes.server import Answer, error, verdict
 
 from dspy_proact.benchmarks.proactbench.corpus.bundled import judge_cases
 

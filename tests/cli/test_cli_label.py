@@ -7,10 +7,11 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from proact_run import JUDGE, PHASES, answered, graded, manifest, run_of, trigger, written
-from results_rows import result_row
-from rows import jsonl
-from sheets import GRADES, filled, rows_of, said
+from builders.dialogues import jsonl
+from builders.results import result_row
+from builders.runs import JUDGE, PHASES, answered, graded, manifest, run_of, trigger, written
+from builders.studies import GRADES, filled, rows_of
+from drivers.terminal import unwrapped
 
 from dspy_proact.benchmarks.proactbench.corpus.results import read_results
 from dspy_proact.benchmarks.proactbench.report.results import summarize_results
@@ -95,10 +96,10 @@ def test_what_people_would_have_given_stands_beside_the_judge_and_the_mean_of_th
     )
     status, out, err = proact("report", run, "--ratings", file)
     assert status == 0
-    assert said(document["headline"]) in said(out)
+    assert unwrapped(document["headline"]) in unwrapped(out)
     assert "mean of the rated" in out
     assert "on the logit scale" not in out
-    assert "on the logit scale" in said(proact("report", run, "--ratings", file, "--explain")[1])
+    assert "on the logit scale" in unwrapped(proact("report", run, "--ratings", file, "--explain")[1])
     assert max(map(len, out.splitlines())) <= 80
     assert f"Next: dspy-proact report {run} --html page.html" in err
     # The rest of the report is what it is without ratings.
@@ -193,17 +194,17 @@ def test_a_results_file_takes_ratings_too(proact, tmp_path):
     filled(tmp_path / "ratings.csv", lines)
     told = json.loads(proact("report", "results.jsonl", "--ratings", "ratings.csv", "--json")[1])
     assert told["corrected"]["overall"]["micro"]["rated"] == 45
-    assert "People would give" in said(proact("report", "results.jsonl", "--ratings", "ratings.csv")[1])
+    assert "People would give" in unwrapped(proact("report", "results.jsonl", "--ratings", "ratings.csv")[1])
 
 
 def test_what_one_rater_gave_is_not_said_of_people(proact, run, sheet, two, tmp_path):
     alone = filled(tmp_path / "alone.csv", sheet, raters=1, times=1)
-    out = said(proact("report", run, "--ratings", alone)[1])
+    out = unwrapped(proact("report", run, "--ratings", alone)[1])
     assert "This rater would give 60 triggers a mean score of" in out
     assert "People" not in out
     _, other, _, _ = two
     b = filled(tmp_path / "b.csv", sheet_of(proact, other, "--draw", 48), 1, 1, grade=lambda number: "PASS")
-    out = said(proact("compare", run, other, "--ratings", alone, "--ratings", b)[1])
+    out = unwrapped(proact("compare", run, other, "--ratings", alone, "--ratings", b)[1])
     open_still = "Whether these raters would score b higher or lower than a is open: the interval of the difference"
     assert f"{open_still} over 60 triggers has no bounds (b - a +" in out
     assert "People" not in out
@@ -220,7 +221,7 @@ def test_what_one_rater_gave_is_not_said_of_people(proact, run, sheet, two, tmp_
 )
 def test_what_cannot_be_done_is_refused_with_a_sentence(refused, run, arguments, why):
     err = refused(*(run if each == "RUN" else each for each in arguments))
-    assert why in said(err)
+    assert why in unwrapped(err)
     assert err.count("Error:") == 1
 
 
@@ -247,7 +248,7 @@ def test_two_runs_with_ratings_of_their_own_are_compared_by_what_people_would_ha
     run, other, a, b = two
     status, out, err = proact("compare", run, other, "--ratings", a, "--ratings", b)
     assert status == 0
-    assert "People would score b higher than a over 60 triggers (+" in said(out)
+    assert "People would score b higher than a over 60 triggers (+" in unwrapped(out)
     assert f"Next: dspy-proact show {run} --beside {other} --disagree" in err
     told = json.loads(proact("compare", run, other, "--ratings", a, "--ratings", b, "--json")[1])["corrected"]
     whole = told["overall"]["micro"]
@@ -371,7 +372,7 @@ def test_what_cannot_be_a_sheet_is_refused(refused, run, tmp_path, arguments, wh
     (tmp_path / "results.jsonl").write_text(jsonl(result_row()), encoding="utf-8")
     (tmp_path / "filled.csv").write_text("mine")
     before = sorted(tmp_path.rglob("*"))
-    assert why in said(refused("label", "sheet", *(run if each == "RUN" else each for each in arguments)))
+    assert why in unwrapped(refused("label", "sheet", *(run if each == "RUN" else each for each in arguments)))
     assert (sorted(tmp_path.rglob("*")), (tmp_path / "filled.csv").read_text()) == (before, "mine")
 
 
@@ -412,8 +413,8 @@ def test_without_a_run_the_corpus_and_the_published_study_are_assumed_and_said(p
     assert (half["low"], half["high"]) == pytest.approx((0.7 * half["value"], 1.3 * half["value"]))
     status, out, err = proact("label", "plan")
     assert (status, err) == (0, "")
-    assert said(out).startswith(told["headline"])
-    assert "assumed: ratings vary as in the published study, 275 ratings by 18 people" in said(out)
+    assert unwrapped(out).startswith(told["headline"])
+    assert "assumed: ratings vary as in the published study, 275 ratings by 18 people" in unwrapped(out)
     assert max(map(len, out.splitlines())) <= 80
 
 
@@ -452,7 +453,7 @@ def test_ratings_too_few_alike_or_chosen_otherwise_are_no_pilot(proact, refused,
         else list(csv.DictReader(StringIO(proact("label", "sheet", wide, "--out", "-")[1])))[:80]
     )
     file = filled(tmp_path / "pilot.csv", rows, **given)
-    assert why in said(refused("label", "plan", wide, "--width", 12, "--ratings", file))
+    assert why in unwrapped(refused("label", "plan", wide, "--width", 12, "--ratings", file))
 
 
 def test_what_cannot_be_planned_is_refused(proact, refused, tmp_path):

@@ -7,18 +7,18 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-import tuning
-from assistants import NAMES, artefact, bases, command_at
-from assistants import models as assistants
-from assistants import on_disk as corpus_on_disk
-from mine import write_mine
-from official_package import installed
-from proact_run import run_of, trigger
-from results_rows import result_point, result_record, result_row
-from rows import jsonl, row
-from server import Answer, verdict
-from sheets import filled, rows_of
-from typed import last
+from builders import judges
+from builders.assistants import NAMES, artefact, bases, command_at
+from builders.assistants import models as assistants
+from builders.assistants import on_disk as corpus_on_disk
+from builders.benchmarks import write_mine
+from builders.dialogues import jsonl, row
+from builders.results import result_point, result_record, result_row
+from builders.runs import run_of, trigger
+from builders.studies import filled, rows_of
+from drivers.terminal import last
+from fakes.official_package import installed
+from fakes.server import Answer, verdict
 
 from dspy_proact import cli
 from dspy_proact.programs.artefact import write_artefact
@@ -241,9 +241,9 @@ def test_a_judge_tuned_to_ratings_of_a_run_judges_that_run(proact, server):
 
 
 def test_a_judge_tuned_to_other_ratings_is_used_in_an_evaluation(proact, tmp_path, server):
-    server.script = tuning.models
+    server.script = judges.models
     named = ["--benchmark", "proactbench", *judged_by(server), *CALLS]
-    few = [*tuning.on_disk(tmp_path, tuning.study()), "--optimizer", "labeled", *FEW]
+    few = [*judges.on_disk(tmp_path, judges.study()), "--optimizer", "labeled", *FEW]
     told = proact("optimize", "judge", *few, *named, "--out", at("out"))
     assert told[0] == 0, told[2]
     words = pasted(proact, told)

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from proact_run import run_of, trigger
-from server import Answer, verdict
-from tuning import artefact, lasting, models, on_disk, proposer_base, study
-from typed import last
+from builders.judges import artefact, lasting, models, on_disk, proposer_base, study
+from builders.runs import run_of, trigger
+from drivers.terminal import last
+from fakes.server import Answer, verdict
 
 from dspy_proact.programs.artefact import write_artefact
 from dspy_proact.report import summarize

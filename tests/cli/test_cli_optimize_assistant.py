@@ -6,13 +6,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import tuning
-from assistants import NAMES, PUSHY, artefact, bases, command_at, models, obedient, on_disk
-from child import Child, command_line
-from server import Answer, error
-from sheets import said
-from tuning import SMALL
-from typed import last
+from builders import judges
+from builders.assistants import NAMES, PUSHY, artefact, bases, command_at, models, obedient, on_disk
+from builders.judges import SMALL
+from drivers.child import Child, command_line
+from drivers.terminal import last, unwrapped
+from fakes.server import Answer, error
 
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.programs.artefact import write_artefact
@@ -43,11 +42,11 @@ def row_of(card, name):
 
 def test_a_compile_prints_gains_and_regressions_out_of_fold(optimize, proact):
     status, out, err = optimize("--trials", 3)
-    text, card = said(out), card_of()
+    text, card = unwrapped(out), card_of()
     assert status == 0
     assert "assistant of proactbench on embedded, tuned on corpus.jsonl: search, 3 trials" in text
     assert "embedded stand-in" in text
-    lines = {line.split()[0]: said(line) for line in out.splitlines() if line.strip()}
+    lines = {line.split()[0]: unwrapped(line) for line in out.splitlines() if line.strip()}
     # None and all of four scenarios: .025 ** (1 / 4) = .398. Two of 2 ** 4 flips are as far from 0: .125.
     assert lines["RECOVERY*"] == "RECOVERY* 4 0.0 [0.0–60.2] 100.0 [39.8–100.0] +100.0 .125"
     assert lines["unwanted"].startswith("unwanted offers 4 ")
@@ -55,7 +54,7 @@ def test_a_compile_prints_gains_and_regressions_out_of_fold(optimize, proact):
     means = "{:.0f} {:.0f} x {:.2f}".format(*(length[part]["value"] for part in ("before", "after", "difference")))
     assert lines["words"].startswith(f"words 8 {means}")
     assert "No improvement is claimed in RECOVERY (+100 points): 4 triggers in 4 scenarios are too few" in text
-    explained = said(proact("optimize", "show", "out/assistant.json", "--explain")[1])
+    explained = unwrapped(proact("optimize", "show", "out/assistant.json", "--explain")[1])
     assert "8 triggers and 4 controls of 4 scenarios, 2 folds" in explained
     assert (
         "The program is in out/assistant.json. Next: dspy-proact eval --model embedded --judge embedded "
@@ -67,15 +66,15 @@ def test_what_pushiness_bought_and_what_it_costs_is_said(optimize, proact, serve
     server.script = obedient(PUSHY)
     status, out, _ = optimize(*command_at(server), "--trials", 4)
     assert status == 0
-    assert "; beyond the usual margins: unwanted offers +100 points, words x 4.50;" in said(out)
+    assert "; beyond the usual margins: unwanted offers +100 points, words x 4.50;" in unwrapped(out)
     guards = ["--guard", "offers", "--guard", "length=9"]
     status, out, _ = optimize(*command_at(server), "--trials", 4, *guards, out="kept")
     assert status == 0
-    assert "No improvement" in said(out)
-    assert "+100 points" not in said(out)
+    assert "No improvement" in unwrapped(out)
+    assert "+100 points" not in unwrapped(out)
     _, out, _ = proact("optimize", "show", "kept/assistant.json", "--explain")
-    assert "guards, against the start on the training folds: offers 0.05, length 9." in said(out)
-    assert "100.0 100 100 breaks offers" in said(out)
+    assert "guards, against the start on the training folds: offers 0.05, length 9." in unwrapped(out)
+    assert "100.0 100 100 breaks offers" in unwrapped(out)
 
 
 def test_without_control_turns_they_cannot_be_guarded_and_no_number_is_given(optimize, tmp_path):
@@ -96,7 +95,7 @@ def test_one_judge_for_both_is_warned_of_on_stderr_and_on_the_card(optimize, ser
     status, out, err = optimize(*command_at(server, **same))
     assert status == 0
     assert "One model tunes and reports; the card warns of it. Name another one with --report-judge." in err
-    assert "warning: one model tunes and reports, so that the gain may only reflect its preferences" in said(out)
+    assert "warning: one model tunes and reports, so that the gain may only reflect its preferences" in unwrapped(out)
     assert server.of("report") == []
 
 
@@ -129,7 +128,7 @@ def test_a_real_model_needs_both_judges_by_name(optimize, server, named):
     ],
 )
 def test_what_cannot_be_compiled_is_a_sentence(optimize, tmp_path, more, told):
-    write_artefact(tmp_path / "judge.json", tuning.artefact())
+    write_artefact(tmp_path / "judge.json", judges.artefact())
     write_artefact(tmp_path / "assistant.json", artefact())
     status, out, err = optimize(*more)
     assert (status, out) == (2, "")
@@ -138,7 +137,7 @@ def test_what_cannot_be_compiled_is_a_sentence(optimize, tmp_path, more, told):
 
 
 def test_each_program_is_refused_where_the_other_is_asked_for(refused, tmp_path):
-    write_artefact(tmp_path / "judge.json", tuning.artefact())
+    write_artefact(tmp_path / "judge.json", judges.artefact())
     write_artefact(tmp_path / "assistant.json", artefact())
     for command, told in (
         ("try --program judge.json", "judge.json: a compiled judge, where an assistant is asked for"),
@@ -172,7 +171,7 @@ def test_tokens_and_price_of_a_response_stand_first_on_the_card(optimize, proact
     price = [part for role in ("model", "judge", "report-judge", "proposer") for part in (f"--{role}-price", "1,2")]
     status, out, _ = optimize(*command_at(server), *price)
     assert status == 0
-    head = said(out.partition("out of fold")[0])
+    head = unwrapped(out.partition("out of fold")[0])
     each = "11 tokens in and 7 out (USD 0.0000250)"
     assert f"a response takes {each} before, {each} after, 1.0 times as many tokens." in head
     document = json.loads(proact("optimize", "show", "out/assistant.json", "--json")[1])
@@ -184,8 +183,8 @@ def test_unreadable_answers_of_the_reporting_judge_leave_its_numbers_out(optimiz
     server.script = lambda sent: Answer("no object") if sent.role == "report" else models(sent)
     status, out, _ = optimize(*command_at(server))
     assert status == 3  # as of an evaluation with turns that were not scored
-    assert "12 triggers left out because a verdict on them could not be read." in said(out)
-    assert "No improvement is claimed in RECOVERY: nothing could be graded." in said(out)
+    assert "12 triggers left out because a verdict on them could not be read." in unwrapped(out)
+    assert "No improvement is claimed in RECOVERY: nothing could be graded." in unwrapped(out)
     assert card_of()["target"]["difference"]["value"] is None
     assert set(bases(server)) == {f"{name}_api_base" for name in NAMES}
 
@@ -193,7 +192,7 @@ def test_unreadable_answers_of_the_reporting_judge_leave_its_numbers_out(optimiz
 def test_ctrl_c_ends_a_compile_in_order_and_the_same_command_goes_on(proact, tmp_path, server):
     """What is in flight is awaited and kept, so that it is not paid for again."""
     where = [*on_disk(tmp_path), *command_at(server)]
-    command = last("assistant", *where, *tuning.SMALL, "--retries", 0, "--concurrency", 1, "--out", "out")
+    command = last("assistant", *where, *judges.SMALL, "--retries", 0, "--concurrency", 1, "--out", "out")
 
     def interrupting(sent):
         if len(server.sent) == 20:

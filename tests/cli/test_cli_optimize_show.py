@@ -3,11 +3,10 @@
 import json
 from pathlib import Path
 
-import assistants
 import pytest
-import tuning
-from assistants import PUSHY, artefact, on_disk
-from server import healthy
+from builders import assistants, judges
+from builders.assistants import PUSHY, artefact, on_disk
+from fakes.server import healthy
 
 from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge
 from dspy_proact.programs.artefact import write_artefact
@@ -72,7 +71,7 @@ def changed(out):
 
 def test_a_compiled_judge_is_compared_with_ours_uncompiled(diff):
     judge = Judge(ask_quote_again=False)
-    status, out, err = diff(begun_with(tuning.artefact(demos=1), judge.fingerprint()))
+    status, out, err = diff(begun_with(judges.artefact(demos=1), judge.fingerprint()))
     taken, brought = changed(out)
     assert (status, err) == (0, "")
     told = (each.signature.instructions for each in judge.predictors())
@@ -137,7 +136,7 @@ def test_no_terminal_obeys_an_instruction(diff):
     [
         (artefact(None, 1), "says nothing beside its worked examples; leave --no-demos out"),
         (artefact(None, 0), "program.json: says nothing to its model; the compile kept the bare chat"),
-        (tuning.artefact(), "program.json: a compiled judge, which is no system prompt; use it with --judge-program"),
+        (judges.artefact(), "program.json: a compiled judge, which is no system prompt; use it with --judge-program"),
     ],
 )
 def test_what_has_no_prompt_says_what_it_has(refused, tmp_path, made, told):
@@ -167,7 +166,7 @@ def test_what_does_not_go_together_is_refused(refused, tmp_path, options, told):
 RISE = Estimate(value=0.2, low=0.05, high=0.35)
 """In kappa, or of a mean score."""
 KAPPA, POINTS = "(+0.20 in kappa, 95 % +0.05 to +0.35)", "(+20 [+5, +35] points)"
-JUDGE, ASSISTANT = tuning.artefact, assistants.artefact
+JUDGE, ASSISTANT = judges.artefact, assistants.artefact
 SHOWN, NOT_SHOWN = {"shown": True}, {"shown": False, "group_count": 20, "rows": ()}
 UNREAD = {"total": 154, "low98": 0.02, "low98_unread": -0.03}
 UNGRADED = {"count": 0, "difference": Estimate(value=None, reason="no scores"), "low98": None}

@@ -5,11 +5,11 @@ import re
 from pathlib import Path
 
 import pytest
+from builders.dialogues import jsonl, row, trigger_point
+from builders.results import corpus_with, file_with
+from builders.riddles import as_format_one
+from builders.runs import PHASES, manifest, run_of, trigger
 from click.testing import CliRunner
-from proact_run import PHASES, manifest, run_of, trigger
-from results_rows import corpus_with, file_with
-from rows import jsonl, row, trigger_point
-from toy import as_format_one
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
 from dspy_proact.cli.runs import export

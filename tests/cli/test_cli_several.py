@@ -11,10 +11,10 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from proact_run import JUDGE, MODEL, answered, failed, graded, manifest, trigger
+from builders.dialogues import jsonl, row
+from builders.runs import JUDGE, MODEL, answered, failed, graded, manifest, trigger
+from fakes.server import Answer, error, healthy
 from rich.console import Console
-from rows import jsonl, row
-from server import Answer, error, healthy
 
 from dspy_proact.calls import Call, Price
 from dspy_proact.cli.views import runs

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from proact_run import RESPONSE, answered, failed, graded, manifest, trigger, written
+from builders.runs import RESPONSE, answered, failed, graded, manifest, trigger, written
 from rich.console import Console
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus

@@ -8,9 +8,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from child import Child, command_line
-from rows import jsonl, row
-from server import Answer, error, healthy, verdict
+from builders.dialogues import jsonl, row
+from drivers.child import Child, command_line
+from fakes.server import Answer, error, healthy, verdict
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl
 from dspy_proact.benchmarks.proactbench.programs import assistant

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from assistants import (
+from builders.assistants import (
     DECLARED,
     PUSHY,
     TIMELY,
@@ -20,7 +20,7 @@ from assistants import (
     told,
     without_controls,
 )
-from server import Answer, Server, is_about_offers, verdict
+from fakes.server import Answer, Server, is_about_offers, verdict
 
 from dspy_proact.benchmarks.proactbench.programs import Assistant
 from dspy_proact.benchmarks.proactbench.tuning import HINT, PROPOSALS, TamedChat

@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import assistants
 import dspy
 import pytest
-import tuning
-from assistants import ASSISTANT_OPTIMIZERS, NAMES, at, at_server, corpus, few, proposed, recipe, token
-from server import Answer, Sent, Server, error, shuffled
-from specs import spec
-from tuning import lasting, study, taught
+from builders import assistants, judges
+from builders.assistants import ASSISTANT_OPTIMIZERS, NAMES, at, at_server, corpus, few, proposed, recipe, token
+from builders.judges import lasting, study, taught
+from drivers.client import spec
+from fakes.server import Answer, Sent, Server, error, shuffled
 
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.calls import Price
@@ -34,7 +33,7 @@ def bodies(sent: Iterable[Sent]) -> Counter[str]:
 
 
 def judging(server: Server, optimizer: Any = "labeled", **how: Any) -> Compile:
-    return tuning.at(server, study(), tuning.recipe(optimizer), **how)
+    return judges.at(server, study(), judges.recipe(optimizer), **how)
 
 
 def assisting(server: Server, optimizer: Any = "search", **gate: Any) -> Compile:
@@ -45,7 +44,7 @@ def assisting(server: Server, optimizer: Any = "search", **gate: Any) -> Compile
 EACH_OPTIMIZER = pytest.mark.parametrize(
     ("made", "models", "optimizer"),
     [
-        *((judging, tuning.models, optimizer) for optimizer in OPTIMIZERS),
+        *((judging, judges.models, optimizer) for optimizer in OPTIMIZERS),
         *((assisting, assistants.models, optimizer) for optimizer in ("miprov2", "search")),
     ],
 )
@@ -93,7 +92,7 @@ def test_it_comes_to_the_same_file_stopped_or_not_at_any_width_with_answers_in_a
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_every_optimizer_learns_what_can_be_learned(tmp_path, server, optimizer):
     server.script = taught(study())
-    card = tuning.at(server, study(), tuning.recipe(optimizer, trials=3)).run(tmp_path / "out").artefact.card
+    card = judges.at(server, study(), judges.recipe(optimizer, trials=3)).run(tmp_path / "out").artefact.card
     assert card.candidates[0].score < max(each.score for each in card.candidates)
 
 
@@ -155,7 +154,7 @@ def rounded(value: Any) -> Any:
 
 
 def test_a_bug_in_one_part_ends_the_others_and_is_told(tmp_path, server, monkeypatch):
-    server.script, compiling = tuning.models, judging(server)
+    server.script, compiling = judges.models, judging(server)
 
     def finished(*_: Any) -> None:
         raise ValueError("a bug")
@@ -194,7 +193,7 @@ def test_a_folder_goes_on_with_its_own_compile_and_refuses_another_naming_what_d
         with pytest.raises(RunError, match=rf"holds another compile, which differs in {named}\b"):
             other.run(tmp_path / "out")
     assert len(server.sent) == calls
-    server.script = tuning.models
+    server.script = judges.models
     judging(server).run(tmp_path / "judge")
     with pytest.raises(RunError, match=r"holds another compile, which differs in settings.votes\b"):
         judging(server, votes=3).run(tmp_path / "judge")
@@ -257,13 +256,13 @@ def test_no_more_folds_are_made_than_there_are_personas_and_too_few_are_refused(
     assert at(server, corpus(), recipe(folds=5)).recipe.folds == 4
     with pytest.raises(UsageError, match="0 triggers of 0 independent scenarios"):
         at(server, corpus(), recipe(), phases=[Phase.CRITICAL])
-    assert tuning.at(server, study(), tuning.recipe(folds=5)).recipe.folds == 4
+    assert judges.at(server, study(), judges.recipe(folds=5)).recipe.folds == 4
     with pytest.raises(UsageError, match="6 triggers of 2 independent scenarios cannot make 2 folds"):
-        tuning.at(server, study(2), tuning.recipe())
+        judges.at(server, study(2), judges.recipe())
 
 
 def test_what_cannot_be_tuned_is_refused(tmp_path, server):
-    write_artefact(tmp_path / "judge.json", tuning.artefact())
+    write_artefact(tmp_path / "judge.json", judges.artefact())
     write_artefact(tmp_path / "assistant.json", assistants.artefact())
     for changes, told in [
         ({"system_prompt": " \n"}, "the system prompt is empty"),
@@ -276,7 +275,7 @@ def test_what_cannot_be_tuned_is_refused(tmp_path, server):
     with pytest.raises(UsageError, match="a compiled assistant, where a judge is asked for"):
         judging(server, start=tmp_path / "assistant.json")
     with pytest.raises(UsageError, match="published: has ratings without conversations and responses"):
-        JudgeCompile(load_ratings("published"), recipe=tuning.recipe())
+        JudgeCompile(load_ratings("published"), recipe=judges.recipe())
     assert server.sent == []
 
 
@@ -311,10 +310,10 @@ def test_an_assistant_to_start_from_is_asked_first_unless_it_has_seen_one_of_the
 
 def test_a_judge_to_start_from_is_asked_first_and_keeps_what_it_learned(tmp_path, server):
     server.script = taught(study(first=10))
-    first = tuning.at(server, study(first=10), tuning.recipe("labeled")).run(tmp_path / "first")
+    first = judges.at(server, study(first=10), judges.recipe("labeled")).run(tmp_path / "first")
     of_phases = [state.demos for state in first.artefact.states.values()]
     assert all(of_phases)
-    server.sent, server.script = [], tuning.models
+    server.sent, server.script = [], judges.models
     compiling = judging(server, "gepa", start=first.path)
     compiling.run(tmp_path / "second")
     for sent in server.sent[:12]:  # the judge as it is, on each response
@@ -325,7 +324,7 @@ def test_a_judge_to_start_from_is_asked_first_and_keeps_what_it_learned(tmp_path
         judging(server, start=first.path, votes=2)
     for start in (first.path, tmp_path / "second"):
         with pytest.raises(UsageError, match="was compiled on 4 of the dialogues of these grades"):
-            tuning.at(server, study(first=10), tuning.recipe("gepa"), start=start)
+            judges.at(server, study(first=10), judges.recipe("gepa"), start=start)
 
 
 # What goes wrong on the way
@@ -368,7 +367,7 @@ def test_responses_whose_verdict_cannot_be_read_are_counted_and_end_nothing(tmp_
 
     def judge(sent):
         lost = any(response in str(sent.messages[-1]["content"]) for response in unreadable)
-        return Answer("no object") if sent.role == "judge" and lost else tuning.models(sent)
+        return Answer("no object") if sent.role == "judge" and lost else judges.models(sent)
 
     server.script = judge
     card = judging(server, optimizer).run(tmp_path / "out").artefact.card

@@ -10,11 +10,10 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-import assistants
 import pytest
-import tuning
-from server import Answer, Sent, Server
-from specs import spec
+from builders import assistants, judges
+from drivers.client import spec
+from fakes.server import Answer, Sent, Server
 from support.provider import Faulty, Received, Scripted, SimulatedProvider, refusal
 
 from dspy_proact.calls import Price
@@ -47,7 +46,7 @@ def answering(models: Callable[[Sent], Answer]) -> Callable[[Received], Scripted
 def judging(provider: SimulatedProvider, gate: Gate) -> JudgeCompile:
     said = {"price": PRICE, "params": {"max_tokens": 512}}
     judge, proposer = (spec("openai/any", provider.base(role), **said) for role in ("judge", "proposer"))
-    return JudgeCompile(tuning.study(), judge, proposer, recipe=tuning.recipe("bootstrap", trials=3), gate=gate)
+    return JudgeCompile(judges.study(), judge, proposer, recipe=judges.recipe("bootstrap", trials=3), gate=gate)
 
 
 def assisting(provider: SimulatedProvider, gate: Gate) -> AssistantCompile:
@@ -62,8 +61,8 @@ def assisting(provider: SimulatedProvider, gate: Gate) -> AssistantCompile:
 @pytest.mark.parametrize(
     ("made", "models", "limits"),
     [
-        (judging, tuning.models, Limits(calls=40)),
-        (judging, tuning.models, Limits(tokens=60_000)),
+        (judging, judges.models, Limits(calls=40)),
+        (judging, judges.models, Limits(tokens=60_000)),
         (assisting, assistants.models, Limits(usd=0.1)),
     ],
     ids=["calls", "tokens", "usd"],
@@ -98,7 +97,7 @@ def test_no_limit_is_ever_exceeded_at_full_width_by_a_provider_that_fails(tmp_pa
 
 
 def compiling(server: Server, optimizer: Optimizer = "bootstrap", **how) -> Compile:
-    return tuning.at(server, tuning.study(), tuning.recipe(optimizer), **how)
+    return judges.at(server, judges.study(), judges.recipe(optimizer), **how)
 
 
 def lines(folder: Path) -> int:
@@ -117,7 +116,7 @@ def file_limit() -> Generator[None]:
 
 
 def test_a_disk_that_fills_up_ends_a_compile_which_goes_on_once_there_is_room(tmp_path, server):
-    server.script = tuning.models
+    server.script = judges.models
     whole = compiling(server).run(tmp_path / "whole")
     server.sent.clear()
     with file_limit(), pytest.raises(StorageFault, match="space"):
@@ -126,7 +125,7 @@ def test_a_disk_that_fills_up_ends_a_compile_which_goes_on_once_there_is_room(tm
     assert 0 < kept < sent <= kept + 32  # what was in flight is lost, and nothing further is sent
     resumed = compiling(server).run(tmp_path / "out")
     assert resumed.paid == whole.paid - kept == len(server.sent) - sent
-    assert tuning.lasting(resumed.path) == tuning.lasting(whole.path)
+    assert judges.lasting(resumed.path) == judges.lasting(whole.path)
 
 
 @pytest.mark.parametrize("optimizer", [each for each in OPTIMIZERS if each != "labeled"])
@@ -136,7 +135,7 @@ def test_a_folder_that_is_removed_in_the_middle_ends_the_compile(tmp_path, serve
     def script(sent: Sent) -> Answer:
         if len(server.sent) == 10:
             shutil.rmtree((tmp_path / "out").rename(tmp_path / "gone"))
-        return tuning.models(sent)
+        return judges.models(sent)
 
     server.script = script
     with pytest.raises(StorageFault, match=r"was (re)?moved|cannot be written"):
@@ -175,7 +174,7 @@ def test_ctrl_c_twice_drops_what_is_in_flight(tmp_path, server):
 
     async def script(sent: Sent) -> Answer:
         if len(server.sent) < 20:
-            return tuning.models(sent)
+            return judges.models(sent)
         if len(server.sent) == 20:
             os.kill(os.getpid(), signal.SIGINT)
         await asyncio.Event().wait()
@@ -185,7 +184,7 @@ def test_ctrl_c_twice_drops_what_is_in_flight(tmp_path, server):
     with pytest.raises(Interrupted):
         compiling(server).run(tmp_path / "out", twice)
     assert lines(tmp_path / "out") < 20 <= len(server.sent)
-    server.script = tuning.models
+    server.script = judges.models
     compiling(server).run(tmp_path / "out")
 
 
@@ -219,7 +218,7 @@ def test_ctrl_c_once_keeps_what_is_in_flight_and_the_same_call_goes_on(tmp_path,
             os.kill(os.getpid(), pressed)
         if len(server.sent) >= 30:
             await asyncio.to_thread(observer.was_heard.wait)
-        return tuning.models(sent)
+        return judges.models(sent)
 
     server.script = script
     with pytest.raises(Interrupted):
@@ -227,12 +226,12 @@ def test_ctrl_c_once_keeps_what_is_in_flight_and_the_same_call_goes_on(tmp_path,
     assert (observer.heard, signal.getsignal(pressed)) == (1, before)
     paid = len(server.sent)
     assert lines(tmp_path / "out") == paid
-    server.script = tuning.models
+    server.script = judges.models
     finished = way(compiling(server), tmp_path / "out")
     assert finished.paid == len(server.sent) - paid
     whole = compiling(server).run(tmp_path / "whole")
     assert finished.paid + paid == whole.paid
-    assert tuning.lasting(finished.path) == tuning.lasting(whole.path)
+    assert judges.lasting(finished.path) == judges.lasting(whole.path)
 
 
 def test_an_assistant_is_compiled_in_a_loop_too(tmp_path, server):
@@ -251,14 +250,14 @@ def test_one_that_is_cancelled_drops_what_is_in_flight_and_has_ended_then(tmp_pa
                 loop.call_soon_threadsafe(running.cancel)
             if len(server.sent) >= 9:
                 await asyncio.Event().wait()
-            return tuning.models(sent)
+            return judges.models(sent)
 
         server.script = script
         await running
 
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(cell())
-    server.script = tuning.models
+    server.script = judges.models
     assert not (tmp_path / "cell" / "judge.json").exists()
     assert compiling(server).run(tmp_path / "cell").path.exists()  # nobody holds the folder
 
@@ -272,7 +271,7 @@ def test_a_halt_in_one_fold_ends_all(tmp_path, server):
     def script(sent: Sent) -> Answer:
         if len(server.sent) > 30:
             return Answer(status=401, raw=b'{"error": {"message": "no such key"}}')
-        return tuning.models(sent)
+        return judges.models(sent)
 
     server.script = script
     with pytest.raises(Halt) as caught:
@@ -289,7 +288,7 @@ def test_a_halt_in_one_fold_ends_all(tmp_path, server):
 @pytest.mark.parametrize("optimizer", ["search", "gepa", "miprov2"])
 def test_a_body_that_nobody_can_read_ends_the_compile(tmp_path, server, optimizer, role):
     """Swallowed by an optimizer it would end with another program and status 0."""
-    server.script = lambda sent: Answer(raw=b"[" * 100_000) if sent.role == role else tuning.models(sent)
+    server.script = lambda sent: Answer(raw=b"[" * 100_000) if sent.role == role else judges.models(sent)
     with pytest.raises(Halt) as caught:
         compiling(server, optimizer).run(tmp_path / "out")
     assert caught.value.exit_status == 5

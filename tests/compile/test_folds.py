@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import tuning
-from assistants import DECLARED, KEY, at, corpus, dialogue, few, items_of, of_phases, recipe
+from builders import judges
+from builders.assistants import DECLARED, KEY, at, corpus, dialogue, few, items_of, of_phases, recipe
+from builders.dialogues import Row, jsonl
+from builders.judges import graded, study
 from hypothesis import given
 from hypothesis import strategies as st
-from rows import Row, jsonl
-from tuning import graded, study
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.types import Phase
@@ -55,7 +55,7 @@ def test_a_dialogue_that_stands_twice_is_on_one_side_of_every_fold(server):
     compiling = at(server, read(*map(dialogue, range(4)), copied), recipe(folds=4))
     rated = study()
     again = replace(rated.items[9], view=rated.items[8].view)
-    judging = tuning.at(server, replace(rated, items=(*rated.items[:9], again, *rated.items[10:])), recipe(folds=3))
+    judging = judges.at(server, replace(rated, items=(*rated.items[:9], again, *rated.items[10:])), recipe(folds=3))
     for fold in (*compiling.folds, *judging.folds):
         train, test = ({item.case.view.model_dump_json() for item in side} for side in (fold.train, fold.test))
         assert not train & test

@@ -4,7 +4,7 @@ import re
 from importlib.resources import files
 
 import pytest
-from assistants import DECLARED, few, items_of, secret
+from builders.assistants import DECLARED, few, items_of, secret
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -4,9 +4,9 @@ import json
 from collections import Counter
 
 import pytest
-import tuning
-from server import GRADES, Answer, verdict
-from tuning import QUOTE, at, lasting, models, recipe, study, taught
+from builders import judges
+from builders.judges import QUOTE, at, lasting, models, recipe, study, taught
+from fakes.server import GRADES, Answer, verdict
 
 from dspy_proact.benchmarks.proactbench.corpus.bundled import judge_cases
 from dspy_proact.benchmarks.proactbench.programs import Judge
@@ -45,7 +45,7 @@ def test_each_vote_is_asked_for_and_the_file_says_how_many(tmp_path, server):
     # Mean level (2 + 0 + 0) / 3 = .67 lies between the plain cuts: PARTIAL throughout, so that every phase has a kappa
     # of 0 and judges nothing.
     assert made.card["emergent"].after.value == pytest.approx(0.0)
-    partial = sum(tuning.consensus(each) == "PARTIAL" for each in tuning.graded(ratings)) / len(ratings.items)
+    partial = sum(judges.consensus(each) == "PARTIAL" for each in judges.graded(ratings)) / len(ratings.items)
     exact = [row.beside["exact before"].value for row in made.card.rows]
     assert sum(exact) / 3 == pytest.approx(partial)
 
@@ -77,9 +77,9 @@ CASES = judge_cases()
 @pytest.mark.parametrize("learns", [False, True])
 def test_an_improvement_is_claimed_of_the_file_that_is_written_and_never_of_the_start(tmp_path, server, learns):
     """A judge that grades by chance may rise out of fold, while nothing better is found on everything."""
-    read = tuning.study(personas=8, each=4)
-    server.script = tuning.taught(read) if learns else tuning.models
-    finished = tuning.at(server, read, tuning.recipe("labeled" if learns else "search")).run(tmp_path / "out")
+    read = judges.study(personas=8, each=4)
+    server.script = judges.taught(read) if learns else judges.models
+    finished = judges.at(server, read, judges.recipe("labeled" if learns else "search")).run(tmp_path / "out")
     card = finished.artefact.card
     start = Judge()
     same = finished.artefact.put_into(Judge(), "file").fingerprint() == start.fingerprint()

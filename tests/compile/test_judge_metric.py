@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import dspy
 import pytest
+from builders.judges import QUOTE, TUNING, consensus, graded, item, study
 from hypothesis import given
 from hypothesis import strategies as st
-from tuning import QUOTE, TUNING, consensus, graded, item, study
 
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 import pytest
-import tuning
-from assistants import (
+from builders import judges
+from builders.assistants import (
     ASSISTANT_OPTIMIZERS,
     KEY,
     OFFER,
@@ -25,10 +25,10 @@ from assistants import (
     token,
     told,
 )
-from parts import Heard
-from rows import jsonl, plant_canaries
-from server import Answer, Sent, is_about_offers, offers, verdict
-from tuning import RATER, proposal, study, taught
+from builders.dialogues import jsonl, plant_canaries
+from builders.judges import RATER, proposal, study, taught
+from drivers.compiles import Heard
+from fakes.server import Answer, Sent, is_about_offers, offers, verdict
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse, Reply
@@ -42,7 +42,7 @@ WORDS = tuple(token(persona) for persona in range(6))
 SECRETS = re.compile(rf"{SECRET}[a-z]+")
 HIDDEN = "wren"
 """Stands in every field of a row that nobody may see."""
-NOWHERE = {"judge": (tuning.KEY, RATER), "assistant": (KEY, SCENARIO, PERSONA, HIDDEN)}
+NOWHERE = {"judge": (judges.KEY, RATER), "assistant": (KEY, SCENARIO, PERSONA, HIDDEN)}
 PROPOSING = {"miprov2", "gepa", "search"}
 JUDGE = taught(study(PERSONAS["judge"]))
 
@@ -106,8 +106,8 @@ def heard(request, tmp_path_factory):
     role, optimizer = request.param
     folder, ratings = tmp_path_factory.mktemp("out"), study(PERSONAS["judge"])
     if role == "judge":
-        how = tuning.recipe(optimizer, trials=3)
-        return Heard.of(gossip_of_judge, lambda server: tuning.at(server, ratings, how), folder)
+        how = judges.recipe(optimizer, trials=3)
+        return Heard.of(gossip_of_judge, lambda server: judges.at(server, ratings, how), folder)
     guards = {"offers": 1.0, "length": 9.0, "phases": 1.0}
     return Heard.of(gossip, lambda server: at(server, read(), recipe(optimizer), guards=guards), folder)
 

@@ -1,8 +1,7 @@
 """What a guard lets pass, by unit and by which way is better; what a compile will take, for whoever asks."""
 
-import assistants
 import pytest
-import tuning
+from builders import assistants, judges
 
 from dspy_proact.compile.measured import Examined, Item, Measured, measured_of
 from dspy_proact.compile.tuning import Tuning
@@ -88,8 +87,8 @@ def test_prompts_are_counted_only_for_whoever_asks_what_a_compile_takes(server, 
         raise AssertionError("counted")
 
     monkeypatch.setattr("dspy_proact.evaluation.forecast.count_tokens", counted)
-    server.script = tuning.models
-    judging = tuning.at(server, tuning.study(), tuning.recipe())
+    server.script = judges.models
+    judging = judges.at(server, judges.study(), judges.recipe())
     assert judging.run(tmp_path / "judge").paid > 0
     server.script = assistants.models
     answering = assistants.at(server, assistants.few(), assistants.recipe())
@@ -101,10 +100,10 @@ def test_prompts_are_counted_only_for_whoever_asks_what_a_compile_takes(server, 
 
 
 def test_a_forecast_promises_no_gain_where_the_rules_forbid_a_claim(server):
-    few, many = tuning.study(personas=4, each=20), tuning.study(personas=12, each=6)
-    forecast = tuning.at(server, few, tuning.recipe()).forecast()
+    few, many = judges.study(personas=4, each=20), judges.study(personas=12, each=6)
+    forecast = judges.at(server, few, judges.recipe()).forecast()
     assert (forecast.items, forecast.group_count, forecast.smallest_gain) == (80, 4, None)
-    forecast = tuning.at(server, many, tuning.recipe()).forecast()
+    forecast = judges.at(server, many, judges.recipe()).forecast()
     assert (forecast.items, forecast.group_count) == (72, 12)
     # t of 11 degrees: 2.7181 and .8755; .9 x 3.5936 / sqrt(72).
     assert forecast.smallest_gain == pytest.approx(0.3812, abs=1e-4)

@@ -5,13 +5,13 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from assistants import at as assistant_at
-from assistants import few
+from builders.assistants import at as assistant_at
+from builders.assistants import few
+from builders.judges import at, models, proposal, recipe, study
+from drivers.client import spec
+from fakes.server import Answer, Sent, verdict
+from fakes.server import healthy as played
 from pydantic import BaseModel
-from server import Answer, Sent, verdict
-from server import healthy as played
-from specs import spec
-from tuning import at, models, proposal, recipe, study
 
 from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.compile.proposer import CUT, Excerpts

@@ -1,9 +1,9 @@
 import math
 
 import pytest
+from builders.studies import numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from study import numbers
 from support.correlation import correlation_p, pearson, spearman
 
 from dspy_proact.stats import Estimate

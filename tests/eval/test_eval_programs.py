@@ -3,10 +3,11 @@
 import json
 import re
 
-import child
 import pytest
-from rows import jsonl, row
-from script import ROOT, ended, loaded, run, table_rows
+from builders.dialogues import jsonl, row
+from drivers import child
+from drivers.script import ROOT, ended, loaded, run
+from drivers.terminal import table_rows
 
 PROGRAMS = ROOT / "eval"
 PHASES = ["EMERGENT", "CRITICAL", "RECOVERY"]

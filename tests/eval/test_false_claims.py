@@ -2,9 +2,9 @@
 
 import dspy
 import pytest
-from script import ROOT, ended, loaded
+from builders.judges import graded as labelled
+from drivers.script import ROOT, ended, loaded
 from support.synthetic_study import synthetic_items, synthetic_ratings
-from tuning import graded as labelled
 
 PROGRAM = ROOT / "eval" / "false_claims.py"
 

@@ -1,8 +1,8 @@
 """eval/offers.py sets the detector of offers beside the sample's raters."""
 
 import pytest
-from script import ROOT, run
-from server import Answer, Server, offers
+from drivers.script import ROOT, run
+from fakes.server import Answer, Server, offers
 
 PROGRAM = ROOT / "eval" / "offers.py"
 

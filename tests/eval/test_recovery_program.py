@@ -4,7 +4,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from script import ROOT, run
+from drivers.script import ROOT, run
 
 PROGRAM = ROOT / "eval" / "recovery.py"
 NAMES = ["bare", "closing", "joined-facts", "look-ahead", "compiled"]

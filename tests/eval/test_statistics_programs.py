@@ -4,7 +4,8 @@ from itertools import compress
 
 import numpy as np
 import pytest
-from script import ROOT, ended, loaded, run, table_rows
+from drivers.script import ROOT, ended, loaded, run
+from drivers.terminal import table_rows
 from support.compiles import improvement_shown
 
 from dspy_proact.stats import Estimate

@@ -5,6 +5,7 @@ from collections import Counter
 
 import dspy
 import pytest
+from builders.judges import graded
 from support.synthetic_study import (
     LADDER,
     LEVELS,
@@ -13,7 +14,6 @@ from support.synthetic_study import (
     synthetic_items,
     synthetic_ratings,
 )
-from tuning import graded
 
 from dspy_proact.benchmarks.proactbench.programs import JUDGE, Judge
 from dspy_proact.benchmarks.proactbench.types import Phase

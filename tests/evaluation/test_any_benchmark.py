@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from contest import COUNT, contest, contestant
-from server import Server
+from builders.benchmarks import COUNT, contest, contestant
+from fakes.server import Server
 
 from dspy_proact.errors import UsageError
 from dspy_proact.runs import RunFolder, Scope

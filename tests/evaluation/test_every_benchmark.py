@@ -9,10 +9,10 @@ from functools import cache
 from types import SimpleNamespace
 
 import pytest
-from child import Child
-from golden_player import played
-from server import Answer, Sent, Server, error
-from toy import outcomes
+from builders.riddles import outcomes
+from drivers.child import Child
+from fakes.player import played
+from fakes.server import Answer, Sent, Server, error
 
 from dspy_proact import Benchmark, Evaluation, Gate, ModelSpec
 from dspy_proact.errors import LimitReached

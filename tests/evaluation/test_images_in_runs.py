@@ -8,9 +8,9 @@ from pathlib import Path
 
 import dspy
 import pytest
-from pictures import corners, images_of, saved
+from builders.images import corners, images_of, saved
+from fakes.server import Answer, Server
 from PIL import Image
-from server import Answer, Server
 
 from dspy_proact import Benchmark, Case, CaseSet, Evaluation, Gate, ModelSpec, Scored
 from dspy_proact.compile.assistant_compile import AssistantCompile

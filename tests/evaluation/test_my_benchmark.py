@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 
 import pytest
-from child import Child, code
-from mine import TEXT, write_mine
+from builders.benchmarks import TEXT, write_mine
+from drivers.child import Child, code
 
 from dspy_proact import Evaluation, Trial, stats
 from dspy_proact.errors import UsageError

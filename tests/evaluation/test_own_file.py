@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from mine import line_of, write_mine
+from builders.benchmarks import line_of, write_mine
 
 from dspy_proact.evaluation import registry
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from rows import jsonl, record, row
+from builders.dialogues import jsonl, record, row
 
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.hub import text_lines

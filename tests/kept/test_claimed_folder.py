@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from child import Child
+from drivers.child import Child
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field

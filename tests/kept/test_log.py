@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from child import Child
+from drivers.child import Child
 from hypothesis import given
 from hypothesis import strategies as st
 from limits import file_size_limit

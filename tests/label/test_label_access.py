@@ -4,8 +4,8 @@ import re
 from urllib.parse import quote
 
 import pytest
-from attack import ATTACK
-from labelling import Visitor, collected, item, joined, key, rating, serving
+from builders.attack import ATTACK
+from drivers.labelling import Visitor, collected, item, joined, key, rating, serving
 
 from dspy_proact.errors import UsageError
 from dspy_proact.label import app

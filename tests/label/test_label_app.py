@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from labelling import Visitor, collected, item, joined, key, practice, rating, serving
+from drivers.labelling import Visitor, collected, item, joined, key, practice, rating, serving
 
 from dspy_proact.label.study import PREFERENCE, practice_passed
 

@@ -7,8 +7,8 @@ from itertools import combinations, groupby
 
 import hypothesis
 import pytest
+from builders.studies import given
 from hypothesis import strategies as st
-from studies import given
 
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Part

@@ -5,11 +5,11 @@ import signal
 from dataclasses import replace
 
 import pytest
-from attack import ATTACK
 from axe_playwright_python.sync_playwright import Axe
-from browser import chromium, tab
-from child import Child, command_line
-from labelling import Visitor, collected, item, joined, key, label_serve, practice, rating, serving
+from builders.attack import ATTACK
+from drivers.browser import chromium, tab
+from drivers.child import Child, command_line
+from drivers.labelling import Visitor, collected, item, joined, key, label_serve, practice, rating, serving
 from playwright.sync_api import expect
 
 from dspy_proact.evaluation.registry import benchmark_named

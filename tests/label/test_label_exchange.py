@@ -10,10 +10,10 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from mine import write_mine
-from proact_run import PHASES, answered, graded, manifest, trigger, written
-from sheets import said
-from studies import given, study_of
+from builders.benchmarks import write_mine
+from builders.runs import PHASES, answered, graded, manifest, trigger, written
+from builders.studies import given, study_of
+from drivers.terminal import unwrapped
 
 from dspy_proact.evaluation import registry
 from dspy_proact.evaluation.evaluation import Evaluation
@@ -95,7 +95,7 @@ def test_ratings_of_a_text_that_has_changed_are_left_out_and_said(proact, refuse
     assert (status, json.loads(out)["ratings"]["ratings"]) == (0, 22)
     assert "study.db: left out 2 ratings of texts that have changed since." in err
     log.write_text(changed, "utf-8")
-    assert "has no rating of run: all its ratings are of texts that have changed since" in said(
+    assert "has no rating of run: all its ratings are of texts that have changed since" in unwrapped(
         refused("agree", "--ratings", "study.db")
     )
 
@@ -120,7 +120,7 @@ def test_reports_and_comparisons_read_it_too(proact):
     assert status == 0, err
     assert "corrected" in json.loads(out)
     status, _, err = proact("agree", "--ratings", "study.db")
-    assert (status, "study.db: rates several runs; name one with --run: run, other" in said(err)) == (2, True)
+    assert (status, "study.db: rates several runs; name one with --run: run, other" in unwrapped(err)) == (2, True)
 
 
 def draw_of_all(proact, run):
@@ -151,7 +151,7 @@ def test_what_holds_no_such_ratings_is_refused_with_a_reason(refused, run, argum
     study_of(Path("gone.db"), run)
     if "gone.db" in arguments:
         shutil.rmtree(run)
-    assert why in said(refused(*arguments))
+    assert why in unwrapped(refused(*arguments))
 
 
 @pytest.mark.parametrize(
@@ -196,9 +196,8 @@ def test_choices_between_two_runs_are_read_as_a_study_of_pairs(proact):
     assert [found["all"][name] for name in ("a", "b", "ties")] == [6, 12, 6]
     assert {each["name"]: each["b"] for each in found["strata"]} == {"CRITICAL": 4, "EMERGENT": 4, "RECOVERY": 4}
     status, _, err = proact("agree", "--ratings", "pairs.db", "--run", "before")
-    assert (status, "its raters chose between two responses; read it with `agree --pairs pairs.db`" in said(err)) == (
-        (2, True)
-    )
+    assert status == 2
+    assert "its raters chose between two responses; read it with `agree --pairs pairs.db`" in unwrapped(err)
 
 
 @pytest.mark.parametrize("benchmark", ["proactbench", "probe", "proactiveagent"])
@@ -211,7 +210,7 @@ def test_a_judge_is_compiled_on_a_study(proact, request, benchmark):
     status, out, err = proact(*tuned, "--optimizer", "search", "--trials", 1, "--dry-run")
     assert status == 0, err
     rated = len({outcome.key for outcome in summarize(RunFolder(Path("run"))).outcomes})
-    assert int(re.search(r"(\d+) items", said(out + err))[1]) >= rated, "parts of one response may be asked apart"
+    assert int(re.search(r"(\d+) items", unwrapped(out + err))[1]) >= rated, "parts of one response may be asked apart"
 
 
 def test_labels_of_a_benchmark_of_ones_own_go_to_agree(proact, tmp_path, monkeypatch):

@@ -7,9 +7,9 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from proact_run import PHASES, answered, graded, manifest, trigger, written
-from sheets import rows_of, said
-from studies import given, study_of
+from builders.runs import PHASES, answered, graded, manifest, trigger, written
+from builders.studies import given, rows_of, study_of
+from drivers.terminal import unwrapped
 
 from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.label.store import Store
@@ -55,7 +55,7 @@ def ratings_of(path):
 def imported(proact, *files):
     status, _, err = proact("label", "import", "empty.db", *files)
     assert status == 0, err
-    return said(err)
+    return unwrapped(err)
 
 
 def test_a_sheet_goes_out_and_comes_in_once(proact, study, empty):
@@ -88,7 +88,7 @@ def test_what_a_rater_has_rated_in_the_study_stays(proact, study):
     Path("sheet.csv").write_text(sheet, "utf-8")
     before = ratings_of(study)
     status, _, err = proact("label", "import", study, "sheet.csv")
-    assert (status, "1 rating added; 2 were there, 2 of them with another grade, which stays." in said(err)) == (
+    assert (status, "1 rating added; 2 were there, 2 of them with another grade, which stays." in unwrapped(err)) == (
         0,
         True,
     )
@@ -197,7 +197,7 @@ def tasks(**changes):
 )
 def test_a_damaged_file_is_refused_with_a_reason_and_nothing_of_it_is_kept(refused, empty, text, why):
     Path("file").write_text(text, "utf-8")
-    assert why in said(refused("label", "import", "empty.db", "file"))
+    assert why in unwrapped(refused("label", "import", "empty.db", "file"))
     assert ratings_of(empty) == []
 
 

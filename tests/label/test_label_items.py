@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from labelling import item as riddle
+from drivers.labelling import item as riddle
 
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Part

@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from labelling import joined, rating, serving
+from drivers.labelling import joined, rating, serving
 
 from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.evaluation.registry import benchmark_named

@@ -5,13 +5,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from attack import ATTACK
 from axe_playwright_python.sync_playwright import Axe
-from browser import chromium, visit
-from labelling import collected, item
+from builders.attack import ATTACK
+from builders.runs import answered, graded, manifest, trigger, written
+from drivers.browser import chromium, visit
+from drivers.labelling import collected, item
+from drivers.terminal import unwrapped
 from playwright.sync_api import expect
-from proact_run import answered, graded, manifest, trigger, written
-from sheets import said
 
 from dspy_proact.label.offline import offline_page
 from dspy_proact.label.store import Store
@@ -98,7 +98,7 @@ def test_a_slate_is_rated_from_disk_kept_across_a_reload_and_imported_once(proac
     with closing(Store.open(study)) as store:
         assert [place.state for place in store.slate(1)] == ["open"] * 3
     for told in ("3 ratings added.", "0 ratings added; 3 were there, 0 of them with another grade, which stays."):
-        assert told in said(proact("label", "import", study, "ann.json")[2])
+        assert told in unwrapped(proact("label", "import", study, "ann.json")[2])
         end = len(TEXT) - 1
         assert ratings_of(study) == [
             ("Ann", keys[0], "PASS", 4, "It says </script> to \u201cAnn\u201d.", ((end - len("call Ann"), end),)),
@@ -214,7 +214,7 @@ def test_a_damaged_file_is_refused_with_a_reason_and_nothing_of_it_is_kept(proac
     exported(proact, study)
     exported(proact, study, "Bob")
     Path("ann.json").write_text(file_of(study, **changes), "utf-8")
-    assert why in said(refused("label", "import", study, "ann.json"))
+    assert why in unwrapped(refused("label", "import", study, "ann.json"))
     Path("ann.json").write_text(file_of(study)[:-9], "utf-8")
     assert "ann.json, line 1: not JSON" in refused("label", "import", study, "ann.json")
     assert ratings_of(study) == []

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from labelling import LEVELS, PART, Riddles, collected, item
-from studies import given as given_to
+from builders.studies import given as given_to
+from drivers.labelling import LEVELS, PART, Riddles, collected, item
 from support.raters import RatersDesign, simulate_raters
 
 from dspy_proact.evaluation.benchmark import Part

@@ -11,8 +11,8 @@ from dataclasses import replace
 from urllib.parse import urlencode
 
 import pytest
-from child import Child
-from labelling import Riddles, Visitor, collected, item, joined, key, rating, serve_again, serving
+from drivers.child import Child
+from drivers.labelling import Riddles, Visitor, collected, item, joined, key, rating, serve_again, serving
 
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.registry import benchmark_named

@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
-from studies import given
+from builders.studies import given
 
 from dspy_proact.errors import StorageFault, UsageError
 from dspy_proact.evaluation.benchmark import Part

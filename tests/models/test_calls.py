@@ -6,8 +6,8 @@ import json
 
 import dspy
 import pytest
-from asking import ASSISTANT, QUIET, ROUTES, USAGE, WAYS, Chat, answers, ask, assistant, gate, in_turn
-from server import Answer, error
+from drivers.client import ASSISTANT, QUIET, ROUTES, USAGE, WAYS, Chat, answers, ask, assistant, gate, in_turn
+from fakes.server import Answer, error
 from support.provider import Scripted, SimulatedProvider
 
 from dspy_proact.calls import Price, collect_calls

@@ -3,8 +3,7 @@
 import asyncio
 
 import pytest
-from embedding import vectors
-from server import error
+from fakes.server import error, vectors
 
 from dspy_proact.calls import Price, collect_calls
 from dspy_proact.errors import LimitReached, ProviderError, UsageError

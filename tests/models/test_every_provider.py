@@ -10,9 +10,9 @@ from functools import cache
 import dspy
 import litellm
 import pytest
-from asking import JUDGE, Chat, ask, awaited, gate
+from drivers.client import JUDGE, Chat, ask, awaited, gate
+from fakes.server import Answer, error
 from litellm.types.utils import LlmProviders, all_litellm_params
-from server import Answer, error
 from support.provider import Scripted, SimulatedProvider
 
 from dspy_proact.calls import SIZES, Call, Price, Usage

@@ -6,7 +6,7 @@ import socket
 
 import dspy
 import pytest
-from asking import (
+from drivers.client import (
     ASSISTANT,
     CLIENTS,
     EVERY_WAY,
@@ -22,7 +22,7 @@ from asking import (
     gate,
     in_turn,
 )
-from server import Answer, error
+from fakes.server import Answer, error
 
 from dspy_proact.calls import CallObserver
 from dspy_proact.errors import (

@@ -5,10 +5,10 @@ import json
 
 import dspy
 import pytest
-from asking import ASSISTANT
-from pictures import quarters, saved
+from builders.images import quarters, saved
+from drivers.client import ASSISTANT
+from fakes.server import Answer
 from PIL import Image
-from server import Answer
 
 from dspy_proact.calls import Price
 from dspy_proact.errors import LimitReached, SetupFault

@@ -9,9 +9,9 @@ from contextvars import copy_context
 from functools import partial
 
 import pytest
-from asking import JUDGE
+from drivers.client import JUDGE
 from dspy.lm15 import Message, Request
-from server import Answer, Sent, Server, error
+from fakes.server import Answer, Sent, Server, error
 
 from dspy_proact.calls import collect_calls
 from dspy_proact.compile.compile import PROPOSER

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from asking import ASSISTANT, JUDGE
+from drivers.client import ASSISTANT, JUDGE
 
 from dspy_proact.compile.compile import PROPOSER
 from dspy_proact.errors import UsageError

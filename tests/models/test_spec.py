@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from asking import ASSISTANT, JUDGE, ROUTES, answers, ask, gate
-from server import Answer, error
+from drivers.client import ASSISTANT, JUDGE, ROUTES, answers, ask, gate
+from fakes.server import Answer, error
 
 from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError

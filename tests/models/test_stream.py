@@ -7,9 +7,9 @@ import asyncio
 from contextlib import aclosing
 
 import pytest
-from asking import ASKED, ASSISTANT, QUIET, STREAMS, Chat, answers, ask, assistant, awaited, gate, read
+from drivers.client import ASKED, ASSISTANT, QUIET, STREAMS, Chat, answers, ask, assistant, awaited, gate, read
 from dspy.lm15 import Message, Request
-from server import Answer
+from fakes.server import Answer
 
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import LimitReached, ProactError, ProviderError

@@ -3,8 +3,8 @@
 from itertools import combinations
 
 import pytest
-from script import ROOT, run
-from tuning import compiled_judge
+from builders.judges import compiled_judge
+from drivers.script import ROOT, run
 
 from dspy_proact.benchmarks.proactbench.programs import Assistant
 from dspy_proact.evaluation.compiled import load_assistant

@@ -4,10 +4,10 @@ import json
 import pickle
 from typing import Any
 
-import assistants
 import dspy
 import pytest
-from tuning import artefact, card, compiled_judge, filed, graded, study, worked
+from builders import assistants
+from builders.judges import artefact, card, compiled_judge, filed, graded, study, worked
 
 from dspy_proact import Evaluation, Responses, RunFolder, Scope, leaderboard, summarize
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse, Judge

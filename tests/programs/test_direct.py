@@ -6,7 +6,7 @@ import json
 import dspy
 import pytest
 from dspy.utils.callback import BaseCallback
-from server import Answer, error, verdict
+from fakes.server import Answer, error, verdict
 
 from dspy_proact.benchmarks.proactbench.programs import JUDGE, Assistant, Judge, OfferDetector
 from dspy_proact.benchmarks.proactbench.types import AssistantView, ControlView, JudgeView, Phase, Rubric, Turn

@@ -5,10 +5,10 @@ import json
 
 import dspy
 import pytest
-from asking import ASSISTANT, JUDGE, ROUTES
-from pictures import corners, images_of, quarters, saved, shown
+from builders.images import corners, images_of, quarters, saved, shown
+from drivers.client import ASSISTANT, JUDGE, ROUTES
+from fakes.server import Answer
 from PIL import Image
-from server import Answer
 
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError, UsageError

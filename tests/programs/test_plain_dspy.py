@@ -5,7 +5,7 @@ import json
 
 import dspy
 import pytest
-from server import Answer, verdict
+from fakes.server import Answer, verdict
 
 from dspy_proact import Assistant, Judge, Phase, Rubric, Turn
 

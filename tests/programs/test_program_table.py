@@ -1,11 +1,10 @@
 """What a notebook shows of programs and of their cards."""
 
-import assistants
-import tuning
-from assistants import compiled_assistant
-from attack import ATTACK, VISIBLE, harmless
-from official_package import installed
-from tuning import compiled_judge
+from builders import assistants, judges
+from builders.assistants import compiled_assistant
+from builders.attack import ATTACK, VISIBLE, harmless
+from builders.judges import compiled_judge
+from fakes.official_package import installed
 
 from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge, OfficialJudge
 from dspy_proact.programs.card import CandidateCard
@@ -16,7 +15,7 @@ def test_the_repr_of_a_program_or_card_is_a_line():
     assert repr(Assistant()) == "Assistant('bare', demos=0)"
     assert repr(Assistant("Notice things.")) == "Assistant('prompt', demos=0)"
     assert repr(Judge()) == "Judge('default', demos=0)"
-    artefact, judging = assistants.artefact(demos=2), tuning.artefact(demos=3)
+    artefact, judging = assistants.artefact(demos=2), judges.artefact(demos=3)
     assert repr(compiled_assistant(artefact)) == f"Assistant('compiled:{artefact.digest[:12]}', demos=2)"
     assert repr(compiled_judge(judging)) == f"Judge('compiled:{judging.digest[:12]}', demos=3)"
     assert str(artefact.card) == repr(artefact.card) == f"Card({artefact.card.headline!r})"
@@ -29,13 +28,13 @@ def test_a_program_shows_what_it_tells_its_model(tmp_path):
     assert harmless(Judge()._repr_html_()).count("\n") > 3
     with installed(tmp_path):
         judge = OfficialJudge()
-        (system, _) = judge.messages(tuning.study().items[0].view, "Good.")
+        (system, _) = judge.messages(judges.study().items[0].view, "Good.")
         assert judge.instruction == system["content"]
 
 
 def test_a_card_shows_what_it_claims_and_its_numbers():
     for card, lines in (
-        (tuning.card(), ["average", "EMERGENT", "CRITICAL", "RECOVERY"]),
+        (judges.card(), ["average", "EMERGENT", "CRITICAL", "RECOVERY"]),
         (assistants.card(), ["unwanted offers"]),
     ):
         told = harmless(card._repr_html_()).splitlines()
@@ -46,7 +45,7 @@ def test_a_card_shows_what_it_claims_and_its_numbers():
 
 
 def test_a_number_of_a_card_has_its_interval_where_it_has_one():
-    number = tuning.card().target.before
+    number = judges.card().target.before
     assert str(number) == f"{number.value:.2f} [{number.low:.2f}, {number.high:.2f}]"
     assert str(Estimate(number.value, reason="rests on one scenario")) == f"{number.value:.2f}"
     assert str(Estimate(None, reason="no items")) == "-"

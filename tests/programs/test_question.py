@@ -5,7 +5,7 @@ import json
 
 import dspy
 import pytest
-from server import Answer
+from fakes.server import Answer
 
 from dspy_proact.models import Gate, ModelSpec, Role, open_model
 from dspy_proact.programs.direct import Direct

@@ -3,12 +3,12 @@
 import asyncio
 from functools import partial
 
-import asking
 import dspy
 import pytest
-from asking import ROUTES
+from drivers import client
+from drivers.client import ROUTES
 from dspy.clients.cache import Cache
-from server import Answer
+from fakes.server import Answer
 
 from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, Assistant
 from dspy_proact.errors import ContentError
@@ -21,7 +21,7 @@ ENGINES = pytest.mark.parametrize("engine", ["auto", "litellm"])
 ASKED = {"history": [], "user_message": "When does the ferry leave?"}
 WHOLE = " The last  boat\n\nleaves at five. \n"
 
-opened = partial(asking.opened, role=ASSISTANT)
+opened = partial(client.opened, role=ASSISTANT)
 
 
 def plain(server, engine="auto", **options):

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from comparing import GRADES, outcome, printed, summary, told
+from builders.dialogues import jsonl
+from builders.results import result_point, result_record, result_row
+from builders.runs import GRADES, JUDGE, PHASES, answered, failed, graded, manifest, outcome, summary, trigger, written
+from drivers.terminal import printed, unwrapped
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from proact_run import JUDGE, PHASES, answered, failed, graded, manifest, trigger, written
-from results_rows import result_point, result_record, result_row
-from rows import jsonl
 
 from dspy_proact.benchmarks.proactbench.corpus.results import read_results
 from dspy_proact.benchmarks.proactbench.report.results import summarize_results
@@ -52,7 +52,7 @@ def test_of_the_same_responses_the_judges_are_compared(tmp_path):
     # Quadratic kappa: observed 2 x 1/4 = 0.5; expected from margins (2, 0, 2) and (1, 2, 1) over 4:
     # (2 x 2 x 1/4 + 2 x 1 x 1 + 2 x 1 x 1 + 2 x 2 x 1/4) / 4 = 1.5; kappa 1 - 0.5 / 1.5 = 2 / 3.
     assert document["kappa_quadratic"]["value"] == pytest.approx(2 / 3)
-    text = told(compare(first, second))
+    text = unwrapped(printed(compare(first, second)))
     assert "flips from the first to the second: PASS -> PARTIAL 1, FAIL -> PARTIAL 1." in text
     assert "verdicts with a quote that stands in the response: 1 of 2 and 4 of 4." in text
 
@@ -70,7 +70,7 @@ def test_where_a_response_differs_the_judges_are_not_compared(tmp_path):
     second = summarize(written(tmp_path / "b", manifest("openai/y"), cases, events))
     comparison = compare(first, second)
     assert comparison.agreement is None
-    assert "so only the judging differs" not in told(comparison)
+    assert "so only the judging differs" not in unwrapped(printed(comparison))
     assert comparison_document(comparison)["judges"] is None
 
 

@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 import pytest
-from comparing import compared, outcome, spread, summary, told
-from proact_run import PHASES, summary_of, trigger
-from toy import case as riddle
-from toy import manifest as manifest_of_riddles
-from toy import written as riddles
+from builders.riddles import case as riddle
+from builders.riddles import manifest as manifest_of_riddles
+from builders.riddles import written as riddles
+from builders.runs import PHASES, compared, outcome, spread, summary, summary_of, trigger
+from drivers.terminal import printed, unwrapped
 
 from dspy_proact.errors import UsageError
 from dspy_proact.report import compare, comparison_document, summarize
@@ -34,7 +34,7 @@ def test_a_run_that_is_better_everywhere_is_above_zero_with_an_exact_p(tmp_path)
         assert (row["a"]["value"], row["b"]["value"], row["pairs"]) == (0.0, 1.0, 8)
     shown = " and ".join(["EMERGENT ({0}), CRITICAL ({0})", "RECOVERY ({0})"])
     said = shown.format("+100.0 points, no interval: all scenarios shift alike")
-    assert told(comparison).startswith(f"b is better than a on {said}.")
+    assert unwrapped(printed(comparison)).startswith(f"b is better than a on {said}.")
 
 
 def test_micro_weighs_triggers_and_macro_phases(tmp_path):
@@ -63,7 +63,9 @@ def test_where_both_differ_nowhere_nothing_is_shown_and_it_says_why(tmp_path):
         "detectable_points": None,
         "detectable_half_points": None,
     }
-    assert told(comparison).startswith("b and a have the same score on each of 24 triggers scored in both.")
+    assert unwrapped(printed(comparison)).startswith(
+        "b and a have the same score on each of 24 triggers scored in both."
+    )
 
 
 def test_what_would_have_been_seen_is_by_the_test_of_its_row(tmp_path):
@@ -96,14 +98,14 @@ def test_strict_differences_stand_beside_lenient_ones(tmp_path):
     assert (strict["weighted"]["value"], strict["weighted"]["p"]) == (-0.5, 2 / 256)
     assert (strict["pass_rate"]["value"], strict["p_holm"]["weighted"]) == (-0.5, 6 / 256)
     assert [document["overall"][name]["strict"]["weighted"]["value"] for name in ("micro", "macro")] == [-0.5, -0.5]
-    assert "strict: over what both tried; unscored ones count 0 (0 of a, 24 of b)." in told(comparison)
+    assert "strict: over what both tried; unscored ones count 0 (0 of a, 24 of b)." in unwrapped(printed(comparison))
 
 
 def test_where_nothing_is_unscored_strict_is_lenient(tmp_path):
     comparison = compared(tmp_path, spread(6), ["FAIL"] * 18, ["PASS", "PARTIAL", "FAIL"] * 6)
     row = comparison_document(comparison)["phases"]["CRITICAL"]
     assert row["strict"] == {name: row[name] for name in row["strict"]}
-    assert "strict" not in told(comparison)
+    assert "strict" not in unwrapped(printed(comparison))
 
 
 @pytest.mark.parametrize("scenarios", [2, 3, 4, 5])
@@ -115,7 +117,7 @@ def test_with_five_scenarios_or_fewer_no_difference_is_ever_shown(tmp_path, scen
     assert row["p"] == 2 / 2**scenarios
     assert row["p_reason"] == f"cannot be significant with {scenarios} scenarios"
     assert row["detectable_points"] is None
-    text = told(comparison)
+    text = unwrapped(printed(comparison))
     few = f"{scenarios} scenarios are too few in 3 phases"
     assert text.startswith(f"A test of b against a within one phase cannot become significant: {few}.")
     assert f": cannot be significant with {scenarios} scenarios." in text
@@ -127,9 +129,11 @@ def test_one_scenario_has_a_difference_and_no_p(tmp_path):
     assert values(row["weighted"]) == (1.0, None, None, None)
     assert (row["weighted"]["reason"], row["weighted"]["p_reason"]) == ("one scenario", "one scenario")
     assert row["p_holm"] == {"weighted": None, "pass_rate": None}
-    assert ": one scenario." in told(comparison)
+    assert ": one scenario." in unwrapped(printed(comparison))
     few = "1 scenario is too few in 3 phases"
-    assert told(comparison).startswith(f"A test of b against a within one phase cannot become significant: {few}.")
+    assert unwrapped(printed(comparison)).startswith(
+        f"A test of b against a within one phase cannot become significant: {few}."
+    )
 
 
 def test_a_phase_without_pairs_is_null_with_its_reason_and_so_is_macro(tmp_path):
@@ -140,8 +144,8 @@ def test_a_phase_without_pairs_is_null_with_its_reason_and_so_is_macro(tmp_path)
     assert (recovery["a"]["value"], recovery["a"]["reason"]) == (None, "no scores")
     assert document["overall"]["macro"]["weighted"]["reason"] == "no pairs in RECOVERY"
     assert document["phases"]["EMERGENT"]["p_holm"]["weighted"] == 4 / 256  # two phases are tested: times 2
-    assert told(comparison).startswith("b is better than a on EMERGENT (")
-    assert "; no test was possible on RECOVERY." in told(comparison)
+    assert unwrapped(printed(comparison)).startswith("b is better than a on EMERGENT (")
+    assert "; no test was possible on RECOVERY." in unwrapped(printed(comparison))
 
 
 def test_without_a_trigger_scored_in_both_everything_is_null_and_nothing_is_shown(tmp_path):
@@ -150,7 +154,7 @@ def test_without_a_trigger_scored_in_both_everything_is_null_and_nothing_is_show
     json.dumps(document, allow_nan=False)
     assert document["triggers"] == {"shared": 24, "compared": 0, "tried": 24, "worded_otherwise": 0}
     assert document["overall"]["micro"]["weighted"]["reason"] == "no pairs"
-    text = told(comparison)
+    text = unwrapped(printed(comparison))
     assert "0 triggers scored in both, of 24 shared; left out: 24 of a, 24 of b." in text
     assert text.startswith("b cannot be compared with a: no trigger is scored in both; ")
 
@@ -167,7 +171,7 @@ def test_triggers_without_a_score_in_both_are_left_out_of_both_and_counted(tmp_p
     assert comparison.micro.scores[1].value == 1.0  # of the one pair, not of b's two
     document = comparison_document(comparison)
     assert (document["a"]["left_out"], document["b"]["left_out"]) == (2, 1)
-    assert "1 trigger scored in both, of 2 shared; left out: 2 of a, 1 of b." in told(comparison)
+    assert "1 trigger scored in both, of 2 shared; left out: 2 of a, 1 of b." in unwrapped(printed(comparison))
 
 
 @pytest.mark.parametrize("change", [{"user": "Else?"}, {"criterion": "Else."}])
@@ -178,7 +182,7 @@ def test_a_trigger_of_one_name_in_other_words_is_another_one_and_is_said(tmp_pat
     comparison = compare(first, second)
     assert (comparison.shared, comparison.otherwise) == (1, 1)
     assert comparison.micro.weighted.difference.value == 0
-    assert "1 trigger left out: same name, different text." in told(comparison)
+    assert "1 trigger left out: same name, different text." in unwrapped(printed(comparison))
     assert ("corpus", "cc", "dd") in comparison.changed
 
 
@@ -225,7 +229,7 @@ def test_what_is_recorded_and_changed_is_named_with_its_values(tmp_path):
         ("judge.model", "openai/j", "openai/k"),
         ("parent", "none", f"{'e' * 12}..."),
     ]
-    assert "assistant.model: openai/m -> openai/n" in told(compare(first, second))
+    assert "assistant.model: openai/m -> openai/n" in unwrapped(printed(compare(first, second)))
 
 
 def test_scenarios_that_move_the_difference_most_come_first(tmp_path):
@@ -245,7 +249,7 @@ def test_scenarios_that_move_the_difference_most_come_first(tmp_path):
     comparison = compared(tmp_path, [case for case, _ in made], *zip(*(pair for _, pair in made), strict=True))
     persona = "0123456789abcdef"
     assert comparison.farthest == [(f"{persona}/S01", 3, -3.0), (f"{persona}/S00", 3, 2.0), (f"{persona}/S02", 3, 0.5)]
-    assert f"{persona}/S01 (-3.0 over 3), {persona}/S00 (+2.0 over 3)" in told(comparison)
+    assert f"{persona}/S01 (-3.0 over 3), {persona}/S00 (+2.0 over 3)" in unwrapped(printed(comparison))
 
 
 def test_differences_are_broken_down_by_life_domain_and_turn(tmp_path):
@@ -261,5 +265,5 @@ def test_differences_are_broken_down_by_life_domain_and_turn(tmp_path):
         "travel": (1, 1.0),
     }
     assert list(document["turn"]) == ["2", "10"]  # in the order of turns, not of letters
-    assert "* fewer than 10 triggers." in told(comparison)
-    assert "travel: one scenario." in told(comparison)
+    assert "* fewer than 10 triggers." in unwrapped(printed(comparison))
+    assert "travel: one scenario." in unwrapped(printed(comparison))

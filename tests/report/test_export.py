@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
+from builders.results import TEXTS
+from builders.runs import answered, failed, graded, manifest, trigger, written
 from hypothesis import given, settings
-from proact_run import answered, failed, graded, manifest, trigger, written
-from results_rows import TEXTS
 
 from dspy_proact.benchmarks.proactbench.corpus.results import read_results
 from dspy_proact.benchmarks.proactbench.report.results import export_results

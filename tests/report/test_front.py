@@ -8,10 +8,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from attack import ATTACK, VISIBLE, harmless
+from builders.attack import ATTACK, VISIBLE, harmless
+from builders.runs import answered, failed, graded, manifest, run_of, summary_of, trigger, written
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from proact_run import answered, failed, graded, manifest, run_of, summary_of, trigger, written
 from rich.console import Console
 
 from dspy_proact.errors import UsageError

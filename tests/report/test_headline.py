@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from comparing import compared as runs_compared
-from comparing import outcome, spread, summary
-from proact_run import JUDGE, PHASES, summary_of, trigger
+from builders.runs import JUDGE, PHASES, outcome, spread, summary, summary_of, trigger
+from builders.runs import compared as runs_compared
 
 from dspy_proact.report import Comparison, Summary, compare
 from dspy_proact.report.headline import comparison_headline, headline

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from proact_run import JUDGE, answered, graded, manifest, trigger, written
-from sheets import said
-from studies import given, study_of
+from builders.runs import JUDGE, answered, graded, manifest, trigger, written
+from builders.studies import given, study_of
+from drivers.terminal import unwrapped
 
 from dspy_proact.report import summarize
 from dspy_proact.report.marked_words import marked_words, overlap
@@ -65,8 +65,8 @@ def test_agree_tells_it_of_a_study(proact, run):
         None,
         "no response of which two raters marked words",
     )
-    out = said(proact("agree", "--ratings", "study.db", "--explain")[1])
+    out = unwrapped(proact("agree", "--ratings", "study.db", "--explain")[1])
     assert "words marked by raters and by" in out
     assert "Raters marked words of 2 responses." in out
-    out = said(proact("agree", "--ratings", "study.db")[1])
+    out = unwrapped(proact("agree", "--ratings", "study.db")[1])
     assert "and the words that raters marked: --explain" in out

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet
 import pytest
+from builders.riddles import CONTROL_LABELS, SCORES, answered, case, identity, manifest, verdict_key, written
+from drivers.terminal import printed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
-from summaries import printed
-from toy import CONTROL_LABELS, SCORES, answered, case, identity, manifest, verdict_key, written
 
 from dspy_proact.report import (
     Summary,

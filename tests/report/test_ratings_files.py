@@ -9,10 +9,10 @@ from typing import Any
 from unicodedata import normalize
 
 import pytest
+from builders.dialogues import jsonl, refusal, without
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
-from rows import jsonl, refusal, without
 
 from dspy_proact.evaluation import registry
 from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade, Part

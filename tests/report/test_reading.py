@@ -1,12 +1,12 @@
 """What there is to read of a case, in the words of its benchmark or without any."""
 
 import pytest
-from proact_run import QUOTE, RESPONSE, answered, graded, manifest, trigger, written
-from toy import answered as guessed
-from toy import case as riddle
-from toy import graded as marked
-from toy import manifest as manifest_of_riddles
-from toy import written as riddles
+from builders.riddles import answered as guessed
+from builders.riddles import case as riddle
+from builders.riddles import graded as marked
+from builders.riddles import manifest as manifest_of_riddles
+from builders.riddles import written as riddles
+from builders.runs import QUOTE, RESPONSE, answered, graded, manifest, trigger, written
 
 from dspy_proact.errors import RunError
 from dspy_proact.report import Reading, summarize

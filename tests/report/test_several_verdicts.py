@@ -6,10 +6,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders.riddles import (
+    LABELS,
+    SCORES,
+    answered,
+    call,
+    case,
+    cases,
+    failed,
+    graded,
+    judged_by,
+    manifest,
+    price,
+    written,
+)
+from drivers.terminal import printed
 from hypothesis import given
 from hypothesis import strategies as st
-from summaries import printed
-from toy import LABELS, SCORES, answered, call, case, cases, failed, graded, judged_by, manifest, price, written
 
 from dspy_proact.report import Summary, summarize, summary_document
 from dspy_proact.runs import Case, GivenVerdict, Outcome, StageEvent

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy import JUDGE, answered, call, case, cases, failed, failed_call, graded, manifest, price, written
+from builders.riddles import JUDGE, answered, call, case, cases, failed, failed_call, graded, manifest, price, written
 
 from dspy_proact.calls import Call, Usage
 from dspy_proact.errors import UsageError

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy import answered, call, case, failed, graded, identity, manifest, written
+from builders.riddles import answered, call, case, failed, graded, identity, manifest, written
 
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.report import summarize, summary_document

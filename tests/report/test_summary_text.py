@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from summaries import printed
-from toy import JUDGE, answered, call, case, cases, failed, graded, manifest, price, written
+from builders.riddles import JUDGE, answered, call, case, cases, failed, graded, manifest, price, written
+from drivers.terminal import printed
 
 from dspy_proact.plain_text import printable
 from dspy_proact.report import Summary, summarize

@@ -6,10 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from builders.riddles import Guess, Riddles, case, cases, failure, guess, outcomes, raising, run
 from hypothesis import given
 from hypothesis import strategies as st
-from toy import Guess, Riddles, case, cases, failure, guess, outcomes, run
-from toy_stages import raising
 
 from dspy_proact.runs import Case, Failure, select_cases
 

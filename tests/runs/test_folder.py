@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from toy import (
+from builders.riddles import (
     CONTROL_LABELS,
     Riddle,
     answered,

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from toy import JUDGE, Guess, Riddles, cases, guess, manifest, run
+from builders.riddles import JUDGE, Guess, Riddles, cases, guess, manifest, run
 
 from dspy_proact.errors import Halt, SetupFault
 from dspy_proact.runs import Case, Grading, Ledger, Observer, RunFolder, Runner, RunWriter, orderly_interrupt

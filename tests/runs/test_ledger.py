@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import pytest
+from builders.riddles import answered, call, case, cases, failed, graded, halted, response_key, verdict_key
 from hypothesis import given
 from hypothesis import strategies as st
-from toy import answered, call, case, cases, failed, graded, halted, response_key, verdict_key
 
 from dspy_proact.runs import Grading, Ledger, StageEvent, StageKey, Work
 

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from builders.riddles import identity
 from pydantic import ValidationError
-from toy import identity
 
 from dspy_proact.runs import Identity, Measure, RoleIdentity
 

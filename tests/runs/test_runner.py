@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
-from toy import (
+from builders.riddles import (
+    KINDS,
+    Court,
     Guess,
     Marking,
     Riddles,
@@ -22,12 +23,15 @@ from toy import (
     manifest,
     marked,
     outcomes,
+    raising,
     run,
     run_async,
+    stages,
+    until,
     verdict_key,
     written,
 )
-from toy_stages import KINDS, Court, raising, stages, until
+from pydantic import BaseModel
 
 from dspy_proact.calls import record_call
 from dspy_proact.runs import Case, Failure, GradeRecord, Observer, RunFolder, Scored, StageEvent

@@ -9,10 +9,23 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import pytest
+from builders.riddles import (
+    KINDS,
+    Guess,
+    Marking,
+    Riddles,
+    call,
+    case,
+    cases,
+    failure,
+    guess,
+    mark,
+    run,
+    run_async,
+    until,
+)
 from hypothesis import given
 from hypothesis import strategies as st
-from toy import Guess, Marking, Riddles, call, case, cases, failure, guess, mark, run, run_async
-from toy_stages import KINDS, until
 
 from dspy_proact.calls import record_call
 from dspy_proact.errors import Halt, Interrupted, SetupFault

@@ -3,9 +3,9 @@
 from collections import Counter
 
 import pytest
+from builders.riddles import case
 from hypothesis import given
 from hypothesis import strategies as st
-from toy import case
 
 from dspy_proact.runs import Case, select_cases
 

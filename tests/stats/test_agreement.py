@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from builders.studies import LABELS, TIES, published_study
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from study import LABELS, TIES, study
 
 from dspy_proact.stats import (
     Estimate,
@@ -175,7 +175,7 @@ def test_four_items_by_hand(metric: AlphaMetric, expected: float):
 
 @pytest.mark.parametrize(("stratum", "expected"), [("EMERGENT", 0.1703), ("CRITICAL", 0.1576), ("RECOVERY", 0.2780)])
 def test_the_published_study(stratum: str, expected: float, data: Path):
-    items = study(data).of(stratum)
+    items = published_study(data).of(stratum)
     one = alpha_of(items.ratings, LABELS, "ordinal")
     assert one.value == pytest.approx(expected, abs=5e-5)
     if stratum == "EMERGENT":

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from builders.studies import numbers
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from study import numbers
 
 from dspy_proact.stats import Estimate, cluster_mean, part_mean
 from dspy_proact.stats.cluster import NEAR_AN_END, degrees_of_freedom, spread_of, standard_error, tabulate

@@ -5,8 +5,8 @@ from itertools import product
 
 import numpy as np
 import pytest
+from builders.studies import numbers
 from hypothesis import strategies as st
-from study import numbers
 from support.compiles import SimulatedJudges, improvement_shown, simulate_compile
 
 from dspy_proact.stats import (

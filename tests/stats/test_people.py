@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from study import LABELS, PHASES, Study, numbers, study
+from builders.studies import LABELS, PHASES, PublishedStudy, numbers, published_study
 
 from dspy_proact.stats import (
     AltTest,
@@ -38,7 +38,7 @@ def rated_by_all(table: Rows) -> Judged:
 
 
 def published(data: Path, stratum: str | None, *, known: bool = True, groups: str = "keys") -> Judged:
-    items: Study = study(data).of(stratum)
+    items: PublishedStudy = published_study(data).of(stratum)
     items = items.where([bool(given) for given in items.ratings])
     panel = Panel.of(items.ratings, LABELS, items.raters if known else None)
     return Judged.of(panel, items.judge, LABELS, getattr(items, groups))

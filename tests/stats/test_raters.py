@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from builders.studies import numbers
 from hypothesis import settings
 from hypothesis import strategies as st
-from study import numbers
 from support.panels import PanelDesign, simulate_panel
 
 from dspy_proact.stats import (

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rows import corpus
-from server import Answer, Sent, Server, healthy
-from specs import spec
+from builders.dialogues import corpus
+from drivers.client import spec
+from fakes.server import Answer, Sent, Server, healthy
 
 from dspy_proact import Evaluation, RunFolder, summarize
 from dspy_proact.benchmarks.proactbench.cases import cases_of

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rows import corpus, record, row, trigger_point
-from server import Answer, Sent, Server, is_about_offers, offers, verdict
-from specs import spec
-from tuning import artefact, compiled_judge
+from builders.dialogues import corpus, record, row, trigger_point
+from builders.judges import artefact, compiled_judge
+from drivers.client import spec
+from fakes.server import Answer, Sent, Server, is_about_offers, offers, verdict
 
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.cases import controls_of

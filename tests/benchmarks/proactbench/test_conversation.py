@@ -5,9 +5,9 @@ import json
 
 import dspy
 import pytest
+from fakes.server import Answer
 from hypothesis import given
 from hypothesis import strategies as st
-from server import Answer
 
 from dspy_proact.benchmarks.proactbench.conversation import parse_transcript
 from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, Assistant

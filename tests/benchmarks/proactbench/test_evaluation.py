@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders.dialogues import corpus, row
+from drivers.client import spec
 from hypothesis import given
 from hypothesis import strategies as st
-from rows import corpus, row
-from specs import spec
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.programs import assistant, judge

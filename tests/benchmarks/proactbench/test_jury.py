@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rows import corpus, row
-from server import Answer, Sent, Server, error, healthy, verdict
-from specs import spec, specs
+from builders.dialogues import corpus, row
+from drivers.client import spec, specs
+from fakes.server import Answer, Sent, Server, error, healthy, verdict
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.calls import Price

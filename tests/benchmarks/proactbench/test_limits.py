@@ -1,8 +1,8 @@
 """A provider that fails in every way, and what a run may spend: over real HTTP, by the provider's own count."""
 
 import pytest
-from rows import corpus, record, row, trigger_point
-from specs import spec
+from builders.dialogues import corpus, record, row, trigger_point
+from drivers.client import spec
 from support.provider import FAULTS, Faulty, Scripted, SimulatedProvider, healthy, refusal
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus

@@ -4,10 +4,10 @@ import json
 import re
 
 import pytest
+from builders.dialogues import corpus, plant_canaries, row, rows, trigger_point
+from drivers.client import spec
+from fakes.server import Answer, is_about_offers
 from hypothesis import HealthCheck, given, settings
-from rows import corpus, plant_canaries, row, rows, trigger_point
-from server import Answer, is_about_offers
-from specs import spec
 
 from dspy_proact.benchmarks.proactbench.cases import controls_of
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import read_jsonl

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from proact_run import answered, failed, graded, manifest, trigger, written
-from results_rows import result_point, result_record, result_row
-from rows import corpus, jsonl, record, row, rubric, trigger_point
-from server import Answer, Sent, error, healthy, verdict
-from specs import spec, specs
-from toy import manifest as manifest_of_riddles
+from builders.dialogues import corpus, jsonl, record, row, rubric, trigger_point
+from builders.results import result_point, result_record, result_row
+from builders.riddles import manifest as manifest_of_riddles
+from builders.runs import answered, failed, graded, manifest, trigger, written
+from drivers.client import spec, specs
+from fakes.server import Answer, Sent, error, healthy, verdict
 
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.cases import responses_of_results

@@ -3,8 +3,8 @@
 import json
 
 import pytest
+from builders.dialogues import row, rows
 from hypothesis import given
-from rows import row, rows
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Row
 from dspy_proact.benchmarks.proactbench.types import (

@@ -4,8 +4,8 @@ import hashlib
 import json
 
 import pytest
-from parts import Parts
-from server import Answer
+from drivers.compiles import Parts
+from fakes.server import Answer
 from watched import asked, judging, proposing, row, traces_in
 
 from dspy_proact.benchmarks.proactiveagent.turns import ProactiveAgentSettings

@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from server import Answer
-from summaries import means
+from drivers.terminal import means
+from fakes.server import Answer
 from watched import asked, evaluated, judging, proposing, row, script, traces_in
 
 from dspy_proact.benchmarks.proactiveagent.programs import (

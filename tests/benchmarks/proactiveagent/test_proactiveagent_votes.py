@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from server import Answer
+from fakes.server import Answer
 from watched import asked, judging
 
 from dspy_proact.benchmarks.proactiveagent.votes import Vote, Votes, load_votes

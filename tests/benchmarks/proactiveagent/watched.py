@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from server import Answer, Sent
+from fakes.server import Answer, Sent
 
 from dspy_proact.benchmarks.proactiveagent.turns import ProactiveAgentSettings
 from dspy_proact.evaluation.evaluation import Evaluation

@@ -6,10 +6,10 @@ import re
 import zipfile
 from typing import NamedTuple
 
-from pictures import images_of, saved, shown
+from builders.images import images_of, saved, shown
+from fakes.server import Answer, Sent
 from PIL import Image, ImageDraw
 from pvb_entries import CATEGORIES, fields
-from server import Answer, Sent
 
 from dspy_proact.benchmarks.proactivebench.entries import NAMES, WORLDS
 

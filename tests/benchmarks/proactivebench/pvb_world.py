@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from pictures import images_of, saved
+from builders.images import images_of, saved
+from fakes.server import Answer, Sent
 from PIL import Image
 from pvb_entries import CATEGORIES, fields
-from server import Answer, Sent
 
 from dspy_proact import Evaluation, Gate, ModelSpec
 from dspy_proact.benchmarks.proactivebench.entries import NAMES, WORLDS

@@ -5,8 +5,8 @@ import zipfile
 import zlib
 
 import pytest
-from hub import COMMIT, hub_of, printed
-from pictures import claiming, quarters, saved
+from builders.images import claiming, quarters, saved
+from fakes.hub import COMMIT, hub_of, printed
 from PIL import Image
 from pvb_entries import fields
 

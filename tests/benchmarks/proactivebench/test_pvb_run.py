@@ -5,10 +5,10 @@ import re
 from collections import Counter
 
 import pytest
-from pictures import images_of
+from builders.images import images_of
+from fakes.server import Answer
 from pvb_entries import CATEGORIES
 from pvb_world import Drawing, by_environment, evaluation, first_category, first_option, folder, oracle, ran, seen
-from server import Answer
 
 from dspy_proact import images
 from dspy_proact.benchmarks.proactivebench.entries import NAMES

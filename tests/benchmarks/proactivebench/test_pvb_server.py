@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from statistics import mean
 
 import pytest
-from pictures import images_of, saved
+from builders.images import images_of, saved
 from PIL import Image
 from pvb_entries import fields
 from pvb_server import WHOLE, Player, Seen, drawn, write_corpus

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from pictures import decoded
+from builders.images import decoded
 from pvb_entries import environment
 
 from dspy_proact import Evaluation

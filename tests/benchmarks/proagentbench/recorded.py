@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from server import Answer, Sent
+from fakes.server import Answer, Sent
 
 from dspy_proact.benchmarks.proagentbench.corpus import DATABASE, INTENTION_FILE
 from dspy_proact.benchmarks.proagentbench.moments import ProAgentBenchSettings

@@ -7,10 +7,9 @@ import zlib
 from pathlib import Path
 
 import pytest
-from embedding import vectors
+from drivers.terminal import means
+from fakes.server import Answer, vectors
 from recorded import acting_at, asked, evaluated, event, person, saying
-from server import Answer
-from summaries import means
 
 from dspy_proact.benchmarks.proagentbench.moments import (
     Assistance,

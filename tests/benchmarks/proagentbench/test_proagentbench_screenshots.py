@@ -6,7 +6,7 @@ from datetime import timedelta
 from functools import cache
 
 import pytest
-from pictures import claiming, corners, images_of, saved
+from builders.images import claiming, corners, images_of, saved
 from PIL import Image
 from recorded import BEGIN, evaluated, event, person, saying
 

@@ -3,7 +3,7 @@
 import asyncio
 import json
 
-from server import Answer, Sent
+from fakes.server import Answer, Sent
 
 from dspy_proact.benchmarks.probe.agents import AGENTS
 from dspy_proact.benchmarks.probe.stand_in import agent_answer

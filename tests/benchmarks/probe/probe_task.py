@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import dspy
-from assistants import told
-from server import Answer, Sent
+from builders.assistants import told
+from fakes.server import Answer, Sent
 
 from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER, IdentificationVerdict, ParametersVerdict
 from dspy_proact.benchmarks.probe.stand_in import agent_answer, judge_answer

@@ -6,7 +6,7 @@ import json
 import dspy
 import pytest
 from dspy.utils.exceptions import AdapterParseError
-from embedding import vectors
+from fakes.server import Answer, error, vectors
 from hypothesis import given
 from hypothesis import strategies as st
 from probe_desk import AGENT as ROLE
@@ -28,7 +28,6 @@ from probe_desk import (
     task_of,
     worked,
 )
-from server import Answer, error
 
 from dspy_proact.benchmarks.probe.agents import AGENTS
 from dspy_proact.benchmarks.probe.settings import ProbeSettings

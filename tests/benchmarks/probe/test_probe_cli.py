@@ -8,9 +8,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from fakes.server import Answer, Sent
 from probe_files import files, in_folder, right, steps
 from probe_task import identified, resolved
-from server import Answer, Sent
 
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.evaluation.evaluation import Evaluation

@@ -6,10 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from parts import Parts
+from drivers.compiles import Parts
+from drivers.script import ended
+from fakes.server import Answer, Sent, Server
 from probe_task import SECRET, planted, played
-from script import ended
-from server import Answer, Sent, Server
 
 from dspy_proact import cli
 from dspy_proact.benchmarks.probe.settings import ProbeSettings

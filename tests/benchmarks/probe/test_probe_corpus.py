@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hub import COMMIT, hub_of, printed
+from fakes.hub import COMMIT, hub_of, printed
 from probe_files import (
     CANARY,
     KEY,

@@ -4,9 +4,9 @@ import asyncio
 import json
 
 import pytest
-from asking import answers, gate
+from drivers.client import answers, gate
+from fakes.server import Answer
 from probe_task import DESCRIPTION, GOOD, PARAMETERS, identified, resolved, view
-from server import Answer
 
 from dspy_proact.benchmarks.probe.benchmark import Probe
 from dspy_proact.benchmarks.probe.judging import ProbeJudge, questions_of, verdicts

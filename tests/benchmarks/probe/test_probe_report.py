@@ -6,9 +6,9 @@ from dataclasses import replace
 from io import StringIO
 
 import pytest
+from drivers.terminal import printed
 from probe_task import CORPUS, GOOD, PARAMETERS, corpus_of, identified, resolved, scripted_run, view
 from rich.console import Console
-from summaries import printed
 
 from dspy_proact.benchmarks.probe.benchmark import Probe
 from dspy_proact.benchmarks.probe.report import failures, modes_of, published_failures

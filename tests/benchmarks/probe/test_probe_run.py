@@ -6,7 +6,8 @@ from typing import get_args
 
 import dspy
 import pytest
-from embedding import vectors
+from drivers.terminal import means
+from fakes.server import Answer, vectors
 from probe_desk import asked
 from probe_task import (
     CORPUS,
@@ -24,8 +25,6 @@ from probe_task import (
     token,
 )
 from rich.console import Console
-from server import Answer
-from summaries import means
 from support.probe_tasks import Size, write_synthetic
 
 from dspy_proact.benchmarks.probe.corpus import load_tasks

@@ -1,7 +1,7 @@
 """A browser, and pages of runs in it."""
 
 import pytest
-from browser import chromium
+from drivers.browser import chromium
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
 from dspy_proact.benchmarks.proactbench.programs import Assistant

@@ -7,9 +7,9 @@ from io import BytesIO
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser import visit
+from builders.riddles import answered, case, failed, graded, identity, judged_by, manifest, written
+from drivers.browser import visit
 from PIL import Image
-from toy import answered, case, failed, graded, identity, judged_by, manifest, written
 
 from dspy_proact.errors import CorpusError
 from dspy_proact.report import particulars

@@ -4,9 +4,9 @@ import random
 import re
 
 import pytest
-from browser import visit
+from builders.runs import answered, graded, manifest, written
+from drivers.browser import visit
 from playwright.sync_api import expect
-from proact_run import answered, graded, manifest, written
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
 from dspy_proact.benchmarks.proactbench.types import JudgeView, Rubric, Turn

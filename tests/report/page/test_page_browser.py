@@ -4,9 +4,9 @@ import re
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browser import visit
+from builders.runs import answered, failed, graded, manifest, trigger, written
+from drivers.browser import visit
 from playwright.sync_api import expect
-from proact_run import answered, failed, graded, manifest, trigger, written
 
 from dspy_proact.evidence import locate_quotes
 

@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from browser import visit
+from builders.runs import answered, failed, graded, manifest, trigger, written
+from drivers.browser import visit
 from playwright.sync_api import expect
-from proact_run import answered, failed, graded, manifest, trigger, written
 
 from dspy_proact.runs import CorpusRecord
 

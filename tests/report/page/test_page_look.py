@@ -4,8 +4,8 @@ import re
 from itertools import pairwise
 
 import pytest
-from browser import visit
-from proact_run import JUDGE, answered, failed, graded, manifest, trigger, written
+from builders.runs import JUDGE, answered, failed, graded, manifest, trigger, written
+from drivers.browser import visit
 
 from dspy_proact.benchmarks.proactbench.types import ControlView, Turn
 from dspy_proact.runs import CONTROL, Case

@@ -5,8 +5,8 @@ import math
 import re
 
 import pytest
-from browser import visit
-from proact_run import PHASES, answered, failed, graded, manifest, trigger, written
+from builders.runs import PHASES, answered, failed, graded, manifest, trigger, written
+from drivers.browser import visit
 
 NUMBERS = "document => [...document.querySelectorAll('data')].map(e => [e.dataset.at, e.value, e.textContent])"
 BARS = """() => [...document.querySelectorAll('.plot [data-at]')].map(bar => [bar.dataset.at,

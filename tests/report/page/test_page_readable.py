@@ -4,7 +4,7 @@ import html
 import re
 
 import pytest
-from attack import ATTACK
+from builders.attack import ATTACK
 
 from dspy_proact.report.page.rendered import readable
 

@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from browser import visit
+from builders.runs import answered, graded, manifest, trigger, written
+from drivers.browser import visit
 from playwright.sync_api import expect
-from proact_run import answered, graded, manifest, trigger, written
 
 PHONE = {"width": 390, "height": 844}
 FOCUSED = "document.activeElement"

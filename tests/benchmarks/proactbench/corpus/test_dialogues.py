@@ -12,8 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hub import COMMIT, Hub, hub_of, printed
-from rows import HIDDEN_FIELDS, jsonl, plant_canaries, record, refusal, row, rubric, trigger_point, without
+from builders.dialogues import (
+    HIDDEN_FIELDS,
+    jsonl,
+    plant_canaries,
+    record,
+    refusal,
+    row,
+    rubric,
+    trigger_point,
+    without,
+)
+from fakes.hub import COMMIT, Hub, hub_of, printed
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Row, load_corpus, read_jsonl, sample_path
 from dspy_proact.benchmarks.proactbench.types import Origin, Phase, Rubric, Turn

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from rows import jsonl, refusal, rubric, without
+from builders.dialogues import jsonl, refusal, rubric, without
 
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.corpus.rated_items import fetched_study

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rows import Row, jsonl, refusal, rubric, without
+from builders.dialogues import Row, jsonl, refusal, rubric, without
 
 from dspy_proact.benchmarks.proactbench.corpus.rated_items import items_in, rated_item
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rubric, Turn

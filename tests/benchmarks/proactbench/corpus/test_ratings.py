@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rows import Row, jsonl, refusal, rubric, without
+from builders.dialogues import Row, jsonl, refusal, rubric, without
 
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.corpus.bundled import published_study

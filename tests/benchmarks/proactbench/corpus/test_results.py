@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from results_rows import (
+from builders.dialogues import jsonl, refusal, row, rubric, without
+from builders.results import (
     DIALOGUE,
     OFFICIAL_KEYS,
     TEXTS,
@@ -26,7 +25,8 @@ from results_rows import (
     verdict,
     written,
 )
-from rows import jsonl, refusal, row, rubric, without
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
 from dspy_proact.benchmarks.proactbench.corpus.results import (

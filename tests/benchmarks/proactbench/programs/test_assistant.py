@@ -3,15 +3,15 @@
 import asyncio
 from functools import partial
 
-import asking
 import dspy
 import pytest
-import tuning
-from asking import ROUTES, WAYS, awaited, predicted
-from assistants import artefact, card, compiled_assistant, corpus, items_of
+from builders import judges
+from builders.assistants import artefact, card, compiled_assistant, corpus, items_of
+from drivers import client
+from drivers.client import ROUTES, WAYS, awaited, predicted
+from fakes.server import Answer, error
 from hypothesis import example, given
 from hypothesis import strategies as st
-from server import Answer, error
 
 from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, Assistant, BareChat, Reply
 from dspy_proact.benchmarks.proactbench.types import AssistantView, Response, Turn
@@ -32,7 +32,7 @@ CHAT = [
     {"role": "user", "content": "And on Sunday? "},
 ]
 
-opened = partial(asking.opened, role=ASSISTANT)
+opened = partial(client.opened, role=ASSISTANT)
 
 
 def reply(model, way="async", assistant=None):
@@ -190,7 +190,7 @@ def test_an_assistant_from_a_file_says_what_the_assistant_said_that_was_written(
         )
         for said, answer, response in demos
     ]
-    file, made = tmp_path_factory.mktemp("artefact") / "assistant.json", tuning.filed(assistant, "assistant", card())
+    file, made = tmp_path_factory.mktemp("artefact") / "assistant.json", judges.filed(assistant, "assistant", card())
     write_artefact(file, made)
     assert read_artefact(file) == made
     again = load_assistant(file)

@@ -8,8 +8,8 @@ from importlib.resources import files
 
 import dspy
 import pytest
-from asking import ROUTES, WAYS, answers_once, awaited, heard, opened, predicted
-from server import Answer, error, verdict
+from drivers.client import ROUTES, WAYS, answers_once, awaited, heard, opened, predicted
+from fakes.server import Answer, error, verdict
 
 from dspy_proact.benchmarks.proactbench.programs import (
     JUDGE,

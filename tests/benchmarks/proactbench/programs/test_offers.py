@@ -7,8 +7,8 @@ from typing import Any
 
 import dspy
 import pytest
-from asking import answers_once, awaited, opened
-from server import Answer, error, offers
+from drivers.client import answers_once, awaited, opened
+from fakes.server import Answer, error, offers
 
 from dspy_proact import evidence
 from dspy_proact.benchmarks.proactbench.programs import DetectOffers, OfferDetector

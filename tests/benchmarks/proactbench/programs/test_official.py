@@ -5,10 +5,10 @@ import importlib
 import json
 
 import pytest
-from asking import WAYS, answers_once, awaited, opened, predicted
+from drivers.client import WAYS, answers_once, awaited, opened, predicted
+from fakes.official_package import RUNTIME, TYPES, installed, missing
 from hypothesis import given
 from hypothesis import strategies as st
-from official_package import RUNTIME, TYPES, installed, missing
 
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse, Judge, OfficialJudge
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rubric, Turn

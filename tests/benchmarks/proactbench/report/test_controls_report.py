@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from proact_run import JUDGE, answered, failed, graded, manifest, trigger, written
-from results_rows import result_row
-from rows import jsonl
-from summaries import printed
+from builders.dialogues import jsonl
+from builders.results import result_row
+from builders.runs import JUDGE, answered, failed, graded, manifest, trigger, written
+from drivers.terminal import printed
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import CONTROL_RULE
 from dspy_proact.benchmarks.proactbench.corpus.results import read_results

@@ -4,7 +4,7 @@ from dataclasses import replace
 from io import StringIO
 
 import pytest
-from proact_run import manifest, written
+from builders.runs import manifest, written
 from rich.console import Console
 
 from dspy_proact import PublishedRow

@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders.dialogues import corpus, row
+from builders.results import DIALOGUE, TEXTS, read, result_point, result_record, result_row, stats
+from builders.riddles import answered as guessed
+from builders.riddles import case as riddle
+from builders.riddles import graded as marked
+from builders.riddles import manifest as manifest_of_riddles
+from builders.riddles import written as riddles
+from builders.runs import JUDGE, PHASES, RESPONSE, answered, failed, graded, manifest, trigger, written
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from proact_run import JUDGE, PHASES, RESPONSE, answered, failed, graded, manifest, trigger, written
-from results_rows import DIALOGUE, TEXTS, read, result_point, result_record, result_row, stats
 from rich.console import Console
-from rows import corpus, row
-from toy import answered as guessed
-from toy import case as riddle
-from toy import graded as marked
-from toy import manifest as manifest_of_riddles
-from toy import written as riddles
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.corpus.results import ResultTrigger, read_results

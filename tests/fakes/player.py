@@ -5,7 +5,7 @@ import random
 import re
 from typing import Any
 
-from server import Answer, Sent
+from fakes.server import Answer, Sent
 
 
 def canonical(value: Any) -> str:

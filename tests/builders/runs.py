@@ -4,20 +4,21 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from toy import written
-
+from builders.riddles import written
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Origin, Phase, Response, Rubric, Turn, Verdict
 from dspy_proact.calls import Call, Price
 from dspy_proact.evidence import locate_quotes
-from dspy_proact.report import Summary, summarize
+from dspy_proact.report import Comparison, Summary, compare, summarize
 from dspy_proact.runs import (
     Case,
     CorpusRecord,
     Failure,
+    GivenVerdict,
     GradeRecord,
     Identity,
     Manifest,
+    Outcome,
     RoleIdentity,
     RunFolder,
     StageEvent,
@@ -27,6 +28,8 @@ from dspy_proact.runs import (
 JUDGE = "openai/j"
 MODEL = "openai/m"
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")
+SCORES = {"PASS": 1.0, "PARTIAL": 0.5, "FAIL": 0.0}
+GRADES = tuple(SCORES)
 RESPONSE = "Label the boxes today. Then call Ann."
 QUOTE = "Label the boxes today."
 FREE = Price(prompt=0.0, completion=0.0, cached=None, reason="a list")
@@ -146,3 +149,45 @@ def summary_of(path: Path, grades: Iterable[tuple[Case, str | None]], *judges: s
 
 def _response(case: Case, epoch: int) -> StageKey:
     return StageKey(case=case.key, epoch=epoch, stage="response")
+
+
+def spread(scenarios: int, phases: Iterable[str] = PHASES) -> list[Case]:
+    """A trigger a scenario and phase, phase by phase."""
+    return [
+        trigger(f"d{number}", phase, turn=turn, scenario=f"S{number:02d}")
+        for turn, phase in enumerate(phases, start=1)
+        for number in range(scenarios)
+    ]
+
+
+def compared(
+    folder: Path, cases: Sequence[Case], a: Iterable[str | None], b: Iterable[str | None], *judges: str, **of_b: Any
+) -> Comparison:
+    """Two runs that grade these triggers so; judges and changes are the second's."""
+    first = summary_of(folder / "a", zip(cases, a, strict=True))
+    return compare(first, summary_of(folder / "b", zip(cases, b, strict=True), *judges, **of_b))
+
+
+def outcome(
+    key: str, grade: str | None, *, group: str = "s", stratum: str = "EMERGENT", epoch: int = 1, **changes: Any
+) -> Outcome:
+    """What became of a trigger; None: unscored."""
+    view = {"conversation": [{"user": f"Ask {key}", "assistant": None}], "rubric": {"phase": stratum}}
+    shared = {"key": key, "epoch": epoch, "view": view, "response": "r", "meta": {"turn": 1, "life_domain": group}}
+    if grade is None:
+        unscored = {"state": "unscored", "reason": "response: empty", "response": None}
+        return Outcome(stratum, group, **(shared | unscored | changes))
+    verdict = GivenVerdict("j", 1, grade, SCORES[grade], None, {})
+    return Outcome(stratum, group, "scored", grade, SCORES[grade], verdicts=(verdict,), **{**shared, **changes})
+
+
+def summary(*outcomes: Outcome, **changes: Any) -> Summary:
+    fields = {
+        "path": "run",
+        "benchmark": "proactbench",
+        "model": "m",
+        "judges": ("j",),
+        "embedded": False,
+        "nouns": NOUNS,
+    }
+    return Summary(**(fields | {"strata": PHASES, "labels": GRADES, "outcomes": outcomes} | changes))

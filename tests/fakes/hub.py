@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from child import Child, code
+from drivers.child import Child, code
 
 COMMIT = "c0ffee" + "0" * 34
 """Of its one branch, `main`."""

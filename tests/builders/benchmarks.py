@@ -1,14 +1,17 @@
-"""A benchmark that shares nothing with those of the package: a model thinks about a riddle, then guesses.
+"""Benchmarks that are not the package's: a contest of riddles, and the one of docs/benchmarks.md as it stands there.
 
-It grades by itself, in two calls an answer, with parts, measures and settings of every kind; `Refereed` has a judge.
+In the contest a model thinks about a riddle, then guesses. It grades by itself, in two calls an answer, with parts,
+measures and settings of every kind; `Refereed` has a judge.
 """
 
+from pathlib import Path
 from typing import Literal
 
 import dspy
-from server import Answer, Sent
-from toy import Riddle
+from drivers.script import ROOT
+from fakes.server import Answer, Sent
 
+from builders.riddles import Riddle
 from dspy_proact import (
     Benchmark,
     Case,
@@ -26,6 +29,8 @@ from dspy_proact.runs import ExpectedCall, Settings
 from dspy_proact.types import Frozen
 
 THOUGHT_TOKENS, GUESS_TOKENS = (20, 200), (2, 10)
+TEXT = (ROOT / "docs" / "benchmarks.md").read_text("utf-8").partition("<!-- file: mine.py -->\n```python\n")[2]
+TEXT = TEXT.partition("```\n")[0]
 TRICKS = {0, 1, 2, 3}
 """Numbers of the riddles that are tricks."""
 TAKEN_FOR_TRICKS = {0, 1, 2, 4}
@@ -166,3 +171,16 @@ def number_of(key: str) -> int:
 def _case(number: int) -> Case:
     key, stratum = f"riddle-{number}", "RHYME" if number % 3 else "NUMBER"
     return Case(key, f"place-{number % 5}", stratum, Riddle(text=f"{key}: what am I?"), {"page": number // 4})
+
+
+def write_mine(folder: Path, was: str = "", becomes: str = "") -> Path:
+    """Write it, with one thing changed."""
+    assert TEXT.count(was) == 1 or not was, was
+    path = folder / "mine.py"
+    path.write_text(TEXT.replace(was, becomes) if was else TEXT, encoding="utf-8")
+    return path
+
+
+def line_of(path: Path, text: str) -> int:
+    """The line, counted from 1, in which a text stands first."""
+    return next(n for n, line in enumerate(path.read_text("utf-8").splitlines(), start=1) if text in line)

@@ -6,8 +6,8 @@ import struct
 import zlib
 from typing import Any
 
+from fakes.server import Sent
 from PIL import Image, ImageDraw
-from server import Sent
 
 RED, GREEN, BLUE, WHITE = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 255)
 

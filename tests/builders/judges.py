@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import dspy
-from server import GRADES, Answer, Sent, verdict
-from specs import spec
+from drivers.client import spec
+from fakes.server import GRADES, Answer, Sent, verdict
 
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.corpus.rated_items import rated_item

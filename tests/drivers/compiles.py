@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from server import Answer, Sent, Server
+from fakes.server import Answer, Sent, Server
 
 from dspy_proact.compile.compile import Compile, Finished
 from dspy_proact.compile.folds import Fold

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rows import Row, jsonl, record, row, rubric, trigger_point
-from server import Answer, Sent, Server, is_about_offers, offers, verdict
-from tuning import NUMBER, USAGE, filed, provenance
+from fakes.server import Answer, Sent, Server, is_about_offers, offers, verdict
 
+from builders.dialogues import Row, jsonl, record, row, rubric, trigger_point
+from builders.judges import NUMBER, USAGE, filed, provenance
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.embedded import assistant, judge

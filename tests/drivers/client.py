@@ -3,14 +3,15 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import dspy
 import pytest
-from server import Answer
+from fakes.server import Answer
 
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import Halt, ProactError
-from dspy_proact.models import Gate, ModelSpec, Role, open_model
+from dspy_proact.models import EMBEDDED, Gate, ModelSpec, Role, open_model
 from dspy_proact.programs.asking import ask as ask_async
 from dspy_proact.programs.asking import ask_now, run_now
 from dspy_proact.programs.streaming import streamed
@@ -193,3 +194,13 @@ def answers_once(server, *given):
     """The same, each of them once; text is the content of a healthy answer."""
     pending = [each if isinstance(each, Answer) else Answer(each) for each in given]
     server.script = lambda sent: pending.pop(0)
+
+
+def spec(name: str, api_base: str | None = None, **said: Any) -> ModelSpec:
+    """A model at an endpoint; the stand-in has none."""
+    return ModelSpec(name=name, **({} if name == EMBEDDED else {"api_base": api_base}), **said)
+
+
+def specs(names: str | Sequence[str], api_base: str | None = None, **said: Any) -> list[ModelSpec]:
+    """The same of one name or of several."""
+    return [spec(name, api_base, **said) for name in ([names] if isinstance(names, str) else names)]

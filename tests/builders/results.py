@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
-from rows import PHASES, Row, jsonl, row, rubric
 
+from builders.dialogues import PHASES, Row, jsonl, row, rubric
 from dspy_proact.benchmarks.proactbench.corpus.results import Results, ResultTrigger, read_results
 from dspy_proact.benchmarks.proactbench.types import Grade, Origin, Rubric
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import uvicorn
-from child import command_line
 
+from drivers.child import command_line
 from dspy_proact.evaluation.benchmark import Benchmark, Part
 from dspy_proact.label.access import origins
 from dspy_proact.label.app import Collection, application

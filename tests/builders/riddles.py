@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from dspy_proact.calls import Call, Price
@@ -41,6 +42,7 @@ LABELS = ("SOLVED", "CLOSE", "LOST")
 CONTROL_LABELS = ("SILENT", "CHATTY")
 """Of riddles to which nobody wants an answer."""
 CORPUS = CorpusRecord(name="riddles.jsonl", revision=None, rows=3, cases=6, ignored_fields={})
+KINDS = ["content", "provider"]
 SCORES = {"SOLVED": 1.0, "CLOSE": 0.4, "LOST": 0.0, "SILENT": 1.0, "CHATTY": 0.0}
 
 
@@ -304,3 +306,40 @@ def response_key(key: str, epoch: int = 1) -> StageKey:
 def verdict_key(key: str, epoch: int = 1, judge: str = JUDGE, judge_epoch: int = 1) -> StageKey:
     """What a verdict answers to."""
     return StageKey(case=key, epoch=epoch, stage="verdict", judge=judge, judge_epoch=judge_epoch)
+
+
+def raising(error: BaseException, key: str = "a") -> Callable[..., Any]:
+    """A script for either stage that fails at one case."""
+
+    async def script(case: Case, *answer: Guess) -> Any:
+        if case.key == key:
+            raise error
+        return await (mark(case, *answer) if answer else guess(case))
+
+    return script
+
+
+def stages(path: Path) -> list[tuple[str, str]]:
+    """Case and stage of each event on disk, sorted."""
+    return sorted((event.key.case, event.key.stage) for event in RunFolder(path).events())
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Let others go on until something holds."""
+    while not condition():
+        await asyncio.sleep(0)
+
+
+class Court(Riddles):
+    """Two judges who grade apart: `sphinx` is lenient and `oracle` is not; notes in which order they are asked."""
+
+    def __init__(self, *keys: str, failing: Mapping[str, Exception] = MappingProxyType({})):
+        super().__init__(cases(*keys), judges=("sphinx", "oracle"))
+        self.asked: list[tuple[str, str]] = []
+        self._failing = failing
+
+    async def grade(self, case: Case, answer: Guess, judge: str) -> Scored[Marking]:
+        self.asked.append((case.key, judge))
+        if error := self._failing.get(judge):
+            raise error
+        return marked({"sphinx": "SOLVED", "oracle": "LOST"}[judge], f"{judge} on {answer.words}")

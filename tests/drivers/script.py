@@ -13,7 +13,7 @@ from unittest import mock
 
 from dspy_proact.models.clients import import_litellm
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,3 @@ def run(path: Path, *arguments: object, folder: Path) -> Ended:
     """Load a program and run it in a folder."""
     with loaded(path) as program:
         return ended(program.main, path, *arguments, folder=folder)
-
-
-def table_rows(printed: str) -> list[list[str]]:
-    """The cells of each line of what is printed as a table: of its heads, of the rule, and of each row."""
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in printed.splitlines() if line[:1] == "|"]

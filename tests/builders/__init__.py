@@ -1,0 +1,1 @@
+"""Corpora, runs, studies and artefacts that tests build."""
