@@ -176,7 +176,7 @@ def test_it_takes_no_prompt_which_would_change_nothing(run):
 
 WITH_A_PACKAGE = """
 import sys
-from child import command_line
+from drivers.child import command_line
 _, folder, *command = sys.argv
 sys.path.insert(0, folder)
 command_line(*command)
