@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from dspy_proact.evaluation.registry import find_benchmark
 from dspy_proact.report.measured import Controls
 from dspy_proact.report.numbers import document, percent
-from dspy_proact.runs import GivenVerdict, Outcome
+from dspy_proact.runs import Outcome, VerdictRecord
 from dspy_proact.types import Quote
 
 
@@ -71,7 +71,7 @@ class Column:
 
     name: str
     kind: Literal["string", "int64", "float64", "bool"]
-    of: Callable[[Outcome, GivenVerdict | None], Any]
+    of: Callable[[Outcome, VerdictRecord | None], Any]
     """Its value for an outcome and one of its verdicts; None where there is nothing."""
 
 
@@ -129,7 +129,7 @@ def _answer(kept: str) -> str:
     return values[0] if len(values) == 1 and isinstance(values[0], str) else kept
 
 
-def _detail(_: Outcome, verdict: GivenVerdict | None) -> str | None:
+def _detail(_: Outcome, verdict: VerdictRecord | None) -> str | None:
     return json.dumps(verdict.detail, sort_keys=True, ensure_ascii=False) if verdict else None
 
 
@@ -176,7 +176,7 @@ class Particulars:
     """What there is to read of an answer, which is kept as text or as JSON."""
     sections: Callable[[View], Iterable[PageSection]] = sections_of
     """What there is to read of a case."""
-    grounds: Callable[[GivenVerdict], Grounds] = lambda verdict: Grounds("", points=terms_of(verdict.detail))
+    grounds: Callable[[VerdictRecord], Grounds] = lambda verdict: Grounds("", points=terms_of(verdict.detail))
     """What there is to read of a verdict."""
     thumbnails: Callable[[Any, Outcome], Iterable[Thumbnail]] = lambda _, __: ()
     """Images that a page shows beside an answer, of the summary of its run; raises a `CorpusError` likewise."""

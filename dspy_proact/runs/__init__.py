@@ -17,11 +17,11 @@ from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, controls_o
 from dspy_proact.runs.interrupt import orderly_interrupt, run_to_end
 from dspy_proact.runs.ledger import (
     Failure,
-    GradeRecord,
     Grading,
     Ledger,
     StageEvent,
     StageKey,
+    VerdictRecord,
     Work,
     answer_text,
     latest,
@@ -29,7 +29,6 @@ from dspy_proact.runs.ledger import (
 from dspy_proact.runs.manifest import MOST_EPOCHS, CorpusRecord, Identity, Manifest, Measure, Nouns, RoleIdentity
 from dspy_proact.runs.outcome import (
     Evidence,
-    GivenVerdict,
     Outcome,
     Outcomes,
     State,

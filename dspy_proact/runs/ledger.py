@@ -4,13 +4,13 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, FiniteFloat
+from pydantic import Field, FiniteFloat, TypeAdapter
 
 from dspy_proact.calls import Call
-from dspy_proact.runs.benchmark import Case
+from dspy_proact.runs.benchmark import Case, Scored
 from dspy_proact.types import Frozen
 
 Stage = Literal["response", "verdict"]
@@ -24,16 +24,33 @@ class Failure(Frozen):
     detail: str = ""
 
 
-class GradeRecord(Frozen):
-    """The result of a verdict."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictRecord:
+    """One verdict on a response, as an event keeps it and as everything after the run reads it."""
 
-    score: float = Field(ge=0, le=1)
-    """Higher is better."""
+    __pydantic_config__: ClassVar = Frozen.model_config
+    score: Annotated[float, Field(ge=0, le=1)]
+    """In [0, 1], higher is better."""
     label: str
     verified: bool | None
-    parts: dict[str, FiniteFloat] = Field(default_factory=dict[str, FiniteFloat])
-    """Named numbers beside the score, from which a benchmark's measures are computed."""
-    detail: dict[str, Any]
+    """Whether a quote stands in the response; None where there is nothing to check."""
+    parts: Mapping[str, FiniteFloat] = field(default_factory=dict[str, FiniteFloat])
+    """Named finite numbers beside the score, from which a benchmark's measures are computed."""
+    detail: Mapping[str, Any]
+    """The benchmark's own model of the grading, as JSON."""
+    judge: Annotated[str | None, Field(exclude=True)] = None
+    """Its name, which a file has in the event's key; None where the benchmark grades by itself."""
+    judge_epoch: Annotated[int, Field(exclude=True)] = 1
+    """Number of this judge's verdict on the response, counted from 1; likewise in the key."""
+
+    @classmethod
+    def of(cls, scored: Scored[Any], detail: Mapping[str, Any], judge: str | None = None) -> "VerdictRecord":
+        """A judge's first verdict by a grading with its detail as JSON; raises a `ValueError` for what is no number."""
+        kept = {name: getattr(scored, name) for name in ("score", "label", "verified", "parts")}
+        return _VERDICT.validate_python(kept | {"detail": detail, "judge": judge})
+
+
+_VERDICT = TypeAdapter(VerdictRecord)
 
 
 class StageKey(Frozen):
@@ -59,7 +76,7 @@ class StageEvent(Frozen):
     key: StageKey
     answer: dict[str, Any] | None = None
     """The result of a response: the benchmark's own model, as JSON."""
-    grade: GradeRecord | None = None
+    grade: VerdictRecord | None = None
     failure: Failure | None = None
     calls: tuple[Call, ...]
     """Every call of the stage, failed attempts included."""

@@ -16,7 +16,7 @@ from dspy_proact.errors import RunError
 from dspy_proact.kept import first_fault
 from dspy_proact.runs.benchmark import CONTROL
 from dspy_proact.runs.folder import CaseRecord, RunFolder
-from dspy_proact.runs.ledger import Grading, StageEvent
+from dspy_proact.runs.ledger import Grading, StageEvent, VerdictRecord
 from dspy_proact.runs.manifest import Manifest
 
 State = Literal["scored", "unscored", "pending"]
@@ -24,25 +24,6 @@ Cuts = Mapping[str, tuple[float, float]]
 """By compiled judge, from which mean level of its verdicts on the second worst label begins, and the best."""
 NO_CUTS: Cuts = {}
 Label = TypeVar("Label", bound=str)
-
-
-@dataclass(frozen=True, slots=True)
-class GivenVerdict:
-    """One verdict on a response."""
-
-    judge: str | None
-    """Its name; None where the benchmark grades by itself."""
-    judge_epoch: int
-    """Number of this judge's verdict on the response, counted from 1."""
-    label: str
-    score: float
-    """In [0, 1], higher is better."""
-    verified: bool | None
-    """Whether a quote stands in the response; None where there is nothing to check."""
-    detail: Mapping[str, Any]
-    """The benchmark's own model of the grading, as JSON."""
-    parts: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Named numbers beside the score, from which measures are computed."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +35,7 @@ class Evidence:
     """Those of them with a quote that stands in the response."""
 
     @classmethod
-    def of(cls, verdicts: Iterable[GivenVerdict]) -> "Evidence":
+    def of(cls, verdicts: Iterable[VerdictRecord]) -> "Evidence":
         """That of some verdicts."""
         checks = [verdict.verified for verdict in verdicts if verdict.verified is not None]
         return cls(len(checks), sum(checks))
@@ -77,7 +58,7 @@ class Outcome:
     epoch: int = 1
     response: str | None = None
     truncated: bool = False
-    verdicts: tuple[GivenVerdict, ...] = ()
+    verdicts: tuple[VerdictRecord, ...] = ()
     """Every judge's first, then every judge's second, and so on."""
     unread: tuple[tuple[str | None, str], ...] = ()
     """Judge and reason of each verdict that was tried and is not there."""
@@ -90,7 +71,7 @@ class Outcome:
     cuts: Cuts = field(default_factory=dict[str, tuple[float, float]])
     """Of compiled judges, by judge."""
 
-    def graded(self, verdicts: Sequence[GivenVerdict], labels: Sequence[str], cuts: Cuts = NO_CUTS) -> "Outcome":
+    def graded(self, verdicts: Sequence[VerdictRecord], labels: Sequence[str], cuts: Cuts = NO_CUTS) -> "Outcome":
         """A copy with its verdicts, at least one."""
         label, score = _joint_grade(verdicts, labels, cuts)
         return replace(self, state="scored", label=label, score=score, verdicts=tuple(verdicts), cuts=cuts)
@@ -126,7 +107,7 @@ class Outcomes:
         return [outcome for outcome in self.outcomes if outcome.state == "scored"]
 
     @cached_property
-    def verdicts(self) -> tuple[GivenVerdict, ...]:
+    def verdicts(self) -> tuple[VerdictRecord, ...]:
         """Every verdict that was read."""
         return tuple(verdict for outcome in self.outcomes for verdict in outcome.verdicts)
 
@@ -179,7 +160,7 @@ def cut_label(given: Sequence[Label], order: Sequence[Label], cuts: Sequence[flo
     return order[worst - sum(mean >= cut for cut in cuts)]
 
 
-def _joint_grade(verdicts: Sequence[GivenVerdict], labels: Sequence[str], cuts: Cuts) -> tuple[str, float]:
+def _joint_grade(verdicts: Sequence[VerdictRecord], labels: Sequence[str], cuts: Cuts) -> tuple[str, float]:
     """The commonest label, ties to the worst, and the mean score; a compiled judge counts as one verdict."""
     given: list[tuple[str, float]] = []
     for judge in dict.fromkeys(verdict.judge for verdict in verdicts):
@@ -213,7 +194,7 @@ class LastEvents:
 
     def __init__(self, events: Iterable[StageEvent]):
         self.responses: dict[tuple[str, int], _Response | None] = {}
-        self.verdicts: dict[tuple[str, int, str | None, int], GivenVerdict | str | None] = {}
+        self.verdicts: dict[tuple[str, int, str | None, int], VerdictRecord | str | None] = {}
         self.tried_again = 0
         self._span: tuple[float, float] | None = None
         self._tallies = defaultdict[tuple[str, str | None], CallTally](CallTally)
@@ -236,8 +217,8 @@ class LastEvents:
             self.tried_again += isinstance(self.verdicts.get(place), str)
             self.verdicts[place] = failure
             if grade:
-                given = sys.intern(grade.label), grade.score, grade.verified, grade.detail, grade.parts
-                self.verdicts[place] = GivenVerdict(judge, key.judge_epoch, *given)
+                known = {"label": sys.intern(grade.label), "judge": judge, "judge_epoch": key.judge_epoch}
+                self.verdicts[place] = replace(grade, **known)
 
     @property
     def cases(self) -> set[str]:
@@ -289,7 +270,7 @@ def read_run(
             grading[stratum] = manifest.labels, cuts
         strata = {case.key: case.stratum for case in cases}
         for (case, *_), verdict in events.verdicts.items():
-            if isinstance(verdict, GivenVerdict):
+            if isinstance(verdict, VerdictRecord):
                 where = f"{folder.path}: a verdict on {case!r}"
                 if verdict.label not in grading[strata[case]][0]:
                     raise RunError(f"{where} has the label {verdict.label!r}, which is none of it")

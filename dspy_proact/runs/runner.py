@@ -19,7 +19,7 @@ from dspy_proact.errors import Halt, StageError
 from dspy_proact.runs.benchmark import Case, Runnable
 from dspy_proact.runs.chains import Chains
 from dspy_proact.runs.folder import RunWriter
-from dspy_proact.runs.ledger import Failure, GradeRecord, Ledger, StageEvent, StageKey, Work
+from dspy_proact.runs.ledger import Failure, Ledger, StageEvent, StageKey, VerdictRecord, Work
 from dspy_proact.runs.outcome import rare_collections
 from dspy_proact.switch import Switch
 
@@ -113,14 +113,7 @@ class Runner:
         assert kept is not None, "a verdict is open only after its response"
         answer = self.benchmark.answer_type.model_validate(kept)
         scored = await self.benchmark.grade(work.case, answer, key.judge)
-        grade = GradeRecord(
-            score=scored.score,
-            label=scored.label,
-            verified=scored.verified,
-            parts=dict(scored.parts),
-            detail=_as_kept(scored.detail),
-        )
-        return {"grade": grade}
+        return {"grade": VerdictRecord.of(scored, _as_kept(scored.detail))}
 
 
 async def attempted(stage: Awaitable[T]) -> T | Failure:

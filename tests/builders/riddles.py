@@ -17,7 +17,6 @@ from dspy_proact.runs import (
     CaseSet,
     CorpusRecord,
     Failure,
-    GradeRecord,
     Grading,
     Identity,
     Ledger,
@@ -31,6 +30,7 @@ from dspy_proact.runs import (
     Scored,
     StageEvent,
     StageKey,
+    VerdictRecord,
     latest,
 )
 from dspy_proact.switch import Switch
@@ -265,7 +265,9 @@ def graded(
 ) -> StageEvent:
     """The event of a verdict with its result; the score is the label's unless given, and its detail as ours are."""
     detail = {"remark": "hm"} if label in SCORES else {"reasoning": "hm", "evidence": [], "grade": label}
-    grade = GradeRecord(score=SCORES[label] if score is None else score, label=label, verified=verified, detail=detail)
+    grade = VerdictRecord(
+        score=SCORES[label] if score is None else score, label=label, verified=verified, detail=detail
+    )
     return StageEvent(key=verdict_key(key, epoch, judge, judge_epoch), grade=grade, calls=calls, time=3.0)
 
 

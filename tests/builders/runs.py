@@ -14,8 +14,6 @@ from dspy_proact.runs import (
     Case,
     CorpusRecord,
     Failure,
-    GivenVerdict,
-    GradeRecord,
     Identity,
     Manifest,
     Outcome,
@@ -23,6 +21,7 @@ from dspy_proact.runs import (
     RunFolder,
     StageEvent,
     StageKey,
+    VerdictRecord,
 )
 
 JUDGE = "openai/j"
@@ -88,7 +87,7 @@ def graded(
 ) -> StageEvent:
     """A verdict that is there, its quotes located in the response."""
     verdict = Verdict(reasoning=reasoning, evidence=locate_quotes(evidence, response), grade=Grade(grade))
-    record = GradeRecord(
+    record = VerdictRecord(
         score=verdict.grade.score,
         label=verdict.grade,
         verified=verdict.verified,
@@ -177,7 +176,7 @@ def outcome(
     if grade is None:
         unscored = {"state": "unscored", "reason": "response: empty", "response": None}
         return Outcome(stratum, group, **(shared | unscored | changes))
-    verdict = GivenVerdict("j", 1, grade, SCORES[grade], None, {})
+    verdict = VerdictRecord(judge="j", label=grade, score=SCORES[grade], verified=None, detail={})
     return Outcome(stratum, group, "scored", grade, SCORES[grade], verdicts=(verdict,), **{**shared, **changes})
 
 

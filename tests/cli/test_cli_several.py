@@ -20,7 +20,7 @@ from dspy_proact.calls import Call, Price
 from dspy_proact.cli.views import runs
 from dspy_proact.cli.views.runs import RunProgress
 from dspy_proact.report import summarize
-from dspy_proact.runs import CONTROL, GradeRecord, RunFolder, Scope, StageEvent, StageKey
+from dspy_proact.runs import CONTROL, RunFolder, Scope, StageEvent, StageKey, VerdictRecord
 
 ANN, BEN = "hosted_vllm/ann", "hosted_vllm/ben"
 KIND, STRICT = "openai/kind", "openai/strict"
@@ -234,7 +234,7 @@ def test_lines_show_the_results_so_far_and_the_cost_where_it_is_known(capsys):
 def test_answers_are_counted_where_they_are_more_than_triggers_and_their_grades_apart(capsys):
     control = replace(trigger("c"), stratum=CONTROL)
     of = manifest(JUDGE, "openai/k", control_labels=("HELD_BACK", "UNWANTED"))
-    held = GradeRecord(score=1.0, label="HELD_BACK", verified=None, detail={})
+    held = VerdictRecord(score=1.0, label="HELD_BACK", verified=None, detail={})
     looked = StageEvent(
         key=StageKey(case=control.key, epoch=1, stage="verdict", judge=JUDGE), grade=held, calls=(), time=3.0
     )

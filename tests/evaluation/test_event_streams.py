@@ -7,13 +7,13 @@ import pytest
 from dspy_proact.evaluation.ruled import ByRule
 from dspy_proact.evaluation.stream import Decision, Rules, decision_measures
 from dspy_proact.report.measured import measured
-from dspy_proact.runs import GivenVerdict, Outcome
+from dspy_proact.runs import Outcome, VerdictRecord
 
 MEASURES = {measure.name: measure for measure in decision_measures("acted")}
 
 
 def outcome(number: int, parts: dict[str, float]) -> Outcome:
-    verdict = GivenVerdict("judge", 1, "ANY", 0.0, None, {}, parts)
+    verdict = VerdictRecord(label="ANY", score=0.0, verified=None, detail={}, parts=parts)
     return Outcome("all", f"stream-{number % 5}", "scored", "ANY", key=str(number), verdicts=(verdict,))
 
 

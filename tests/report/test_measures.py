@@ -28,7 +28,7 @@ from dspy_proact.report import (
     summary_document,
 )
 from dspy_proact.report.particulars import Particulars
-from dspy_proact.runs import CONTROL, Case, GradeRecord, Manifest, Measure, Nouns, StageEvent
+from dspy_proact.runs import CONTROL, Case, Manifest, Measure, Nouns, StageEvent, VerdictRecord
 from dspy_proact.stats import cluster_mean, part_mean
 
 LENGTH = Measure(name="length", title="words a guess", parts=("words",))
@@ -55,7 +55,7 @@ def own(*measures: Measure, **changes: Any) -> Manifest:
 
 def graded(key: str, label: str = "SOLVED", **parts: float) -> StageEvent:
     """The grade that the benchmark itself gives."""
-    record = GradeRecord(score=SCORES[label], label=label, verified=None, parts=parts, detail={"remark": "hm"})
+    record = VerdictRecord(score=SCORES[label], label=label, verified=None, parts=parts, detail={"remark": "hm"})
     return StageEvent(key=verdict_key(key).model_copy(update={"judge": None}), grade=record, calls=(), time=3.0)
 
 

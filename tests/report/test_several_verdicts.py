@@ -25,7 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dspy_proact.report import Summary, summarize, summary_document
-from dspy_proact.runs import Case, GivenVerdict, Outcome, StageEvent
+from dspy_proact.runs import Case, Outcome, StageEvent, VerdictRecord
 
 SPHINX, ORACLE = "sphinx", "oracle"
 LETTERS = {"S": "SOLVED", "C": "CLOSE", "L": "LOST"}
@@ -346,7 +346,14 @@ def test_a_jury_lies_between_its_judges_and_its_counts_add_up(responses: list[tu
 def _graded(key: str, letters: dict[str, Iterable[str]], stratum: str = "RHYME", **changes: Any) -> Outcome:
     """A scored outcome; its grade is a stand-in, for only verdicts and scores are read."""
     given = tuple(
-        GivenVerdict(judge, again, LETTERS[letter], SCORES[LETTERS[letter]], verified=True, detail={})
+        VerdictRecord(
+            judge=judge,
+            judge_epoch=again,
+            label=LETTERS[letter],
+            score=SCORES[LETTERS[letter]],
+            verified=True,
+            detail={},
+        )
         for judge, each in letters.items()
         for again, letter in enumerate(each, start=1)
     )

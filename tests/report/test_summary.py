@@ -12,7 +12,7 @@ from dspy_proact.calls import Call, Usage
 from dspy_proact.errors import UsageError
 from dspy_proact.report import Summary, summarize, summary_document
 from dspy_proact.report.summary import Scores
-from dspy_proact.runs import Case, GivenVerdict, Manifest, Outcome, StageEvent
+from dspy_proact.runs import Case, Manifest, Outcome, StageEvent, VerdictRecord
 from dspy_proact.stats import cluster_mean
 
 CASES = [
@@ -65,7 +65,9 @@ def outcome(key: str, epoch: int, *state: Any, verified: bool | None = None, **r
     whole = Outcome(stratum, group, *state, key=key, epoch=epoch, view={"text": f"What is {key}?"}, **rest)
     if whole.label is None:
         return whole
-    verdict = GivenVerdict("sphinx", 1, whole.label, whole.score, verified, {"remark": "hm"})
+    verdict = VerdictRecord(
+        judge="sphinx", label=whole.label, score=whole.score, verified=verified, detail={"remark": "hm"}
+    )
     return replace(whole, response=RIVER, verdicts=(verdict,))
 
 

@@ -34,7 +34,7 @@ from builders.riddles import (
 from pydantic import BaseModel
 
 from dspy_proact.calls import record_call
-from dspy_proact.runs import Case, Failure, GradeRecord, Observer, RunFolder, Scored, StageEvent
+from dspy_proact.runs import Case, Failure, Observer, RunFolder, Scored, StageEvent, VerdictRecord
 
 
 def test_every_case_and_epoch_is_answered_and_graded_once(tmp_path: Path):
@@ -43,7 +43,7 @@ def test_every_case_and_epoch_is_answered_and_graded_once(tmp_path: Path):
     assert Counter(benchmark.begun) == {(stage, key): 2 for stage in ("response", "verdict") for key in "abc"}
     assert runner.stages == 12  # 3 cases x 2 epochs x 2 stages
     assert runner.ledger.unscored(benchmark.case_set.cases, epochs=2) == 0
-    graded_ = GradeRecord(score=1.0, label="SOLVED", verified=None, detail={"remark": "remark on guess at a"})
+    graded_ = VerdictRecord(score=1.0, label="SOLVED", verified=None, detail={"remark": "remark on guess at a"})
     expected = {("a", 2, "response"): {"words": "guess at a"}, ("a", 2, "verdict"): graded_}
     assert expected.items() <= outcomes(tmp_path).items()
     assert len(outcomes(tmp_path)) == 12
@@ -255,7 +255,7 @@ def test_a_grade_with_what_is_no_number_becomes_an_unscored_row(tmp_path: Path, 
 
     runner = run(Riddles(cases("a", "b"), grade=grade), tmp_path)
     assert isinstance(outcomes(tmp_path)["a", 1, "verdict"], Failure)
-    assert outcomes(tmp_path)["b", 1, "verdict"] == GradeRecord(
+    assert outcomes(tmp_path)["b", 1, "verdict"] == VerdictRecord(
         score=1.0, label="SOLVED", verified=False, parts={"recall": 0.25}, detail={"weight": 1.0}
     )
     assert runner.ledger.unscored(cases("a", "b"), epochs=1) == 1

@@ -17,7 +17,7 @@ from dspy_proact.report.numbers import percent
 from dspy_proact.report.particulars import Grounds, PageSection, Particulars, View
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import TerminalTable, table
-from dspy_proact.runs import GivenVerdict
+from dspy_proact.runs import VerdictRecord
 from dspy_proact.stats import Counted, competition_ranks, rank_ranges
 
 _AGENTS = FOLDER / "published" / "agents.csv"
@@ -131,7 +131,7 @@ def _answer(kept: str) -> str:
     return "\n\n".join(filter(None, [*proposals, answer["message"] and f"To the user: {answer['message']}"]))
 
 
-def _grounds(verdict: GivenVerdict) -> Grounds:
+def _grounds(verdict: VerdictRecord) -> Grounds:
     """What the judge said of each proposal, and how sure it is."""
     said = AssistanceGrade.model_validate(verdict.detail).verdicts
     sure = ", ".join(f"{each.confidence:.2f}" for each in said)

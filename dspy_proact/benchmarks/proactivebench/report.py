@@ -14,7 +14,7 @@ from dspy_proact.files.rows import csv_rows
 from dspy_proact.images import thumbnail
 from dspy_proact.report.particulars import Grounds, PageSection, Particulars, Thumbnail, View
 from dspy_proact.report.summary import Summary
-from dspy_proact.runs import GivenVerdict, Outcome
+from dspy_proact.runs import Outcome, VerdictRecord
 
 _WORDS: dict[str, Any] = tomllib.loads((FOLDER / "words.toml").read_text(encoding="utf-8"))
 _AS_PUBLISHED = ProactiveBenchSettings(upstream_rule=True).model_dump(
@@ -70,7 +70,7 @@ def _answer(kept: str) -> str:
     )
 
 
-def _grounds(verdict: GivenVerdict) -> Grounds:
+def _grounds(verdict: VerdictRecord) -> Grounds:
     """How the trajectory ended, and which right answers an open one gives."""
     grade = TrajectoryGrade.model_validate(verdict.detail)
     given = tuple((answer, "given" if found else "not given") for answer, found in grade.given.items())

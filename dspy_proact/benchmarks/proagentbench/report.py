@@ -21,7 +21,7 @@ from dspy_proact.report.numbers import share
 from dspy_proact.report.particulars import Grounds, PageSection, Particulars, View, sections_of, terms_of
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import TerminalTable, table
-from dspy_proact.runs import GivenVerdict, Outcome
+from dspy_proact.runs import Outcome, VerdictRecord
 from dspy_proact.stats.classification import classification
 
 
@@ -171,7 +171,7 @@ def _answer(kept: str) -> str:
     return f"{answer['intention']}\n\n{answer['query']}"
 
 
-def _grounds(verdict: GivenVerdict) -> Grounds:
+def _grounds(verdict: VerdictRecord) -> Grounds:
     grade = MomentGrade.model_validate(verdict.detail)
     return Grounds("", points=terms_of(grade.model_dump(mode="json")))
 

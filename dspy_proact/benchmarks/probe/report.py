@@ -25,7 +25,7 @@ from dspy_proact.report.numbers import share
 from dspy_proact.report.particulars import Grounds, PageSection, Particulars, View, sections_of, terms_of, text_of
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import TerminalTable, table
-from dspy_proact.runs import GivenVerdict, Outcome
+from dspy_proact.runs import Outcome, VerdictRecord
 
 OF_DESCRIPTIONS = ("root_cause", "person", "deadline", "general", "nothing")
 MODES: Mapping[str, str] = {
@@ -253,7 +253,7 @@ def _answer(kept: str) -> str:
     return "\n\n".join((solution["bottleneck"] or "(no bottleneck)", done, evidence))
 
 
-def _grounds(verdict: GivenVerdict) -> Grounds:
+def _grounds(verdict: VerdictRecord) -> Grounds:
     """What the judges said of an answer, and everything that was counted."""
     grade = ProbeGrade.model_validate(verdict.detail)
     said = [each.reasoning for each in (grade.identified, grade.resolved) if each]

@@ -25,7 +25,7 @@ from dspy_proact.report import Reading
 from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, counted, document
 from dspy_proact.report.reading import grounds_document, print_sections, reading_column, sections_document
 from dspy_proact.report.terminal import Sheet, in_a_line, readable, show, table
-from dspy_proact.runs import Case, GivenVerdict, Outcome, Settings, answer_text
+from dspy_proact.runs import Case, Outcome, Settings, VerdictRecord, answer_text
 
 _INDENT = 4
 _SHORTEST = 40
@@ -72,8 +72,8 @@ def reading_of(
     if side and side.error:
         outcome = outcome.unscored(f"no verdict: {side.error}" if answer else side.error)
     given = [
-        GivenVerdict(judge, 1, each.label, each.score, each.verified, each.detail.model_dump(mode="json"), each.parts)
-        for each in (side.verdicts if side else ())
+        VerdictRecord.of(scored, scored.detail.model_dump(mode="json"), judge)
+        for scored in (side.verdicts if side else ())
     ]
     return Reading.of(outcome.graded(given, declared.labels) if given else outcome, declared.name)
 

@@ -22,7 +22,7 @@ from dspy_proact.report.numbers import coefficient, document, percent
 from dspy_proact.report.particulars import Column, Grounds, PageSection, Particulars, View
 from dspy_proact.report.study import RatingStudy
 from dspy_proact.report.summary import Summary
-from dspy_proact.runs import CONTROL, GivenVerdict, Outcome
+from dspy_proact.runs import CONTROL, Outcome, VerdictRecord
 from dspy_proact.stats import Estimate, Panel, alpha_estimate
 from dspy_proact.types import Quote
 
@@ -142,12 +142,12 @@ def alike(one: Outcome, other: Outcome) -> bool:
     return a.get("rubric") == b.get("rubric") and (said[0] == said[1] or None in said)
 
 
-def _user_message(outcome: Outcome, _: GivenVerdict | None) -> str | None:
+def _user_message(outcome: Outcome, _: VerdictRecord | None) -> str | None:
     conversation: list[dict[str, Any]] = outcome.view.get("conversation") or [{}]
     return conversation[-1].get("user")
 
 
-def _earlier_turns(outcome: Outcome, _: GivenVerdict | None) -> str | None:
+def _earlier_turns(outcome: Outcome, _: VerdictRecord | None) -> str | None:
     conversation: list[dict[str, Any]] | None = outcome.view.get("conversation")
     return json.dumps(conversation[:-1], ensure_ascii=False) if conversation else None
 
@@ -156,7 +156,7 @@ def _criteria(grade: str) -> Column:
     return Column(f"rubric_{grade}", "string", lambda outcome, _: outcome.view["rubric"].get(f"{grade}_criteria"))
 
 
-def _evidence(_: Outcome, verdict: GivenVerdict | None) -> str | None:
+def _evidence(_: Outcome, verdict: VerdictRecord | None) -> str | None:
     quotes: list[Mapping[str, Any]] | None = verdict.detail.get("evidence") if verdict else None
     return None if quotes is None else "\n".join(quote["text"] for quote in quotes)
 
@@ -171,7 +171,7 @@ def sections(view: View) -> Iterator[PageSection]:
         yield PageSection("rubric", "terms", tuple((grade, text) for grade, text in criteria if text))
 
 
-def grounds(verdict: GivenVerdict) -> Grounds:
+def grounds(verdict: VerdictRecord) -> Grounds:
     """What a reader is shown of a verdict: reasons and quotes; at a control turn the offers that were found."""
     detail = verdict.detail
     if "offers" not in detail:

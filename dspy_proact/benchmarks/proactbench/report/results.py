@@ -19,7 +19,7 @@ from dspy_proact.evidence import locate_quotes
 from dspy_proact.report.measured import Controls
 from dspy_proact.report.numbers import share
 from dspy_proact.report.summary import Summary
-from dspy_proact.runs import GivenVerdict, Outcome, RunFolder
+from dspy_proact.runs import Outcome, RunFolder, VerdictRecord
 
 UNNAMED = "a judge that the file does not name"
 
@@ -57,8 +57,9 @@ def _outcome(trigger: ResultTrigger) -> Outcome:
     quotes = locate_quotes(trigger.evidence, trigger.response or "")
     verdict = Verdict(reasoning=trigger.reasoning, evidence=quotes, grade=trigger.grade)
     detail = verdict.model_dump(mode="json")
-    given = GivenVerdict(UNNAMED, 1, verdict.grade, verdict.grade.score, verdict.verified, detail)
-    return outcome.graded([given], tuple(Grade))
+    score, label = verdict.grade.score, verdict.grade
+    record = VerdictRecord(score=score, label=label, verified=verdict.verified, detail=detail, judge=UNNAMED)
+    return outcome.graded([record], tuple(Grade))
 
 
 def export_results(folder: RunFolder, summary: Summary, path: Path) -> list[str]:

@@ -30,12 +30,12 @@ from dspy_proact.runs import (
     CONTROL,
     Case,
     Failure,
-    GradeRecord,
     Manifest,
     RoleIdentity,
     RunFolder,
     StageEvent,
     StageKey,
+    VerdictRecord,
 )
 from dspy_proact.types import Quote
 
@@ -63,7 +63,7 @@ def looked(case: Case, unwanted: bool | None, stands: bool = True, *, grounded: 
     quote = Quote(text="Call Ann", start=0, end=8) if stands else Quote(text="zebra")
     found = (Offer(quote=quote, grounded=grounded, asked_for=False),) if unwanted or not stands else ()
     offers = Offers(reasoning="because", offers=found)
-    record = GradeRecord(
+    record = VerdictRecord(
         score=float(not offers.unwanted),
         label=LABELS[bool(offers.unwanted)],
         verified=offers.verified,

@@ -14,7 +14,7 @@ from dspy_proact.evaluation.published import Counts
 from dspy_proact.report import leaderboard, leaderboard_document, print_leaderboard, summarize
 from dspy_proact.report.leaderboard import leaderboard_headline
 from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN
-from dspy_proact.runs import Case, CorpusRecord, Failure, GradeRecord, Identity, RoleIdentity, StageEvent, StageKey
+from dspy_proact.runs import Case, CorpusRecord, Failure, Identity, RoleIdentity, StageEvent, StageKey, VerdictRecord
 from dspy_proact.types import Frozen
 
 # ProactBench's dataset/eval/*_proactivity_bench_metrics.json (github.com/boson-ai/ProactBench): weighted score, overall
@@ -89,7 +89,7 @@ def result(grade):
     if grade is None:
         return {"failure": Failure(kind="content", reason="unreadable")}
     detail = {"reasoning": "so", "evidence": [], "grade": grade}
-    return {"grade": GradeRecord(score=SCORE[grade], label=grade, verified=True, detail=detail)}
+    return {"grade": VerdictRecord(score=SCORE[grade], label=grade, verified=True, detail=detail)}
 
 
 @pytest.fixture(scope="module")
