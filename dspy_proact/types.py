@@ -1,12 +1,51 @@
 """Frozen values that every room shares."""
 
-from pydantic import BaseModel, ConfigDict
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+
+_PLAIN = frozenset({"bare", "default", "unknown"})
+"""Programs by which a role speaks where a person names no other."""
 
 
 class Frozen(BaseModel):
     """A value that cannot change, and refuses fields it does not know and numbers that are not finite."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class RoleIdentity(Frozen):
+    """What decides the answers of a model in its role: what two commands must have alike to get the same ones."""
+
+    model: str
+    program: str = "default"
+    """Which program speaks: `bare`, `prompt`, `compiled:` with the hash of its file, or `unknown` for an assistant;
+    `default`, `official` or `compiled:` likewise for a judge."""
+    prompt: str | None = None
+    """sha256 of the program's rendered prompt. None in a compile, where programs change: a file then has model,
+    endpoint and decoding alone."""
+    decoding: dict[str, Any]
+    endpoint: str | None = None
+    """None for the provider's own."""
+    cuts: dict[str, tuple[float, float]] = Field(default_factory=dict[str, tuple[float, float]])
+    """Of a compiled judge, by stratum: from where on the mean level of its verdicts (the worst label 0, the next 1,
+    ...) the second worst label begins, and the best; empty where the commonest label decides."""
+
+    @property
+    def name(self) -> str:
+        """The model, and the program wherever that is not the plain one."""
+        names = {"official": "official prompt", "prompt": f"prompt {(self.prompt or '')[:8]}"}
+        return self.model if self.is_plain else f"{self.model} ({names.get(self.program, self.program)})"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the program is the one that speaks where a person names no other."""
+        return self.program in _PLAIN
+
+    @model_serializer(mode="wrap")
+    def _without_program(self, fields_of: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = fields_of(self)
+        return fields if self.prompt is not None else {name: fields[name] for name in ("model", "endpoint", "decoding")}
 
 
 class Quote(Frozen):

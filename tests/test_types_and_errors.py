@@ -8,7 +8,7 @@ import dspy_proact
 from dspy_proact import calls, errors, types
 from dspy_proact.calls import Call, collect_calls, record_call
 from dspy_proact.errors import ContentError, CorpusError, ProviderError
-from dspy_proact.types import Frozen
+from dspy_proact.types import Frozen, RoleIdentity
 
 
 def defined_in(module):
@@ -104,3 +104,12 @@ def test_the_root_exports_what_the_rooms_define_and_nothing_else():
     )
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         dspy_proact.Nothing  # noqa: B018 - the look-up is what is tested
+
+
+def test_the_model_of_a_compile_is_written_without_a_program_and_that_of_a_run_with_it():
+    """So that files and digests of compiles are what they were before runs and compiles shared the class."""
+    role = RoleIdentity(model="m", decoding={"top_p": 1.0})
+    assert role.model_dump() == {"model": "m", "endpoint": None, "decoding": {"top_p": 1.0}}
+    assert RoleIdentity.model_validate(role.model_dump()) == role
+    spoken = role.model_copy(update={"program": "unknown", "prompt": ""})
+    assert set(spoken.model_dump()) == set(RoleIdentity.model_fields)

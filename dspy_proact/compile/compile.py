@@ -29,7 +29,6 @@ from dspy_proact.models import (
     Gate,
     Limits,
     Model,
-    ModelIdentity,
     ModelSpec,
     Record,
     Role,
@@ -43,6 +42,7 @@ from dspy_proact.programs.embedded import proposer
 from dspy_proact.runs import Settings, orderly_interrupt
 from dspy_proact.runs.interrupt import signals_handled
 from dspy_proact.switch import Switch
+from dspy_proact.types import RoleIdentity
 
 PROPOSER = Role("proposer", "--proposer", "verdict", proposer.answer)
 """Who writes instructions for a compile."""
@@ -54,7 +54,7 @@ class CompileIdentity(Identified):
     """What must be equal for two commands to be the same compile."""
 
     program: str
-    models: dict[str, ModelIdentity]
+    models: dict[str, RoleIdentity]
     recipe: Recipe
     settings: dict[str, Any]
     """Of the kind of compile, as JSON."""

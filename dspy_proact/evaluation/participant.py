@@ -10,7 +10,7 @@ from typing import Any
 from dspy_proact.calls import Price
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.models import Model
-from dspy_proact.runs import RoleIdentity
+from dspy_proact.types import RoleIdentity
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,9 @@ class Participant:
     @property
     def identity(self) -> RoleIdentity:
         """What decides its answers."""
-        return RoleIdentity(
-            model=self.model.name,
-            program=program_name(self.ask.program),
-            prompt=fingerprint_of(self.ask.program),
-            decoding=dict(self.model.decoding),
-            endpoint=self.model.endpoint,
-            cuts=dict(getattr(self.ask.program, "cuts", {})),
-        )
+        program = self.ask.program
+        spoken = {"program": program_name(program), "prompt": fingerprint_of(program)}
+        return self.model.identity.model_copy(update={**spoken, "cuts": dict(getattr(program, "cuts", {}))})
 
     @property
     def price(self) -> Price:

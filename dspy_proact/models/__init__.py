@@ -10,7 +10,6 @@ from dspy_proact.models.route import count_tokens, tokenizer_name
 from dspy_proact.models.spec import (
     EMBEDDED,
     PRESETS,
-    ModelIdentity,
     ModelSpec,
     Role,
     decoding,

@@ -36,7 +36,6 @@ from dspy_proact.models.spec import (
     LIMIT,
     SCHEMA,
     Decoding,
-    ModelIdentity,
     ModelSpec,
     Role,
     StandIn,
@@ -46,6 +45,7 @@ from dspy_proact.models.spec import (
     takes_completion_limit,
     without_secrets,
 )
+from dspy_proact.types import RoleIdentity
 
 _CANONICAL = {LIMIT, "reasoning_effort", "temperature", "top_p"}
 """Parameters that DSPy words for every provider; any other goes into the body as it is."""
@@ -82,9 +82,9 @@ class Model:
         return self.name == EMBEDDED
 
     @property
-    def identity(self) -> ModelIdentity:
-        """What decides its answers."""
-        return ModelIdentity(model=self.name, endpoint=self.endpoint, decoding=dict(self.decoding))
+    def identity(self) -> RoleIdentity:
+        """What decides its answers, but for the program that calls it."""
+        return RoleIdentity(model=self.name, endpoint=self.endpoint, decoding=dict(self.decoding))
 
     async def aclose(self) -> None:
         """Close its connections in the running loop."""

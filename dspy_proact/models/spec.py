@@ -76,15 +76,6 @@ class ModelSpec(Frozen):
         )
 
 
-class ModelIdentity(Frozen):
-    """A model as a manifest has it: what two commands must have alike to get the same answers."""
-
-    model: str
-    endpoint: str | None
-    """None for the provider's own."""
-    decoding: dict[str, Any]
-
-
 @dataclass(frozen=True)
 class Preset:
     """A row of the table."""

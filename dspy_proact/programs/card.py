@@ -6,10 +6,9 @@ from typing import Any, Literal, Self, get_args
 from pydantic import Field, model_validator
 
 from dspy_proact.calls import Call, Price
-from dspy_proact.models import ModelIdentity
 from dspy_proact.plain_text import html_table
 from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, ENOUGH_RATERS, Estimate, smallest_gain
-from dspy_proact.types import Frozen
+from dspy_proact.types import Frozen, RoleIdentity
 
 Optimizer = Literal["labeled", "bootstrap", "miprov2", "gepa", "search"]
 OPTIMIZERS: tuple[Optimizer, ...] = get_args(Optimizer)
@@ -45,7 +44,7 @@ class DataSource(Frozen):
 class Provenance(Frozen):
     """With what a program was made."""
 
-    models: dict[str, ModelIdentity]
+    models: dict[str, RoleIdentity]
     """By what each was asked for: the program's own name, `proposer`, and so on."""
     recipe: Recipe
     start: str

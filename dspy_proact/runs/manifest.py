@@ -7,41 +7,11 @@ from pydantic import Field, model_validator
 
 from dspy_proact.calls import Price
 from dspy_proact.kept import Claimed, Identified
-from dspy_proact.types import Frozen
+from dspy_proact.types import Frozen, RoleIdentity
 
 MOST_EPOCHS = 1000
 """Answers to a case, or verdicts on an answer: a larger number in a command or a file is a mistake."""
 _NEUTRAL = re.compile(r"\b(?:cases?|stratum|strata|groups?)\b")
-_PLAIN = frozenset({"bare", "default", "unknown"})
-"""Programs that a role speaks by where a person names no other."""
-
-
-class RoleIdentity(Frozen):
-    """What decides the answers of one role."""
-
-    model: str
-    program: str = "default"
-    """Which program speaks: `bare`, `prompt`, `compiled:` with the hash of its file, or `unknown` for an assistant;
-    `default`, `official` or `compiled:` likewise for a judge."""
-    prompt: str
-    """sha256 of the program's rendered prompt."""
-    decoding: dict[str, Any]
-    endpoint: str | None = None
-    """None for the provider's own."""
-    cuts: dict[str, tuple[float, float]] = Field(default_factory=dict[str, tuple[float, float]])
-    """Of a compiled judge, by stratum: from where on the mean level of its verdicts (the worst label 0, the next 1,
-    ...) the second worst label begins, and the best; empty where the commonest label decides."""
-
-    @property
-    def name(self) -> str:
-        """The model, and the program wherever that is not the plain one."""
-        words = {"official": "official prompt", "prompt": f"prompt {self.prompt[:8]}"}
-        return self.model if self.is_plain else f"{self.model} ({words.get(self.program, self.program)})"
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether the program is the one that speaks where a person names no other."""
-        return self.program in _PLAIN
 
 
 class Identity(Identified):

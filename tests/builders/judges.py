@@ -21,12 +21,13 @@ from dspy_proact.compile.training import variant
 from dspy_proact.compile.tuning import GradedAnswer
 from dspy_proact.evaluation.benchmark import HumanGrade
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
-from dspy_proact.models import Gate, ModelIdentity
+from dspy_proact.models import Gate
 from dspy_proact.programs import Card, CardRow, CardUsage, DataSource, Provenance, Recipe
 from dspy_proact.programs.artefact import Artefact, Cuts, signature_of, states_of
 from dspy_proact.programs.embedded.proposer import answer as propose
 from dspy_proact.runs import Settings
 from dspy_proact.stats import Estimate
+from dspy_proact.types import RoleIdentity
 
 PHASES = tuple(Phase)
 TUNING: Any = ProactBench().tuning(Settings())
@@ -169,7 +170,7 @@ def provenance(data: str = "a study", **models: str) -> Provenance:
     """With what a program by hand would have been made."""
     return Provenance(
         models={
-            name: ModelIdentity(model=model, endpoint=None, decoding={})
+            name: RoleIdentity(model=model, endpoint=None, decoding={})
             for name, model in (models or {"judge": "openai/any", "proposer": "openai/any"}).items()
         },
         recipe=Recipe(folds=2),
