@@ -19,7 +19,9 @@ from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, RunFol
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.ask import Ask
+    from dspy_proact.evaluation.controls import Controls
     from dspy_proact.evaluation.ratings import RatedItem, Ratings
+    from dspy_proact.evaluation.reporting import Reporting
     from dspy_proact.evaluation.responses import Responses
     from dspy_proact.models import Embedder, Gate
 
@@ -444,6 +446,12 @@ class Benchmark(Generic[Answer, Detail]):
 
     # Reports
 
-    def particulars(self) -> Any | None:
-        """A `report.Particulars`: what reports say of a case and a verdict; None for what serves any benchmark."""
+    @property
+    def reporting(self) -> "Reporting | None":
+        """How reports show its cases, answers and verdicts; None for what serves any benchmark."""
+        return None
+
+    @property
+    def controls(self) -> "Controls | None":
+        """How reports show its control cases; None for what serves any benchmark."""
         return None

@@ -26,7 +26,7 @@ _PACKAGE = __name__.partition(".")[0]
 _BEFORE_CALLS = (
     *("read", "view_type", "strata_of", "mark", "program", "judge", "stand_in", "companions", "settled", "unasked"),
     *("judged", "require", "answer_calls", "grade_calls", "control_prompt", "human_grades", "published"),
-    *("differences", "responses", "all_responses", "ratings", "items_of_text", "particulars"),
+    *("differences", "responses", "all_responses", "ratings", "items_of_text"),
 )
 """Methods that verbs call before the first call to a model, so that a fault in one is a `UsageError`."""
 

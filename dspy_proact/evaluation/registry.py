@@ -15,7 +15,9 @@ from typing import Any
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation import DEFAULT_BENCHMARK
 from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.controls import Controls
 from dspy_proact.evaluation.own_file import adopted, load_file
+from dspy_proact.evaluation.reporting import Reporting
 
 GROUP = "dspy_proact.benchmarks"
 """The group of entry points under which other packages register a module, or `module:Class`."""
@@ -83,6 +85,18 @@ def benchmark_of(recorded: str | None, named: Declared | str | None = None) -> D
 def find_benchmark(name: str) -> Declared | None:
     """The benchmark of a name among those that are installed or were given to this process; None for another."""
     return _GIVEN.get(name) or benchmarks().get(name)
+
+
+def reporting_of(name: str) -> Reporting:
+    """How reports show the benchmark of a name; of one that is not known here, what serves any."""
+    declared = find_benchmark(name)
+    return (declared and declared.reporting) or Reporting()
+
+
+def controls_of(name: str) -> Controls:
+    """How reports show its control cases, likewise."""
+    declared = find_benchmark(name)
+    return (declared and declared.controls) or Controls()
 
 
 def _given(declared: Declared) -> Declared:

@@ -17,6 +17,7 @@ from dspy_proact.runs import CaseSet, Measure, Settings
 from dspy_proact.types import Frozen
 
 if TYPE_CHECKING:
+    from dspy_proact.evaluation.reporting import Reporting
     from dspy_proact.models import Embedder
 
 
@@ -142,9 +143,10 @@ class RuledBenchmark(Benchmark[Answer, Detail]):
         epochs, found = run.manifest.epochs, tuple(self.reports.differences(run))
         return found if epochs == 1 else (*found, f"{epochs} answers to each {self.nouns.case}")
 
-    def particulars(self) -> Any:
-        """Those of the module of reports."""
-        return self.reports.PARTICULARS
+    @property
+    def reporting(self) -> "Reporting":
+        """That of the module of reports."""
+        return self.reports.REPORTING
 
 
 def _rule(settings: Settings) -> Baseline:

@@ -14,7 +14,8 @@ from pydantic_core import from_json
 
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark, Part, WorkedCase
-from dspy_proact.report.particulars import PageSection, particulars_of
+from dspy_proact.evaluation.registry import reporting_of
+from dspy_proact.evaluation.reporting import PageSection
 from dspy_proact.report.reading import Reading
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import answer_text
@@ -303,7 +304,7 @@ def practice_of(declared: Benchmark[Any, Any], seed: int, count: int = 6) -> tup
     for worked in sorted(declared.worked_cases(), key=lambda each: _digest(str(seed), each.name)):
         by_grade[worked.label].append(worked)
     rounds = (cases[number] for number in range(count) for cases in by_grade.values() if number < len(cases))
-    said, made = particulars_of(declared.name), list[Practice]()
+    said, made = reporting_of(declared.name), list[Practice]()
     for worked in islice(rounds, count):
         sections, criteria = _parted(tuple(said.sections(worked.case.view.model_dump(mode="json"))), whole)
         answer = said.answer(answer_text(worked.answer.model_dump(mode="json")))

@@ -243,7 +243,7 @@ class Comparison:
         """Differences by each of the benchmark's grouping keys that the cases have, and by group, in order."""
         known = {key for pair in self.pairs for key in pair.meta}
         found: dict[str, dict[str, Difference]] = {}
-        for key in self.a.particulars.breakdowns:
+        for key in self.a.reporting.breakdowns:
             if key in known:
                 groups = grouped(self.pairs, lambda pair, key=key: pair.meta.get(key, ""))
                 found[key] = {group: self.lenient.row(pairs) for group, pairs in groups.items()}
@@ -280,7 +280,7 @@ def compare(a: Summary, b: Summary) -> Comparison:
     if a.benchmark != b.benchmark or a.strata != b.strata or a.labels != b.labels:
         raise UsageError(f"{a.path} is a run of {a.benchmark}, {b.path} of {b.benchmark}: nothing to compare")
     common = _common(a.outcomes, b.outcomes)
-    alike = [(ours, theirs) for ours, theirs in common if a.particulars.alike(ours[0], theirs[0])]
+    alike = [(ours, theirs) for ours, theirs in common if a.reporting.alike(ours[0], theirs[0])]
     if not alike:
         nouns = a.nouns
         otherwise = f"all {len(common)} {nouns.cases} of the same name differ in their text"

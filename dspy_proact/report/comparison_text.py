@@ -56,7 +56,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
             "micro": _row(lenient.micro, nouns) | {"strict": _row(strict.micro, nouns)},
             "macro": _row(lenient.macro, nouns, describe=False)
             | {"strict": _row(strict.macro, nouns, describe=False)}
-            | (of_measures(comparison.pairs, by_stratum=True) if comparison.a.particulars.mean == "macro" else {}),
+            | (of_measures(comparison.pairs, by_stratum=True) if comparison.a.reporting.mean == "macro" else {}),
             **of_measures(comparison.pairs),
         },
         **controls,
@@ -178,7 +178,7 @@ def _measures(comparison: Comparison, explain: bool) -> TerminalTable:
     """A line a measure and stratum, one over all of them, and the mean of the strata where that is published."""
     rows = {**comparison.lenient.by_stratum, "micro": comparison.pairs}
     measures = {name: comparison.measured(pairs) for name, pairs in rows.items()}
-    if comparison.a.particulars.mean == "macro":
+    if comparison.a.reporting.mean == "macro":
         measures["macro"] = comparison.measured(comparison.pairs, by_stratum=True)
     cells = (
         [f"{measure.title} of {name}", *map(coefficient, (found.a, found.b, found.difference))]
@@ -209,7 +209,7 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     if controls := comparison.controls:
         rates = [share(rate.value) for rate in controls.scores]
         yield (
-            f"{comparison.a.particulars.control_rate} at {counted(controls.pairs, nouns.control, nouns.controls)} of "
+            f"{comparison.a.controls.declared.rate} at {counted(controls.pairs, nouns.control, nouns.controls)} of "
             f"both: a {rates[0]}, b {rates[1]} %, "
             f"b - a {points_of(controls.weighted.difference)} points, p {probability(controls.weighted.p)}; "
             "not included in the scores."

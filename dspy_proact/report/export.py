@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.reporting import Column
 from dspy_proact.files.hub import without_progress_bars
 from dspy_proact.kept import replacing
-from dspy_proact.report.particulars import Column
 from dspy_proact.report.summary import Summary
 
 _BEGINS_FORMULA = re.compile(
@@ -69,14 +69,14 @@ def columns(summary: Summary) -> list[Column]:
 
     A key of the cases or a part whose name is taken gets "case_" or "part_" before it.
     """
-    nouns, particulars, manifest = summary.nouns, summary.particulars, summary.manifest
+    nouns, reporting, manifest = summary.nouns, summary.reporting, summary.manifest
     program = manifest.identity.assistant.program if manifest else None
     judging = {judge.model: judge.program for judge in manifest.identity.judges} if manifest else {}
     table = [
         Column("key", "string", lambda outcome, _: outcome.key),
         Column(nouns.group, "string", lambda outcome, _: outcome.group),
         Column(nouns.stratum, "string", lambda outcome, _: outcome.stratum),
-        *(particulars.case_columns or ()),
+        *(reporting.case_columns or ()),
         Column("epoch", "int64", lambda outcome, _: outcome.epoch),
         Column("model", "string", lambda _, __: summary.model),
         Column("program", "string", lambda _, __: program),
@@ -89,11 +89,11 @@ def columns(summary: Summary) -> list[Column]:
         Column("score", "float64", lambda _, verdict: verdict.score if verdict else None),
         Column("response", "string", lambda outcome, _: outcome.response),
         Column("truncated", "bool", lambda outcome, _: None if outcome.response is None else outcome.truncated),
-        *particulars.verdict_columns,
+        *reporting.verdict_columns,
         Column("verified", "bool", lambda _, verdict: verdict.verified if verdict else None),
     ]
     keys = sorted({key for outcome in summary.outcomes for key in outcome.meta})
-    own = [_of_key(key, summary) for key in keys] if particulars.case_columns is None else []
+    own = [_of_key(key, summary) for key in keys] if reporting.case_columns is None else []
     declared = [part for measure in summary.measures for part in measure.parts]
     given = [part for verdict in summary.verdicts for part in verdict.parts]
     parts = [_of_part(part) for part in dict.fromkeys([*declared, *given])]

@@ -28,7 +28,7 @@ def headline(summary: Summary) -> str:
     else:
         scored = f"the {len(summary.scored):,} scored of {asked}{missing}" if missing else asked
         by_stratum, further = summary.leading is summary.macro, ""
-        for measure in (each for each in summary.shown_measures() if each.name == summary.particulars.beside):
+        for measure in (each for each in summary.shown_measures() if each.name == summary.reporting.beside):
             value = summary.measured(summary.outcomes, by_stratum)[measure.name].value
             further = "" if value is None else f" with {value:.2f} {measure.title}"
         mean = f", {'means' if further else 'the mean'} of the {summary.nouns.strata}," if by_stratum else ""

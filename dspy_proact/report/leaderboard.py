@@ -16,9 +16,8 @@ from rich.text import Text
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.published import Counts, pooled
-from dspy_proact.evaluation.registry import benchmark_of
+from dspy_proact.evaluation.registry import benchmark_of, reporting_of
 from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, bounds, counted, listed, percent, plain, share
-from dspy_proact.report.particulars import particulars_of
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import TerminalTable, each_reason, show, table
 from dspy_proact.stats import Counted, Estimate, competition_ranks, rank_ranges
@@ -310,7 +309,7 @@ def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
             for entry in board.entries
         ],
         "design_effect": DESIGN_EFFECT if board.with_ranges else None,
-        **particulars_of(board.declared.name).leaderboard_document(board.summaries),
+        **reporting_of(board.declared.name).leaderboard_document(board.summaries),
     }
 
 
@@ -383,7 +382,7 @@ def _details(board: Leaderboard) -> Iterator[Any]:
             "transitive, so there are no groups of equals."
         )
     yield from each_reason((entry.name, note) for entry in board.entries for note in entry.notes)
-    yield from particulars_of(board.declared.name).leaderboard_details(board.summaries)
+    yield from reporting_of(board.declared.name).leaderboard_details(board.summaries)
 
 
 def _rank(rank: int | tuple[int, int] | None) -> str:

@@ -13,9 +13,10 @@ from typing import Any
 
 from rich.console import Console
 
+from dspy_proact.evaluation.registry import reporting_of
+from dspy_proact.evaluation.reporting import quoted
 from dspy_proact.report.measured import worded
 from dspy_proact.report.numbers import counted, percent
-from dspy_proact.report.particulars import particulars_of, quoted
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import each_reason, show, table
 from dspy_proact.stats import Estimate, cluster_mean
@@ -63,7 +64,7 @@ def marked_words(run: Summary, marked: Marked) -> tuple[MarkedWords, ...]:
     outcomes = [each for each in run.outcomes if each.epoch == 1 and marked.get(each.key)]
     if not outcomes:
         return ()
-    grounds, found = particulars_of(run.benchmark).grounds, list[MarkedWords]()
+    grounds, found = reporting_of(run.benchmark).grounds, list[MarkedWords]()
     groups = {each.key: each.group for each in outcomes}
     several = {each.key: [*combinations(marked[each.key].values(), 2)] for each in outcomes}
     people = _mean({key: pairs for key, pairs in several.items() if pairs}, groups, "two raters marked words")

@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dspy_proact.calls import Usage
+from dspy_proact.evaluation.controls import Controls
+from dspy_proact.evaluation.registry import controls_of
 from dspy_proact.runs import Evidence, Manifest, Measure, Nouns, Outcome, Outcomes
 from dspy_proact.stats import Estimate, classification_difference, classification_estimate, cluster_mean, part_mean
 
@@ -174,7 +176,7 @@ def _pairs(values: Values) -> list[tuple[float, float]]:
 
 
 @dataclass(frozen=True)
-class Controls(Outcomes):
+class ControlCases(Outcomes):
     """The control cases of a run."""
 
     outcomes: tuple[Outcome, ...] = ()
@@ -186,16 +188,19 @@ class Controls(Outcomes):
     worst: str = ""
     """The worst label."""
     nouns: Nouns = field(default_factory=Nouns)
+    declared: Controls = field(default_factory=Controls)
+    """How reports show them."""
 
     @classmethod
-    def of(cls, manifest: Manifest, outcomes: Sequence[Outcome]) -> "Controls":
+    def of(cls, manifest: Manifest, outcomes: Sequence[Outcome]) -> "ControlCases":
         """Those of a run."""
-        nouns = manifest.nouns
+        nouns, declared = manifest.nouns, controls_of(manifest.identity.benchmark)
         if outcomes:
-            return cls(tuple(outcomes), None, True, manifest.control_labels[-1], nouns)
+            return cls(tuple(outcomes), None, True, manifest.control_labels[-1], nouns, declared)
         if manifest.controls:
-            return cls(reason=f"the corpus has no {nouns.controls}", nouns=nouns)
-        return cls(reason=f"{nouns.controls} were not asked for; --controls asks at them", asked=False, nouns=nouns)
+            return cls(reason=f"the corpus has no {nouns.controls}", nouns=nouns, declared=declared)
+        reason = f"{nouns.controls} were not asked for; --controls asks at them"
+        return cls(reason=reason, asked=False, nouns=nouns, declared=declared)
 
     @property
     def rate(self) -> Estimate:

@@ -18,13 +18,12 @@ from typing import Any
 from dspy_proact.errors import CorpusError, RunError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade
 from dspy_proact.evaluation.ratings import Draw, RatedItem, Ratings, RatingsSource, folded
-from dspy_proact.evaluation.registry import benchmark_named, benchmark_of
+from dspy_proact.evaluation.registry import benchmark_named, benchmark_of, reporting_of
 from dspy_proact.evaluation.responses import Responses
 from dspy_proact.files.labels import LabelFile, labels_in
 from dspy_proact.files.rows import FileReader, text_of
 from dspy_proact.files.sheets import csv_text
 from dspy_proact.report.numbers import counted
-from dspy_proact.report.particulars import particulars_of
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import Outcome, RunFolder, Scored, Settings, consensus
 from dspy_proact.stats.plan import balanced_order
@@ -47,11 +46,11 @@ def judge_grades(summary: Summary, declared: Benchmark[Any, Any]) -> dict[str, J
 
     What is none of a part's levels is as if it was not said: a model may write what it likes.
     """
-    grounds, by_key = particulars_of(summary.benchmark).grounds, dict[str, JudgeGrades]()
+    grounds, by_key = reporting_of(summary.benchmark).grounds, dict[str, JudgeGrades]()
     for outcome in summary.outcomes:
         if outcome.epoch > 1 or not outcome.verdicts:
             continue
-        kind, scored = summary.particulars.detail(outcome.stratum), list[Scored[Any]]()
+        kind, scored = summary.reporting.detail(outcome.stratum), list[Scored[Any]]()
         for verdict in outcome.verdicts:
             detail: Any = kind.model_validate(verdict.detail) if kind else SimpleNamespace(**verdict.detail)
             scored.append(Scored(verdict.score, verdict.label, detail))
@@ -162,7 +161,7 @@ def rating_sheet(
     Raises:
         RunError: An item cannot be read.
     """
-    parts, particulars = declared.graded_by_people, particulars_of(declared.name)
+    parts, reporting = declared.graded_by_people, reporting_of(declared.name)
     several = any(part.name for part in parts)
     timed = any(row.seconds is not None for rows in (grades or {}).values() for row in rows)
     columns = ["item", "annotator", *(["part"] if several else []), "grade", "confidence", "reason"]
@@ -173,9 +172,9 @@ def rating_sheet(
         if not item.ratable:
             continue
         try:
-            sections = particulars.sections(item.view.model_dump(mode="json")) if item.view else ()
+            sections = reporting.sections(item.view.model_dump(mode="json")) if item.view else ()
             case = "\n\n".join(f"{name}: {text}" for section in sections for name, text in section.items)
-            response = "" if item.text is None else particulars.answer(item.text)
+            response = "" if item.text is None else reporting.answer(item.text)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise RunError(f"{item.key!r} cannot be read: {type(error).__name__}") from error
         empty = [HumanGrade(item.key, None, "", "", part=part.name) for part in parts]
@@ -234,7 +233,7 @@ def load_ratings(
     files = [labels_in(text_of(data, sheet), sheet, parts) for sheet, data in contents.items()]
     files += [studies[name] for name in names if name in studies]
     source = RatingsSource.of(" + ".join(names), contents | beside)
-    shown = particulars_of(declared.name).answer
+    shown = reporting_of(declared.name).answer
     return Ratings.of(source.origin, declared, items, files, source=source, shown=shown)
 
 

@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from dspy_proact.errors import RunError
-from dspy_proact.report.particulars import Grounds, PageSection, particulars_of, quoted
+from dspy_proact.evaluation.registry import reporting_of
+from dspy_proact.evaluation.reporting import Grounds, PageSection, quoted
 from dspy_proact.report.terminal import Sheet, in_a_line, marked, readable
 from dspy_proact.runs import Nouns, Outcome
 
@@ -41,7 +42,7 @@ class Reading:
         Raises:
             RunError: A view or a verdict is not what the benchmark writes.
         """
-        said = particulars_of(benchmark)
+        said = reporting_of(benchmark)
         try:
             answer = None if outcome.response is None else said.answer(outcome.response)
             sections, grounds = tuple(said.sections(outcome.view)), tuple(map(said.grounds, outcome.verdicts))

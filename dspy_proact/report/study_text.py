@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from dspy_proact.evaluation.registry import reporting_of
 from dspy_proact.report.measured import worded
 from dspy_proact.report.numbers import (
     MEASURES_NOTHING,
@@ -20,7 +21,6 @@ from dspy_proact.report.numbers import (
     points_of,
     share,
 )
-from dspy_proact.report.particulars import particulars_of
 from dspy_proact.report.study import EPSILON, RatingStudy, Subset, leading
 from dspy_proact.report.terminal import TerminalTable, each_reason, show, table
 from dspy_proact.report.voted import NOTE, voted_document, voted_table
@@ -176,7 +176,7 @@ def _study_document(study: RatingStudy) -> dict[str, Any]:
             for each, difference in study.disagreements
         ],
         "notes": [*cautions(study), *explanations(study)],
-        **particulars_of(ratings.benchmark).agreement_document(study),
+        **reporting_of(ratings.benchmark).agreement_document(study),
     }
 
 

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dspy_proact.calls import Price, Usage
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.measured_run import MeasuredRun
+from dspy_proact.evaluation.registry import reporting_of
+from dspy_proact.evaluation.reporting import Reporting
 from dspy_proact.plain_text import printable
-from dspy_proact.report.measured import Bounds, Controls, Grader, bounds_of, measured, values_of, worded
-from dspy_proact.report.numbers import counted, percent
-from dspy_proact.report.particulars import Particulars, particulars_of
+from dspy_proact.report.measured import Bounds, ControlCases, Grader, bounds_of, measured, values_of, worded
+from dspy_proact.report.numbers import percent
 from dspy_proact.report.terminal import front_html
-from dspy_proact.runs import CONTROL, Manifest, Measure, Nouns, Outcome, Outcomes, RunFolder, read_run
+from dspy_proact.runs import CONTROL, Measure, Outcome, RunFolder, read_run
 from dspy_proact.stats import Estimate, Repeats, cluster_mean, repeats
 
 if TYPE_CHECKING:
@@ -40,37 +42,15 @@ class Scores:
 
 
 @dataclass(frozen=True, repr=False)
-class Summary(Outcomes):
-    """Everything that a run's files say, aggregated; likewise for a results file, as far as it says it."""
+class Summary(MeasuredRun):
+    """A run or a results file with its scores, measures and usage."""
 
-    path: str
-    benchmark: str
-    model: str
-    judges: tuple[str, ...]
-    """Their models; empty where the benchmark grades by itself."""
-    strata: tuple[str, ...]
-    labels: tuple[str, ...]
-    """From best to worst; the first is a full pass."""
-    embedded: bool
-    """Whether a stand-in that measures nothing took part."""
-    outcomes: tuple[Outcome, ...]
-    """One a case and epoch."""
-    nouns: Nouns = field(default_factory=Nouns)
-    """What the benchmark calls its things."""
-    measures: tuple[Measure, ...] = ()
-    """What the benchmark declares beside scores."""
-    controls: Controls = field(default_factory=Controls)
+    controls: ControlCases = field(default_factory=ControlCases)
     """Control cases, which are in no score."""
     usage: Mapping[str, Usage] = field(default_factory=dict[str, Usage])
     """By role; empty where it is not known."""
     judge_usage: Mapping[str, Usage] = field(default_factory=dict[str, Usage])
     """By judge."""
-    tried_again: int = 0
-    """Stages that had failed and were asked for once more."""
-    seconds: float | None = None
-    """From the first call to the last result, pauses between commands included; None where it is not known."""
-    manifest: Manifest | None = None
-    """Of a run; None for a results file."""
 
     def __repr__(self) -> str:
         text = f"{self.model_name}{self.graded_by}, {len(self.scored)}/{len(self.outcomes)} scored"
@@ -95,79 +75,20 @@ class Summary(Outcomes):
         return data_frame(self, backend)
 
     @property
-    def left_out(self) -> list[str]:
-        """Why some rows of the corpus are no cases, with how many of all; empty where none is left out."""
-        corpus = self.manifest and self.manifest.corpus
-        if corpus is None:
-            return []
-        rows = counted(corpus.rows, self.nouns.row, self.nouns.rows)
-        return [f"{count:,} of {rows} left out: {reason}" for reason, count in corpus.left_out.items()]
-
-    @property
-    def judge(self) -> str:
-        """The judges' models; empty where the benchmark grades by itself."""
-        return " + ".join(self.judges)
-
-    @property
-    def model_name(self) -> str:
-        """The model under test with its program, for people."""
-        return self.manifest.identity.assistant.name if self.manifest else self.model
-
-    @property
-    def judge_names(self) -> dict[str, str]:
-        """Every judge with its program, for people, by its model."""
-        named = self.manifest.identity.judges if self.manifest else ()
-        return {judge: judge for judge in self.judges} | {judge.model: judge.name for judge in named}
-
-    @property
-    def judge_name(self) -> str:
-        """The judges with their programs, for people; empty where the benchmark grades by itself."""
-        return " + ".join(self.judge_names.values())
-
-    @property
-    def particulars(self) -> Particulars:
-        """What the benchmark says of its own."""
-        return particulars_of(self.benchmark)
+    def reporting(self) -> Reporting:
+        """How reports show the benchmark."""
+        return reporting_of(self.benchmark)
 
     def shown_measures(self, every: bool = False) -> list[Measure]:
         """The measures that every report shows, or all; those that no case has only where none of them is there."""
-        foremost = self.particulars.foremost
+        foremost = self.reporting.foremost
         shown = [each for each in self.measures if every or foremost is None or each.name in foremost]
         return [each for each in shown if values_of(each, self.outcomes)] or shown
-
-    @property
-    def graded_by(self) -> str:
-        """Who graded, as the end of a sentence."""
-        return f" judged by {self.judge_name}" if self.judges else ", graded by the benchmark itself"
 
     @property
     def complete(self) -> bool:
         """Whether nothing is pending, and no further verdict is awaited."""
         return not (self.count("pending") or self.awaited or self.controls.count("pending") or self.controls.awaited)
-
-    @cached_property
-    def case_count(self) -> int:
-        """Cases that were ever asked for."""
-        return len({outcome.key for outcome in self.outcomes})
-
-    @cached_property
-    def group_count(self) -> int:
-        """Groups among them."""
-        return len({outcome.group for outcome in self.outcomes})
-
-    @cached_property
-    def groups_reached(self) -> int:
-        """Groups with a case that was tried; fewer than all if a run stopped early."""
-        return len({outcome.group for outcome in self.outcomes if outcome.state != "pending"})
-
-    @property
-    def truncated(self) -> int:
-        """Responses that were cut at the token limit; they are judged."""
-        return sum(outcome.truncated for outcome in self.outcomes)
-
-    def of_stratum(self, stratum: str) -> list[Outcome]:
-        """The outcomes of one stratum."""
-        return [outcome for outcome in self.outcomes if outcome.stratum == stratum]
 
     def scores(self, stratum: str) -> Scores:
         """The scores of one stratum."""
@@ -212,7 +133,7 @@ class Summary(Outcomes):
     @property
     def leading(self) -> Scores:
         """Those of micro and macro that the benchmark publishes."""
-        return self.macro if self.particulars.mean == "macro" else self.micro
+        return self.macro if self.reporting.mean == "macro" else self.micro
 
     def breakdown(self, key: str) -> dict[str, list[Outcome]]:
         """Outcomes by a grouping key of the cases, whose values are in order.
@@ -220,7 +141,7 @@ class Summary(Outcomes):
         Raises:
             UsageError: The cases have no such key.
         """
-        known = sorted({name for outcome in self.outcomes for name in outcome.meta} - self.particulars.ungrouped)
+        known = sorted({name for outcome in self.outcomes for name in outcome.meta} - self.reporting.ungrouped)
         if key not in known:
             raise UsageError(f"nothing to group by {key!r}; the keys are {', '.join(known) or 'none'}")
         return grouped(self.outcomes, lambda outcome: outcome.meta.get(key, ""))
@@ -281,7 +202,7 @@ def grouped(items: Iterable[Item], name: Callable[[Item], str | int]) -> dict[st
 def summarize(folder: RunFolder | str | Path) -> Summary:
     """Aggregate a run, finished or not; raises `RunError` when it is damaged, or there is none at the path."""
     folder = folder if isinstance(folder, RunFolder) else RunFolder(folder)
-    run = read_run(folder, particulars_of(folder.manifest().identity.benchmark).detail)
+    run = read_run(folder, reporting_of(folder.manifest().identity.benchmark).detail)
     manifest, events = run.manifest, run.events
     judge_usage = {name: events.usage("judge", price, name) for name, price in manifest.judge_prices.items()}
     judges = list(judge_usage.values())
@@ -302,7 +223,7 @@ def summarize(folder: RunFolder | str | Path) -> Summary:
         measures=manifest.measures,
         embedded=manifest.embedded,
         outcomes=tuple(outcome for outcome in run.outcomes if outcome.stratum != CONTROL),
-        controls=Controls.of(manifest, [outcome for outcome in run.outcomes if outcome.stratum == CONTROL]),
+        controls=ControlCases.of(manifest, [outcome for outcome in run.outcomes if outcome.stratum == CONTROL]),
         tried_again=events.tried_again,
         seconds=events.seconds,
         usage=usage,

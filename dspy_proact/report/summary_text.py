@@ -11,6 +11,7 @@ from rich.console import Console
 
 from dspy_proact.report.agreement import agree_within, agreement_document, agreement_lines
 from dspy_proact.report.headline import headline
+from dspy_proact.report.measured import ControlCases
 from dspy_proact.report.numbers import coefficient, counted, document, percent, share
 from dspy_proact.report.summary import SMALL, Summary, is_small
 from dspy_proact.report.terminal import TerminalTable, each_reason, show, table
@@ -28,7 +29,7 @@ def summary_document(summary: Summary, by: Sequence[str] = ()) -> dict[str, Any]
     Raises:
         UsageError: The cases have no such key.
     """
-    nouns, controls, by_stratum = summary.nouns, summary.controls, summary.particulars.mean == "macro"
+    nouns, controls, by_stratum = summary.nouns, summary.controls, summary.reporting.mean == "macro"
     whole = {
         "headline": headline(summary),
         "run": _run(summary),
@@ -45,11 +46,11 @@ def summary_document(summary: Summary, by: Sequence[str] = ()) -> dict[str, Any]
             },
             **_measures_document(summary, summary.outcomes),
         },
-        "controls": None if controls.reason else summary.particulars.control_document(controls),
+        "controls": None if controls.reason else _controls_document(controls),
         **({"controls_reason": controls.reason} if controls.reason else {}),
         "evidence": document(summary.evidence),
         "usage": {role: document(usage) for role, usage in summary.usage.items()},
-        **summary.particulars.document(summary),
+        **summary.reporting.document(summary),
     }
     breakdowns = {
         key: {
@@ -111,6 +112,11 @@ def _run(summary: Summary) -> dict[str, Any]:
     }
 
 
+def _controls_document(controls: ControlCases) -> dict[str, Any]:
+    own = {controls.declared.key: controls.rate.for_json(), "evidence": document(controls.evidence)}
+    return {**controls.counts(), **own, **controls.declared.document(controls)}
+
+
 def _measures_document(summary: Summary, outcomes: Sequence[Outcome], by_stratum: bool = False) -> dict[str, Any]:
     """The measures that the benchmark declares; nothing where it declares none."""
     found = {name: estimate.for_json() for name, estimate in summary.measured(outcomes, by_stratum).items()}
@@ -164,13 +170,13 @@ def print_summary(summary: Summary, console: Console, by: Sequence[str] = (), ex
     show(console, _table(summary, nouns.stratum, strata, {"micro": summary.outcomes, "macro": None}))
     if measures := summary.shown_measures(explain):
         measured = {name: summary.measured(of) for name, of in {**strata, "micro": summary.outcomes}.items()}
-        if summary.particulars.mean == "macro":
+        if summary.reporting.mean == "macro":
             measured["macro"] = summary.measured(summary.outcomes, by_stratum=True)
         rows = ([name, *(coefficient(of[each.name]) for each in measures)] for name, of in measured.items())
         show(console, table((nouns.stratum, *(measure.title for measure in measures)), rows))
     show(console, *breakdowns, *_notes(summary, bool(by), explain))
     if explain:
-        show(console, *summary.particulars.details(summary), *_rests_on(summary))
+        show(console, *summary.reporting.details(summary), *_rests_on(summary))
 
 
 def _table(summary: Summary, first: str, *sections: Mapping[str, Sequence[Outcome] | None]) -> TerminalTable:
@@ -222,9 +228,9 @@ def _notes(summary: Summary, broken_down: bool, explain: bool) -> Iterator[str]:
     yield from (f"{each}." for each in summary.left_out)
     yield from warnings(summary, explain)
     if not summary.controls.reason:
-        yield from summary.particulars.control_lines(summary.controls)
+        yield from _control_lines(summary.controls)
     elif summary.controls.asked:
-        yield f"{summary.particulars.control_rate}: {summary.controls.reason}."
+        yield f"{summary.controls.declared.rate}: {summary.controls.reason}."
     yield from _several(summary)
     for role, usage in summary.usage.items():
         cost = f"USD {usage.usd:.4f}" if usage.usd is not None else f"cost unknown ({usage.reason})"
@@ -232,8 +238,15 @@ def _notes(summary: Summary, broken_down: bool, explain: bool) -> Iterator[str]:
         yield f"{role}: {usage.calls:,} calls, {tokens}, {cost}"
 
 
+def _control_lines(controls: ControlCases) -> Iterator[str]:
+    reason = f" ({controls.rate.reason})" if controls.rate.reason else ""
+    of = f"{controls.count('scored')}/{len(controls.outcomes)} {controls.nouns.controls}"
+    yield f"{controls.declared.rate}: {percent(controls.rate)} % of {of}{reason}. Not included in the scores."
+    yield from controls.declared.lines(controls)
+
+
 def _rests_on(summary: Summary) -> Iterator[str]:
-    nouns, particulars = summary.nouns, summary.particulars
+    nouns = summary.nouns
     yield (
         f"Intervals are cluster-robust over {nouns.groups}. score: the mean score, 0 to 100; pass rate: the share of "
         f"{summary.labels[0]}; both over what is scored."
@@ -250,8 +263,8 @@ def _rests_on(summary: Summary) -> Iterator[str]:
     if summary.repeats:
         yield from _variances(summary.repeats, nouns)
     if not summary.controls.reason:
-        yield from particulars.control_notes()
-    yield from particulars.notes
+        yield from summary.controls.declared.notes()
+    yield from summary.reporting.notes
 
 
 def _several(summary: Summary) -> Iterator[str]:
@@ -306,7 +319,7 @@ def warnings(summary: Summary, explain: bool = False) -> Iterator[str]:
     for row, outcomes in rows.items():
         scores = summary.macro if outcomes is None else summary.scores_of(outcomes)
         columns = {"score": scores.weighted, "pass rate": scores.pass_rate}
-        if outcomes is not None or summary.particulars.mean == "macro":
+        if outcomes is not None or summary.reporting.mean == "macro":
             measured = summary.measured(summary.outcomes if outcomes is None else outcomes, outcomes is None)
             columns |= {measure.title: measured[measure.name] for measure in summary.shown_measures(explain)}
         told = {column: (estimate.reason or "").split("; ") for column, estimate in columns.items()}

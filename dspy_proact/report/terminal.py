@@ -6,7 +6,7 @@ from io import StringIO
 from typing import Any
 
 from rich.box import SIMPLE_HEAD, Box
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -84,7 +84,7 @@ def table(
     return TerminalTable(heads, [[[*map(cell, row)] for row in rows] for rows in sections], names, fold)
 
 
-def show(console: Console, *lines: str | TerminalTable) -> None:
+def show(console: Console, *lines: RenderableType) -> None:
     """Print lines, as they are, and tables."""
     for each in lines:
         console.print(cell(each) if isinstance(each, str) else each)

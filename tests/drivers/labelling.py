@@ -17,12 +17,12 @@ import uvicorn
 
 from drivers.child import command_line
 from dspy_proact.evaluation.benchmark import Benchmark, Part
+from dspy_proact.evaluation.reporting import PageSection
 from dspy_proact.label.access import origins
 from dspy_proact.label.app import Collection, application
 from dspy_proact.label.serving import serve
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import Design, Practice, Study, StudyItem, StudyRun
-from dspy_proact.report.particulars import PageSection
 
 LEVELS = ("LOST", "CLOSE", "SOLVED")
 PART = Part("", LEVELS)

@@ -9,8 +9,8 @@ from builders.riddles import written as riddles
 from builders.runs import QUOTE, RESPONSE, answered, graded, manifest, trigger, written
 
 from dspy_proact.errors import RunError
+from dspy_proact.evaluation.reporting import Reporting, quoted
 from dspy_proact.report import Reading, summarize
-from dspy_proact.report.particulars import Particulars, quoted
 from dspy_proact.types import Quote
 
 
@@ -57,7 +57,7 @@ def test_without_a_word_of_a_benchmark_plain_values_objects_and_lists_of_objects
         "user": {"full_name": "Ida", "tags": ["a", "b"], "gone": None, "home": {"town": "Ulm"}},
         "items": [{"id": "i1", "text": "One.", "share": 1 / 3}, {"id": "i2", "sent": [{"to": "Bo"}, {"to": "Cy"}]}, {}],
     }
-    case, user, items = Particulars().sections(view)
+    case, user, items = Reporting().sections(view)
     assert (case.title, case.items) == ("case", (("question", "Where?"),))
     assert (user.title, user.items) == ("user", (("full name", "Ida"), ("tags", "a, b"), ("home", "town: Ulm")))
     assert (items.title, items.items) == (

@@ -37,12 +37,13 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge
     from dspy_proact.benchmarks.proactbench.tuning import ProactTuning
     from dspy_proact.evaluation.ask import Ask
+    from dspy_proact.evaluation.controls import Controls
     from dspy_proact.evaluation.ratings import RatedItem, Ratings
+    from dspy_proact.evaluation.reporting import Reporting
     from dspy_proact.evaluation.responses import Responses
     from dspy_proact.models import Embedder
     from dspy_proact.report import Summary
     from dspy_proact.report.pairs import PublishedPairs
-    from dspy_proact.report.particulars import Particulars
     from dspy_proact.report.plan import PublishedRatings
 
 HUB = "proactbench"
@@ -113,7 +114,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def differences(self, run: Any) -> Sequence[str]:
         """Judge, prompt, decoding, corpus and extent of the published models."""
-        from dspy_proact.benchmarks.proactbench.report.particulars import differences
+        from dspy_proact.benchmarks.proactbench.report.reporting import differences
 
         return differences(run)
 
@@ -278,11 +279,19 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         """Nothing of the rubric."""
         return self.tuning(Settings()).feedback(case, answer, scored)
 
-    def particulars(self) -> "Particulars":
+    @property
+    def reporting(self) -> "Reporting":
         """Conversations, rubrics, quotes and offers."""
-        from dspy_proact.benchmarks.proactbench.report.particulars import PARTICULARS
+        from dspy_proact.benchmarks.proactbench.report.reporting import REPORTING
 
-        return PARTICULARS
+        return REPORTING
+
+    @property
+    def controls(self) -> "Controls":
+        """Unwanted offers."""
+        from dspy_proact.benchmarks.proactbench.report.control_turns import CONTROLS
+
+        return CONTROLS
 
 
 def _conversation(view: Any) -> tuple[Turn, ...]:

@@ -11,14 +11,14 @@ from typing import Any
 
 from dspy_proact.benchmarks.proactiveagent.corpus import FOLDER, NAME
 from dspy_proact.benchmarks.proactiveagent.turns import AssistanceGrade
+from dspy_proact.evaluation.measured_run import MeasuredRun
 from dspy_proact.evaluation.published import Counts, PublishedRow
+from dspy_proact.evaluation.reporting import Grounds, PageSection, Reporting, View
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.report.numbers import percent
-from dspy_proact.report.particulars import Grounds, PageSection, Particulars, View
-from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import TerminalTable, table
 from dspy_proact.runs import VerdictRecord
-from dspy_proact.stats import Counted, competition_ranks, rank_ranges
+from dspy_proact.stats import Counted, cluster_mean, competition_ranks, rank_ranges
 
 _AGENTS = FOLDER / "published" / "agents.csv"
 _KINDS = ("coding", "writing")
@@ -57,7 +57,7 @@ def published_rows() -> tuple[PublishedRow, ...]:
     return tuple(sorted(rows, key=lambda row: -(row.scores["score"] or 0.0)))
 
 
-def differences(summary: Summary) -> Iterator[str]:
+def differences(summary: MeasuredRun) -> Iterator[str]:
     """What a run was measured otherwise than the published rows; a run never stands among them."""
     manifest = summary.manifest
     assert manifest is not None, "the caller requires one"
@@ -76,18 +76,18 @@ def differences(summary: Summary) -> Iterator[str]:
     yield f"judged by {summary.judge_name} with our prompt, not by the authors' reward model"
 
 
-def ranks_of_runs(runs: Sequence[Summary]) -> list[list[tuple[Summary, int, tuple[int, int]]]]:
+def ranks_of_runs(runs: Sequence[MeasuredRun]) -> list[list[tuple[MeasuredRun, int, tuple[int, int]]]]:
     """Runs that the same judges graded at the same turns, with rank and range of ranks, the best first.
 
     Ranges rest on the spread between traces of each run, as those of the leaderboard.
     """
-    alike = defaultdict[tuple[str, str, int], list[Summary]](list)
+    alike = defaultdict[tuple[str, str, int], list[MeasuredRun]](list)
     for run in runs:
         if run.manifest and run.scored:
             identity = run.manifest.identity
             judges = " ".join(f"{judge.name} {judge.prompt}" for judge in identity.judges)
             alike[judges, identity.corpus, run.count("scored") + run.count("unscored")].append(run)
-    found: list[list[tuple[Summary, int, tuple[int, int]]]] = []
+    found: list[list[tuple[MeasuredRun, int, tuple[int, int]]]] = []
     for several in alike.values():
         if len(several) > 1:
             scores = [[outcome.score for outcome in run.scored] for run in several]
@@ -100,7 +100,7 @@ def ranks_of_runs(runs: Sequence[Summary]) -> list[list[tuple[Summary, int, tupl
     return found
 
 
-def _leaderboard_document(runs: Sequence[Summary]) -> dict[str, Any]:
+def _leaderboard_document(runs: Sequence[MeasuredRun]) -> dict[str, Any]:
     return {
         "runs_alike": [
             [{"path": run.path, "rank": rank, "rank_range": list(span)} for run, rank, span in rows]
@@ -109,12 +109,13 @@ def _leaderboard_document(runs: Sequence[Summary]) -> dict[str, Any]:
     }
 
 
-def _leaderboard_details(runs: Sequence[Summary]) -> Iterator[TerminalTable | str]:
+def _leaderboard_details(runs: Sequence[MeasuredRun]) -> Iterator[TerminalTable | str]:
     """Ranks of runs among themselves, where they were measured alike."""
     for rows in ranks_of_runs(runs):
-        cells = (
-            [str(rank), f"{low}–{high}", run.model_name, percent(run.micro.weighted)] for run, rank, (low, high) in rows
-        )
+        cells: list[list[str]] = []
+        for run, rank, (low, high) in rows:
+            accuracy = cluster_mean([case.score for case in run.scored], [case.group for case in run.scored])
+            cells.append([str(rank), f"{low}–{high}", run.model_name, percent(accuracy)])
         yield table(("rank", "range", f"runs judged by {rows[0][0].judge_name}", "accuracy, %"), cells)
         yield "range: the ranks that the data cannot rule out, among runs that the same judge graded at the same turns."
 
@@ -138,7 +139,7 @@ def _grounds(verdict: VerdictRecord) -> Grounds:
     return Grounds("\n\n".join(each.reason for each in said), points=(("probability that a user accepts", sure),))
 
 
-PARTICULARS = Particulars(
+REPORTING = Reporting(
     about_case=(
         "A turn is a moment of a person's work: the events up to now. The agent proposes a task or stays silent, and a "
         "judge says whether the person would accept that."

@@ -9,12 +9,12 @@ from typing import Any, cast
 from dspy_proact.benchmarks.proactivebench.corpus import read_corpus
 from dspy_proact.benchmarks.proactivebench.entries import FOLDER, NAMES, WORLDS, Name, World
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Step, Trajectory, TrajectoryGrade
+from dspy_proact.evaluation.measured_run import MeasuredRun
 from dspy_proact.evaluation.published import PublishedRow
+from dspy_proact.evaluation.reporting import Grounds, PageSection, Reporting, Thumbnail, View
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.images import thumbnail
-from dspy_proact.report.particulars import Grounds, PageSection, Particulars, Thumbnail, View
-from dspy_proact.report.summary import Summary
-from dspy_proact.runs import Outcome, VerdictRecord
+from dspy_proact.runs import Manifest, Outcome, VerdictRecord
 
 _WORDS: dict[str, Any] = tomllib.loads((FOLDER / "words.toml").read_text(encoding="utf-8"))
 _AS_PUBLISHED = ProactiveBenchSettings(upstream_rule=True).model_dump(
@@ -36,7 +36,7 @@ def published_rows() -> tuple[PublishedRow, ...]:
     return tuple(sorted(rows, key=lambda row: (row.kind != "model", row.kind, -(row.scores["macro"] or 0.0))))
 
 
-def differences(summary: Summary) -> Iterator[str]:
+def differences(summary: MeasuredRun) -> Iterator[str]:
     """What a run was measured otherwise than the published rows; a run never stands among them."""
     manifest = summary.manifest
     assert manifest is not None, "the caller requires one"
@@ -87,11 +87,11 @@ def _images(corpus: str, revision: str | None, environment: Name, filtered: bool
     return read_corpus(corpus, (environment,), filtered, foreign=True, revision=revision).images
 
 
-def _thumbnails(summary: Summary, outcome: Outcome) -> Iterator[Thumbnail]:
+def _thumbnails(manifest: Manifest, outcome: Outcome) -> Iterator[Thumbnail]:
     """The image of each step; raises a `CorpusError` where the corpus is not there any more."""
-    manifest, name = summary.manifest, cast("Name", outcome.stratum)
-    if manifest is None or outcome.response is None:
+    if outcome.response is None:
         return
+    name = cast("Name", outcome.stratum)
     filtered = manifest.identity.settings["filter"]
     images = _images(manifest.corpus.name, manifest.corpus.revision, name, filtered)
     for number, step in enumerate(Trajectory.model_validate_json(outcome.response).steps, start=1):
@@ -102,7 +102,7 @@ def _small(images: Any, world: World, step: Step) -> str:
     return thumbnail(images.load(world, step.image), step.image, images.place(world, step.image), crop=step.crop)
 
 
-PARTICULARS = Particulars(
+REPORTING = Reporting(
     about_case=_WORDS["about_case"],
     mean="macro",
     beside="interventions",

@@ -14,12 +14,12 @@ import numpy as np
 
 from dspy_proact.benchmarks.proagentbench.corpus import DATA
 from dspy_proact.benchmarks.proagentbench.moments import MomentGrade
+from dspy_proact.evaluation.measured_run import MeasuredRun
 from dspy_proact.evaluation.published import PublishedRow
+from dspy_proact.evaluation.reporting import Grounds, PageSection, Reporting, View, sections_of, terms_of
 from dspy_proact.evaluation.stream import Decision
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.report.numbers import share
-from dspy_proact.report.particulars import Grounds, PageSection, Particulars, View, sections_of, terms_of
-from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import TerminalTable, table
 from dspy_proact.runs import Outcome, VerdictRecord
 from dspy_proact.stats.classification import classification
@@ -52,7 +52,7 @@ def published_rows() -> tuple[PublishedRow, ...]:
     return tuple(sorted(rows, key=lambda row: (row.kind, -(row.scores["score"] or 0.0))))
 
 
-def differences(summary: Summary) -> Iterator[str]:
+def differences(summary: MeasuredRun) -> Iterator[str]:
     """What a run was measured otherwise than the published rows; a run never stands among them."""
     manifest = summary.manifest
     assert manifest is not None, "the caller requires one"
@@ -69,7 +69,7 @@ def differences(summary: Summary) -> Iterator[str]:
     yield "our prompt, and nothing shown of the window that the moment opens"
 
 
-def rules(summary: Summary, outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, float | None]]:
+def rules(summary: MeasuredRun, outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, float | None]]:
     """What always, never and the graph alone score on moments of a run, by the name of a measure."""
     assert summary.manifest is not None, "no results files are read"
     cost = float(summary.manifest.identity.settings["cost"])
@@ -120,7 +120,7 @@ def commonest(outcomes: Sequence[Outcome]) -> tuple[str, float] | None:
     return next(((name, count / known.total()) for name, count in known.most_common(1)), None)
 
 
-def _document(summary: Summary) -> dict[str, Any]:
+def _document(summary: MeasuredRun) -> dict[str, Any]:
     first = [outcome for outcome in summary.scored if outcome.epoch == 1]
     if not first:
         return {}
@@ -132,7 +132,7 @@ def _document(summary: Summary) -> dict[str, Any]:
     }
 
 
-def _details(summary: Summary) -> Iterator[TerminalTable | str]:
+def _details(summary: MeasuredRun) -> Iterator[TerminalTable | str]:
     first = [outcome for outcome in summary.scored if outcome.epoch == 1]
     if not first:
         return
@@ -176,7 +176,7 @@ def _grounds(verdict: VerdictRecord) -> Grounds:
     return Grounds("", points=terms_of(grade.model_dump(mode="json")))
 
 
-PARTICULARS = Particulars(
+REPORTING = Reporting(
     about_case=(
         "A moment is the begin of an event in a person's work. The agent says whether the person turns to an AI "
         "assistant now, and with what; the truth is what the person did."

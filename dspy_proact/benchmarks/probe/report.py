@@ -19,11 +19,19 @@ from typing import Any
 
 from dspy_proact.benchmarks.probe.scoring import STAGE_WEIGHTS, ProbeGrade, overall_score
 from dspy_proact.benchmarks.probe.task import DATA
+from dspy_proact.evaluation.measured_run import MeasuredRun
 from dspy_proact.evaluation.published import PublishedRow
+from dspy_proact.evaluation.reporting import (
+    Grounds,
+    PageSection,
+    Reporting,
+    View,
+    sections_of,
+    terms_of,
+    text_of,
+)
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.report.numbers import share
-from dspy_proact.report.particulars import Grounds, PageSection, Particulars, View, sections_of, terms_of, text_of
-from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import TerminalTable, table
 from dspy_proact.runs import Outcome, VerdictRecord
 
@@ -46,7 +54,7 @@ _RECALLS = ("0", "up to .25", "between", "from .75")
 # Failures
 
 
-def failures(summary: Summary) -> dict[str, Any]:
+def failures(summary: MeasuredRun) -> dict[str, Any]:
     """The failures of a run, over all of its verdicts, as `report --json` has them.
 
     Of descriptions, answers without one among them, of resolutions, and of those with the right action: how many fail.
@@ -82,7 +90,7 @@ def failures(summary: Summary) -> dict[str, Any]:
     }
 
 
-def score_spreads(summary: Summary, prefix: str) -> dict[str, dict[str, float | int | None]]:
+def score_spreads(summary: MeasuredRun, prefix: str) -> dict[str, dict[str, float | int | None]]:
     """Count, mean, median and standard deviation of each score; None where there are too few values.
 
     Args:
@@ -101,7 +109,7 @@ def score_spreads(summary: Summary, prefix: str) -> dict[str, dict[str, float | 
     return found
 
 
-def _report_details(summary: Summary) -> Iterator[TerminalTable | str]:
+def _report_details(summary: MeasuredRun) -> Iterator[TerminalTable | str]:
     """The paper's tables and figures, of a run."""
     sides, spread = [score_spreads(summary, prefix) for prefix in ("read_", "")], ("mean", "median", "sd")
     rows: list[list[str]] = []
@@ -174,8 +182,9 @@ def published_rows() -> Sequence[PublishedRow]:
     return sorted(rows, key=lambda row: ("model", "agent", "person").index(row.kind))
 
 
-def differences(run: Any) -> Iterator[str]:
+def differences(run: MeasuredRun) -> Iterator[str]:
     """How a run was measured otherwise than the published rows; it is never ranked: the paper names no judge."""
+    assert run.manifest is not None, "the caller requires one"
     settings = run.manifest.identity.settings
     if settings["baseline"] != "none":
         yield "a blind baseline, which only searches"
@@ -201,13 +210,13 @@ def published_failures() -> Mapping[str, Mapping[str, float]]:
     return {row["model"]: {mode: float(row[mode]) for mode in _PUBLISHED_MODES} for row in rows}
 
 
-def _leaderboard_document(runs: Sequence[Summary]) -> dict[str, Any]:
+def _leaderboard_document(runs: Sequence[MeasuredRun]) -> dict[str, Any]:
     """The published failure modes, and those of runs, by path, with the share of each mode."""
     published = [{"model": model, **shares} for model, shares in published_failures().items()]
     return {"published_failures": published, "failures": {run.path: failures(run) for run in runs}}
 
 
-def _leaderboard_details(runs: Sequence[Summary]) -> Iterator[TerminalTable | str]:
+def _leaderboard_details(runs: Sequence[MeasuredRun]) -> Iterator[TerminalTable | str]:
     """Failure modes of published models and of runs, and how to read them."""
     shares = published_failures().items()
     published = [[model, *(share(each[mode], 0) for mode in _PUBLISHED_MODES)] for model, each in shares]
@@ -262,7 +271,7 @@ def _grounds(verdict: VerdictRecord) -> Grounds:
     return Grounds("\n\n".join(said), points=terms_of(detail | {"failure modes": modes}))
 
 
-PARTICULARS = Particulars(
+REPORTING = Reporting(
     about_case=(
         "A task is one person's documents, a few of which show what holds that person up, and the actions that may be "
         "taken: the assistant names the documents, describes the bottleneck and chooses the action."

@@ -16,8 +16,8 @@ from dspy_proact.plain_text import printable
 from dspy_proact.runs import CONTROL, Outcome, RunFolder, controls_of, read_run
 
 if TYPE_CHECKING:
+    from dspy_proact.evaluation.reporting import Reporting
     from dspy_proact.report import Reading
-    from dspy_proact.report.particulars import Particulars
 
 _LEAST_KEY = 28
 """Columns of a key at least, and so many that an excerpt has room."""
@@ -58,7 +58,7 @@ class ShownRun:
             self._folder = RunFolder(path)
             source = manifest = self._folder.manifest()
             self.benchmark, self.name = manifest.identity.benchmark, manifest.identity.assistant.name
-            run = read_run(self._folder, *([self._particulars.detail] if check else []), check_marks=check)
+            run = read_run(self._folder, *([self._reporting.detail] if check else []), check_marks=check)
             self._run, outcomes = None if check else run, run.outcomes
         self.nouns, self.embedded = source.nouns, source.embedded
         self.strata = [*source.strata, *(controls_of(manifest) if manifest else [])]
@@ -68,10 +68,10 @@ class ShownRun:
         self.outcomes = sorted(outcomes, key=lambda outcome: places[outcome.key])  # stable: epochs stay in order
 
     @property
-    def _particulars(self) -> "Particulars":
-        from dspy_proact.report.particulars import particulars_of  # takes longer than to read ten thousand cases
+    def _reporting(self) -> "Reporting":
+        from dspy_proact.evaluation.registry import reporting_of  # takes longer than to read ten thousand cases
 
-        return particulars_of(self.benchmark)
+        return reporting_of(self.benchmark)
 
     def check_cases(self, outcomes: Iterable[Outcome]) -> None:
         """Raise a `RunError` where one of these cases is not what the run wrote."""
@@ -117,7 +117,7 @@ class ShownRun:
     def reworded(self, outcomes: Iterable[Outcome], other: "ShownRun") -> set[str]:
         """Keys of those of these cases that another run was asked with other wording: they cannot be compared."""
         pairs = [(outcome, other.placed.get((outcome.key, outcome.epoch))) for outcome in outcomes]
-        alike = self._particulars.alike
+        alike = self._reporting.alike
         return {one.key for one, there in pairs if there and not alike(one, there)}
 
     @cached_property
@@ -132,7 +132,7 @@ class ShownRun:
     def answer(self, outcome: Outcome) -> str:
         """The response as text; empty where there is none."""
         kept = outcome.response or ""
-        return self._particulars.answer(kept) if kept.startswith("{") else kept
+        return self._reporting.answer(kept) if kept.startswith("{") else kept
 
     def abridged(self, keys: Sequence[str], width: int) -> list[str]:
         """Some of its keys in so many characters, which tell them from all others where that suffices."""

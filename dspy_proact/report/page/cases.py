@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dspy_proact.errors import CorpusError
+from dspy_proact.evaluation.reporting import Grounds, PageSection, quoted
 from dspy_proact.plain_text import encodable
 from dspy_proact.report.page.figures import letter
 from dspy_proact.report.page.rendered import rendered
-from dspy_proact.report.particulars import Grounds, PageSection, quoted
 from dspy_proact.report.reading import Reading
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import CONTROL, Outcome
@@ -251,18 +251,19 @@ def _fullest(readings: Sequence[Reading | None]) -> Reading:
 def _item(
     readings: Sequence[Reading | None], summaries: Sequence[Summary], held: Block, longest: int | None
 ) -> dict[str, Any]:
-    outcome, said = next(each for each in readings if each).outcome, summaries[0].particulars
+    outcome, reporting = next(each for each in readings if each).outcome, summaries[0].reporting
     fullest, number = _fullest(readings), held.number
     return {
         "group": outcome.group,
-        "meta": [[key, str(value)] for key, value in outcome.meta.items() if key not in said.ungrouped],
+        "meta": [[key, str(value)] for key, value in outcome.meta.items() if key not in reporting.ungrouped],
         "sections": [
             [section.title, section.kind, [[name, number(shortened(text, longest))] for name, text in section.items]]
             for section in fullest.sections
         ],
         "sides": [
             each
-            and _side(each, summary, held) | ({} if said.alike(fullest.outcome, each.outcome) else {"otherwise": True})
+            and _side(each, summary, held)
+            | ({} if reporting.alike(fullest.outcome, each.outcome) else {"otherwise": True})
             for each, summary in zip(readings, summaries, strict=True)
         ],
     }
@@ -301,7 +302,8 @@ def _side(reading: Reading, summary: Summary, held: Block) -> dict[str, Any]:
 def _images(reading: Reading, summary: Summary, held: Block) -> Iterator[list[Any]]:
     """Of each image that was shown its caption, and its number or why there is none."""
     try:
-        for each in summary.particulars.thumbnails(summary, reading.outcome):
+        shown = summary.reporting.thumbnails(summary.manifest, reading.outcome) if summary.manifest else ()
+        for each in shown:
             number = held.image(each.load()) if held.image_room else None
             if number is None and held.image_room < IMAGE_ROOM // 100:
                 held.image_room = 0  # a page of many cases is not to read images that it does not hold

@@ -72,7 +72,7 @@ class _Page:
 
         def breakdowns(summary: Summary) -> list[str]:
             known = {name for outcome in summary.outcomes for name in outcome.meta}
-            return list(dict.fromkeys([*(key for key in summary.particulars.breakdowns if key in known), *self.by]))
+            return list(dict.fromkeys([*(key for key in summary.reporting.breakdowns if key in known), *self.by]))
 
         return Cited(
             {
@@ -115,7 +115,7 @@ class _Page:
     def about(self) -> str:
         """What the benchmark measures, and what a case of it is; nothing of a benchmark that is not known here."""
         declared = find_benchmark(self.first.benchmark)
-        return " ".join(filter(None, [declared and declared.about, self.first.particulars.about_case]))
+        return " ".join(filter(None, [declared and declared.about, self.first.reporting.about_case]))
 
     @property
     def answers(self) -> list[str]:
@@ -128,7 +128,7 @@ class _Page:
 
     def rows(self, run: int, mean: str = "") -> list[_TableRow]:
         """Of a run: all together, by the mean that comes first or another one, and its strata."""
-        mean = mean or self.first.particulars.mean
+        mean = mean or self.first.reporting.mean
         strata = [_TableRow(name, ("runs", run, self.nouns.strata, name)) for name in self.first.strata]
         return [_TableRow(mean, ("runs", run, "overall", mean)), *strata]
 
@@ -149,7 +149,7 @@ class _Page:
     @cached_property
     def scatter(self) -> Markup | None:
         """The score of one stratum against the rate at control cases; None of one run, or where no run has both."""
-        gain, rate = self.first.particulars.gain, self.first.particulars.control_rate
+        gain, rate = self.first.controls.declared.gain, self.first.controls.declared.rate
         if not (gain and self.several and self.controlled):
             return None
         points = [

@@ -108,7 +108,7 @@ def test_compare_gives_the_gap_to_the_control_although_it_offers_other_moves(pro
 def test_a_page_has_a_small_image_of_every_step(run):
     summary = summarize(RunFolder(run))
     for outcome in summary.outcomes[::5]:
-        steps = list(summary.particulars.thumbnails(summary, outcome))
+        steps = list(summary.reporting.thumbnails(summary.manifest, outcome))
         assert len(steps) == len(json.loads(outcome.response)["steps"])
         assert all(each.caption.startswith(f"Step {number}") for number, each in enumerate(steps, 1))
         assert all(20 < decoded(each.load())[0].width <= 160 for each in steps)

@@ -2,7 +2,6 @@
 
 import base64
 import re
-from dataclasses import replace
 from io import BytesIO
 
 import pytest
@@ -12,9 +11,9 @@ from drivers.browser import visit
 from PIL import Image
 
 from dspy_proact.errors import CorpusError
-from dspy_proact.report import particulars
+from dspy_proact.evaluation.reporting import Reporting, Thumbnail
+from dspy_proact.report import Summary
 from dspy_proact.report.page import cases
-from dspy_proact.report.particulars import Particulars, Thumbnail
 from dspy_proact.runs import Measure, Nouns
 
 WORDS = Nouns(case="riddle", cases="riddles", stratum="kind", strata="kinds", group="cave", groups="caves")
@@ -97,7 +96,7 @@ def test_images_stand_beside_the_answer_as_far_as_there_is_room(browser, paged, 
     def gone():
         raise CorpusError("there is no such image", source="photos.zip")
 
-    monkeypatch.setattr(particulars, "_ANY", replace(Particulars(), thumbnails=thumbnails))
+    monkeypatch.setattr(Summary, "reporting", Reporting(thumbnails=thumbnails))
     # Room for the first, which stands once however often it is shown, and for less than another.
     monkeypatch.setattr(cases, "IMAGE_ROOM", 2 * len(uri))
     events = [event for each in RIDDLES for event in (answered(each.key), graded(each.key, "SOLVED"))]
@@ -120,7 +119,7 @@ def test_once_there_is_hardly_room_no_further_image_is_read(paged, tmp_path, mon
     def thumbnails(_, outcome):
         yield Thumbnail(outcome.key, lambda: read.append(outcome.key) or f"data:,{outcome.key * 500}")
 
-    monkeypatch.setattr(particulars, "_ANY", replace(Particulars(), thumbnails=thumbnails))
+    monkeypatch.setattr(Summary, "reporting", Reporting(thumbnails=thumbnails))
     monkeypatch.setattr(cases, "IMAGE_ROOM", 1010)  # of one, which has 1,006 characters; the second finds it full
     events = [event for each in RIDDLES for event in (answered(each.key), graded(each.key, "SOLVED"))]
     page_of(tmp_path, paged, events)

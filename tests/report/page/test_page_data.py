@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dspy_proact.evaluation.reporting import quoted
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.report.page.cases import Block, even_length, shortened
 from dspy_proact.report.page.rendered import rendered
-from dspy_proact.report.particulars import quoted
 
 
 @given(st.lists(st.integers(0, 50)), st.integers(0, 500))

@@ -11,12 +11,12 @@ from typing import Any
 from dspy_proact.benchmarks.proactbench.corpus.bundled import TRIGGERS_PER_PHASE
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.corpus.results import Results, ResultTrigger, write_results
-from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
+from dspy_proact.benchmarks.proactbench.report.reporting import NOUNS
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Origin, Phase, Verdict
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.evaluation.published import Counts
 from dspy_proact.evidence import locate_quotes
-from dspy_proact.report.measured import Controls
+from dspy_proact.report.measured import ControlCases
 from dspy_proact.report.numbers import share
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import Outcome, RunFolder, VerdictRecord
@@ -34,7 +34,7 @@ def summarize_results(results: Results) -> Summary:
         strata=tuple(Phase),
         labels=tuple(Grade),
         nouns=NOUNS,
-        controls=Controls(reason="a results file holds no control turns"),
+        controls=ControlCases(reason="a results file holds no control turns"),
         embedded=results.model == "embedded",
         outcomes=tuple(map(_outcome, results.triggers)),
     )

@@ -13,7 +13,7 @@ from drivers.terminal import printed
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import CONTROL_RULE
 from dspy_proact.benchmarks.proactbench.corpus.results import read_results
-from dspy_proact.benchmarks.proactbench.report.particulars import author_agreement
+from dspy_proact.benchmarks.proactbench.report.control_turns import author_agreement
 from dspy_proact.benchmarks.proactbench.report.results import export_results, summarize_results
 from dspy_proact.benchmarks.proactbench.types import ControlView, Offer, Offers, Turn
 from dspy_proact.report import (
@@ -256,8 +256,8 @@ def test_the_terminal_says_rate_interval_denominator_rule_and_the_reference_of_t
     ]
     text = printed(summarized(tmp_path, controls, events), width=1000)
     assert (
-        "unwanted offers: 40.0 [3.8–91.9] % of 5/6 control turns; 2 of 2 verdicts that name an offer, wanted or not, "
-        "quote only words found in the response. Not included in the scores.\n"
+        "unwanted offers: 40.0 [3.8–91.9] % of 5/6 control turns. Not included in the scores.\n"
+        "2 of 2 verdicts that name an offer, wanted or not, quote only words found in the response.\n"
     ) in text
     assert f"{CONTROL_RULE}.\n" in text
     assert (

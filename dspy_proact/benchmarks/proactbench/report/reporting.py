@@ -1,29 +1,20 @@
 """What ProactBench says in reports beside what is said of every benchmark."""
 
 import json
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Any
 
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.corpus.bundled import (
     HUMAN_ALPHA,
     TRIGGERS_PER_PHASE,
-    sample_control_responses,
-    sample_offer_ratings,
 )
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import CONTROL_RULE, load_corpus
-from dspy_proact.benchmarks.proactbench.types import Grade, Offer, Offers, Verdict
-from dspy_proact.evaluation.benchmark import HumanGrade
+from dspy_proact.benchmarks.proactbench.types import Grade, Offers, Verdict
+from dspy_proact.evaluation.reporting import Column, Grounds, PageSection, Reporting, View
 from dspy_proact.report.leaderboard import own_name
-from dspy_proact.report.measured import Controls
-from dspy_proact.report.numbers import coefficient, document, percent
-from dspy_proact.report.particulars import Column, Grounds, PageSection, Particulars, View
 from dspy_proact.report.study import RatingStudy
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import CONTROL, Outcome, VerdictRecord
-from dspy_proact.stats import Estimate, Panel, alpha_estimate
 from dspy_proact.types import Quote
 
 NOUNS = ProactBench.nouns
@@ -72,59 +63,6 @@ def differences(run: Summary) -> tuple[str, ...]:
     if manifest.judge_epochs != 1:
         found.append(f"{manifest.judge_epochs} verdicts on each response (--votes), not 1")
     return tuple(found)
-
-
-@cache
-def author_agreement() -> Estimate:
-    """How far the sample's raters agree on unwanted offers: nominal alpha with a jackknife over scenarios."""
-    rows = defaultdict[str, list[HumanGrade]](list)
-    for row in sample_offer_ratings():
-        rows[row.key].append(row)
-    responses = sample_control_responses()
-    scenario_of = {each.origin.dialogue: each.origin.scenario for each in load_corpus("sample").dialogues}
-    grades = [[row.grade for row in rows[response.item]] for response in responses]
-    raters = [[row.rater for row in rows[response.item]] for response in responses]
-    panel = Panel.of(grades, ProactBench.control_labels, raters)
-    return alpha_estimate(panel, "nominal", [scenario_of[response.dialogue] for response in responses])
-
-
-def _unwanted(controls: Controls) -> list[Offer]:
-    return [offer for verdict in controls.verdicts for offer in Offers.model_validate(verdict.detail).unwanted]
-
-
-def control_document(controls: Controls) -> dict[str, Any]:
-    """The `controls` of `report --json`: counts of control turns, the rate of unwanted offers, and their evidence."""
-    unwanted = _unwanted(controls)
-    return controls.counts() | {
-        "unwanted_offers": controls.rate.for_json(),
-        "offers": {"unwanted": len(unwanted), "grounded": sum(offer.grounded for offer in unwanted)},
-        "evidence": document(controls.evidence),
-        "rule": CONTROL_RULE,
-    }
-
-
-def control_lines(controls: Controls) -> Iterator[str]:
-    """The sentences of a report on control turns: the rate of unwanted offers, and how many fit this user."""
-    evidence, rate, unwanted = controls.evidence, controls.rate, _unwanted(controls)
-    told = f" ({rate.reason})" if rate.reason else ""
-    yield (
-        f"unwanted offers: {percent(rate)} % of {controls.count('scored')}/{len(controls.outcomes)} control turns"
-        f"{told}; {evidence.verified} of {evidence.checked} verdicts that name an offer, wanted or not, quote "
-        "only words found in the response. Not included in the scores."
-    )
-    if unwanted:
-        fitting = sum(offer.grounded for offer in unwanted)
-        others = "; the others would fit anybody" if fitting < len(unwanted) else ""
-        yield f"{fitting:,} of {len(unwanted):,} unwanted offers refer to what the user said{others}."
-
-
-def control_notes() -> Iterator[str]:
-    """The notes under that rate: the rule for control turns, and how far the sample's raters agree."""
-    yield f"{CONTROL_RULE}."
-    yield (
-        f"author reference: the sample's raters agree on unwanted offers with nominal alpha "
-        f"{coefficient(author_agreement())} (author ratings, {author_agreement().reason}, no human study)."
-    )
 
 
 def alike(one: Outcome, other: Outcome) -> bool:
@@ -197,7 +135,7 @@ def agreement_document(study: RatingStudy) -> dict[str, Any]:
     return {"published": {name: published_document(subset) for name, subset in study.strata.items()}}
 
 
-PARTICULARS = Particulars(
+REPORTING = Reporting(
     about_case=(
         "A trigger is a turn at which a good assistant would act on something that the user disclosed: one detail "
         "(EMERGENT), several that belong together (CRITICAL), or something beyond the task once the user says that "
@@ -210,12 +148,6 @@ PARTICULARS = Particulars(
     ungrouped=frozenset({"curated_response"}),
     breakdowns=("life_domain", "turn"),
     alike=alike,
-    control_rate="unwanted offers",
-    control_key="unwanted_offers",
-    gain="RECOVERY",
-    control_document=control_document,
-    control_lines=control_lines,
-    control_notes=control_notes,
     case_columns=(
         Column("dialogue", "string", lambda outcome, _: outcome.meta.get("dialogue")),
         Column("life_domain", "string", lambda outcome, _: outcome.meta.get("life_domain")),

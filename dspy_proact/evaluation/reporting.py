@@ -1,4 +1,4 @@
-"""What a benchmark adds to reports (`Particulars`), and what there is to read of a case and of a verdict.
+"""How reports show a benchmark's cases, answers and verdicts (`Reporting`), and what there is to read of them.
 
 Terminal and page show the same values.
 """
@@ -6,15 +6,16 @@ Terminal and page show the same values.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel
 
-from dspy_proact.evaluation.registry import find_benchmark
-from dspy_proact.report.measured import Controls
-from dspy_proact.report.numbers import document, percent
-from dspy_proact.runs import Outcome, VerdictRecord
+from dspy_proact.evaluation.measured_run import MeasuredRun
+from dspy_proact.runs import Manifest, Outcome, VerdictRecord
 from dspy_proact.types import Quote
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 @dataclass(frozen=True)
@@ -75,14 +76,6 @@ class Column:
     """Its value for an outcome and one of its verdicts; None where there is nothing."""
 
 
-def _control_lines(controls: Controls) -> Iterator[str]:
-    total, reason = len(controls.outcomes), f" ({controls.rate.reason})" if controls.rate.reason else ""
-    yield (
-        f"{controls.worst}: {percent(controls.rate)} % of {controls.count('scored')}/{total} {controls.nouns.controls}"
-        f"{reason}. Not included in the scores."
-    )
-
-
 def text_of(value: Any) -> str:
     """A value from JSON as people read it: objects line by line, and what is empty left out."""
     if isinstance(value, str):
@@ -134,17 +127,17 @@ def _detail(_: Outcome, verdict: VerdictRecord | None) -> str | None:
 
 
 @dataclass(frozen=True)
-class Particulars:
-    """What a benchmark says of its own; of one that says nothing, what stands here."""
+class Reporting:
+    """How reports show a benchmark; the defaults serve any."""
 
     about_case: str = ""
     """What a case is, in a sentence or two for a reader who meets the word first."""
     mean: Literal["micro", "macro"] = "micro"
     """Which mean the benchmark publishes, which comes first: that over cases, or that of strata."""
     beside: str | None = None
-    """Name of a measure without which the score is not to be read, which the headline tells too."""
+    """Name of a measure without which the score is misleading; the headline gives it too."""
     foremost: frozenset[str] | None = None
-    """Names of the measures that every report shows, the others being told on demand; None for all."""
+    """Names of the measures that every report shows, the others with `--explain` only; None for all."""
     notes: tuple[str, ...] = ()
     """References of every summary, in sentences."""
     ungrouped: frozenset[str] = frozenset()
@@ -153,23 +146,10 @@ class Particulars:
     """Keys of a case by which differences are broken down."""
     alike: Callable[[Outcome, Outcome], bool] = lambda one, other: one.view == other.view
     """Whether two outcomes of one key are of the same case, whatever settings show of it: they may be compared then."""
-    control_rate: str = "rate of the worst label"
-    """What the share of control cases with the worst label is called."""
-    control_key: str = "rate"
-    """Its key in JSON."""
-    gain: str | None = None
-    """The stratum whose score a page sets against that share; None for none."""
-    control_document: Callable[[Controls], dict[str, Any]] = lambda controls: (
-        controls.counts() | {"rate": controls.rate.for_json(), "evidence": document(controls.evidence)}
-    )
-    control_lines: Callable[[Controls], Iterable[str]] = _control_lines
-    """What is told of control cases that there are."""
-    control_notes: Callable[[], Iterable[str]] = tuple
-    """What that rests on, in sentences."""
     case_columns: tuple[Column, ...] | None = None
-    """Columns that tell of a case; None for one each key."""
+    """Columns of an exported table for a case; None for one each key."""
     verdict_columns: tuple[Column, ...] = (Column("detail", "string", _detail),)
-    """Columns that tell of a verdict."""
+    """Columns of an exported table for a verdict."""
     detail: Callable[[str], type[BaseModel] | None] = lambda _: None
     """What the detail of a verdict in a stratum is; None where that is not known."""
     answer: Callable[[str], str] = _answer
@@ -178,26 +158,17 @@ class Particulars:
     """What there is to read of a case."""
     grounds: Callable[[VerdictRecord], Grounds] = lambda verdict: Grounds("", points=terms_of(verdict.detail))
     """What there is to read of a verdict."""
-    thumbnails: Callable[[Any, Outcome], Iterable[Thumbnail]] = lambda _, __: ()
-    """Images that a page shows beside an answer, of the summary of its run; raises a `CorpusError` likewise."""
-    document: Callable[[Any], Mapping[str, Any]] = lambda _: {}
-    """Further parts of the document of a run, of its summary."""
-    details: Callable[[Any], Iterable[Any]] = lambda _: ()
-    """Further tables and sentences of a run, told on demand, of its summary."""
+    thumbnails: Callable[[Manifest, Outcome], Iterable[Thumbnail]] = lambda _, __: ()
+    """Images that a page shows beside an answer of a run; raises a `CorpusError` likewise."""
     agreement_document: Callable[[Any], Mapping[str, Any]] = lambda _: {}
     """Further keys of `agree --json`, of a study of a part of the grading."""
-    leaderboard_document: Callable[[Sequence[Any]], Mapping[str, Any]] = lambda _: {}
-    """Further keys of `leaderboard --json`, of the summaries of the runs on it."""
-    leaderboard_details: Callable[[Sequence[Any]], Iterable[Any]] = lambda _: ()
-    """Further tables and sentences of a leaderboard, told on demand, likewise."""
+    document: Callable[[MeasuredRun], Mapping[str, Any]] = lambda _: {}
+    """Further keys of `report --json`."""
+    details: Callable[[MeasuredRun], "Iterable[RenderableType]"] = lambda _: ()
+    """Further tables and sentences of `report --explain`."""
+    leaderboard_document: Callable[[Sequence[MeasuredRun]], Mapping[str, Any]] = lambda _: {}
+    """Further keys of `leaderboard --json`, of the runs on it."""
+    leaderboard_details: Callable[[Sequence[MeasuredRun]], "Iterable[RenderableType]"] = lambda _: ()
+    """Further tables and sentences of `leaderboard --explain`, likewise."""
     citation: str = ""
     """What to cite, as a BibTeX entry."""
-
-
-_ANY = Particulars()
-
-
-def particulars_of(benchmark: str) -> Particulars:
-    """What the benchmark of a name says in reports; of one that is not known here, what serves any."""
-    declared = find_benchmark(benchmark)
-    return (declared and declared.particulars()) or _ANY

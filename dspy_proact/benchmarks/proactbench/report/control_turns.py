@@ -1,0 +1,64 @@
+"""How reports show control turns: the rate of unwanted offers, what is offered, and how far people agree on it."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact.benchmarks.proactbench.corpus.bundled import sample_control_responses, sample_offer_ratings
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import CONTROL_RULE, load_corpus
+from dspy_proact.benchmarks.proactbench.types import Offer, Offers
+from dspy_proact.evaluation.benchmark import HumanGrade
+from dspy_proact.evaluation.controls import Controls
+from dspy_proact.report.numbers import coefficient
+from dspy_proact.runs import Outcomes
+from dspy_proact.stats import Estimate, Panel, alpha_estimate
+
+
+@cache
+def author_agreement() -> Estimate:
+    """How far the sample's raters agree on unwanted offers: nominal alpha with a jackknife over scenarios."""
+    rows = defaultdict[str, list[HumanGrade]](list)
+    for row in sample_offer_ratings():
+        rows[row.key].append(row)
+    responses = sample_control_responses()
+    scenario_of = {each.origin.dialogue: each.origin.scenario for each in load_corpus("sample").dialogues}
+    grades = [[row.grade for row in rows[response.item]] for response in responses]
+    raters = [[row.rater for row in rows[response.item]] for response in responses]
+    panel = Panel.of(grades, ProactBench.control_labels, raters)
+    return alpha_estimate(panel, "nominal", [scenario_of[response.dialogue] for response in responses])
+
+
+def _unwanted(turns: Outcomes) -> list[Offer]:
+    return [offer for verdict in turns.verdicts for offer in Offers.model_validate(verdict.detail).unwanted]
+
+
+def _document(turns: Outcomes) -> dict[str, Any]:
+    unwanted = _unwanted(turns)
+    offers = {"unwanted": len(unwanted), "grounded": sum(offer.grounded for offer in unwanted)}
+    return {"offers": offers, "rule": CONTROL_RULE}
+
+
+def _lines(turns: Outcomes) -> Iterator[str]:
+    """What verdicts quote, and how many unwanted offers fit this user."""
+    evidence, unwanted = turns.evidence, _unwanted(turns)
+    yield (
+        f"{evidence.verified} of {evidence.checked} verdicts that name an offer, wanted or not, quote only words found "
+        "in the response."
+    )
+    if unwanted:
+        fitting = sum(offer.grounded for offer in unwanted)
+        others = "; the others would fit anybody" if fitting < len(unwanted) else ""
+        yield f"{fitting:,} of {len(unwanted):,} unwanted offers refer to what the user said{others}."
+
+
+def _notes() -> Iterator[str]:
+    yield f"{CONTROL_RULE}."
+    yield (
+        f"author reference: the sample's raters agree on unwanted offers with nominal alpha "
+        f"{coefficient(author_agreement())} (author ratings, {author_agreement().reason}, no human study)."
+    )
+
+
+CONTROLS = Controls(rate="unwanted offers", gain="RECOVERY", document=_document, lines=_lines, notes=_notes)

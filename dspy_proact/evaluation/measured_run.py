@@ -1,0 +1,93 @@
+"""A run or a results file as its files give it, before anything is estimated of it."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from dspy_proact.runs import Manifest, Measure, Nouns, Outcome, Outcomes
+
+
+@dataclass(frozen=True, repr=False)
+class MeasuredRun(Outcomes):
+    """Who answered, who graded, and what became of each case; of a results file, as far as it says."""
+
+    path: str
+    benchmark: str
+    model: str
+    judges: tuple[str, ...]
+    """Their models; empty where the benchmark grades by itself."""
+    strata: tuple[str, ...]
+    labels: tuple[str, ...]
+    """From best to worst; the first is a full pass."""
+    embedded: bool
+    """Whether a stand-in that measures nothing took part."""
+    outcomes: tuple[Outcome, ...]
+    """One a case and epoch."""
+    nouns: Nouns = field(default_factory=Nouns)
+    """What the benchmark calls its things."""
+    measures: tuple[Measure, ...] = ()
+    """What the benchmark declares beside scores."""
+    tried_again: int = 0
+    """Stages that had failed and were asked for once more."""
+    seconds: float | None = None
+    """From the first call to the last result, pauses between commands included; None where it is not known."""
+    manifest: Manifest | None = None
+    """Of a run; None for a results file."""
+
+    @property
+    def left_out(self) -> list[str]:
+        """Why some rows of the corpus are no cases, with how many of all; empty where none is left out."""
+        corpus = self.manifest and self.manifest.corpus
+        if corpus is None:
+            return []
+        rows = f"{corpus.rows:,} {self.nouns.row if corpus.rows == 1 else self.nouns.rows}"
+        return [f"{count:,} of {rows} left out: {reason}" for reason, count in corpus.left_out.items()]
+
+    @property
+    def judge(self) -> str:
+        """The judges' models; empty where the benchmark grades by itself."""
+        return " + ".join(self.judges)
+
+    @property
+    def model_name(self) -> str:
+        """The model under test with its program, for people."""
+        return self.manifest.identity.assistant.name if self.manifest else self.model
+
+    @property
+    def judge_names(self) -> dict[str, str]:
+        """Every judge with its program, for people, by its model."""
+        named = self.manifest.identity.judges if self.manifest else ()
+        return {judge: judge for judge in self.judges} | {judge.model: judge.name for judge in named}
+
+    @property
+    def judge_name(self) -> str:
+        """The judges with their programs, for people; empty where the benchmark grades by itself."""
+        return " + ".join(self.judge_names.values())
+
+    @property
+    def graded_by(self) -> str:
+        """Who graded, as the end of a sentence."""
+        return f" judged by {self.judge_name}" if self.judges else ", graded by the benchmark itself"
+
+    @cached_property
+    def case_count(self) -> int:
+        """Cases that were ever asked for."""
+        return len({outcome.key for outcome in self.outcomes})
+
+    @cached_property
+    def group_count(self) -> int:
+        """Groups among them."""
+        return len({outcome.group for outcome in self.outcomes})
+
+    @cached_property
+    def groups_reached(self) -> int:
+        """Groups with a case that was tried; fewer than all if a run stopped early."""
+        return len({outcome.group for outcome in self.outcomes if outcome.state != "pending"})
+
+    @property
+    def truncated(self) -> int:
+        """Responses that were cut at the token limit; they are judged."""
+        return sum(outcome.truncated for outcome in self.outcomes)
+
+    def of_stratum(self, stratum: str) -> list[Outcome]:
+        """The outcomes of one stratum."""
+        return [outcome for outcome in self.outcomes if outcome.stratum == stratum]
