@@ -152,12 +152,12 @@ class CallTally:
 
     Attributes:
         calls: All of them.
-        answered: Those that were answered.
+        replies: Those that were answered.
         silent: Answers that came without token counts.
     """
 
     def __init__(self) -> None:
-        self.calls = self.answered = self.silent = 0
+        self.calls = self.replies = self.silent = 0
         self._counts = dict[int, list[int]]()
         """Calls and tokens of prompt, completion, cache reads and cache writes, by the size of the prompt."""
 
@@ -171,7 +171,7 @@ class CallTally:
             counts[place] += count
         self.calls += 1
         if call.error is None:
-            self.answered += 1
+            self.replies += 1
             self.silent += call.prompt_tokens is None or call.completion_tokens is None
 
     def usage(self, price: Price) -> Usage:
@@ -180,7 +180,7 @@ class CallTally:
         _, prompt, completion, cached, _ = (sum(column) for column in zip([0] * 5, *self._counts.values(), strict=True))
         usd, reason = None, price.reason
         if self.silent and price.of(0, 0) is not None:
-            reason = f"{self.silent} of {self.answered} answers came without token counts"
+            reason = f"{self.silent} of {self.replies} answers came without token counts"
         elif price.of(0, 0) is not None:
             known = [cost for cost in costs if cost is not None]
             usd = sum(known, 0.0) if len(known) == len(costs) else None

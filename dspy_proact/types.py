@@ -1,9 +1,11 @@
 """Frozen values that every room shares."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
+Classification = Literal["f1", "precision", "recall", "balanced_accuracy", "kappa"]
+"""A statistic of predictions that are true or false, as `stats.classification` makes it."""
 _PLAIN = frozenset({"bare", "default", "unknown"})
 """Programs by which a role speaks where a person names no other."""
 

@@ -25,12 +25,12 @@ from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.kept import COMPILE_CLAIM as CLAIM
 from dspy_proact.kept import Claim, Claimed, Identified, now, versions
 from dspy_proact.models import (
-    Answered,
     Gate,
     Limits,
     Model,
     ModelSpec,
     Record,
+    RecordedAnswer,
     Role,
     open_model,
     wait_for,
@@ -302,9 +302,9 @@ class Compile(ABC):
         task.models, task.excerpts = self._open(record), Excerpts(SHOWN)
         prices = {model.role.name: model.price for model in task.models.values()}
 
-        def count(answered: Answered) -> None:
-            spent = [Usage.of([call], prices[call.role]).usd or 0.0 for call in answered.calls]
-            progress.answered(sum(spent))
+        def count(recorded: RecordedAnswer) -> None:
+            spent = [Usage.of([call], prices[call.role]).usd or 0.0 for call in recorded.calls]
+            progress.count_paid(sum(spent))
 
         record.on_answer = count
         try:

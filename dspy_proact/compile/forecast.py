@@ -193,7 +193,7 @@ class Progress:
         self._turn, self._begun = threading.Lock(), time.monotonic()
         observer.started(forecast, self._stand)
 
-    def answered(self, usd: float) -> None:
+    def count_paid(self, usd: float) -> None:
         """A request was sent and its answer kept, which cost so many US dollars, where that is known."""
         with self._turn:
             known = self._stand.usd is not None

@@ -223,7 +223,7 @@ def _instructions(training: Training) -> list[list[str]]:
     """
 
     def rated(example: dspy.Example) -> tuple[float, dspy.Example, dspy.Prediction] | None:
-        prediction = training.answered(training.student, example)
+        prediction = training.prediction_of(training.student, example)
         return None if prediction is None else (training.score(example, prediction), example, prediction)
 
     answers = side_by_side([partial(rated, example) for example in training.learn], training.width)

@@ -88,7 +88,7 @@ class Training(ABC):
         """Harm of an answer to a watched example, in [0, 1], lower is better; None where it is not known."""
         raise NotImplementedError
 
-    def answered(self, program: Any, example: dspy.Example) -> dspy.Prediction | None:
+    def prediction_of(self, program: Any, example: dspy.Example) -> dspy.Prediction | None:
         """A program's answer; None where it has none that can be used."""
         try:
             with dspy.context(lm=self.task_lm, trace=None):
@@ -98,12 +98,12 @@ class Training(ABC):
 
     def scored(self, program: Any, example: dspy.Example) -> float:
         """Score of a program's answer; 0 without an answer."""
-        prediction = self.answered(program, example)
+        prediction = self.prediction_of(program, example)
         return 0.0 if prediction is None else self.score(example, prediction)
 
     def harmed(self, program: Any, example: dspy.Example) -> float | None:
         """Harm of a program's answer to a watched example."""
-        prediction = self.answered(program, example)
+        prediction = self.prediction_of(program, example)
         return None if prediction is None else self.harm(example, prediction)
 
 

@@ -213,14 +213,14 @@ class Tuning:
             UsageError: `grade` puts none to it.
         """
         try:
-            run_now(self.declared.grade(case, answer, _Answered(None, None, self.settings, ask_now)))
+            run_now(self.declared.grade(case, answer, _Predicted(None, None, self.settings, ask_now)))
         except _Asked as asked:
             return asked.args[0]
         raise UsageError(f"{self.declared.name}: `grade` asks no judge about the answer to {case.key!r}")
 
     def verdict(self, case: Case, answer: Any, prediction: dspy.Prediction) -> Scored[Any]:
         """The grading of an answer by what the judge said; raises a `StageError` where that cannot be read."""
-        return run_now(self.declared.grade(case, answer, _Answered(prediction, None, self.settings, ask_now)))
+        return run_now(self.declared.grade(case, answer, _Predicted(prediction, None, self.settings, ask_now)))
 
     def worked(
         self, item: GradedAnswer, inputs: dspy.Example, before: "ScoredPrediction | None"
@@ -270,7 +270,7 @@ class _Asked(Exception):  # noqa: N818 - no failure: its argument is what was as
 
 
 @dataclass(frozen=True)
-class _Answered(Ask):
+class _Predicted(Ask):
     """Answers with a prediction, which stands in place of the program; without one it raises what it is asked."""
 
     async def __call__(self, **inputs: Any) -> dspy.Prediction:

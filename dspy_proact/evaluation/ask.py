@@ -35,7 +35,7 @@ class Ask:
         lean = {"disable_history": True} | ({} if self.asking is ask_now else {"max_trace_size": 0})
         with ours(), dspy.context(lm=self.lm, **lean):
             if self.asking and isinstance(self.program, Answering):
-                return await self.program.answered(self.asking, **inputs)
+                return await self.program.answer_by(self.asking, **inputs)
             if self.asking is ask_now:
                 return self.program(**inputs)
             return await self.program.acall(**inputs)

@@ -62,7 +62,7 @@ class GatedEngine:
             await self.gate.budget.reserve(most, self.gate.switch)
             with _Attempt(self.gate, self.caller, most, number) as attempt:
                 async with asyncio.timeout(self.gate.timeout):
-                    return attempt.answered(await inner.complete(request))
+                    return attempt.completed(await inner.complete(request))
             await self.gate.switch.pause(attempt.wait)
             number += 1
 
@@ -176,7 +176,7 @@ class _Attempt:
             raise fault.error from error
         return True
 
-    def answered(self, response: Response) -> Response:
+    def completed(self, response: Response) -> Response:
         """The whole answer has come."""
         self._ended(response.finish_reason, response.usage)
         return response

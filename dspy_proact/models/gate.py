@@ -139,7 +139,8 @@ class Slots:
 class _Standing:
     """How a model has fared."""
 
-    answered: bool = False
+    responded: bool = False
+    """Whether it has answered any call, if only with a refusal."""
     failures: int = 0
     """Calls that failed after all retries since the last answer."""
     last: str = ""
@@ -203,7 +204,7 @@ class Gate:
     def succeeded(self, caller: Caller) -> None:
         """A call was answered: its provider is up."""
         standing = self._standing[_who(caller)]
-        standing.answered, standing.failures = True, 0
+        standing.responded, standing.failures = True, 0
 
     def failed(self, caller: Caller, fault: Fault, attempt: int, wait: float | None) -> None:
         """An attempt, counted from 0, failed; pulls the switch where the failure ends the run."""
@@ -212,12 +213,12 @@ class Gate:
         if isinstance(error, Halt):
             self.switch.pull(error)
         elif not isinstance(error, ProviderError):
-            standing.answered = True  # with a refusal of this request only
+            standing.responded = True  # with a refusal of this request only
         else:
             self.observer.failed(FailedCall(who, fault.word, error.detail, attempt + 1, self.retries + 1, wait))
             if wait is None:
                 standing.failures, standing.last = standing.failures + 1, str(error)
-                if fault.unreached and not standing.answered:
+                if fault.unreached and not standing.responded:
                     self.switch.pull(ProviderDown(f"{who}: cannot be reached, {error}"))
                 elif standing.failures >= self.patience:
                     failed = f"{self.patience} calls in a row failed after all retries"
@@ -225,7 +226,7 @@ class Gate:
 
     def silent(self) -> str | None:
         """The last failure of each model where calls were made and no model answered any; else None."""
-        if any(standing.answered for standing in self._standing.values()):
+        if any(standing.responded for standing in self._standing.values()):
             return None
         failures = ((who, standing.last) for who, standing in self._standing.items() if standing.last)
         return "; ".join(f"{who}: no answer. {last}" for who, last in failures) or None

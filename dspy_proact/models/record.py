@@ -25,7 +25,7 @@ from dspy_proact.plain_text import encodable_all
 from dspy_proact.types import Frozen
 
 
-class Answered(Frozen):
+class RecordedAnswer(Frozen):
     """One line of the record: the outcome of one request."""
 
     request: str
@@ -78,16 +78,16 @@ class Record:
 
     def __init__(self, path: Path):
         self.path = path
-        self.on_answer: Callable[[Answered], None] = lambda _: None
-        self.answers: dict[str, Answered] = {}
+        self.on_answer: Callable[[RecordedAnswer], None] = lambda _: None
+        self.answers: dict[str, RecordedAnswer] = {}
         self.paid = 0
         self.closed = False
-        self.sending: dict[str, asyncio.Future[Answered]] = {}
+        self.sending: dict[str, asyncio.Future[RecordedAnswer]] = {}
 
     def __enter__(self) -> Self:
-        self._log = Log(self.path, Answered)
+        self._log = Log(self.path, RecordedAnswer)
         try:
-            self.answers = {answered.request: answered for answered in self._log}
+            self.answers = {recorded.request: recorded for recorded in self._log}
         except RunError:
             self._log.__exit__()
             raise
@@ -102,11 +102,11 @@ class Record:
         while self.sending:
             await asyncio.wait(list(self.sending.values()))
 
-    async def once(self, request: str, send: Callable[[], Coroutine[Any, Any, Answered]]) -> Answered:
+    async def once(self, request: str, send: Callable[[], Coroutine[Any, Any, RecordedAnswer]]) -> RecordedAnswer:
         """The outcome of `send`; equal requests meanwhile wait for it in `sending`."""
         sending = self.sending[request] = asyncio.get_running_loop().create_future()
         try:
-            answered = await send()
+            recorded = await send()
         except asyncio.CancelledError:
             sending.cancel()
             raise
@@ -115,25 +115,25 @@ class Record:
             sending.exception()  # whoever waits gets it; nobody may wait
             raise
         else:
-            sending.set_result(answered)
-            return answered
+            sending.set_result(recorded)
+            return recorded
         finally:
             del self.sending[request]
 
-    def add(self, answered: Answered) -> Answered:
+    def add(self, recorded: RecordedAnswer) -> RecordedAnswer:
         """Keep the outcome of a request that was just sent.
 
         Raises:
             StorageFault: It cannot be kept, so that nothing further may be paid for.
         """
         try:
-            self._log.append(answered)
+            self._log.append(recorded)
         except RunError as error:
             raise StorageFault(str(error)) from error
-        self.answers[answered.request] = answered
+        self.answers[recorded.request] = recorded
         self.paid += 1
-        self.on_answer(answered)
-        return answered
+        self.on_answer(recorded)
+        return recorded
 
 
 class RecordedEngine(Described):
@@ -165,7 +165,7 @@ class RecordedEngine(Described):
         """Close the connections of the running loop."""
         await self.gated.aclose()
 
-    async def _sent(self, name: str, request: Request) -> Answered:
+    async def _sent(self, name: str, request: Request) -> RecordedAnswer:
         # The slot is held until the answer is kept, so that a kill loses no more answers than calls are in flight.
         async with self.gated.gate.slots:
             if self.record.closed:  # a thread that DSPy left behind
@@ -176,15 +176,15 @@ class RecordedEngine(Described):
                 self.gated.gate.switch.pull(halt)
                 raise
 
-    async def _outcome(self, name: str, request: Request) -> Answered:
+    async def _outcome(self, name: str, request: Request) -> RecordedAnswer:
         with collect_calls() as calls:
             try:
                 response = await self.gated.ask(request)
                 # Half a surrogate pair is no Unicode: the answer given now is the one kept, as a replay gives it.
                 kept = encodable_all(response_to_dict(response))
-                return Answered(request=name, response=kept, calls=tuple(calls))
+                return RecordedAnswer(request=name, response=kept, calls=tuple(calls))
             except ContentError as error:
-                return Answered(request=name, refused=(error.reason, error.detail), calls=tuple(calls))
+                return RecordedAnswer(request=name, refused=(error.reason, error.detail), calls=tuple(calls))
             except Exception as error:  # of any kind: an optimizer would take it for a wrong answer
                 self.gated.gate.switch.check()  # whoever ended the compile meanwhile gave the reason
                 failure = error if isinstance(error, ProviderError) else f"{type(error).__name__}: {error}"

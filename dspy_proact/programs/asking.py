@@ -40,13 +40,13 @@ Asking = Callable[..., Awaitable[Answer]]
 async def ask(predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answer:
     """Ask and await the answer."""
     with ours() as calls, dspy.context(adapter=adapter):
-        return answered(await predictor.acall(**inputs), calls)
+        return mark_cut(await predictor.acall(**inputs), calls)
 
 
 async def ask_now(predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answer:
     """Ask and block until the answer is there."""
     with ours() as calls, dspy.context(adapter=adapter):
-        return answered(predictor(**inputs), calls)
+        return mark_cut(predictor(**inputs), calls)
 
 
 async def ask_for_fields(
@@ -102,8 +102,11 @@ def ours() -> Generator[list[Call]]:
             raise
 
 
-def answered(prediction: dspy.Prediction, calls: list[Call]) -> Answer:
-    """What came of a question, by its calls; raises `ContentError` where a filter cut the answer."""
+def mark_cut(prediction: dspy.Prediction, calls: list[Call]) -> Answer:
+    """An answer, marked as `truncated` where its last call was cut at the token limit.
+
+    Raises `ContentError` where a content filter cut it.
+    """
     reason = calls[-1].finish_reason if calls else None
     if reason == "content_filter":
         raise ContentError("filtered", "the provider's content filter cut the answer")

@@ -16,7 +16,7 @@ from dspy.lm15 import DataPart, Message, Request, Response, TextPart, request_fr
 
 from dspy_proact.models.dspy_internals import NO_RESPONSE, async_engine_of
 from dspy_proact.models.engine import Described
-from dspy_proact.programs.asking import Answer, answered, ask, ours
+from dspy_proact.programs.asking import Answer, ask, mark_cut, ours
 from dspy_proact.programs.fenced_json import FencedJSON
 
 _LEAN: Mapping[str, object] = {"disable_history": True, "max_trace_size": 0, "warn_on_type_mismatch": False}
@@ -54,7 +54,7 @@ class Direct:
             text = _text(await self._engine.complete(asked))
             if not text:
                 raise AdapterParseError(type(adapter).__name__, signature, text, NO_RESPONSE)
-            return answered(dspy.Prediction(**adapter.parse(signature, text)), calls)
+            return mark_cut(dspy.Prediction(**adapter.parse(signature, text)), calls)
 
     def _form(self, predictor: dspy.Predict, adapter: dspy.Adapter, inputs: dict[str, Any]) -> Request:
         """A request of DSPy's for a question of this kind."""

@@ -14,7 +14,7 @@ class Answering(dspy.Module):
     card: Any = None
     """What its compile showed; None where it is not compiled."""
 
-    async def answered(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
+    async def answer_by(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
         """A prediction, by a given way to ask; raises a `StageError` where there is none."""
         raise NotImplementedError
 
@@ -34,11 +34,11 @@ class Answering(dspy.Module):
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """The prediction; raises likewise."""
-        return run_now(self.answered(ask_now, **inputs))
+        return run_now(self.answer_by(ask_now, **inputs))
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:
         """Async version of `forward`."""
-        return await self.answered(ask, **inputs)
+        return await self.answer_by(ask, **inputs)
 
 
 class Question(Answering):
@@ -58,7 +58,7 @@ class Question(Answering):
         self.question = dspy.Predict(signature)
         self._fenced = fenced
 
-    async def answered(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
+    async def answer_by(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
         """A prediction with the outputs of the signature; raises a `StageError` where there is none."""
         return await ask_for_fields(asking, self.question, self.adapter, **inputs)
 

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from dspy_proact.calls import Price
 from dspy_proact.kept import Claimed, Identified
-from dspy_proact.types import Frozen, RoleIdentity
+from dspy_proact.types import Classification, Frozen, RoleIdentity
 
 MOST_EPOCHS = 1000
 """Answers to a case, or verdicts on an answer: a larger number in a command or a file is a mistake."""
@@ -71,7 +71,7 @@ class Measure(Frozen):
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     """Its key in JSON."""
     title: str
-    statistic: Literal["mean", "f1", "precision", "recall", "balanced_accuracy", "kappa"] = "mean"
+    statistic: Literal["mean", Classification] = "mean"
     """Kappa is in [-1, 1], the others but the mean in [0, 1]."""
     parts: tuple[str, ...]
     """Names of parts of a grade: one for a mean; the truth and the prediction, each 0 or 1, for the others."""

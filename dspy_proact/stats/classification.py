@@ -5,7 +5,6 @@ Each is a function of one table of counts, true by row and said by column. An in
 
 from collections.abc import Hashable, Sequence
 from functools import partial
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,8 @@ from numpy.typing import NDArray
 from dspy_proact.stats.agreement import kappas
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.jackknife import Jackknife, gain, ratio
+from dspy_proact.types import Classification
 
-Classification = Literal["f1", "precision", "recall", "balanced_accuracy", "kappa"]
 UNDEFINED: dict[Classification, str] = {
     "f1": "nothing is true and nothing was said to be",
     "precision": "nothing was said to be true",

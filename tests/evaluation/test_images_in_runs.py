@@ -54,10 +54,10 @@ class Looker(Question):
         super().__init__(Look)
         self.folder = folder
 
-    async def answered(self, asking, **inputs):
+    async def answer_by(self, asking, **inputs):
         place = self.folder / inputs["file"]
         upload = await uploaded(asking, place.read_bytes, inputs["file"], str(place))
-        said = await super().answered(asking, picture=dspy.Image(upload.uri), question=inputs["question"])
+        said = await super().answer_by(asking, picture=dspy.Image(upload.uri), question=inputs["question"])
         return dspy.Prediction(colour=said.colour, picture=upload.picture)
 
 

@@ -105,7 +105,7 @@ async def looked(server, name, gate, own_endpoint=True):
     model = open_model(ModelSpec(name=name, api_base=server.assistant if own_endpoint else None), ASSISTANT, gate)
     try:
         with dspy.context(lm=model.lm):
-            return await Question(Look).answered(Direct(model.lm), picture=noise((512, 512)))
+            return await Question(Look).answer_by(Direct(model.lm), picture=noise((512, 512)))
     finally:
         await model.aclose()
 

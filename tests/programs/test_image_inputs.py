@@ -60,7 +60,7 @@ async def put(server, program, name="openai/gpt-4o", backend="auto", directly=Tr
     try:
         with dspy.context(lm=model.lm), collect_calls():
             if directly:
-                return await program.answered(Direct(model.lm), **inputs)
+                return await program.answer_by(Direct(model.lm), **inputs)
             return await program.acall(**inputs)
     finally:
         await model.aclose()
@@ -128,7 +128,7 @@ def test_the_embedded_model_reads_the_description_that_a_drawing_has_left():
     model = open_model("embedded", replace(JUDGE, stand_in=stand_in), Gate())
     inputs = {**ASKED, "picture": image("red", description="a red card, face up")}
     with dspy.context(lm=model.lm):
-        assert asyncio.run(Question(Compare).answered(Direct(model.lm), **inputs)).place == 2
+        assert asyncio.run(Question(Compare).answer_by(Direct(model.lm), **inputs)).place == 2
     ((role, text),) = heard
     assert role == "user"
     assert "[[ ## earlier ## ]]\n[image][image]\n\n[[ ## picture ## ]]\n[image: a red card, face up]\n\n" in text

@@ -33,7 +33,7 @@ def test_it_fences_asks_once_more_and_answers_alike_in_every_way(server, lm):
     question = Question(Sort, "letter")
 
     async def both():
-        straight = await question.answered(Direct(lm), letter=HOSTILE)
+        straight = await question.answer_by(Direct(lm), letter=HOSTILE)
         return straight, await question.acall(letter=HOSTILE)
 
     with dspy.context(lm=lm):

@@ -1,13 +1,16 @@
 """F1 and its kin of what is true and what was said: by hand, by law, and silent where nothing can be told."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
 from dspy_proact.stats import Estimate, classification_difference, classification_estimate
-from dspy_proact.stats.classification import UNDEFINED, Classification, classification
+from dspy_proact.stats.classification import UNDEFINED, classification
 from dspy_proact.stats.estimate import t_quantile
+from dspy_proact.types import Classification
 
-STATISTICS: list[Classification] = ["f1", "precision", "recall", "balanced_accuracy", "kappa"]
+STATISTICS: list[Classification] = list(get_args(Classification))
 YES, NO, FALSE, MISSED = (1, 1), (0, 0), (0, 1), (1, 0)
 
 

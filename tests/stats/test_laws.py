@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dspy_proact import stats
 from dspy_proact.stats import Estimate, Figure, Judged, Panel
-from dspy_proact.stats.classification import Classification
+from dspy_proact.types import Classification
 
 law = settings(deadline=None, max_examples=15)
 LEVELS, STRATA = [0, 1, 2], ["E", "C", "R"]
@@ -42,7 +42,7 @@ class Table:
         return Judged.of(self.panel, self.first, LEVELS, self.groups, ties)
 
 
-CLASSES: list[Classification] = ["f1", "precision", "recall", "balanced_accuracy", "kappa"]
+CLASSES: list[Classification] = list(get_args(Classification))
 ONE: dict[str, Callable[[Table], Any]] = {
     "mean": lambda t: stats.cluster_mean(t.a, t.groups),
     "macro mean": lambda t: stats.cluster_mean(t.a, *t.both),

@@ -201,7 +201,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         if content_of(path).kind is not Kind.FILE:
             return super().responses(path, corpus)
         results = read_results(path)
-        if (answered := _answered(results, corpus)) is None:
+        if (answered := _corpus_of(results, corpus)) is None:
             raise UsageError(
                 f"{path}: a results file holds no conversations; name the corpus that it answers with --corpus"
             )
@@ -214,7 +214,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         results = read_results(path)
 
         def check(corpus: str | None) -> ResultsCheck:
-            answered = _answered(results, corpus)
+            answered = _corpus_of(results, corpus)
             found = official.check_results(results, answered)
             named = corpus or (HUB if answered is None else answered.name)
             return ResultsCheck(official.check_document(found), official.check_lines(found), named)
@@ -299,7 +299,7 @@ def _conversation(view: Any) -> tuple[Turn, ...]:
     return view.conversation
 
 
-def _answered(results: Results, named: str | None) -> Corpus | None:
+def _corpus_of(results: Results, named: str | None) -> Corpus | None:
     """The corpus that a results file answers: the one that is named, or the sample where it has every trigger."""
     if named is not None:
         return load_corpus(named)

@@ -88,9 +88,9 @@ class ProposingAgent(Question):
         super().__init__(_asked(candidates, history))
         self.candidates = candidates
 
-    async def answered(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
+    async def answer_by(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
         """A prediction of no more than as many proposals as are asked for."""
-        prediction = await super().answered(asking, **inputs)
+        prediction = await super().answer_by(asking, **inputs)
         if "proposals" in prediction:
             prediction.proposals = [text for each in prediction.proposals if (text := said(each))][: self.candidates]
         return prediction

@@ -84,7 +84,7 @@ class Looker(Question):
         super().__init__(asked, "question", "options")
         self.settings = settings
 
-    async def answered(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
+    async def answer_by(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
         """The `steps` of a trajectory; raises a `StageError` where one of them has no image or no answer."""
         sample: Sample = inputs["sample"]
         made, steps = sample.played(self.settings), list[Step]()
@@ -92,7 +92,7 @@ class Looker(Question):
         state = made.start
         while not state.stopped:
             image, sha256 = await self._image(asking, sample, made, state)
-            said = await super().answered(asking, **self._inputs(made, state, image, past, images))
+            said = await super().answer_by(asking, **self._inputs(made, state, image, past, images))
             if self.settings.program == "open":
                 step = Step(image=made.path(state), sha256=sha256, crop=made.crop(state), text=said.answer)
                 return dspy.Prediction(steps=[step])

@@ -88,7 +88,7 @@ class MomentAgent(Question):
         self.how = dspy.Predict(_without(HowToAssist, unused)) if staged else None
         self.samples, self._memory, self._screenshot = samples, memory, screenshot
 
-    async def answered(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
+    async def answer_by(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
         """The majority of the samples, a tie being silence: need, intention, query, and the share that says so."""
         if not self._memory:
             inputs.pop("memory", None)

@@ -142,9 +142,9 @@ class ProbeJudge(Answering):
         """The one whose inputs these are."""
         return self.identification if "description" in inputs else self.resolution
 
-    async def answered(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
+    async def answer_by(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
         """What that one says; raises a `StageError` when there is nothing."""
-        return await self._asked(inputs).answered(asking, **inputs)
+        return await self._asked(inputs).answer_by(asking, **inputs)
 
     def messages(self, inputs: dict[str, Any]) -> list[dict[str, Any]]:
         """The first request about these inputs."""

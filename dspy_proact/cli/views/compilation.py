@@ -67,7 +67,7 @@ class CompileProgress(ProgressOnStderr, CompileObserver):
             self._say(f"calls {stand_text(stand)}")
 
     @property
-    def answered(self) -> bool:
+    def has_answers(self) -> bool:
         """Whether any answer is kept."""
         return self._last is not None and self._last.done > 0
 
@@ -156,7 +156,7 @@ def compile_shown(compiling: Compile, recipe: Recipe, output: Output, use: Seque
             finished = compiling.run(folder, progress)
     except Halt as halt:
         progress.say_reached()
-        say_stopped(halt, folder, progress.answered)
+        say_stopped(halt, folder, progress.has_answers)
         return halt.exit_status
     artefact = finished.artefact
     print_card(artefact, output.as_json)

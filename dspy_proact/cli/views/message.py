@@ -50,12 +50,12 @@ def print_json(document: Any) -> None:
     click.echo(json.dumps(document, indent=2, allow_nan=False))
 
 
-def say_stopped(halt: Halt, folder: Path, answered: bool = False) -> None:
-    """Print what stopped a command, what its folder keeps, and how to go on; `answered` if any answer came."""
+def say_stopped(halt: Halt, folder: Path, has_answers: bool = False) -> None:
+    """Print what stopped a command, what its folder keeps, and how to go on; `has_answers` if any came."""
     say(str(halt))
     if not folder.exists():
         gone = f"There is no folder {folder} any more; if it was moved, name it with --out to go on."
-        say(gone if answered else "No answer was received, and no folder was kept.")
+        say(gone if has_answers else "No answer was received, and no folder was kept.")
         return
     again = " Limits count from zero again." if isinstance(halt, LimitReached) else ""
     say(f"Results so far are kept in {folder}. Repeat the command to go on.{again}")

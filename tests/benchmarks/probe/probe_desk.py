@@ -107,7 +107,7 @@ def worked(model, agent, task):
 
     async def run():
         try:
-            said = await agent.answered(
+            said = await agent.answer_by(
                 Direct(model.lm), world=task.world, documents=list(task.items), actions=list(task.actions)
             )
             return Solution(**said)

@@ -393,7 +393,7 @@ def test_whatever_is_answered_ends_in_a_solution_that_can_be_kept_or_in_none(nam
         return Said(dspy.Prediction(**fields), truncated=False)
 
     try:
-        solution = Solution(**asyncio.run(AGENTS[name]().answered(asking, **example_of(task_of()).inputs())))
+        solution = Solution(**asyncio.run(AGENTS[name]().answer_by(asking, **example_of(task_of()).inputs())))
     except ContentError:
         assert not is_sound
     else:

@@ -135,7 +135,7 @@ def said(model, judge, answer):
     async def body():
         try:
             (inputs,) = questions_of(view(), answer, OURS).values()
-            return await judge.answered(Direct(model.lm), **inputs)
+            return await judge.answer_by(Direct(model.lm), **inputs)
         finally:
             await model.aclose()
 

@@ -153,7 +153,7 @@ class AgentModule(Answering):
         """The most uses of a tool before it concludes."""
         return self.bounds.turns
 
-    async def answered(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
+    async def answer_by(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
         """The fields of a `Solution` to a `world`, `documents` and `actions`; one that is readable in part has faults.
 
         Raises:
@@ -322,7 +322,7 @@ class ReWOO(AgentModule):
                 observation = Observation(f"Not done: {late[0]} is no step before it.")
             elif planned.tool == "model":
                 shown = [step for step in steps if step.thought in referred]
-                observation = await self._answered(session, argument, shown)
+                observation = await self._observed(session, argument, shown)
             else:
                 held = {var: session.tools.named(planned.tool, result.ids) for var, result in results.items()}
                 argument = cut(_REFERENCE.sub(lambda var, held=held: held.get(var[1], var[0]), argument), longest)
@@ -331,7 +331,7 @@ class ReWOO(AgentModule):
             steps.append(Step(thought=name, tool=planned.tool, argument=argument, observation=observation.text))
         return steps
 
-    async def _answered(self, session: Session, question: str, steps: Sequence[Step]) -> Observation:
+    async def _observed(self, session: Session, question: str, steps: Sequence[Step]) -> Observation:
         """What the model says by what some steps returned; its ids are those of the items that it names."""
         if session.left <= _TO_CONCLUDE:
             session.fault("turns")
