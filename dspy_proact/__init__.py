@@ -28,13 +28,21 @@ if TYPE_CHECKING:
     from dspy_proact.compile.assistant_compile import AssistantCompile
     from dspy_proact.compile.judge_compile import JudgeCompile
     from dspy_proact.errors import ContentError, Halt, ProactError
-    from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade, Part, Start
+    from dspy_proact.evaluation.benchmark import (
+        Benchmark,
+        CallForecast,
+        CorpusFacts,
+        HumanGrade,
+        Part,
+        Start,
+    )
     from dspy_proact.evaluation.compiled import load_assistant, load_judge
     from dspy_proact.evaluation.evaluation import Evaluation, Rejudging
     from dspy_proact.evaluation.execution import Execution
     from dspy_proact.evaluation.published import PublishedRow
     from dspy_proact.evaluation.ratings import RatedItem, Ratings
     from dspy_proact.evaluation.responses import Responses
+    from dspy_proact.evaluation.results import ResultsFormat
     from dspy_proact.evaluation.trial import Trial
     from dspy_proact.models import Gate, Limits, ModelSpec, open_model
     from dspy_proact.programs import Recipe
@@ -73,11 +81,13 @@ __all__ = [
     "AssistantCompile",
     "AssistantView",
     "Benchmark",
+    "CallForecast",
     "Case",
     "CaseSet",
     "Comparison",
     "ContentError",
     "Corpus",
+    "CorpusFacts",
     "Corrected",
     "Dialogue",
     "Estimate",
@@ -107,6 +117,7 @@ __all__ = [
     "Rejudging",
     "Response",
     "Responses",
+    "ResultsFormat",
     "Rubric",
     "RunFolder",
     "Scope",
@@ -156,7 +167,7 @@ __all__ = [
 ]
 
 _ROOMS = {
-    "evaluation.benchmark": "Benchmark HumanGrade Part Start",
+    "evaluation.benchmark": "Benchmark CallForecast CorpusFacts HumanGrade Part Start",
     "evaluation.evaluation": "Evaluation Rejudging",
     "evaluation.execution": "Execution",
     "benchmarks.proactbench.benchmark": "ProactBench",
@@ -175,6 +186,7 @@ _ROOMS = {
     "evaluation.published": "PublishedRow",
     "evaluation.ratings": "RatedItem Ratings",
     "evaluation.responses": "Responses",
+    "evaluation.results": "ResultsFormat",
     "errors": "ContentError Halt ProactError",
     "models": "Gate Limits ModelSpec open_model",
     "programs": "Recipe",

@@ -137,7 +137,7 @@ def test_the_tree_is_true():
 
 def test_the_table_of_benchmarks_is_the_list(probe, proactiveagent, proactivebench, proagentbench):
     for entry in benchmarks().values():
-        cells = (f"`{entry.name}`", entry.about, entry.size, entry.licence, entry.best)
+        cells = (f"`{entry.name}`", entry.about, entry.corpus.size, entry.corpus.licence, entry.best)
         assert f"| {' | '.join(cells)} |\n" in README
     assert README.count("\n| `--benchmark`") == 1
     table = README.partition("| `--benchmark`")[2].partition("\n\n")[0]

@@ -80,9 +80,9 @@ def _facts(entry: "Benchmark[Any, Any]") -> dict[str, str | None]:
     """What is said of a benchmark before its settings, by name in JSON."""
     return {
         "measures": entry.about,
-        "size": entry.size,
-        "licence": entry.licence,
-        "data": entry.data,
+        "size": entry.corpus.size,
+        "licence": entry.corpus.licence,
+        "data": entry.corpus.source,
         "best_published": entry.best,
         "judge": entry.judge_name,
     }
@@ -159,7 +159,7 @@ def evaluate(
     if len({spec.name for spec in models}) < len(models):
         raise UsageError("--model: each model is named once; --epochs N has it answer every case N times")
     judges, named = judges_of(declared, judge, embedded), corpus_of(declared, corpus, embedded)
-    published = named == declared.published_corpus
+    published = named == declared.corpus.name
     revision = _recorded_revision(declared.name, named, models, output.out) if published else None
     cases = declared.read(named, settings, revision)
     say_of_corpus(named, cases.corpus)
@@ -295,6 +295,7 @@ def rejudge(
     """
     from dspy_proact.cli.views.runs import run_all
     from dspy_proact.evaluation.evaluation import Rejudging
+    from dspy_proact.evaluation.responses import existing_responses
 
     declared = chosen.declared(run)
     rejudgings = [
@@ -307,7 +308,7 @@ def rejudge(
             judge_program=judge_program,
             gate=gate,
         )
-        for responses in declared.all_responses(run, corpus)
+        for responses in existing_responses(declared, run, corpus)
     ]
     alone = len(rejudgings) == 1
     ending = run_all([(each, _path(each, output.out, alone)) for each in rejudgings], scope, output)

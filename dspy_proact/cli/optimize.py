@@ -144,7 +144,7 @@ def assistant(
         margins=dict(guards),
         system_prompt=text_of(system_prompt),
         start=start,
-        revision=_recorded_revision(named, output.out) if named == declared.published_corpus else None,
+        revision=_recorded_revision(named, output.out) if named == declared.corpus.name else None,
         gate=gate,
     )
     if compiling.same_judge and not output.dry_run:
@@ -244,7 +244,7 @@ def judge(
     judging = [*typed.model("--judge", EMBEDDED), *typed.calls(), "--judge-program"]
     if labels.run is not None:
         return compile_shown(compiling, recipe, output, ["rejudge", *named, labels.run, *judging])
-    corpus = declared.published_corpus if labels.ratings == (declared.published_corpus,) else "sample"
+    corpus = declared.corpus.name if labels.ratings == (declared.corpus.name,) else "sample"
     note = "" if tuned.name == EMBEDDED else "Name a model of your own in place of the stand-in."
     use = ["eval", *named, "--model", EMBEDDED, "--corpus", corpus, *judging]
     return compile_shown(compiling, recipe, output, use, note)

@@ -15,7 +15,7 @@ from dspy_proact.errors import UsageError
 from dspy_proact.evaluation import DEFAULT_BENCHMARK
 
 if TYPE_CHECKING:
-    from dspy_proact.evaluation.benchmark import ResultsCheck
+    from dspy_proact.evaluation.results import ResultsCheck
     from dspy_proact.report import Summary
 
 _PAGE = b"<!doctype html"
@@ -105,6 +105,7 @@ def report(
 def _summary(path: Path, corpus: str | None) -> "tuple[Summary, ResultsCheck | None]":
     """The summary of a run or a results file, and the check of the latter."""
     from dspy_proact.evaluation.registry import benchmark_named
+    from dspy_proact.evaluation.results import read_results_file
     from dspy_proact.report import summarize
     from dspy_proact.runs import RunFolder
 
@@ -112,7 +113,7 @@ def _summary(path: Path, corpus: str | None) -> "tuple[Summary, ResultsCheck | N
         if corpus is not None:
             raise UsageError("--corpus is for results files; a run knows its corpus")
         return summarize(RunFolder(path)), None
-    results = benchmark_named(DEFAULT_BENCHMARK).read_results(path)
+    results = read_results_file(benchmark_named(DEFAULT_BENCHMARK), path)
     return results.summary, results.check(corpus)
 
 

@@ -131,7 +131,10 @@ def export(run: Path, form: str, out: Path | None, chosen: BenchmarkChoice) -> N
         elif form == "parquet":
             export_parquet(summary, path)
         else:
-            for lost in chosen.known(run).write_results(folder, summary, path):
+            results = (declared := chosen.known(run)).results
+            if results is None or results.write is None:
+                raise UsageError(f"{run}: {declared.name} has no official format; use --format csv or parquet")
+            for lost in results.write(folder, summary, path):
                 say(f"Not in the file: {lost}")
         if out == STANDARD_OUTPUT:
             click.echo(path.read_bytes(), nl=False)

@@ -62,13 +62,15 @@ class _Place:
 
         if self.conversation is None:
             return None
+        if (read := declared.corpus.own_case) is None:
+            raise UsageError(f"--conversation: {declared.name} takes cases of a corpus only; leave it out")
         if self.conversation != "-":
             data = read_bytes(self.conversation, "the path of a conversation, or - for standard input")
-            return declared.case_of_text(data, self.conversation)
+            return read(data, self.conversation)
         if sys.stdin.isatty():
             say("Type the conversation, and Ctrl-D on a line of its own to end it.")
         try:
-            return declared.case_of_text(read_whole(sys.stdin.buffer), "standard input")
+            return read(read_whole(sys.stdin.buffer), "standard input")
         except OSError as error:
             raise UsageError(f"standard input: cannot be read: {error.strerror}") from error
 

@@ -108,7 +108,7 @@ class AssistantCompile(Compile):
         self.identity_settings = {
             "strata": list(map(str, self.strata)),
             "guards": {guard.name: margin for guard, margin in self.guards},
-            "judging": [declared.control_prompt()],
+            "judging": [declared.controls and declared.controls.prompt()],
         }
         if self.judges["report_judge"] is not None:
             self.identity_settings["judging"].insert(0, fingerprint_of(self.judges["report_judge"]))
@@ -197,7 +197,7 @@ class AssistantCompile(Compile):
         roles = {"assistant": RoleForecast(questions * (answers + reported), prompt, longest, price)}
         judge = self.judges["report_judge"]
         if judge is not None:
-            graded = [self.declared.grade_calls(case, None, judge, self.settings) or () for case in cases]
+            graded = [self.declared.forecast.grades(case, None, judge, self.settings) or () for case in cases]
             calls = [call for each in graded for call in each]
             longest, each = max((call.tokens[1] for call in calls), default=0), max(1, round(len(calls) / len(cases)))
             for name, count in (("judge", answers), ("report_judge", reported)):

@@ -181,7 +181,7 @@ class JudgeCompile(Compile):
             calls += answers_at_most(recipe, learn, compare) + compare * (self.votes - 1)
             calls += guarded_at_most(recipe, len(self.guarded) * self.votes)
         model, judge = self.models["judge"], self.program.judge
-        graded = (self.declared.grade_calls(item.case, item.answer, judge, self.settings) for item in self.items)
+        graded = (self.declared.forecast.grades(item.case, item.answer, judge, self.settings) for item in self.items)
         asked = [call for each in graded for call in each or ()]
         longest, predictors = max((call.tokens[1] for call in asked), default=0), len(judge.predictors())
         roles = {

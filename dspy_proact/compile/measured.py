@@ -141,7 +141,7 @@ def measured_of(
             on_card = shown is None or name in shown
             title, unit = tuning.titles.get(name, measure.title), "score" if measure.higher_is_better else "rate"
             found.append(Measured(name, title, of(*strata), partial(Examined.part, name=part), unit, on_card=on_card))
-    if declared.control_labels:
+    if declared.controls:
         title = tuning.titles.get("controls", declared.nouns.controls)
         found.append(Measured(controls, title, of(CONTROL), lambda examined: examined.harm, "rate"))
     chosen, answered = of(*strata), of(*declared.strata)

@@ -143,8 +143,8 @@ class Tuning:
         return None
 
     def calls(self, program: Any, case: Case) -> Sequence[Any] | None:
-        """The first calls of an answer, as `answer_calls` of the declaration."""
-        return self.declared.answer_calls(case, program, self.settings)
+        """The first calls of an answer, as the declaration's forecast."""
+        return self.declared.forecast.answers(case, program, self.settings)
 
     # The program under test
 

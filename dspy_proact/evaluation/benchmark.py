@@ -7,6 +7,7 @@ slow at its top: methods that need DSPy import it themselves, so that reports of
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
@@ -15,14 +16,14 @@ from pydantic import BaseModel, ValidationError
 
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.evaluation.published import PublishedRow
-from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, RunFolder, Scored, Settings
+from dspy_proact.evaluation.results import ResultsFormat
+from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.ask import Ask
     from dspy_proact.evaluation.controls import Controls
     from dspy_proact.evaluation.ratings import RatedItem, Ratings
     from dspy_proact.evaluation.reporting import Reporting
-    from dspy_proact.evaluation.responses import Responses
     from dspy_proact.models import Embedder, Gate
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -109,24 +110,46 @@ class WorkedCase:
 
 
 @dataclass(frozen=True)
-class ResultsFile:
-    """A results file in the official format of a benchmark."""
+class CorpusFacts:
+    """The published corpus, and what else may be read as a case."""
 
-    summary: Any
-    """A `report.Summary`."""
-    check: Callable[[str | None], "ResultsCheck"]
-    """What is wrong with it, beside the corpus that it answers, as `--corpus` takes it; None where none is named."""
+    size: str = ""
+    """Of the published corpus, counted in the benchmark's nouns."""
+    licence: str = "not known"
+    """Of the published corpus."""
+    source: str = ""
+    """Where the published corpus comes from."""
+    name: str | None = None
+    """Of the published corpus, as `--corpus` takes it; None where there is only the bundled one."""
+    own_case: Callable[[bytes, str], tuple[Case, str | None]] | None = None
+    """For `try --conversation`, where a person's own text makes a case: the case in the bytes of a file, without a
+    grade, and the system prompt in it, if any. Raises a `CorpusError` that names its second argument, the source."""
+
+
+def unknown(*_: Any) -> None:
+    """The calls of a stage where they are not known in advance."""
 
 
 @dataclass(frozen=True)
-class ResultsCheck:
-    """What is wrong with a results file."""
+class CallForecast:
+    """The calls that a stage of a run makes first, without repairs; None where they are not known in advance."""
 
-    document: Mapping[str, Any]
-    """As JSON."""
-    lines: Sequence[str]
-    corpus: str
-    """That it answers, as `--corpus` takes it."""
+    answers: Callable[[Case, Any, Settings], Sequence[ExpectedCall] | None] = unknown
+    """Those of `answer`, from the case, the program under test and the settings."""
+    grades: Callable[[Case, Any, Any, Settings], Sequence[ExpectedCall] | None] = unknown
+    """Those of `grade`, from the case, its answer, the judge's program and the settings; for an answer that is None,
+    those of one of an assumed length."""
+    assumption: str | None = None
+    """What they assume, a sentence."""
+
+
+def lazily(module: str, name: str) -> Callable[..., Any]:
+    """A function of a module that is imported at its first call, so that a declaration imports nothing slow."""
+
+    def call(*args: Any) -> Any:
+        return getattr(import_module(module), name)(*args)
+
+    return call
 
 
 class Benchmark(Generic[Answer, Detail]):
@@ -140,26 +163,19 @@ class Benchmark(Generic[Answer, Detail]):
     """As a person types it and runs record it."""
     about: ClassVar[str] = ""
     """What it measures, a sentence."""
-    size: ClassVar[str] = ""
-    """Of the published corpus, counted in its nouns."""
-    licence: ClassVar[str] = "not known"
-    """Of the published corpus."""
-    data: ClassVar[str] = ""
-    """Where the corpus comes from."""
+    corpus: CorpusFacts = CorpusFacts()
 
     strata: Sequence[str] = ("all",)
     """Every stratum, in the order of reports."""
     labels: Sequence[str]
     """Every label, from best to worst; the first is a full pass."""
-    control_labels: Sequence[str] = ()
-    """Every label of control cases, from best to worst; empty where it has none."""
     nouns: Nouns = Nouns()
     measures: Sequence[Measure] = ()
     """What reports give beside scores, in their order."""
     answer_type: type[Answer]
     """The frozen pydantic model of an answer, as it is read from disk."""
     view: type[BaseModel] | None = None
-    """The model of a case's view, as it is read from disk, where all strata share one."""
+    """The model of a case's view, as it is read from disk; None where answers cannot be judged again."""
     settings_type: type[Settings] = Settings
     """What `--set` sets."""
     of_grading: frozenset[str] = frozenset()
@@ -178,10 +194,8 @@ class Benchmark(Generic[Answer, Detail]):
 
     temperatures: Mapping[str, float] = MappingProxyType({})
     """By role, `assistant` or `judge`, in place of the 0.7 of models that take one."""
-    published_corpus: str | None = None
-    """Name of the published corpus, as `--corpus` takes it; None where there is only the bundled one."""
-    assumption: str | None = None
-    """What the expected calls assume, a sentence for people who read a forecast."""
+    forecast: CallForecast = CallForecast()
+    results: ResultsFormat | None = None
     as_published: Sequence[str] = ()
     """Options of an `eval` made as the published scores were."""
     published_beside: str = "A run of your own stands beside them: leaderboard RUN."
@@ -209,12 +223,6 @@ class Benchmark(Generic[Answer, Detail]):
             CorpusError: There is no such corpus, or it is not valid.
         """
         raise NotImplementedError(f"{self.name}: `read` is not declared")
-
-    def view_type(self, stratum: str) -> type[BaseModel]:
-        """The model of the views of a stratum's cases, as they are read from disk."""
-        if self.view is None:
-            raise UsageError(f"{self.name}: `view` is not declared, so that its answers cannot be judged again")
-        return self.view
 
     def strata_of(self, case_set: CaseSet) -> Sequence[str]:
         """The strata that reports of these cases show; all by default."""
@@ -306,27 +314,6 @@ class Benchmark(Generic[Answer, Detail]):
         """Answers whose label follows from a rule, for `try --judge-cases` and `optimize judge --guard cases`."""
         return ()
 
-    def case_of_text(self, data: bytes, source: str) -> tuple[Case, str | None]:
-        """A case of a person's own from a file's bytes, without a grade, and the system prompt in it, if any.
-
-        Raises a `CorpusError` that names the `source`, or a `UsageError` where nobody's own text makes a case.
-        """
-        raise UsageError(f"--conversation: {self.name} takes cases of a corpus only; leave it out")
-
-    def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall] | None:
-        """The calls that `answer` makes first, without repairs; None where they are not known in advance."""
-        return None
-
-    def grade_calls(
-        self, case: Case, answer: Answer | None, judge: Any, settings: Settings
-    ) -> Sequence[ExpectedCall] | None:
-        """The calls that `grade` makes first; where the answer is None, for one of an assumed length."""
-        return None
-
-    def control_prompt(self) -> str | None:
-        """sha256 of the words in which control cases are graded; None where there are none."""
-        return None
-
     # People, and what was published
 
     parts: Sequence[Part] = ()
@@ -415,35 +402,6 @@ class Benchmark(Generic[Answer, Detail]):
     leaderboard_notes: Sequence[str] = ()
     """What the table is to be read with, in sentences."""
 
-    def responses(self, path: Path, corpus: str | None) -> "Responses":
-        """Answers that exist, to be judged again: those of the folder of a run, which knows its own corpus.
-
-        Raises a `UsageError` where there is no run, or a corpus is named.
-        """
-        from dspy_proact.evaluation.responses import Responses
-        from dspy_proact.kept import Kind, content_of
-        from dspy_proact.runs import RunFolder
-
-        if content_of(path).kind is Kind.FILE:
-            raise UsageError(f"{path}: {self.name} reads no results files; name the folder of a run")
-        if corpus is not None:
-            raise UsageError("--corpus is for results files; a run knows its corpus")
-        return Responses.of_run(RunFolder(path), self)
-
-    def all_responses(self, path: Path, corpus: str | None) -> "Sequence[Responses]":
-        """Those of each of several models, where one file holds them; raises likewise."""
-        return [self.responses(path, corpus)]
-
-    # Results files, in the official format of a benchmark
-
-    def read_results(self, path: Path) -> "ResultsFile":
-        """A results file; raises a `CorpusError` where it is none, and a `UsageError` where there is no such format."""
-        raise UsageError(f"{path}: {self.name} reads no results files; name the folder of a run")
-
-    def write_results(self, run: RunFolder, summary: Any, path: Path) -> Sequence[str]:
-        """Write a run as a results file; what the format cannot hold, a line each. Raises as `read_results` does."""
-        raise UsageError(f"{summary.path}: {self.name} has no official format; use --format csv or parquet")
-
     # Reports
 
     @property
@@ -453,5 +411,5 @@ class Benchmark(Generic[Answer, Detail]):
 
     @property
     def controls(self) -> "Controls | None":
-        """How reports show its control cases; None for what serves any benchmark."""
+        """Its control cases; None where it has none."""
         return None

@@ -1,15 +1,24 @@
 """Control cases, at which nothing was to be gained, and how reports show them."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from pydantic import BaseModel
 
 from dspy_proact.runs import Outcomes
 
 
 @dataclass(frozen=True)
 class Controls:
-    """How reports show a benchmark's control cases; the defaults serve any."""
+    """A benchmark's control cases, of stratum `CONTROL`, which are in no score; how reports show them has defaults."""
+
+    labels: Sequence[str] = ()
+    """Their labels, from best to worst."""
+    view: type[BaseModel] | None = None
+    """The model of their views, as they are read from disk."""
+    prompt: Callable[[], str | None] = lambda: None
+    """sha256 of the prompt by which they are graded; None where there are none."""
 
     rate: str = "rate of the worst label"
     """What the share of control cases with the worst label is called."""

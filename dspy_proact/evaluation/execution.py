@@ -209,14 +209,14 @@ class Execution:
         if self._assistant:
             program, rule = self._assistant.ask.program, declared.unasked(self._settings)
             asked = (work.case for work, key in stages if key.stage == "response")
-            calls = ([] if rule else declared.answer_calls(case, program, self._settings) for case in asked)
+            calls = ([] if rule else declared.forecast.answers(case, program, self._settings) for case in asked)
             answers.append(RoleCalls.of(self._assistant.model, calls))
 
         def of_grades(judge: str, program: Any) -> Iterator[Sequence[ExpectedCall] | None]:
             for work in (work for work, key in stages if key.judge == judge):
                 kept = ledger.answer(work)
                 answer = self.answer_type.model_validate(kept) if kept else None
-                yield declared.grade_calls(work.case, answer, program, self._settings)
+                yield declared.forecast.grades(work.case, answer, program, self._settings)
 
         judges = self._judges.items()
         grades = [RoleCalls.of(judge.model, of_grades(name, judge.ask.program)) for name, judge in judges]
@@ -224,7 +224,7 @@ class Execution:
             RoleCalls.together(answers),
             RoleCalls.together(grades),
             self._gate.concurrency,
-            declared.assumption,
+            declared.forecast.assumption,
             max(Counter((work.case.chain, work.epoch) for work, _ in stages if work.case.chain).values(), default=0),
         )
 
@@ -276,7 +276,7 @@ class Execution:
             ),
             strata=tuple(declared.strata_of(self._case_set)),
             labels=tuple(declared.labels),
-            control_labels=tuple(declared.control_labels),
+            control_labels=tuple(declared.controls.labels) if declared.controls else (),
             nouns=declared.nouns,
             measures=tuple(declared.measures),
             system_prompt=answering.system_prompt,
@@ -309,7 +309,7 @@ class Execution:
             asked = f"{begun.judge_epochs} verdicts on each response"
             raise UsageError(f"the judge's program asks for {asked}; leave --votes out")
         epochs = begun.epochs if scope.epochs is None else scope.epochs
-        controls = self._declared.control_prompt() if scope.controls else None
+        controls = self._declared.controls and self._declared.controls.prompt() if scope.controls else None
         return begun.model_copy(update={"epochs": epochs, "judge_epochs": judge_epochs, "controls": controls})
 
     def _selected(self, scope: Scope) -> list[Case]:

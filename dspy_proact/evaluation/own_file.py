@@ -24,9 +24,9 @@ Declared = Benchmark[Any, Any]
 _ASK = str(Path(__file__).with_name("ask.py"))
 _PACKAGE = __name__.partition(".")[0]
 _BEFORE_CALLS = (
-    *("read", "view_type", "strata_of", "mark", "program", "judge", "stand_in", "companions", "settled", "unasked"),
-    *("judged", "require", "answer_calls", "grade_calls", "control_prompt", "human_grades", "published"),
-    *("differences", "responses", "all_responses", "ratings", "items_of_text"),
+    *("read", "strata_of", "mark", "program", "judge", "stand_in", "companions", "settled", "unasked"),
+    *("judged", "require", "human_grades", "published"),
+    *("differences", "ratings", "items_of_text"),
 )
 """Methods that verbs call before the first call to a model, so that a fault in one is a `UsageError`."""
 
@@ -105,7 +105,7 @@ def require_answer(declared: Declared, answer: Any) -> None:
 def require_grade(declared: Declared, case: Case, scored: Any) -> None:
     """Raise a `SetupFault` where a person's `grade` returned an undeclared label, or a score or part out of range."""
     if declared.file is not None:
-        labels = declared.control_labels if case.stratum == CONTROL else declared.labels
+        labels = declared.controls.labels if declared.controls and case.stratum == CONTROL else declared.labels
         for fault in _faults_of_grade(labels, scored):
             raise SetupFault(f"{_line_of(declared, 'grade')}: `grade` returned {fault} (case {case.key!r})")
 
@@ -142,9 +142,9 @@ def _guarded(declared: Declared, name: str, method: Callable[..., Any]) -> Calla
 
 def _faults(declared: Declared) -> Iterator[str]:
     """What is wrong with what is declared without a method."""
-    for name in ("labels", "strata", "control_labels"):
+    for name in ("labels", "strata"):
         values = getattr(declared, name)
-        if isinstance(values, str) or len(set(values)) < len(values) or (not values and name != "control_labels"):
+        if isinstance(values, str) or len(set(values)) < len(values) or not values:
             yield f"`{name}` takes different texts, from best to worst, as a tuple; it is {values!r}"
     if len({part.name for part in declared.parts}) < len(declared.parts):
         yield "two of `parts` have one name"
@@ -174,7 +174,7 @@ def _faults_of_cases(declared: Declared, cases: Any) -> Iterator[str]:
         if count > 1:
             yield f"the key {key!r} is that of {count} cases; keys are unique"
     chains = {case.chain: (case.group, case.stratum) for case in cases.cases if case.chain}
-    strata = [*declared.strata, *([CONTROL] if declared.control_labels else [])]
+    strata = [*declared.strata, *([CONTROL] if declared.controls else [])]
     for case in cases.cases:
         if case.stratum not in strata:
             yield f"the case {case.key!r} has the stratum {case.stratum!r}, which is none of {', '.join(strata)}"

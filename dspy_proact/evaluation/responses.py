@@ -1,7 +1,9 @@
 """Existing responses, to be graded again."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Self
 
 from pydantic import BaseModel, ValidationError
@@ -11,7 +13,9 @@ from dspy_proact.errors import RunError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, digest
 from dspy_proact.evaluation.registry import benchmark_of
+from dspy_proact.kept import Kind, content_of
 from dspy_proact.runs import (
+    CONTROL,
     Case,
     CaseRecord,
     CaseSet,
@@ -132,6 +136,21 @@ class Responses:
         )
 
 
+def existing_responses(declared: Benchmark[Any, Any], path: Path, corpus: str | None) -> Sequence[Responses]:
+    """Answers to be judged again: those of a run, which knows its corpus, or those of each model in a results file.
+
+    Raises:
+        UsageError: There is no run, a corpus is named beside one, or the benchmark reads no results files.
+    """
+    if content_of(path).kind is Kind.FILE:
+        if declared.results is None or declared.results.responses is None:
+            raise UsageError(f"{path}: {declared.name} reads no results files; name the folder of a run")
+        return declared.results.responses(path, corpus)
+    if corpus is not None:
+        raise UsageError("--corpus is for results files; a run knows its corpus")
+    return [Responses.of_run(RunFolder(path), declared)]
+
+
 def given_response(case: str, answer: BaseModel | None, missing: Failure | None = None) -> StageEvent:
     """The response stage of an answer that exists already, or why there is none that can be graded."""
     key = StageKey(case=case, epoch=1, stage="response")
@@ -148,8 +167,11 @@ def _stage(item: RatedItem) -> StageEvent:
 
 def _case(benchmark: Benchmark[Any, Any], record: CaseRecord, folder: RunFolder) -> Case:
     """A case as it was kept; raises `RunError` where what is to be seen of it is damaged."""
+    kind = benchmark.controls.view if benchmark.controls and record.stratum == CONTROL else benchmark.view
+    if kind is None:
+        raise UsageError(f"{benchmark.name}: `view` is not declared, so that its answers cannot be judged again")
     try:
-        view = benchmark.view_type(record.stratum).model_validate(record.view)
+        view = kind.model_validate(record.view)
     except ValidationError as error:
         where = ".".join(map(str, error.errors()[0]["loc"]))
         raise RunError(f"{folder.path}: the case {record.key!r} is damaged at 'view.{where}'") from error

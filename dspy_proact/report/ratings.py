@@ -215,7 +215,7 @@ def load_ratings(
         raise CorpusError("is named twice; name each file once", source=twice)
     if items is None and len(names) == 1 and (own := declared.ratings(names[0], settings or declared.settings_type())):
         return own
-    bundled, studies = ("published", "sample", declared.published_corpus or declared.name), studies or {}
+    bundled, studies = ("published", "sample", declared.corpus.name or declared.name), studies or {}
     if whole := next((name for name in names if name in bundled), None):
         problem = "these ratings come with what was rated; name them alone, and leave the run or the items out"
         raise CorpusError(problem, source=whole)

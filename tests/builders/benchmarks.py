@@ -25,6 +25,7 @@ from dspy_proact import (
     PublishedRow,
     Scored,
 )
+from dspy_proact.evaluation.benchmark import CallForecast, CorpusFacts
 from dspy_proact.runs import ExpectedCall, Settings
 from dspy_proact.types import Frozen
 
@@ -88,14 +89,18 @@ class Guesser(dspy.Module):
         return dspy.Prediction(thought=thought, guess=solved.guess, trick=solved.trick)
 
 
+def guess_calls(case, program, settings):
+    inputs, adapter = {"text": case.view.text, "thought": "word " * 50}, dspy.ChatAdapter()
+    calls = ((program.think, THOUGHT_TOKENS), (program.solve, GUESS_TOKENS))
+    return [ExpectedCall(adapter.format(each.signature, [], inputs), tokens) for each, tokens in calls]
+
+
 class Contest(Benchmark[Attempt, Remark]):
     """Ten riddles, each of which is an echo: two share a place, and every third is a number's."""
 
     name = "contest"
     about = "Whether riddles are seen through."
-    size = "10 riddles in 5 places"
-    licence = "none"
-    data = "made by the tests"
+    corpus = CorpusFacts("10 riddles in 5 places", "none", "made by the tests")
     strata = ("RHYME", "NUMBER")
     labels = ("SOLVED", "LONG", "LOST")
     nouns = Nouns(case="riddle", cases="riddles", group="place", groups="places", row="page", rows="pages")
@@ -109,7 +114,7 @@ class Contest(Benchmark[Attempt, Remark]):
     settings_type = Rules
     of_grading = frozenset({"longest"})
     options = frozenset()
-    assumption = "Guesses are counted after thoughts of 50 words."
+    forecast = CallForecast(guess_calls, assumption="Guesses are counted after thoughts of 50 words.")
 
     def read(self, corpus, settings, revision=None):
         return CaseSet.of("riddles", map(_case, range(COUNT)))
@@ -124,11 +129,6 @@ class Contest(Benchmark[Attempt, Remark]):
         score = {"SOLVED": 1.0, "LONG": 0.5, "LOST": 0.0}[label]
         parts = {"words": words, "is_trick": trick, "said_trick": answer.trick}
         return Scored(score, label, Remark(words=words), parts=parts)
-
-    def answer_calls(self, case, program, settings):
-        inputs, adapter = {"text": case.view.text, "thought": "word " * 50}, dspy.ChatAdapter()
-        calls = ((program.think, THOUGHT_TOKENS), (program.solve, GUESS_TOKENS))
-        return [ExpectedCall(adapter.format(each.signature, [], inputs), tokens) for each, tokens in calls]
 
 
 class Refereed(Contest):

@@ -16,6 +16,7 @@ from dspy_proact import Benchmark, Case, CaseSet, Evaluation, Gate, ModelSpec, S
 from dspy_proact.compile.assistant_compile import AssistantCompile
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation import registry
+from dspy_proact.evaluation.benchmark import CallForecast
 from dspy_proact.images import Picture, scaled
 from dspy_proact.programs import Recipe
 from dspy_proact.programs.asking import uploaded
@@ -61,6 +62,11 @@ class Looker(Question):
         return dspy.Prediction(colour=said.colour, picture=upload.picture)
 
 
+def look_calls(case, program, settings):
+    inputs = {"picture": "(an image)", "question": case.view.question}
+    return [ExpectedCall(program.messages(inputs), (5, 10), images=(scaled(*SIZE),))]
+
+
 class Colours(Benchmark[Said, Remark]):
     """Eight pictures of one colour each, two of each colour."""
 
@@ -68,6 +74,7 @@ class Colours(Benchmark[Said, Remark]):
     labels = ("RIGHT", "WRONG")
     view, answer_type = Shown, Said
     options = frozenset()
+    forecast = CallForecast(look_calls)
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -86,10 +93,6 @@ class Colours(Benchmark[Said, Remark]):
         wanted = COLOURS[int(case.key) % 4]
         label = "RIGHT" if answer.colour == wanted else "WRONG"
         return Scored(float(label == "RIGHT"), label, Remark(wanted=wanted))
-
-    def answer_calls(self, case, program, settings):
-        inputs = {"picture": "(an image)", "question": case.view.question}
-        return [ExpectedCall(program.messages(inputs), (5, 10), images=(scaled(*SIZE),))]
 
 
 def drawn(folder: Path, width: int, height: int) -> Path:

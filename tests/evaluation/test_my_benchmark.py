@@ -152,9 +152,7 @@ def test_of_a_run_that_keeps_no_inputs_what_was_answered_alone_can_be_rated(proa
     monkeypatch.setattr(registry, "_GIVEN", {})
     registry._of_file.cache_clear()
     path = write_mine(tmp_path, 'return CaseSet.of("messages", cases)\n', UNSEEN)
-    path.write_text(
-        path.read_text("utf-8").replace("dspy_proact import ", "dspy_proact import ContentError, ", 1), "utf-8"
-    )
+    path.write_text(path.read_text("utf-8").replace("    CaseSet,\n", "    CaseSet,\n    ContentError,\n", 1), "utf-8")
     assert proact("eval", *NAMED, "--out", "run")[0] == 3
     status, _, err = proact("label", "sheet", "run", *NAMED)
     assert (status, "run: holds no inputs, which a rater must read; make it with eval --keep-inputs" in err) == (

@@ -1,7 +1,10 @@
 """The cases of ProactBench, of a corpus or of files that have responses already; neither needs DSPy."""
 
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, control_turns, trigger_key
-from dspy_proact.benchmarks.proactbench.corpus.results import Results
+from pathlib import Path
+
+from dspy_proact.benchmarks.proactbench.conversation import parse_transcript
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, control_turns, load_corpus, trigger_key
+from dspy_proact.benchmarks.proactbench.corpus.results import Results, read_results
 from dspy_proact.benchmarks.proactbench.types import ControlView, Dialogue, JudgeView, Response, usable
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.evaluation.responses import Responses, given_response
@@ -18,6 +21,33 @@ def case_set_of(corpus: Corpus, controls: bool = True) -> CaseSet:
         ignored_fields=dict(corpus.ignored_fields),
     )
     return CaseSet((*cases_of(corpus), *(controls_of(corpus) if controls else ())), record, corpus.sha256)
+
+
+def own_case(data: bytes, source: str) -> tuple[Case, str | None]:
+    """A conversation in any of the field's forms that ends with the user's message, and the system prompt in it."""
+    transcript = parse_transcript(data, source)
+    view = ControlView(conversation=transcript.turns, turn=len(transcript.turns))
+    return Case(key="", group="", stratum="", view=view), transcript.system
+
+
+def answered_corpus(results: Results, named: str | None) -> Corpus | None:
+    """The corpus that a results file answers: the one that is named, or the sample where it has every trigger."""
+    if named is not None:
+        return load_corpus(named)
+    sample = load_corpus("sample")
+    dialogues = {dialogue.origin.dialogue for dialogue in sample.dialogues}
+    answered = {trigger.origin.dialogue for trigger in results.triggers}
+    return sample if answered and answered <= dialogues else None
+
+
+def responses_in(path: Path, named: str | None) -> list[Responses]:
+    """Those of a results file of the official evaluator, with the corpus that it answers."""
+    results = read_results(path)
+    if (corpus := answered_corpus(results, named)) is None:
+        raise UsageError(
+            f"{path}: a results file holds no conversations; name the corpus that it answers with --corpus"
+        )
+    return [responses_of_results(results, corpus)]
 
 
 def cases_of(corpus: Corpus) -> tuple[Case, ...]:

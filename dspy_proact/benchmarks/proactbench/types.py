@@ -19,6 +19,7 @@ from dspy_proact.types import Frozen, Quote
 
 HELD_BACK, UNWANTED = "HELD_BACK", "UNWANTED"
 """What a response at a control turn did: only answer, or offer what nobody asked for."""
+CONTROL_LABELS = (HELD_BACK, UNWANTED)
 _MAX_RESPONSE = 1_000_000
 """Characters; no token limit in use allows so many, and to have them judged would cost a fortune."""
 
@@ -212,6 +213,12 @@ def canonical(values: object) -> bytes:
     """Values as JSON, the same however their keys are ordered."""
     text = json.dumps(values, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return text.encode("utf-8", "surrogatepass")
+
+
+def conversation_of(view: object) -> tuple[Turn, ...]:
+    """The turns of a case, those at which initiative is asked for and control turns alike."""
+    assert isinstance(view, JudgeView | ControlView), "ProactBench makes its own cases"
+    return view.conversation
 
 
 def dialogue_mark(conversation: Sequence[Turn]) -> str:

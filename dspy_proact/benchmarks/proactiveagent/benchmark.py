@@ -2,38 +2,33 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from dspy_proact.benchmarks.proactiveagent.forecast import agent_inputs, answer_calls, events_of, grade_calls
 from dspy_proact.benchmarks.proactiveagent.turns import (
     ACCEPTED,
     REJECTED,
     Assistance,
     AssistanceGrade,
-    Earlier,
     ProactiveAgentSettings,
     TurnView,
     Verdict,
     graded,
     said,
 )
-from dspy_proact.errors import UsageError
-from dspy_proact.evaluation.benchmark import Part, Start
+from dspy_proact.evaluation.benchmark import CallForecast, CorpusFacts, Part, Start, lazily
+from dspy_proact.evaluation.results import ResultsFormat
 from dspy_proact.evaluation.ruled import RuledBenchmark
 from dspy_proact.evaluation.stream import decision_measures
-from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
+from dspy_proact.runs import Case, CaseSet, Measure, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.ask import Ask
     from dspy_proact.evaluation.ratings import Ratings
-    from dspy_proact.evaluation.responses import Responses
 
-_ANSWER_TOKENS, _VERDICT_TOKENS = (60, 600), (60, 400)
-"""Of an answer and of a verdict: assumed."""
-_ASSUMED = Assistance(proposals=(" ".join(["word"] * 20),))
 _POSITIONS = "Raters are positions in a row of votes; whether a position is one person throughout is not known."
 _PUBLISHED = decision_measures("turns with a proposal")
 
@@ -43,11 +38,12 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
 
     name = "proactiveagent"
     about = "Whether an agent that watches a person's work proposes help that is accepted, and is silent otherwise."
-    size = "233 turns of 12 traces; 1,749 rows of votes"
-    licence = "Apache-2.0"
-    data = (
-        "the folder dataset/test_data of github.com/thunlp/ProactiveAgent, by path or fetched at the first use; a "
-        "sample is bundled"
+    corpus = CorpusFacts(
+        size="233 turns of 12 traces; 1,749 rows of votes",
+        licence="Apache-2.0",
+        source="the folder dataset/test_data of github.com/thunlp/ProactiveAgent, by path or fetched at the first use; "
+        "a sample is bundled",
+        name="proactiveagent",
     )
     strata: Sequence[str] = ("coding", "writing")
     labels: Sequence[str] = (ACCEPTED, REJECTED)
@@ -74,10 +70,11 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
     options = frozenset({"--corpus", "--program", "--judge-program", "--max-demos", "--ratings", "--run"})
     judge_name = "openai/gpt-4o"
     temperatures = MappingProxyType({"assistant": 0.0, "judge": 0.0})
-    published_corpus = "proactiveagent"
-    assumption = (
+    forecast = CallForecast(
+        answer_calls,
+        grade_calls,
         "Where there is no answer yet, one proposal of 20 words is counted: in what judges are asked, and with --set "
-        "history at every earlier turn."
+        "history at every earlier turn.",
     )
     parts = (
         Part(
@@ -114,6 +111,7 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
         "an agent that always proposes has recall 1, so that R and F1 tell hardly anything of when an agent speaks up; "
         "read P beside how often it proposes, and balanced accuracy.",
     )
+    results = ResultsFormat(responses=lazily("dspy_proact.benchmarks.proactiveagent.outputs", "read_outputs"))
     published_in = "the authors' results files"
     published_beside = "A run of your own stands below the published rows, whose judge is the authors' reward model."
 
@@ -146,20 +144,15 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
 
     def inputs(self, view: BaseModel) -> dict[str, Any]:
         """The events."""
-        assert isinstance(view, TurnView), "the benchmark makes its own cases"
-        return {"events": list(view.events)}
+        return events_of(view)
 
     async def answer(self, case: Case, ask: "Ask") -> Assistance:
         """What the agent proposes, or a baseline: to help with what the last event says."""
         rules, last = ProactiveAgentSettings.of(ask.settings), case.view_as(TurnView).events[-1].event
         if rules.baseline == "none":
-            return self.answer_of(await ask(**self._asked(case, ask.earlier, rules.history)))
+            return self.answer_of(await ask(**agent_inputs(case, ask.earlier, rules.history)))
         acts = rules.acts(case.key, int(case.meta["turn"]))
         return Assistance(proposals=(f"Help the user with this: {last}",) if acts else ())
-
-    def _asked(self, case: Case, answers: "Sequence[Assistance | None]", history: int) -> dict[str, Any]:
-        """The inputs of the agent, which is shown its earlier answers where the settings say so."""
-        return self.inputs(case.view) | ({"earlier": Earlier.of(answers, history)} if history else {})
 
     def answer_of(self, prediction: Any) -> Assistance:
         """Proposals in their order, each once; the words null and none are silence."""
@@ -177,21 +170,6 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
         told = [await ask(**inputs) for inputs in asked]
         verdicts = tuple(Verdict(**{name: each[name] for name in Verdict.model_fields}) for each in told)
         return graded(answer, verdicts, ProactiveAgentSettings.of(ask.settings).cost)
-
-    def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall]:
-        """The one question, with a proposal at each earlier turn."""
-        wanted, turns = ProactiveAgentSettings.of(settings), int(case.meta["turn"])
-        inputs = self._asked(case, [_ASSUMED] * (turns - 1), wanted.history)
-        return [ExpectedCall(program.messages(inputs), _ANSWER_TOKENS)]
-
-    def grade_calls(
-        self, case: Case, answer: Assistance | None, judge: Any, settings: Settings
-    ) -> Sequence[ExpectedCall]:
-        """A question a proposal, or one about silence."""
-        from dspy_proact.benchmarks.proactiveagent.programs import judge_inputs
-
-        view, proposals = case.view_as(TurnView), (answer or _ASSUMED).proposals or ("",)
-        return [ExpectedCall(judge.messages(judge_inputs(view, each)), _VERDICT_TOKENS) for each in proposals]
 
     def feedback(self, case: Case, answer: Assistance, scored: Scored[AssistanceGrade]) -> str:
         """What the judge said."""
@@ -216,13 +194,3 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
     def likelihoods(self, scored: Scored[AssistanceGrade]) -> Mapping[str, float]:
         """How probable the judge finds it that a person accepts."""
         return {"": scored.detail.verdicts[0].confidence}
-
-    def all_responses(self, path: Path, corpus: str | None) -> "Sequence[Responses]":
-        """Those of a run, or of each agent in the authors' archive, which knows its own events."""
-        from dspy_proact.benchmarks.proactiveagent.outputs import read_outputs
-
-        if not path.is_file():
-            return super().all_responses(path, corpus)
-        if corpus is not None:
-            raise UsageError("--corpus: the archive of outputs holds the events that they answer; leave it out")
-        return read_outputs(path)

@@ -15,7 +15,7 @@ from typing import Any
 
 from dspy_proact.benchmarks.proactiveagent.corpus import NAME, Row, Trace, case_set_of, read_trace
 from dspy_proact.benchmarks.proactiveagent.turns import Assistance, Kind, ProactiveAgentSettings, said
-from dspy_proact.errors import CorpusError
+from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.evaluation.responses import Responses, given_response
 from dspy_proact.files.archives import Archive
 from dspy_proact.files.rows import elements, read_bytes, text_of
@@ -32,12 +32,15 @@ _LARGEST = 256 << 20
 _WANTED = "the authors' eval/traces.zip"
 
 
-def read_outputs(path: Path) -> tuple[Responses, ...]:
+def read_outputs(path: Path, corpus: str | None = None) -> tuple[Responses, ...]:
     """What each agent of an archive did on the official traces, in the order of their names.
 
     Raises:
         CorpusError: It is no such archive, or a file in it is damaged or missing.
+        UsageError: A corpus is named, which the archive holds already.
     """
+    if corpus is not None:
+        raise UsageError("--corpus: the archive of outputs holds the events that they answer; leave it out")
     archive, files = Archive(path, _WANTED), dict[str, dict[str, bytes]]()
     source, left = archive.source, _LARGEST
     for name, size in archive.sizes.items():

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from io import BytesIO
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -11,19 +10,17 @@ from pydantic import BaseModel
 from dspy_proact.benchmarks.proactivebench import trajectory
 from dspy_proact.benchmarks.proactivebench.entries import NAMES, WORLDS, Name
 from dspy_proact.benchmarks.proactivebench.environment import controlled
+from dspy_proact.benchmarks.proactivebench.forecast import answer_calls, grade_calls, judge_inputs
 from dspy_proact.benchmarks.proactivebench.lettered import plain
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Sample, Trajectory, TrajectoryGrade
 from dspy_proact.errors import ContentError
-from dspy_proact.evaluation.benchmark import Start
+from dspy_proact.evaluation.benchmark import CallForecast, CorpusFacts, Start
 from dspy_proact.evaluation.ruled import RuledBenchmark, means_of
-from dspy_proact.images import measured, scaled
-from dspy_proact.runs import Case, CaseSet, ExpectedCall, Nouns, Scored, Settings
+from dspy_proact.runs import Case, CaseSet, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.ask import Ask
 
-_ANSWER_TOKENS, _VERDICT_TOKENS, _ASSUMED = (10, 300), (20, 100), "word " * 30
-"""Of an answer and of a verdict, and an open answer: assumed."""
 _SHOWN_SOLVED = ("ROD", "MVP-N")
 """Environments in which examples are shown, as published."""
 _MEASURES = ["interventions", "asks", "abstains", "guesses", "useful", "blind", "step_reward", "asking", "category"]
@@ -35,9 +32,13 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
 
     name = "proactivebench"
     about = "Whether a model that cannot see what is asked asks for what would show it, and then answers."
-    size = "7,557 samples of seven environments"
-    licence = "of the images not known; none is bundled"
-    data = "the test folder of the Hugging Face dataset tdemin16/ProactiveBench; a sample of 28 drawings is bundled"
+    corpus = CorpusFacts(
+        size="7,557 samples of seven environments",
+        licence="of the images not known; none is bundled",
+        source="the test folder of the Hugging Face dataset tdemin16/ProactiveBench; a sample of 28 drawings "
+        "is bundled",
+        name="proactivebench",
+    )
     strata: Sequence[str] = NAMES
     labels: Sequence[str] = (trajectory.RIGHT, trajectory.WRONG)
     nouns = Nouns(
@@ -51,9 +52,12 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
     options = frozenset({"--corpus", "--program", "--judge-program"})
     judge_name = "openai/gpt-4o"
     temperatures = MappingProxyType({"assistant": 0.0, "judge": 0.0})
-    published_corpus = "proactivebench"
     as_published = ("--set", "upstream_rule=true")
-    assumption = "Two steps a sample are counted, with images of the first one's size; who asks more takes more."
+    forecast = CallForecast(
+        answer_calls,
+        grade_calls,
+        "Two steps a sample are counted, with images of the first one's size; who asks more takes more.",
+    )
     leaderboard_headline = "macro"
     leaderboard_numbers = frozenset({"interventions"})
     leaderboard_columns = MappingProxyType({"macro": "accuracy", "interventions": "interventions"})
@@ -112,7 +116,7 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
         wanted = ProactiveBenchSettings.of(ask.settings)
         if not self.judged(wanted):
             return trajectory.graded(case, answer, wanted)
-        inputs = self._judged(case, answer.steps[0].text, wanted)
+        inputs = judge_inputs(case, answer.steps[0].text, wanted)
         listed = len(inputs["right_answers"])
         try:
             given = (await ask(**inputs)).given
@@ -123,31 +127,6 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
                 raise
             given = [False] * listed
         return trajectory.graded_open(case, given, wanted)
-
-    def _judged(self, case: Case, text: str, settings: Settings) -> dict[str, Any]:
-        """What the judge is shown of an open answer."""
-        made = case.view_as(Sample).played(ProactiveBenchSettings.of(settings))
-        return {"question": made.question(), "right_answers": trajectory.right_answers(made)[0], "answer": text}
-
-    def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall]:
-        """The first steps, with the images that they show."""
-        wanted, sample = ProactiveBenchSettings.of(settings), case.view_as(Sample)
-        made = sample.played(wanted)
-        path, crop, most = made.path(made.start), made.crop(made.start), wanted.longest
-        size = measured(BytesIO(sample.images.load(made.world, path)), path, sample.images.place(made.world, path))
-        shown = scaled(*((round(crop[2] - crop[0]), round(crop[3] - crop[1])) if crop else size), most)
-        solved = sum(2 if made.world.name == "ROD" else entry.num_images for entry in sample.examples)
-        call = ExpectedCall(program.messages(self.inputs(sample)), _ANSWER_TOKENS, images=(shown,) * (solved + 1))
-        if wanted.program == "open" or wanted.reference:
-            return [call]
-        return [call, replace(call, images=(shown,) * (solved + 1 + wanted.history))]
-
-    def grade_calls(
-        self, case: Case, answer: Trajectory | None, judge: Any, settings: Settings
-    ) -> Sequence[ExpectedCall]:
-        """One question about an open answer."""
-        asked = self._judged(case, answer.steps[0].text if answer else _ASSUMED, settings)
-        return [ExpectedCall(judge.messages(asked), _VERDICT_TOKENS)] if judge else []
 
     def feedback(self, case: Case, answer: Trajectory, scored: Scored[TrajectoryGrade]) -> str:
         """What became of each step, without any category."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
+from dspy_proact.benchmarks.proagentbench.forecast import agent_inputs, answer_calls
 from dspy_proact.benchmarks.proagentbench.moments import (
     COMMONEST,
     RIGHT,
@@ -17,19 +18,17 @@ from dspy_proact.benchmarks.proagentbench.moments import (
     graded,
 )
 from dspy_proact.errors import CorpusError
+from dspy_proact.evaluation.benchmark import CallForecast, CorpusFacts
 from dspy_proact.evaluation.embedding import WithEmbedder
 from dspy_proact.evaluation.ranking import cosine
 from dspy_proact.evaluation.ruled import RuledBenchmark
 from dspy_proact.evaluation.stream import decision_measures
-from dspy_proact.images import scaled
-from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
+from dspy_proact.runs import Case, CaseSet, Measure, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.ask import Ask
     from dspy_proact.models import Embedder
 
-_ANSWER_TOKENS = (30, 600)
-"""Of an answer: assumed."""
 _LONGEST_EMBEDDED = 20_000
 """Characters of a query that are embedded."""
 
@@ -39,9 +38,12 @@ class ProAgentBench(WithEmbedder, RuledBenchmark[Assistance, MomentGrade]):
 
     name = "proagentbench"
     about = "Whether an agent that sees a person's screen helps when they turn to an AI assistant, and with what."
-    size = "28,528 events of 17 people, 7,222 of them with help"
-    licence = "research only; nothing of it is bundled or fetched"
-    data = "a folder of participants' SQLite files in the published schema, by path only; a sample is bundled"
+    corpus = CorpusFacts(
+        size="28,528 events of 17 people, 7,222 of them with help",
+        licence="research only; nothing of it is bundled or fetched",
+        source="a folder of participants' SQLite files in the published schema, by path only; a sample is bundled",
+    )
+    forecast = CallForecast(answer_calls)
     strata: Sequence[str] = ("earlier", "later")
     labels: Sequence[str] = (RIGHT, WRONG)
     nouns = Nouns(
@@ -104,9 +106,7 @@ class ProAgentBench(WithEmbedder, RuledBenchmark[Assistance, MomentGrade]):
 
     def inputs(self, view: BaseModel) -> dict[str, Any]:
         """What is seen, without the truth."""
-        assert isinstance(view, MomentView), "the benchmark makes its own cases"
-        seen = {"activity": list(view.activity), "current": view.current, "memory": view.memory}
-        return seen | ({"screenshot": view.screenshot} if view.screenshot else {})
+        return agent_inputs(view)
 
     async def answer(self, case: Case, ask: "Ask") -> Assistance:
         """What the program says, or a baseline: the commonest intention, and a query that quotes nothing."""
@@ -130,12 +130,6 @@ class ProAgentBench(WithEmbedder, RuledBenchmark[Assistance, MomentGrade]):
     async def grade(self, case: Case, answer: Assistance, ask: "Ask") -> Scored[MomentGrade]:
         """When by what the person did, and how by their intention and first query."""
         return graded(answer, case.view_as(MomentView).truth, ProAgentBenchSettings.of(ask.settings).cost)
-
-    def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall]:
-        """The question as often as there are samples; a second stage is not foreseen."""
-        wanted, shot = ProAgentBenchSettings.of(settings), case.view_as(MomentView).screenshot
-        images = (scaled(shot.width, shot.height),) if shot else ()
-        return [ExpectedCall(program.messages(self.inputs(case.view)), _ANSWER_TOKENS, images)] * wanted.samples
 
     def feedback(self, case: Case, answer: Assistance, scored: Scored[MomentGrade]) -> str:
         """Whether help was sought, and for what; not the query."""

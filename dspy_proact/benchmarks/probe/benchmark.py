@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel
 
+from dspy_proact.benchmarks.probe.forecast import ASSUMED_WORDS, answer_calls, grade_calls
 from dspy_proact.benchmarks.probe.scoring import (
     FAILED,
     JUDGMENTS,
@@ -20,19 +21,14 @@ from dspy_proact.benchmarks.probe.scoring import (
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import DATA, PARTS, ProbeView, Solution, TaskView, shown
 from dspy_proact.errors import ContentError
-from dspy_proact.evaluation.benchmark import HumanGrade, Part, Start
+from dspy_proact.evaluation.benchmark import CallForecast, CorpusFacts, HumanGrade, Part, Start
 from dspy_proact.evaluation.embedding import WithEmbedder
 from dspy_proact.evaluation.ruled import RuledBenchmark, means_of
-from dspy_proact.runs import Case, CaseSet, ExpectedCall, Nouns, Scored, Settings
+from dspy_proact.runs import Case, CaseSet, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.ask import Ask
 
-SOLUTION_TOKENS = (150, 4000)
-"""Of an answer in one call: assumed, from the tersest to one that thinks aloud."""
-_VERDICT_TOKENS = (150, 600)
-"""Of a verdict: assumed."""
-_ASSUMED_WORDS = 60
 _UNREADABLE = ("empty", "unreadable", "calls")
 """Reasons for which an answer is missing or malformed, which is the model's doing."""
 _MEASURES = """
@@ -70,9 +66,12 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
 
     name = "probe"
     about = "Whether an assistant, unasked, finds the one bottleneck in a person's documents and resolves it."
-    size = "1,000 tasks of 235 people"
-    licence = "MIT for its code; that of the dataset is not known"
-    data = "Hugging Face dataset gilfastino/PROBE, fetched at the first use, or its two zips; a sample is bundled"
+    corpus = CorpusFacts(
+        size="1,000 tasks of 235 people",
+        licence="MIT for its code; that of the dataset is not known",
+        source="Hugging Face dataset gilfastino/PROBE, fetched at the first use, or its two zips; a sample is bundled",
+        name="probe",
+    )
     strata: Sequence[str] = ("easy", "medium", "hard")
     labels: Sequence[str] = (SOLVED, PARTIAL, FAILED)
     nouns = Nouns(
@@ -93,10 +92,11 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
     options = frozenset({"--corpus", "--program", "--judge-program", "--ratings", "--run"})
     judge_name = "openai/gpt-4o-mini"
     temperatures = MappingProxyType({"judge": 0.0})
-    published_corpus = "probe"
-    assumption = (
-        f"Judges are counted as asked about a description of {_ASSUMED_WORDS} words and the parameters of the right "
-        "action where there is no answer yet; the calls of other agents than single cannot be estimated."
+    forecast = CallForecast(
+        answer_calls,
+        grade_calls,
+        f"Judges are counted as asked about a description of {ASSUMED_WORDS} words and the parameters of the right "
+        "action where there is no answer yet; the calls of other agents than single cannot be estimated.",
     )
     parts = (
         Part(
@@ -218,24 +218,6 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
         asked = judging.questions_of(view, answer, settings)
         said = {part: await ask(**inputs) for part, inputs in asked.items()}
         return graded(view, answer, settings, *judging.verdicts(said))
-
-    def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall] | None:
-        """The one call of `single`; what else an agent asks depends on the answers."""
-        wanted = ProbeSettings.of(settings)
-        if wanted.agent != "single":
-            return None
-        return [ExpectedCall(program.expected(shown(wanted.oracle, case.view_as(ProbeView))), SOLUTION_TOKENS)]
-
-    def grade_calls(
-        self, case: Case, answer: Solution | None, judge: Any, settings: Settings
-    ) -> Sequence[ExpectedCall]:
-        """The first request to each judge that has something to judge."""
-        view, wanted = case.view_as(ProbeView), ProbeSettings.of(settings)
-        if answer is None and wanted.baseline == "none":
-            words, gold = "word " * _ASSUMED_WORDS, view.gold
-            answer = Solution(bottleneck=words, action=gold.action, parameters=gold.parameters)
-        asked = self.module("judging").questions_of(view, answer or Solution(), wanted)
-        return [ExpectedCall(judge.messages(inputs), _VERDICT_TOKENS) for inputs in asked.values()]
 
     def feedback(self, case: Case, answer: Solution, scored: Scored[ProbeGrade]) -> str:
         """How each stage did, in numbers and in the words of facets; nothing of what is right."""

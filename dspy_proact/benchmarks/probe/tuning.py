@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from dspy_proact.benchmarks.probe.benchmark import SOLUTION_TOKENS
+from dspy_proact.benchmarks.probe.forecast import SOLUTION_TOKENS
 from dspy_proact.benchmarks.probe.judging import questions_of
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution

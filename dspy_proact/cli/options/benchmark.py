@@ -141,12 +141,13 @@ def is_results(path: Path) -> bool:
 def summary_of(path: Path) -> "Summary":
     """The summary of a run's folder or of a results file; raises `UsageError` as `is_results` does."""
     from dspy_proact.evaluation.registry import benchmark_named
+    from dspy_proact.evaluation.results import read_results_file
     from dspy_proact.report import summarize
     from dspy_proact.runs import RunFolder
 
     if not is_results(path):
         return summarize(RunFolder(path))
-    return benchmark_named(DEFAULT_BENCHMARK).read_results(path).summary
+    return read_results_file(benchmark_named(DEFAULT_BENCHMARK), path).summary
 
 
 def _recorded(path: Path) -> str | None:
@@ -199,7 +200,7 @@ def require_phases(nouns: "Nouns", of: object) -> None:
 
 def corpus_of(declared: "Benchmark[Any, Any]", named: str | None, embedded: bool) -> str:
     """The corpus: where none is named, the stand-in's is the sample, a real model's the published one."""
-    return named or ("sample" if embedded or declared.published_corpus is None else declared.published_corpus)
+    return named or ("sample" if embedded or declared.corpus.name is None else declared.corpus.name)
 
 
 def judges_of(declared: "Benchmark[Any, Any]", named: "NamedModel", embedded: bool) -> "tuple[ModelSpec, ...]":

@@ -188,7 +188,7 @@ def test_a_forecast_counts_a_proposal_at_every_earlier_turn_and_the_calls_that_w
     declared, settings = benchmark_named("proactiveagent"), ProactiveAgentSettings(history=3)
     program = declared.program(settings, Start())
     cases = declared.read(str(corpus), settings).cases
-    expected = [call.messages for case in cases for call in declared.answer_calls(case, program, settings)]
+    expected = [call.messages for case in cases for call in declared.forecast.answers(case, program, settings)]
     sent = [each.messages for each in server.sent if each.role == "assistant"]
     assert sorted(map(str, sent)) == sorted(map(str, expected))
     there = ModelSpec(name="hosted_vllm/any", api_base=server.assistant)

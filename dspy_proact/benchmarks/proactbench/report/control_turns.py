@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.corpus.bundled import sample_control_responses, sample_offer_ratings
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import CONTROL_RULE, load_corpus
-from dspy_proact.benchmarks.proactbench.types import Offer, Offers
+from dspy_proact.benchmarks.proactbench.types import CONTROL_LABELS, ControlView, Offer, Offers
 from dspy_proact.evaluation.benchmark import HumanGrade
 from dspy_proact.evaluation.controls import Controls
 from dspy_proact.report.numbers import coefficient
@@ -26,7 +25,7 @@ def author_agreement() -> Estimate:
     scenario_of = {each.origin.dialogue: each.origin.scenario for each in load_corpus("sample").dialogues}
     grades = [[row.grade for row in rows[response.item]] for response in responses]
     raters = [[row.rater for row in rows[response.item]] for response in responses]
-    panel = Panel.of(grades, ProactBench.control_labels, raters)
+    panel = Panel.of(grades, CONTROL_LABELS, raters)
     return alpha_estimate(panel, "nominal", [scenario_of[response.dialogue] for response in responses])
 
 
@@ -61,4 +60,19 @@ def _notes() -> Iterator[str]:
     )
 
 
-CONTROLS = Controls(rate="unwanted offers", gain="RECOVERY", document=_document, lines=_lines, notes=_notes)
+def _prompt() -> str:
+    from dspy_proact.benchmarks.proactbench.programs import OfferDetector
+
+    return OfferDetector().fingerprint()
+
+
+CONTROLS = Controls(
+    CONTROL_LABELS,
+    ControlView,
+    _prompt,
+    rate="unwanted offers",
+    gain="RECOVERY",
+    document=_document,
+    lines=_lines,
+    notes=_notes,
+)

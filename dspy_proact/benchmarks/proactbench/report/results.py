@@ -8,13 +8,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from dspy_proact.benchmarks.proactbench.cases import answered_corpus
 from dspy_proact.benchmarks.proactbench.corpus.bundled import TRIGGERS_PER_PHASE
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
-from dspy_proact.benchmarks.proactbench.corpus.results import Results, ResultTrigger, write_results
-from dspy_proact.benchmarks.proactbench.report.reporting import NOUNS
+from dspy_proact.benchmarks.proactbench.corpus.results import Results, ResultTrigger, read_results, write_results
+from dspy_proact.benchmarks.proactbench.report.reporting import CORPUS, NOUNS
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Origin, Phase, Verdict
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.evaluation.published import Counts
+from dspy_proact.evaluation.results import ResultsCheck, ResultsFile
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.report.measured import ControlCases
 from dspy_proact.report.numbers import share
@@ -60,6 +62,19 @@ def _outcome(trigger: ResultTrigger) -> Outcome:
     score, label = verdict.grade.score, verdict.grade
     record = VerdictRecord(score=score, label=label, verified=verdict.verified, detail=detail, judge=UNNAMED)
     return outcome.graded([record], tuple(Grade))
+
+
+def results_file(path: Path) -> ResultsFile:
+    """A file of the official evaluator: its own counts against its triggers, and the triggers that it dropped."""
+    results = read_results(path)
+
+    def check(named: str | None) -> ResultsCheck:
+        corpus = answered_corpus(results, named)
+        checked = check_results(results, corpus)
+        name = named or (CORPUS if corpus is None else corpus.name)
+        return ResultsCheck(check_document(checked), check_lines(checked), name)
+
+    return ResultsFile(summarize_results(results), check)
 
 
 def export_results(folder: RunFolder, summary: Summary, path: Path) -> list[str]:
