@@ -65,10 +65,7 @@ class Participant:
     @property
     def overridden(self) -> tuple[str, ...]:
         """Decoding parameters that are not the preset's."""
-        preset, sent = self.model.preset, self.model.decoding
-        return tuple(
-            sorted(name for name in preset.keys() | sent.keys() if preset.get(name, ...) != sent.get(name, ...))
-        )
+        return self.model.overridden
 
 
 def program_name(program: Any) -> str:

@@ -24,8 +24,8 @@ from dspy_proact.runs import (
     Scored,
     Settings,
     attempted,
-    consensus,
     cut_label,
+    majority_label,
     orderly_interrupt,
     run_to_end,
 )
@@ -221,7 +221,7 @@ class _Work:
                 if given := [each.label for each in verdicts]:
                     labels = tuple(map(str, self.declared.labels))
                     cut = getattr(self.grading.program, "cuts", {}).get(self.case.stratum)
-                    label = cut_label(given, labels, cut) if cut else consensus(given, labels)
+                    label = cut_label(given, labels, cut) if cut else majority_label(given, labels)
             except (Halt, asyncio.CancelledError):  # the switch knows why; the task ends with what it has
                 verdicts, unread, error = [], [], STOPPED
         return Side(answer, tuple(verdicts), label, tuple(unread), error, tuple(calls))

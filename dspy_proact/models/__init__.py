@@ -5,8 +5,8 @@ from dspy_proact.models.engine import one_by_one, wait_for
 from dspy_proact.models.gate import Cost, Gate, Limits
 from dspy_proact.models.image_tokens import image_tokens
 from dspy_proact.models.model import Model, open_model
+from dspy_proact.models.prices import count_tokens, tokenizer_name
 from dspy_proact.models.record import Record, RecordedAnswer
-from dspy_proact.models.route import count_tokens, tokenizer_name
 from dspy_proact.models.spec import (
     EMBEDDED,
     PRESETS,

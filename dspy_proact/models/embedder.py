@@ -9,10 +9,11 @@ from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
 from dspy_proact.models.clients import bound_clients_of_litellm, close_litellm, import_litellm
 from dspy_proact.models.dspy_internals import litellm_errors
+from dspy_proact.models.endpoint import Route, find_route
 from dspy_proact.models.engine import GatedEngine, wait_for
 from dspy_proact.models.faults import Caller, spellings
 from dspy_proact.models.gate import Gate
-from dspy_proact.models.route import Route, find_price, find_route
+from dspy_proact.models.prices import find_price
 from dspy_proact.models.spec import EMBEDDED, ModelSpec
 
 EMBEDDER = "embedder"

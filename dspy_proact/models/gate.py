@@ -17,9 +17,9 @@ from dspy.lm15 import Request
 from dspy_proact.calls import CallObserver, FailedCall, Price
 from dspy_proact.errors import Halt, LimitReached, ProviderDown, ProviderError, UsageError
 from dspy_proact.models.dspy_internals import request_to_dict
+from dspy_proact.models.endpoint import Backend
 from dspy_proact.models.faults import Caller, Fault
 from dspy_proact.models.image_tokens import images_of, most_tokens
-from dspy_proact.models.route import Backend
 from dspy_proact.switch import Bell, Switch
 
 _LONGEST_WAIT = 60.0

@@ -26,11 +26,12 @@ from dspy_proact.errors import UsageError
 from dspy_proact.images import described
 from dspy_proact.models.dspy_internals import StreamEvent, async_engine_of, capabilities
 from dspy_proact.models.embedder import Embedder
+from dspy_proact.models.endpoint import Route, find_route
 from dspy_proact.models.engine import BlockingEngine, GatedEngine
 from dspy_proact.models.faults import Caller, spellings
 from dspy_proact.models.gate import Gate, Limits
+from dspy_proact.models.prices import EMBEDDED_PRICE, find_capacity, find_price
 from dspy_proact.models.record import Record, RecordedEngine, RecordedLM
-from dspy_proact.models.route import EMBEDDED_PRICE, Route, find_capacity, find_price, find_route
 from dspy_proact.models.spec import (
     EMBEDDED,
     LIMIT,
@@ -60,8 +61,8 @@ class Model:
     lm: dspy.LM = field(repr=False)
     decoding: Decoding
     """The parameters that are sent; a text among them that may be a secret is a mark."""
-    preset: Decoding
-    """The parameters that are sent where a person sets none."""
+    overridden: tuple[str, ...]
+    """Names of parameters that are sent otherwise than in the preset, or left out; sorted."""
     endpoint: str | None
     price: Price
     route: Route | None = None
@@ -73,8 +74,8 @@ class Model:
         """Raise a `UsageError` that names the variable, where a key is needed and missing."""
         if self.route:
             self.route.require_key(self.role.flag)
-        for each in self.companions:
-            each.require_key()
+        for companion in self.companions:
+            companion.require_key()
 
     @property
     def embedded(self) -> bool:
@@ -89,8 +90,8 @@ class Model:
     async def aclose(self) -> None:
         """Close its connections in the running loop."""
         await async_engine_of(self.lm).aclose()
-        for each in self.companions:
-            await each.aclose()
+        for companion in self.companions:
+            await companion.aclose()
 
 
 def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record | None = None) -> Model:
@@ -112,15 +113,15 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
         if (stand_in := role.stand_in) is None:
             raise UsageError(f"{flag} {EMBEDDED}: there is no stand-in of the {role.name}; name a model with {flag}")
         gated = GatedEngine(lambda: EmbeddedEngine(stand_in), gate, Caller(role.name, flag, EMBEDDED))
-        return Model(EMBEDDED, role, _lm(gated, record, {}), {}, {}, None, EMBEDDED_PRICE)
-    name, given = spec.name, spec.params
-    require_parameters(f"{flag}-param", given)
+        return Model(EMBEDDED, role, _lm(gated, record, {}), {}, (), None, EMBEDDED_PRICE)
+    name, params = spec.name, {key: value for key, value in spec.params.items() if key != SCHEMA}
+    require_parameters(f"{flag}-param", spec.params)
     route = find_route(name, spec.api_base, gate.backend)
-    without_schema = given.get(SCHEMA, ...) is None
+    without_schema = spec.params.get(SCHEMA, ...) is None
     capacity = find_capacity(route)
     known = {"capacity": capacity, "temperature": role.temperature}
     preset = decoding(name, role.writes, **known)
-    sent = decoding(name, role.writes, {key: value for key, value in given.items() if key != SCHEMA}, **known)
+    sent = decoding(name, role.writes, params, **known)
     limit = sent.get(LIMIT)
     price = spec.price or find_price(route, sent)
     _require_bounds(f"{flag} {name}", flag, gate.limits, limit, price)
@@ -134,7 +135,7 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
         extensions=_extensions(route, sent),
         completion_limit=limit,
         price=price,
-        secrets=spellings((*route.secrets, *secret_texts(given))),
+        secrets=spellings((*route.secrets, *secret_texts(spec.params))),
         adds_cached_tokens=route.native and route.dialect == "anthropic",
         adds_reasoning_tokens=route.native and route.provider in ("gemini", "vertex", "vertex-express", "xai"),
         sees=capacity.sees,
@@ -148,7 +149,8 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
     except (dspy.LMConfigurationError, ValueError) as error:
         raise UsageError(f"{flag} {name}: {error}") from error
     written = without_secrets({**sent, SCHEMA: None} if without_schema else sent)
-    return Model(name, role, lm, written, preset, route.api_base, price, route)
+    overridden = tuple(sorted(key for key in {*preset, *written} if preset.get(key, ...) != written.get(key, ...)))
+    return Model(name, role, lm, written, overridden, route.api_base, price, route)
 
 
 @cache

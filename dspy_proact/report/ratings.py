@@ -25,7 +25,7 @@ from dspy_proact.files.rows import FileReader, text_of
 from dspy_proact.files.sheets import csv_text
 from dspy_proact.report.numbers import counted
 from dspy_proact.report.summary import Summary
-from dspy_proact.runs import Outcome, RunFolder, Scored, Settings, consensus
+from dspy_proact.runs import Outcome, RunFolder, Scored, Settings, majority_label
 from dspy_proact.stats.plan import balanced_order
 
 
@@ -56,7 +56,7 @@ def judge_grades(summary: Summary, declared: Benchmark[Any, Any]) -> dict[str, J
             scored.append(Scored(verdict.score, verdict.label, detail))
         graded, likely = list(map(declared.graded_parts, scored)), list(map(declared.likelihoods, scored))
         levels = {
-            part.name: consensus(given, part.levels[::-1])
+            part.name: majority_label(given, part.levels[::-1])
             for part in declared.graded_by_people
             if (given := [each[part.name] for each in graded if each.get(part.name) in part.levels])
         }

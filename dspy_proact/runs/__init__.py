@@ -2,17 +2,8 @@
 # pyright: reportUnusedImport=false
 
 from dspy_proact.runs.bar import Bar, RunBar, in_notebook
-from dspy_proact.runs.benchmark import (
-    CONTROL,
-    Case,
-    CaseSet,
-    ExpectedCall,
-    Scope,
-    Scored,
-    Settings,
-    seeded_order,
-    select_cases,
-)
+from dspy_proact.runs.benchmark import CONTROL, Case, CaseSet, ExpectedCall, Scope, Scored, Settings
+from dspy_proact.runs.case_order import seeded_order, select_cases
 from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, controls_of
 from dspy_proact.runs.interrupt import orderly_interrupt, run_to_end
 from dspy_proact.runs.ledger import (
@@ -27,13 +18,6 @@ from dspy_proact.runs.ledger import (
     latest,
 )
 from dspy_proact.runs.manifest import MOST_EPOCHS, CorpusRecord, Identity, Manifest, Measure, Nouns, RoleIdentity
-from dspy_proact.runs.outcome import (
-    Evidence,
-    Outcome,
-    Outcomes,
-    State,
-    consensus,
-    cut_label,
-    read_run,
-)
+from dspy_proact.runs.outcome import Evidence, Outcome, Outcomes, State, read_run
 from dspy_proact.runs.runner import Observer, Runner, attempted
+from dspy_proact.runs.votes import cut_label, majority_label

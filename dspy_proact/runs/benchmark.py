@@ -1,9 +1,8 @@
-"""What the runner asks of a benchmark, the values that pass between them, and which cases a limit takes."""
+"""What the runner asks of a benchmark, and the values that pass between them."""
 
 import hashlib
 import json
-from collections import defaultdict, deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, Self, TypeVar
 
@@ -154,9 +153,6 @@ class Runnable(Protocol):
         ...
 
 
-_SEED = "dspy-proact case order 1"
-
-
 class Scope(Frozen):
     """How much of a benchmark a command asks for: not part of a run's identity, so that a run can be widened."""
 
@@ -171,45 +167,3 @@ class Scope(Frozen):
     retry_unscored: bool = False
     """Also retry stages that failed because of their content; the report counts them."""
     controls: bool = False
-
-
-def select_cases(cases: Sequence[Case], limit: int | None = None, strata: Collection[str] = ()) -> list[Case]:
-    """Cases of the strata, at most `limit`, in the order of the benchmark.
-
-    A limit takes a prefix of `seeded_order`, so that a smaller limit is a part of a larger one, a few cases look like
-    the whole, and no case of a chain is taken without those before it.
-    """
-    chosen = [case for case in cases if not strata or case.stratum in strata]
-    if limit is None or limit >= len(chosen):
-        return chosen
-    taken = {case.key for case in seeded_order(chosen)[:limit]}
-    return [case for case in chosen if case.key in taken]
-
-
-def seeded_order(cases: Sequence[Case]) -> list[Case]:
-    """One order of the cases, whatever order they come in, of which any prefix is balanced over groups and strata.
-
-    It goes in rounds over the groups; within its group a case comes the later, the more often its stratum came before.
-    Cases of a chain keep the order in which they come.
-    A run works in it, so that one that stopped early has a sample of the whole.
-    """
-    waiting: defaultdict[str, defaultdict[str, deque[tuple[int, Case]]]] = defaultdict(lambda: defaultdict(deque))
-    for place, case in enumerate(sorted(cases, key=lambda case: _shuffle(case.chain or case.key))):
-        waiting[case.group][case.stratum].append((place, case))
-    used: defaultdict[str, int] = defaultdict(int)
-    order: list[Case] = []
-    groups = sorted(waiting, key=_shuffle)
-    while groups:
-        for group in groups:
-            strata = waiting[group]
-            stratum = min(strata, key=lambda name: (used[name], strata[name][0][0]))
-            order.append(strata[stratum].popleft()[1])
-            used[stratum] += 1
-            if not strata[stratum]:
-                del strata[stratum]
-        groups = [group for group in groups if waiting[group]]
-    return order
-
-
-def _shuffle(key: str) -> str:
-    return hashlib.sha256(f"{_SEED}/{key}".encode()).hexdigest()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -18,12 +18,9 @@ from dspy_proact.runs.benchmark import CONTROL
 from dspy_proact.runs.folder import CaseRecord, RunFolder
 from dspy_proact.runs.ledger import Grading, StageEvent, VerdictRecord
 from dspy_proact.runs.manifest import Manifest
+from dspy_proact.runs.votes import NO_CUTS, Cuts, joint_grade
 
 State = Literal["scored", "unscored", "pending"]
-Cuts = Mapping[str, tuple[float, float]]
-"""By compiled judge, from which mean level of its verdicts on the second worst label begins, and the best."""
-NO_CUTS: Cuts = {}
-Label = TypeVar("Label", bound=str)
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,7 @@ class Outcome:
 
     def graded(self, verdicts: Sequence[VerdictRecord], labels: Sequence[str], cuts: Cuts = NO_CUTS) -> "Outcome":
         """A copy with its verdicts, at least one."""
-        label, score = _joint_grade(verdicts, labels, cuts)
+        label, score = joint_grade(verdicts, labels, cuts)
         return replace(self, state="scored", label=label, score=score, verdicts=tuple(verdicts), cuts=cuts)
 
     def by(self, judge: str, labels: Sequence[str]) -> "Outcome":
@@ -134,44 +131,6 @@ class Outcomes:
         """Counts by state, and the reasons of what is unscored, as JSON."""
         states = {state: self.count(state) for state in get_args(State)}
         return {"total": len(self.outcomes), **states, "unscored_reasons": self.unscored_reasons}
-
-
-def consensus(given: Sequence[Label], order: Sequence[Label]) -> Label:
-    """The label of the most verdicts; of several that tie, the worst.
-
-    Args:
-        given: Label of each verdict, at least one.
-        order: Every label, from best to worst.
-    """
-    counts = Counter(given)
-    return max(order, key=lambda label: (counts[label], order.index(label)))
-
-
-def cut_label(given: Sequence[Label], order: Sequence[Label], cuts: Sequence[float]) -> Label:
-    """The label of a compiled judge's verdicts, by where their mean level lies among its cuts; on a cut is above it.
-
-    Args:
-        given: Label of each verdict, at least one.
-        order: Every label, from best to worst; the level of the worst is 0, that of the next 1, and so on.
-        cuts: From which mean level on each label but the worst begins, in rising order.
-    """
-    worst = len(order) - 1
-    mean = sum(worst - order.index(label) for label in given) / len(given)
-    return order[worst - sum(mean >= cut for cut in cuts)]
-
-
-def _joint_grade(verdicts: Sequence[VerdictRecord], labels: Sequence[str], cuts: Cuts) -> tuple[str, float]:
-    """The commonest label, ties to the worst, and the mean score; a compiled judge counts as one verdict."""
-    given: list[tuple[str, float]] = []
-    for judge in dict.fromkeys(verdict.judge for verdict in verdicts):
-        own = [(verdict.label, verdict.score) for verdict in verdicts if verdict.judge == judge]
-        if judge is not None and judge in cuts:
-            label = cut_label([label for label, _ in own], labels, cuts[judge])
-            own = [(label, 1 - labels.index(label) / (len(labels) - 1))]
-        given += own
-    if len(given) == 1:
-        return given[0]
-    return consensus([label for label, _ in given], labels), sum(score for _, score in given) / len(given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +277,7 @@ def _outcome(
     unread = tuple((judge, given) for (judge, _), given in tried.items() if isinstance(given, str))
     awaited = len(stages) - len(tried)
     if verdicts:
-        label, score = _joint_grade(verdicts, *grading)
+        label, score = joint_grade(verdicts, *grading)
         outcome = partial(outcome, verdicts=verdicts, unread=unread, awaited=awaited, cuts=grading[1])
         return outcome(state="scored", label=label, score=score)
     if awaited:

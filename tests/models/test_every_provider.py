@@ -19,7 +19,8 @@ from dspy_proact.calls import SIZES, Call, Price, Usage
 from dspy_proact.errors import Halt, LimitReached, ProactError, ProviderError, UsageError
 from dspy_proact.models import Limits, ModelSpec, clients, decoding, open_model
 from dspy_proact.models.clients import close_litellm
-from dspy_proact.models.route import find_capacity, find_price, find_route
+from dspy_proact.models.endpoint import find_route
+from dspy_proact.models.prices import find_capacity, find_price
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 """What litellm's modules for rare providers say when they are imported."""

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact.runs import consensus
+from dspy_proact.runs import majority_label
 
 ORDER = ("PASS", "PARTIAL", "FAIL")
 GIVEN = st.lists(st.sampled_from(ORDER), min_size=1, max_size=9)
@@ -13,6 +13,6 @@ GIVEN = st.lists(st.sampled_from(ORDER), min_size=1, max_size=9)
 
 @given(given=GIVEN)
 def test_no_grade_was_given_more_often_and_no_lower_one_as_often(given: list[str]):
-    counts, grade = Counter(given), consensus(given, ORDER)
+    counts, grade = Counter(given), majority_label(given, ORDER)
     assert counts[grade] == max(counts.values())
     assert all(counts[lower] < counts[grade] for lower in ORDER[ORDER.index(grade) + 1 :])

@@ -9,7 +9,8 @@ from drivers.client import ASSISTANT, JUDGE
 from dspy_proact.compile.compile import PROPOSER
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, ModelSpec, open_model
-from dspy_proact.models.route import find_price, find_route
+from dspy_proact.models.endpoint import find_route
+from dspy_proact.models.prices import find_price
 
 BOTH = pytest.mark.parametrize("backend", ["auto", "litellm"])
 ROUTES = [
@@ -170,7 +171,8 @@ def test_an_unknown_price_is_none_with_the_reason(model, backend):
 # What an interpreter of its own does first
 
 LOOK_UP = """
-from dspy_proact.models.route import find_price, find_route
+from dspy_proact.models.endpoint import find_route
+from dspy_proact.models.prices import find_price
 print(find_price(find_route("openai/gpt-5.4")).prompt > 0, find_price(find_route("gpt-4o", None, "litellm")).prompt > 0)
 """
 STOPPED = """
