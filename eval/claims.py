@@ -21,7 +21,7 @@ from dspy_proact import stats, study
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.evaluation.benchmark import HumanGrade
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
-from dspy_proact.report.study_text import study_headline
+from dspy_proact.report.headline import study_headline
 
 ITEMS, SCENARIOS, RATERS = 200, 25, 8
 GRADES = (Grade.FAIL, Grade.PARTIAL, Grade.PASS)

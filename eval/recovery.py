@@ -15,9 +15,10 @@ from dspy_proact import Assistant, Evaluation, Halt, ProactError, Summary, compa
 from dspy_proact.evaluation.compiled import load_assistant
 from dspy_proact.kept import write_whole
 from dspy_proact.programs.artefact import read_artefact
-from dspy_proact.report.numbers import STAND_IN, percent, points_of, probability
+from dspy_proact.report.numbers import percent, points_of, probability
 from dspy_proact.report.page import ScatterPoint, scatter_svg
 from dspy_proact.runs import RunFolder, Scope
+from dspy_proact.stand_in import STAND_IN
 from dspy_proact.stats import holm
 
 HERE = Path(__file__).parent

@@ -183,8 +183,7 @@ def _show_pairs(named: str, chosen: BenchmarkChoice, as_json: bool, explain: boo
 
 def _show_studies(found: "Sequence[RatingStudy]", words: "Sequence[MarkedWords]", as_json: bool, explain: bool) -> None:
     from dspy_proact.report.marked_words import marked_words_document, print_marked_words
-    from dspy_proact.report.study import leading
-    from dspy_proact.report.study_text import print_studies, studies_document
+    from dspy_proact.report.study_text import leading, print_studies, studies_document
 
     if as_json:
         marked = {"marked_words": marked_words_document(words)} if words else {}

@@ -353,6 +353,6 @@ def _show(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: b
 def _say_stand_in(run: "ShownRun", other: "ShownRun | None", as_json: bool) -> None:
     """Say that a stand-in took part; on standard error with JSON."""
     if run.embedded or (other and other.embedded):
-        from dspy_proact.report.numbers import STAND_IN
+        from dspy_proact.stand_in import STAND_IN
 
         click.echo(STAND_IN, err=as_json)

@@ -20,8 +20,8 @@ class Controls:
     prompt: Callable[[], str | None] = lambda: None
     """sha256 of the prompt by which they are graded; None where there are none."""
 
-    rate: str = "rate of the worst label"
-    """What the share of control cases with the worst label is called."""
+    rate: str = ""
+    """What the share of control cases with the worst label is called; empty for a general name."""
     gain: str | None = None
     """The stratum whose score a page sets against that share; None for none."""
     document: Callable[[Outcomes], Mapping[str, Any]] = lambda _: {}
@@ -34,4 +34,9 @@ class Controls:
     @property
     def key(self) -> str:
         """The name of the rate in JSON."""
-        return self.rate.replace(" ", "_")
+        return self.rate.replace(" ", "_") or "rate"
+
+    @property
+    def title(self) -> str:
+        """Its name for people."""
+        return self.rate or "rate of the worst label"

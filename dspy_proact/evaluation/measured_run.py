@@ -34,6 +34,14 @@ class MeasuredRun(Outcomes):
     """Of a run; None for a results file."""
 
     @property
+    def roles(self) -> tuple[tuple[str, str], ...]:
+        """Each role with the name of its model; the stand-in in place of a rule that stands for both."""
+        roles = (("assistant", self.model), *(("judge", judge) for judge in self.judges))
+        if self.embedded and all(model != "embedded" for _, model in roles):
+            return (("assistant", "embedded"),)
+        return roles
+
+    @property
     def left_out(self) -> list[str]:
         """Why some rows of the corpus are no cases, with how many of all; empty where none is left out."""
         corpus = self.manifest and self.manifest.corpus

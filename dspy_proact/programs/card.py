@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from dspy_proact.calls import Call, Price
 from dspy_proact.plain_text import html_table
+from dspy_proact.stand_in import demonstration
 from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, ENOUGH_RATERS, Estimate, smallest_gain
 from dspy_proact.types import Frozen, RoleIdentity
 
@@ -267,7 +268,7 @@ class Card(Frozen):
             said = f"No improvement is claimed{where}: {change.reason}"
         else:
             said = f"No improvement shown{where}{gain}{self._detectable(cases, groups)}"
-        stand_in = "Demonstration with the embedded stand-in, no real model: " if self.provenance.embedded else ""
+        stand_in = demonstration((role, model.model) for role, model in self.provenance.models.items())
         return f"{stand_in}{said}{'' if self.unchanged else self._costs}."
 
     def _detectable(self, cases: str, groups: int) -> str:

@@ -68,12 +68,13 @@ class Difference:
     """b minus a over some cases."""
 
     pairs: int
-    scores: tuple[Estimate, Estimate]
-    """Mean score of each over these pairs."""
+    a: Estimate
+    """Mean score over these pairs."""
+    b: Estimate
     weighted: Paired
-    passes: Paired
+    pass_rate: Paired
     """Of pass or not pass."""
-    discordant: Discordant
+    passes: Discordant
     """Who passes where; a description, and no test."""
 
 
@@ -113,7 +114,7 @@ class Differences:
     def adjusted(self) -> dict[str, tuple[float | None, float | None]]:
         """By stratum: p of the weighted and of the pass difference, Holm-adjusted over the strata."""
         weighted = holm([row.weighted.p for row in self.rows.values()])
-        passes = holm([row.passes.p for row in self.rows.values()])
+        passes = holm([row.pass_rate.p for row in self.rows.values()])
         return dict(zip(self.rows, zip(weighted, passes, strict=True), strict=True))
 
     def row(
@@ -128,10 +129,11 @@ class Differences:
         passed_a, passed_b = ([pair.passed[side] for pair in pairs] for side in (0, 1))
         found = Difference(
             pairs=len(pairs),
-            scores=(mean(a, groups), mean(b, groups)),
+            a=mean(a, groups),
+            b=mean(b, groups),
             weighted=difference(a, b, groups),
-            passes=difference(passed_a, passed_b, groups),
-            discordant=discordant([share > 0.5 for share in passed_a], [share > 0.5 for share in passed_b]),
+            pass_rate=difference(passed_a, passed_b, groups),
+            passes=discordant([share > 0.5 for share in passed_a], [share > 0.5 for share in passed_b]),
         )
         return worded(found, self.nouns)
 
@@ -170,6 +172,11 @@ class Comparison:
     def strata(self) -> tuple[str, ...]:
         """In the order of reports."""
         return self.a.strata
+
+    @property
+    def roles(self) -> tuple[tuple[str, str], ...]:
+        """Of both, each role with the name of its model."""
+        return *self.a.roles, *self.b.roles
 
     @cached_property
     def lenient(self) -> Differences:

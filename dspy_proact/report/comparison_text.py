@@ -2,21 +2,23 @@
 
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from dspy_proact.report.agreement import agreement_document, agreement_lines, paired_document
-from dspy_proact.report.comparison import CasePair, Comparison, Difference, Differences
+from dspy_proact.evaluation.measured_run import MeasuredRun
+from dspy_proact.report.agreement import agreement_lines
 from dspy_proact.report.headline import comparison_headline
+from dspy_proact.report.measured import SMALL
 from dspy_proact.report.numbers import coefficient, counted, document, points_of, probability, seen_from, share
-from dspy_proact.report.summary import SMALL, Summary
 from dspy_proact.report.terminal import TerminalTable, each_reason, show, table
-from dspy_proact.runs import Nouns
 from dspy_proact.stats import ENOUGH_TO_TELL, Paired
 
+if TYPE_CHECKING:
+    from dspy_proact.report.comparison import CasePair, Comparison, Difference, Differences
 
-def comparison_document(comparison: Comparison) -> dict[str, Any]:
+
+def comparison_document(comparison: "Comparison") -> dict[str, Any]:
     """The document of `compare --json`: differences are b minus a; `p_holm` is adjusted over the strata.
 
     `strict` is over what both have tried, the unscored counting 0; the others are over what both have scored.
@@ -24,13 +26,16 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
     nouns = comparison.a.nouns
     lenient, strict = comparison.lenient, comparison.strict
 
-    def of_stratum(differences: Differences, name: str) -> dict[str, Any]:
+    def of_stratum(differences: "Differences", name: str) -> dict[str, Any]:
         adjusted = zip(("weighted", "pass_rate"), differences.adjusted[name], strict=True)
-        return _row(differences.rows[name], nouns) | {"p_holm": dict(adjusted)}
+        return document(differences.rows[name], nouns) | {"p_holm": dict(adjusted)}
 
-    def of_measures(pairs: Sequence[CasePair], by_stratum: bool = False) -> dict[str, Any]:
-        found = {name: document(each) for name, each in comparison.measured(pairs, by_stratum).items()}
-        return {"measures": found} if found else {}
+    def macro(differences: "Differences") -> dict[str, Any]:
+        return {name: item for name, item in document(differences.macro, nouns).items() if name != "passes"}
+
+    def of_measures(pairs: "Sequence[CasePair]", by_stratum: bool = False) -> dict[str, Any]:
+        measures = document(comparison.measured(pairs, by_stratum))
+        return {"measures": measures} if measures else {}
 
     strata = {
         name: of_stratum(lenient, name) | {"strict": of_stratum(strict, name)} | of_measures(lenient.by_stratum[name])
@@ -38,8 +43,8 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
     }
     controls: dict[str, Any] = {"controls": None, "controls_reason": f"no {nouns.control} was scored in both"}
     if row := comparison.controls:
-        a, b = (rate.for_json() for rate in row.scores)
-        controls = {"controls": {"a": a, "b": b, "difference": paired_document(row.weighted, nouns)}}
+        sides = {"a": row.a, "b": row.b, "difference": row.weighted}
+        controls = {"controls": document(sides, nouns)}
     return {
         "headline": comparison_headline(comparison),
         "a": _side(comparison.a, comparison) | {"unscored": comparison.unscored[0]},
@@ -53,37 +58,27 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
         },
         nouns.strata: strata,
         "overall": {
-            "micro": _row(lenient.micro, nouns) | {"strict": _row(strict.micro, nouns)},
-            "macro": _row(lenient.macro, nouns, describe=False)
-            | {"strict": _row(strict.macro, nouns, describe=False)}
+            "micro": document(lenient.micro, nouns) | {"strict": document(strict.micro, nouns)},
+            "macro": macro(lenient)
+            | {"strict": macro(strict)}
             | (of_measures(comparison.pairs, by_stratum=True) if comparison.a.reporting.mean == "macro" else {}),
             **of_measures(comparison.pairs),
         },
         **controls,
         "grades": comparison.flips,
         "breakdowns": {
-            key: {group: _row(row, nouns) for group, row in rows.items()} for key, rows in comparison.breakdowns.items()
+            key: {group: document(row, nouns) for group, row in rows.items()}
+            for key, rows in comparison.breakdowns.items()
         },
         f"farthest_{nouns.groups}": [
             {nouns.group: name, "pairs": pairs, "score_sum": total} for name, pairs, total in comparison.farthest
         ],
-        "judges": agreement_document(comparison.agreement) if comparison.agreement else None,
+        "judges": comparison.agreement and document(comparison.agreement, nouns),
         **({} if comparison.agreement else {"judges_reason": "the two did not grade the same responses"}),
     }
 
 
-def _row(row: Difference, nouns: Nouns, describe: bool = True) -> dict[str, Any]:
-    return {
-        "pairs": row.pairs,
-        "a": row.scores[0].for_json(),
-        "b": row.scores[1].for_json(),
-        "weighted": paired_document(row.weighted, nouns),
-        "pass_rate": paired_document(row.passes, nouns),
-        **({"passes": document(row.discordant)} if describe else {}),
-    }
-
-
-def _side(summary: Summary, comparison: Comparison) -> dict[str, Any]:
+def _side(summary: MeasuredRun, comparison: "Comparison") -> dict[str, Any]:
     manifest = summary.manifest
     judges = manifest.identity.judges if manifest else ()
     return {
@@ -105,7 +100,7 @@ _MOST_LINES = 60
 """Of a system prompt, or of how two differ."""
 
 
-def print_comparison(comparison: Comparison, console: Console, explain: bool = False) -> None:
+def print_comparison(comparison: "Comparison", console: Console, explain: bool = False) -> None:
     """Print the headline and differences with intervals, tests and power, lenient and strict.
 
     With `explain`, print who passes where, breakdowns, methods and system prompts too.
@@ -156,25 +151,25 @@ def _cut_off(lines: list[str]) -> Iterator[str]:
         yield f"  ... {counted(len(lines) - _MOST_LINES, 'further line')}; --json has all of them"
 
 
-def _weighted(differences: Differences, title: str) -> TerminalTable:
+def _weighted(differences: "Differences", title: str) -> TerminalTable:
     rows = {**differences.rows, "micro": differences.micro, "macro": differences.macro}.items()
     adjusted = {name: weighted for name, (weighted, _) in differences.adjusted.items()}
     cells = ([name, *_means(row), *_tested(row.weighted, adjusted.get(name))] for name, row in rows)
     return table((title, "pairs", "a", "b", "b - a", "p", "Holm", *_SEEN), cells)
 
 
-def _passes(comparison: Comparison) -> TerminalTable:
+def _passes(comparison: "Comparison") -> TerminalTable:
     rows = {**comparison.rows, "micro": comparison.micro}.items()
     adjusted = {name: passes for name, (_, passes) in comparison.lenient.adjusted.items()}
     cells = (
-        [name, str(found.only_a), str(found.only_b), str(found.both), *_tested(row.passes, adjusted.get(name))]
+        [name, str(found.only_a), str(found.only_b), str(found.both), *_tested(row.pass_rate, adjusted.get(name))]
         for name, row in rows
-        for found in [row.discordant]
+        for found in [row.passes]
     )
     return table(("pass rate", "only a", "only b", "both", "b - a", "p", "Holm", *_SEEN), cells)
 
 
-def _measures(comparison: Comparison, explain: bool) -> TerminalTable:
+def _measures(comparison: "Comparison", explain: bool) -> TerminalTable:
     """A line a measure and stratum, one over all of them, and the mean of the strata where that is published."""
     rows = {**comparison.lenient.by_stratum, "micro": comparison.pairs}
     measures = {name: comparison.measured(pairs) for name, pairs in rows.items()}
@@ -189,9 +184,9 @@ def _measures(comparison: Comparison, explain: bool) -> TerminalTable:
     return table(("measure", "a", "b", "b - a"), cells)
 
 
-def _means(row: Difference) -> list[str]:
+def _means(row: "Difference") -> list[str]:
     """Pairs, and the mean score of each."""
-    return [str(row.pairs), *(share(mean.value) for mean in row.scores)]
+    return [str(row.pairs), *(share(mean.value) for mean in (row.a, row.b))]
 
 
 def _tested(paired: Paired, adjusted: float | None) -> list[str]:
@@ -199,7 +194,7 @@ def _tested(paired: Paired, adjusted: float | None) -> list[str]:
     return [points_of(paired.difference), probability(paired.p), probability(adjusted), *seen]
 
 
-def _notes(comparison: Comparison) -> Iterator[str]:
+def _notes(comparison: "Comparison") -> Iterator[str]:
     nouns = comparison.a.nouns
     scored = len(comparison.pairs)
     yield (
@@ -207,9 +202,9 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         f"left out: {comparison.a.case_count - scored} of a, {comparison.b.case_count - scored} of b."
     )
     if controls := comparison.controls:
-        rates = [share(rate.value) for rate in controls.scores]
+        rates = [share(rate.value) for rate in (controls.a, controls.b)]
         yield (
-            f"{comparison.a.controls.declared.rate} at {counted(controls.pairs, nouns.control, nouns.controls)} of "
+            f"{comparison.a.controls.declared.title} at {counted(controls.pairs, nouns.control, nouns.controls)} of "
             f"both: a {rates[0]}, b {rates[1]} %, "
             f"b - a {points_of(controls.weighted.difference)} points, p {probability(controls.weighted.p)}; "
             "not included in the scores."
@@ -229,14 +224,14 @@ def _notes(comparison: Comparison) -> Iterator[str]:
         yield from agreement_lines(comparison.agreement)
 
 
-def cautions(comparison: Comparison) -> Iterator[str]:
+def cautions(comparison: "Comparison") -> Iterator[str]:
     """Why rows have no test or interval, or a poor one."""
     rows = {**comparison.rows, "micro": comparison.micro, "macro": comparison.macro}.items()
     reasons = ((name, why) for name, row in rows for why in (row.weighted.reason, row.weighted.difference.reason))
     return each_reason(reasons)
 
 
-def _rests_on(comparison: Comparison) -> Iterator[str]:
+def _rests_on(comparison: "Comparison") -> Iterator[str]:
     """What the numbers rest on, below breakdowns."""
     nouns = comparison.a.nouns
     if any(row.pairs < SMALL for rows in comparison.breakdowns.values() for row in rows.values()):

@@ -15,7 +15,7 @@ from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.plain_text import printable
 from dspy_proact.report.comparison import Comparison
 from dspy_proact.report.measured import worded
-from dspy_proact.report.numbers import bounds, counted, percent, points_of, share, signed
+from dspy_proact.report.numbers import bounds, counted, document, percent, points_of, share, signed
 from dspy_proact.report.ratings import drawn_keys, grades_mark, ratable
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import each_reason, front_html, show, table
@@ -338,7 +338,7 @@ def corrected_comparison_document(compared: CorrectedComparison) -> dict[str, An
             "pairs": row.pairs,
             "a": _row(row.a, nouns),
             "b": _row(row.b, nouns),
-            "difference": row.difference.for_json(),
+            "difference": document(row.difference),
         }
         for name, row in compared.rows.items()
     }
@@ -365,10 +365,10 @@ def _row(row: CorrectedMean, nouns: Nouns) -> dict[str, Any]:
         nouns.groups: row.groups,
         "ratings": row.ratings,
         "raters": row.raters,
-        "judge": row.judge.for_json(),
+        "judge": document(row.judge),
         "mean_of_the_rated": row.rated_mean,
         **({} if row.rated else {"mean_of_the_rated_reason": "nothing is rated"}),
-        "corrected": row.corrected.for_json(),
+        "corrected": document(row.corrected),
     }
 
 

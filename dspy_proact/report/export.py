@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.measured_run import MeasuredRun
+from dspy_proact.evaluation.registry import reporting_of
 from dspy_proact.evaluation.reporting import Column
 from dspy_proact.files.hub import without_progress_bars
 from dspy_proact.kept import replacing
-from dspy_proact.report.summary import Summary
 
 _BEGINS_FORMULA = re.compile(
     r"(?:^|(?<=[;\t\r\n]))(?=(?:[^\S\t\r\n]|[\u200b\ufeff])*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r])"
@@ -27,7 +28,7 @@ Where the comma is a decimal point, spreadsheets part by semicolons, and quotes 
 """
 
 
-def export_csv(summary: Summary, path: Path) -> None:
+def export_csv(summary: MeasuredRun, path: Path) -> None:
     """Write the table as CSV: all is quoted, what a spreadsheet would run gets an apostrophe, NUL becomes U+FFFD.
 
     Raises:
@@ -39,7 +40,7 @@ def export_csv(summary: Summary, path: Path) -> None:
         writer.writerows(map(_safe, row.values()) for row in rows(summary))
 
 
-def export_parquet(summary: Summary, path: Path) -> None:
+def export_parquet(summary: MeasuredRun, path: Path) -> None:
     """Write the table as Parquet, through `datasets`; text stands in it as it is.
 
     Raises:
@@ -56,7 +57,7 @@ def export_parquet(summary: Summary, path: Path) -> None:
         dataset.to_parquet(os.fspath(temporary))
 
 
-def rows(summary: Summary) -> Iterator[dict[str, Any]]:
+def rows(summary: MeasuredRun) -> Iterator[dict[str, Any]]:
     """The table: a row a verdict, and one for each case and epoch that has none; None where there is nothing."""
     table = columns(summary)
     for outcome in summary.outcomes:
@@ -64,12 +65,12 @@ def rows(summary: Summary) -> Iterator[dict[str, Any]]:
             yield {column.name: column.of(outcome, verdict) for column in table}
 
 
-def columns(summary: Summary) -> list[Column]:
+def columns(summary: MeasuredRun) -> list[Column]:
     """The columns of the table: of the case and its verdict, what the benchmark adds to both, and a column a part.
 
     A key of the cases or a part whose name is taken gets "case_" or "part_" before it.
     """
-    nouns, reporting, manifest = summary.nouns, summary.reporting, summary.manifest
+    nouns, reporting, manifest = summary.nouns, reporting_of(summary.benchmark), summary.manifest
     program = manifest.identity.assistant.program if manifest else None
     judging = {judge.model: judge.program for judge in manifest.identity.judges} if manifest else {}
     table = [
@@ -103,7 +104,7 @@ def columns(summary: Summary) -> list[Column]:
     return table
 
 
-def _of_key(key: str, summary: Summary) -> Column:
+def _of_key(key: str, summary: MeasuredRun) -> Column:
     """Whole numbers where all values of the key are, else text."""
     if all(isinstance(outcome.meta.get(key, 0), int) for outcome in summary.outcomes):
         return Column(key, "int64", lambda outcome, _: outcome.meta.get(key))
@@ -128,7 +129,7 @@ _KINDS = {
 """What each library calls the kinds of columns; all of them can be missing."""
 
 
-def data_frame(summary: Summary, backend: Backend = "pandas") -> Any:
+def data_frame(summary: MeasuredRun, backend: Backend = "pandas") -> Any:
     """A `pandas.DataFrame`, or a `polars.DataFrame`; text stands in it as it is.
 
     Raises:

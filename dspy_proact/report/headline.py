@@ -1,17 +1,23 @@
-"""What a run shows, and what two of them show: one plain sentence that claims no more than the numbers carry."""
+"""What a run, two runs or a study show: one plain sentence that claims no more than the numbers carry."""
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from dspy_proact.report.comparison import Comparison, Difference, Differences
-from dspy_proact.report.numbers import MEASURES_NOTHING, bounds, counted, listed, seen_from, share, signed
-from dspy_proact.report.summary import Summary
-from dspy_proact.stats import Estimate, is_claimed
-from dspy_proact.stats.paired import LEVEL
+from dspy_proact.report.measured import worded
+from dspy_proact.report.numbers import bounds, counted, listed, plain, seen_from, share, signed
+from dspy_proact.stand_in import demonstration
+from dspy_proact.stats import CLAIM_GROUPS, ENOUGH_RATERS, SHARE_ITEMS, Estimate, is_claimed
+from dspy_proact.stats.paired import LEVEL, excludes_zero
+
+if TYPE_CHECKING:
+    from dspy_proact.report.comparison import Comparison, Difference, Differences
+    from dspy_proact.report.study import RatingStudy
+    from dspy_proact.report.summary import Summary
 
 _HIGHER = ("scores higher", "scores lower")
 
 
-def headline(summary: Summary) -> str:
+def headline(summary: "Summary") -> str:
     """The score of the model under test, 0 to 100, over what was scored, and the stratum in which it is lowest.
 
     Counts of what is unscored or pending follow. A stratum is named where its interval lies below that of every other.
@@ -38,11 +44,10 @@ def headline(summary: Summary) -> str:
             others = [other.low for each, other in scores.items() if each != name]
             if others and score.high is not None and all(low is not None and score.high < low for low in others):
                 message += f", lowest in {name}: {_score(score)}"
-    begin = MEASURES_NOTHING if summary.embedded else ""
-    return f"{begin}{message},{summary.graded_by.removeprefix(',')}."
+    return f"{demonstration(summary.roles)}{message},{summary.graded_by.removeprefix(',')}."
 
 
-def comparison_headline(comparison: Comparison, first: str = "a", second: str = "b") -> str:
+def comparison_headline(comparison: "Comparison", first: str = "a", second: str = "b") -> str:
     """In which strata b is better or worse than a, by the test that is adjusted over the strata.
 
     Where nothing was shown it says what would have been, and how often; where nothing could have been, why. "Better" is
@@ -50,7 +55,7 @@ def comparison_headline(comparison: Comparison, first: str = "a", second: str = 
     left what out follows, and what is shown with that counted 0 where it is something else. `first` and `second` name a
     and b.
     """
-    begin = MEASURES_NOTHING if comparison.a.embedded or comparison.b.embedded else ""
+    begin = demonstration(comparison.roles)
     a, b = first, second
     # By their models, or by their judges where only these differ.
     models = comparison.a.model_name, comparison.b.model_name
@@ -71,17 +76,123 @@ def comparison_headline(comparison: Comparison, first: str = "a", second: str = 
     return f"{begin}{'; '.join([*message, *_reserved(comparison, first, second)])}."
 
 
+def study_headline(study: "RatingStudy") -> str:
+    """Whether the judge agrees with a person more or less than another person does, within strata, averaged over them.
+
+    It is said where the 98 % interval of the difference says so, of 30 items or more in ten groups or more, and of
+    other raters where there are four or more, else of these alone. Where there is no judge, how far people agree with
+    each other; where nobody rated an item twice, on how many items the judge gives the grade that these raters gave.
+    """
+    compiled = f"the judge was compiled on {study.learned_on}"
+    reserved = (
+        (study.ratings.agents, "these raters are language-model agents, not people"),
+        (study.learned_on, f"{compiled} of the rated items, so that this is no test of it"),
+        (study.excluded, "raters who disagree with the judge were left out, which raises its agreement"),
+    )
+    parts = [_Finding(study).sentence, *(sentence for holds, sentence in reserved if holds)]
+    return f"{demonstration(study.roles)}{'; '.join(parts)}."
+
+
+class _Finding:
+    """What a study shows of a judge beside people, or of people alone; of fewer than four raters, of these alone."""
+
+    def __init__(self, study: "RatingStudy"):
+        self._study, self._pooled, self._within, self._nouns = study, study.pooled, study.pooled.within, study.nouns
+        raters = self._within.raters or 0
+        self._judge = study.judge or "the judge"
+        self._person = "rater" if study.ratings.agents else "person"
+        self._part = f" of the {study.part.name}" if study.part.name else ""
+        few = raters < ENOUGH_RATERS
+        self._one = f"one of these {raters or 'few'} raters" if few else f"a {self._person}"
+        self._another = "another of them" if few else f"another {self._person}"
+        self._begin = f"On the {counted(self._within.items, 'item')} with two ratings or more{self._part}"
+        enough = (self._pooled.reference.raters or 0) >= ENOUGH_RATERS
+        self._scope = ", allowing for a different sample of raters" if enough else ""
+        self._strata = f"within {self._nouns.strata}" if len(study.order) > 1 else ""
+
+    @property
+    def sentence(self) -> str:
+        """Without its stop and its reservations."""
+        if not self._within.items:
+            return self._without_pairs()
+        return self._of_judge() if self._pooled.compared else self._of_people()
+
+    def _without_pairs(self) -> str:
+        """Nobody rated an item twice that is compared."""
+        study, pooled = self._study, self._pooled
+        reason = f"no item has two ratings{self._part}"
+        if pooled.paired:
+            reason = f"no item has {study.choices.min_ratings} ratings{self._part}"
+            if pooled.enough:
+                reason = f"no item that the judge graded has two ratings{self._part}"
+        nothing = f"nothing can be said of a judge beside a {self._person}, for {reason}"
+        if not pooled.compared:
+            return nothing[0].upper() + nothing[1:]
+        raters = {rating.rater for rated in pooled.compared for rating in rated.ratings}
+        whose = "the only rater" if len(raters) == 1 else f"these {counted(len(raters), 'rater')}"
+        same = sum(row[level] for level, row in enumerate(pooled.confusion))
+        exact = pooled.estimates["exact"]
+        rate = "" if exact.value is None else f" ({share(exact.value)} %, {bounds(worded(exact, self._nouns))})"
+        items = counted(len(pooled.compared), "item")
+        return f"{self._judge} gives the grade{self._part} that {whose} gave on {same:g} of {items}{rate}; {nothing}"
+
+    def _of_people(self) -> str:
+        """No judge is compared."""
+        people, kappa = f"unknown ({self._within.one_human.reason})", worded(self._within.one_human, self._nouns)
+        if kappa.value is not None:
+            span = bounds(kappa, lambda value: f"{value:.2f}")
+            people = f"{plain(kappa)} ({span}{self._scope if kappa.low is not None else ''})"
+        strata = f", {self._strata}" if self._strata else ""
+        agree = f"{self._begin} {self._one} agrees with {self._another} at kappa {people}{strata}"
+        return f"{agree}; no judge is compared, for {self._pooled.silence}"
+
+    def _of_judge(self) -> str:
+        """The judge beside one person, by the 98 % interval of the difference from another person."""
+        within, nouns, judge, one = self._within, self._nouns, self._judge, self._one
+        difference = worded(within.difference, nouns)
+        if difference.value is None or difference.low is None or difference.high is None:
+            reason = f"their difference has no interval: {difference.reason}"
+            return f"{self._begin} nothing can be said of {judge} beside {one}, for {reason}"
+        kappas = (
+            f"kappa{f' {self._strata}' if self._strata else ''} {plain(within.judge)} and {plain(within.one_human)}, "
+            f"difference {difference.value:+.2f}, {bounds(difference, lambda value: f'{value:+.2f}')}{self._scope}"
+        )
+        groups = len({rated.item.group for rated in self._pooled.compared if len(rated.ratings) > 1})
+        low, high = within.low98 or 0, within.high98 or 0
+        if groups < CLAIM_GROUPS or within.items < SHARE_ITEMS:
+            few = counted(groups, nouns.group, nouns.groups) if groups < CLAIM_GROUPS else counted(within.items, "item")
+            kappas = f"{kappas}; {few} would be too few for a claim"
+        elif low > 0 or high < 0:
+            side = "better" if low > 0 else "less well"
+            by_stratum = self._strata_that_show()
+            return f"{self._begin} {judge} agrees with {one} {side} than {self._another} does ({kappas}{by_stratum})"
+        elif within.low98 is not None and (difference.low > 0 or difference.high < 0):
+            kappas = f"{kappas}; by the 98 % interval, {low:+.2f} to {high:+.2f}, which decides"
+        side = f"better or less well than {self._another} does"
+        return f"{self._begin} it cannot be told whether {judge} agrees with {one} {side} ({kappas})"
+
+    def _strata_that_show(self) -> str:
+        """Which strata show the difference by themselves, where several were rated and not all do."""
+        subsets = self._study.strata.items()
+        rated = {name: subset.reference.difference for name, subset in subsets if subset.reference.items}
+        showing = [name for name, difference in rated.items() if excludes_zero(difference)]
+        if len(rated) == len(showing) or len(rated) == 1:
+            return ""
+        where = f"{listed(showing)} only" if showing else "none"
+        return f"; by {self._nouns.stratum}, the interval excludes 0 in {where}"
+
+
 def _score(score: Estimate) -> str:
     return f"{share(score.value)} of 100 ({bounds(score)})"
 
 
-def _significant(differences: Differences) -> Mapping[str, Difference]:
+def _significant(differences: "Differences") -> "Mapping[str, Difference]":
     """The strata that differ by more than chance, adjusted over all of them."""
     rows, adjusted = differences.rows, differences.adjusted
     return {name: row for name, row in rows.items() if is_claimed(row.weighted, adjusted[name][0])}
 
 
-def _sides(found: Mapping[str, Difference], verbs: tuple[str, str], a: str, b: str) -> str:
+def _sides(found: "Mapping[str, Difference]", verbs: tuple[str, str], a: str, b: str) -> str:
     """In which of these strata b is above a, and in which below."""
     sides: list[str] = []
     there = {name: row.weighted.difference for name, row in found.items()}
@@ -97,7 +208,7 @@ def _sides(found: Mapping[str, Difference], verbs: tuple[str, str], a: str, b: s
     return f"{b} {' and '.join(sides)}"
 
 
-def _not_shown(comparison: Comparison, a: str, b: str) -> str:
+def _not_shown(comparison: "Comparison", a: str, b: str) -> str:
     nouns = comparison.a.nouns
     tested = [row.weighted for row in comparison.rows.values() if row.weighted.p is not None]
     if not comparison.pairs:
@@ -129,7 +240,7 @@ def _called(name: str, what: str) -> str:
     return f"{name} ({what.removesuffix(')').replace(' (', ', ') if what.endswith(')') else what})"
 
 
-def _reserved(comparison: Comparison, first: str, second: str) -> Iterator[str]:
+def _reserved(comparison: "Comparison", first: str, second: str) -> Iterator[str]:
     """What limits the comparison: what is left out and counts 0 instead, other judges, and what was compiled on it."""
     nouns, scored, shared = comparison.a.nouns, len(comparison.pairs), comparison.shared
     sides = zip((first, second), comparison.unscored, strict=True)
@@ -154,6 +265,6 @@ def _reserved(comparison: Comparison, first: str, second: str) -> Iterator[str]:
             yield f"{name} was compiled on {rows}, so this comparison is not a test of it"
 
 
-def _signs(found: Mapping[str, Difference]) -> dict[str, bool]:
+def _signs(found: "Mapping[str, Difference]") -> dict[str, bool]:
     """Of strata that differ, whether b is above a."""
     return {name: (row.weighted.difference.value or 0) > 0 for name, row in found.items()}

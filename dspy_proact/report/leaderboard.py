@@ -17,9 +17,10 @@ from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.published import Counts, pooled
 from dspy_proact.evaluation.registry import benchmark_of, reporting_of
-from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, bounds, counted, listed, percent, plain, share
+from dspy_proact.report.numbers import bounds, counted, document, listed, percent, plain, share
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import TerminalTable, each_reason, show, table
+from dspy_proact.stand_in import demonstration, stand_in_note
 from dspy_proact.stats import Counted, Estimate, competition_ranks, rank_ranges
 
 DESIGN_EFFECT = 2.0
@@ -186,7 +187,7 @@ def _run(declared: Benchmark[Any, Any], run: Summary, columns: Mapping[str, str]
     strata = {stratum: run.scores(stratum).weighted for stratum in declared.strata if stratum in columns}
     measures = run.measured(run.outcomes, by_stratum=declared.leaderboard_headline == MACRO)
     known = {**measures, **strata, **own}
-    differences = [*([STAND_IN] if run.embedded else ())]
+    differences = [note] if (note := stand_in_note(run.roles)) else []
     differences += declared.differences(run) if run.manifest else [UNKNOWN_ORIGIN]
     cases, unscored = declared.nouns.cases, run.count("unscored")
     # A model could gain by what it does not answer.
@@ -221,7 +222,7 @@ def leaderboard_headline(board: Leaderboard) -> str:
 
     It claims no more than the tests of the ranks carry: without counts nothing is told from chance.
     """
-    begin = MEASURES_NOTHING if any(entry.embedded for entry in board.runs) else ""
+    begin = demonstration(role for run in board.summaries for role in run.roles)
     parts = [] if board.runs else [_first(board)]
     unranked: list[str] = []
     for number, entry in enumerate(board.runs, start=1):
@@ -279,6 +280,13 @@ def own_name(model: str) -> str:
     return model.rsplit("/", 1)[-1] or model
 
 
+_ROW = (
+    *("name", "kind", "published", "path", "embedded", "cases", "groups", "pending", "rank", "strict_rank"),
+    *("rank_range", "scores", "differences", "notes"),
+)
+"""What of a row its JSON has, beside its counts by label."""
+
+
 def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
     """The document of `leaderboard --json`. A value that cannot be given is null; scores have a `reason` then."""
     labels = [label.lower() for label in board.declared.labels]
@@ -289,23 +297,8 @@ def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
     return {
         "headline": leaderboard_headline(board),
         "rows": [
-            {
-                "name": entry.name,
-                "kind": entry.kind,
-                "published": entry.published,
-                "path": entry.path,
-                "embedded": entry.embedded,
-                "cases": entry.cases,
-                "groups": entry.groups,
-                "pending": entry.pending,
-                "rank": entry.rank,
-                "strict_rank": entry.strict_rank,
-                "rank_range": entry.rank_range and list(entry.rank_range),
-                "scores": {name: score.for_json() for name, score in entry.scores.items()},
-                "counts": {stratum: of_stratum(counts) for stratum, counts in entry.counts.items()} or None,
-                "differences": list(entry.differences),
-                "notes": list(entry.notes),
-            }
+            {name: document(getattr(entry, name)) for name in _ROW}
+            | {"counts": {stratum: of_stratum(counts) for stratum, counts in entry.counts.items()} or None}
             for entry in board.entries
         ],
         "design_effect": DESIGN_EFFECT if board.with_ranges else None,

@@ -16,7 +16,7 @@ from rich.console import Console
 from dspy_proact.evaluation.registry import reporting_of
 from dspy_proact.evaluation.reporting import quoted
 from dspy_proact.report.measured import worded
-from dspy_proact.report.numbers import counted, percent
+from dspy_proact.report.numbers import counted, document, percent
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import each_reason, show, table
 from dspy_proact.stats import Estimate, cluster_mean
@@ -91,17 +91,7 @@ def _mean(pairs: Mapping[str, Sequence[tuple[Spans, Spans]]], groups: Mapping[st
 
 def marked_words_document(found: Sequence[MarkedWords]) -> list[dict[str, Any]]:
     """The part `marked_words` of the document of `agree --json`."""
-    return [
-        {
-            "judge": each.judge,
-            "marked": each.marked,
-            "both": each.both,
-            "overlap": each.overlap.for_json(),
-            "shared": each.shared,
-            "people": each.people.for_json(),
-        }
-        for each in found
-    ]
+    return [document(row) for row in found]
 
 
 def print_marked_words(found: Sequence[MarkedWords], console: Console) -> None:

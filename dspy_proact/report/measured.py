@@ -56,6 +56,15 @@ class Grader:
         return cls(name, len(verdicts), dict(unread), weighted, Evidence.of(verdicts), usage)
 
 
+SMALL = 10
+"""Cases below which a group of a breakdown is marked."""
+
+
+def is_small(outcomes: Iterable[Outcome]) -> bool:
+    """Whether there are too few cases to make much of a group."""
+    return len({outcome.key for outcome in outcomes}) < SMALL
+
+
 Values = list[tuple[float, ...]]
 """A measure's parts of one case, once a verdict that has them all."""
 

@@ -1,18 +1,11 @@
-"""Numbers, counts and intervals as terminal and page print them."""
+"""Numbers, counts and intervals as terminal and page print them, and values as JSON."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
 
+from dspy_proact.runs import Nouns
 from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, Estimate, Paired, whole_points
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-
-STAND_IN = "embedded stand-in: shows how this works, measures no real model"
-MEASURES_NOTHING = "Demonstration with the embedded stand-in, no real model: "
-"""How a sentence about its numbers begins."""
 
 
 def percent(estimate: Estimate) -> str:
@@ -105,6 +98,31 @@ def signed(share: float) -> str:
     return f"{round(100 * share, 1) + 0.0:+.1f}" if round(100 * share, 1) else "0.0"
 
 
-def document(value: "DataclassInstance") -> dict[str, Any]:
-    """A frozen value as JSON, each field under its name and in its order; a `reason` only where there is one."""
-    return asdict(value, dict_factory=lambda fields: {name: each for name, each in fields if each or name != "reason"})
+def document(value: Any, nouns: Nouns | None = None) -> Any:
+    """A frozen value as JSON: each field under its name and in its order, a `reason` only where there is one.
+
+    Fields whose metadata have `json` as False are left out. With `nouns`, names of fields that speak of cases, strata
+    and groups are the benchmark's words.
+    """
+    if isinstance(value, Paired):
+        return _paired(value, nouns or Nouns())
+    if is_dataclass(value):
+        own = {each.name: getattr(value, each.name) for each in fields(value) if each.metadata.get("json", True)}
+        named = {getattr(nouns, name, name) if nouns else name: item for name, item in own.items()}
+        return {name: document(item, nouns) for name, item in named.items() if item or name != "reason"}
+    if isinstance(value, Mapping):
+        return {name: document(item, nouns) for name, item in value.items()}
+    return [document(item, nouns) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _paired(paired: Paired, nouns: Nouns) -> dict[str, Any]:
+    """A difference, second minus first: its interval is not adjusted for several tests, nor is `p`.
+
+    `detectable_points` is the true difference that is detected with 80 % power, by the adjusted test where p is
+    adjusted, and `detectable_half_points` with 50 %: each from `detectable_base`, the mean of both scores in [0, 1],
+    towards .5.
+    """
+    often, half = seen_from(paired) or (None, None)
+    numbers = {"pairs": paired.count, nouns.groups: paired.groups, "p": paired.p}
+    seen = {"detectable_base": paired.base, "detectable_points": often, "detectable_half_points": half}
+    return {**document(paired.difference), **numbers, **seen, **({"p_reason": paired.reason} if paired.reason else {})}

@@ -20,7 +20,7 @@ from rich.console import Console
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.files.rows import Id, Line, Name, OwnPart, read_bytes, text_of
 from dspy_proact.files.sheets import CsvSheet, csv_text
-from dspy_proact.report.numbers import bounds, counted, percent, probability, share
+from dspy_proact.report.numbers import bounds, counted, document, percent, probability, share
 from dspy_proact.report.terminal import each_reason, show, table
 from dspy_proact.stats import ENOUGH_RATERS, Binomial, Estimate, exact_binomial, preferred_share
 
@@ -94,9 +94,8 @@ class Preferred:
 
     def for_json(self) -> dict[str, Any]:
         """The fields by name; the binomial interval and its p-value where there are any."""
-        counts = {"name": self.name, "a": self.a, "b": self.b, "ties": self.ties, "share": self.share.for_json()}
         exact = self.binomial
-        return counts | {"binomial": exact and {**exact.share.for_json(), "p": exact.p}}
+        return document(self) | {"binomial": exact and document(exact.share) | {"p": exact.p}}
 
 
 @dataclass(frozen=True)
@@ -318,7 +317,7 @@ def pairs_document(study: PairStudy) -> dict[str, Any]:
         "right": dict(zip(("chosen", "of"), study.right, strict=True)),
         "published": published
         and {
-            "figures": {name: {**found.for_json(), "p": p} for name, (found, p) in published.figures.items()},
+            "figures": {name: document(found) | {"p": p} for name, (found, p) in published.figures.items()},
             "method": published.method,
             "faults": list(published.faults),
         },

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade, Part
@@ -34,8 +34,6 @@ from dspy_proact.stats import (
     standings,
 )
 
-EPSILON = 0.15
-"""Of the alt-test: people with training, but no experts."""
 UNJUDGED = "the judge's grades of these items are not known"
 LEAST_KAPPA, LEAST_RATINGS = 0.10, 5
 """A published rule leaves people out below this kappa with the judge, of so many ratings or more."""
@@ -71,6 +69,9 @@ class Rated:
 @dataclass(frozen=True)
 class Subset:
     """One stratum of a study, or all of it. Items without a group count as one group."""
+
+    epsilon: ClassVar[float] = 0.15
+    """Of the alt-test: people with training, but no experts."""
 
     rated: Sequence[Rated]
     """Items with at least one rating."""
@@ -200,7 +201,7 @@ class Subset:
     @cached_property
     def alt_test(self) -> AltTest | None:
         """The judge against each person in turn; None where nothing is compared, or levels have no order."""
-        return alt_test(self._beside, epsilon=EPSILON) if self.compared and self.part.scale == "ordinal" else None
+        return alt_test(self._beside, epsilon=self.epsilon) if self.compared and self.part.scale == "ordinal" else None
 
     @cached_property
     def standings(self) -> list[Standing]:
@@ -256,8 +257,8 @@ class RatingStudy:
     """All strata together."""
     excluded: tuple[str, ...] = ()
     """Raters left out by the published rule."""
-    embedded: bool = False
-    """Whether responses and the judge's grades are of the embedded stand-in."""
+    roles: tuple[tuple[str, str], ...] = ()
+    """Of the graded run, each role with the name of its model."""
     judge: str = ""
     """By name; empty where it is not known."""
     judge_grades: Mapping[str, JudgeGrades] = field(default_factory=dict[str, JudgeGrades])
@@ -361,7 +362,7 @@ def studies(
     declared, choices = benchmark_of(ratings.benchmark, benchmark), choices or Choices()
     grades = judge_grades(graded, declared) if graded else {}
     levels = {key: each.levels for key, each in grades.items()} if graded else {i.key: i.judged for i in ratings.items}
-    embedded, judge = (graded.embedded, graded.judge_name) if graded else (False, ratings.judge)
+    roles, judge = (graded.roles, graded.judge_name) if graded else ((), ratings.judge)
     order = tuple(dict.fromkeys([*declared.strata, *(item.stratum for item in ratings.items)]))
     found: list[RatingStudy] = []
     for part in declared.graded_by_people:
@@ -384,18 +385,8 @@ def studies(
         if not pooled.rated:
             raise UsageError(f"{ratings.name}: the published rule leaves out every rater; do without --exclude")
         of = left, part, declared.nouns, order, choices
-        found.append(RatingStudy(*of, whole, pooled, excluded, embedded, judge, grades, learned_on))
+        found.append(RatingStudy(*of, whole, pooled, excluded, roles, judge, grades, learned_on))
     return tuple(found)
-
-
-def leading(found: Sequence[RatingStudy]) -> list[RatingStudy]:
-    """The studies of parts that are the first of some answers, to which headlines are given."""
-    seen, first = set[str](), list[RatingStudy]()
-    for study in found:
-        keys = {each.item.key for each in study.pooled.rated}
-        first += [study] if keys - seen else []
-        seen |= keys
-    return first
 
 
 def study(

@@ -3,120 +3,42 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
 
 from dspy_proact.evaluation.registry import reporting_of
+from dspy_proact.report.headline import study_headline
 from dspy_proact.report.measured import worded
 from dspy_proact.report.numbers import (
-    MEASURES_NOTHING,
-    bounds,
     coefficient,
     counted,
-    listed,
     percent,
     plain,
     points_of,
     share,
 )
-from dspy_proact.report.study import EPSILON, RatingStudy, Subset, leading
 from dspy_proact.report.terminal import TerminalTable, each_reason, show, table
 from dspy_proact.report.voted import NOTE, voted_document, voted_table
 from dspy_proact.runs import Nouns
-from dspy_proact.stats import CLAIM_GROUPS, ENOUGH_RATERS, SHARE_ITEMS, Estimate, HumanReference
+from dspy_proact.stats import ENOUGH_RATERS, Estimate, HumanReference
 
-_LIKE_THESE = ", allowing for a different sample of raters"
-"""Of whom an interval speaks from four raters on; with fewer its reason says it."""
-
-
-def study_headline(study: RatingStudy) -> str:
-    """Whether the judge agrees with a person more or less than another person does, within strata, averaged over them.
-
-    It is said where the 98 % interval of the difference says so, of 30 items or more in ten groups or more, and of
-    other raters where there are four or more, else of these alone. Where there is no judge, how far people agree with
-    each other; where nobody rated an item twice, on how many items the judge gives the grade that these raters gave.
-    """
-    no_test = f"the judge was compiled on {study.learned_on} of the rated items, so that this is no test of it"
-    reserved = (
-        (study.ratings.agents, "these raters are language-model agents, not people"),
-        (study.learned_on, no_test),
-        (study.excluded, "raters who disagree with the judge were left out, which raises its agreement"),
-    )
-    told = [_finding(study), *(sentence for holds, sentence in reserved if holds)]
-    return f"{MEASURES_NOTHING if study.embedded else ''}{'; '.join(told)}."
+if TYPE_CHECKING:
+    from dspy_proact.report.study import RatingStudy, Subset
 
 
-def _finding(study: RatingStudy) -> str:
-    found, nouns = study.pooled.within, study.nouns
-    raters = found.raters or 0
-    person = "rater" if study.ratings.agents else "person"
-    judge = study.judge or "the judge"
-    part = f" of the {study.part.name}" if study.part.name else ""
-    if not found.items:
-        why = f"no item has two ratings{part}"
-        if study.pooled.paired:
-            graded = f"no item that the judge graded has two ratings{part}"
-            why = graded if study.pooled.enough else f"no item has {study.choices.min_ratings} ratings{part}"
-        nothing = f"nothing can be said of a judge beside a {person}, for {why}"
-        if not (compared := study.pooled.compared):
-            return nothing[0].upper() + nothing[1:]
-        among = {rating.rater for each in compared for rating in each.ratings}
-        same = sum(row[place] for place, row in enumerate(study.pooled.confusion))
-        whose = "the only rater" if len(among) == 1 else f"these {counted(len(among), 'rater')}"
-        rate = study.pooled.estimates["exact"]
-        told = "" if rate.value is None else f" ({share(rate.value)} %, {bounds(worded(rate, nouns))})"
-        items = counted(len(compared), "item")
-        return f"{judge} gives the grade{part} that {whose} gave on {same:g} of {items}{told}; {nothing}"
-    # Of fewer raters nothing is claimed but of them.
-    few_raters = raters < ENOUGH_RATERS
-    one = f"one of these {raters or 'few'} raters" if few_raters else f"a {person}"
-    another = "another of them" if few_raters else f"another {person}"
-    begin = f"On the {counted(found.items, 'item')} with two ratings or more{part}"
-    of_whom = _LIKE_THESE if (study.pooled.reference.raters or 0) >= ENOUGH_RATERS else ""
-    within = f"within {nouns.strata}" if len(study.order) > 1 else ""
-    if not study.pooled.compared:
-        people = f"unknown ({found.one_human.reason})"
-        if found.one_human.value is not None:
-            span = bounds(worded(found.one_human, nouns), lambda value: f"{value:.2f}")
-            people = f"{plain(found.one_human)} ({span}{of_whom if found.one_human.low is not None else ''})"
-        return (
-            f"{begin} {one} agrees with {another} at kappa {people}{f', {within}' if within else ''}; no judge is "
-            f"compared, for {study.pooled.silence}"
-        )
-    difference = worded(found.difference, nouns)
-    if difference.value is None or difference.low is None or difference.high is None:
-        why = f"their difference has no interval: {difference.reason}"
-        return f"{begin} nothing can be said of {judge} beside {one}, for {why}"
-    kappas = (
-        f"kappa{f' {within}' if within else ''} {plain(found.judge)} and {plain(found.one_human)}, difference "
-        f"{difference.value:+.2f}, {bounds(difference, lambda value: f'{value:+.2f}')}{of_whom}"
-    )
-    groups = len({each.item.group for each in study.pooled.compared if len(each.ratings) > 1})
-    low, high = found.low98 or 0, found.high98 or 0
-    if groups < CLAIM_GROUPS or found.items < SHARE_ITEMS:
-        few = counted(groups, nouns.group, nouns.groups) if groups < CLAIM_GROUPS else counted(found.items, "item")
-        kappas = f"{kappas}; {few} would be too few for a claim"
-    elif low > 0 or high < 0:
-        side = "better" if low > 0 else "less well"
-        return f"{begin} {judge} agrees with {one} {side} than {another} does ({kappas}{_by_stratum(study)})"
-    elif found.low98 is not None and (difference.low > 0 or difference.high < 0):
-        kappas = f"{kappas}; by the 98 % interval, {low:+.2f} to {high:+.2f}, which decides"
-    side = f"better or less well than {another} does"
-    return f"{begin} it cannot be told whether {judge} agrees with {one} {side} ({kappas})"
+def leading(found: "Sequence[RatingStudy]") -> "list[RatingStudy]":
+    """The studies of parts that are the first of some answers, to which headlines are given."""
+    seen, first = set[str](), list["RatingStudy"]()
+    for study in found:
+        keys = {rated.item.key for rated in study.pooled.rated}
+        first += [study] if keys - seen else []
+        seen |= keys
+    return first
 
 
-def _by_stratum(study: RatingStudy) -> str:
-    """Which strata show the difference by themselves, where several were rated and not all do."""
-    rated = {name: subset.reference.difference for name, subset in study.strata.items() if subset.reference.items}
-    showing = [name for name, apart in rated.items() if (apart.low or 0) > 0 or (apart.high or 0) < 0]
-    if len(rated) == len(showing) or len(rated) == 1:
-        return ""
-    return f"; by {study.nouns.stratum}, the interval excludes 0 in {f'{listed(showing)} only' if showing else 'none'}"
-
-
-def studies_document(found: Sequence[RatingStudy]) -> dict[str, Any]:
+def studies_document(found: "Sequence[RatingStudy]") -> dict[str, Any]:
     """The document of `agree --json`: of the one study, or of each part of a grading.
 
     A value that cannot be given is null, and has a reason.
@@ -127,7 +49,7 @@ def studies_document(found: Sequence[RatingStudy]) -> dict[str, Any]:
     return {"parts": {study.part.name or "grade": each for study, each in zip(found, documents, strict=True)}}
 
 
-def _study_document(study: RatingStudy) -> dict[str, Any]:
+def _study_document(study: "RatingStudy") -> dict[str, Any]:
     ratings, pooled, nouns = study.ratings, study.pooled, study.nouns
     apart = {each.rater for each in study.apart}
     within = {"items": pooled.within.items, **_of_reference(pooled.within, nouns)}
@@ -143,7 +65,7 @@ def _study_document(study: RatingStudy) -> dict[str, Any]:
             "raters": len(study.raters),
             "excluded": list(study.excluded),
         },
-        "embedded": study.embedded,
+        "embedded": any(model == "embedded" for _, model in study.roles),
         "judge": study.judge or None,
         "consensus": study.choices.consensus,
         "min_ratings": study.choices.min_ratings,
@@ -154,14 +76,14 @@ def _study_document(study: RatingStudy) -> dict[str, Any]:
         **({"voted": voted_document([worded(row, nouns) for row in study.voted])} if study.voted else {}),
         "raters": [
             {
-                "rater": str(each.rater),
-                "ratings": each.ratings,
-                "against_others": _estimate(each.against_others, nouns),
-                "against_judge": _estimate(each.against_judge, nouns),
-                "excluded_by_published_rule": each.rater in study.whole.excluded,
-                "apart": each.rater in apart,
+                "rater": str(rater.rater),
+                "ratings": rater.ratings,
+                "against_others": _estimate(rater.against_others, nouns),
+                "against_judge": _estimate(rater.against_judge, nouns),
+                "excluded_by_published_rule": rater.rater in study.whole.excluded,
+                "apart": rater.rater in apart,
             }
-            for each in study.whole.standings
+            for rater in study.whole.standings
         ],
         "partings": [
             {
@@ -183,7 +105,7 @@ def _study_document(study: RatingStudy) -> dict[str, Any]:
 _PEOPLE = ("rater", "grade", "confidence", "reason")
 
 
-def _subset(subset: Subset, nouns: Nouns) -> dict[str, Any]:
+def _subset(subset: "Subset", nouns: Nouns) -> dict[str, Any]:
     estimates = {**subset.estimates, "best_attainable": subset.reference.best_attainable}
     if alternative := subset.alt_test:
         rate, no_interval = alternative.winning_rate, "the share of raters over whom the judge wins: it has no interval"
@@ -216,7 +138,7 @@ def _estimate(estimate: Estimate, nouns: Nouns) -> dict[str, Any]:
     return asdict(worded(estimate, nouns))
 
 
-def print_studies(found: Sequence[RatingStudy], console: Console, explain: bool = False) -> None:
+def print_studies(found: "Sequence[RatingStudy]", console: Console, explain: bool = False) -> None:
     """Print the one study, or the parts of a grading in one table; with `explain`, those with a headline whole."""
     first, *others = found
     if not others:
@@ -240,12 +162,12 @@ def print_studies(found: Sequence[RatingStudy], console: Console, explain: bool 
         print_study(study, console, explain)
 
 
-def _counts(study: RatingStudy) -> str:
+def _counts(study: "RatingStudy") -> str:
     raters, items = counted(len(study.raters), "rater"), counted(len(study.pooled.rated), "item")
     return f"{study.ratings.name}: {counted(study.count, 'rating')} of {items} by {raters}"
 
 
-def print_study(study: RatingStudy, console: Console, explain: bool = False) -> None:
+def print_study(study: "RatingStudy", console: Console, explain: bool = False) -> None:
     """Print what it shows, agreement with its references, and what a person must know to believe it.
 
     With `explain` what the numbers rest on follows: people among themselves, where the judge differs, rules.
@@ -279,7 +201,7 @@ def print_study(study: RatingStudy, console: Console, explain: bool = False) -> 
         show(console, *([NOTE] if study.voted else []), *explanations(study), *_disagreement_lines(study))
 
 
-def _among(study: RatingStudy) -> list[str | TerminalTable]:
+def _among(study: "RatingStudy") -> list[str | TerminalTable]:
     """People among themselves, and the judge with the grade that they give to an item."""
     ordered = study.part.scale == "ordinal"
     among: list[list[str]] = []
@@ -294,7 +216,7 @@ def _among(study: RatingStudy) -> list[str | TerminalTable]:
     return [title, table(("", "ratings", "alpha", "items", "exact", *kappas), among)]
 
 
-def _confusion(study: RatingStudy) -> TerminalTable:
+def _confusion(study: "RatingStudy") -> TerminalTable:
     """A block of columns a stratum, and below it the judge's mean score less that of people."""
     subsets, levels = [*study.strata.values()], study.part.levels
 
@@ -309,7 +231,7 @@ def _confusion(study: RatingStudy) -> TerminalTable:
     return table(("", *(Text(f"{name}\n{heads}") for name in study.strata)), rows, *([bias] if ordered else []))
 
 
-def _words(study: RatingStudy) -> Iterator[str]:
+def _words(study: "RatingStudy") -> Iterator[str]:
     """What the tables' words mean."""
     raters, nouns = study.pooled.reference.raters or 0, study.nouns
     whose = "generalise to similar raters" if raters >= ENOUGH_RATERS else "speak of these raters alone"
@@ -348,7 +270,7 @@ _SHOWN, _LONGEST = 10, 400
 """Items on which judge and people differ, and characters of a reason, on a terminal."""
 
 
-def _disagreement_lines(study: RatingStudy) -> Iterator[str]:
+def _disagreement_lines(study: "RatingStudy") -> Iterator[str]:
     found = study.disagreements
     if not found:
         return
@@ -370,7 +292,7 @@ def _disagreement_lines(study: RatingStudy) -> Iterator[str]:
 _CIRCULAR = "This is circular: dropping those who disagree with the judge raises the agreement with the judge."
 
 
-def cautions(study: RatingStudy, explain: bool = True) -> Iterator[str]:
+def cautions(study: "RatingStudy", explain: bool = True) -> Iterator[str]:
     """What misleads whoever does not know it; without the explanation, only of the numbers in the first table."""
     rated, enough, compared = study.pooled.rated, study.pooled.enough, study.pooled.compared
     nouns = study.nouns
@@ -395,7 +317,7 @@ def cautions(study: RatingStudy, explain: bool = True) -> Iterator[str]:
     yield from _missing(study, explain)
 
 
-def _missing(study: RatingStudy, explain: bool) -> Iterator[str]:
+def _missing(study: "RatingStudy", explain: bool) -> Iterator[str]:
     """Why a number or an interval of the tables is not there, or what is wrong with it."""
     concerned: defaultdict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
     three = len(study.part.levels) == 3 and study.part.scale == "ordinal"
@@ -420,7 +342,7 @@ def _missing(study: RatingStudy, explain: bool) -> Iterator[str]:
         yield f"{', '.join(lacking)}{where}: {study.nouns.worded(reason)}"
 
 
-def explanations(study: RatingStudy) -> Iterator[str]:
+def explanations(study: "RatingStudy") -> Iterator[str]:
     """Who stands apart, how the judge fares by the alt-test, and what such items can show."""
     if study.apart:
         raters = ", ".join(f"{each.rater} {coefficient(each.against_others)}" for each in study.apart)
@@ -435,7 +357,7 @@ def explanations(study: RatingStudy) -> Iterator[str]:
         yield f"the published rule (--exclude published) would leave out {named}. {_CIRCULAR}"
     if alternative := study.pooled.alt_test:
         rate = alternative.winning_rate
-        won = f"the judge wins over {100 * (rate.value or 0):.0f} % of raters at epsilon {EPSILON}"
+        won = f"the judge wins over {100 * (rate.value or 0):.0f} % of raters at epsilon {study.pooled.epsilon}"
         yield (
             str(rate.reason)
             if rate.value is None

@@ -22,8 +22,6 @@ from dspy_proact.stats import Estimate, Repeats, cluster_mean, repeats
 if TYPE_CHECKING:
     from dspy_proact.report.export import Backend
 
-SMALL = 10
-"""Cases below which a group of a breakdown is marked."""
 _UNPRICED = Price(reason="its price is not recorded")
 
 
@@ -181,11 +179,6 @@ class Summary(MeasuredRun):
     def _bounds(self) -> dict[str, Bounds]:
         """Of a measure's parts, by its name."""
         return {measure.name: bounds_of(measure, self.outcomes) for measure in self.measures}
-
-
-def is_small(outcomes: Iterable[Outcome]) -> bool:
-    """Whether there are too few cases to make much of a group."""
-    return len({outcome.key for outcome in outcomes}) < SMALL
 
 
 Item = TypeVar("Item")

@@ -5,21 +5,23 @@ A value that cannot be given is null, with a `reason` beside it.
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from dspy_proact.report.agreement import agree_within, agreement_document, agreement_lines
+from dspy_proact.report.agreement import GradingAgreement, agree_between, agreement_lines
 from dspy_proact.report.headline import headline
-from dspy_proact.report.measured import ControlCases
+from dspy_proact.report.measured import SMALL, ControlCases, is_small
 from dspy_proact.report.numbers import coefficient, counted, document, percent, share
-from dspy_proact.report.summary import SMALL, Summary, is_small
 from dspy_proact.report.terminal import TerminalTable, each_reason, show, table
 from dspy_proact.runs import Nouns, Outcome
 from dspy_proact.stats import Repeats
 
+if TYPE_CHECKING:
+    from dspy_proact.report.summary import Summary
 
-def summary_document(summary: Summary, by: Sequence[str] = ()) -> dict[str, Any]:
+
+def summary_document(summary: "Summary", by: Sequence[str] = ()) -> dict[str, Any]:
     """The document of `report --json`.
 
     Args:
@@ -62,7 +64,7 @@ def summary_document(summary: Summary, by: Sequence[str] = ()) -> dict[str, Any]
     return whole | _repeated(summary) | ({"breakdowns": breakdowns} if by else {})
 
 
-def counts_and_scores(summary: Summary, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def counts_and_scores(summary: "Summary", outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Counts by grade and state, and the scores, of some outcomes of a summary."""
     labels = {label.lower(): sum(o.label == label for o in outcomes) for label in summary.labels}
     states = {state: sum(o.state == state for o in outcomes) for state in ("unscored", "pending")}
@@ -70,7 +72,7 @@ def counts_and_scores(summary: Summary, outcomes: Sequence[Outcome]) -> dict[str
     return {"total": len(outcomes), **labels, **states, **scores, **_measures_document(summary, outcomes)}
 
 
-def _run(summary: Summary) -> dict[str, Any]:
+def _run(summary: "Summary") -> dict[str, Any]:
     nouns, manifest = summary.nouns, summary.manifest
     of_any = {
         "path": summary.path,
@@ -113,17 +115,25 @@ def _run(summary: Summary) -> dict[str, Any]:
 
 
 def _controls_document(controls: ControlCases) -> dict[str, Any]:
-    own = {controls.declared.key: controls.rate.for_json(), "evidence": document(controls.evidence)}
+    own = {controls.declared.key: document(controls.rate), "evidence": document(controls.evidence)}
     return {**controls.counts(), **own, **controls.declared.document(controls)}
 
 
-def _measures_document(summary: Summary, outcomes: Sequence[Outcome], by_stratum: bool = False) -> dict[str, Any]:
+def _measures_document(summary: "Summary", outcomes: Sequence[Outcome], by_stratum: bool = False) -> dict[str, Any]:
     """The measures that the benchmark declares; nothing where it declares none."""
-    found = {name: estimate.for_json() for name, estimate in summary.measured(outcomes, by_stratum).items()}
-    return {"measures": found} if found else {}
+    measures = document(summary.measured(outcomes, by_stratum))
+    return {"measures": measures} if measures else {}
 
 
-def _repeated(summary: Summary) -> dict[str, Any]:
+def _agreements(summary: "Summary") -> Iterator[GradingAgreement]:
+    """Of each two judges, each by its own verdicts."""
+    names, labels = summary.judge_names, summary.labels
+    for first, second in combinations(summary.judges, 2):
+        pairs = [(outcome.by(first, labels), outcome.by(second, labels)) for outcome in summary.outcomes]
+        yield agree_between(pairs, names[first], names[second], summary)
+
+
+def _repeated(summary: "Summary") -> dict[str, Any]:
     """What several verdicts and several epochs tell; nothing where everything was asked once."""
     blocks: dict[str, Any] = {}
     if summary.judged_severally:
@@ -132,21 +142,20 @@ def _repeated(summary: Summary) -> dict[str, Any]:
             grader.name: {name: each for name, each in document(grader).items() if name != "name" and each is not None}
             for grader in summary.graders
         }
-        pairs = combinations(summary.judges, 2)
         blocks["several_verdicts"] = {
             "responses": several,
             "unanimous": unanimous,
             "awaited": summary.awaited,
             "judges": graders,
-            "agreement": [agreement_document(agree_within(summary, first, second)) for first, second in pairs],
+            "agreement": [document(each, summary.nouns) for each in _agreements(summary)],
         }
     if summary.repeats:
         case = summary.nouns.case
-        blocks["repeats"] = {name.replace("case", case): each for name, each in document(summary.repeats).items()}
+        blocks["repeats"] = {name.replace("case", case): item for name, item in document(summary.repeats).items()}
     return blocks
 
 
-def print_summary(summary: Summary, console: Console, by: Sequence[str] = (), explain: bool = False) -> None:
+def print_summary(summary: "Summary", console: Console, by: Sequence[str] = (), explain: bool = False) -> None:
     """Print scores with denominators and intervals, breakdowns, what is unscored, verified and used.
 
     With `explain`, print what the numbers rest on too.
@@ -179,7 +188,7 @@ def print_summary(summary: Summary, console: Console, by: Sequence[str] = (), ex
         show(console, *summary.reporting.details(summary), *_rests_on(summary))
 
 
-def _table(summary: Summary, first: str, *sections: Mapping[str, Sequence[Outcome] | None]) -> TerminalTable:
+def _table(summary: "Summary", first: str, *sections: Mapping[str, Sequence[Outcome] | None]) -> TerminalTable:
     """Rows by name: counts, score, pass rate, and the strict score where some are unscored; None for those of macro."""
     strict = summary.count("unscored") > 0
 
@@ -198,7 +207,7 @@ def _table(summary: Summary, first: str, *sections: Mapping[str, Sequence[Outcom
     return table(headings, *([row(*each) for each in section.items()] for section in sections))
 
 
-def _notes(summary: Summary, broken_down: bool, explain: bool) -> Iterator[str]:
+def _notes(summary: "Summary", broken_down: bool, explain: bool) -> Iterator[str]:
     nouns, evidence = summary.nouns, summary.evidence
     unscored, pending = summary.count("unscored"), summary.count("pending")
     epochs = summary.manifest.epochs if summary.manifest else 1
@@ -230,7 +239,7 @@ def _notes(summary: Summary, broken_down: bool, explain: bool) -> Iterator[str]:
     if not summary.controls.reason:
         yield from _control_lines(summary.controls)
     elif summary.controls.asked:
-        yield f"{summary.controls.declared.rate}: {summary.controls.reason}."
+        yield f"{summary.controls.declared.title}: {summary.controls.reason}."
     yield from _several(summary)
     for role, usage in summary.usage.items():
         cost = f"USD {usage.usd:.4f}" if usage.usd is not None else f"cost unknown ({usage.reason})"
@@ -241,11 +250,12 @@ def _notes(summary: Summary, broken_down: bool, explain: bool) -> Iterator[str]:
 def _control_lines(controls: ControlCases) -> Iterator[str]:
     reason = f" ({controls.rate.reason})" if controls.rate.reason else ""
     of = f"{controls.count('scored')}/{len(controls.outcomes)} {controls.nouns.controls}"
-    yield f"{controls.declared.rate}: {percent(controls.rate)} % of {of}{reason}. Not included in the scores."
+    name, share_of = controls.declared.rate or controls.worst, f"{percent(controls.rate)} % of {of}"
+    yield f"{name}: {share_of}{reason}. Not included in the scores."
     yield from controls.declared.lines(controls)
 
 
-def _rests_on(summary: Summary) -> Iterator[str]:
+def _rests_on(summary: "Summary") -> Iterator[str]:
     nouns = summary.nouns
     yield (
         f"Intervals are cluster-robust over {nouns.groups}. score: the mean score, 0 to 100; pass rate: the share of "
@@ -267,7 +277,7 @@ def _rests_on(summary: Summary) -> Iterator[str]:
     yield from summary.reporting.notes
 
 
-def _several(summary: Summary) -> Iterator[str]:
+def _several(summary: "Summary") -> Iterator[str]:
     """What several verdicts on one response tell."""
     several, unanimous = summary.judged_again
     if not summary.judged_severally:
@@ -284,8 +294,8 @@ def _several(summary: Summary) -> Iterator[str]:
                 f"{evidence.verified} of {evidence.checked} quote words found in the response"
                 f"{f'; {sum(grader.unread.values())} missing{reasons}' if reasons else ''}."
             )
-        for first, second in combinations(summary.judges, 2):
-            yield from agreement_lines(agree_within(summary, first, second))
+        for agreement in _agreements(summary):
+            yield from agreement_lines(agreement)
 
 
 def _variances(repeats: Repeats, nouns: Nouns) -> list[str]:
@@ -309,7 +319,7 @@ def _variances(repeats: Repeats, nouns: Nouns) -> list[str]:
     ]
 
 
-def warnings(summary: Summary, explain: bool = False) -> Iterator[str]:
+def warnings(summary: "Summary", explain: bool = False) -> Iterator[str]:
     """What is to be said of estimates, each reason once, with the columns and rows of the tables that it concerns.
 
     A row alone stands for all of it that has an interval.

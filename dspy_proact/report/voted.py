@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from dspy_proact.evaluation.benchmark import Part
-from dspy_proact.report.numbers import coefficient, percent
+from dspy_proact.report.numbers import coefficient, document, percent
 from dspy_proact.report.terminal import TerminalTable, table
 from dspy_proact.stats import Estimate, classification_estimate, cluster_mean, part_mean
 
@@ -136,10 +136,7 @@ def _row(name: str, said: Sequence[_Said]) -> VotedRow:
 
 def voted_document(rows: Sequence[VotedRow]) -> list[dict[str, Any]]:
     """One row each, as JSON."""
-    return [
-        {"name": row.name, "answers": row.answers} | {name: each.for_json() for name, each in row.estimates.items()}
-        for row in rows
-    ]
+    return [document(row) for row in rows]
 
 
 def voted_table(rows: Sequence[VotedRow]) -> TerminalTable:

@@ -52,11 +52,6 @@ class Estimate:
         """A copy with a further warning on its bounds; itself where it has none."""
         return self if self.low is None else replace(self, reason=joined(self.reason, warning))
 
-    def for_json(self) -> dict[str, float | str | None]:
-        """The fields by name: value, low and high always (None becomes null), reason only when there is one."""
-        numbers: dict[str, float | str | None] = {"value": self.value, "low": self.low, "high": self.high}
-        return numbers | {"reason": self.reason} if self.reason else numbers
-
 
 @dataclass(frozen=True)
 class Figure(Generic[Number]):

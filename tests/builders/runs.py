@@ -5,8 +5,17 @@ from pathlib import Path
 from typing import Any
 
 from builders.riddles import written
-from dspy_proact.benchmarks.proactbench.report.reporting import NOUNS
-from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Origin, Phase, Response, Rubric, Turn, Verdict
+from dspy_proact.benchmarks.proactbench.types import (
+    NOUNS,
+    Grade,
+    JudgeView,
+    Origin,
+    Phase,
+    Response,
+    Rubric,
+    Turn,
+    Verdict,
+)
 from dspy_proact.calls import Call, Price
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.report import Comparison, Summary, compare, summarize

@@ -168,7 +168,7 @@ def test_triggers_without_a_score_in_both_are_left_out_of_both_and_counted(tmp_p
     second = summary_of(tmp_path / "b", [(a, "PASS"), (b, "PASS")])
     comparison = compare(first, second)
     assert [pair.key for pair in comparison.pairs] == ["a__t2"]
-    assert comparison.micro.scores[1].value == 1.0  # of the one pair, not of b's two
+    assert comparison.micro.b.value == 1.0  # of the one pair, not of b's two
     document = comparison_document(comparison)
     assert (document["a"]["left_out"], document["b"]["left_out"]) == (2, 1)
     assert "1 trigger scored in both, of 2 shared; left out: 2 of a, 1 of b." in unwrapped(printed(comparison))
@@ -212,8 +212,8 @@ def test_epochs_are_averaged_and_a_pass_is_one_of_most_epochs():
     b = summary(*(outcome("k", grade, epoch=n) for n, grade in enumerate(("PASS", "PASS", "PARTIAL"), start=1)))
     comparison = compare(a, b)
     assert comparison.pairs[0].score == (0.5, pytest.approx(2.5 / 3))
-    assert comparison.micro.passes.difference.value == pytest.approx(2 / 3 - 1 / 2)
-    assert (comparison.micro.discordant.only_a, comparison.micro.discordant.only_b) == (0, 1)
+    assert comparison.micro.pass_rate.difference.value == pytest.approx(2 / 3 - 1 / 2)
+    assert (comparison.micro.passes.only_a, comparison.micro.passes.only_b) == (0, 1)
     assert comparison.flips["PASS"]["PASS"] == 1  # of the first epochs
 
 

@@ -17,12 +17,12 @@ from rich.console import Console
 from dspy_proact.errors import UsageError
 from dspy_proact.report import Comparison, Summary, compare, print_comparison, print_summary, summarize
 from dspy_proact.report.export import columns, rows
-from dspy_proact.report.numbers import MEASURES_NOTHING
 from dspy_proact.report.page import ScatterPoint, scatter_svg
 from dspy_proact.report.ratings import load_ratings
 from dspy_proact.report.study import RatingStudy, study
 from dspy_proact.report.study_text import print_study
 from dspy_proact.runs import RunFolder
+from dspy_proact.stand_in import DEMONSTRATION
 from dspy_proact.stats import Estimate
 
 TRIGGERS = [trigger("d1"), trigger("d2", scenario="TRAVEL_08"), trigger("d3", scenario="TRAVEL_09")]
@@ -59,7 +59,7 @@ def test_a_notebook_shows_the_lines_and_the_table_that_the_terminal_shows_first(
 
 
 def test_a_stand_in_is_called_one(tmp_path):
-    assert MEASURES_NOTHING in summary(tmp_path / "a", "PASS", "PASS", "PASS", embedded=True)._repr_html_()
+    assert DEMONSTRATION in summary(tmp_path / "a", "PASS", "PASS", "PASS", embedded=True)._repr_html_()
     assert "embedded stand-in" in RunFolder(tmp_path / "a")._repr_html_()
     assert "embedded stand-in" not in run_of(tmp_path / "b", [(TRIGGERS[0], "PASS")])._repr_html_()
 

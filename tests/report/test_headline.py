@@ -9,8 +9,8 @@ from builders.runs import compared as runs_compared
 
 from dspy_proact.report import Comparison, Summary, compare
 from dspy_proact.report.headline import comparison_headline, headline
-from dspy_proact.report.numbers import MEASURES_NOTHING
 from dspy_proact.runs import Outcome
+from dspy_proact.stand_in import DEMONSTRATION
 
 ALL = "no interval: all scenarios shift alike"
 
@@ -72,7 +72,7 @@ def test_too_few_scenarios_are_said_beside_the_interval():
 
 
 def test_a_stand_in_measures_nothing_about_any_model():
-    assert headline(run(*["PASS"] * 18, embedded=True)).startswith(f"{MEASURES_NOTHING}m scored ")
+    assert headline(run(*["PASS"] * 18, embedded=True)).startswith(f"{DEMONSTRATION}m scored ")
 
 
 @pytest.fixture
@@ -159,4 +159,6 @@ def test_a_program_is_not_tested_on_what_it_was_compiled_on(compared):
 
 
 def test_a_stand_in_on_one_side_measures_nothing(compared):
-    assert comparison_headline(compared(FAILED, BETTER, embedded=True)).startswith(f"{MEASURES_NOTHING}b ")
+    assert comparison_headline(compared(FAILED, BETTER, embedded=True)).startswith(
+        "Demonstration with the embedded stand-in as assistant: b "
+    )

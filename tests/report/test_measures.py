@@ -28,6 +28,7 @@ from dspy_proact.report import (
     summarize,
     summary_document,
 )
+from dspy_proact.report.numbers import document
 from dspy_proact.runs import CONTROL, Case, Manifest, Measure, Nouns, StageEvent, VerdictRecord
 from dspy_proact.stats import cluster_mean, part_mean
 
@@ -93,7 +94,7 @@ def test_measures_stand_in_each_stratum_and_over_all_by_name(tmp_path: Path):
     overall = found["overall"]["measures"]
     assert (overall["length"]["value"], overall["tricks"]["value"]) == (3.5, pytest.approx(0.75))
     expected = part_mean([1, 2, 3, 4, 5, 6], range(6))
-    assert overall["length"] == expected.for_json()
+    assert overall["length"] == document(expected)
     assert set(overall["tricks"]) == {"value", "low", "high"}
     assert values["RHYME"]["tricks"]["reason"] == "too few caves: very wide"
 
@@ -252,7 +253,7 @@ def test_control_cases_of_any_benchmark_have_the_rate_of_their_worst_label(tmp_p
     summary = summarize(written(tmp_path, of, jokes, events))
     found = summary_document(summary)["controls"]
     assert (found["total"], found["scored"], found["rate"]["value"]) == (5, 5, 0.4)
-    assert found["rate"] == cluster_mean([1, 0, 0, 1, 0], range(5)).for_json()
+    assert found["rate"] == document(cluster_mean([1, 0, 0, 1, 0], range(5)))
     assert "CHATTY: 40.0 [" in printed(summary)
     assert "% of 5/5 jokes. Not included in the scores." in printed(summary)
 

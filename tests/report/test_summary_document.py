@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from builders.riddles import answered, call, case, failed, graded, identity, manifest, written
 
-from dspy_proact.benchmarks.proactbench.report.reporting import NOUNS
+from dspy_proact.benchmarks.proactbench.types import NOUNS
 from dspy_proact.report import summarize, summary_document
 from dspy_proact.runs import Case, CorpusRecord, StageEvent
 

@@ -10,8 +10,8 @@ from drivers.terminal import printed
 
 from dspy_proact.plain_text import printable
 from dspy_proact.report import Summary, summarize
-from dspy_proact.report.numbers import MEASURES_NOTHING
 from dspy_proact.runs import Case, Outcome, StageEvent
+from dspy_proact.stand_in import DEMONSTRATION
 
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")
 LABELS = ("PASS", "PARTIAL", "FAIL")
@@ -76,7 +76,7 @@ def test_normal_text_is_left_alone(text: str):
 
 @pytest.mark.parametrize("embedded", [True, False])
 def test_the_stand_in_is_marked_and_nothing_else_is(tmp_path: Path, embedded: bool):
-    assert printed(summarized(tmp_path, cases("a"), embedded=embedded)).startswith(MEASURES_NOTHING) is embedded
+    assert printed(summarized(tmp_path, cases("a"), embedded=embedded)).startswith(DEMONSTRATION) is embedded
 
 
 def row_of(text: str, name: str) -> list[str]:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dspy_proact.report.numbers import document
 from dspy_proact.stats import Estimate, Figure
 from dspy_proact.stats.estimate import t_quantile
 
@@ -26,9 +27,9 @@ upper_half = st.floats(0.5, 0.99)
 
 
 def test_json_has_the_three_numbers_always_and_the_reason_only_when_there_is_one():
-    assert Estimate(0.5, 0.25, 0.75).for_json() == {"value": 0.5, "low": 0.25, "high": 0.75}
+    assert document(Estimate(0.5, 0.25, 0.75)) == {"value": 0.5, "low": 0.25, "high": 0.75}
     nothing = {"value": None, "low": None, "high": None, "reason": "no scores"}
-    assert Estimate(None, reason="no scores").for_json() == nothing
+    assert document(Estimate(None, reason="no scores")) == nothing
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
 from dspy_proact.benchmarks.proactbench.forecast import ASSUMED_WORDS, answer_calls, grade_calls
 from dspy_proact.benchmarks.proactbench.types import (
     HELD_BACK,
+    NOUNS,
     UNWANTED,
     AssistantView,
     ControlView,
@@ -38,7 +39,7 @@ from dspy_proact.evaluation.benchmark import (
 from dspy_proact.evaluation.published import PublishedRow
 from dspy_proact.evaluation.results import ResultsFormat
 from dspy_proact.files.github import cache_folder
-from dspy_proact.runs import Case, CaseSet, Nouns, Scored, Settings
+from dspy_proact.runs import Case, CaseSet, Scored, Settings
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge
@@ -70,18 +71,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     )
     strata: Sequence[str] = tuple(Phase)
     labels: Sequence[str] = tuple(Grade)
-    nouns = Nouns(
-        case="trigger",
-        cases="triggers",
-        stratum="phase",
-        strata="phases",
-        group="scenario",
-        groups="scenarios",
-        control="control turn",
-        controls="control turns",
-        row="dialogue",
-        rows="dialogues",
-    )
+    nouns = NOUNS
     view = JudgeView
     answer_type = Response
     options = frozenset({"*"})

@@ -15,11 +15,24 @@ from enum import StrEnum
 from pydantic import Field
 
 from dspy_proact.errors import ContentError
+from dspy_proact.runs import Nouns
 from dspy_proact.types import Frozen, Quote
 
 HELD_BACK, UNWANTED = "HELD_BACK", "UNWANTED"
 """What a response at a control turn did: only answer, or offer what nobody asked for."""
 CONTROL_LABELS = (HELD_BACK, UNWANTED)
+NOUNS = Nouns(
+    case="trigger",
+    cases="triggers",
+    stratum="phase",
+    strata="phases",
+    group="scenario",
+    groups="scenarios",
+    control="control turn",
+    controls="control turns",
+    row="dialogue",
+    rows="dialogues",
+)
 _MAX_RESPONSE = 1_000_000
 """Characters; no token limit in use allows so many, and to have them judged would cost a fortune."""
 

@@ -22,10 +22,11 @@ from dspy_proact.evaluation.trial import examine as put_to
 from dspy_proact.models import Gate, Model, open_model
 from dspy_proact.plain_text import printable
 from dspy_proact.report import Reading
-from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, counted, document
+from dspy_proact.report.numbers import counted, document
 from dspy_proact.report.reading import grounds_document, print_sections, reading_column, sections_document
 from dspy_proact.report.terminal import Sheet, in_a_line, readable, show, table
 from dspy_proact.runs import Case, Outcome, Settings, VerdictRecord, answer_text
+from dspy_proact.stand_in import STAND_IN, demonstration
 
 _INDENT = 4
 _SHORTEST = 40
@@ -218,7 +219,7 @@ def examine(
 
 def _print_judged(declared: Declared, judged: Judged, model: Model, name: str, shown: Shown) -> None:
     """Print which worked cases a judge of this name gets right, what its calls used, and the missed with reasons."""
-    console, stand_in = Console(), MEASURES_NOTHING if model.embedded else ""
+    console, stand_in = Console(), demonstration([("judge", model.name)])
     words = {True: "yes", False: "no", None: "-"}
     rows = [
         (worked.name, worked.rule, worked.label, side.label or "-", words[_right(worked, side)])

@@ -20,15 +20,17 @@ from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.comparison_text import cautions, comparison_document
 from dspy_proact.report.headline import comparison_headline, headline
 from dspy_proact.report.leaderboard import Leaderboard, leaderboard, leaderboard_document, legend
-from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, share
+from dspy_proact.report.measured import SMALL
+from dspy_proact.report.numbers import share
 from dspy_proact.report.page.cases import block, longest_text
 from dspy_proact.report.page.figures import Cited, Place, colour, letter, pointer, templates
 from dspy_proact.report.page.method import method
 from dspy_proact.report.page.scatter import ScatterPoint, clipped, scatter_svg
-from dspy_proact.report.summary import SMALL, Summary
+from dspy_proact.report.summary import Summary
 from dspy_proact.report.summary_text import summary_document, warnings
 from dspy_proact.report.terminal import each_reason
 from dspy_proact.runs import Measure
+from dspy_proact.stand_in import demonstration, stand_in_note
 
 
 def page(summaries: Sequence[Summary], by: Sequence[str] = ()) -> str:
@@ -99,8 +101,8 @@ class _Page:
         return f"{self.first.benchmark}: {' and '.join(short(each.model_name) for each in self.summaries)}"
 
     @property
-    def stand_in(self) -> str | None:
-        return STAND_IN if any(each.embedded for each in self.summaries) else None
+    def stand_in(self) -> str:
+        return stand_in_note(role for summary in self.summaries for role in summary.roles)
 
     @cached_property
     def longest(self) -> int | None:
@@ -123,8 +125,9 @@ class _Page:
         if not self.several:
             return [headline(self.first)]
         others = enumerate(self.comparisons, start=1)
-        first, *rest = (comparison_headline(each, letter(0), letter(run)) for run, each in others)
-        return [first, *(each.removeprefix(MEASURES_NOTHING) for each in rest)]
+        first, *rest = (comparison_headline(comparison, letter(0), letter(run)) for run, comparison in others)
+        begin = demonstration(self.comparisons[0].roles)
+        return [first, *(headline.removeprefix(begin) for headline in rest)]
 
     def rows(self, run: int, mean: str = "") -> list[_TableRow]:
         """Of a run: all together, by the mean that comes first or another one, and its strata."""
@@ -149,7 +152,7 @@ class _Page:
     @cached_property
     def scatter(self) -> Markup | None:
         """The score of one stratum against the rate at control cases; None of one run, or where no run has both."""
-        gain, rate = self.first.controls.declared.gain, self.first.controls.declared.rate
+        gain, rate = self.first.controls.declared.gain, self.first.controls.declared.title
         if not (gain and self.several and self.controlled):
             return None
         points = [
@@ -166,7 +169,7 @@ class _Page:
             return None
         axes = {"x": f"{self.nouns.controls} with {rate}", "y": f"{gain}, mean score"}
         title = f"{gain} against {rate}"
-        return Markup(scatter_svg(points, title=title, note=self.stand_in or "", in_page=True, **axes))
+        return Markup(scatter_svg(points, title=title, note=self.stand_in, in_page=True, **axes))
 
     def breakdowns(self, *path: Place) -> dict[str, list[_TableRow]]:
         """The rows of each breakdown of a run or a comparison that has more than one group."""

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dspy_proact.benchmarks.proactbench.corpus.bundled import TRIGGERS_PER_PHASE, published_models
-from dspy_proact.benchmarks.proactbench.report.reporting import NOUNS
-from dspy_proact.benchmarks.proactbench.types import Grade, Phase
+from dspy_proact.benchmarks.proactbench.types import NOUNS, Grade, Phase
 from dspy_proact.evaluation.published import pooled
 from dspy_proact.evaluation.ratings import Ratings
 from dspy_proact.report.leaderboard import DESIGN_EFFECT

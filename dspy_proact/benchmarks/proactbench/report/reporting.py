@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.corpus.bundled import (
     HUMAN_ALPHA,
     TRIGGERS_PER_PHASE,
@@ -17,8 +16,6 @@ from dspy_proact.report.summary import Summary
 from dspy_proact.runs import CONTROL, Outcome, VerdictRecord
 from dspy_proact.types import Quote
 
-NOUNS = ProactBench.nouns
-"""Of a results file, which has no manifest to name them."""
 JUDGE = "gpt-5.4"
 """The published judge, by its own name, without a router's prefix."""
 CORPUS = "proactbench"

@@ -12,8 +12,8 @@ from dspy_proact.benchmarks.proactbench.cases import answered_corpus
 from dspy_proact.benchmarks.proactbench.corpus.bundled import TRIGGERS_PER_PHASE
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.corpus.results import Results, ResultTrigger, read_results, write_results
-from dspy_proact.benchmarks.proactbench.report.reporting import CORPUS, NOUNS
-from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Origin, Phase, Verdict
+from dspy_proact.benchmarks.proactbench.report.reporting import CORPUS
+from dspy_proact.benchmarks.proactbench.types import NOUNS, Grade, JudgeView, Origin, Phase, Verdict
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.evaluation.published import Counts
 from dspy_proact.evaluation.results import ResultsCheck, ResultsFile

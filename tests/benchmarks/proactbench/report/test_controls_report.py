@@ -119,8 +119,8 @@ def test_the_document_of_control_turns_has_this_shape(tmp_path: Path):
         ("unscored", 0),
         ("pending", 0),
         ("unscored_reasons", {}),
-        ("offers", {"unwanted": 2, "grounded": 2}),
         ("evidence", {"checked": 2, "verified": 2}),
+        ("offers", {"unwanted": 2, "grounded": 2}),
         ("rule", CONTROL_RULE),
     ]
 

@@ -13,8 +13,8 @@ from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.published import Counts
 from dspy_proact.report import leaderboard, leaderboard_document, print_leaderboard, summarize
 from dspy_proact.report.leaderboard import leaderboard_headline
-from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN
 from dspy_proact.runs import Case, CorpusRecord, Failure, Identity, RoleIdentity, StageEvent, StageKey, VerdictRecord
+from dspy_proact.stand_in import DEMONSTRATION, STAND_IN
 from dspy_proact.types import Frozen
 
 # ProactBench's dataset/eval/*_proactivity_bench_metrics.json (github.com/boson-ai/ProactBench): weighted score, overall
@@ -342,4 +342,4 @@ def test_the_headline_of_a_run_has_its_ranks_and_its_interval_or_its_marks(ranke
     others = "are not ranked among the 16 published rows, not being measured as they were."
     assert leaderboard_headline(leaderboard(two)) == f"{first} and {second} {others}"
     said = leaderboard_headline(leaderboard([replace(ranked, embedded=True)]))
-    assert said.startswith(f"{MEASURES_NOTHING}openai/newest (score 66.6 %")
+    assert said.startswith(f"{DEMONSTRATION}openai/newest (score 66.6 %")

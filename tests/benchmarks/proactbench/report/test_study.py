@@ -13,10 +13,11 @@ from dspy_proact.benchmarks.proactbench.report.published_rule import published_r
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import HumanGrade
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
-from dspy_proact.report.numbers import MEASURES_NOTHING
+from dspy_proact.report.headline import study_headline
 from dspy_proact.report.ratings import load_ratings
 from dspy_proact.report.study import Choices, RatingStudy
-from dspy_proact.report.study_text import print_study, studies_document, study_headline
+from dspy_proact.report.study_text import print_study, studies_document
+from dspy_proact.stand_in import DEMONSTRATION
 from dspy_proact.stats import Estimate
 
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")
@@ -312,8 +313,8 @@ def test_a_side_is_named_only_where_the_numbers_carry_it(ratings, begin, end):
 
 
 def test_what_raises_the_agreement_is_said_in_the_same_sentence():
-    found = replace(study(of(*BETTER, scenarios=20), learned_on=3), embedded=True)
-    assert study_headline(found).startswith(f"{MEASURES_NOTHING}{BEGIN} better")
+    found = replace(study(of(*BETTER, scenarios=20), learned_on=3), roles=(("judge", "embedded"),))
+    assert study_headline(found).startswith(f"{DEMONSTRATION}{BEGIN} better")
     assert study_headline(found).endswith(
         "; the judge was compiled on 3 of the rated items, so that this is no test of it."
     )
