@@ -1,7 +1,10 @@
 """A real browser for tests: Debian's Chromium, headless, from which nothing can be fetched."""
 
+import base64
 import os
+import re
 import shutil
+import zlib
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +17,12 @@ expect.set_options(timeout=60_000)  # and not the five seconds that are usual, w
 Scheme = Literal["light", "dark"]
 WINDOW = {"width": 1280, "height": 900}
 WITHIN = ("file:", "blob:", "http://127.0.0.1:")
+
+
+def packed_cases(page: str) -> str:
+    """The block of cases in a page of `report`, each line of which is deflated and in base64."""
+    (block,) = re.findall(r'<script type="application/octet-stream" id="data">([^<]+)</script>', page)
+    return "\n".join(zlib.decompress(base64.b64decode(line, validate=True)).decode() for line in block.split())
 
 
 @contextmanager

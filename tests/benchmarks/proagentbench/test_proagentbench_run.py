@@ -1,12 +1,10 @@
 """Runs on ProAgentBench: graded by hand-worked numbers, rules, what requests and files hold, every verb."""
 
-import base64
 import json
-import re
-import zlib
 from pathlib import Path
 
 import pytest
+from drivers.browser import packed_cases
 from drivers.terminal import means
 from fakes.server import Answer, vectors
 from recorded import acting_at, asked, evaluated, event, person, saying
@@ -259,7 +257,8 @@ def test_a_run_on_a_folder_keeps_hashes_and_with_keep_inputs_texts_which_no_page
     assert "title" in proact("show", tmp_path / "kept", "--case", kept.outcomes[0].key)[1]
     for name in ("bare", "kept"):
         proact("report", tmp_path / name, "--html", tmp_path / f"{name}.html")
-    pages = [read_page(tmp_path / f"{name}.html") for name in ("bare", "kept")]
+    pages = [(tmp_path / f"{name}.html").read_text("utf-8") for name in ("bare", "kept")]
+    pages = [page + packed_cases(page) for page in pages]
     assert not [word for word in ("title 3", "summary 3", "where is it", "guess") for page in pages if word in page]
     assert all("the corpus is of real people" in page for page in pages)
     with pytest.raises(UsageError, match="holds no inputs that could be judged"):
@@ -271,14 +270,6 @@ def test_a_run_on_a_folder_keeps_hashes_and_with_keep_inputs_texts_which_no_page
         evaluated(server, corpus, tmp_path / "bare", keep_inputs=True)
     told = refused("eval", "--benchmark", "proagentbench", "--keep-inputs")
     assert "--keep-inputs: a run keeps the inputs of 'sample' anyway" in told
-
-
-def read_page(path):
-    """A page with its packed block of cases, each line of which is deflated and in base64."""
-    text = path.read_text("utf-8")
-    packed = re.findall(r"(?<![\w+/])eNp?[\w+/]{40,}={0,2}", text)
-    assert packed
-    return text + "".join(zlib.decompress(base64.b64decode(line)).decode() for line in packed)
 
 
 # Compiled
