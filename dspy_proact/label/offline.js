@@ -1,31 +1,50 @@
 // A slate that works from disk: what is rated is kept in the browser, and saved as a file.
-(() => {
+(async () => {
   const { begin, token, kept, draftName } = rating;
   const of = (id) => document.getElementById(id);
-  const slate = JSON.parse(of("slate").textContent), name = `slate ${slate.study} ${slate.rater}`;
+  const slate = JSON.parse(of("slate").textContent);
   const places = [...document.querySelectorAll("template.place")].map(({ content }) => ({ content, ...content.querySelector(".item").dataset }));
-  const is = (place) => (one) => one && one.item === place.item && one.repeated === place.repeated;
-  let unbind = () => {};
+  const nameOf = ({ item, repeated }) => `${item} ${Number(repeated)}`;
+  let ratings = [], database = null, unbind = () => {};
 
-  const before = kept(name).given;
-  const given = Array.isArray(before) ? before.filter((one) => places.some((place) => is(place)(one))) : [];
+  // Not in localStorage: a browser that crashes loses what it kept there in the last seconds, and of two tabs one
+  // overwrites what the other kept. Without a database ratings are kept while the page is open.
+  function opened() {
+    return new Promise((done, failed) => {
+      const request = indexedDB.open(`slate ${slate.study} ${slate.rater}`);
+      request.onupgradeneeded = () => request.result.createObjectStore("ratings");
+      request.onsuccess = () => done(request.result);
+      request.onerror = () => failed(request.error);
+    });
+  }
 
-  function keep() {
-    kept(name, { given });
-    of("unkept").hidden = kept(name).given?.length === given.length;
+  // The result of one request to the database, when what it changed is on disk.
+  function requested(mode, make) {
+    return new Promise((done, failed) => {
+      const transaction = database.transaction("ratings", mode, { durability: "strict" });
+      const request = make(transaction.objectStore("ratings"));
+      transaction.oncomplete = () => done(request.result);
+      transaction.onabort = () => failed(transaction.error);
+    });
+  }
+
+  async function refresh() {
+    if (!database) return;
+    const names = new Set(places.map(nameOf)), all = await requested("readonly", (store) => store.getAll());
+    ratings = all.filter((one) => names.has(nameOf(one))).sort((a, b) => a.time - b.time);
   }
 
   function put(template) {
     unbind();
     unbind = () => {};
     of("here").replaceChildren(template.cloneNode(true));
-    of("progress").value = given.length;
-    of("count").textContent = `${given.length} of ${places.length}`;
+    of("progress").value = ratings.length;
+    of("count").textContent = `${ratings.length} of ${places.length}`;
     scrollTo({ top: 0 });
   }
 
   function show() {
-    const next = places.find((place) => !given.some(is(place)));
+    const names = new Set(ratings.map(nameOf)), next = places.find((place) => !names.has(nameOf(place)));
     put(next ? next.content : of("done").content);
     if (next) {
       unbind = begin(of("here").querySelector(".item"), send, undo);
@@ -37,29 +56,47 @@
   }
 
   async function send(one) {
-    given.push({ ...one, time: Date.now() / 1000 });
-    keep();
+    const timed = { ...one, time: Date.now() / 1000 };
+    if (!database) ratings.push(timed);
+    else {
+      try {
+        await requested("readwrite", (store) => store.add(timed, nameOf(one)));
+      } catch (error) { // another tab of this page rated it first, which stays
+        if (error.name !== "ConstraintError") throw new Error(`The browser could not keep this: ${error.message}`);
+      }
+    }
+    await refresh();
     show();
   }
 
   async function undo() {
-    const last = given.pop();
+    await refresh();
+    const last = ratings.pop();
     if (!last) throw new Error("There is nothing to undo.");
-    kept(draftName(places.find((place) => is(place)(last)).study, last.item, last.repeated), { ...last, key: token() });
-    keep();
+    kept(draftName(places.find((place) => nameOf(place) === nameOf(last)).study, last.item, last.repeated), { ...last, key: token() });
+    if (database) await requested("readwrite", (store) => store.delete(nameOf(last)));
+    await refresh();
     show();
   }
 
-  function save() {
-    const text = JSON.stringify({ ...slate, ratings: given }, null, 1);
+  async function save() {
+    await refresh();
+    const text = JSON.stringify({ ...slate, ratings }, null, 1);
     const link = document.createElement("a");
     Object.assign(link, { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: `ratings-${slate.number}.json` });
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
   }
 
+  try {
+    database = await opened();
+    await refresh();
+  } catch {
+    database = null;
+    of("unkept").hidden = false;
+  }
   of("save").addEventListener("click", save);
-  if (given.length) show();
+  if (ratings.length) show();
   else {
     put(of("briefing").content);
     of("go").addEventListener("click", show);

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwr
 
 expect.set_options(timeout=60_000)  # and not the five seconds that are usual, which a busy machine may take
 Scheme = Literal["light", "dark"]
+ARGUMENTS = ["--no-sandbox"]
 WINDOW = {"width": 1280, "height": 900}
 WITHIN = ("file:", "blob:", "http://127.0.0.1:")
 
@@ -25,16 +26,22 @@ def packed_cases(page: str) -> str:
     return "\n".join(zlib.decompress(base64.b64decode(line, validate=True)).decode() for line in block.split())
 
 
+def executable() -> str:
+    """The browser's path; the test is skipped where there is none, and fails where CI is set."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        message = "needs Chromium: apt-get install chromium"
+        assert not os.environ.get("CI"), message
+        pytest.skip(message)
+    return path
+
+
 @contextmanager
 def chromium() -> Generator[Browser]:
-    """The browser, without a tab; the test is skipped where there is none, and fails where CI is set."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
-        told = "needs Chromium: apt-get install chromium"
-        assert not os.environ.get("CI"), told
-        pytest.skip(told)
+    """The browser, without a tab."""
+    path = executable()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield browser
         browser.close()
 

@@ -1,17 +1,17 @@
 """The page of `label export --html` in a browser, from disk, and what `label import` takes of what it saves."""
 
 import json
-from contextlib import closing
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from builders.attack import ATTACK
 from builders.runs import answered, graded, manifest, trigger, written
-from drivers.browser import chromium, visit
+from drivers.browser import ARGUMENTS, chromium, executable, visit
 from drivers.labelling import collected, item
 from drivers.terminal import unwrapped
-from playwright.sync_api import expect
+from playwright.sync_api import Error, expect
 
 from dspy_proact.label.offline import offline_page
 from dspy_proact.label.store import Store
@@ -27,6 +27,20 @@ CASES = [trigger(f"d{number}", scenario=f"S{number}") for number in range(3)]
 def browser():
     with chromium() as running:
         yield running
+
+
+@pytest.fixture
+def profile(browser):
+    """Opens a browser on a folder that keeps what its pages keep."""
+
+    @contextmanager
+    def opened(folder):
+        context = browser.browser_type.launch_persistent_context(folder, executable_path=executable(), args=ARGUMENTS)
+        yield context.new_page()
+        with suppress(Error):
+            context.close()
+
+    return opened
 
 
 def judged(path, text=TEXT, model="openai/m"):
@@ -124,6 +138,36 @@ def test_two_raters_of_one_browser_keep_apart_and_a_share_may_be_saved(proact, s
         page.click("#go")
         expect(page.locator("#count")).to_have_text("0 of 3")
         assert page.locator("input:checked").count() == 0
+
+
+def test_two_tabs_of_one_page_lose_no_rating(proact, study, browser):
+    file = exported(proact, study)
+    with visit(browser, file) as page:
+        page.click("#go")
+        other = page.context.new_page()
+        other.goto(file.as_uri())
+        other.click("#go")
+        rate(page, "0 of 3", "1", "4", "Enter")
+        rate(page, "1 of 3", "2", "4", "Enter")
+        rate(other, "0 of 3", "3", "5", "Enter")
+        rate(other, "2 of 3", "3", "5", "Enter")
+        expect(other.get_by_role("heading", name="Thank you")).to_be_visible()
+        other.close()
+        assert [rated["grade"] for rated in json.loads(saved(page))["ratings"]] == ["PASS", "PARTIAL", "FAIL"]
+
+
+def test_a_rating_outlives_a_browser_that_crashes(proact, study, profile, tmp_path):
+    file = exported(proact, study)
+    with profile(tmp_path / "profile") as page:
+        page.goto(file.as_uri())
+        page.click("#go")
+        rate(page, "0 of 3", "1", "4", "Enter")
+        rate(page, "1 of 3")
+        with pytest.raises(Error, match="closed"):
+            page.context.new_cdp_session(page).send("Browser.crash")
+    with profile(tmp_path / "profile") as page:
+        page.goto(file.as_uri())
+        expect(page.locator("#count")).to_have_text("1 of 3")
 
 
 def _items(study):
