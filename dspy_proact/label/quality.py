@@ -1,14 +1,12 @@
-"""How a study stands: coverage, agreement, what is unusual in how somebody rates, and what the labels carry today.
+"""How a study stands: coverage, agreement, how each rater rates, and what the labels carry today.
 
-A mark on a rater is an observation with the test that it rests on, not a verdict. The p values of all tests of all
-raters are adjusted together (Holm): where everyone works alike, one study in twenty shows a mark at one look, however
-strict anyone is.
+Numbers of a rater stand beside the median of all; no sentence says that somebody rates badly.
 """
 
 import math
 import secrets
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,16 +16,14 @@ from typing import Any
 from dspy_proact.evaluation.benchmark import Benchmark, Part
 from dspy_proact.label.exchange import SIDES
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import LONGEST_REASON, Design, Given, Rater, Rating, Study, StudyItem, practice_passed
-from dspy_proact.report.numbers import counted, plain, probability, share, shown_gain
+from dspy_proact.label.study import LONGEST_REASON, Design, Given, Rater, Rating, Study, StudyItem
+from dspy_proact.report.numbers import counted, plain, share, shown_gain
 from dspy_proact.report.page.figures import templates
 from dspy_proact.report.pairs import PairChoice, PairStudy, pairs_headline
-from dspy_proact.stats import Estimate, Panel, alpha_estimate, holm, smallest_gain
+from dspy_proact.stats import Estimate, Panel, alpha_estimate, smallest_gain
 from dspy_proact.stats.agreement import RaterPair, disagreements, rater_pairs
-from dspy_proact.stats.conduct import FEWEST_TESTED, Conduct, conducts, outlier_p
+from dspy_proact.stats.conduct import Conduct, conducts
 
-LEVEL = 0.05
-"""Of all tests of all raters together."""
 _STEPS = 8
 """Points in time at which agreement is shown."""
 _SHARED = 5
@@ -73,10 +69,9 @@ class RatedPart:
         return tuple((n, alpha_estimate(self._panel_until(numbers[n]), self.part.scale, self.groups)) for n in counts)
 
     @cached_property
-    def conducts(self) -> dict[str, Conduct]:
-        """How each rater rated."""
-        found = conducts(self.panel, [each.number for each in self.ratings])
-        return {str(name): each for name, each in zip(self.panel.names, found, strict=True)}
+    def conducts(self) -> dict[Hashable, Conduct]:
+        """How each rater rated, by name."""
+        return conducts(self.panel, [rating.number for rating in self.ratings], self.groups)
 
 
 @dataclass(frozen=True)
@@ -90,19 +85,12 @@ class RaterStanding:
     open: int
     practised: tuple[int, int]
     """Practice items graded right, and all."""
-    failed_practice: bool
     seconds: float | None
     """Median of a rating; None where no time is known."""
-    same: float | None
-    """Share of the other ratings of the same items with the same grade, in [0, 1]; None where there are none."""
     again: tuple[int, int]
     """Repeats with the same grade as the first time, and all."""
     moved: float | None
     """By how many levels repeats of ordinal parts are above the first time, on average; None where there are none."""
-    grades: Mapping[str, int]
-    """How often each grade was given."""
-    marks: tuple[str, ...] = ()
-    """What is unusual, in sentences."""
 
 
 @dataclass(frozen=True)
@@ -113,8 +101,6 @@ class Overview:
     parts: tuple[RatedPart, ...]
     raters: tuple[RaterStanding, ...]
     """In the order in which they came."""
-    tested: bool
-    """Whether there are ratings enough for any test of what is unusual."""
     pairs: tuple[tuple[Part, RaterPair], ...]
     """Those who agree least first."""
     disputed: tuple[tuple[StudyItem, Sequence[Rating]], ...]
@@ -138,10 +124,6 @@ def overview(
     """
     ratings, adjudged = store.ratings(), store.adjudications()
     rated = [*_parts(items, ratings, groups or {}, store.study.design.each)]
-    tests, marks = [*_tests(rated, ratings)], defaultdict[str, list[str]](list)
-    for (name, _, text), p in zip(tests, holm([p for _, p, _ in tests]), strict=True):
-        if p is not None and p < LEVEL:
-            marks[name].append(f"{text} (p {probability(p)})")
     pairs = [
         (part.part, pair) for part in rated for pair in rater_pairs(part.panel, part.groups, part.part.weight, _SHARED)
     ]
@@ -156,8 +138,7 @@ def overview(
     return Overview(
         design=store.study.design,
         parts=tuple(rated),
-        raters=tuple(_rater(store, each, rated, marks[each.name]) for each in store.raters()),
-        tested=any(p is not None for _, p, _ in tests),
+        raters=tuple(_rater(store, rater, rated) for rater in store.raters()),
         pairs=tuple(pairs[:_MOST]),
         disputed=tuple((item, given) for _, item, given in disputed[:_MOST]),
         adjudications=adjudged,
@@ -179,36 +160,12 @@ def _parts(
         yield RatedPart(part, own, keys, given, repeats, sum(len(of) >= planned for of in given))
 
 
-def _tests(rated: Sequence[RatedPart], ratings: Sequence[Rating]) -> Iterator[tuple[str, float | None, str]]:
-    """What is tested of each rater: their name, the p value, and what is unusual where it is small."""
-    for part in rated:
-        of = f" of {part.part.name.replace('_', ' ')}" if part.part.name else ""
-        for name, each in part.conducts.items():
-            alike = f"{share(each.same, 0)} % of them are the same, and {share(each.theirs, 0)} % among the others"
-            yield name, each.likeness, f"Grades{of} have less in common with those of others: {alike}."
-            moved = f"moved by {each.moved or 0:+.2f} levels, beside those of others, from the first half to the second"
-            if part.part.scale == "ordinal" or len(part.part.levels) == 2:
-                yield name, each.drift, f"Grades{of} {moved}."
-            yield name, each.run, f"Gave the same grade{of} {each.longest} times in a row."
-    times = defaultdict[str, list[float]](list)
-    for each in ratings:
-        if each.seconds > 0:
-            times[each.rater].append(each.seconds)
-    typical = {name: median(of) for name, of in times.items() if len(of) >= FEWEST_TESTED}
-    for name, own in typical.items():
-        others = [each for other, each in typical.items() if other != name]
-        quick = outlier_p(-math.log(own), [-math.log(each) for each in others])
-        yield name, quick, f"Took {own:.0f} seconds a rating, and the others {median(others or [own]):.0f}."
-
-
-def _rater(store: Store, rater: Rater, rated: Sequence[RatedPart], marks: Sequence[str]) -> RaterStanding:
-    slate = Counter(each.state for each in store.slate(rater.number))
-    practice = [*store.practice(rater.number).values()]
-    first = {each.item: each for part in rated for each in part.ratings if each.rater == rater.name}
-    repeats = [(part.part, each) for part in rated for each in part.repeats if each.rater == rater.name]
-    times = [each.seconds for each in (*first.values(), *(each for _, each in repeats)) if each.seconds > 0]
-    same = [each.same for part in rated if (each := part.conducts.get(rater.name)) and each.same is not None]
-    pairs = [(part, first[each.item].grade, each.grade) for part, each in repeats if each.item in first]
+def _rater(store: Store, rater: Rater, rated: Sequence[RatedPart]) -> RaterStanding:
+    slate = Counter(place.state for place in store.slate(rater.number))
+    practice = store.practice(rater.number).values()
+    first = {rating.item: rating for part in rated for rating in part.ratings if rating.rater == rater.name}
+    repeats = [(part.part, rating) for part in rated for rating in part.repeats if rating.rater == rater.name]
+    pairs = [(part, first[again.item].grade, again.grade) for part, again in repeats if again.item in first]
     rises = [part.levels.index(b) - part.levels.index(a) for part, a, b in pairs if part.scale == "ordinal"]
     return RaterStanding(
         rater=rater,
@@ -216,14 +173,22 @@ def _rater(store: Store, rater: Rater, rated: Sequence[RatedPart], marks: Sequen
         skipped=slate["skipped"],
         open=slate["open"],
         practised=(sum(practice), len(practice)),
-        failed_practice=practice_passed(practice) is False,
-        seconds=median(times) if times else None,
-        same=fmean(same) if same else None,
+        seconds=median_of(rating.seconds or None for rating in (*first.values(), *(again for _, again in repeats))),
         again=(sum(a == b for _, a, b in pairs), len(pairs)),
         moved=fmean(rises) if rises else None,
-        grades=dict(sorted(Counter(each.grade for each in first.values()).items())),
-        marks=tuple(marks),
     )
+
+
+def median_of(values: Iterable[float | None]) -> float | None:
+    """The median of the values that are known; None where none is."""
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
+
+
+def median_share(counts: Iterable[tuple[int, int]]) -> str:
+    """The median of shares, in percent, each as how many of how many."""
+    middle = median_of(some / count if count else None for some, count in counts)
+    return "-" if middle is None else f"{share(middle, 0)} %"
 
 
 def _carried(study: Study, declared: Benchmark[Any, Any], rated: Sequence[RatedPart]) -> str:
@@ -249,6 +214,7 @@ def _carried(study: Study, declared: Benchmark[Any, Any], rated: Sequence[RatedP
 
 def owner_page(view: Overview, csrf: str) -> str:
     """The owner's page, as HTML; its forms carry the CSRF value, and a key each by which a write counts once."""
-    told = {"plain": plain, "share": share, "counted": counted, "most": _MOST, "longest": LONGEST_REASON}
     page = templates(__package__).get_template("owner.html")
-    return page.render(view=view, csrf=csrf, key=lambda: secrets.token_hex(16), rater=None, **told)
+    names = {function.__name__: function for function in (plain, share, counted, median_of, median_share)}
+    names |= {"most": _MOST, "longest": LONGEST_REASON}
+    return page.render(view=view, csrf=csrf, key=lambda: secrets.token_hex(16), rater=None, **names)

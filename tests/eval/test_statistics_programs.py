@@ -13,7 +13,6 @@ from dspy_proact.stats import Estimate
 COVERAGE = ROOT / "eval" / "interval_coverage.py"
 CLAIMS = ROOT / "eval" / "compile_claims.py"
 RATERS = ROOT / "eval" / "rater_coverage.py"
-QUALITY = ROOT / "eval" / "rater_quality.py"
 CORRELATION = ROOT / "eval" / "benchmark_correlation.py"
 SCORES = ROOT / "eval" / "corrected_scores.py"
 DIFFERENCES = ROOT / "eval" / "corrected_differences.py"
@@ -261,11 +260,3 @@ def test_neither_a_judge_that_reads_nothing_nor_a_difference_around_0_is_claimed
     assert all(float(pooled) > float(person) + 0.1 for _, person, pooled, *_ in judges)
     assert [(row[3], row[5]) for row in claims] == [("10", "0")] * 3
     assert all(float(alike) < 10 for _, _, alike, *_ in claims)
-
-
-def test_a_straight_liner_is_marked_and_a_strict_rater_is_not_in_a_small_part(proactbench, tmp_path):
-    done = run(QUALITY, "--quick", folder=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    strict, straight = table_rows(done.stdout)[2:]
-    assert (strict[0], straight[:3]) == ("strict", ["straight", "30", "100.0"])
-    assert "0 out of band" in done.stdout
