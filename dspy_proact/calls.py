@@ -167,8 +167,8 @@ class CallTally:
         size = sum(prompt > size for size in SIZES)
         counts = self._counts.setdefault(size, [0, 0, 0, 0, 0])
         tokens = (prompt, call.completion_tokens or 0, call.cached_tokens or 0, call.written_tokens or 0)
-        for place, count in enumerate((1, *tokens)):
-            counts[place] += count
+        for column, count in enumerate((1, *tokens)):
+            counts[column] += count
         self.calls += 1
         if call.error is None:
             self.replies += 1

@@ -53,7 +53,7 @@ def naming_options() -> Generator[None]:
         _naming_options = before
 
 
-def _worded(message: str) -> str:
+def _by_caller(message: str) -> str:
     def argument(option: re.Match[str]) -> str:
         name = option[1]
         if _naming_options:
@@ -69,7 +69,7 @@ class ProactError(Exception):
     """Root of the errors that this project raises on purpose."""
 
     def __str__(self) -> str:
-        return _worded(super().__str__())
+        return _by_caller(super().__str__())
 
 
 class UsageError(ProactError):
@@ -129,7 +129,7 @@ class Halt(BaseException):
     exit_status: ClassVar[int]
 
     def __str__(self) -> str:
-        return _worded(super().__str__())
+        return _by_caller(super().__str__())
 
 
 class SetupFault(Halt):

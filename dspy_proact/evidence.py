@@ -60,17 +60,17 @@ def locate_quotes(evidence: Iterable[str], text: str) -> tuple[Quote, ...]:
 
 def locate(entry: str, passage: "Passage") -> Iterator[Quote]:
     """The quotes in one string of a judge, each located lazily: every one costs a search of the text."""
-    if place := passage.find(entry):
-        yield _quote(entry, place, passage)
+    if span := passage.find(entry):
+        yield _quote(entry, span, passage)
         return
     parts = _QUOTED.findall(entry) or _SEPARATOR.split(entry)
     for part in filter(_folded, parts):
         yield _quote(part, passage.find(part), passage)
 
 
-def _quote(text: str, place: tuple[int, int] | None, passage: "Passage") -> Quote:
-    start, end = place or (None, None)
-    return Quote(text=text, start=start, end=end, short=place is not None and not passage.is_evidence(text))
+def _quote(text: str, span: tuple[int, int] | None, passage: "Passage") -> Quote:
+    start, end = span or (None, None)
+    return Quote(text=text, start=start, end=end, short=span is not None and not passage.is_evidence(text))
 
 
 class Passage:
@@ -95,8 +95,8 @@ class Passage:
         tried = set[tuple[_Words, str]]()
         for reading in _READINGS:
             words, read = self._words(reading), reading(quote)
-            if (words, read) not in tried and (place := words.find(read)):
-                return place
+            if (words, read) not in tried and (span := words.find(read)):
+                return span
             tried.add((words, read))
         return None
 
@@ -142,7 +142,7 @@ class _Words:
         if not offsets:
             return None
         first, last = (self._folded.count(" ", 0, offset) - 1 for offset in (offsets[0], offsets[-1]))
-        return self._letters.place(self._bounds[2 * first], self._bounds[2 * last + 1])
+        return self._letters.span(self._bounds[2 * first], self._bounds[2 * last + 1])
 
     @property
     def count(self) -> int:
@@ -210,7 +210,7 @@ class PlainLetters:
         starts.extend(range(read, len(text)))
         ends.extend(range(read + 1, len(text) + 1))
 
-    def place(self, start: int, end: int) -> tuple[int, int]:
+    def span(self, start: int, end: int) -> tuple[int, int]:
         """Start and end in the given text of what stands in `text` from `start` to `end`."""
         return self._starts[start], self._ends[end - 1]
 

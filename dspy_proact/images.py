@@ -77,30 +77,30 @@ def scaled(width: int, height: int, longest: int = LONGEST) -> tuple[int, int]:
     return max(1, round(width * share)), max(1, round(height * share))
 
 
-def measured(file: IO[bytes], name: str, place: str) -> tuple[int, int]:
+def measured(file: IO[bytes], name: str, source: str) -> tuple[int, int]:
     """Width and height of an image, from the beginning of its file alone, before it is turned.
 
     Args:
         file: Open at its beginning.
         name: Its ending names the format that is expected, if any.
-        place: Where the image stands, as a message names it.
+        source: Where the image stands, as a message names it.
 
     Raises:
         CorpusError: It is no image that `prepare` takes, as far as that is seen at its beginning.
     """
-    with _opened(file, name, place) as image:
+    with _opened(file, name, source) as image:
         return image.size
 
 
 def prepare(
-    data: bytes, name: str, place: str, *, longest: int = LONGEST, crop: Box | None = None, description: str = ""
+    data: bytes, name: str, source: str, *, longest: int = LONGEST, crop: Box | None = None, description: str = ""
 ) -> Upload:
     """An image as it is sent.
 
     Args:
         data: The file.
         name: That its `Picture` has; its ending names the format that is expected, if any.
-        place: Where the image stands, as a message names it.
+        source: Where the image stands, as a message names it.
         longest: Pixels of the longer side, to which it is scaled down.
         crop: The area that is sent, before scaling; all of it without one.
         description: Of what is seen, which `described` reads back: for images of our own and the embedded model, which
@@ -109,32 +109,32 @@ def prepare(
     Raises:
         CorpusError: It is no image, or one that is not taken; the message says why, in a sentence.
     """
-    with _decoded(data, name, place, crop) as (image, seen, lossy):
+    with _decoded(data, name, source, crop) as (image, seen, lossy):
         small = _shrunk(image, longest)
         uri = _encoded(small, lossy and not description, description=description)
         picture = Picture(name=name, sha256=hashlib.sha256(data).hexdigest(), width=seen[0], height=seen[1])
         return Upload(picture, uri, small.size)
 
 
-def prepared_now(load: Callable[[], bytes], name: str, place: str, **more: Any) -> Upload:
+def prepared_now(load: Callable[[], bytes], name: str, source: str, **more: Any) -> Upload:
     """The upload of one case, whose file `load` reads; the rest is as `prepare` takes it.
 
     Raises a `ContentError` where there is no such image, or it is not taken: nothing may be asked about it.
     """
     try:
-        return prepare(load(), name, place, **more)
+        return prepare(load(), name, source, **more)
     except CorpusError as error:
         raise ContentError("image", str(error)) from error
 
 
-async def prepared(load: Callable[[], bytes], name: str, place: str, **more: Any) -> Upload:
+async def prepared(load: Callable[[], bytes], name: str, source: str, **more: Any) -> Upload:
     """Async version of `prepared_now`, in a thread."""
-    return await asyncio.to_thread(prepared_now, load, name, place, **more)
+    return await asyncio.to_thread(prepared_now, load, name, source, **more)
 
 
-def thumbnail(data: bytes, name: str, place: str, *, longest: int = 160, crop: Box | None = None) -> str:
+def thumbnail(data: bytes, name: str, source: str, *, longest: int = 160, crop: Box | None = None) -> str:
     """A small JPEG of an image, as a data URI, for a page; raises as `prepare` does."""
-    with _decoded(data, name, place, crop) as (image, _, _):
+    with _decoded(data, name, source, crop) as (image, _, _):
         return _encoded(_shrunk(image, longest), lossy=True, quality=60)
 
 
@@ -159,47 +159,47 @@ def _pillow() -> Any:
 
 
 @contextmanager
-def _opened(file: IO[bytes], name: str, place: str) -> "Generator[Image]":
+def _opened(file: IO[bytes], name: str, source: str) -> "Generator[Image]":
     """The image in a file, which is one that is taken; raises a `CorpusError` for whatever goes wrong with it."""
     pillow = _pillow()
     if not file.read(1):
-        raise CorpusError("is empty: 0 bytes", source=place)
+        raise CorpusError("is empty: 0 bytes", source=source)
     file.seek(0)
     try:
         with pillow.open(file, formats=_FORMATS) as image:
-            found = "JPEG" if image.format == "MPO" else image.format  # a telephone's, with a second image behind it
-            named = _ENDINGS.get(name.rpartition(".")[2].lower(), found)
-            if named != found:
-                raise CorpusError(f"is a {found}, and no {named} as its name says", source=place)
-            if found != "JPEG" and getattr(image, "is_animated", False):
-                raise CorpusError("is animated; give still images", source=place)
+            kind = "JPEG" if image.format == "MPO" else image.format  # a telephone's, with a second image behind it
+            named = _ENDINGS.get(name.rpartition(".")[2].lower(), kind)
+            if named != kind:
+                raise CorpusError(f"is a {kind}, and no {named} as its name says", source=source)
+            if kind != "JPEG" and getattr(image, "is_animated", False):
+                raise CorpusError("is animated; give still images", source=source)
             if image.width * image.height > MOST_PIXELS:
-                raise CorpusError(_TOO_LARGE, source=place)
+                raise CorpusError(_TOO_LARGE, source=source)
             yield image
     except CorpusError:
         raise
     except pillow.UnidentifiedImageError:
-        raise CorpusError(f"is no image of {', '.join(_FORMATS)}", source=place) from None
+        raise CorpusError(f"is no image of {', '.join(_FORMATS)}", source=source) from None
     except (pillow.DecompressionBombError, pillow.DecompressionBombWarning, MemoryError):
-        raise CorpusError(_TOO_LARGE, source=place) from None
+        raise CorpusError(_TOO_LARGE, source=source) from None
     except Exception as error:  # decoders raise any kind at bytes that somebody has broken
         problem = shortened(printable(str(error))) or type(error).__name__
-        raise CorpusError(f"the image is damaged: {problem}", source=place) from None
+        raise CorpusError(f"the image is damaged: {problem}", source=source) from None
 
 
 @contextmanager
-def _decoded(data: bytes, name: str, place: str, crop: Box | None) -> "Generator[tuple[Image, tuple[int, int], bool]]":
+def _decoded(data: bytes, name: str, source: str, crop: Box | None) -> "Generator[tuple[Image, tuple[int, int], bool]]":
     """The colours of an image as it is seen, or of an area; its whole size; and whether its file is a JPEG."""
     if len(data) > MOST_BYTES:
-        raise CorpusError(f"has more than {MOST_BYTES >> 20} MiB", source=place)
+        raise CorpusError(f"has more than {MOST_BYTES >> 20} MiB", source=source)
     left, top, right, bottom = (round(edge) for edge in crop or (0, 0, 1, 1))
     area, pixels = (left, top, right, bottom), (right - left) * (bottom - top)
     if right <= left or bottom <= top or pixels > MOST_PIXELS:
-        raise CorpusError(f"its area {area} must hold a pixel, and at most {MOST_PIXELS:,}", source=place)
-    with _opened(BytesIO(data), name, place) as image:
+        raise CorpusError(f"its area {area} must hold a pixel, and at most {MOST_PIXELS:,}", source=source)
+    with _opened(BytesIO(data), name, source) as image:
         lossy = image.format in ("JPEG", "MPO")
         if lossy and data.count(b"\xff\xda") > _MOST_SCANS:
-            raise CorpusError(f"is a JPEG of more than {_MOST_SCANS} scans", source=place)
+            raise CorpusError(f"is a JPEG of more than {_MOST_SCANS} scans", source=source)
         with _room.held(max(image.width * image.height, pixels)):
             seen = _turned(_plain(image), image)
             yield seen.crop(area) if crop else seen, seen.size, lossy

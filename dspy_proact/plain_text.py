@@ -26,15 +26,15 @@ def encodable(text: str) -> str:
 
 def encodable_all(value: Any) -> Any:
     """A JSON value with every text made `encodable`."""
-    return each_text(value, encodable)
+    return map_texts(value, encodable)
 
 
-def each_text(value: Any, change: Callable[[str], str]) -> Any:
+def map_texts(value: Any, change: Callable[[str], str]) -> Any:
     """A JSON value with every text changed; names stay."""
     if isinstance(value, dict):
-        return {name: each_text(inner, change) for name, inner in cast("dict[str, Any]", value).items()}
+        return {name: map_texts(inner, change) for name, inner in cast("dict[str, Any]", value).items()}
     if isinstance(value, list | tuple):
-        changed = [each_text(inner, change) for inner in cast("list[Any]", value)]
+        changed = [map_texts(inner, change) for inner in cast("list[Any]", value)]
         return tuple(changed) if isinstance(value, tuple) else changed
     return change(value) if isinstance(value, str) else value
 

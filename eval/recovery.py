@@ -13,7 +13,7 @@ from statistics import fmean
 
 from dspy_proact import Assistant, Evaluation, Halt, ProactError, Summary, compare, load_corpus, summarize
 from dspy_proact.evaluation.compiled import load_assistant
-from dspy_proact.kept import write_whole
+from dspy_proact.kept import write_file
 from dspy_proact.programs.artefact import read_artefact
 from dspy_proact.report.numbers import percent, points_of, probability
 from dspy_proact.report.page import ScatterPoint, scatter_svg
@@ -56,7 +56,7 @@ def main() -> None:
     if corpus.sha256 == learned.sha256 or corpus.name == learned.name:
         notes += ["compiled: learned on this corpus, so that this is no test of it; its card has one, out of fold"]
     print(*table(runs), *("", *(f"{note[0].upper()}{note[1:]}." for note in notes)), sep="\n")
-    write_whole(asked.svg, picture(runs, f"{asked.model} on {asked.corpus}", notes))
+    write_file(asked.svg, picture(runs, f"{asked.model} on {asked.corpus}", notes))
 
 
 def table(runs: dict[str, Summary]) -> list[str]:

@@ -337,7 +337,7 @@ def test_the_form_of_a_text_does_not_matter_and_a_plain_form_stays(text):
 @given(ODD)
 def test_each_plain_letter_is_one_of_those_that_its_place_holds(text):
     letters = PlainLetters(text)
-    places = [letters.place(at, at + 1) for at in range(len(letters.text))]
+    places = [letters.span(at, at + 1) for at in range(len(letters.text))]
     assert places == sorted(places)
     for letter, (start, end) in zip(letters.text, places, strict=True):
         assert letter in PlainLetters(text[start:end]).text

@@ -56,19 +56,14 @@ PROMISED = {
 }
 """Names that stand in files, in JSON or in prompts, and why they stay."""
 REMAINING: dict[str, int] = {
-    "dspy_proact": 15,
     "dspy_proact/benchmarks": 261,
     "dspy_proact/cli": 88,
     "dspy_proact/compile": 133,
     "dspy_proact/evaluation": 49,
-    "dspy_proact/files": 16,
-    "dspy_proact/kept": 8,
     "dspy_proact/label": 124,
-    "dspy_proact/models": 16,
     "dspy_proact/programs": 32,
     "dspy_proact/report": 309,
-    "dspy_proact/runs": 18,
-    "dspy_proact/stats": 74,
+    "dspy_proact/stats": 7,
     "eval": 141,
     "eval/support": 36,
     "optimize": 3,

@@ -208,7 +208,7 @@ def plan(run: Path | None, width: float, ratings: str | None, as_json: bool, cho
     print_plan(planned, console())
     if run and (best := planned.best):
         say(f"To rate in a sheet: dspy-proact label sheet RUN --draw {best.rated}")
-        design = f"--draw {best.rated} --each {best.each} --raters {best.raters}"
+        design = f"--draw {best.rated} --each {best.per_case} --raters {best.raters}"
         say_next("label", "serve", *chosen.words, run, *design.split())
 
 

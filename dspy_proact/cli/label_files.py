@@ -183,7 +183,7 @@ def written(text: str, file: Path, *inputs: Path) -> Path:
     Raises:
         UsageError: It cannot be written, or exists with other contents.
     """
-    from dspy_proact.kept import refuse_overwrite, write_whole
+    from dspy_proact.kept import refuse_overwrite, write_file
 
     if file == STANDARD_OUTPUT:
         click.echo(text, nl=False)
@@ -198,6 +198,6 @@ def written(text: str, file: Path, *inputs: Path) -> Path:
     if file.exists() and not file.is_file() and not file.is_dir():
         file.write_text(text, encoding="utf-8")  # a pipe cannot be replaced by a whole file
     else:
-        write_whole(file, text)
+        write_file(file, text)
     click.echo(str(file))
     return file

@@ -118,7 +118,7 @@ def _summary(path: Path, corpus: str | None) -> "tuple[Summary, ResultsCheck | N
 
 
 def _write_page(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:
-    from dspy_proact.kept import refuse_overwrite, write_whole
+    from dspy_proact.kept import refuse_overwrite, write_file
     from dspy_proact.report.page import page
 
     if html == STANDARD_OUTPUT:
@@ -127,7 +127,7 @@ def _write_page(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:
     refuse_overwrite(html, *runs)
     if html.is_file() and html.read_bytes()[: len(_PAGE)].lower() != _PAGE:
         raise UsageError(f"{html}: exists and is not a page; name another file")
-    write_whole(html, page([summary_of(run) for run in runs], by))
+    write_file(html, page([summary_of(run) for run in runs], by))
     say(f"The page is in {html}; open it in a browser.")
     say_next(*{1: ["show", *runs], 2: ["compare", *runs]}.get(len(runs), ["leaderboard", *runs]))
 

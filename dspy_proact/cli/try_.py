@@ -58,7 +58,7 @@ class _Place:
     def own(self, declared: "Benchmark[Any, Any]") -> "tuple[Case, str | None] | None":
         """The person's own conversation and the system prompt in it; None where there is none."""
         from dspy_proact.files.rows import read_bytes
-        from dspy_proact.kept import read_whole
+        from dspy_proact.kept import read_contents
 
         if self.conversation is None:
             return None
@@ -70,7 +70,7 @@ class _Place:
         if sys.stdin.isatty():
             say("Type the conversation, and Ctrl-D on a line of its own to end it.")
         try:
-            return read(read_whole(sys.stdin.buffer), "standard input")
+            return read(read_contents(sys.stdin.buffer), "standard input")
         except OSError as error:
             raise UsageError(f"standard input: cannot be read: {error.strerror}") from error
 

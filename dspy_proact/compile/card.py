@@ -204,7 +204,7 @@ def _row(nouns: Nouns, name: str, title: str, change: Change, total: int, **furt
 
 def _number(estimate: Estimate, nouns: Nouns) -> Estimate:
     """An estimate, its reason in the benchmark's nouns."""
-    return replace(estimate, reason=estimate.reason and nouns.worded(estimate.reason))
+    return replace(estimate, reason=estimate.reason and nouns.translated(estimate.reason))
 
 
 def _advice(compiling: "JudgeCompile") -> str:

@@ -16,7 +16,7 @@ import dspy
 from dspy import AdapterParseError
 from pydantic import TypeAdapter
 
-from dspy_proact.plain_text import each_text, encodable_all, tame
+from dspy_proact.plain_text import encodable_all, map_texts, tame
 from dspy_proact.programs.fenced_json import AN_IMAGE, images_in
 
 _ANYTHING = TypeAdapter[Any](Any)
@@ -78,7 +78,7 @@ class Excerpts:
 
 def _cut(value: Any, longest: int) -> Any:
     """A JSON value with every text cut."""
-    return each_text(value, lambda text: text if len(text) <= longest else text[: max(0, longest - len(CUT))] + CUT)
+    return map_texts(value, lambda text: text if len(text) <= longest else text[: max(0, longest - len(CUT))] + CUT)
 
 
 def _size(plain: Any) -> int:

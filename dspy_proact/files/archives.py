@@ -61,9 +61,9 @@ class Archive:
         """Bytes of its files when unpacked, as it says, by their names and in its order."""
         for member in members:
             if fault := self._fault(member):
-                raise CorpusError(fault, source=self.place(member.filename))
+                raise CorpusError(fault, source=self.source_of(member.filename))
 
-    def place(self, name: str) -> str:
+    def source_of(self, name: str) -> str:
         """Where a file of it stands, as messages name it."""
         return f"{self.source}, {printable(name[:_LONGEST_SHOWN])}"
 
@@ -72,13 +72,13 @@ class Archive:
         """A file of it, while which no other is read; raises a `CorpusError` where it is damaged or too large."""
         member = self._members[name]
         if member.file_size > largest:
-            raise CorpusError(f"larger than {largest:,} bytes when unpacked", source=self.place(name))
+            raise CorpusError(f"larger than {largest:,} bytes when unpacked", source=self.source_of(name))
         try:
             with self._lock, self._zip.open(member) as file:
                 yield file
         except _DAMAGED as error:
             problem = f"cannot be unpacked: {error}; download the zip again"
-            raise CorpusError(problem, source=self.place(name)) from None
+            raise CorpusError(problem, source=self.source_of(name)) from None
 
     def read(self, name: str, largest: int) -> bytes:
         """The contents of a file; raises as `opened` does."""
@@ -110,10 +110,10 @@ class ZippedFolder:
     def __init__(self, folder: Path, archives: Sequence[Archive]):
         self._folder, self._archives = folder, archives
 
-    def place(self, path: str) -> str:
+    def source_of(self, path: str) -> str:
         """Where a file stands, as messages name it."""
         member = self._member(path)
-        return member[0].place(member[1]) if member else str(self._folder / path)
+        return member[0].source_of(member[1]) if member else str(self._folder / path)
 
     @contextmanager
     def opened(self, path: str, largest: int) -> Generator[IO[bytes]]:
@@ -122,17 +122,17 @@ class ZippedFolder:
             with member[0].opened(member[1], largest) as file:
                 yield file
             return
-        place = self._folder / path
+        target = self._folder / path
         try:
-            if _strays(path) or not place.resolve().is_relative_to(self._folder.resolve()):
-                raise CorpusError("leads out of the folder", source=str(place))
-            if not place.is_file():
-                raise CorpusError("is missing", source=str(place))
-            if place.stat().st_size > largest:
-                raise CorpusError(f"larger than {largest:,} bytes", source=str(place))
+            if _strays(path) or not target.resolve().is_relative_to(self._folder.resolve()):
+                raise CorpusError("leads out of the folder", source=str(target))
+            if not target.is_file():
+                raise CorpusError("is missing", source=str(target))
+            if target.stat().st_size > largest:
+                raise CorpusError(f"larger than {largest:,} bytes", source=str(target))
         except (OSError, ValueError) as error:
-            raise CorpusError(f"cannot be read: {error}", source=str(place)) from None
-        with opened(str(place), "a file of a folder") as file:
+            raise CorpusError(f"cannot be read: {error}", source=str(target)) from None
+        with opened(str(target), "a file of a folder") as file:
             yield file
 
     def _member(self, path: str) -> tuple[Archive, str] | None:

@@ -23,7 +23,7 @@ from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import Id, Line, RawPart, elements, lines_in
 from dspy_proact.files.sheets import CsvSheet, require_few
 
-WHOLE = "grade"
+GRADE_FIELD = "grade"
 """The column, control or question that holds the grade where a grading has one part."""
 _SIDES = ("confidence", "reason")
 
@@ -111,8 +111,8 @@ class _SheetRow(RawPart):
     def label(self, line: Line) -> Label:
         """The label of a line."""
         rater = normalize("NFC", self.annotator.strip())
-        told = (self.grade, self.confidence, self.reason or "", self.seconds, self.response or self.answer, self.draw)
-        return Label(line, rater, self.item.strip(), self.part, *told)
+        fields = (self.grade, self.confidence, self.reason or "", self.seconds, self.response or self.answer, self.draw)
+        return Label(line, rater, self.item.strip(), self.part, *fields)
 
 
 class _User(RawPart):
@@ -158,21 +158,21 @@ def labels_in(text: str, source: str, parts: Collection[str]) -> LabelFile:
     Raises:
         CorpusError: The file is none of these, or has no line of a grade.
     """
-    found = _of_sheet(text, source) if text.lstrip()[:1] != "[" else _of_tool(text, source, parts)
-    if not found.labels and not found.ungraded:
-        names = ", ".join(name or WHOLE for name in parts)
+    file = _of_sheet(text, source) if text.lstrip()[:1] != "[" else _of_tool(text, source, parts)
+    if not file.labels and not file.ungraded:
+        names = ", ".join(name or GRADE_FIELD for name in parts)
         raise CorpusError(f"there is no grade in it; what holds one is called {names}", source=source)
-    return found
+    return file
 
 
 def _of_tool(text: str, source: str, parts: Collection[str]) -> LabelFile:
     rows = list(elements(text, source))
-    tool = next((each for each in (_Task, _Record) if rows and {*each.model_fields} <= {*rows[0].parse()}), None)
+    tool = next((form for form in (_Task, _Record) if rows and {*form.model_fields} <= {*rows[0].parse()}), None)
     if tool is None:
         problem = "neither tasks of Label Studio (data, annotations) nor records of Argilla (id, fields, responses)"
         raise CorpusError(f"{problem}; give other ratings as CSV, or as JSON with one a line", source=source)
-    read, names = _of_task if tool is _Task else _of_record, {WHOLE, *parts, *_SIDES}
-    return LabelFile(tuple(label for row in rows for said in read(row, names) for label in said.labels(parts)))
+    read, names = _of_task if tool is _Task else _of_record, {GRADE_FIELD, *parts, *_SIDES}
+    return LabelFile(tuple(label for row in rows for answers in read(row, names) for label in answers.labels(parts)))
 
 
 def _of_sheet(text: str, source: str) -> LabelFile:
@@ -180,7 +180,7 @@ def _of_sheet(text: str, source: str) -> LabelFile:
     for line in _json_lines(text, source) if text.lstrip()[:1] == "{" else _csv_lines(text, source):
         lines += 1
         require_few(line, lines)
-        grade = line.parse().get(WHOLE)
+        grade = line.parse().get(GRADE_FIELD)
         if grade is None or (isinstance(grade, str) and not grade.strip()):
             ungraded += 1
             continue
@@ -206,7 +206,7 @@ def _csv_lines(text: str, source: str) -> Iterator[Line]:
     yield from sheet.rows()
 
 
-_NEEDED = ("item", "annotator", WHOLE)
+_NEEDED = ("item", "annotator", GRADE_FIELD)
 
 
 def _require_columns(line: Line, columns: Collection[str]) -> None:
@@ -226,7 +226,7 @@ class _Answers:
     item: object
     response: object
     within: str
-    said: dict[str, str]
+    values: dict[str, str]
     """By control or question."""
     seconds: float | None = None
 
@@ -234,31 +234,31 @@ class _Answers:
         """A label for each part that has a grade."""
         if not isinstance(self.item, str | int) or not str(self.item).strip():
             raise self.line.error("missing: the key of the item, as the sheet has it", "data.item")
-        said, reason = (self.said.get(name, "") for name in _SIDES)
+        confidence_text, reason = (self.values.get(name, "") for name in _SIDES)
         try:
-            confidence = _confidence_of(said) if said else None
+            confidence = _confidence_of(confidence_text) if confidence_text else None
         except PydanticCustomError as error:
-            raise self.line.error(f"{error.message()}, not {said!r}", f"{self.within}confidence") from None
+            raise self.line.error(f"{error.message()}, not {confidence_text!r}", f"{self.within}confidence") from None
         response = self.response if isinstance(self.response, str) else None
         for part in parts:
-            if grade := self.said.get(part or WHOLE, ""):
-                told = (confidence, reason, self.seconds, response)
-                yield Label(self.line, self.rater, str(self.item).strip(), part, grade, *told, within=self.within)
+            if grade := self.values.get(part or GRADE_FIELD, ""):
+                fields = (confidence, reason, self.seconds, response)
+                yield Label(self.line, self.rater, str(self.item).strip(), part, grade, *fields, within=self.within)
 
 
 def _of_task(line: Line, names: Collection[str]) -> Iterator[_Answers]:
     """What each annotation of a task of Label Studio says; one that was cancelled says nothing."""
     task = _Task.of(line)
     response = task.data.get("response") or task.data.get("answer")
-    for place, annotation in enumerate(task.annotations):
-        said, within, user = dict[str, str](), f"annotations[{place}].", annotation.completed_by
+    for index, annotation in enumerate(task.annotations):
+        values, within, user = dict[str, str](), f"annotations[{index}].", annotation.completed_by
         for number, region in enumerate(annotation.result):
             if region.from_name in names:
                 kind = next((kind for kind in ("choices", "rating", "text") if kind in region.value), "")
-                said[region.from_name] = _only(line, f"{within}result[{number}].value", region.value.get(kind))
+                values[region.from_name] = _only(line, f"{within}result[{number}].value", region.value.get(kind))
         if not annotation.was_cancelled:
             rater = f"label-studio {user if isinstance(user, int) else user.id}"
-            yield _Answers(line, rater, task.data.get("item"), response, within, said, annotation.lead_time)
+            yield _Answers(line, rater, task.data.get("item"), response, within, values, annotation.lead_time)
 
 
 def _of_record(line: Line, names: Collection[str]) -> Iterator[_Answers]:
@@ -267,10 +267,10 @@ def _of_record(line: Line, names: Collection[str]) -> Iterator[_Answers]:
     response = record.fields.get("response") or record.fields.get("answer")
     for name, answers in record.responses.items():
         for number, answer in enumerate(answers if name in names else ()):
-            said = _only(line, f"responses.{name}[{number}].value", answer.value)
-            by_rater.setdefault(answer.user_id, {})[name] = said
-    for user, said in by_rater.items():
-        yield _Answers(line, f"argilla {user}", record.id, response, "responses.", said)
+            text = _only(line, f"responses.{name}[{number}].value", answer.value)
+            by_rater.setdefault(answer.user_id, {})[name] = text
+    for user, values in by_rater.items():
+        yield _Answers(line, f"argilla {user}", record.id, response, "responses.", values)
 
 
 def _only(line: Line, field: str, value: object) -> str:

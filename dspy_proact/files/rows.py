@@ -22,7 +22,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticCustomError
 
 from dspy_proact.errors import CorpusError
-from dspy_proact.kept import Kind, content_of, open_to_read, read_whole
+from dspy_proact.kept import Kind, content_of, open_to_read, read_contents
 from dspy_proact.plain_text import shortened, shown
 
 _MAX_DEPTH = 64
@@ -69,7 +69,7 @@ class FileReader:
     def read(self, path: str | Path, wanted: str) -> bytes:
         """The contents of a file; raises as `read_bytes` does, also where it is larger with those read before it."""
         with opened(str(path), wanted) as file:
-            data = read_whole(file, beside=self._size)
+            data = read_contents(file, beside=self._size)
         self._size += len(data)
         return data
 
@@ -324,7 +324,7 @@ class RawPart(OwnPart):
 
 def _unknown(part: RawPart, *path: str) -> Iterator[tuple[str, ...]]:
     """The paths of the unknown fields of a part and of the parts in it; those of a list all have its path."""
-    yield from ((*path, name) for name, given in (part.model_extra or {}).items() if given is not None)
+    yield from ((*path, name) for name, value in (part.model_extra or {}).items() if value is not None)
     for name in type(part).model_fields:
         value = getattr(part, name)
         for inner in value if isinstance(value, list) else (value,):

@@ -22,7 +22,7 @@ import filelock
 from pydantic import ValidationError
 
 from dspy_proact.errors import RunError, UsageError
-from dspy_proact.kept.log import first_fault, open_to_read, read_whole, require_finite, unwritable, write_whole
+from dspy_proact.kept.log import first_fault, open_to_read, read_contents, require_finite, unwritable, write_file
 from dspy_proact.types import Frozen
 
 RUN_CLAIM, COMPILE_CLAIM = "manifest.json", "compile.json"
@@ -109,7 +109,7 @@ class Claim(Generic[C]):
         """The content of the file; raises `RunError` where it is missing or damaged."""
         try:
             with open_to_read(self.file) as file:
-                data = read_whole(file)
+                data = read_contents(file)
             claimed = self._form.model_validate_json(data)
             require_finite(data)
             return claimed
@@ -167,7 +167,7 @@ class Claim(Generic[C]):
 
     def write(self, claimed: C) -> None:
         """Write the file; raises `UsageError` where that fails."""
-        write_whole(self.file, claimed.model_dump_json(indent=2) + "\n")
+        write_file(self.file, claimed.model_dump_json(indent=2) + "\n")
 
     def leave(self, *others: Path) -> None:
         """Delete the file, the lock and further files of the same owner, and the folder if nothing else is in it."""
@@ -267,7 +267,7 @@ def _folder(path: Path) -> PathContent:
 
 def refuse_overwrite(path: Path, *inputs: Path) -> None:
     """Raise a `UsageError` where writing a file would overwrite an input, or a file of a run or compile."""
-    if any(path.exists() and given.exists() and path.samefile(given) for given in inputs):
+    if any(path.exists() and source.exists() and path.samefile(source) for source in inputs):
         raise UsageError(f"{path}: is the input; name another file")
     kept = ((RUN_CLAIM, "events.jsonl"), (COMPILE_CLAIM, _COMPILE_RECORD))
     if any((path.parent / claim).is_file() and (path.parent / record).is_file() for claim, record in kept):

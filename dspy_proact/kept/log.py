@@ -47,7 +47,7 @@ class Log(Generic[M]):
                 self._end = _end_of_lines(self._file)
                 self._file.seek(self._end)
                 last = self._file.read()
-                if _is_whole(form, last):  # an editor took its newline away
+                if _is_record(form, last):  # an editor took its newline away
                     self._write(b"\n")
                     self._end += len(last) + 1
                 self._file.truncate(self._end)
@@ -90,21 +90,21 @@ class Log(Generic[M]):
             self._end += len(line)
             if time.monotonic() - self._synced > _SYNC_SECONDS:
                 self._sync()
-            there, place = False, ""
+            there, moved_to = False, ""
             with suppress(OSError):
                 there = os.path.samestat(os.stat(self.path), status)  # noqa: PTH116 - the fastest, once a line
             if not there:
                 with suppress(OSError):  # to which path, where the system tells
-                    place = f" to {Path(f'/proc/self/fd/{self._file.fileno()}').readlink()}"
-                raise RunError(f"{self.path}: was moved{place}; name its folder with --out to go on")
+                    moved_to = f" to {Path(f'/proc/self/fd/{self._file.fileno()}').readlink()}"
+                raise RunError(f"{self.path}: was moved{moved_to}; name its folder with --out to go on")
 
     def _write(self, line: bytes) -> None:
         try:
-            whole = self._file.write(line) == len(line)
+            complete = self._file.write(line) == len(line)
         except OSError:
             self._file.truncate(self._end)
             raise
-        if not whole:
+        if not complete:
             self._file.truncate(self._end)
             raise RunError(f"{self.path}: the disk is full; free some space and repeat the command")
 
@@ -131,7 +131,7 @@ def open_to_read(path: str | Path) -> BinaryIO:
     return file
 
 
-def read_whole(file: BinaryIO, beside: int = 0) -> bytes:
+def read_contents(file: BinaryIO, beside: int = 0) -> bytes:
     """The contents of a file; raises an `OSError` where they, with so many bytes beside them, are above 256 MiB."""
     data = file.read(_LONGEST - beside + 1)
     if len(data) > _LONGEST - beside:
@@ -146,10 +146,10 @@ def read_log(path: Path, form: type[M]) -> Iterator[M]:
     Raises:
         RunError: It cannot be read, or a line before the last is damaged; the message names file and line.
     """
-    return (record for _, record in read_placed(path, form))
+    return (record for _, record in read_with_ranges(path, form))
 
 
-def read_placed(path: Path, form: type[M]) -> Iterator[tuple[range, M]]:
+def read_with_ranges(path: Path, form: type[M]) -> Iterator[tuple[range, M]]:
     """The records of a log as `read_log` gives them, each with the range of its bytes."""
     end = 0
     try:
@@ -158,7 +158,7 @@ def read_placed(path: Path, form: type[M]) -> Iterator[tuple[range, M]]:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
                 start, end = end, end + len(line)
-                if line.endswith(b"\n") or _is_whole(form, line):
+                if line.endswith(b"\n") or _is_record(form, line):
                     yield range(start, end), _record(path, form, number, line)
     except FileNotFoundError:
         return
@@ -166,11 +166,11 @@ def read_placed(path: Path, form: type[M]) -> Iterator[tuple[range, M]]:
         raise RunError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def read_lines(path: Path, form: type[M], places: Iterable[tuple[int, int]]) -> Iterator[tuple[int, M]]:
+def read_lines(path: Path, form: type[M], starts: Iterable[tuple[int, int]]) -> Iterator[tuple[int, M]]:
     """Some records of a log with their line numbers; raises `RunError` as `read_log` does."""
     try:
         with path.open("rb") as file:
-            for number, start in places:
+            for number, start in starts:
                 file.seek(start)
                 yield number, _record(path, form, number, file.readline())
     except OSError as error:
@@ -185,7 +185,7 @@ def _record(path: Path, form: type[M], number: int, line: bytes) -> M:
         raise RunError(f"{path}, line {number}: {first_fault(error)}; {mend}") from error
 
 
-def _is_whole(form: type[BaseModel], line: bytes) -> bool:
+def _is_record(form: type[BaseModel], line: bytes) -> bool:
     """Whether a line without a newline is a record all the same: the beginning of one is no JSON."""
     try:
         form.model_validate_json(line)
@@ -220,7 +220,7 @@ def _writing(path: Path) -> Generator[None]:
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-def write_whole(path: Path, content: bytes | str) -> None:
+def write_file(path: Path, content: bytes | str) -> None:
     """Write a file, text as UTF-8; raises `UsageError` as `replacing` does."""
     with replacing(path) as temporary:
         temporary.write_bytes(content.encode() if isinstance(content, str) else content)

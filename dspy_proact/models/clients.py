@@ -162,14 +162,14 @@ def _leniently(read: Callable[[Any], T], body: bytes | str) -> T:
 def _with_counts_only(body: bytes | str) -> Any:
     """A body in JSON with nothing but counts in its usage; any other body as it is."""
     try:
-        whole = json.loads(body)
+        content = json.loads(body)
     except ValueError:
         return body
-    usage = {key: whole[key] for key in _USAGE_KEYS if key in whole} if isinstance(whole, dict) else {}
+    usage = {key: content[key] for key in _USAGE_KEYS if key in content} if isinstance(content, dict) else {}
     counts = {key: _counts(value) for key, value in usage.items()}
     if counts == usage:
         return body
-    text = json.dumps(whole | counts)
+    text = json.dumps(content | counts)
     return text if isinstance(body, str) else text.encode()
 
 
@@ -182,10 +182,10 @@ def _counts(usage: Any) -> dict[str, Any]:
 def _count(value: Any) -> int | None:
     """A whole number, also one written as a text or with a point; None for anything else."""
     try:
-        whole = int(value) if isinstance(value, str) or float(value).is_integer() else None
+        count = int(value) if isinstance(value, str) or float(value).is_integer() else None
     except (TypeError, ValueError, OverflowError):
         return None
-    return None if isinstance(value, bool) or whole is None or whole < 0 else whole
+    return None if isinstance(value, bool) or count is None or count < 0 else count
 
 
 def import_litellm() -> Any:

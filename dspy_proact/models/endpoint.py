@@ -159,13 +159,13 @@ def _litellm_route(model: str, api_base: str | None) -> Route:
     environment = litellm.validate_environment(model)
     missing = tuple(name for name in environment["missing_keys"] if _SECRET.search(name))
     letters = re.sub(r"[^A-Z0-9]", "", provider.upper())
-    given = tuple(name for name in os.environ if _SECRET.search(name) and name.replace("_", "").startswith(letters))
+    present = tuple(name for name in os.environ if _SECRET.search(name) and name.replace("_", "").startswith(letters))
     return Route(
         model=model,
         native=False,
         provider=provider,
         dialect="litellm",
-        key_variables=missing or given or (f"{provider.upper()}_API_KEY",),
+        key_variables=missing or present or (f"{provider.upper()}_API_KEY",),
         needs_key=bool(missing),
         has_key=environment["keys_in_environment"],
         api_base=api_base,

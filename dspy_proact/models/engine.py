@@ -56,7 +56,7 @@ class GatedEngine:
     async def ask(self, request: Request) -> Response:
         """Answer one request as `complete` does, for a caller that holds a slot of the gate's."""
         self._require_sight(request)
-        request, number, inner = self._worded(request), 0, self._for_this_loop()
+        request, number, inner = self._with_extensions(request), 0, self._for_this_loop()
         most = self._most(request)
         while True:
             await self.gate.budget.reserve(most, self.gate.switch)
@@ -74,7 +74,7 @@ class GatedEngine:
         cost, and nothing is recorded.
         """
         self._require_sight(request)
-        request, number, inner = self._worded(request), 0, self._for_this_loop()
+        request, number, inner = self._with_extensions(request), 0, self._for_this_loop()
         most = self._most(request)
         async with self.gate.slots:
             while True:
@@ -105,16 +105,16 @@ class GatedEngine:
             )
             self.gate.switch.check()
 
-    def _worded(self, request: Request) -> Request:
+    def _with_extensions(self, request: Request) -> Request:
         if not self.caller.extensions:
             return request
-        plain, worded = self._last_config
+        plain, extended = self._last_config
         if request.config is not plain:  # all requests of a run share one
             extensions = {**(request.config.extensions or {}), **self.caller.extensions}
             limit = None if "max_tokens" in extensions else request.config.max_tokens
-            worded = replace(request.config, max_tokens=limit, extensions=extensions)
-            self._last_config = request.config, worded
-        return replace(request, config=worded)
+            extended = replace(request.config, max_tokens=limit, extensions=extensions)
+            self._last_config = request.config, extended
+        return replace(request, config=extended)
 
     def _most(self, request: Request) -> Cost:
         if self.gate.limits == Limits():

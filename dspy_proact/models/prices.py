@@ -49,8 +49,8 @@ def find_price(route: Route, sent: Mapping[str, Any] | None = None) -> Price:
     Of the parameters that are sent, `service_tier` has prices of its own.
     """
     known, sent = _listed(route.model, route.provider), sent or {}
-    given = sent.get("extra_body")
-    body: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    extra = sent.get("extra_body")
+    body: Mapping[str, Any] = extra if isinstance(extra, Mapping) else {}
     tier = (body if "service_tier" in body else sent).get("service_tier")
     suffix = "" if tier in _UNTIERED else f"_{tier}"
     if known.get("tiered_pricing") and not suffix:

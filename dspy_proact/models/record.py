@@ -43,12 +43,12 @@ class RecordedAnswer(Frozen):
         return self
 
     def replayed(self) -> Response:
-        """The answer once more, with the calls that it took; raises as `given` does."""
+        """The answer once more, with the calls that it took; raises as `usable_response` does."""
         for call in self.calls:
             record_call(call)
-        return self.given()
+        return self.usable_response()
 
-    def given(self) -> Response:
+    def usable_response(self) -> Response:
         """The answer; raises `ContentError` where there is none to use."""
         if self.refused:
             raise ContentError(*self.refused)
@@ -159,7 +159,7 @@ class RecordedEngine(Described):
             return kept.replayed()
         if sending := self.record.sending.get(name):
             return (await asyncio.shield(sending)).replayed()
-        return (await self.record.once(name, lambda: self._sent(name, request))).given()
+        return (await self.record.once(name, lambda: self._sent(name, request))).usable_response()
 
     async def aclose(self) -> None:
         """Close the connections of the running loop."""

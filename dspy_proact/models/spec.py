@@ -171,22 +171,22 @@ _NOT_IN_BODY = re.compile(
 """Names in `extra_body` that an option, a program or DSPy sets, or that have another model answer."""
 
 
-def _number(value: Any) -> bool:
+def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
-def _whole(value: Any) -> bool:
+def _is_integer(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 _TAKES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
-    LIMIT: ("a whole number above 0", lambda value: _whole(value) and value > 0),
-    "temperature": ("a number of at least 0", lambda value: _number(value) and value >= 0),
-    "top_p": ("a number above 0 and at most 1", lambda value: _number(value) and 0 < value <= 1),
-    "top_k": ("a whole number", _whole),
-    "seed": ("a whole number", _whole),
-    "frequency_penalty": ("a number", _number),
-    "presence_penalty": ("a number", _number),
+    LIMIT: ("a whole number above 0", lambda value: _is_integer(value) and value > 0),
+    "temperature": ("a number of at least 0", lambda value: _is_number(value) and value >= 0),
+    "top_p": ("a number above 0 and at most 1", lambda value: _is_number(value) and 0 < value <= 1),
+    "top_k": ("a whole number", _is_integer),
+    "seed": ("a whole number", _is_integer),
+    "frequency_penalty": ("a number", _is_number),
+    "presence_penalty": ("a number", _is_number),
     "extra_body": ("an object", lambda value: isinstance(value, dict)),
     "reasoning_effort": ("a word, such as low", lambda value: isinstance(value, str) and bool(value.strip())),
 }
@@ -198,11 +198,11 @@ _HOLDS_SECRETS = re.compile(
 _MARK = re.compile(r"\[hidden [0-9a-f]{8}\]")
 
 
-def require_parameters(flag: str, given: Mapping[str, Any]) -> None:
+def require_parameters(flag: str, parameters: Mapping[str, Any]) -> None:
     """Raise a `UsageError` that says what is allowed, where a parameter cannot be sent."""
-    if given.get(SCHEMA) is not None:
+    if parameters.get(SCHEMA) is not None:
         raise UsageError(f"{flag} {SCHEMA}: only {SCHEMA}=none is allowed; it omits the JSON schema of answers")
-    for name, value in given.items():
+    for name, value in parameters.items():
         if problem := _problem(flag, name, value):
             raise UsageError(f"{flag} {name}: {problem}")
 

@@ -15,7 +15,7 @@ import dspy
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from dspy_proact.errors import UsageError
-from dspy_proact.kept import Kind, content_of, first_fault, open_to_read, read_whole, require_finite, write_whole
+from dspy_proact.kept import Kind, content_of, first_fault, open_to_read, read_contents, require_finite, write_file
 from dspy_proact.programs.asking import image_inputs
 from dspy_proact.programs.card import Card
 from dspy_proact.types import Frozen
@@ -184,7 +184,7 @@ def write_artefact(path: Path, artefact: Artefact) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
-    write_whole(path, artefact.model_dump_json(indent=1) + "\n")
+    write_file(path, artefact.model_dump_json(indent=1) + "\n")
 
 
 def read_artefact(path: str | Path, role: ProgramRole | None = None) -> Artefact:
@@ -206,7 +206,7 @@ def read_artefact(path: str | Path, role: ProgramRole | None = None) -> Artefact
     path = Path(path)
     try:
         with open_to_read(path) as file:
-            content = read_whole(file)
+            content = read_contents(file)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
     try:

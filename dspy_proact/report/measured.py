@@ -25,7 +25,7 @@ def worded(value: Value, nouns: Nouns) -> Value:
     whole: Any = value
     own = {each.name: getattr(whole, each.name) for each in fields(whole)}
     inner = {name: worded(each, nouns) for name, each in own.items() if is_dataclass(each)}
-    return replace(whole, **inner, **({"reason": nouns.worded(own["reason"])} if own.get("reason") else {}))
+    return replace(whole, **inner, **({"reason": nouns.translated(own["reason"])} if own.get("reason") else {}))
 
 
 @dataclass(frozen=True)

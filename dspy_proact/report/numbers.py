@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from dspy_proact.runs import Nouns
-from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, Estimate, Paired, whole_points
+from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, Estimate, Paired, rounded_points
 
 
 def percent(estimate: Estimate) -> str:
@@ -40,7 +40,7 @@ def seen_from(paired: Paired) -> tuple[int, int] | None:
     """
     if paired.detectable is None or paired.detectable_half is None or paired.reason:
         return None
-    return whole_points(paired.detectable), whole_points(paired.detectable_half)
+    return rounded_points(paired.detectable), rounded_points(paired.detectable_half)
 
 
 def bounds(estimate: Estimate, shown: Callable[[float], str] = share) -> str:

@@ -22,7 +22,7 @@ from dspy_proact.runs import Nouns
 from dspy_proact.stats import RatedCases, corrected_refusals
 from dspy_proact.stats.plan import (
     PILOT_CASES,
-    PLAN_MOST_EACH,
+    PLAN_MOST_RATINGS,
     PLAN_RATERS,
     PLAN_SCATTER,
     Plan,
@@ -75,7 +75,7 @@ class LabellingPlan:
     @property
     def least(self) -> float:
         """Half-width that the largest study would have: every case, as often and by as many as are tried."""
-        return planned_half_width(self.frame, self.components, self.frame.cases, PLAN_RATERS[-1], PLAN_MOST_EACH)
+        return planned_half_width(self.frame, self.components, self.frame.cases, PLAN_RATERS[-1], PLAN_MOST_RATINGS)
 
     @property
     def best(self) -> Plan | None:
@@ -138,7 +138,7 @@ def labelling_plan(
 
 
 def _pilot(cases: RatedCases, ratings: PeoplesRatings, nouns: Nouns, mend: str) -> RatingComponents:
-    for why in (*ratings.unfair.values(), *map(nouns.worded, corrected_refusals(cases))):
+    for why in (*ratings.unfair.values(), *map(nouns.translated, corrected_refusals(cases))):
         raise UsageError(f"{ratings.name}: no pilot, for {why}{mend}")
     twice = int((cases.times > 1).sum())
     if twice < PILOT_CASES or cases.rater_count < 2:
@@ -172,8 +172,8 @@ def plan_headline(plan: LabellingPlan) -> str:
     nouns, best = plan.nouns, plan.best
     over = f" over all {nouns.strata}" if len({stratum for stratum, _ in plan.frame.sizes}) > 1 else ""
     wanted, cases = f"± {share(plan.width)} points{over}", counted(plan.frame.cases, nouns.case, nouns.cases)
-    each = PLAN_MOST_EACH if best is None else best.each
-    often = {1: "once", 2: "twice"}.get(each, f"{each} times")
+    ratings_each = PLAN_MOST_RATINGS if best is None else best.per_case
+    often = {1: "once", 2: "twice"}.get(ratings_each, f"{ratings_each} times")
     if best is None:
         return (
             f"{wanted} are out of reach: {cases}, each rated {often} by some of {PLAN_RATERS[-1]} raters, would leave "
@@ -195,7 +195,7 @@ def plan_document(plan: LabellingPlan) -> dict[str, Any]:
         "about": plan.about,
         "plan": _study(best, plan.nouns) if best else None,
         **({} if best else {"plan_reason": "out of reach", "least_half_width": plan.least}),
-        "plans": [_study(each, plan.nouns) for each in plan.plans],
+        "plans": [_study(option, plan.nouns) for option in plan.plans],
         "assumed": plan.assumed,
         "ratings_vary_as_in": plan.source,
         "mean": plan.frame.mean,
@@ -209,7 +209,7 @@ def plan_document(plan: LabellingPlan) -> dict[str, Any]:
 def _study(plan: Plan, nouns: Nouns) -> dict[str, Any]:
     low, high = plan.likely
     half_width = {"value": plan.half_width, "low": low, "high": high}
-    counts = {"raters": plan.raters, nouns.cases: plan.rated, "ratings_each": plan.each, "ratings": plan.ratings}
+    counts = {"raters": plan.raters, nouns.cases: plan.rated, "ratings_each": plan.per_case, "ratings": plan.ratings}
     return {**counts, "half_width": half_width}
 
 
@@ -217,10 +217,10 @@ def print_plan(plan: LabellingPlan, console: Console) -> None:
     """Print how many raters, cases and ratings give the width, with what that rests on."""
     rows = [
         [
-            *map(str, (each.raters, each.rated, each.each, each.ratings)),
-            f"{share(each.half_width)} ({' to '.join(map(share, each.likely))})",
+            *map(str, (option.raters, option.rated, option.per_case, option.ratings)),
+            f"{share(option.half_width)} ({' to '.join(map(share, option.likely))})",
         ]
-        for each in plan.plans
+        for option in plan.plans
     ]
     told = [table(("raters", plan.nouns.cases, "ratings each", "ratings", "± about"), rows)] if rows else []
     show(console, plan_headline(plan), *told, *_notes(plan))

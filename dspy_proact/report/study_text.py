@@ -339,7 +339,7 @@ def _missing(study: "RatingStudy", explain: bool) -> Iterator[str]:
             concerned[reason, tuple(lacking)].append(name)
     for (reason, lacking), names in concerned.items():
         where = "" if len(names) == len(study.subsets) else f" of {', '.join(names)}"
-        yield f"{', '.join(lacking)}{where}: {study.nouns.worded(reason)}"
+        yield f"{', '.join(lacking)}{where}: {study.nouns.translated(reason)}"
 
 
 def explanations(study: "RatingStudy") -> Iterator[str]:

@@ -40,9 +40,9 @@ class RunBar(Bar, Observer):
 
     unit = " cases"
 
-    def started(self, todo: int, asked: int) -> None:
+    def started(self, todo: int, total: int) -> None:
         """Draw the bar."""
-        self.move(asked - todo, asked)
+        self.move(total - todo, total)
 
     def ended(self, event: StageEvent, last: bool) -> None:  # noqa: ARG002 - an observer's
         """Move it."""

@@ -86,9 +86,9 @@ class CaseSet:
 
     def require(self, settings: Settings) -> None:
         """Raises a `UsageError` where a run by these settings would say that the cases were read otherwise."""
-        for name, value in self.read_with.items():
-            if (said := getattr(settings, name)) != value:
-                raise UsageError(f"{name} is {said!r} in the settings, and the cases were read with {value!r}")
+        for name, before in self.read_with.items():
+            if (value := getattr(settings, name)) != before:
+                raise UsageError(f"{name} is {value!r} in the settings, and the cases were read with {before!r}")
 
     def __repr__(self) -> str:
         return f"CaseSet({self.corpus.name!r}, {len(self.cases):,} cases)"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dspy_proact.errors import RunError
-from dspy_proact.kept import RUN_CLAIM, Claim, Log, read_lines, read_log, read_placed
+from dspy_proact.kept import RUN_CLAIM, Claim, Log, read_lines, read_log, read_with_ranges
 from dspy_proact.plain_text import html_table
 from dspy_proact.runs.benchmark import CONTROL, Case
 from dspy_proact.runs.ledger import StageEvent
@@ -43,16 +43,16 @@ class LongView(Mapping[str, Any]):
     """A view that stays on disk, at a line of `cases.jsonl`; reading it raises `RunError` if that was changed."""
 
     def __init__(self, path: Path, number: int, start: int, mark: str | None):
-        self._place = path, number, start, mark
+        self._line = path, number, start, mark
 
     def __getitem__(self, name: str) -> Any:
-        return _view_at(*self._place)[name]
+        return _view_at(*self._line)[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_view_at(*self._place))
+        return iter(_view_at(*self._line))
 
     def __len__(self) -> int:
-        return len(_view_at(*self._place))
+        return len(_view_at(*self._line))
 
 
 @lru_cache(maxsize=4)
@@ -99,10 +99,10 @@ class RunFolder:
         """The manifest; raises `RunError` when there is none or it is damaged."""
         return self._claim.read()
 
-    def check(self, asked: Manifest) -> Manifest:
+    def check(self, wanted: Manifest) -> Manifest:
         """The manifest by what is asked for now, unwritten; raises a `RunError` where the folder holds another run."""
-        before = self._claim.check(asked.identity)
-        return _widened(before, asked, self.path) if before else asked
+        before = self._claim.check(wanted.identity)
+        return _widened(before, wanted, self.path) if before else wanted
 
     def cases(self, check_marks: bool = True) -> Iterator[CaseRecord]:
         """Every case that was ever asked for, in the order of asking; a long view stays on disk.
@@ -112,7 +112,7 @@ class RunFolder:
         """
         manifest = self.manifest()
         strata, marked = {*manifest.strata, *controls_of(manifest)}, False
-        for number, (place, case) in enumerate(read_placed(self._cases, CaseRecord), start=1):
+        for number, (span, case) in enumerate(read_with_ranges(self._cases, CaseRecord), start=1):
             marked = marked or case.mark is not None
             if marked and (check_marks or case.mark is None):
                 self.require_unchanged(number, case, manifest)
@@ -120,8 +120,8 @@ class RunFolder:
                 known = ", ".join(manifest.strata)
                 fault = f"the {manifest.nouns.stratum} {case.stratum!r} is none of the run's: {known}"
                 raise RunError(f"{self._cases}, line {number}: {fault}")
-            if len(place) > _LONG:
-                view = LongView(self._cases.absolute(), number, place.start, case.mark)
+            if len(span) > _LONG:
+                view = LongView(self._cases.absolute(), number, span.start, case.mark)
                 yield case.model_copy(update={"view": view})
             else:
                 yield case
@@ -206,8 +206,8 @@ def _widened(before: Manifest, now: Manifest, path: Path) -> Manifest:
     if now.keeps_inputs and not before.keeps_inputs:
         raise RunError(f"{path}: was begun without --keep-inputs; leave it out, or name another folder with --out")
     most = {name: max(getattr(before, name), getattr(now, name)) for name in ("epochs", "judge_epochs")}
-    asked = {"controls": before.controls or now.controls, "control_labels": now.control_labels}
-    return before.model_copy(update=most | asked)
+    latest = {"controls": before.controls or now.controls, "control_labels": now.control_labels}
+    return before.model_copy(update=most | latest)
 
 
 def controls_of(manifest: Manifest) -> list[str]:

@@ -37,7 +37,7 @@ class Identity(Identified):
         """A judge is `judge` where both have one, and `judges.1` and so on in a jury."""
         fields = super().compared(other)
         judges = fields.pop("judges")
-        if any(len(each.judges) > 1 for each in (self, other) if isinstance(each, Identity)):
+        if any(len(identity.judges) > 1 for identity in (self, other) if isinstance(identity, Identity)):
             return fields | {"judges": {str(number): judge for number, judge in enumerate(judges, start=1)}}
         return fields | {"judge": judges[0] if judges else None}
 
@@ -57,7 +57,7 @@ class Nouns(Frozen):
     """What its corpus is a list of; a row may hold several cases."""
     rows: str = "rows"
 
-    def worded(self, text: str) -> str:
+    def translated(self, text: str) -> str:
         """A text of `stats`, which says case, stratum and group, in the benchmark's nouns."""
         return _NEUTRAL.sub(lambda match: str(getattr(self, match[0])), text)
 

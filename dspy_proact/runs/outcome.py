@@ -172,12 +172,12 @@ class LastEvents:
                 truncated = bool(event.answer and event.answer.get("truncated"))
                 self.responses[case, key.epoch] = None if stopped else _Response(event.text, truncated, failure)
                 continue
-            place = (case, key.epoch, judge, key.judge_epoch)
-            self.tried_again += isinstance(self.verdicts.get(place), str)
-            self.verdicts[place] = failure
+            stage = (case, key.epoch, judge, key.judge_epoch)
+            self.tried_again += isinstance(self.verdicts.get(stage), str)
+            self.verdicts[stage] = failure
             if grade:
                 known = {"label": sys.intern(grade.label), "judge": judge, "judge_epoch": key.judge_epoch}
-                self.verdicts[place] = replace(grade, **known)
+                self.verdicts[stage] = replace(grade, **known)
 
     @property
     def cases(self) -> set[str]:
@@ -270,11 +270,11 @@ def _outcome(
     )
     if response and response.failure:
         return outcome(state="unscored", reason=f"response: {response.failure}")
-    tried = {stage: given for stage in stages if (given := events.verdicts.get((case.key, epoch, *stage)))}
+    tried = {stage: verdict for stage in stages if (verdict := events.verdicts.get((case.key, epoch, *stage)))}
     if response is None or any(again == 1 and (judge, again) not in tried for judge, again in stages):
         return outcome(state="pending")
-    verdicts = tuple(given for given in tried.values() if not isinstance(given, str))
-    unread = tuple((judge, given) for (judge, _), given in tried.items() if isinstance(given, str))
+    verdicts = tuple(verdict for verdict in tried.values() if not isinstance(verdict, str))
+    unread = tuple((judge, verdict) for (judge, _), verdict in tried.items() if isinstance(verdict, str))
     awaited = len(stages) - len(tried)
     if verdicts:
         label, score = joint_grade(verdicts, *grading)

@@ -29,8 +29,8 @@ T = TypeVar("T")
 class Observer(CallObserver):
     """Is notified of what happens in a run; this one does nothing."""
 
-    def started(self, todo: int, asked: int) -> None:
-        """A run begins, with `todo` of the `asked` cases x epochs still to do."""
+    def started(self, todo: int, total: int) -> None:
+        """A run begins, with `todo` of the `total` cases x epochs still to do."""
 
     def ended(self, event: StageEvent, last: bool) -> None:
         """A stage ended and was kept; `last` when nothing more is to be done for its case and epoch."""

@@ -39,7 +39,7 @@ from dspy_proact.stats.paired import (
     holm,
     is_claimed,
     paired_difference,
-    whole_points,
+    rounded_points,
 )
 from dspy_proact.stats.people import AltTest, HumanReference, Standing, alt_test, human_reference, standings
 from dspy_proact.stats.preference import Binomial, exact_binomial, preferred_share

@@ -91,11 +91,11 @@ def acs(tables: NDArray[np.float64], weight: Weight) -> NDArray[np.float64]:
     labels, total = tables.shape[-1], np.sum(tables, axis=(-1, -2))
     if labels < 2:
         return np.full(tables.shape[:-2], np.nan)
-    whole = np.where(total > 0, total, np.nan)
+    total = np.where(total > 0, total, np.nan)
     weights = 1 - disagreement(labels, weight)
-    mean = (tables.sum(axis=-1) + tables.sum(axis=-2)) / (2 * whole[..., None])
+    mean = (tables.sum(axis=-1) + tables.sum(axis=-2)) / (2 * total[..., None])
     chance = weights.sum() / (labels * (labels - 1)) * np.sum(mean * (1 - mean), axis=-1)
-    agreed = np.sum(weights * tables, axis=(-1, -2)) / whole
+    agreed = np.sum(weights * tables, axis=(-1, -2)) / total
     beyond: NDArray[np.float64] = (agreed - chance) / (1 - chance)
     return beyond
 
@@ -125,10 +125,10 @@ def alphas(tables: NDArray[np.float64], metric: AlphaMetric) -> NDArray[np.float
     """Alpha of each of many tables of coincidences, shape (..., k, k) to (...); nan where it is undefined (0 / 0)."""
     margins = tables.sum(axis=-1)
     total = margins.sum(axis=-1)
-    places = np.broadcast_to(np.arange(margins.shape[-1], dtype=np.float64), margins.shape)
+    ranks = np.broadcast_to(np.arange(margins.shape[-1], dtype=np.float64), margins.shape)
     if metric == "ordinal":  # of their mean ranks among all ratings
-        places = np.cumsum(margins, axis=-1) - margins / 2
-    distance = (places[..., :, None] - places[..., None, :]) ** 2
+        ranks = np.cumsum(margins, axis=-1) - margins / 2
+    distance = (ranks[..., :, None] - ranks[..., None, :]) ** 2
     distance = np.sign(distance) if metric == "nominal" else distance
     observed = (total - 1) * np.sum(distance * tables, axis=(-1, -2))
     expected = np.sum(distance * margins[..., :, None] * margins[..., None, :], axis=(-1, -2))
@@ -139,8 +139,8 @@ def alphas(tables: NDArray[np.float64], metric: AlphaMetric) -> NDArray[np.float
 def disagreements(panel: Panel, weight: Weight) -> list[float]:
     """How far two of an item's ratings disagree on average, in [0, 1], for each item; 0 with fewer than two."""
     pairs, distance = coincidences(panel.counts), disagreement(panel.counts.shape[1], weight)
-    apart: NDArray[np.float64] = np.sum(pairs * distance, axis=(1, 2)) / np.maximum(1, panel.counts.sum(axis=1))
-    return apart.tolist()
+    means: NDArray[np.float64] = np.sum(pairs * distance, axis=(1, 2)) / np.maximum(1, panel.counts.sum(axis=1))
+    return means.tolist()
 
 
 @dataclass(frozen=True)
@@ -157,17 +157,17 @@ class RaterPair:
 
 def rater_pairs(panel: Panel, groups: Sequence[Hashable], weight: Weight, fewest: int) -> list[RaterPair]:
     """Every two raters of a panel who share as many items, at least one, in the order in which they first appear."""
-    found: list[RaterPair] = []
+    pairs: list[RaterPair] = []
     for one, other in combinations(range(len(panel.names)), 2):
         mine, theirs = (np.flatnonzero(panel.raters == number) for number in (one, other))
         shared, first, second = np.intersect1d(panel.items[mine], panel.items[theirs], return_indices=True)
         if len(shared) < fewest:
             continue
         tables = panel.own[mine[first]][:, :, None] * panel.own[theirs[second]][:, None, :]
-        kappa = kappa_of_items(tables, [groups[place] for place in shared], weight)
+        kappa = kappa_of_items(tables, [groups[index] for index in shared], weight)
         same = float(np.trace(tables.sum(axis=0))) / len(shared)
-        found.append(RaterPair((panel.names[one], panel.names[other]), len(shared), same, kappa))
-    return found
+        pairs.append(RaterPair((panel.names[one], panel.names[other]), len(shared), same, kappa))
+    return pairs
 
 
 @dataclass(frozen=True)
@@ -266,12 +266,12 @@ class Judged:
         the lower end lay too high (at 20 items AC2 was covered in 88 %).
         """
         tables, changes = self.panel.parts(self._tables)
-        whole = float(acs(tables.sum(axis=0), weight))
-        if not whole <= 1 - ROUNDING:  # or nan
-            found = Jackknife.of(
+        value = float(acs(tables.sum(axis=0), weight))
+        if not value <= 1 - ROUNDING:  # or nan
+            jackknife = Jackknife.of(
                 tables, self.groups, partial(acs, weight=weight), undefined="fewer than two labels", changes=changes
             )
-            return found.estimate()
+            return jackknife.estimate()
 
         def logarithm(sums: NDArray[np.float64]) -> NDArray[np.float64]:
             short = 1 - acs(sums, weight)
@@ -279,7 +279,7 @@ class Judged:
 
         logs = Jackknife.of(tables, self.groups, logarithm, changes=changes).estimate((-np.inf, np.inf))
         low, high = (None if end is None else 1 - math.exp(-end) for end in (logs.low, logs.high))
-        return Estimate(whole, low, high, logs.reason)
+        return Estimate(value, low, high, logs.reason)
 
     def exact(self) -> Estimate:
         """Share of items, or of ratings where people's label is their shares, with the judge's label: in [0, 1]."""
@@ -289,12 +289,12 @@ class Judged:
         # Rounding must not lift a share of equal grades above 1.
         return share_of_items(np.minimum(same[:, 0], 1), self.groups, self._drawn(same, changes))
 
-    def recall(self, place: int) -> Estimate:
+    def recall(self, label: int) -> Estimate:
         """Share of the items that people give a label, by its place, that the judge gives it too: in [0, 1]."""
 
         def hits_of(counts: NDArray[np.float64], at: NDArray[np.intp]) -> NDArray[np.float64]:
-            theirs = self._labels(counts)[:, place]
-            return np.stack([theirs * self.grades[at, place], theirs], axis=1)
+            theirs = self._labels(counts)[:, label]
+            return np.stack([theirs * self.grades[at, label], theirs], axis=1)
 
         hits, changes = self.panel.parts(hits_of)
         chosen = hits[:, 1] > 0
@@ -307,10 +307,10 @@ class Judged:
         `scores` are those of the labels, in [0, 1]: shape (k,).
         """
         worth = np.asarray(scores, dtype=np.float64)
-        found, changes = self.panel.parts(
+        parts, changes = self.panel.parts(
             lambda counts, at: self._means(counts, (self.grades[at] - shares(counts)) @ worth)
         )
-        return part_mean(found[:, 0], self.groups, bounds=(-1, 1), drawn=self._drawn(found, changes))
+        return part_mean(parts[:, 0], self.groups, bounds=(-1, 1), drawn=self._drawn(parts, changes))
 
     def _labels(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         return shares(counts) if self.ties is None else commonest(counts, self.ties)

@@ -38,8 +38,8 @@ def classification(tables: NDArray[np.float64], statistic: Classification) -> ND
     right_no, false_yes = tables[..., 0, 0], tables[..., 0, 1]
     missed, right_yes = tables[..., 1, 0], tables[..., 1, 1]
 
-    def share(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
-        return ratio(np.stack([part, whole], axis=-1))
+    def share(part: NDArray[np.float64], total: NDArray[np.float64]) -> NDArray[np.float64]:
+        return ratio(np.stack([part, total], axis=-1))
 
     match statistic:
         case "f1":
@@ -83,6 +83,6 @@ def _tables(cases: Cases) -> NDArray[np.float64]:
     for table, pairs in zip(tables, cases, strict=True):
         if not pairs or not {number for pair in pairs for number in pair} <= {0, 1}:
             raise ValueError(f"what is true and what was said is 0 or 1, once a case at least, not {list(pairs)!r}")
-        for true, said in pairs:
-            table[int(true), int(said)] += 1 / len(pairs)
+        for true, predicted in pairs:
+            table[int(true), int(predicted)] += 1 / len(pairs)
     return tables

@@ -104,8 +104,8 @@ def tabulate(
     strata = ONE_STRATUM * len(groups) if strata is None else strata
     column = {stratum: index for index, stratum in enumerate(order)}
     member = np.eye(len(order))[[column[stratum] for stratum in strata]]
-    place = numbered(groups)
-    return Table(added_up(member * values[:, None], place), added_up(member, place), tuple(order))
+    group = numbered(groups)
+    return Table(added_up(member * values[:, None], group), added_up(member, group), tuple(order))
 
 
 def checked_scores(
@@ -160,8 +160,8 @@ def cluster_mean(
     if theta in {0, 1}:
         warning = joined("all values equal", table.warning, drawn and drawn.warning)
         return Estimate(theta, *trial_bounds(theta, table.groups), warning)
-    found = _bounded(theta, table, ROUNDING, drawn, partial(logit_bounds, theta))
-    return found if LOW <= theta <= 1 - LOW else found.marked(NEAR_AN_END)
+    estimate = _bounded(theta, table, ROUNDING, drawn, partial(logit_bounds, theta))
+    return estimate if LOW <= theta <= 1 - LOW else estimate.marked(NEAR_AN_END)
 
 
 def share_of_items(hits: Scores, groups: Sequence[Hashable], drawn: RaterVariance | None) -> Estimate:

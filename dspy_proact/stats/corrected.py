@@ -146,14 +146,14 @@ def corrected_mean(cases: RatedCases) -> CorrectedMean:
     def corrected() -> Estimate:
         if refused := "no scores" if not len(cases.labels) else joined(*corrected_refusals(cases)):
             return Estimate(None, reason=refused)
-        found = correction(cases)
-        value, warning = found.value, joined(*_warnings(cases))
+        estimate = correction(cases)
+        value, warning = estimate.value, joined(*_warnings(cases))
         if cases.rater_count > 1 and min(value, 1 - value) < ROUNDING:
             value = float(round(value))
-            return Estimate(value, *trial_bounds(value, len(found.rated)), joined("all ratings equal", warning))
-        if unbounded := _unbounded(found, cases.rater_count):
+            return Estimate(value, *trial_bounds(value, len(estimate.rated)), joined("all ratings equal", warning))
+        if unbounded := _unbounded(estimate, cases.rater_count):
             return Estimate(value, reason=unbounded)
-        return Estimate(value, *logit_bounds(value, found.spread), warning)
+        return Estimate(value, *logit_bounds(value, estimate.spread), warning)
 
     return CorrectedMean(
         cases=len(cases.labels),
@@ -183,11 +183,11 @@ def corrected_difference(a: RatedCases, b: RatedCases) -> Estimate:
     sides = (("a", a), ("b", b))
     if refused := joined(*(f"{name}: {why}" for name, side in sides for why in corrected_refusals(side))):
         return Estimate(None, reason=refused)
-    found = correction(b).minus(correction(a))
-    if unbounded := _unbounded(found, min(a.rater_count, b.rater_count)):
-        return Estimate(found.value, reason=unbounded)
+    estimate = correction(b).minus(correction(a))
+    if unbounded := _unbounded(estimate, min(a.rater_count, b.rater_count)):
+        return Estimate(estimate.value, reason=unbounded)
     warning = joined(*dict.fromkeys([*_warnings(a), *_warnings(b)]))
-    return Estimate(found.value, *plain_bounds(found.value, found.spread, (-1.0, 1.0)), warning)
+    return Estimate(estimate.value, *plain_bounds(estimate.value, estimate.spread, (-1.0, 1.0)), warning)
 
 
 def corrected_refusals(cases: RatedCases) -> Iterator[str]:
@@ -208,11 +208,11 @@ def corrected_refusals(cases: RatedCases) -> Iterator[str]:
         yield f"{cases.rater_count} raters are too few to generalise to others (at least {FEWEST_RATERS} needed)"
 
 
-def _unbounded(found: "Correction", raters: int) -> str | None:
+def _unbounded(estimate: "Correction", raters: int) -> str | None:
     """Why there are no bounds."""
     if raters == 1:
         return "one rater: no interval for other raters"
-    return "no variance between groups" if found.spread.error < ROUNDING else None
+    return "no variance between groups" if estimate.spread.error < ROUNDING else None
 
 
 def _warnings(cases: RatedCases) -> Iterator[str]:
@@ -271,14 +271,14 @@ def correction(cases: RatedCases) -> Correction:
     """Correct the judge's mean score by the ratings; raises as `cells_of` does."""
     cells, keys = cells_of(cases), list(dict.fromkeys(cases.groups))
     values = np.sum(cells.weights * cells.means, axis=1)
-    place = cases.cell[cases.of]
-    count = cells.rated[0, place]
-    scale = cells.weights[0, place] * np.sqrt(1 + 1 / np.maximum(1, count - 1)) / (count * cases.times[cases.of])
+    cell = cases.cell[cases.of]
+    count = cells.rated[0, cell]
+    scale = cells.weights[0, cell] * np.sqrt(1 + 1 / np.maximum(1, count - 1)) / (count * cases.times[cases.of])
     held = np.bincount(numbered(cases.groups)[cases.rated], minlength=len(keys))
     return Correction(
         value=float(values[0]),
         without=dict(zip(keys, values[1:].tolist(), strict=True)),
-        influence=scale * (cases.ratings - cells.means[0, place]),
+        influence=scale * (cases.ratings - cells.means[0, cell]),
         raters=tuple(cases.raters),
         groups=tuple(cases.groups[case] for case in cases.of),
         rated={key: int(number) for key, number in zip(keys, held, strict=True) if number},
@@ -308,8 +308,8 @@ def cells_of(cases: RatedCases) -> Cells:
     def added(values: NDArray[np.float64], column: NDArray[np.intp]) -> NDArray[np.float64]:
         shape = (int(group.max()) + 1, int(column.max()) + 1)
         table = np.bincount(group * shape[1] + column, values, shape[0] * shape[1]).reshape(shape)
-        whole = table.sum(axis=0)
-        return np.concatenate([whole[None], whole - table])
+        total = table.sum(axis=0)
+        return np.concatenate([total[None], total - table])
 
     judged, rated = added(np.ones(len(f)), cell), added(mask, cell)
     level = added(f, cell) / np.maximum(1, judged)

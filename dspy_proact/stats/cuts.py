@@ -31,17 +31,17 @@ def fit_cuts(means: NDArray[np.float64], soft: NDArray[np.float64]) -> tuple[flo
     each level: shape (n, 3), each row sums to 1.
     """
     values = np.unique(means)
-    places = np.unique([*((values[1:] + values[:-1]) / 2), *START_CUTS])
+    cuts = np.unique([*((values[1:] + values[:-1]) / 2), *START_CUTS])
     # To reach a cut lifts an item by one level, whatever the other cut: from 0 to 1, or from 1 to 2. The agreement of
     # two cuts is then a sum of one term of each.
     agreement = np.stack([ordinal_agreement(np.full(len(means), level), soft) for level in range(LEVELS)])
-    gains = np.diff(agreement, axis=0) @ (means[:, None] >= places)
-    first, second = np.triu_indices(len(places), k=1)
+    gains = np.diff(agreement, axis=0) @ (means[:, None] >= cuts)
+    first, second = np.triu_indices(len(cuts), k=1)
     # Rounded, or sums that differ by rounding would not tie.
     score = (gains[0, first] + gains[1, second]).round(9)
-    near = -(np.abs(places[first] - START_CUTS[0]) + np.abs(places[second] - START_CUTS[1])).round(9)
-    best = np.lexsort((places[second], places[first], near, score))[-1]
-    return float(places[first[best]]), float(places[second[best]])
+    near = -(np.abs(cuts[first] - START_CUTS[0]) + np.abs(cuts[second] - START_CUTS[1])).round(9)
+    best = np.lexsort((cuts[second], cuts[first], near, score))[-1]
+    return float(cuts[first[best]]), float(cuts[second[best]])
 
 
 def keep_cuts(

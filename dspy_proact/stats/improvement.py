@@ -112,7 +112,7 @@ def score_change(
 
 
 def _filled(scores: Sequence[float | None], score: float) -> list[float]:
-    return [score if each is None else each for each in scores]
+    return [score if value is None else value for value in scores]
 
 
 def _low98(before: Sequence[float], after: Sequence[float], groups: Sequence[Hashable]) -> float | None:
@@ -135,7 +135,7 @@ def length_change(before: Sequence[float], after: Sequence[float], groups: Seque
 def value_change(before: Sequence[float], after: Sequence[float], groups: Sequence[Hashable]) -> Change:
     """Compare finite numbers of any range of two programs on the same cases, on the plain scale and without a claim."""
     differences = np.subtract(after, before, dtype=float)
-    first, second, difference = (part_mean(each, groups) for each in (before, after, differences))
+    first, second, difference = (part_mean(scores, groups) for scores in (before, after, differences))
     return Change(len(before), len(set(groups)), first, second, difference)
 
 
@@ -188,21 +188,21 @@ def improvement(
 
 def _change(read: "Items", worst: "Items", order: Sequence[Hashable], seed: int) -> Change:
     """What changed on the items that were read, and with all of them, the unread at their worst."""
-    found, unread, p = read.kappas(order), len(worst.groups) - len(read.groups), None
-    if found.difference.value is not None:
+    kappas, unread, p = read.kappas(order), len(worst.groups) - len(read.groups), None
+    if kappas.difference.value is not None:
         strata = Strata.of(read.soft, read.strata, order)
         tables, _ = read.tables(strata)
         p = swap_p(tables[:, 0], tables[:, 1], read.groups, strata.averages, seed)
     return Change(
         count=len(read.groups),
         groups=len(set(read.groups)),
-        before=found.first,
-        after=found.second,
-        difference=found.difference,
-        low98=found.low98,
+        before=kappas.first,
+        after=kappas.second,
+        difference=kappas.difference,
+        low98=kappas.low98,
         p=p,
         unread=unread,
-        low98_unread=worst.kappas(order).low98 if unread else found.low98,
+        low98_unread=worst.kappas(order).low98 if unread else kappas.low98,
     )
 
 
@@ -269,8 +269,8 @@ def levels_at_worst(
     """
     filled, unread, stratum = levels, np.isnan(levels), numbered(strata)
     squares = np.square(np.arange(LEVELS)[:, None] - np.arange(LEVELS))
-    for place in np.unique(stratum[unread]):
-        within = stratum == place
+    for number in np.unique(stratum[unread]):
+        within = stratum == number
         read = within & ~unread
         tables = soft[read][:, :, None] * np.eye(LEVELS)[levels[read].astype(np.intp)][:, None, :]
         known = float(kappas(tables.sum(axis=0), "quadratic"))

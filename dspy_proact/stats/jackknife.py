@@ -65,8 +65,8 @@ class Jackknife:
             raise ValueError(f"one group an item: {len(parts)} and {len(groups)} differ")
         if not len(parts):
             return cls(math.nan, None, "no items")
-        place = numbered(groups)
-        sums = added_up(parts, place)
+        group = numbered(groups)
+        sums = added_up(parts, group)
         total = sums.sum(axis=0)[None]
         # What nobody else adds to is exactly 0 without a group: its sum is that group's, whatever zeros were added.
         value, *left_out = statistic(np.concatenate([total, total - sums])).tolist()
@@ -75,7 +75,7 @@ class Jackknife:
         count = len(left_out)
         if count < 2 or any(map(math.isnan, left_out)):
             return cls(value, None, "depends on one group")
-        df = degrees_of_freedom(np.bincount(place) / len(place))
+        df = degrees_of_freedom(np.bincount(group) / len(group))
         spread = Spread((count - 1) / count * sum((other - value) ** 2 for other in left_out), df)
         if spread.error < ROUNDING:
             return cls(value, None, "no variance between groups")
@@ -116,8 +116,8 @@ def rater_variance(
         return RaterVariance(0, count)
     cells = np.unique(numbered(groups)[changes.items] * count + raters, return_inverse=True)[1]
     variances: list[float] = []
-    for place in (raters, cells):
-        sums = total + added_up(changes.parts, place)
+    for keys in (raters, cells):
+        sums = total + added_up(changes.parts, keys)
         # 0 where rounding left something of what was taken away.
         without = statistic(np.where(np.abs(sums) < ROUNDING * 1e3, 0.0, sums))
         if not np.isfinite(without).all():

@@ -133,8 +133,8 @@ def _detectable(base: float, scatter: float, errors: float) -> float | None:
     low = min(base, 1 - base)
     share = errors**2 * scatter
     half = share * (1 - 2 * low) / 2
-    found = (half + math.sqrt(half**2 + 2 * share * (1 + share) * low * (1 - low))) / (1 + share)
-    return found if low + found <= 1 else None
+    difference = (half + math.sqrt(half**2 + 2 * share * (1 + share) * low * (1 - low))) / (1 + share)
+    return difference if low + difference <= 1 else None
 
 
 def is_claimed(paired: Paired, p: float | None) -> bool:
@@ -148,7 +148,7 @@ def excludes_zero(difference: Estimate) -> bool:
     return (difference.low or 0) > 0 or (difference.high or 0) < 0
 
 
-def whole_points(difference: float) -> int:
+def rounded_points(difference: float) -> int:
     """A smallest detectable difference in whole score points (hundredths), rounded to the nearest, at least 1.
 
     It is not known better than that: from one data set to the next it scatters by 15 to 30 %.
@@ -165,8 +165,8 @@ def _flip_p(table: Table, seed: int) -> float:
     first = np.argmax(table.sums != 0, axis=1)
     turns = np.where(np.take_along_axis(table.sums, first[:, None], axis=1) < 0, -1.0, 1.0)
     sums = table.sums * turns
-    place = np.lexsort(np.hstack([sums.round(9), table.counts]).T)
-    table, observed = replace(table, sums=sums[place], counts=table.counts[place]), turns[place].T
+    order = np.lexsort(np.hstack([sums.round(9), table.counts]).T)
+    table, observed = replace(table, sums=sums[order], counts=table.counts[order]), turns[order].T
     # To flip a group whose sums are 0 changes nothing, so that only the others need to be gone through.
     moving = np.any(table.sums != 0, axis=1)
     chosen, exact = _swaps(int(moving.sum()), seed)
@@ -222,11 +222,11 @@ def swap_p(
     pairs = sums.reshape(len(sums), 2, -1)
     # Groups are turned so that the first number that differs is larger after than before, and sorted by their numbers:
     # of the same data the random swaps then see the same, whatever the order and names of groups.
-    apart = (pairs[:, 1] - pairs[:, 0]).round(9)
-    turned = np.take_along_axis(apart, np.argmax(apart != 0, axis=1)[:, None], axis=1)[:, 0] < 0
+    differences = (pairs[:, 1] - pairs[:, 0]).round(9)
+    turned = np.take_along_axis(differences, np.argmax(differences != 0, axis=1)[:, None], axis=1)[:, 0] < 0
     pairs = np.where(turned[:, None, None], pairs[:, ::-1], pairs)
-    place = np.lexsort(pairs.reshape(len(pairs), -1).round(9).T)
-    pairs, observed = pairs[place], turned[place].astype(np.intp)
+    order = np.lexsort(pairs.reshape(len(pairs), -1).round(9).T)
+    pairs, observed = pairs[order], turned[order].astype(np.intp)
     shift = pairs[:, 1] - pairs[:, 0]
     # To swap what is equal changes nothing, so that only the other groups need to be gone through.
     moving = np.any(np.abs(shift) > ROUNDING, axis=1)
@@ -260,12 +260,12 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     Of m tests the k-th smallest p is multiplied by m - k + 1, and none falls below a smaller one's. All
     that stay at most 0.05 may be claimed together, with at most 5 % chance of any false claim.
     """
-    tests = [(p, place) for place, p in enumerate(p_values) if p is not None]
+    tests = [(p, index) for index, p in enumerate(p_values) if p is not None]
     adjusted: list[float | None] = [None] * len(p_values)
     largest = 0.0
-    for done, (p, place) in enumerate(sorted(tests)):
+    for done, (p, index) in enumerate(sorted(tests)):
         largest = min(1.0, max(largest, p * (len(tests) - done)))
-        adjusted[place] = largest
+        adjusted[index] = largest
     return adjusted
 
 

@@ -41,7 +41,7 @@ from dspy_proact.stats.tally import shares
 _ITEMS = 100
 """Levels of the population of `attainable_kappa`, at equal steps of probability: kappa is then good to .001."""
 _NORMAL = NormalDist()
-_LEVELS = np.array([_NORMAL.inv_cdf((place + 0.5) / _ITEMS) for place in range(_ITEMS)])
+_LEVELS = np.array([_NORMAL.inv_cdf((rank + 0.5) / _ITEMS) for rank in range(_ITEMS)])
 _MOST = 0.999
 """Likeness of two raters beyond which they are taken to agree on every item."""
 ENOUGH_ITEMS = 30
@@ -162,8 +162,8 @@ def _best_attainable(one_human: Estimate, weight: Weight, counts: NDArray[np.flo
         return Estimate(None, reason=one_human.reason)
     if one_human.value <= 0:
         return Estimate(None, reason="people agree no more than by chance")
-    given = counts.sum(axis=0)
-    low, middle, high = (float(count / given.sum()) for count in given)
+    counts_by_level = counts.sum(axis=0)
+    low, middle, high = (float(count / counts_by_level.sum()) for count in counts_by_level)
 
     def reached(kappa: float | None) -> float | None:
         return None if kappa is None else attainable_kappa(kappa, (low, middle, high)) if kappa > 0 else 0.0
@@ -238,15 +238,15 @@ def standings(judged: Judged, weight: Weight = "quadratic") -> list[Standing]:
         if not chosen.any():
             return Estimate(None, reason="no item that others rated too")
         tables = reference[chosen][:, :, None] * panel.own[chosen][:, None, :]
-        return kappa_of_items(tables, [judged.groups[place] for place in panel.items[chosen]], weight)
+        return kappa_of_items(tables, [judged.groups[index] for index in panel.items[chosen]], weight)
 
-    found: list[Standing] = []
+    compared: list[Standing] = []
     for number, rater in enumerate(panel.names):
         mine = panel.raters == number
         shared = mine & panel.others.any(axis=1)
         against_others, against_judge = kappa(shares(panel.others), shared), kappa(judge, mine)
-        found.append(Standing(rater, int(mine.sum()), int(shared.sum()), against_others, against_judge))
-    return found
+        compared.append(Standing(rater, int(mine.sum()), int(shared.sum()), against_others, against_judge))
+    return compared
 
 
 @dataclass(frozen=True)
@@ -303,12 +303,12 @@ def _nearer(judge: NDArray[np.float64], own: NDArray[np.float64], others: NDArra
 
     False where there are no others. Distances are squared steps from each grade to what others gave, on average.
     """
-    levels, given = np.arange(others.shape[1], dtype=np.float64), others.sum(axis=1)
+    levels, total = np.arange(others.shape[1], dtype=np.float64), others.sum(axis=1)
     first, second = (
-        np.sum(others * (levels - (grades @ levels)[:, None]) ** 2, axis=1) / np.maximum(given, 1)
+        np.sum(others * (levels - (grades @ levels)[:, None]) ** 2, axis=1) / np.maximum(total, 1)
         for grades in (judge, own)
     )
-    return np.stack([first <= second + ROUNDING, second <= first + ROUNDING]) & (given > 0)
+    return np.stack([first <= second + ROUNDING, second <= first + ROUNDING]) & (total > 0)
 
 
 def _wins(duels: Sequence[NDArray[np.bool_]], epsilon: float) -> list[bool]:
@@ -362,15 +362,15 @@ def _mean_shares(
         known = np.isfinite(shares)
         return ratio(np.stack([np.where(known, shares, 0).sum(axis=-1), known.sum(axis=-1)], axis=-1))
 
-    found: list[Estimate] = []
+    estimates: list[Estimate] = []
     for now, after in ((nearer[0], without[0]), (nearer[0] & nearer[1], without[0] & without[1])):
         parts = np.zeros((len(used), len(entered), 2))
         parts[items[chosen], column[chosen]] = np.stack([now[chosen], np.ones(int(chosen.sum()))], axis=1)
         change = np.zeros((len(items), *parts.shape[1:]))
-        places = np.nonzero(column >= 0)[0]
-        change[places, column[places]] = -parts[items[places], column[places]]
+        entered_ratings = np.nonzero(column >= 0)[0]
+        change[entered_ratings, column[entered_ratings]] = -parts[items[entered_ratings], column[entered_ratings]]
         gained = np.stack([after & left, left], axis=1) - parts[items[first], column[first]]
         np.add.at(change, (second, column[first]), gained)
         changes = Changes(change[kept], (np.cumsum(used) - 1)[items[kept]], raters[kept])
-        found.append(Jackknife.of(parts[used], keys, mean_share, changes=changes).estimate((0, 1)))
-    return found[0], found[1]
+        estimates.append(Jackknife.of(parts[used], keys, mean_share, changes=changes).estimate((0, 1)))
+    return estimates[0], estimates[1]

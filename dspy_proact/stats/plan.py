@@ -35,7 +35,7 @@ PLAN_SCATTER = 0.3
 """Share of it by which a study's own width may well be another."""
 PLAN_RATERS = (UNMARKED_RATERS, 12, 18, 24, 36, 48)
 """Numbers of raters that are tried."""
-PLAN_MOST_EACH = 3
+PLAN_MOST_RATINGS = 3
 """More ratings of one case are a waste of raters."""
 WORTH = 0.1
 """Share of the ratings that more raters must save."""
@@ -84,7 +84,7 @@ class Plan:
     raters: int
     rated: int
     """Cases."""
-    each: int
+    per_case: int
     """Ratings of each of them."""
     half_width: float
     """Of the 95 % interval, as `planned_half_width` gives it."""
@@ -92,7 +92,7 @@ class Plan:
     @property
     def ratings(self) -> int:
         """In all."""
-        return self.rated * self.each
+        return self.rated * self.per_case
 
     @property
     def likely(self) -> tuple[float, float]:
@@ -102,7 +102,7 @@ class Plan:
 
 def rating_components(cases: RatedCases) -> RatingComponents:
     """How ratings vary in a study of several raters that has cases with two ratings: by moments, floored at 0."""
-    found, cells = correction(cases), cells_of(cases)
+    corrected, cells = correction(cases), cells_of(cases)
     weights, counts, cell, of_rating = cells.weights[0], cells.rated[0], cases.cell, cases.cell[cases.of]
 
     def pooled(squares: NDArray[Any], free: NDArray[Any]) -> float:
@@ -114,13 +114,13 @@ def rating_components(cases: RatedCases) -> RatingComponents:
     squares = np.bincount(of_rating, (cases.ratings - cases.means[cases.of]) ** 2, size)
     noise = pooled(squares, np.bincount(cell, np.maximum(0, cases.times - 1), size))
     centre = np.bincount(cell, cases.rated * cases.means) / np.maximum(1, counts)
-    apart = (cases.means - centre[cell])[cases.rated] ** 2
-    spread = pooled(np.bincount(cell[cases.rated], apart, size), np.maximum(0, counts - 1))
+    distances = (cases.means - centre[cell])[cases.rated] ** 2
+    spread = pooled(np.bincount(cell[cases.rated], distances, size), np.maximum(0, counts - 1))
     # What raters add to the variance of the mean, by how unequally they carry it.
     weight = weights[of_rating] / counts[of_rating] / cases.times[cases.of]
-    carried = tabulate(weight, found.raters, found.groups, list(dict.fromkeys(found.groups))).sums
+    carried = tabulate(weight, corrected.raters, corrected.groups, list(dict.fromkeys(corrected.groups))).sums
     shared = float(np.sum(carried.sum(axis=1) ** 2) - np.sum(carried**2))
-    leniency = rater_term(found.influence, found.raters, found.groups) / shared if shared > 0 else 0.0
+    leniency = rater_term(corrected.influence, corrected.raters, corrected.groups) / shared if shared > 0 else 0.0
     kinds = dict.fromkeys(zip(cases.strata, cases.labels, strict=True))
     return RatingComponents(
         between=max(0.0, spread - noise * float(np.mean(1 / cases.times[cases.rated]))),
@@ -137,14 +137,14 @@ def plan_frame(kinds: Sequence[Kind], groups: Sequence[Hashable], means: Mapping
     return PlanFrame(sizes, float(table.means[0]), standard_error(table) ** 2, degrees_of_freedom(table.shares))
 
 
-def planned_half_width(frame: PlanFrame, of: RatingComponents, rated: int, raters: int, each: int) -> float:
+def planned_half_width(frame: PlanFrame, of: RatingComponents, rated: int, raters: int, per_case: int) -> float:
     """Half the expected width of the 95 % interval, as a score, widened by what such plans fall short.
 
-    So many cases are rated, drawn as `drawn_counts` draws, `each` times, by at least two raters.
+    So many cases are rated, drawn as `drawn_counts` draws, `per_case` times, by at least two raters.
     """
     sizes = np.array(list(frame.sizes.values()))
     counts = np.maximum(1, drawn_counts(frame.sizes, rated))
-    drawn = float(np.sum((sizes / sizes.sum()) ** 2 / counts)) * (of.between + of.within / each)
+    drawn = float(np.sum((sizes / sizes.sum()) ** 2 / counts)) * (of.between + of.within / per_case)
     variance = frame.fixed + drawn + of.leniency / raters
     low, high = logit_bounds(frame.mean, Spread(variance, min(frame.df, raters - 1)))
     return ALLOWANCE * (high - low) / 2
@@ -158,21 +158,21 @@ def plans(width: float, frame: PlanFrame, of: RatingComponents) -> Iterator[Plan
     least = min(FEWEST_RATED * len({stratum for stratum, _ in frame.sizes}), frame.cases)
     counts = range(least, frame.cases + 1)
     for raters in PLAN_RATERS:
-        for each in range(1, PLAN_MOST_EACH + 1):
-            of_count = partial(planned_half_width, frame, of, raters=raters, each=each)
+        for per_case in range(1, PLAN_MOST_RATINGS + 1):
+            of_count = partial(planned_half_width, frame, of, raters=raters, per_case=per_case)
             # More cases never widen it, so that the fewest are found by halves.
-            place = bisect_left(counts, True, key=lambda rated, of_count=of_count: of_count(rated) <= width)
-            if place < len(counts):
-                yield Plan(raters, counts[place], each, of_count(counts[place]))
+            index = bisect_left(counts, True, key=lambda rated, of_count=of_count: of_count(rated) <= width)
+            if index < len(counts):
+                yield Plan(raters, counts[index], per_case, of_count(counts[index]))
                 break
 
 
-def best_plan(found: Sequence[Plan]) -> Plan | None:
+def best_plan(plans: Sequence[Plan]) -> Plan | None:
     """That of the fewest raters, of whom more would save less than a tenth of the ratings; None without any."""
-    for plan, more in pairwise(found):
+    for plan, more in pairwise(plans):
         if more.ratings > (1 - WORTH) * plan.ratings:
             return plan
-    return found[-1] if found else None
+    return plans[-1] if plans else None
 
 
 def balanced_counts(sizes: Sequence[int], count: int) -> NDArray[np.intp]:
@@ -198,8 +198,8 @@ def drawn_counts(sizes: Mapping[Kind, int], count: int) -> NDArray[np.intp]:
     of = np.array([strata.index(stratum) for stratum, _ in sizes])
     held = np.array(list(sizes.values()), dtype=np.intp)
     drawn = np.zeros_like(held)
-    for place, share in enumerate(balanced_counts(np.bincount(of, held).astype(np.intp).tolist(), count)):
-        drawn[of == place] = balanced_counts(held[of == place].tolist(), int(share))
+    for number, share in enumerate(balanced_counts(np.bincount(of, held).astype(np.intp).tolist(), count)):
+        drawn[of == number] = balanced_counts(held[of == number].tolist(), int(share))
     return drawn
 
 
@@ -215,15 +215,15 @@ def balanced_order(keys: Sequence[str], kinds: Sequence[Kind], seed: int = 0) ->
         return hashlib.sha256("/".join(["balanced order 2", str(seed), *map(str, words)]).encode()).digest()
 
     by_kind: defaultdict[Kind, list[int]] = defaultdict(list)
-    for place, kind in enumerate(kinds):
-        by_kind[kind].append(place)
+    for index, kind in enumerate(kinds):
+        by_kind[kind].append(index)
     by_stratum: defaultdict[Hashable, list[tuple[int, bytes, int]]] = defaultdict(list)
-    for (stratum, _), places in by_kind.items():
-        drawn = sorted(places, key=lambda place: chance("case", keys[place]))
-        by_stratum[stratum] += [(number, chance("label", keys[place]), place) for number, place in enumerate(drawn)]
+    for (stratum, _), indices in by_kind.items():
+        drawn = sorted(indices, key=lambda index: chance("case", keys[index]))
+        by_stratum[stratum] += [(number, chance("label", keys[index]), index) for number, index in enumerate(drawn)]
     rounds = [
-        (number, chance("stratum", keys[place]), place)
+        (number, chance("stratum", keys[index]), index)
         for cases in by_stratum.values()
-        for number, (_, _, place) in enumerate(sorted(cases))
+        for number, (_, _, index) in enumerate(sorted(cases))
     ]
-    return [place for _, _, place in sorted(rounds)]
+    return [index for _, _, index in sorted(rounds)]

@@ -30,18 +30,18 @@ def preferred_share(chosen: Sequence[bool], groups: Sequence[Hashable], raters: 
         groups: The item of each choice, or what items share that are not independent.
         raters: Whose choice it is.
     """
-    values, place = np.asarray(chosen, dtype=np.float64), numbered(raters)
+    values, rater = np.asarray(chosen, dtype=np.float64), numbered(raters)
     count, term = len(set(raters)), 0.0
     if count >= ENOUGH_RATERS:
         # Divided once more than in CR2, as CR3 does: raters of another mind are few and skew the share, and with eight
         # raters CR2 covered 91 to 93 % where most prefer one answer and raters differ much (eval/README.md).
-        carried = np.bincount(place) / len(place)
-        influence = (values - values.mean()) / len(values) / np.sqrt(1 - carried[place])
+        carried = np.bincount(rater) / len(rater)
+        influence = (values - values.mean()) / len(values) / np.sqrt(1 - carried[rater])
         term = rater_term(influence, raters, groups)
-    found = cluster_mean(values, groups, drawn=RaterVariance(term, count))
-    if found.value is None or count * min(found.value, 1 - found.value) >= _OTHER_MIND or not term:
-        return found
-    return found.marked(WIDELY) if term > spread_of(tabulate(values, groups)).variance else found
+    estimate = cluster_mean(values, groups, drawn=RaterVariance(term, count))
+    if estimate.value is None or count * min(estimate.value, 1 - estimate.value) >= _OTHER_MIND or not term:
+        return estimate
+    return estimate.marked(WIDELY) if term > spread_of(tabulate(values, groups)).variance else estimate
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class Counted:
         sums = defaultdict[Hashable, float](float)
         for score, group in zip(scores, groups, strict=True):
             sums[group] += score - self.mean
-        spread = sum(each**2 for each in sums.values()) * len(sums) / max(len(sums) - 1, 1) / self.count
+        spread = sum(value**2 for value in sums.values()) * len(sums) / max(len(sums) - 1, 1) / self.count
         known = len(sums) >= ENOUGH_GROUPS and spread > 0 and self.variance > 0
         return replace(self, design_effect=spread / self.variance) if known else self
 
@@ -90,6 +90,6 @@ def _pair_p(one: Counted, other: Counted, design_effect: float) -> float:
         count = one.count + other.count
         within = (one.count * one.variance + other.count * other.variance) / count
         first = second = within + one.count * other.count * ((one.mean - other.mean) / count) ** 2
-    effects = [design_effect if each.design_effect is None else each.design_effect for each in (one, other)]
+    effects = [design_effect if model.design_effect is None else model.design_effect for model in (one, other)]
     error = math.sqrt(effects[0] * first / one.count + effects[1] * second / other.count)
     return math.erfc(abs(one.mean - other.mean) / error / math.sqrt(2))

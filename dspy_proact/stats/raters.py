@@ -99,17 +99,17 @@ class Panel:
 
     def where(self, chosen: NDArray[np.bool_]) -> "Panel":
         """The ratings of the chosen items, shape (n,), alone."""
-        kept, place = chosen[self.items], np.cumsum(chosen) - 1
+        kept, index = chosen[self.items], np.cumsum(chosen) - 1
         raters = None if self.raters is None else self.raters[kept]
-        return Panel(self.counts[chosen], self.own[kept], place[self.items[kept]], raters, self.names)
+        return Panel(self.counts[chosen], self.own[kept], index[self.items[kept]], raters, self.names)
 
     def parts(self, of: PartsOf) -> tuple[NDArray[np.float64], Changes | None]:
         """What the items add to a sum, shape (n, ...), and how that changes; None where raters are not known."""
-        whole = of(self.counts, np.arange(len(self.counts)))
+        total = of(self.counts, np.arange(len(self.counts)))
         if self.raters is None:
-            return whole, None
+            return total, None
         without = of(self.others, self.items)
-        return whole, Changes(without - whole[self.items], self.items, self.raters)
+        return total, Changes(without - total[self.items], self.items, self.raters)
 
 
 @dataclass(frozen=True)
@@ -140,10 +140,10 @@ class RaterVariance:
             return spread
         if self.variance is None:
             return None
-        whole = spread.variance + self.variance
+        variance = spread.variance + self.variance
         squares = spread.variance**2 / spread.df + self.variance**2 / (self.raters - 1)
-        trusting = whole**2 / squares if squares > 0 else spread.df
-        return Spread(whole, with_rater_df(trusting, spread.df, self.raters))
+        trusting = variance**2 / squares if squares > 0 else spread.df
+        return Spread(variance, with_rater_df(trusting, spread.df, self.raters))
 
 
 def with_rater_df(trusting: float, groups: float, raters: int) -> float:
@@ -160,8 +160,8 @@ def rater_term(influence: ArrayLike, raters: Sequence[Hashable], groups: Sequenc
 
     `influence` is how far each rating moves the estimate, u_ir: shape (q,); sums to 0. `groups` are those of the items.
     """
-    moved, place = np.asarray(influence, dtype=np.float64), numbered(raters)
-    carried = np.bincount(place) / max(1, len(place))
+    moved, rater = np.asarray(influence, dtype=np.float64), numbered(raters)
+    carried = np.bincount(rater) / max(1, len(rater))
     cells = numbered(list(zip(groups, raters, strict=True)))
-    of_raters = np.sum(added_up(moved, place) ** 2 / (1 - carried))
+    of_raters = np.sum(added_up(moved, rater) ** 2 / (1 - carried))
     return max(0.0, float(of_raters - np.sum(added_up(moved, cells) ** 2)))

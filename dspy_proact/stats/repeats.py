@@ -68,9 +68,9 @@ def repeats(
     return Repeats(case, within, response, judge, effect, epochs, verdicts)
 
 
-def _means(scores: NDArray[np.float64], place: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Mean score of each place: shape (places,)."""
-    return np.bincount(place, scores) / np.bincount(place)
+def _means(scores: NDArray[np.float64], key: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Mean score of each key: shape (keys,)."""
+    return np.bincount(key, scores) / np.bincount(key)
 
 
 def _components(

@@ -13,10 +13,10 @@ def numbered(keys: Sequence[Hashable]) -> NDArray[np.intp]:
     return np.array([number[key] for key in keys], dtype=np.intp)
 
 
-def added_up(parts: NDArray[np.float64], place: NDArray[np.intp]) -> NDArray[np.float64]:
-    """The sum of the parts, shape (n, ...), at each place, as `numbered` gives it: shape (places, ...)."""
-    sums = np.zeros((int(place.max(initial=-1)) + 1, *parts.shape[1:]))
-    np.add.at(sums, place, parts)
+def added_up(parts: NDArray[np.float64], key: NDArray[np.intp]) -> NDArray[np.float64]:
+    """The sum of the parts, shape (n, ...), of each key, as `numbered` gives it: shape (keys, ...)."""
+    sums = np.zeros((int(key.max(initial=-1)) + 1, *parts.shape[1:]))
+    np.add.at(sums, key, parts)
     return sums
 
 
@@ -26,13 +26,13 @@ def tally(ratings: Sequence[Sequence[Hashable]], labels: Sequence[Hashable]) -> 
     Raises:
         ValueError: `labels` repeats one, or a rating is not in `labels`.
     """
-    place = {label: index for index, label in enumerate(labels)}
-    given = {label for item in ratings for label in item}
-    if len(place) < len(labels) or not given <= set(place):
-        raise ValueError(f"labels must name every rating once: {labels!r} for {given!r}")
+    column = {label: number for number, label in enumerate(labels)}
+    seen = {label for item in ratings for label in item}
+    if len(column) < len(labels) or not seen <= set(column):
+        raise ValueError(f"labels must name every rating once: {labels!r} for {seen!r}")
     counts = np.zeros((len(ratings), len(labels)))
     items = np.repeat(np.arange(len(ratings)), [len(item) for item in ratings])
-    np.add.at(counts, (items, np.array([place[label] for item in ratings for label in item], dtype=np.intp)), 1)
+    np.add.at(counts, (items, np.array([column[label] for item in ratings for label in item], dtype=np.intp)), 1)
     return counts
 
 

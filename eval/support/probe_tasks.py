@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dspy_proact.kept import replacing, write_whole
+from dspy_proact.kept import replacing, write_file
 
 KINDS = {"email": 0.5, "document": 0.3, "event": 0.2}
 """Of the items."""
@@ -91,8 +91,8 @@ def write_synthetic(
     tasks = synthetic_tasks(seed, count, size, leaks)
     if not zipped:
         for task in tasks:
-            write_whole(folder / f"{task.key}_input.json", json.dumps(task.given))
-            write_whole(folder / f"{task.key}_output.json", json.dumps(task.right))
+            write_file(folder / f"{task.key}_input.json", json.dumps(task.given))
+            write_file(folder / f"{task.key}_output.json", json.dumps(task.right))
         return
     with (
         replacing(folder / _ZIPS["input"]) as one,

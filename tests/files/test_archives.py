@@ -101,7 +101,7 @@ def test_a_file_without_a_name_or_with_an_endless_one_does_no_harm(tmp_path):
     path = made(tmp_path / "odd.zip", WHOLE | {"n" * 60_000: b"one"})
     path.write_bytes(path.read_bytes().replace(b"two.txt", b"\0wo.txt"))  # zipfile ends a name at a NUL
     archive = Archive(path, "a zip")
-    assert (archive.read("", 10_000), len(archive.place("n" * 60_000)) < 500) == (WHOLE["two.txt"], True)
+    assert (archive.read("", 10_000), len(archive.source_of("n" * 60_000)) < 500) == (WHOLE["two.txt"], True)
 
 
 def test_files_of_a_folder_are_read_from_its_zips_or_below_it(tmp_path):
@@ -119,7 +119,7 @@ def test_files_of_a_folder_are_read_from_its_zips_or_below_it(tmp_path):
 
     paths = ("one.txt", "all/one.txt", "two.txt", "all/two.txt", "plain.txt")
     assert [read(path) for path in paths] == [b"one", b"one", b"two", b"two", b"plain"]
-    assert folder.place("two.txt") == f"{tmp_path / 'inside' / 'all.zip'}, all/two.txt"
+    assert folder.source_of("two.txt") == f"{tmp_path / 'inside' / 'all.zip'}, all/two.txt"
     for path, problem in (
         ("../secret.txt", "leads out of the folder"),
         (str(tmp_path / "secret.txt"), "leads out of the folder"),

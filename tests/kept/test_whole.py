@@ -7,7 +7,7 @@ import pytest
 from limits import file_size_limit
 
 from dspy_proact.errors import UsageError
-from dspy_proact.kept import replacing, write_whole
+from dspy_proact.kept import replacing, write_file
 
 
 def names(folder: Path) -> set[str]:
@@ -16,14 +16,14 @@ def names(folder: Path) -> set[str]:
 
 def refusal(path: Path) -> str:
     with pytest.raises(UsageError) as caught:
-        write_whole(path, "new")
+        write_file(path, "new")
     return str(caught.value)
 
 
 @pytest.mark.parametrize("content", ["", "text, 漢字 and 🦉\n", b"\xff\x00\r\n"])
 def test_what_is_written_stands_there_alone(tmp_path: Path, content: str | bytes):
     (tmp_path / "file").write_text("what was there " * 100, encoding="utf-8")
-    write_whole(tmp_path / "file", content)
+    write_file(tmp_path / "file", content)
     assert (tmp_path / "file").read_bytes() == (content.encode() if isinstance(content, str) else content)
     assert names(tmp_path) == {"file"}
 
@@ -49,7 +49,7 @@ def test_what_stands_at_the_temporary_name_is_neither_followed_nor_kept(tmp_path
     (tmp_path / "precious").write_text("mine", encoding="utf-8")
     temporary = tmp_path / f"file.{os.getpid()}.new"
     temporary.symlink_to("precious") if kind == "link" else temporary.write_text("left by one that was killed")
-    write_whole(tmp_path / "file", "new")
+    write_file(tmp_path / "file", "new")
     assert (tmp_path / "precious").read_text(encoding="utf-8") == "mine"
     assert (tmp_path / "file").read_text(encoding="utf-8") == "new"
     assert names(tmp_path) == {"precious", "file"}
@@ -81,7 +81,7 @@ def test_where_there_is_no_room_the_file_stays_as_it_was(tmp_path: Path):
     file.write_text("old", encoding="utf-8")
     mend = "free some disk space and repeat the command"
     with file_size_limit(1000), pytest.raises(UsageError) as caught:
-        write_whole(file, "x" * 2000)
+        write_file(file, "x" * 2000)
     assert str(caught.value) == f"{file}: cannot be written: File too large; {mend}"
     assert file.read_text(encoding="utf-8") == "old"
     assert names(tmp_path) == {"file"}

@@ -263,7 +263,7 @@ def test_reasons_of_missing_numbers_use_the_benchmarks_words(tmp_path: Path):
     found = summary_document(run_of(tmp_path, [(one, {"words": 1})], LENGTH))
     assert found["kinds"]["RHYME"]["weighted"]["reason"] == "one cave"
     assert found["kinds"]["RHYME"]["measures"]["length"]["reason"] == "one cave"
-    assert WORDS.worded("no pairs in two strata; a case, the group's, ungrouped") == (
+    assert WORDS.translated("no pairs in two strata; a case, the group's, ungrouped") == (
         "no pairs in two kinds; a riddle, the cave's, ungrouped"
     )
 

@@ -155,8 +155,8 @@ class Diary(Observer):
         self.told: list[Any] = []
         self.done: list[tuple[str, int]] = []
 
-    def started(self, todo: int, asked: int) -> None:
-        self.told.append((todo, asked))
+    def started(self, todo: int, total: int) -> None:
+        self.told.append((todo, total))
 
     def ended(self, event: StageEvent, last: bool) -> None:
         self.told.append(event)

@@ -17,7 +17,7 @@ from dspy_proact.stats import (
     discordant,
     holm,
     paired_difference,
-    whole_points,
+    rounded_points,
 )
 from dspy_proact.stats.paired import UNDECIDED, excludes_zero, swap_p
 
@@ -134,7 +134,7 @@ def test_random_flips_agree_with_all_of_them():
     ("difference", "points"), [(0.094, 9), (0.095, 10), (0.1049, 10), (0.0049, 1), (0.0001, 1), (1.3, 130)]
 )
 def test_a_detectable_difference_is_told_in_whole_points(difference: float, points: int):
-    assert whole_points(difference) == points
+    assert rounded_points(difference) == points
 
 
 # Silence and ties.

@@ -35,7 +35,9 @@ def test_the_width_of_a_study_by_hand():
     # On the logit scale t(9) sqrt(.005) / (.5 x .5), and half of expit(x) - expit(-x) is tanh(x / 2) / 2;
     # plans fall short by 1.12.
     reach = t_quantile(0.975, 9) * math.sqrt(0.005) / 0.25
-    assert planned_half_width(FRAME, OF, rated=20, raters=10, each=2) == pytest.approx(1.12 * math.tanh(reach / 2) / 2)
+    assert planned_half_width(FRAME, OF, rated=20, raters=10, per_case=2) == pytest.approx(
+        1.12 * math.tanh(reach / 2) / 2
+    )
 
 
 def test_a_frame_has_the_sizes_of_cells_and_the_scatter_of_its_groups():
@@ -50,8 +52,8 @@ def test_a_frame_has_the_sizes_of_cells_and_the_scatter_of_its_groups():
 def test_a_plan_has_the_fewest_ratings_that_reach_the_width():
     found = list(plans(0.12, FRAME, OF))
     for plan in found:
-        assert plan.half_width == pytest.approx(planned_half_width(FRAME, OF, plan.rated, plan.raters, plan.each))
-        assert plan.half_width <= 0.12 < planned_half_width(FRAME, OF, plan.rated - 1, plan.raters, plan.each)
+        assert plan.half_width == pytest.approx(planned_half_width(FRAME, OF, plan.rated, plan.raters, plan.per_case))
+        assert plan.half_width <= 0.12 < planned_half_width(FRAME, OF, plan.rated - 1, plan.raters, plan.per_case)
         assert plan.likely == pytest.approx((0.7 * plan.half_width, 1.3 * plan.half_width))
     # More raters need fewer cases.
     assert [plan.rated for plan in found] == sorted((plan.rated for plan in found), reverse=True)
@@ -62,7 +64,7 @@ def test_a_case_is_rated_again_only_where_there_are_no_further_ones():
     once = next(plans(0.12, FRAME, OF))
     few = PlanFrame(dict.fromkeys(FRAME.sizes, once.rated * 2 // 5), FRAME.mean, FRAME.fixed, FRAME.df)
     again = next(plan for plan in plans(0.12, few, OF) if plan.raters == once.raters)
-    assert (once.each, again.each) == (1, 2)
+    assert (once.per_case, again.per_case) == (1, 2)
 
 
 def test_a_width_that_nothing_reaches_has_no_plan():

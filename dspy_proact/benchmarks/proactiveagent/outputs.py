@@ -48,7 +48,7 @@ def read_outputs(path: Path, corpus: str | None = None) -> tuple[Responses, ...]
         if place.name in OFFICIAL and len(place.parts) > 1:
             of_agent = files.setdefault(place.parts[-2], {})
             if place.name in of_agent:
-                raise CorpusError("an agent of this name has such a file already", source=archive.place(name))
+                raise CorpusError("an agent of this name has such a file already", source=archive.source_of(name))
             of_agent[place.name] = archive.read(name, left)
             left -= size
     if not files:

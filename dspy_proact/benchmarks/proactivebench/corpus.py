@@ -174,9 +174,9 @@ class Images:
         with self._folders[world.name].opened(path, MOST_BYTES) as file:
             return file.read(MOST_BYTES + 1)  # beyond the end of a file in a zip, where its checksum is verified
 
-    def place(self, world: World, path: str) -> str:
+    def source_of(self, world: World, path: str) -> str:
         """Where an image stands, as messages name it."""
-        return self._folders[world.name].place(path)
+        return self._folders[world.name].source_of(path)
 
     def description(self, path: str, crop: Box | None) -> str:
         """What is seen on an image, or on a crop of it, in words, for the embedded model; empty but for the sample."""

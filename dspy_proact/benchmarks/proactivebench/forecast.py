@@ -28,7 +28,7 @@ def answer_calls(case: Case, program: Any, settings: Settings) -> Sequence[Expec
     wanted, sample = ProactiveBenchSettings.of(settings), case.view_as(Sample)
     made = sample.played(wanted)
     path, crop, most = made.path(made.start), made.crop(made.start), wanted.longest
-    size = measured(BytesIO(sample.images.load(made.world, path)), path, sample.images.place(made.world, path))
+    size = measured(BytesIO(sample.images.load(made.world, path)), path, sample.images.source_of(made.world, path))
     shown = scaled(*((round(crop[2] - crop[0]), round(crop[3] - crop[1])) if crop else size), most)
     solved = sum(2 if made.world.name == "ROD" else entry.num_images for entry in sample.examples)
     call = ExpectedCall(program.messages({"sample": sample}), _ANSWER_TOKENS, images=(shown,) * (solved + 1))

@@ -122,7 +122,7 @@ class Looker(Question):
         told = sample.images.description(path, crop)
         load = partial(sample.images.load, made.world, path)
         sent_as = {"longest": self.settings.longest, "crop": crop, "description": told}
-        upload = await uploaded(asking, load, path, sample.images.place(made.world, path), **sent_as)
+        upload = await uploaded(asking, load, path, sample.images.source_of(made.world, path), **sent_as)
         return dspy.Image(upload.uri), upload.picture.sha256
 
     async def _examples(self, asking: Asking, sample: Sample) -> tuple[list[EarlierStep], list[dspy.Image]]:

@@ -99,7 +99,7 @@ def _thumbnails(manifest: Manifest, outcome: Outcome) -> Iterator[Thumbnail]:
 
 
 def _small(images: Any, world: World, step: Step) -> str:
-    return thumbnail(images.load(world, step.image), step.image, images.place(world, step.image), crop=step.crop)
+    return thumbnail(images.load(world, step.image), step.image, images.source_of(world, step.image), crop=step.crop)
 
 
 REPORTING = Reporting(

@@ -196,7 +196,7 @@ def _files_at(path: str) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
     zips = sorted(place.glob("*.zip")) if is_folder else [place]
     for archive in (Archive(path, _WANTED) for path in zips):
         for name in archive.sizes:
-            yield PurePosixPath(name).name, archive.place(name), partial(archive.read, name, LARGEST)
+            yield PurePosixPath(name).name, archive.source_of(name), partial(archive.read, name, LARGEST)
     for file in () if zips else sorted(place.rglob("*.json")):
         if file.is_file():
             yield file.name, str(file), partial(read_bytes, str(file), _WANTED)

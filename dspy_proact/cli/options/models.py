@@ -139,7 +139,7 @@ def text_of(given: str | None) -> str | None:
 
     Where TEXT is the name of a file, a note says that the name itself is the prompt.
     """
-    from dspy_proact.kept import open_to_read, read_whole
+    from dspy_proact.kept import open_to_read, read_contents
 
     if given is None or not given.startswith("@"):
         if given is not None and encodable(given) != given:
@@ -154,7 +154,7 @@ def text_of(given: str | None) -> str | None:
     path = Path(given.removeprefix("@"))
     try:
         with open_to_read(path) as file:
-            text = read_whole(file).decode("utf-8-sig")
+            text = read_contents(file).decode("utf-8-sig")
         return StringIO(text, newline=None).read().strip()
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error

@@ -210,11 +210,11 @@ def _configured(path: Path, of: Verb, typed_flags: Collection[str]) -> list[str]
     Raises:
         click.UsageError: The file cannot be read, or names what is no option of the command.
     """
-    from dspy_proact.kept import open_to_read, read_whole
+    from dspy_proact.kept import open_to_read, read_contents
 
     try:
         with open_to_read(path) as file:
-            given = tomllib.loads(read_whole(file).decode())
+            given = tomllib.loads(read_contents(file).decode())
     except OSError as error:
         raise click.UsageError(f"--config {path}: cannot be read: {error.strerror}") from None
     except ValueError as error:  # not UTF-8, or not TOML

@@ -118,11 +118,11 @@ class RunProgress(ProgressOnStderr, Observer):
         self._labels = Counter[str]()
         self._tallies = defaultdict[tuple[str, str | None], CallTally](CallTally)
 
-    def started(self, todo: int, asked: int) -> None:
+    def started(self, todo: int, total: int) -> None:
         """Say how much there is."""
         self._todo = todo
-        if todo < asked:
-            self._say(f"{asked - todo} of {asked} {self._counted} are done already.")
+        if todo < total:
+            self._say(f"{total - todo} of {total} {self._counted} are done already.")
         if todo:
             self._begin(self._counted, todo)
 

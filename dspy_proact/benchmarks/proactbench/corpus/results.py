@@ -22,8 +22,8 @@ from dspy_proact.benchmarks.proactbench.corpus.dialogues import DialogueRow, Row
 from dspy_proact.benchmarks.proactbench.types import Grade, Origin, Rubric
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import Id, Line, Name, RawPart, lines_in, lines_of, read_bytes
-from dspy_proact.kept import write_whole
-from dspy_proact.plain_text import each_text, encodable, shown
+from dspy_proact.kept import write_file
+from dspy_proact.plain_text import encodable, map_texts, shown
 from dspy_proact.types import Frozen
 
 _EVALUATED, _SKIPPED = "EVALUATED", "SKIPPED"
@@ -326,14 +326,14 @@ def write_results(
         # Ids stay as they are.
         texts = trigger.model_dump(exclude={"origin"})
         # Texts that any file can hold: halves of surrogate pairs joined, lone ones and NULs replaced.
-        safe = each_text(texts, lambda text: encodable(text).replace("\0", "\ufffd"))
+        safe = map_texts(texts, lambda text: encodable(text).replace("\0", "\ufffd"))
         before, after = (json.dumps(each, ensure_ascii=False).count("\ufffd") for each in (texts, safe))
         replaced += after - before
         groups.setdefault(trigger.origin, []).append(ResultTrigger(origin=trigger.origin, **safe))
     rows = (_row(model, origin, group, (used or {}).get(origin.dialogue, {})) for origin, group in groups.items())
     text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
     list(_rows(StringIO(text), source))  # raises for what could not be read back
-    write_whole(Path(path), text)
+    write_file(Path(path), text)
     return replaced
 
 
