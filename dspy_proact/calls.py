@@ -48,7 +48,7 @@ class FailedCall:
     """One attempt that failed, for whoever watches."""
 
     who: str
-    """Option and name of the model, such as `--judge openai/gpt-5.4`."""
+    """Argument and name of the model, such as `` `judge` openai/gpt-5.4``."""
     word: str
     detail: str
     number: int

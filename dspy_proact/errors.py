@@ -2,7 +2,7 @@
 
     Exception
     └── ProactError           raised on purpose; the message holds the mend
-        ├── UsageError        the person can mend it; nothing was spent: exit status 2
+        ├── UsageError        the person can mend it; nothing was spent
         │   ├── CorpusError   names file, line and field
         │   └── RunError      a run folder that cannot be used as asked
         └── StageError        one stage of one case ended without a result; the run goes on
@@ -10,19 +10,16 @@
             └── ProviderError the model could not be reached within the retries; asking again is right
     BaseException
     └── Halt                  ends the run or compile at once, keeping what is on disk
-        ├── SetupFault        the provider refuses us for good (key, model, parameter): exit status 2
-        ├── LimitReached      the person's limit of calls, tokens or money: exit status 4
-        ├── ProviderDown      one call after another fails for good: exit status 5
-        ├── StorageFault      what was answered cannot be kept: exit status 2
-        └── Interrupted       Ctrl-C: exit status 130
+        ├── SetupFault        the provider refuses us for good (key, model, parameter)
+        ├── LimitReached      the person's limit of calls, tokens or money; the same command goes on
+        ├── ProviderDown      one call after another fails for good; the same command goes on
+        ├── StorageFault      what was answered cannot be kept
+        └── Interrupted       Ctrl-C; the same command goes on
 
 A `StageError` becomes an unscored row with its kind and reason: never the worst grade, never a smaller
 denominator. A `Halt` is no `Exception` because DSPy and its optimizers swallow those.
 """
 
-import re
-from collections.abc import Generator
-from contextlib import contextmanager
 from typing import ClassVar, Literal
 
 _OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)(?:<([\w.]+)>)?")
@@ -135,28 +132,18 @@ class Halt(BaseException):
 class SetupFault(Halt):
     """The provider refuses every call alike: a key, a model name or a parameter must be mended."""
 
-    exit_status = 2
-
 
 class LimitReached(Halt):
     """A limit of the person is reached; the next call might exceed it."""
-
-    exit_status = 4
 
 
 class ProviderDown(Halt):
     """The provider answers no longer; every recent call failed after all retries."""
 
-    exit_status = 5
-
 
 class StorageFault(Halt):
     """What was answered cannot be kept, so that nothing further may be paid for; once mended, the command goes on."""
 
-    exit_status = 2
-
 
 class Interrupted(Halt):
     """The person asked to stop; the same command goes on."""
-
-    exit_status = 130

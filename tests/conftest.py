@@ -117,15 +117,6 @@ def data():
 
 
 @pytest.fixture(autouse=True)
-def messages_name_options():
-    """As on the command line, which most tests of a message are about; in Python messages name arguments."""
-    from dspy_proact.errors import naming_options
-
-    with naming_options():
-        yield
-
-
-@pytest.fixture(autouse=True)
 def no_keys(monkeypatch):
     """No test reads a key or an endpoint of the machine."""
     for name in list(os.environ):

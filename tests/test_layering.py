@@ -4,6 +4,7 @@ A rule is a function over the trees of the sources that returns what breaks it; 
 """
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -247,6 +248,24 @@ def test_reports_reach_a_terminal_through_one_file_which_escapes_what_they_show(
             calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
             attributes = {function.attr for function in calls if isinstance(function, ast.Attribute)}
             assert not attributes & {"print", "out", "echo", "write_raw"}, file
+
+
+def options_named(tree: ast.Module) -> Iterator[str]:
+    """Texts of a file that name an option; docstrings may show a command, and a benchmark declares `options`."""
+    nodes = list(ast.walk(tree))
+    shown = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and ast.unparse(node).startswith("options"):
+            shown |= {id(part) for part in ast.walk(node)}
+    texts = [node.value for node in nodes if isinstance(node, ast.Constant) and id(node) not in shown]
+    # A variable of a style, `var(--run)`, is no option.
+    yield from (text for text in texts if isinstance(text, str) and re.search(r"(?<![(\w-])--[a-z]", text))
+
+
+def test_options_are_spoken_of_in_the_command_line_alone():
+    for file, tree in sources().items():
+        assert room_of(file) == "cli" or not list(options_named(tree)), file
+    assert list(options_named(ast.parse("raise UsageError(f'{path}: leave --judge out')")))
 
 
 def test_nothing_reads_a_pickle():

@@ -9,6 +9,7 @@ import traceback
 import click
 
 from dspy_proact.cli.eval import benchmarks, evaluate, rejudge
+from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.cli.label import label
 from dspy_proact.cli.optimize import optimize
 from dspy_proact.cli.people import agree
@@ -16,7 +17,7 @@ from dspy_proact.cli.report import compare, leaderboard, report
 from dspy_proact.cli.runs import export, runs, show
 from dspy_proact.cli.try_ import try_
 from dspy_proact.cli.views.message import SafeRecord, complain, say
-from dspy_proact.errors import Halt, ProactError, naming_options
+from dspy_proact.errors import Halt, ProactError
 from dspy_proact.plain_text import spelled
 
 
@@ -39,7 +40,6 @@ for verb in (optimize, rejudge, report, runs, show, try_):
     proact.add_command(verb)
 
 
-@naming_options()
 def main() -> None:
     """Entry point: a failure ends with a message and an exit status; only a fault in this code shows a traceback."""
     logging.setLogRecordFactory(SafeRecord)
@@ -48,26 +48,23 @@ def main() -> None:
         sys.stdout.reconfigure(errors="spelled")  # for what the terminal has no character for
     try:
         status = proact(standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        status = error.exit_code
-    except click.Abort:
-        status = 130
-    except SystemExit:  # click's, where whoever read the output has enough: `dspy-proact show RUN | head -1`
-        status = 0
-    except ProactError as error:
-        complain(str(error))
-        status = 2
-    except Halt as halt:
-        complain(str(halt))
-        status = halt.exit_status
-    except OSError as error:
-        complain(f"{error.filename or 'the system'}: {error.strerror or error}")
-        status = 2
-    except Exception as error:
-        say(traceback.format_exc())
-        complain(
-            f"{type(error).__name__}: {error}. This is a bug in dspy-proact; please report it with the traceback above."
-        )
-        status = 1
+    except (Exception, Halt, SystemExit) as failure:
+        _print_failure(failure)
+        status = exit_status(failure)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _print_failure(failure: BaseException) -> None:
+    match failure:
+        case click.ClickException():
+            failure.show()
+        case ProactError() | Halt():
+            complain(str(failure))
+        case OSError():
+            complain(f"{failure.filename or 'the system'}: {failure.strerror or failure}")
+        case click.Abort() | SystemExit():
+            pass
+        case _:
+            say(traceback.format_exc())
+            bug = f"{type(failure).__name__}: {failure}"
+            complain(f"{bug}. This is a bug in dspy-proact; please report it with the traceback above.")

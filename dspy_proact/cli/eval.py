@@ -116,7 +116,7 @@ def _facts(entry: "Benchmark[Any, Any]") -> dict[str, str | None]:
         number_option(
             "--fail-under",
             Between(0, 100),
-            "Exit with status 2 if the strict score of a run, which counts the unscored as 0, is lower; for CI.",
+            "Exit with status 6 if the strict score of a run, which counts the unscored as 0, is lower; for CI.",
             "SCORE",
         ),
         flag_option("--keep-inputs", "Store the inputs of a private corpus in the run, not only their hashes."),
@@ -185,12 +185,11 @@ def evaluate(
         return 0
     summaries = [summary_of(path) for path in ending.begun]
     _print_summaries(summaries, output.as_json, alone)
-    status = ending.close(declared)
-    for summary in summaries:
-        score = 100 * (summary.leading.strict_weighted.value or 0.0)
-        if fail_under is not None and score < fail_under:
-            complain(f"{summary.path}: the strict score {score:.1f} is under --fail-under {fail_under:g}")
-            status = status or 2
+    scores = {summary.path: 100 * (summary.leading.strict_weighted.value or 0.0) for summary in summaries}
+    under = {path: score for path, score in scores.items() if fail_under is not None and score < fail_under}
+    status = ending.close(declared, under=bool(under))
+    for path, score in under.items():
+        complain(f"{path}: the strict score {score:.1f} is under --fail-under {fail_under:g}")
     return status
 
 

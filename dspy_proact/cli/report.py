@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dspy_proact.cli.options.arguments import words_of
 from dspy_proact.cli.options.benchmark import ANSWERED_CORPUS, READ_BENCHMARK, BenchmarkChoice, is_results, summary_of
 from dspy_proact.cli.options.kinds import STANDARD_OUTPUT, explain_option, json_option, text_option
 from dspy_proact.cli.options.labels import RATINGS, ratings_of
@@ -177,9 +178,8 @@ def compare(
         message = f"; these are no runs: {', '.join(others)}" if others else ""
         raise UsageError(f"compare takes RUN_A and RUN_B, and {len(runs)} are given{message}")
     if len(ratings) not in (0, 2):
-        raise UsageError(
-            f"--ratings is given {'once' if len(ratings) == 1 else f'{len(ratings)} times'}: {EACH_ITS_OWN}"
-        )
+        times = "once" if len(ratings) == 1 else f"{len(ratings)} times"
+        raise UsageError(f"--ratings is given {times}: {EACH_ITS_OWN}: --ratings A --ratings B")
     chosen.require(*runs)
     a, b = map(summary_of, runs)
     comparison, corrected = compare(a, b), None
@@ -227,5 +227,6 @@ def leaderboard(runs: tuple[Path, ...], chosen: BenchmarkChoice, explain: bool, 
     if runs:
         say_next("report", *chosen.words, runs[0])
     else:
-        own = ["--model", "openai/gpt-4o", *declared.as_published]
+        conditions = (word for named in declared.as_published.items() for word in words_of(*named))
+        own = ["--model", "openai/gpt-4o", *conditions]
         say_next("eval", *chosen.words, *own, before=declared.published_beside)

@@ -27,7 +27,7 @@ from dspy_proact.cli.options.kinds import (
     text_option,
 )
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
-from dspy_proact.cli.views.message import print_json, say, say_next
+from dspy_proact.cli.views.message import message_of, print_json, say, say_next
 from dspy_proact.errors import RunError, UsageError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _row(path: Path) -> dict[str, Any]:
     try:
         summary = summarize(RunFolder(path))
     except RunError as error:
-        return row | {"state": "cannot be read", "reason": str(error)}
+        return row | {"state": "cannot be read", "reason": message_of(error)}
     manifest, score = summary.manifest, summary.leading.weighted.value
     pending, unscored = summary.count("pending"), summary.count("unscored")
     return row | {

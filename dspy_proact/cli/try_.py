@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.cli.options.benchmark import (
     BENCHMARK,
     BenchmarkChoice,
@@ -22,7 +23,7 @@ from dspy_proact.cli.options.benchmark import (
 from dspy_proact.cli.options.kinds import Shown, flag_option, json_option, text_option
 from dspy_proact.cli.options.models import EMBEDDED, GATE, JUDGE_PROGRAM, PROGRAM, NamedModel, model_options, text_of
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, flags_of, verb
-from dspy_proact.cli.views.message import Typed, say, say_next
+from dspy_proact.cli.views.message import Typed, message_of, say, say_next
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -206,10 +207,10 @@ def try_(
         prompted = "the program" if program else "the prompt"
         print_tried(declared, tried.pairs, trial.models, prompted, shown)
     if tried.halt:
-        say(f"Stopped: {tried.halt}")
+        say(f"Stopped: {message_of(tried.halt)}")
     else:
         _say_next(text, prompt, program, not own, bool({"*", "--system-prompt"} & declared.options))
-    return tried.exit_status
+    return exit_status(tried.halt, unscored=tried.failed)
 
 
 def _refuse_together(text: str | None, program: Path | None, judge_program: Path | None, place: _Place) -> None:

@@ -91,7 +91,7 @@ class AssistantCompile(Compile):
         named = strata or self.tuning.strata or {item.case.stratum for item in self.items}
         self.strata = tuple(each for each in declared.strata if each in named)
         if start is not None and system_prompt is not None:
-            raise UsageError("--start has a prompt of its own; leave --system-prompt out")
+            raise UsageError("`start` has a prompt of its own; leave `system_prompt` out")
         program = compiled_program(declared, self.settings, Start(system_prompt, start), "assistant")
         self._divide(recipe, self.chosen(self.items), program)
         self.measured = measured_of(declared, self.tuning, self.items, self.strata)
@@ -116,7 +116,7 @@ class AssistantCompile(Compile):
             models["judge"] = tested, role_of(declared, "judge")
             models["report_judge"] = (
                 ModelSpec.of(report_judge).beside(tested),
-                role_of(declared, "judge", "--report-judge"),
+                role_of(declared, "judge", "report_judge"),
             )
         self._name_models(models, proposer or (tested if "judge" in models else spec))
 

@@ -34,10 +34,8 @@ if TYPE_CHECKING:
     from dspy_proact.compile.compile import Compile
     from dspy_proact.compile.judge_compile import JudgeCompile
 
-SAME_JUDGE = (
-    "one model tunes and reports, so that the gain may only reflect its preferences; report by another: --report-judge"
-)
-UNCOUNTED = "the provider counted no tokens, so that --guard tokens had no effect"
+SAME_JUDGE = "one model tunes and reports, so that the gain may only reflect its preferences; report by another judge"
+UNCOUNTED = "the provider counted no tokens, so that the guard on tokens had no effect"
 _ENOUGH = 200
 """Items from which on gains that are worth having can be shown, by simulation (eval/README.md)."""
 _WIDE, _RATERS = 25, 8

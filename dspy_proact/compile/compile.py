@@ -44,7 +44,7 @@ from dspy_proact.runs.interrupt import signals_handled
 from dspy_proact.switch import Switch
 from dspy_proact.types import RoleIdentity
 
-PROPOSER = Role("proposer", "--proposer", "verdict", proposer.answer)
+PROPOSER = Role("proposer", "proposer", "verdict", proposer.answer)
 """Who writes instructions for a compile."""
 COMPILES = Path("compiles")
 """Default parent of the folders of compiles."""
@@ -128,7 +128,7 @@ class Compile(ABC):
             whose = "a program that is shown images" if self.tuning.demos else self.declared.name
             possible, why = ("search", "gepa"), f"{whose} has no worked examples, by which it works"
         if recipe.optimizer not in possible:
-            raise UsageError(f"--optimizer {recipe.optimizer}: {why}; choose among {', '.join(possible)}")
+            raise UsageError(f"`recipe.optimizer={recipe.optimizer}`: {why}; choose among {', '.join(possible)}")
         folds = max(2, min(recipe.folds, len({item.unit for item in chosen})))
         self.recipe = recipe.model_copy(update={"folds": folds} if demos else {"folds": folds, "max_demos": 0})
         self.folds = balanced_folds(self.items, chosen, folds, recipe.seed, self.declared.nouns)
@@ -374,6 +374,6 @@ def unseen(start: Path, card: Card, marks: Collection[str], what: str) -> frozen
     if seen := card.learned_from.intersection(marks):
         raise UsageError(
             f"{start}: was compiled on {len(seen)} of {what}, so that no program that never saw them could be tested "
-            "on them; start from one that was compiled on others, or leave --start out"
+            "on them; start from one that was compiled on others, or leave `start` out"
         )
     return card.learned_from

@@ -88,7 +88,7 @@ def balanced_folds(
     if not tests or any(len(units - test) < 2 for test in tests):
         raise UsageError(
             f"{len(chosen)} {nouns.cases} of {len(units)} independent {nouns.groups} cannot make {count} folds and "
-            "leave two of them to learn from in each; give another number of --folds, or bring more of them"
+            "leave two of them to learn from in each; give another number of `recipe.folds`, or bring more of them"
         )
     for place, unit in enumerate(sorted({item.unit for item in items} - units)):
         tests[place % len(tests)].add(unit)

@@ -99,10 +99,10 @@ class JudgeCompile(Compile):
         self.items = tuple(replace(item, unit=units[item.key]) for item in self.graded.items)
         self.data = self.graded.source
         if wrong := [guard for guard in guards if guard != "cases"]:
-            raise UsageError(f"--guard {wrong[0]}: a judge is guarded by its worked cases alone: --guard cases")
+            raise UsageError(f"`guards={wrong[0]}`: a judge is guarded by its worked cases alone: `guards=cases`")
         self.guarded = tuple(declared.worked_cases()) if guards else ()
         if guards and not self.guarded:
-            raise UsageError(f"--guard cases: {declared.name} declares no worked cases; leave it out")
+            raise UsageError(f"`guards=cases`: {declared.name} declares no worked cases; leave it out")
         program = self.tuning.student(compiled_program(declared, self.settings, Start(file=start), "judge"))
         self._divide(recipe, self.items, program)
         cuts, digest = plain_cuts(declared), None
@@ -113,7 +113,7 @@ class JudgeCompile(Compile):
             )
             if artefact.votes != votes:
                 asks = f"asks for {artefact.votes} verdicts an answer"
-                raise UsageError(f"{start}: {asks}; give --votes<votes> {artefact.votes}")
+                raise UsageError(f"{start}: {asks}; give `votes={artefact.votes}`")
             cuts, digest = cuts | artefact.cuts, artefact.digest
         self.program, self.start = CutJudge(program, cuts), digest or fingerprint_of(program)
         worked = "\n".join(f"{case.name} {case.answer.model_dump_json()} {case.label}" for case in self.guarded)

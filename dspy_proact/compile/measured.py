@@ -157,9 +157,9 @@ def guarded(
     known, found = {each.name: each for each in measured}, list[tuple[Measured, float]]()
     for name, margin in margins.items():
         if name not in known:
-            raise UsageError(f"--guard<margins> {name}: is no row of the card; they are {', '.join(known)}")
+            raise UsageError(f"`margins={name}`: is no row of the card; they are {', '.join(known)}")
         if not known[name].guarded(items):
-            raise UsageError(f"--guard<margins> {name}: the corpus has no case of it; leave it out")
+            raise UsageError(f"`margins={name}`: the corpus has no case of it; leave it out")
         found.append((known[name], known[name].margin if margin is None else margin))
     return tuple(found)
 

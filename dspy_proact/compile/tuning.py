@@ -185,7 +185,7 @@ class Tuning:
         if any(not item.judgeable for item in ratings.rated):
             raise UsageError(
                 f"{ratings.name}: has ratings without conversations and responses, so that no judge can be tuned to "
-                "it; name ratings that come with what was rated, with --ratings"
+                "it; name ratings that come with what was rated, with `ratings`"
             )
         self.about = ratings.about
         units = self.units([item.case for item in ratings.rated])

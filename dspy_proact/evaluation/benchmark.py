@@ -196,8 +196,8 @@ class Benchmark(Generic[Answer, Detail]):
     """By role, `assistant` or `judge`, in place of the 0.7 of models that take one."""
     forecast: CallForecast = CallForecast()
     results: ResultsFormat | None = None
-    as_published: Sequence[str] = ()
-    """Options of an `eval` made as the published scores were."""
+    as_published: Mapping[str, str] = MappingProxyType({})
+    """Arguments of an evaluation made as the published scores were, as `settings.history`, with their values."""
     published_beside: str = "A run of your own stands beside them: leaderboard RUN."
     """Where a run stands on the leaderboard."""
     file: Path | None = None
@@ -353,11 +353,11 @@ class Benchmark(Generic[Answer, Detail]):
 
         Raises a `CorpusError` that names the `source`, or a `UsageError` where the benchmark has no form of items.
         """
-        raise UsageError(f"--items: {self.name} has no form of items; name the run that is rated")
+        raise UsageError(f"`items`: {self.name} has no form of items; name the run that is rated")
 
     def official_files(self, ratings: "Ratings") -> Mapping[str, str]:
         """Ratings in the layout of its study, by path in the folder; raises a `UsageError` where it has none."""
-        raise UsageError(f"--official: {self.name} has no such layout; leave it out")
+        raise UsageError(f"`official`: {self.name} has no such layout; leave it out")
 
     def published_ratings(self) -> Any | None:
         """A published study of how ratings vary, a `report.plan.PublishedRatings`, which plans assume; or None."""

@@ -69,14 +69,14 @@ def compiled_program(
     Raises:
         UsageError: The file cannot be used, or a prompt is named beside it, or for a program that takes none.
     """
-    options = ("--program", "--system-prompt") if role == "assistant" else ("--judge-program", "--judge-prompt")
-    if start.prompt is not None and not {"*", options[1]} & declared.options:
+    given = ("program", "system_prompt") if role == "assistant" else ("judge_program", "judge_prompt")
+    if start.prompt is not None and not {"*", f"--{given[1].replace('_', '-')}"} & declared.options:
         lacked = "system prompt" if role == "assistant" else "choice of judge prompts"
-        raise UsageError(f"{options[1]}: {declared.name} has no {lacked}; leave it out")
+        raise UsageError(f"`{given[1]}`: {declared.name} has no {lacked}; leave it out")
     if start.file is None:
         return declared.program(settings, start, companions) if role == "assistant" else declared.judge(settings, start)
     if start.prompt is not None:
-        raise UsageError(f"{options[0]} has a prompt of its own; leave {options[1]} out")
+        raise UsageError(f"`{given[0]}` has a prompt of its own; leave `{given[1]}` out")
     return put_into_declared(read_artefact(start.file, role), start.file, declared, settings, companions)
 
 
@@ -98,7 +98,7 @@ def put_into_declared(
         raise UsageError(f"{path}: cuts.{strange[0]}: is no {declared.nouns.stratum} of {declared.name}")
     if artefact.program != type(program).__name__:
         asked = settings.model_dump(mode="json")
-        other = [f"--set {name}={value}" for name, value in artefact.settings.items() if asked.get(name) != value]
+        other = [f"`settings.{name}={value}`" for name, value in artefact.settings.items() if asked.get(name) != value]
         named = f"; name it with {' '.join(other)}" if other else ""
         raise UsageError(f"{path}: a compiled {artefact.program}, where {type(program).__name__} is asked for{named}")
     return artefact.put_into(program, path)

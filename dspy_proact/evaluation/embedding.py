@@ -42,9 +42,9 @@ class WithEmbedder:
             return ()
         dollars, price = settings.embedder_price, None
         if dollars is not None:
-            price = Price(prompt=dollars / 1e6, completion=0.0, reason="given by --set embedder_price")
+            price = Price(prompt=dollars / 1e6, completion=0.0, reason="given by the setting embedder_price")
         spec = ModelSpec(name=settings.embedder, api_base=settings.embedder_api_base, price=price)
-        return (open_embedder(spec, gate, "--set embedder"),)
+        return (open_embedder(spec, gate, "settings.embedder"),)
 
     def settled(self, settings: Settings, companions: "Sequence[Embedder]") -> Settings:
         """The settings with the embedder's endpoint."""

@@ -69,7 +69,7 @@ class Evaluation(Execution):
         cases = corpus if isinstance(corpus, CaseSet) else declared.read(corpus, settings, revision)
         cases.require(settings)
         if keep_inputs and not cases.corpus.private:
-            raise UsageError(f"--keep-inputs: a run keeps the inputs of {cases.corpus.name!r} anyway; leave it out")
+            raise UsageError(f"`keep_inputs`: a run keeps the inputs of {cases.corpus.name!r} anyway; leave it out")
         if module is None:
             module = compiled_program(declared, settings, start, "assistant", companions)
         role, rule = role_of(declared, "assistant"), declared.unasked(settings)
@@ -135,18 +135,18 @@ def _judges(
         return []
     if judge is None:
         if named and declared.judged(settings):
-            raise UsageError(f"{declared.name} is graded without a judge; leave --judge out")
+            raise UsageError(f"{declared.name} is graded without a judge; leave `judge` out")
         return []
     specs = sorted(map(ModelSpec.of, _several(EMBEDDED if named is None else named)), key=lambda spec: spec.name)
     if len({spec.name for spec in specs}) < len(specs) or not specs:
-        raise UsageError("name each judge once; --votes N has each of them grade a response N times")
+        raise UsageError("name each judge once; `scope.judge_epochs=N` has each of them grade a response N times")
     models = [open_model(spec, role_of(declared, "judge"), gate) for spec in specs]
     if prompt != "default" and any(model.embedded for model in models):
-        raise UsageError(f"--judge-prompt {prompt}: the embedded stand-in reads our prompt only; name a --judge")
+        raise UsageError(f"`judge_prompt={prompt}`: the embedded stand-in reads our prompt only; name a `judge`")
     return [Participant(model, Ask.in_run(judge, model.lm, settings)) for model in models]
 
 
-def role_of(declared: Benchmark[Any, Any], name: str, flag: str | None = None) -> Role:
+def role_of(declared: Benchmark[Any, Any], name: str, argument: str | None = None) -> Role:
     """The role `assistant` or `judge` of a benchmark, with its stand-in, if any."""
     stand_in = declared.stand_in(name)
 
@@ -157,10 +157,9 @@ def role_of(declared: Benchmark[Any, Any], name: str, flag: str | None = None) -
             # Fields are written as the adapter of a plain program reads them.
             return said if isinstance(said, str) else "\n".join(f"[[ ## {name} ## ]]\n{said[name]}" for name in said)
 
-    flags = {"assistant": "--model", "judge": "--judge"}
-    writes = "response" if name == "assistant" else "verdict"
+    writes, usual = ("response", "model") if name == "assistant" else ("verdict", "judge")
     answers = answer if stand_in else None
-    return Role(name, flag or flags[name], writes, answers, declared.temperatures.get(name))
+    return Role(name, argument or usual, writes, answers, declared.temperatures.get(name))
 
 
 def _several(named: Named | None) -> Sequence[ModelSpec | str]:

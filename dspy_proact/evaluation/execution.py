@@ -107,11 +107,11 @@ class Execution:
         return Path("runs", f"{named}--{identity.digest()[:8]}")
 
     def compiled(self) -> Iterator[tuple[str, str, Sequence[Participant]]]:
-        """The option, the role and the participants of each compiled program that takes part."""
+        """The argument, the role and the participants of each compiled program that takes part."""
         if self._assistant and self._assistant.program_card:
-            yield "--program", "assistant", [self._assistant]
+            yield "program", "assistant", [self._assistant]
         if self._judge_card:
-            yield "--judge-program", "judge", [*self._judges.values()]
+            yield "judge_program", "judge", [*self._judges.values()]
 
     def learned_by_judge(self) -> int:
         """Cases that the judge's program was compiled on; 0 where it is not compiled."""
@@ -304,10 +304,12 @@ class Execution:
         begun = self.manifest
         judge_epochs = begun.judge_epochs if scope.judge_epochs is None else scope.judge_epochs
         if not self._judges and judge_epochs != begun.judge_epochs:
-            raise UsageError(f"{self._declared.name} is graded without a judge, and once; leave --votes out")
+            raise UsageError(
+                f"{self._declared.name} is graded without a judge, and once; leave `scope.judge_epochs` out"
+            )
         if any(judge.cuts for judge in begun.identity.judges) and judge_epochs != begun.judge_epochs:
             asked = f"{begun.judge_epochs} verdicts on each response"
-            raise UsageError(f"the judge's program asks for {asked}; leave --votes out")
+            raise UsageError(f"the judge's program asks for {asked}; leave `scope.judge_epochs` out")
         epochs = begun.epochs if scope.epochs is None else scope.epochs
         controls = self._declared.controls and self._declared.controls.prompt() if scope.controls else None
         return begun.model_copy(update={"epochs": epochs, "judge_epochs": judge_epochs, "controls": controls})
@@ -318,7 +320,7 @@ class Execution:
         known = {stratum.casefold(): stratum for stratum in strata}
         for stratum in scope.strata:
             if stratum.casefold() not in known:
-                raise UsageError(f"--stratum {stratum}: is none of {', '.join(strata)}")
+                raise UsageError(f"`scope.strata={stratum}`: is none of {', '.join(strata)}")
         times = {asked.epochs, asked.judge_epochs} <= set(range(1, MOST_EPOCHS + 1))
         if not times or (scope.limit is not None and scope.limit < 1):
             raise UsageError(f"limit must be 1 or more, epochs and votes 1 to {MOST_EPOCHS}")
@@ -328,12 +330,12 @@ class Execution:
         if not scope.controls:
             return chosen
         if asked.controls is None:
-            raise UsageError(f"--controls: {self._declared.name} has no {nouns.controls}; leave it out")
+            raise UsageError(f"`scope.controls`: {self._declared.name} has no {nouns.controls}; leave it out")
         controls = select_cases([case for case in cases if case.stratum == CONTROL], scope.limit)
         if self._copied and not controls:
             raise UsageError(
-                f"--controls: among these responses is none at a {nouns.control}; a model is asked for them by "
-                "`eval --controls`, where its corpus has them"
+                f"`scope.controls`: among these responses is none at a {nouns.control}; a model is asked for them "
+                "by an evaluation with `scope.controls`, where its corpus has them"
             )
         return [*chosen, *controls]
 

@@ -34,7 +34,7 @@ _BEFORE_CALLS = (
 def load_file(path: Path) -> ModuleType:
     """The module of a Python file; raises a `UsageError` where it cannot be imported."""
     if not path.is_file():
-        raise UsageError(f"{path}: there is no such file; --benchmark takes a name or the path of a Python file")
+        raise UsageError(f"{path}: there is no such file; `benchmark` takes a name or the path of a Python file")
     name = f"{_PACKAGE}_file_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec, "a path that ends in .py"

@@ -78,7 +78,7 @@ def benchmark_of(recorded: str | None, named: Declared | str | None = None) -> D
     hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(benchmarks())}."
     raise UsageError(
         f"no benchmark is called {recorded!r}{hint} `dspy-proact benchmarks` describes each; "
-        "one of your own is named by its file: --benchmark FILE.py"
+        "one of your own is named by its file: `benchmark=FILE.py`"
     )
 
 

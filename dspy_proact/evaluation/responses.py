@@ -76,7 +76,7 @@ class Responses:
                 f"{folder.path}: a run of {identity.benchmark!r}, which cannot be rejudged as {declared.name}"
             )
         if not manifest.keeps_inputs:
-            raise UsageError(f"{folder.path}: holds no inputs that could be judged; make it with eval --keep-inputs")
+            raise UsageError(f"{folder.path}: holds no inputs that could be judged; make the run with `keep_inputs`")
         settings = declared.settings_type.model_validate(identity.settings)
         rule = declared.unasked(settings)  # which stands in place of a model under a name of its own
         answered = (
@@ -116,8 +116,8 @@ class Responses:
         if lacking := [item.key for item in rated if not item.judgeable]:
             raise UsageError(
                 f"{ratings.name}: no conversation or no response of {len(lacking)} items is known, {lacking[0]!r} the "
-                "first, so that no judge can grade them; leave --judge out, or name ratings that come with what was "
-                "rated, such as those of a --run that keeps its inputs"
+                "first, so that no judge can grade them; leave `judge` out, or name ratings that come with what was "
+                "rated, such as those of a run that keeps its inputs"
             )
         sha256 = digest([declared.name, [item.seen for item in ratings.items]])
         models = {str(name) for item in ratings.items if (name := item.meta.get("response_model"))}
@@ -147,7 +147,7 @@ def existing_responses(declared: Benchmark[Any, Any], path: Path, corpus: str | 
             raise UsageError(f"{path}: {declared.name} reads no results files; name the folder of a run")
         return declared.results.responses(path, corpus)
     if corpus is not None:
-        raise UsageError("--corpus is for results files; a run knows its corpus")
+        raise UsageError("`corpus` is for results files; a run knows its corpus")
     return [Responses.of_run(RunFolder(path), declared)]
 
 

@@ -123,8 +123,8 @@ class RuledBenchmark(Benchmark[Answer, Detail]):
         rule, (model, *judges) = _rule(settings).baseline, models
         given = [name for name in (model, *([] if self.judged(settings) else judges)) if name != "embedded"]
         if rule != "none" and (start.file or given):
-            options = "--model and --program" if self.judged(settings) else "--model, --judge and --program"
-            raise UsageError(f"--set baseline={rule}: a baseline asks no model; leave {options} out")
+            given = "`model` and `program`" if self.judged(settings) else "`model`, `judge` and `program`"
+            raise UsageError(f"`settings.baseline={rule}`: a baseline asks no model; leave {given} out")
 
     @property
     def best(self) -> str:

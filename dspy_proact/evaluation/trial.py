@@ -101,9 +101,9 @@ class Tried:
         return any(side.answer or side.verdicts or side.failed for side in self.sides)
 
     @property
-    def exit_status(self) -> int:
-        """That of the halt; else 3 where something failed, and 0 where nothing did."""
-        return self.halt.exit_status if self.halt else 3 if any(side.failed for side in self.sides) else 0
+    def failed(self) -> bool:
+        """Whether something was tried and is missing."""
+        return any(side.failed for side in self.sides)
 
 
 class Trial:

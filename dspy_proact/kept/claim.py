@@ -139,7 +139,7 @@ class Claim(Generic[C]):
         if differing := identity.differences(claimed.identity):
             raise RunError(
                 f"{self.folder}: holds another {self._kind}, which differs in {', '.join(differing)}; "
-                "name another folder with --out, or omit --out"
+                "name another folder with `out`, or omit `out`"
             )
         return claimed
 
@@ -180,7 +180,7 @@ class Claim(Generic[C]):
         """Raise a `RunError` where the folder holds more than a process killed during `held` leaves behind."""
         left = re.compile(rf"{_LOCK}|{re.escape(self.file.name)}\.\d+\.new")
         if self.folder.exists() and not all(left.fullmatch(path.name) for path in self.folder.iterdir()):
-            raise RunError(f"{self.folder}: not empty and not a {self._kind}; name another folder with --out")
+            raise RunError(f"{self.folder}: not empty and not a {self._kind}; name another folder with `out`")
 
 
 class Kind(StrEnum):

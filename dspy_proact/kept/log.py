@@ -96,7 +96,7 @@ class Log(Generic[M]):
             if not there:
                 with suppress(OSError):  # to which path, where the system tells
                     moved_to = f" to {Path(f'/proc/self/fd/{self._file.fileno()}').readlink()}"
-                raise RunError(f"{self.path}: was moved{moved_to}; name its folder with --out to go on")
+                raise RunError(f"{self.path}: was moved{moved_to}; name its folder with `out` to go on")
 
     def _write(self, line: bytes) -> None:
         try:

@@ -64,7 +64,7 @@ def origins(port: int, host: str = "127.0.0.1", url: str | None = None) -> Mappi
     if url is not None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/") or "@" in url:
-            raise UsageError(f"--url {url!r}: is not like https://label.example.org")
+            raise UsageError(f"`url` {url!r}: is not like https://label.example.org")
         found[parts.netloc.lower()] = f"{parts.scheme}://{parts.netloc.lower()}"
     return found
 
@@ -142,7 +142,7 @@ class Guard:
         headers, method = Headers(scope=scope), scope["method"]
         origin = self._origins.get(headers.get("host", "").lower())
         if origin is None:
-            return problem(421, "This host is not served here; see --url.")
+            return problem(421, "This host is not served here; the owner names other addresses.")
         scope["origin"] = origin
         if (minute := int(time.monotonic() // 60)) != self._minute:
             self._minute, self._count = minute, Counter()

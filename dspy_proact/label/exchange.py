@@ -75,7 +75,7 @@ def runs_of(path: Path) -> tuple[Path, ...]:
     """Where the runs of a study are; raises a `UsageError` where one is not there any more."""
     with closing(Store.open(path)) as store:
         runs = [Path(each.path) for each in store.study.runs]
-        mend = "move it back" if store.study.design.kind == "pairs" else "name where it is with --run"
+        mend = "move it back" if store.study.design.kind == "pairs" else "name where it is with `run`"
     if gone := next((run for run in runs if not run.is_dir()), None):
         raise UsageError(f"{path}: its run was in {gone}, where there is none now; {mend}")
     return tuple(runs)
@@ -93,7 +93,7 @@ def ratings_of_run(path: Path, declared: Benchmark[Any, Any], summary: Summary) 
         if study.benchmark != declared.name:
             raise UsageError(f"{path}: rates {study.benchmark}, and {summary.path} is of {declared.name}")
         if study.design.kind == "pairs":
-            raise UsageError(f"{path}: its raters chose between two responses; read it with `agree --pairs {path}`")
+            raise UsageError(f"{path}: its raters chose between two responses; read it with `pairs={path}`")
         run = next((each for each in study.runs if each.run == run_key(summary)), None)
         if run is None:
             rated = ", ".join(each.path for each in study.runs)
@@ -114,7 +114,7 @@ def pair_study(path: Path, declared: Benchmark[Any, Any], summaries: Sequence[Su
     """
     with closing(Store.open(path)) as store:
         if store.study.design.kind != "pairs":
-            raise UsageError(f"{path}: its raters graded single responses; read it with `agree --ratings {path}`")
+            raise UsageError(f"{path}: its raters graded single responses; read it with `ratings={path}`")
         first, second = summaries
         given, items = store.ratings(repeats=False), {each.key: each for each in pairs_of(declared, first, second)}
         current = _current(store, list(items.values()), given)
@@ -177,7 +177,7 @@ def import_labels(store: Store, items: Sequence[StudyItem], labels: Sequence[Lab
     """
     by_case = {(item.case, item.part.name): item for item in items}
     if len(by_case) < len(items):
-        raise UsageError(f"{store.path}: rates the same cases of several runs; name one with --run")
+        raise UsageError(f"{store.path}: rates the same cases of several runs; name one with `run`")
     by_rater, names = defaultdict[str, dict[str, Given]](dict), dict[str, str]()
     for label in labels:
         item = by_case.get((label.item, label.part))

@@ -76,7 +76,7 @@ def serve(
         try:
             listening.bind((host, port))
         except OSError as error:
-            raise UsageError(f"--port {port}: cannot be used at {host}: {error.strerror}; use another") from error
+            raise UsageError(f"`port={port}`: cannot be used at {host}: {error.strerror}; use another") from error
         number = listening.getsockname()[1]
         app = application(collection, origins(number, host, url))
         # Requests are in no log: a log of who rated when is none of the server's business.

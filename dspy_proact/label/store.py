@@ -104,7 +104,7 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.open("x").close()
         except OSError as error:
-            raise UsageError(f"{path}: cannot be made: {error.strerror}; name another file with --db") from error
+            raise UsageError(f"{path}: cannot be made: {error.strerror}; name another file with `db`") from error
         path.chmod(0o600)
         store = cls(path, secrets.token_hex(8), study, clock)
         store._row("PRAGMA journal_mode = WAL")  # which the file keeps: one that is no study is opened unchanged

@@ -32,7 +32,7 @@ class Embedder:
 
     def require_key(self) -> None:
         """Raise a `UsageError` that names the variable, where a key is needed and missing."""
-        self._route.require_key(self._gated.caller.flag)
+        self._route.require_key(self._gated.caller.argument)
 
     @property
     def endpoint(self) -> str | None:
@@ -63,21 +63,23 @@ def _vectors(response: Response) -> Vectors:
     return cast("Vectors", part.value)
 
 
-def open_embedder(named: ModelSpec | str, gate: Gate, flag: str) -> Embedder:
+def open_embedder(named: ModelSpec | str, gate: Gate, argument: str) -> Embedder:
     """Make an embedder callable; raises a `UsageError` where the name, parameters or price do not do."""
     spec = ModelSpec.of(named)
     if spec.name == EMBEDDED:
-        raise UsageError(f"{flag} {EMBEDDED}: the stand-in makes no vectors; omit {flag} to search by words")
+        raise UsageError(
+            f"`{argument}` {EMBEDDED}: the stand-in makes no vectors; omit `{argument}` to search by words"
+        )
     if spec.params:
-        raise UsageError(f"{flag} {spec.name}: an embedder takes no parameters")
+        raise UsageError(f"`{argument}` {spec.name}: an embedder takes no parameters")
     route = find_route(spec.name, spec.api_base, "litellm")
     price = spec.price or find_price(route)
     if gate.limits.usd is not None and (price.prompt is None or price.completion is None):
-        mend = f"give {flag}_price=N, in US dollars per million tokens"
-        raise UsageError(f"--max-usd needs a price for {flag} {spec.name}, and {price.reason}; {mend}")
+        mend = f"give `{argument}_price=N`, in US dollars per million tokens"
+        raise UsageError(f"`limits.usd` needs a price for `{argument}` {spec.name}, and {price.reason}; {mend}")
     caller = Caller(
         role=EMBEDDER,
-        flag=flag,
+        argument=argument,
         model=spec.name,
         endpoint=route.api_base,
         key_variables=route.key_variables,

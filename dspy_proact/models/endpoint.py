@@ -53,12 +53,12 @@ class Route:
         """Every key in the environment; no message may repeat one."""
         return tuple(value for name, value in os.environ.items() if _SECRET.search(name))
 
-    def require_key(self, flag: str) -> None:
+    def require_key(self, argument: str) -> None:
         """Raise a `UsageError` that names the variable, where a key is needed and missing."""
         if self.needs_key and not self.has_key and not self.api_base:
             raise UsageError(
-                f"{flag} {self.model}: no key. Set {' or '.join(self.key_variables)}, "
-                f"or give {flag}-api-base for a server that asks for none."
+                f"`{argument}` {self.model}: no key. Set {' or '.join(self.key_variables)}, "
+                f"or give `{argument}.api_base` for a server that asks for none."
             )
 
     def engines(self, *, connections: int, timeout: float) -> Callable[[], Any]:

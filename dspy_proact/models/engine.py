@@ -101,7 +101,7 @@ class GatedEngine:
         """Raise a `SetupFault`, which ends the run, where there are images for a model that takes none."""
         if not self.caller.sees and images_of(request):
             self.gate.switch.pull(
-                SetupFault(f"{self.caller.flag} {self.caller.model}: takes no images; name a model that does")
+                SetupFault(f"`{self.caller.argument}` {self.caller.model}: takes no images; name a model that does")
             )
             self.gate.switch.check()
 

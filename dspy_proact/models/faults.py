@@ -5,7 +5,7 @@ what the provider said                              what follows
 3xx                                                 SetupFault: redirects are not followed
 401, 403, 402, 404, unknown model                   SetupFault: no call can succeed
 no client in litellm, a package that is missing     SetupFault: likewise
-400 that names a parameter which we sent            SetupFault, with the flag that leaves it out
+400 that names a parameter which we sent            SetupFault, with the argument that leaves it out
 any other 400: refused or over-long content         ContentError: the same request would be refused again
 """
 
@@ -63,8 +63,8 @@ class Caller:
     """A model in a role: what the gate and the reading of faults must know of it."""
 
     role: str
-    flag: str
-    """The command line's name of the role, for messages."""
+    argument: str
+    """The argument that names it, for messages."""
     model: str
     endpoint: str | None = None
     key_variables: tuple[str, ...] = ()
@@ -107,7 +107,7 @@ def understand(error: Exception, caller: Caller) -> Fault:
     excerpt = _FURTHER.split(message, maxsplit=1)[0] or type(error).__name__
     excerpt = repr(excerpt if len(excerpt) <= _EXCERPT else excerpt[:_EXCERPT] + "...")
     if problem := _for_good(error, on_the_way, excerpt, caller):
-        return _setup(f"{caller.flag} {caller.model}: {problem}")
+        return _setup(f"`{caller.argument}` {caller.model}: {problem}")
     word = next((word for word, classes in _RETRIED.items() if isinstance(error, classes)), None)
     if word == "server" and _LOST.search(message):
         word = "network"
@@ -133,7 +133,7 @@ def _for_good(error: Exception, on_the_way: WireError | None, excerpt: str, call
     if isinstance(on_the_way, RedirectError):
         return (
             f"redirected. {excerpt}, because the key would be sent along. "
-            f"Give the final address with {caller.flag}-api-base."
+            f"Give the final address with `{caller.argument}.api_base`."
         )
     if isinstance(error, lm15.AuthError | lm15.NotConfiguredError) or status in (401, 403):
         variables = " or ".join(caller.key_variables)
@@ -143,11 +143,11 @@ def _for_good(error: Exception, on_the_way: WireError | None, excerpt: str, call
     if isinstance(error, lm15.UnsupportedModelError) or status == 404:
         hint = ""
         if caller.endpoint and not re.search(r"/v\d", caller.endpoint):
-            hint = f" Did you mean {caller.flag}-api-base {caller.endpoint}/v1?"
+            hint = f" Did you mean `{caller.argument}.api_base={caller.endpoint}/v1`?"
         return f"no such model at this endpoint ({http}).{hint} The server said: {excerpt}"
     causes = list(chain(error))
     if any(type(cause).__name__ == "LiteLLMUnknownProvider" for cause in causes):
-        mend = f"For a server that speaks OpenAI's protocol, give hosted_vllm/NAME and {caller.flag}-api-base."
+        mend = f"For a server that speaks OpenAI's protocol, give hosted_vllm/NAME and `{caller.argument}.api_base`."
         return f"litellm has no chat client for this provider, so the endpoint has no effect. {mend}"
     missing = next((cause for cause in causes if isinstance(cause, ImportError)), None)
     return f"litellm needs a further package for this provider: {missing}" if missing else None
@@ -161,8 +161,8 @@ def _refusal(error: Exception, message: str, excerpt: str, caller: Caller) -> Fa
         return Fault("filtered", ContentError("filtered", excerpt), retry=False)
     if name := next((name for name in caller.sent if re.search(rf"\b{_ALIASES.get(name, name)}\b", message)), None):
         return _setup(
-            f"{caller.flag} {caller.model}: the parameter {name} was refused. Omit it with "
-            f"{caller.flag}-param {name}=none, or set another value. The server said: {excerpt}"
+            f"`{caller.argument}` {caller.model}: the parameter {name} was refused. Omit it with "
+            f"`{caller.argument}.params` {name}=none, or set another value. The server said: {excerpt}"
         )
     return Fault("refused", ContentError("refused", excerpt), retry=False)
 

@@ -85,8 +85,8 @@ class Budget:
         while self._exceeded(self.spent + self.reserved + most) and not self._exceeded(self.spent + most):
             await self._settled.wait()
         switch.check()
-        if option := self._exceeded(self.spent + self.reserved + most):
-            switch.pull(LimitReached(f"{option} is reached: the next call might exceed it"))
+        if limit := self._exceeded(self.spent + self.reserved + most):
+            switch.pull(LimitReached(f"{limit} is reached: the next call might exceed it"))
             switch.check()
         self.reserved += most
 
@@ -97,14 +97,14 @@ class Budget:
         self._settled.ring()
 
     def _exceeded(self, cost: Cost) -> str | None:
-        """The option of a limit that the cost exceeds."""
+        """The limit that the cost exceeds."""
         limits = self.limits
         if limits.calls is not None and cost.calls > limits.calls:
-            return f"--max-calls {limits.calls}"
+            return f"`limits.calls={limits.calls}`"
         if limits.tokens is not None and cost.tokens > limits.tokens:
-            return f"--max-tokens {limits.tokens}"
+            return f"`limits.tokens={limits.tokens}`"
         if limits.usd is not None and cost.usd > limits.usd:
-            return f"--max-usd {limits.usd:g}"
+            return f"`limits.usd={limits.usd:g}`"
         return None
 
 
@@ -233,4 +233,4 @@ class Gate:
 
 
 def _who(caller: Caller) -> str:
-    return f"{caller.flag} {caller.model}"
+    return f"`{caller.argument}` {caller.model}"

@@ -73,7 +73,7 @@ class Model:
     def require_key(self) -> None:
         """Raise a `UsageError` that names the variable, where a key is needed and missing."""
         if self.route:
-            self.route.require_key(self.role.flag)
+            self.route.require_key(self.role.argument)
         for companion in self.companions:
             companion.require_key()
 
@@ -106,16 +106,17 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
     Raises:
         UsageError: No such provider, or parameters that cannot go together. `require_key` checks the key.
     """
-    spec, flag = ModelSpec.of(named), role.flag
+    spec, argument = ModelSpec.of(named), role.argument
     if spec.name == EMBEDDED:
         if spec.api_base or spec.params:
-            raise UsageError(f"{flag} {EMBEDDED}: the stand-in takes no endpoint and no parameters")
+            raise UsageError(f"`{argument}` {EMBEDDED}: the stand-in takes no endpoint and no parameters")
         if (stand_in := role.stand_in) is None:
-            raise UsageError(f"{flag} {EMBEDDED}: there is no stand-in of the {role.name}; name a model with {flag}")
-        gated = GatedEngine(lambda: EmbeddedEngine(stand_in), gate, Caller(role.name, flag, EMBEDDED))
+            problem = f"there is no stand-in of the {role.name}; name a model with `{argument}`"
+            raise UsageError(f"`{argument}` {EMBEDDED}: {problem}")
+        gated = GatedEngine(lambda: EmbeddedEngine(stand_in), gate, Caller(role.name, argument, EMBEDDED))
         return Model(EMBEDDED, role, _lm(gated, record, {}), {}, (), None, EMBEDDED_PRICE)
     name, params = spec.name, {key: value for key, value in spec.params.items() if key != SCHEMA}
-    require_parameters(f"{flag}-param", spec.params)
+    require_parameters(f"{argument}.params", spec.params)
     route = find_route(name, spec.api_base, gate.backend)
     without_schema = spec.params.get(SCHEMA, ...) is None
     capacity = find_capacity(route)
@@ -124,10 +125,10 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
     sent = decoding(name, role.writes, params, **known)
     limit = sent.get(LIMIT)
     price = spec.price or find_price(route, sent)
-    _require_bounds(f"{flag} {name}", flag, gate.limits, limit, price)
+    _require_bounds(f"`{argument}` {name}", argument, gate.limits, limit, price)
     caller = Caller(
         role=role.name,
-        flag=flag,
+        argument=argument,
         model=name,
         endpoint=route.api_base,
         key_variables=route.key_variables,
@@ -147,7 +148,7 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
         gated = GatedEngine(make, gate, caller, known.response_schema, supported)
         lm = _lm(gated, record, {key: value for key, value in sent.items() if key in _CANONICAL})
     except (dspy.LMConfigurationError, ValueError) as error:
-        raise UsageError(f"{flag} {name}: {error}") from error
+        raise UsageError(f"`{argument}` {name}: {error}") from error
     written = without_secrets({**sent, SCHEMA: None} if without_schema else sent)
     overridden = tuple(sorted(key for key in {*preset, *written} if preset.get(key, ...) != written.get(key, ...)))
     return Model(name, role, lm, written, overridden, route.api_base, price, route)
@@ -170,13 +171,15 @@ def _extensions(route: Route, sent: Decoding) -> dict[str, Any]:
     return extensions
 
 
-def _require_bounds(model: str, flag: str, limits: Limits, limit: int | None, price: Price) -> None:
+def _require_bounds(model: str, argument: str, limits: Limits, limit: int | None, price: Price) -> None:
     """Raise a `UsageError` where a limit could not be kept, because nothing bounds what a call may cost."""
     if limits.usd is not None and not price.known:
-        wanted = f"give {flag}-price IN,OUT in USD per million tokens"
-        raise UsageError(f"--max-usd needs a price for {model}, whatever the length of a prompt: {wanted}")
+        wanted = f"give `{argument}.price=IN,OUT` in USD per million tokens"
+        raise UsageError(f"`limits.usd` needs a price for {model}, whatever the length of a prompt: {wanted}")
     if (limits.usd is not None or limits.tokens is not None) and limit is None:
-        raise UsageError(f"{model}: --max-tokens and --max-usd need a completion limit: set {flag}-param {LIMIT}=N")
+        raise UsageError(
+            f"{model}: `limits.tokens` and `limits.usd` need a completion limit: set `{argument}.params` {LIMIT}=N"
+        )
 
 
 def _lm(gated: GatedEngine, record: Record | None, canonical: Decoding) -> dspy.LM:

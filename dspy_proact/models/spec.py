@@ -37,8 +37,8 @@ class Role:
 
     name: str
     """Under which its calls are counted, such as `judge`; two roles may share it."""
-    flag: str
-    """The option that names its model, such as `--judge`."""
+    argument: str
+    """The argument that names its model, such as `judge`."""
     writes: Writes
     """Selects the decoding preset."""
     stand_in: StandIn | None = field(repr=False)
@@ -198,26 +198,26 @@ _HOLDS_SECRETS = re.compile(
 _MARK = re.compile(r"\[hidden [0-9a-f]{8}\]")
 
 
-def require_parameters(flag: str, parameters: Mapping[str, Any]) -> None:
+def require_parameters(argument: str, parameters: Mapping[str, Any]) -> None:
     """Raise a `UsageError` that says what is allowed, where a parameter cannot be sent."""
     if parameters.get(SCHEMA) is not None:
-        raise UsageError(f"{flag} {SCHEMA}: only {SCHEMA}=none is allowed; it omits the JSON schema of answers")
+        raise UsageError(f"`{argument}` {SCHEMA}: only {SCHEMA}=none is allowed; it omits the JSON schema of answers")
     for name, value in parameters.items():
-        if problem := _problem(flag, name, value):
-            raise UsageError(f"{flag} {name}: {problem}")
+        if problem := _problem(argument, name, value):
+            raise UsageError(f"`{argument}` {name}: {problem}")
 
 
-def _problem(flag: str, name: str, value: Any) -> str | None:
+def _problem(argument: str, name: str, value: Any) -> str | None:
     """Why a parameter cannot be sent; None where it can."""
     for inner in (name, *_names(value)):
         where = "" if inner is name else f"{inner!r} in it: "
         if _SEVERAL.fullmatch(inner):
             return f"{where}one answer is requested at a time"
         if _OTHER_LIMITS.fullmatch(inner) or (where and inner.lower() == LIMIT):
-            return f"{where}set the length limit of an answer with {flag} {LIMIT}=N"
+            return f"{where}set the length limit of an answer with `{argument}` {LIMIT}=N"
     if not _SENT.fullmatch(name):
         near = get_close_matches(name, _SENT.pattern.split("|"), n=1)
-        hint = f"did you mean {near[0]}?" if near else f"give a server's own with {flag} extra_body={{...}}"
+        hint = f"did you mean {near[0]}?" if near else f"give a server's own with `{argument}` extra_body={{...}}"
         return f"is not a decoding parameter that is known here; {hint}"
     body = value if name == "extra_body" and isinstance(value, Mapping) else {}
     if refused := next((key for key in body if _NOT_IN_BODY.fullmatch(str(key))), None):

@@ -222,9 +222,9 @@ def read_artefact(path: str | Path, role: ProgramRole | None = None) -> Artefact
     except ValueError as error:
         raise UsageError(f"{path}: not a compiled program of ours: {error}") from error
     if role not in (None, artefact.role):
-        wanted, use = "a judge", "an assistant is used by --program"
+        wanted, use = "a judge", "an assistant is used by `program`"
         if artefact.role == "judge":
-            wanted, use = "an assistant", "judges are used by --judge-program"
+            wanted, use = "an assistant", "judges are used by `judge_program`"
         raise UsageError(f"{path}: a compiled {artefact.role}, where {wanted} is asked for; {use}")
     return artefact
 

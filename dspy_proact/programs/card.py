@@ -256,7 +256,7 @@ class Card(Frozen):
             said = f"No improvement is claimed{where}: nothing could be graded"
         elif self.unchanged:
             broken = sorted({guard for each in self.candidates for guard in each.broken})
-            kept = f" that keeps {' and '.join(f'--guard {guard}' for guard in broken)}" if broken else ""
+            kept = f" that keeps {' and '.join(f'the guard on {guard}' for guard in broken)}" if broken else ""
             said = f"No improvement{where}: no candidate{kept} beat the starting program, which is kept unchanged"
         elif (target.low98 or 0) > 0 and target.low98_unread is not None and target.low98_unread <= 0:
             unread = target.total - target.count

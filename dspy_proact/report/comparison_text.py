@@ -148,7 +148,7 @@ def _prompts(a: str | None, b: str | None) -> Iterator[str]:
 def _cut_off(lines: list[str]) -> Iterator[str]:
     yield from lines[:_MOST_LINES]
     if len(lines) > _MOST_LINES:
-        yield f"  ... {counted(len(lines) - _MOST_LINES, 'further line')}; --json has all of them"
+        yield f"  ... {counted(len(lines) - _MOST_LINES, 'further line')}; the JSON has all of them"
 
 
 def _weighted(differences: "Differences", title: str) -> TerminalTable:

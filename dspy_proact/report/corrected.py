@@ -245,7 +245,7 @@ def compare_corrected(comparison: Comparison, a: PeoplesRatings, b: PeoplesRatin
     if comparison.agreement:
         raise UsageError(
             f"{comparison.a.path} and {comparison.b.path} have the same responses, to which people would give the "
-            "same: leave --ratings out"
+            "same: leave `ratings` out"
         )
     # One run may have scored a case less, so ratings are the same where they are alike on most.
     both = a.given.keys() & b.given.keys()
@@ -257,7 +257,7 @@ def compare_corrected(comparison: Comparison, a: PeoplesRatings, b: PeoplesRatin
 
 EACH_ITS_OWN = (
     "the same ratings cannot correct two runs, for a judge may err otherwise on the responses of the other; each needs "
-    "ratings of its own responses: --ratings A --ratings B"
+    "ratings of its own responses"
 )
 
 

@@ -208,7 +208,7 @@ class ControlCases(Outcomes):
             return cls(tuple(outcomes), None, True, manifest.control_labels[-1], nouns, declared)
         if manifest.controls:
             return cls(reason=f"the corpus has no {nouns.controls}", nouns=nouns, declared=declared)
-        reason = f"{nouns.controls} were not asked for; --controls asks at them"
+        reason = f"{nouns.controls} were not asked for; a run with controls asks at them"
         return cls(reason=reason, asked=False, nouns=nouns, declared=declared)
 
     @property

@@ -112,7 +112,7 @@ def labelling_plan(
     require_whole(declared, where)
     if ratings is None and published is None:
         problem = f"no published study says how ratings of {declared.name} vary"
-        raise UsageError(f"{where}: {problem}; rate {PILOT_CASES} {nouns.cases} twice, and name them with --ratings")
+        raise UsageError(f"{where}: {problem}; rate {PILOT_CASES} {nouns.cases} twice, and name them with `ratings`")
     if summary is None:
         assert published is not None, "without a run there are no ratings of it"
         of = published.components
@@ -122,7 +122,7 @@ def labelling_plan(
     if len(set(groups)) < 2:
         raise UsageError(f"{summary.path}: scored {nouns.cases} of two {nouns.groups} are needed for a plan")
     if ratings:
-        mend = "; leave --ratings out, and the plan says what it assumes" if published else ""
+        mend = "; leave `ratings` out, and the plan says what it assumes" if published else ""
         of = _pilot(rated_cases(outcomes, ratings), ratings, nouns, mend)
         source, notes = ratings.name, ratings.notes
     else:
@@ -132,7 +132,7 @@ def labelling_plan(
     if unknown := sorted(set(kinds) - of.means.keys()):
         stratum, label = unknown[0]
         problem = f"how ratings of {label} in {stratum} vary is not known from {source}"
-        raise UsageError(f"{summary.path}: {problem}; give ratings of this run with --ratings")
+        raise UsageError(f"{summary.path}: {problem}; give ratings of this run with `ratings`")
     frame = plan_frame(kinds, groups, of.means)
     return LabellingPlan(width, frame, of, summary.path, source, ratings is None, nouns, notes)
 
@@ -243,5 +243,5 @@ def _notes(plan: LabellingPlan) -> Iterator[str]:
     yield (
         f"More raters come first, then more {plan.nouns.cases}; a third rating of the same response adds almost "
         "nothing. Where "
-        f"{PILOT_CASES} are rated twice, the ratings are a pilot for the next plan: label plan RUN --ratings FILE."
+        f"{PILOT_CASES} are rated twice, the ratings are a pilot for the next plan."
     )

@@ -148,7 +148,7 @@ class Subset:
             one_label |= {"kappa_linear": partial(beside.kappa, "linear"), "ac2": partial(beside.ac, "quadratic")}
             any_label["kappa_quadratic"] = partial(beside.kappa, "quadratic")
             any_label["bias"] = partial(beside.bias, [*self.worth.values()])
-        soft = "needs one label an item: --consensus published" if self.choices.consensus == "soft" else None
+        soft = "needs one label an item: the published consensus" if self.choices.consensus == "soft" else None
         estimates = {f"alpha_{metric}": alpha_estimate(panel, metric, groups) for metric in metrics}
         for statistics, reason in ((one_label, self.silence or soft), (any_label, self.silence)):
             for name, statistic in statistics.items():
@@ -383,7 +383,7 @@ def studies(
         kept = [replace(each, ratings=of) for each in rated if (of := rows[each.item.key])]
         pooled = Subset(kept, part, choices)
         if not pooled.rated:
-            raise UsageError(f"{ratings.name}: the published rule leaves out every rater; do without --exclude")
+            raise UsageError(f"{ratings.name}: the published rule leaves out every rater; do without `exclude`")
         of = left, part, declared.nouns, order, choices
         found.append(RatingStudy(*of, whole, pooled, excluded, roles, judge, grades, learned_on))
     return tuple(found)

@@ -275,7 +275,7 @@ def _disagreement_lines(study: "RatingStudy") -> Iterator[str]:
     if not found:
         return
     yield ""
-    some = f"; {_SHOWN} of them here, all with --json" if len(found) > _SHOWN else ""
+    some = f"; {_SHOWN} of them here, all in the JSON" if len(found) > _SHOWN else ""
     compared = counted(len(study.pooled.compared), "item")
     yield f"Where the judge and people disagree, largest difference first: {len(found)} of {compared}{some}"
     for each, _ in found[:_SHOWN]:
@@ -354,7 +354,7 @@ def explanations(study: "RatingStudy") -> Iterator[str]:
     excluded = set(study.whole.excluded) - set(study.excluded)
     if would := [each for each in study.whole.standings if str(each.rater) in excluded]:
         named = ", ".join(f"{each.rater} (kappa with the judge {plain(each.against_judge)})" for each in would)
-        yield f"the published rule (--exclude published) would leave out {named}. {_CIRCULAR}"
+        yield f"the published rule would leave out {named}. {_CIRCULAR}"
     if alternative := study.pooled.alt_test:
         rate = alternative.winning_rate
         won = f"the judge wins over {100 * (rate.value or 0):.0f} % of raters at epsilon {study.pooled.epsilon}"

@@ -43,7 +43,7 @@ class Settings(Frozen):
         for name in names:
             if name in unused:
                 others = ", ".join(other for other in type(self).model_fields if other not in unused)
-                raise UsageError(f"--set {name}: has no effect with {unused[name]}; these do: {others}")
+                raise UsageError(f"`settings.{name}`: has no effect with {unused[name]}; these do: {others}")
 
 
 @dataclass(frozen=True)

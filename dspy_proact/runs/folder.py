@@ -201,10 +201,10 @@ def _widened(before: Manifest, now: Manifest, path: Path) -> Manifest:
     if before.controls and now.controls and before.controls != now.controls:
         raise RunError(
             f"{path}: its {now.nouns.controls} were graded in other words, by another version; "
-            "leave --controls out, or name another folder with --out"
+            "leave `scope.controls` out, or name another folder with `out`"
         )
     if now.keeps_inputs and not before.keeps_inputs:
-        raise RunError(f"{path}: was begun without --keep-inputs; leave it out, or name another folder with --out")
+        raise RunError(f"{path}: was begun without `keep_inputs`; leave it out, or name another folder with `out`")
     most = {name: max(getattr(before, name), getattr(now, name)) for name in ("epochs", "judge_epochs")}
     latest = {"controls": before.controls or now.controls, "control_labels": now.control_labels}
     return before.model_copy(update=most | latest)

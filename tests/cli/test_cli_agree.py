@@ -262,7 +262,7 @@ def test_the_run_of_items_is_reported_compared_and_exported_as_a_table(proact, r
     assert proact("compare", "graded", "graded")[0] == 0
     assert proact("export", "graded", "--format", "csv")[0] == 0
     err = refused("export", "graded", "--format", "official")
-    assert "graded: holds items of raters, which are no dialogues; --format csv has them" in err
+    assert "graded: holds items of raters, which are no dialogues; an export as CSV has them" in err
 
 
 @pytest.mark.parametrize(

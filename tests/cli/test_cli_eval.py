@@ -194,8 +194,8 @@ def test_a_file_that_cannot_be_used_is_refused_with_what_is_wrong(refused, text,
     assert said in " ".join(refused("eval", "--config", config(text) if text else "nowhere.toml").split())
 
 
-def test_a_score_under_the_required_one_ends_with_two(proact):
-    for least, status in ((0, 0), (100, 2)):
+def test_a_score_under_the_required_one_ends_with_six(proact):
+    for least, status in ((0, 0), (100, 6)):
         done = proact("eval", "--limit", 4, "--fail-under", least, "--out", "run")
         assert (done[0], "is under --fail-under 100" in done[2]) == (status, bool(status))
 

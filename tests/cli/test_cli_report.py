@@ -80,11 +80,11 @@ def test_a_run_of_an_older_format_is_refused_with_a_sentence_by_every_command(re
 def test_scores_and_faults_of_a_results_file_are_printed_with_the_next_step(proact, tmp_path):
     status, out, err = proact("report", file_with(tmp_path))
     assert status == 0
-    assert "dropped triggers: cannot be known (name the corpus that it answers with --corpus)." in " ".join(out.split())
+    assert "dropped triggers: cannot be known (name the corpus that it answers)." in " ".join(out.split())
     assert "Next: dspy-proact rejudge results.jsonl --corpus" in err
     document = json.loads(proact("report", "results.jsonl", "--json", "--by", "turn")[1])
     assert list(document["breakdowns"]["turn"]) == ["2", "3", "5"]
-    assert document["results"]["dropped"]["reason"] == "name the corpus that it answers with --corpus"
+    assert document["results"]["dropped"]["reason"] == "name the corpus that it answers"
 
 
 # Pages
@@ -206,7 +206,7 @@ def test_of_long_system_prompts_the_difference_is_shown_and_no_terminal_obeys_it
     assert "-Rule 100.\n+\\x1b[31mAnother.\n Rule 101.\n" in shown
     assert "Rule 50." not in out
     prompted(tmp_path / "c", "\n".join(f"Other {line}" for line in lines))
-    assert "... 140 further lines; --json has all of them" in proact("compare", "a", "c", "--explain")[1]
+    assert "... 140 further lines; the JSON has all of them" in proact("compare", "a", "c", "--explain")[1]
 
 
 def test_what_a_pattern_took_for_runs_is_named(refused, tmp_path):

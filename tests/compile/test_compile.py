@@ -204,7 +204,7 @@ def test_a_folder_goes_on_with_its_own_compile_and_refuses_another_naming_what_d
 def test_a_folder_of_anything_else_is_refused(tmp_path, server):
     (tmp_path / "else").mkdir()
     (tmp_path / "else" / "holiday.jpg").write_bytes(b"x")
-    with pytest.raises(RunError, match="else: not empty and not a compile; name another folder with --out"):
+    with pytest.raises(RunError, match="else: not empty and not a compile; name another folder with `out`"):
         assisting(server).run(tmp_path / "else")
     assert [path.name for path in (tmp_path / "else").iterdir()] == ["holiday.jpg"]
     (tmp_path / "out").mkdir()
@@ -266,7 +266,7 @@ def test_what_cannot_be_tuned_is_refused(tmp_path, server):
     write_artefact(tmp_path / "assistant.json", assistants.artefact())
     for changes, told in [
         ({"system_prompt": " \n"}, "the system prompt is empty"),
-        ({"system_prompt": "x", "start": tmp_path / "assistant.json"}, "a prompt of its own; leave --system-prompt"),
+        ({"system_prompt": "x", "start": tmp_path / "assistant.json"}, "a prompt of its own; leave `system_prompt`"),
         ({"start": tmp_path / "judge.json"}, "a compiled judge, where an assistant is asked for"),
         ({"how": recipe("labeled")}, "nobody has written the answers that it would show; choose among"),
     ]:
@@ -320,7 +320,7 @@ def test_a_judge_to_start_from_is_asked_first_and_keeps_what_it_learned(tmp_path
         shown = " ".join(str(message["content"]) for message in sent.messages[:-1])
         assert any(all(str(demo["response"]) in shown for demo in demos) for demos in of_phases)
     assert compiling.default_folder != judging(server, "gepa").default_folder
-    with pytest.raises(UsageError, match="asks for 1 verdicts an answer; give --votes 1"):
+    with pytest.raises(UsageError, match="asks for 1 verdicts an answer; give `votes=1`"):
         judging(server, start=first.path, votes=2)
     for start in (first.path, tmp_path / "second"):
         with pytest.raises(UsageError, match="was compiled on 4 of the dialogues of these grades"):

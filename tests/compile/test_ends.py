@@ -17,6 +17,7 @@ from fakes.server import Answer, Sent, Server
 from support.provider import Faulty, Received, Scripted, SimulatedProvider, refusal
 
 from dspy_proact.calls import Price
+from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.compile.assistant_compile import AssistantCompile
 from dspy_proact.compile.compile import Compile, Finished
 from dspy_proact.compile.forecast import CompileObserver
@@ -276,7 +277,7 @@ def test_a_halt_in_one_fold_ends_all(tmp_path, server):
     server.script = script
     with pytest.raises(Halt) as caught:
         compiling(server).run(tmp_path / "out")
-    assert caught.value.exit_status == 2
+    assert exit_status(caught.value) == 2
     assert len(server.sent) <= 30 + 32
     assert lines(tmp_path / "out") == 30
 
@@ -291,6 +292,6 @@ def test_a_body_that_nobody_can_read_ends_the_compile(tmp_path, server, optimize
     server.script = lambda sent: Answer(raw=b"[" * 100_000) if sent.role == role else judges.models(sent)
     with pytest.raises(Halt) as caught:
         compiling(server, optimizer).run(tmp_path / "out")
-    assert caught.value.exit_status == 5
+    assert exit_status(caught.value) == 5
     kept = lines(tmp_path / "out") if (tmp_path / "out").exists() else 0
     assert len(server.sent) <= kept + 32

@@ -65,8 +65,8 @@ USAGE = {
 """As a provider counts: cached tokens are among those of the prompt, reasoning among those of the completion."""
 
 
-ASSISTANT = Role("assistant", "--model", "response", lambda system, messages: "You could label the boxes today.")
-JUDGE = Role("judge", "--judge", "verdict", lambda system, messages: "PASS")
+ASSISTANT = Role("assistant", "model", "response", lambda system, messages: "You could label the boxes today.")
+JUDGE = Role("judge", "judge", "verdict", lambda system, messages: "PASS")
 ASKED = {"user_message": "hi"}
 
 

@@ -63,7 +63,7 @@ def test_an_answer_of_two_calls_is_kept_with_both_and_graded_without_any(run: Pa
 def test_what_it_does_not_have_is_not_asked_for(guesser: Server, tmp_path: Path):
     for scope, mend in [
         (Scope(controls=True), "contest has no control cases"),
-        (Scope(strata=("PROSE",)), "--stratum PROSE: is none of RHYME, NUMBER"),
+        (Scope(strata=("PROSE",)), "`scope.strata=PROSE`: is none of RHYME, NUMBER"),
         (Scope(judge_epochs=2), "contest is graded without a judge, and once"),
         (Scope(limit=0), "limit must be 1 or more"),
         (Scope(epochs=0), "epochs and votes 1 to 1000"),

@@ -81,7 +81,7 @@ def test_another_identity_is_refused_by_the_names_of_what_differs_and_touches_no
     other = Journey(goal="Troy", ship={"oars": 50, "sail": True})
     assert refusal(folder, other) == (
         f"{folder}: holds another journey, which differs in goal, ship.sail; "
-        "name another folder with --out, or omit --out"
+        "name another folder with `out`, or omit `out`"
     )
     claimed(folder)  # the refusal did not keep the lock
 
@@ -90,7 +90,7 @@ def test_another_identity_is_refused_by_the_names_of_what_differs_and_touches_no
 def test_a_folder_with_anything_else_in_it_is_refused(tmp_path: Path, name: str):
     (tmp_path / "lock").touch()
     (tmp_path / name).write_text("mine", encoding="utf-8")
-    assert refusal(tmp_path) == f"{tmp_path}: not empty and not a journey; name another folder with --out"
+    assert refusal(tmp_path) == f"{tmp_path}: not empty and not a journey; name another folder with `out`"
 
 
 def test_what_one_leaves_that_was_killed_while_it_claimed_the_folder_is_no_obstacle(tmp_path: Path):

@@ -139,7 +139,7 @@ def draw_of_all(proact, run):
         (("agree", "--ratings", "empty.db", "--run", "else"), "has no rating of else: nobody has rated it yet"),
         (
             ("agree", "--pairs", "study.db"),
-            "its raters graded single responses; read it with `agree --ratings study.db`",
+            "its raters graded single responses; read it with --ratings study.db",
         ),
     ],
 )
@@ -197,7 +197,7 @@ def test_choices_between_two_runs_are_read_as_a_study_of_pairs(proact):
     assert {each["name"]: each["b"] for each in found["strata"]} == {"CRITICAL": 4, "EMERGENT": 4, "RECOVERY": 4}
     status, _, err = proact("agree", "--ratings", "pairs.db", "--run", "before")
     assert status == 2
-    assert "its raters chose between two responses; read it with `agree --pairs pairs.db`" in unwrapped(err)
+    assert "its raters chose between two responses; read it with --pairs pairs.db" in unwrapped(err)
 
 
 @pytest.mark.parametrize("benchmark", ["proactbench", "probe", "proactiveagent"])

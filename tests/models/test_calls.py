@@ -192,7 +192,7 @@ def test_a_redirect_is_not_followed(server, key, name, backend, way, status):
         outcome = ask(assistant(server, name, gate(backend, retries=3)), way)
         assert not stranger.received
     assert isinstance(outcome.error, SetupFault)
-    for part in (f"HTTP {status}", "redirect", "--model-api-base"):
+    for part in (f"HTTP {status}", "redirect", "`model.api_base`"):
         assert part in str(outcome.error)
     assert len(server.sent) == len(outcome.calls) == 1
 

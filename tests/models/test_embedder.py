@@ -9,13 +9,13 @@ from dspy_proact.calls import Price, collect_calls
 from dspy_proact.errors import LimitReached, ProviderError, UsageError
 from dspy_proact.models import Gate, Limits, ModelSpec, open_embedder
 
-FLAG = "--set embedder"
+ARGUMENT = "settings.embedder"
 PRICE = Price(prompt=0.5, completion=0.0)
 
 
 def embedder(server, name="openai/any", **options):
     spec = ModelSpec(name=name, api_base=server.assistant, price=PRICE)
-    return open_embedder(spec, Gate(backoff=0.001, **options), FLAG)
+    return open_embedder(spec, Gate(backoff=0.001, **options), ARGUMENT)
 
 
 def embedded(model, texts, way="async"):
@@ -76,15 +76,15 @@ def test_limits_hold_before_a_call(server, limits):
 )
 def test_what_cannot_embed_is_refused(spec, said):
     with pytest.raises(UsageError, match=said):
-        open_embedder(spec, Gate(), FLAG)
+        open_embedder(spec, Gate(), ARGUMENT)
 
 
 def test_a_limit_in_dollars_needs_a_price(server):
     spec = ModelSpec(name="openai/any", api_base=server.assistant)
-    with pytest.raises(UsageError, match="--max-usd needs a price"):
-        open_embedder(spec, Gate(limits=Limits(usd=1)), FLAG)
+    with pytest.raises(UsageError, match=r"`limits.usd` needs a price"):
+        open_embedder(spec, Gate(limits=Limits(usd=1)), ARGUMENT)
 
 
 def test_a_key_is_asked_for_where_one_is_needed():
     with pytest.raises(UsageError, match="OPENAI_API_KEY"):
-        open_embedder("openai/text-embedding-3-small", Gate(), FLAG).require_key()
+        open_embedder("openai/text-embedding-3-small", Gate(), ARGUMENT).require_key()

@@ -108,21 +108,21 @@ def test_a_key_in_a_name_or_in_an_endpoint_is_refused_and_not_repeated(monkeypat
 
 
 @BOTH
-def test_a_missing_key_names_the_flag_the_model_and_the_variable(backend):
+def test_a_missing_key_names_the_argument_the_model_and_the_variable(backend):
     for role in (ASSISTANT, JUDGE, PROPOSER):
         with pytest.raises(UsageError) as caught:
             open_model("openai/gpt-5.4", role, Gate(backend=backend)).require_key()
         assert str(caught.value) == (
-            f"{role.flag} openai/gpt-5.4: no key. Set OPENAI_API_KEY, "
-            f"or give {role.flag}-api-base for a server that asks for none."
+            f"`{role.argument}` openai/gpt-5.4: no key. Set OPENAI_API_KEY, "
+            f"or give `{role.argument}.api_base` for a server that asks for none."
         )
 
 
 def test_any_of_several_variables_may_hold_the_key(monkeypatch):
     with pytest.raises(UsageError, match="Set GEMINI_API_KEY or GOOGLE_API_KEY"):
-        find_route("gemini/gemini-2.5-pro").require_key("--model")
+        find_route("gemini/gemini-2.5-pro").require_key("model")
     monkeypatch.setenv("GOOGLE_API_KEY", "k")
-    find_route("gemini/gemini-2.5-pro").require_key("--model")
+    find_route("gemini/gemini-2.5-pro").require_key("model")
 
 
 @BOTH
@@ -135,7 +135,7 @@ def test_a_key_in_the_environment_is_enough_and_its_variable_is_named_where_it_i
 ):
     monkeypatch.setenv(variable, "k")
     route = find_route(model, backend=backend)
-    route.require_key("--model")
+    route.require_key("model")
     assert route.has_key
     assert variable in route.key_variables
 
@@ -146,7 +146,7 @@ def test_a_key_in_the_environment_is_enough_and_its_variable_is_named_where_it_i
     [("openai/any", "http://127.0.0.1:1/v1"), ("together_ai/any", "http://127.0.0.1:1/v1"), ("hosted_vllm/any", None)],
 )
 def test_a_self_hosted_server_needs_no_key(model, url, backend):
-    find_route(model, url, backend).require_key("--model")
+    find_route(model, url, backend).require_key("model")
 
 
 # Prices

@@ -157,13 +157,13 @@ def test_no_parameter_of_litellms_own_is_taken(inside):
 
 def test_what_goes_into_the_body_is_an_object():
     spec = ModelSpec(name="openai/any", api_base="http://127.0.0.1:1/v1", params={"extra_body": 5})
-    with pytest.raises(UsageError, match="--judge-param extra_body: must be an object, not 5"):
+    with pytest.raises(UsageError, match=r"`judge.params` extra_body: must be an object, not 5"):
         open_model(spec, JUDGE, gate())
 
 
 def test_a_misspelt_parameter_is_refused_with_the_near_one():
     spec = ModelSpec(name="openai/any", api_base="http://127.0.0.1:1/v1", params={"temprature": 0})
-    with pytest.raises(UsageError, match=r"--judge-param temprature: .* did you mean temperature\?"):
+    with pytest.raises(UsageError, match=r"`judge.params` temprature: .* did you mean temperature\?"):
         open_model(spec, JUDGE, gate())
 
 
@@ -254,5 +254,5 @@ def test_a_limit_in_dollars_reserves_the_dearest_tier_and_needs_all_of_them(serv
     with pytest.raises(LimitReached):
         asyncio.run(long())
     gap = Price(prompt=1.0, completion=1.0, above={32_000: Price()})
-    with pytest.raises(UsageError, match="whatever the length of a prompt: give --judge-price IN,OUT"):
+    with pytest.raises(UsageError, match=r"whatever the length of a prompt: give `judge.price=IN,OUT`"):
         open_model(ModelSpec(**spec, price=gap), JUDGE, gate(limits=Limits(usd=1.0)))

@@ -176,7 +176,7 @@ def test_a_refusal_for_good_pulls_the_switch(server, name, backend, way, status)
     model = assistant(server, name, through)
     first, second = ask(model, way), ask(model, way)
     assert isinstance(first.error, SetupFault)
-    assert str(first.error).startswith(f"--model {name}: ")
+    assert str(first.error).startswith(f"`model` {name}: ")
     assert f"HTTP {status}" in str(first.error)
     assert "go away" in str(first.error)
     assert second.error is through.switch.halt is first.error
@@ -189,7 +189,7 @@ def test_an_endpoint_without_a_version_gets_a_hint(server, name, backend):
     base = server.assistant.removesuffix("/v1")
     server.script = lambda sent: error(404)
     outcome = ask(open_model(ModelSpec(name=name, api_base=base), ASSISTANT, gate(backend)))
-    assert f"Did you mean --model-api-base {base}/v1?" in str(outcome.error)
+    assert f"Did you mean `model.api_base={base}/v1`?" in str(outcome.error)
     assert "Did you mean" not in str(ask(assistant(server, name, gate(backend))).error)
 
 
@@ -240,7 +240,7 @@ def test_a_provider_is_down_after_several_failed_calls_in_a_row(server, way):
     answers(server, *[error(500)] * 4, Answer("hello"), error(500))  # two calls of two attempts, then an answer
     assert [ask(model, way).text for _ in range(3)] == [None, None, "hello"]
     assert [ask(model, way).error.reason for _ in range(3)] == ["server"] * 3
-    message = "--model hosted_vllm/any: down. 3 calls in a row failed after all retries"
+    message = "`model` hosted_vllm/any: down. 3 calls in a row failed after all retries"
     assert isinstance(through.switch.halt, ProviderDown)
     assert str(through.switch.halt).startswith(message)
     assert isinstance(ask(model, way).error, ProviderDown)
@@ -267,10 +267,10 @@ def test_a_model_is_down_at_once_where_nothing_listens(name, backend, way):
     assert isinstance(outcome.error, ProviderError)
     assert outcome.words == ["network", "network"]
     assert isinstance(through.switch.halt, ProviderDown)
-    assert str(through.switch.halt).startswith(f"--model {name}: cannot be reached, network: ")
+    assert str(through.switch.halt).startswith(f"`model` {name}: cannot be reached, network: ")
     assert [(call.who, call.word, call.number, call.attempts, call.wait is None) for call in seen.calls] == [
-        (f"--model {name}", "network", 1, 2, False),
-        (f"--model {name}", "network", 2, 2, True),
+        (f"`model` {name}", "network", 1, 2, False),
+        (f"`model` {name}", "network", 2, 2, True),
     ]
 
 

@@ -122,7 +122,7 @@ def test_limits_hold_for_requests_with_images(server):
 def test_a_model_that_takes_no_images_is_refused_before_a_call(server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "a key of a test")
     gate = Gate()
-    with pytest.raises(SetupFault, match="--model openai/o3-mini: takes no images; name a model that does"):
+    with pytest.raises(SetupFault, match="`model` openai/o3-mini: takes no images; name a model that does"):
         asyncio.run(looked(server, "openai/o3-mini", gate, own_endpoint=False))
     assert gate.budget.spent.calls == 0
 

@@ -14,9 +14,9 @@ from dspy_proact.models.faults import Caller, spellings, understand
 SENT = ("temperature", "top_p", "max_tokens")
 
 
-def fault(error, *, flag="--judge", secrets=()):
+def fault(error, *, argument="judge", secrets=()):
     keys = ("VENDOR_KEY", "OTHER_KEY")
-    return understand(error, Caller("judge", flag, "vendor/m", key_variables=keys, sent=SENT, secrets=secrets))
+    return understand(error, Caller("judge", argument, "vendor/m", key_variables=keys, sent=SENT, secrets=secrets))
 
 
 def test_a_traceback_in_a_message_is_not_repeated():
@@ -79,7 +79,7 @@ def test_a_failure_of_every_call_ends_the_run(error, part):
     understood = fault(error)
     assert (understood.word, understood.retry, understood.may_be_billed) == ("setup", False, False)
     assert isinstance(understood.error, SetupFault)
-    assert str(understood.error).startswith("--judge vendor/m: ")
+    assert str(understood.error).startswith("`judge` vendor/m: ")
     assert part in str(understood.error)
     assert error.message.partition("\n")[0] in str(understood.error)
     assert "To fix" not in str(understood.error)  # DSPy's advice
@@ -97,13 +97,13 @@ NAMING = {
 }
 
 
-@pytest.mark.parametrize("flag", ["--model", "--judge"])
+@pytest.mark.parametrize("argument", ["model", "judge"])
 @pytest.mark.parametrize(("message", "name"), NAMING.values(), ids=NAMING)
-def test_a_400_that_names_a_parameter_ends_the_run_and_says_how_to_omit_it(message, name, flag):
+def test_a_400_that_names_a_parameter_ends_the_run_and_says_how_to_omit_it(message, name, argument):
     for error in (lm15.InvalidRequestError(message, status=422), lm15.UnsupportedFeatureError(message)):
-        understood = fault(error, flag=flag)
+        understood = fault(error, argument=argument)
         assert isinstance(understood.error, SetupFault)
-        assert f"{flag}-param {name}=none" in str(understood.error)
+        assert f"`{argument}.params` {name}=none" in str(understood.error)
 
 
 REFUSED = {

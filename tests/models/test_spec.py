@@ -138,7 +138,7 @@ REFUSED = {
 def test_a_parameter_that_cannot_be_sent_is_refused_with_what_is_allowed(given, message):
     with pytest.raises(UsageError) as refused:
         open_model(ModelSpec(name="openai/any", api_base="http://127.0.0.1:1/v1", params=given), JUDGE, gate())
-    assert str(refused.value).startswith("--judge-param ")
+    assert str(refused.value).startswith("`judge.params` ")
     assert message in str(refused.value)
 
 
@@ -152,7 +152,7 @@ def test_a_parameter_that_cannot_be_sent_is_refused_with_what_is_allowed(given, 
     ],
 )
 def test_a_parameter_that_can_be_sent_is_accepted(given):
-    require_parameters("--model-param", given)
+    require_parameters("model.params", given)
 
 
 def test_a_limit_of_tokens_is_held_against_the_limit_that_is_sent(server):

@@ -26,7 +26,7 @@ ROUTES = pytest.mark.parametrize(
     [("hosted_vllm/any", "auto"), ("openai/any", "litellm")],
 )
 NATIVE = pytest.mark.parametrize(("name", "backend"), [("hosted_vllm/any", "auto")])
-EMBEDDED_CALLER = Caller(role="assistant", flag="--model", model="embedded")
+EMBEDDED_CALLER = Caller(role="assistant", argument="model", model="embedded")
 WHOLE = " The last  boat\n\nleaves at five. \n"
 
 

@@ -67,5 +67,5 @@ def test_a_start_that_is_kept_says_which_guard_the_better_candidates_broke_even_
     ]
     target = assistants.card_row("score", "RECOVERY", count=14, total=14)
     card = assistants.card(shown=False, unchanged=True, target=target, candidates=candidates, target_groups=12)
-    kept = "no candidate that keeps --guard offers beat the starting program, which is kept unchanged."
+    kept = "no candidate that keeps the guard on offers beat the starting program, which is kept unchanged."
     assert card.headline == f"No improvement in RECOVERY: {kept}"

@@ -96,7 +96,7 @@ def test_the_prompt_of_control_cases_is_kept_once_they_are_asked_for(
 def test_another_prompt_of_control_cases_is_refused_with_the_mend_and_nothing_is_touched(tmp_path: Path):
     path = written(tmp_path / "run", manifest(controls="ab"), [case("c", stratum=CONTROL)], [answered("c")]).path
     before = contents(path)
-    with pytest.raises(RunError, match="leave --controls out, or name another folder with --out"):
+    with pytest.raises(RunError, match=r"leave `scope.controls` out, or name another folder with `out`"):
         RunWriter(path, manifest(controls="cd", epochs=3))
     assert contents(path) == before
     written(path, manifest(controls=None), [], [graded("c", "CHATTY")])  # neither the lock nor the way out is lost

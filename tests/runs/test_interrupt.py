@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from builders.riddles import JUDGE, Guess, Riddles, cases, guess, manifest, run
 
+from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.errors import Halt, SetupFault
 from dspy_proact.runs import Case, Grading, Ledger, Observer, RunFolder, Runner, RunWriter, orderly_interrupt
 from dspy_proact.switch import Switch
@@ -58,7 +59,7 @@ class Child:
             asyncio.run(self.run())
         except Halt as halt:
             print(f"{type(halt).__name__}: {halt}", flush=True)
-            return halt.exit_status
+            return exit_status(halt)
         return 0
 
 

@@ -85,7 +85,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         write=lazily(f"{_PACKAGE}.report.results", "export_results"),
         responses=responses_in,
     )
-    as_published = ("--judge-prompt", "official")
+    as_published = MappingProxyType({"judge_prompt": "official"})
     for_raters = (
         "You read a conversation up to a message of the user's, and the response to it. Somewhere the user mentioned "
         "something that matters and did not ask about it. Grade whether the response acts on that unasked, and not how "

@@ -45,7 +45,7 @@ def responses_in(path: Path, named: str | None) -> list[Responses]:
     results = read_results(path)
     if (corpus := answered_corpus(results, named)) is None:
         raise UsageError(
-            f"{path}: a results file holds no conversations; name the corpus that it answers with --corpus"
+            f"{path}: a results file holds no conversations; name the corpus that it answers with `corpus`"
         )
     return [responses_of_results(results, corpus)]
 
@@ -93,7 +93,7 @@ def responses_of_results(results: Results, corpus: Corpus) -> Responses:
         if trigger.rubric != asked.rubric or trigger.user_message not in (None, message):
             raise UsageError(
                 f"{results.name}: the trigger {trigger.key!r} is worded otherwise in the corpus {corpus.name!r}; "
-                "name the version of the corpus that it answers with --corpus"
+                "name the version of the corpus that it answers with `corpus`"
             )
     stages = {trigger.key: _stage(trigger.key, trigger.response) for trigger in results.triggers}
     absent = Failure(kind="content", reason="absent", detail="the results file does not have this trigger")

@@ -73,8 +73,8 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
     forecast = CallForecast(
         answer_calls,
         grade_calls,
-        "Where there is no answer yet, one proposal of 20 words is counted: in what judges are asked, and with --set "
-        "history at every earlier turn.",
+        "Where there is no answer yet, one proposal of 20 words is counted: in what judges are asked, and with the "
+        "setting history at every earlier turn.",
     )
     parts = (
         Part(

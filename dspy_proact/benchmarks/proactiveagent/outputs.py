@@ -40,7 +40,7 @@ def read_outputs(path: Path, corpus: str | None = None) -> tuple[Responses, ...]
         UsageError: A corpus is named, which the archive holds already.
     """
     if corpus is not None:
-        raise UsageError("--corpus: the archive of outputs holds the events that they answer; leave it out")
+        raise UsageError("`corpus`: the archive of outputs holds the events that they answer; leave it out")
     archive, files = Archive(path, _WANTED), dict[str, dict[str, bytes]]()
     source, left = archive.source, _LARGEST
     for name, size in archive.sizes.items():

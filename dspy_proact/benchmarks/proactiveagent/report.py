@@ -151,8 +151,8 @@ REPORTING = Reporting(
         "is the judge's word on what the agent did, so that recall misses only silence that the judge rejects.",
         "false alarm, as published, is 1 - precision; with one proposal a turn the accept rate is precision again. "
         "Always proposing has recall 1, and F1 2 p / (1 + p) where p of the proposals are accepted.",
-        "value at a cost: an accepted proposal is worth 1, a rejected one costs --set cost (1), silence is worth 0; "
-        "the mean over turns.",
+        "value at a cost: an accepted proposal is worth 1, a rejected one costs the setting cost (1), silence is worth "
+        "0; the mean over turns.",
         "the 12 published traces are few: intervals over them are wide, and speak of these people and their work.",
     ),
     leaderboard_document=_leaderboard_document,

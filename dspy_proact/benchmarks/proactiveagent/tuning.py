@@ -43,12 +43,14 @@ class OwnTuning(Tuning):
         settings = ProactiveAgentSettings.of(self.settings)
         if role == "judge":
             if name := min(settings.model_fields_set - _OF_VOTES, default=None):
-                raise UsageError(f"--set {name}: optimize judge reads {' and '.join(sorted(_OF_VOTES))} only")
+                raise UsageError(
+                    f"`settings.{name}`: a compile of the judge reads {' and '.join(sorted(_OF_VOTES))} only"
+                )
             return
         super().require(role)
         if settings.history:
             why = "a compile asks about each turn by itself, and has no earlier proposals to show"
-            raise UsageError(f"--set history={settings.history}: {why}; leave it out")
+            raise UsageError(f"`settings.history={settings.history}`: {why}; leave it out")
         settings.require_effect(settings.model_fields_set)
 
     def proposal(self, role: ProgramRole) -> Proposal:

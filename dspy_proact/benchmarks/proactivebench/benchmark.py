@@ -52,7 +52,7 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
     options = frozenset({"--corpus", "--program", "--judge-program"})
     judge_name = "openai/gpt-4o"
     temperatures = MappingProxyType({"assistant": 0.0, "judge": 0.0})
-    as_published = ("--set", "upstream_rule=true")
+    as_published = MappingProxyType({"settings.upstream_rule": "true"})
     forecast = CallForecast(
         answer_calls,
         grade_calls,

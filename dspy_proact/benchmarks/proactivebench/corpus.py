@@ -77,7 +77,7 @@ def read_corpus(
                 images.require(line, world, _paths(world, entry))
                 entries[world.name].append(entry)
         if not entries[world.name]:
-            mend = "; --set filter=false takes all" if kept else ""
+            mend = "; `settings.filter=false` takes all" if kept else ""
             raise CorpusError(f"holds no entry that is kept{mend}", source=str(file))
     record = CorpusRecord(
         name=name,
@@ -100,7 +100,7 @@ def _place_of(spec: str, revision: str | None, worlds: Sequence[World]) -> tuple
         if not wanted:
             sizes = hub_sizes(DATASET, commit, files, _INSTEAD)
             size = f"{len(sizes)} files, {sum(sizes.values()) / 1e6:,.0f} MB, would be fetched"
-            raise CorpusError(f"{size}; --corpus {NAME}@{commit} fetches them, or {_INSTEAD}", source=DATASET)
+            raise CorpusError(f"{size}; `corpus={NAME}@{commit}` fetches them, or {_INSTEAD}", source=DATASET)
         return name, commit, Path(hub_folder(DATASET, commit, files, _INSTEAD), "test")
     if revision is not None:
         raise CorpusError(f"only {NAME} has revisions; leave the revision out", source=spec)

@@ -285,7 +285,7 @@ class _Reader:
 
     def _leave_out(self, problem: str, more: str = "") -> None:
         if self.settings.strict:
-            raise self._error(f"{problem}{more}; --set strict=false leaves such rows out and counts them")
+            raise self._error(f"{problem}{more}; `settings.strict=false` leaves such rows out and counts them")
         self.left_out[problem] += 1
 
     def _error(self, problem: str) -> CorpusError:

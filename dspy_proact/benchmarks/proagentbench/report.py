@@ -190,7 +190,7 @@ REPORTING = Reporting(
         "Help that comes before the person asks counts as wrong.",
         "always helping has recall 1, and F1 2 p / (1 + p) where a share p of the moments wanted help: 66.7 % at a "
         "half, which several published rows do not beat. Read balanced accuracy, kappa and value.",
-        "value at a cost: help that was sought is worth 1, other help costs --set cost (1), silence is worth 0.",
+        "value at a cost: help that was sought is worth 1, other help costs the setting cost (1), silence is worth 0.",
         "intention and similarity are over moments that wanted help, where silence counts as wrong and 0. The lexical "
         "similarity is a cosine of word counts, and not the paper's, which is one of embeddings.",
     ),

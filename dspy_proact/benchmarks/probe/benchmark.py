@@ -144,7 +144,7 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
         "The grades are of the sample's authors, who are language-model agents, on answers that they wrote to be of "
         "four qualities: agreement with them says nothing of people, and nothing of answers that a model would give."
     )
-    as_published = ("--set", "sanitize=false", "--set", "upstream_rule=true")
+    as_published = MappingProxyType({"settings.sanitize": "false", "settings.upstream_rule": "true"})
 
     leaderboard_headline = "task"
     leaderboard_columns = MappingProxyType(

@@ -56,14 +56,16 @@ class OwnTuning(Tuning):
         if role == "judge":
             if name := min(settings.model_fields_set, default=None):
                 why = "the answers that people graded are shown to judges alike, whatever is set"
-                raise UsageError(f"--set {name}: optimize judge reads no setting of probe; {why}. Leave it out")
+                raise UsageError(
+                    f"`settings.{name}`: a compile of the judge reads no setting of probe; {why}. Leave it out"
+                )
             return
         super().require(role)
         if settings.agent not in ("single", "stages"):
             why = "what it asks depends on answers"
-            raise UsageError(f"--set agent={settings.agent}: {why}; tune single or stages")
+            raise UsageError(f"`settings.agent={settings.agent}`: {why}; tune single or stages")
         if settings.oracle != "none":
-            raise UsageError(f"--set oracle={settings.oracle}: cannot be tuned; leave it out")
+            raise UsageError(f"`settings.oracle={settings.oracle}`: cannot be tuned; leave it out")
         settings.require_effect(settings.model_fields_set)
 
     def proposal(self, role: ProgramRole) -> Proposal:

@@ -17,6 +17,9 @@ from typing import Any
 
 import click
 
+from dspy_proact.cli.options.arguments import flags_in_hand, with_options
+from dspy_proact.errors import Halt, ProactError
+
 _TYPED, _ALL = f"{__name__}.typed", f"{__name__}.all"
 
 
@@ -115,13 +118,20 @@ class Verb(click.Command):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Call the command, with the value of each bundle in place of those of its options."""
+        """Call the command, with the value of each bundle in place of those of its options.
+
+        What fails in it names options, as a person typed them, in place of arguments of the library.
+        """
         for part in self.parts:
             if isinstance(part, Bundle):
                 given = {option.name: ctx.params.pop(option.name) for option in part.options if option.name}
                 named = {name.removeprefix(part.prefix): value for name, value in given.items()}
                 ctx.params[part.name] = part.value(**named)
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except (ProactError, Halt) as failure:
+            failure.args = (with_options(str(failure), flags_in_hand()),)
+            raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of a first day in one list, or all of them under their headings."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.cli.options.kinds import Output
 from dspy_proact.cli.options.models import text_of
 from dspy_proact.cli.views.message import console, print_json, print_more, say, say_next, say_stopped
@@ -157,14 +158,14 @@ def compile_shown(compiling: Compile, recipe: Recipe, output: Output, use: Seque
     except Halt as halt:
         progress.say_reached()
         say_stopped(halt, folder, progress.has_answers)
-        return halt.exit_status
+        return exit_status(halt)
     artefact = finished.artefact
     print_card(artefact, output.as_json)
     progress.say_unworded(artefact.card.provenance.recipe.optimizer)
     if finished.paid == 0:
         say("Nothing to do: every answer is in the record; no calls were made.")
     say_next(*use, finished.path, before=f"The program is in {finished.path}. {note}".rstrip())
-    return 3 if artefact.card.unscored else 0
+    return exit_status(unscored=bool(artefact.card.unscored))
 
 
 # Its card

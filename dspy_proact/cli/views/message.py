@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
+from dspy_proact.cli.options.arguments import flags_in_hand, with_options
 from dspy_proact.cli.options.kinds import parameter
 from dspy_proact.cli.options.verb import typed
 from dspy_proact.errors import Halt, LimitReached
@@ -38,6 +39,11 @@ def complain(text: str) -> None:
     say(f"Error: {text}")
 
 
+def message_of(failure: BaseException) -> str:
+    """What the library says of a failure, with the options of the command that runs."""
+    return with_options(str(failure), flags_in_hand())
+
+
 def console() -> "Console":
     """Standard output as wide as the terminal."""
     from rich.console import Console
@@ -52,7 +58,7 @@ def print_json(document: Any) -> None:
 
 def say_stopped(halt: Halt, folder: Path, has_answers: bool = False) -> None:
     """Print what stopped a command, what its folder keeps, and how to go on; `has_answers` if any came."""
-    say(str(halt))
+    say(message_of(halt))
     if not folder.exists():
         gone = f"There is no folder {folder} any more; if it was moved, name it with --out to go on."
         say(gone if has_answers else "No answer was received, and no folder was kept.")

@@ -18,6 +18,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from dspy_proact.calls import CallTally, FailedCall, Price
+from dspy_proact.cli.exit_status import exit_status
+from dspy_proact.cli.options.arguments import flags_in_hand, with_options
 from dspy_proact.cli.options.kinds import Output
 from dspy_proact.cli.views.message import Typed, command, print_json, say, say_next, say_stopped
 from dspy_proact.errors import Halt
@@ -49,6 +51,7 @@ class ProgressOnStderr:
     def __init__(self, left: str):
         self._stream = sys.stderr
         self._failures: dict[str, tuple[int, float]] = {}
+        self._flags = flags_in_hand()
         console = Console(file=self._stream)
         self._bar = _Bar(left, console) if console.is_terminal else None
 
@@ -68,7 +71,8 @@ class ProgressOnStderr:
         self._failures[call.who] = call.number, now
         attempt = f"attempt {call.number} of {call.attempts}"
         after = "" if call.wait is None else f" Next attempt in {call.wait:.0f} s."
-        self._say(f"{call.who}: {attempt} failed: {call.word}: {call.detail}.{after}")
+        who = with_options(call.who, self._flags)
+        self._say(f"{who}: {attempt} failed: {call.word}: {call.detail}.{after}")
 
     def interrupted(self) -> None:
         """Say what happens now."""
@@ -294,15 +298,18 @@ class Ending:
     halted: Path | None
     """Its folder."""
 
-    def close(self, declared: Benchmark[Any, Any], beside: Path | None = None) -> int:
-        """Say where the results are and what to type next, such as to compare it with `beside`; the exit status."""
+    def close(self, declared: Benchmark[Any, Any], beside: Path | None = None, under: bool = False) -> int:
+        """Say where the results are and what to type next, such as to compare it with `beside`; the exit status.
+
+        `under` says that a score is under the one that was asked for.
+        """
         if self.finished and not self.halt and not any(run.stages for run in self.finished):
             say("Nothing to do: all results are on disk; no calls were made.")
         for run in self.finished:
             say(f"The run is in {run.path}.")
         if self.halt and self.halted:
             say_stopped(self.halt, self.halted)
-            return self.halt.exit_status
+            return exit_status(self.halt)
         paths = [*([beside] if beside else []), *(run.path for run in self.finished)]
         unscored, retryable = (any(getattr(run, name) for run in self.finished) for name in ("unscored", "retryable"))
         typed = Typed()
@@ -320,7 +327,7 @@ class Ending:
             say_next("leaderboard", *named, *paths)
         else:
             say_next("compare", *named, *paths[:2])
-        return 3 if unscored else 0
+        return exit_status(unscored=unscored, under=under)
 
     @property
     def begun(self) -> list[Path]:
@@ -336,8 +343,13 @@ def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope, output: Output
         How they ended; None where only the forecasts were asked for, which are printed.
     """
     for execution, _ in runs:
-        for flag, role, participants in execution.compiled():
-            say_of_card(flag, participants[0].program_card, role, [each.model.name for each in participants])
+        for argument, role, participants in execution.compiled():
+            say_of_card(
+                f"--{argument.replace('_', '-')}",
+                participants[0].program_card,
+                role,
+                [each.model.name for each in participants],
+            )
     if output.dry_run:
         _print_forecasts(runs, scope, output.as_json)
         return None

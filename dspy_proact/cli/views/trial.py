@@ -8,9 +8,10 @@ import click
 from rich.console import Console
 
 from dspy_proact.calls import Usage
+from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.cli.options.kinds import Shown
 from dspy_proact.cli.options.models import EMBEDDED, NamedModel
-from dspy_proact.cli.views.message import Typed, print_json, say, say_next
+from dspy_proact.cli.views.message import Typed, message_of, print_json, say, say_next
 from dspy_proact.cli.views.runs import say_of_card
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark, Start, WorkedCase
@@ -208,13 +209,13 @@ def examine(
         name = program_name(judge)
         _print_judged(declared, judged, model, model.name if name == "default" else f"{model.name} ({name})", shown)
     if tried.halt:
-        say(f"Stopped: {tried.halt}")
+        say(f"Stopped: {message_of(tried.halt)}")
     else:
         typed = Typed()
         again = [*typed.options("--benchmark", "--set"), *typed.model("--judge", model.name)]
         again += [*typed.options("--judge-program"), *typed.calls()]
         say_next("agree", *again, before="Compare it with people:")
-    return tried.exit_status
+    return exit_status(tried.halt, unscored=tried.failed)
 
 
 def _print_judged(declared: Declared, judged: Judged, model: Model, name: str, shown: Shown) -> None:

@@ -108,7 +108,7 @@ def test_phases_are_of_triggers_and_drop_no_control_turn(server: Server, tmp_pat
     read = corpus(tmp_path, dialogue(0), dialogue(1, trigger_points=[trigger_point(2, "CRITICAL")]))
     evaluation(server, read).run(tmp_path / "run", Scope(strata=("CRITICAL",), controls=True))
     assert asked(server) == (3, 1, 2)
-    with pytest.raises(UsageError, match="--stratum CONTROL: is none of EMERGENT, CRITICAL, RECOVERY"):
+    with pytest.raises(UsageError, match=r"`scope.strata=CONTROL`: is none of EMERGENT, CRITICAL, RECOVERY"):
         evaluation(server, read).run(tmp_path / "run", Scope(strata=(CONTROL,), controls=True))
 
 
@@ -188,7 +188,7 @@ def test_where_the_parent_has_none_it_is_refused_before_a_call(server: Server, t
     server.sent.clear()
     again = rejudging(server, tmp_path / "parent")
     for refused in (again.run, again.forecast):
-        with pytest.raises(UsageError, match="--controls: among these responses is none at"):
+        with pytest.raises(UsageError, match=r"`scope.controls`: among these responses is none at"):
             refused(tmp_path / "child", Scope(controls=True))
     assert not server.sent
     assert not (tmp_path / "child").exists()

@@ -109,7 +109,7 @@ def test_a_jury_is_another_run_than_each_of_its_judges_in_whatever_order_they_ar
 
 @pytest.mark.parametrize("names", [(KIND, KIND), (KIND, STRICT, KIND), ()])
 def test_a_judge_named_twice_or_none_at_all_is_refused(server: Server, tmp_path: Path, names: tuple[str, ...]):
-    with pytest.raises(UsageError, match=r"name each judge once; --votes N has each of them grade"):
+    with pytest.raises(UsageError, match=r"name each judge once; `scope.judge_epochs=N` has each of them grade"):
         evaluation(server, dialogues(tmp_path), names)
 
 
@@ -118,7 +118,7 @@ def test_a_fault_of_any_judge_is_found_when_the_jury_is_made(server: Server, tmp
         evaluation(server, dialogues(tmp_path), (KIND, "nonsense/judge"))
     keyless = evaluation(server, dialogues(tmp_path), ("embedded", STRICT), api_base=None)
     assert keyless.forecast(tmp_path / "run").calls
-    with pytest.raises(UsageError, match="--judge openai/strict: no key"):
+    with pytest.raises(UsageError, match="`judge` openai/strict: no key"):
         keyless.run(tmp_path / "run")
     assert server.sent == []
 

@@ -7,6 +7,7 @@ from support.provider import FAULTS, Faulty, Scripted, SimulatedProvider, health
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
 from dspy_proact.calls import Price
+from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.errors import LimitReached, UsageError
 from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.models import Gate, Limits
@@ -105,9 +106,9 @@ def test_a_fault_of_one_trigger_costs_that_trigger_and_no_other(provider, loaded
 @pytest.mark.parametrize(
     ("limits", "said"),
     [
-        (Limits(calls=100), "--max-calls 100"),
-        (Limits(tokens=120_000), "--max-tokens 120000"),
-        (Limits(usd=0.2), r"--max-usd 0\.2"),
+        (Limits(calls=100), "`limits.calls=100`"),
+        (Limits(tokens=120_000), "`limits.tokens=120000`"),
+        (Limits(usd=0.2), r"`limits\.usd=0\.2`"),
     ],
     ids=["calls", "tokens", "money"],
 )
@@ -115,7 +116,7 @@ def test_a_limit_is_never_exceeded_and_the_run_resumes(provider, tmp_path, limit
     read = dialogues(tmp_path, 60)
     with pytest.raises(LimitReached, match=said) as end:
         evaluation(provider, read, limits).run(tmp_path / "run")
-    assert end.value.exit_status == 4
+    assert exit_status(end.value) == 4
     assert provider.received.total() == 100 or limits.calls is None
     assert 0 < provider.tokens <= (limits.tokens or 120_000)
     # A healthy reply costs 200 x 1e-6 + 50 x 4e-6 = 4e-4 dollars for 250 tokens.

@@ -141,7 +141,7 @@ def test_votes_on_silence_are_left_out_unless_they_are_asked_for(server, tmp_pat
     (folder / "votes.jsonl").write_text("\n".join([*lines, json.dumps(silent)]) + "\n")
     assert len(judge_at(server, folder).items) == 72
     assert len(judge_at(server, folder, settings=ProactiveAgentSettings(silence=True)).items) == 73
-    with pytest.raises(UsageError, match="--set cost: optimize judge reads silence and window only"):
+    with pytest.raises(UsageError, match=r"`settings.cost`: a compile of the judge reads silence and window only"):
         judge_at(server, folder, settings=ProactiveAgentSettings(cost=2))
 
 

@@ -94,7 +94,7 @@ def test_baselines_ask_no_agent_and_have_their_closed_forms(server, corpus, tmp_
     ]
     assert {sent.role for sent in server.sent} == {"judge"}
     declared = benchmark_named("proactiveagent")
-    with pytest.raises(UsageError, match="--set baseline=always: a baseline asks no model"):
+    with pytest.raises(UsageError, match=r"`settings.baseline=always`: a baseline asks no model"):
         declared.require(ProactiveAgentSettings(baseline="always"), ["openai/gpt-4o", "embedded"], Start())
 
 

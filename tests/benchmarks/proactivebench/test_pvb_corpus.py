@@ -94,7 +94,7 @@ def test_entries_that_the_filter_drops_or_that_hide_nothing_are_left_out_and_cou
 
 def test_an_environment_of_which_nothing_is_kept_is_refused(tmp_path):
     folder = written(tmp_path, ("VSOD", {"id": 8}))
-    with pytest.raises(CorpusError, match="holds no entry that is kept; --set filter=false takes all"):
+    with pytest.raises(CorpusError, match=r"holds no entry that is kept; `settings.filter=false` takes all"):
         read_corpus(folder, ["VSOD"], filtered=True)
     assert "there is no such file; give the test folder" in refused(folder, "ROD")
 

@@ -114,7 +114,7 @@ def test_baselines_ask_no_model_and_are_those_beside_a_run(server, corpus, tmp_p
     assert server.sent == []
     assert "title" not in texts_below(tmp_path / "always").replace('"title"', "")
     declared = benchmark_named("proagentbench")
-    with pytest.raises(UsageError, match="--set baseline=graph: a baseline asks no model"):
+    with pytest.raises(UsageError, match=r"`settings.baseline=graph`: a baseline asks no model"):
         declared.require(ProAgentBenchSettings(baseline="graph"), ["openai/gpt-4o"], Start())
 
 
@@ -266,7 +266,7 @@ def test_a_run_on_a_folder_keeps_hashes_and_with_keep_inputs_texts_which_no_page
     sent = len(server.sent)
     Rejudging(Responses.of_run(RunFolder(tmp_path / "kept"))).run(tmp_path / "again")
     assert len(server.sent) == sent
-    with pytest.raises(RunError, match="was begun without --keep-inputs"):
+    with pytest.raises(RunError, match="was begun without `keep_inputs`"):
         evaluated(server, corpus, tmp_path / "bare", keep_inputs=True)
     told = refused("eval", "--benchmark", "proagentbench", "--keep-inputs")
     assert "--keep-inputs: a run keeps the inputs of 'sample' anyway" in told

@@ -22,7 +22,7 @@ from dspy_proact.models import Gate, ModelSpec, Role, open_model
 from dspy_proact.programs import Direct
 from dspy_proact.programs.embedded.asked import fields_of
 
-AGENT = Role("assistant", "--model", "response", agent_answer)
+AGENT = Role("assistant", "model", "response", agent_answer)
 WORLD = World(
     person="Ida Brandt",
     occupation="head of a botanical garden",

@@ -289,7 +289,7 @@ def test_a_plan_that_is_too_long_or_cannot_be_read_is_a_fault(server, script, do
 
 def embedder(server):
     spec = ModelSpec(name="openai/any", api_base=server.assistant)
-    return open_embedder(spec, Gate(backoff=0.001), "--set embedder")
+    return open_embedder(spec, Gate(backoff=0.001), "settings.embedder")
 
 
 def embeds(server, answer=vectors):

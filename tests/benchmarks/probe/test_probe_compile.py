@@ -173,7 +173,7 @@ def test_what_cannot_be_done_with_judges_is_refused(judges):
         judges("optimize", "show", "judges")[1].split()
     )
     assert "no system prompt" in judges("optimize", "show", "judges", "--as-prompt")[2]
-    assert "--set seed: optimize judge reads no setting of probe;" in judges(*JUDGES, "--set", "seed=3")[2]
+    assert "--set seed: a compile of the judge reads no setting of probe;" in judges(*JUDGES, "--set", "seed=3")[2]
     assert "has no worked examples" in judges(*JUDGES, "--optimizer", "labeled")[2]
     status, _, err = judges("eval", "--judge-program", "judges")
     assert (status, "compiled for probe, where proactbench is asked for" in err) == (2, True)

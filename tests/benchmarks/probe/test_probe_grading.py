@@ -26,7 +26,7 @@ from dspy_proact.models import ModelSpec, Role, open_model
 from dspy_proact.programs import Direct
 from dspy_proact.runs import Case
 
-JUDGE = Role("judge", "--judge", "verdict", judge_answer)
+JUDGE = Role("judge", "judge", "verdict", judge_answer)
 OURS, PUBLISHED = ProbeSettings(), ProbeSettings(upstream_rule=True)
 RIGHT = dict.fromkeys((*ESSENTIAL, *FURTHER), "correct")
 IDENTIFIED = {"reasoning": "because", **RIGHT, "judgment": "CORRECT"}

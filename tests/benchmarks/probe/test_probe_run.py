@@ -232,5 +232,5 @@ def test_what_an_embedder_used_is_told_and_its_price_is_no_part_of_the_identity(
     before = len(server.sent)
     at(server, "react", of_search=search | {"embedder_price": 3.0}).run(tmp_path / "priced")
     assert len(server.sent) == before
-    with pytest.raises(UsageError, match="give --set embedder_price=N"):
+    with pytest.raises(UsageError, match=r"give `settings.embedder_price=N`"):
         at(server, "react", of_search=search, usd=1.0)

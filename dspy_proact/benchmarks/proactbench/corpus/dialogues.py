@@ -176,7 +176,7 @@ class Corpus:
         if strange := [key for key in keys if key not in self.triggers]:
             raise UsageError(
                 f"{source}: {len(strange)} of its {len(keys)} triggers are not in the corpus {self.name!r}, the first "
-                f"is {strange[0]!r}; name the corpus that it answers with --corpus"
+                f"is {strange[0]!r}; name the corpus that it answers with `corpus`"
             )
 
     @cached_property

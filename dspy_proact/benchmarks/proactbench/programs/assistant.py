@@ -20,7 +20,7 @@ from dspy_proact.programs.card import Card as AssistantCard
 from dspy_proact.programs.program_table import program_html, program_line
 from dspy_proact.programs.streaming import Pieces, streamed
 
-ASSISTANT = Role("assistant", "--model", "response", embedded.assistant)
+ASSISTANT = Role("assistant", "model", "response", embedded.assistant)
 """For whom its calls are counted, how a person names its model, and what stands in for one."""
 
 

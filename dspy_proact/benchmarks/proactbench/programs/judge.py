@@ -29,7 +29,7 @@ from dspy_proact.programs.asking import Asking, ask, ask_for_fields, ask_now, re
 from dspy_proact.programs.fenced_json import FencedJSON, only_object
 from dspy_proact.programs.program_table import program_html, program_line
 
-JUDGE = Role("judge", "--judge", "verdict", embedded.judge)
+JUDGE = Role("judge", "judge", "verdict", embedded.judge)
 """For whom its calls are counted, how a person names its model, and what stands in for one."""
 
 
@@ -252,7 +252,7 @@ def _official(module: str, name: str) -> Any:
         return getattr(importlib.import_module(f"proactbench.{module}"), name)
     except ModuleNotFoundError as error:
         if error.name == "proactbench":
-            wanted = "--judge-prompt official takes its words from the official package, which is not installed"
+            wanted = "`judge_prompt=official` takes its words from the official package, which is not installed"
             raise UsageError(f"{wanted}: {_INSTALL}") from None
         raise _changed(f"it needs {error.name!r}, or has moved it") from error
     except Exception as error:  # of another package, whatever it is
@@ -260,4 +260,4 @@ def _official(module: str, name: str) -> Any:
 
 
 def _changed(what: str) -> UsageError:
-    return UsageError(f"--judge-prompt official: the installed official package is not the one known here: {what}")
+    return UsageError(f"`judge_prompt=official`: the installed official package is not the one known here: {what}")

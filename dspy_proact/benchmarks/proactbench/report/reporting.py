@@ -56,9 +56,9 @@ def differences(run: Summary) -> tuple[str, ...]:
         by_phase = ", ".join(f"{phase} {asked[phase]} of {most}" for phase, most in TRIGGERS_PER_PHASE.items())
         found.append(f"{sum(asked.values())} of {sum(TRIGGERS_PER_PHASE.values())} triggers ({by_phase})")
     if manifest.epochs != 1:
-        found.append(f"{manifest.epochs} responses to each trigger (--epochs), not 1")
+        found.append(f"{manifest.epochs} responses to each trigger, not 1")
     if manifest.judge_epochs != 1:
-        found.append(f"{manifest.judge_epochs} verdicts on each response (--votes), not 1")
+        found.append(f"{manifest.judge_epochs} verdicts on each response, not 1")
     return tuple(found)
 
 

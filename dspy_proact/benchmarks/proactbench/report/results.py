@@ -92,7 +92,7 @@ def export_results(folder: RunFolder, summary: Summary, path: Path) -> list[str]
     if not tried:
         raise RunError(f"{summary.path}: nothing in it was tried yet; the command that began it goes on")
     if any("dialogue" not in outcome.meta for outcome in tried):
-        raise UsageError(f"{summary.path}: holds items of raters, which are no dialogues; --format csv has them")
+        raise UsageError(f"{summary.path}: holds items of raters, which are no dialogues; an export as CSV has them")
     dialogues = {outcome.key: str(outcome.meta["dialogue"]) for outcome in tried}
     used: defaultdict[str, defaultdict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for event in folder.events():
@@ -239,7 +239,7 @@ def check_results(results: Results, corpus: Corpus | None = None) -> Check:
         by_phase = {phase: max(0, total - here[phase]) for phase, total in TRIGGERS_PER_PHASE.items()}
         against = f"taken for the published corpus, which has {sum(TRIGGERS_PER_PHASE.values())}"
         return Check(results, by_phase, against)
-    return Check(results, None, "name the corpus that it answers with --corpus")
+    return Check(results, None, "name the corpus that it answers")
 
 
 def check_document(check: Check) -> dict[str, Any]:

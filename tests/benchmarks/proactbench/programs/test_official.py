@@ -251,7 +251,7 @@ def test_the_fingerprint_changes_with_what_the_package_says_to_the_model(tmp_pat
 
 
 def test_the_embedded_stand_in_is_refused_with_what_to_do(server, package):
-    with pytest.raises(UsageError, match="name a --judge"):
+    with pytest.raises(UsageError, match="name a `judge`"):
         Evaluation("sample", judge="embedded", judge_prompt="official")
     judges = [ModelSpec(name="hosted_vllm/any", api_base=server.judge), "embedded"]
     with pytest.raises(UsageError, match="embedded"):

@@ -249,7 +249,7 @@ def judge(**changes):
         ),
         (
             {"epochs": 3, "judge_epochs": 2},
-            ["3 responses to each trigger (--epochs), not 1", "2 verdicts on each response (--votes), not 1"],
+            ["3 responses to each trigger, not 1", "2 verdicts on each response, not 1"],
         ),
     ],
 )

@@ -216,7 +216,7 @@ def test_in_a_file_with_all_published_dialogues_dropped_triggers_show_by_phase(t
 
 def test_without_its_corpus_it_is_unknown_what_another_file_has_dropped(tmp_path):
     check = checked(tmp_path, *published(201, 232, 191)[:197])
-    why = "name the corpus that it answers with --corpus"
+    why = "name the corpus that it answers"
     assert check_document(check)["dropped"] == {"total": None, "by_phase": None, "reason": why}
     assert check_lines(check)[0] == f"dropped triggers: cannot be known ({why})."
 

@@ -195,7 +195,7 @@ def test_soft_labels_divide_an_item_among_its_grades():
     assert part["confusion"] == [[0, 0, 0.5], [0, 0.666667, 0], [0, 0.333333, 0.5]]
     assert round(part["exact"]["value"], 6) == 0.583333
     assert part["kappa_quadratic"]["value"] is not None
-    assert part["kappa"]["reason"] == part["ac1"]["reason"] == "needs one label an item: --consensus published"
+    assert part["kappa"]["reason"] == part["ac1"]["reason"] == "needs one label an item: the published consensus"
 
 
 def test_ties_go_to_partial_then_pass_then_fail():
