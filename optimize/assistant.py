@@ -14,7 +14,8 @@ from pathlib import Path
 from dspy_proact import Halt, ProactError, load_corpus
 from dspy_proact.compile.assistant_compile import AssistantCompile
 from dspy_proact.programs import Recipe
-from dspy_proact.report.numbers import STAND_IN, percent, points_of
+from dspy_proact.report.numbers import percent, points_of
+from dspy_proact.stand_in import STAND_IN
 
 CORPUS = "sample"
 RECIPE = Recipe(optimizer="search", trials=12, max_demos=2, folds=5, seed=0)

@@ -323,7 +323,8 @@ def rejudge(
 def _print_regraded(parent: Path, path: Path, as_json: bool) -> bool:
     """Print the new gradings, and how they agree with those of the parent; whether they can be compared."""
     from dspy_proact.report import compare, summary_document
-    from dspy_proact.report.agreement import agreement_document, agreement_lines
+    from dspy_proact.report.agreement import agreement_lines
+    from dspy_proact.report.numbers import document
     from dspy_proact.report.terminal import cell
 
     child = summary_of(path)
@@ -332,7 +333,7 @@ def _print_regraded(parent: Path, path: Path, as_json: bool) -> bool:
     except UsageError:  # no response was graded in both
         agreement = None
     if as_json:
-        judges = {"judges": agreement_document(agreement)} if agreement else {"judges": None, "reason": _UNJUDGED}
+        judges = {"judges": document(agreement, child.nouns)} if agreement else {"judges": None, "reason": _UNJUDGED}
         print_json(summary_document(child) | judges)
         return agreement is not None
     _print_summaries([child], as_json=False)
