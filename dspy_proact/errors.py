@@ -22,51 +22,9 @@ denominator. A `Halt` is no `Exception` because DSPy and its optimizers swallow 
 
 from typing import ClassVar, Literal
 
-_OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)(?:<([\w.]+)>)?")
-"""An option in a message: `--limit`, or `--guard<margins>` where `_ARGUMENTS` does not know the Python argument."""
-_ARGUMENTS = {
-    **{f"max-{what}": f"limits.{what}" for what in ("calls", "tokens", "usd")},
-    **{name: f"recipe.{name.replace('-', '_')}" for name in ("optimizer", "trials", "max-demos", "folds", "seed")},
-    **{name: f"scope.{name.replace('-', '_')}" for name in ("limit", "epochs", "controls", "retry-unscored")},
-    "stratum": "scope.strata",
-    "votes": "scope.judge_epochs",
-    **{name: f"gate.{name}" for name in ("concurrency", "timeout", "retries", "backend")},
-    "set": "settings",
-    "guard": "guards",
-    "dry-run": "forecast()",
-}
-"""Arguments in Python whose names are not those of the options."""
-_naming_options = False
-
-
-@contextmanager
-def naming_options() -> Generator[None]:
-    """Within this context messages name command-line options; elsewhere they name Python arguments."""
-    global _naming_options  # noqa: PLW0603 - of the process, since threads raise errors too
-    before, _naming_options = _naming_options, True
-    try:
-        yield
-    finally:
-        _naming_options = before
-
-
-def _by_caller(message: str) -> str:
-    def argument(option: re.Match[str]) -> str:
-        name = option[1]
-        if _naming_options:
-            return f"--{name}"
-        of = re.fullmatch(r"(.+)-(api-base|param|price)", name)
-        plain = f"{of[1]}.{of[2]}{'s' if of[2] == 'param' else ''}" if of else name
-        return option[2] or _ARGUMENTS.get(name, plain.replace("-", "_"))
-
-    return _OPTION.sub(argument, message)
-
 
 class ProactError(Exception):
-    """Root of the errors that this project raises on purpose."""
-
-    def __str__(self) -> str:
-        return _by_caller(super().__str__())
+    """Root of the errors that this project raises on purpose; a message names arguments in backticks: `out`."""
 
 
 class UsageError(ProactError):
@@ -121,12 +79,7 @@ class ProviderError(StageError):
 
 
 class Halt(BaseException):
-    """Ends a run or compile at once; what is on disk stays valid. `exit_status` is the process's."""
-
-    exit_status: ClassVar[int]
-
-    def __str__(self) -> str:
-        return _by_caller(super().__str__())
+    """Ends a run or compile at once; what is on disk stays valid."""
 
 
 class SetupFault(Halt):
