@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -204,7 +205,7 @@ def taken_out(folder):
 def superb(folder):
     with RunWriter(folder, manifest()) as writer:
         event = graded(trigger("d0"))
-        writer.record(event.model_copy(update={"grade": event.grade.model_copy(update={"label": "SUPERB"})}))
+        writer.record(event.model_copy(update={"grade": replace(event.grade, label="SUPERB")}))
 
 
 def case(marked, **changed):

@@ -1,5 +1,7 @@
 """What there is to read of a case, in the words of its benchmark or without any."""
 
+from dataclasses import replace
+
 import pytest
 from builders.riddles import answered as guessed
 from builders.riddles import case as riddle
@@ -41,7 +43,7 @@ def test_of_a_benchmark_that_says_nothing_the_fields_are_read(tmp_path):
 def test_a_verdict_of_another_form_is_named(tmp_path):
     case = trigger()
     event = graded(case)
-    changed = event.model_copy(update={"grade": event.grade.model_copy(update={"detail": {"reasoning": "so"}})})
+    changed = event.model_copy(update={"grade": replace(event.grade, detail={"reasoning": "so"})})
     with pytest.raises(RunError, match="a verdict on 'd1__t2' is damaged: field 'evidence'"):
         reading(written(tmp_path, manifest(), [case], [answered(case), changed]))
 

@@ -2,6 +2,7 @@
 
 import base64
 import re
+from dataclasses import replace
 from io import BytesIO
 
 import pytest
@@ -31,7 +32,7 @@ def test_measures_stand_beside_the_scores_and_nothing_of_another_benchmark(paged
     events = []
     for number, each in enumerate(RIDDLES):
         verdict = graded(each.key, "SOLVED", judge=None)
-        grade = verdict.grade.model_copy(update={"parts": {"wit": number / 4}})
+        grade = replace(verdict.grade, parts={"wit": number / 4})
         events += [answered(each.key), verdict.model_copy(update={"grade": grade})]
     text = page_of(tmp_path, paged, events, **of).read_text(encoding="utf-8")
     # NUMBER has r1 and r3: (1/4 + 3/4) / 2.
