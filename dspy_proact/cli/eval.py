@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from dspy_proact.cli.next_step import Next, say_next
 from dspy_proact.cli.options.benchmark import (
     ANSWERED_CORPUS,
     BENCHMARK,
@@ -22,7 +23,7 @@ from dspy_proact.cli.options.benchmark import (
 from dspy_proact.cli.options.kinds import Between, Output, flag_option, json_option, number_option, output_options
 from dspy_proact.cli.options.models import ASSISTANT, EMBEDDED, GATE, JUDGING, NamedModel, model_options, text_of
 from dspy_proact.cli.options.verb import Heading, Section, verb
-from dspy_proact.cli.views.message import complain, console, print_json, print_more, say, say_next
+from dspy_proact.cli.views.message import complain, console, print_json, print_more, say
 from dspy_proact.errors import RunError, UsageError
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def benchmarks(as_json: bool) -> None:
         with formatter.section(entry.name):
             formatter.write_dl([(name, printable(text or "")) for name, text in facts.items()])
     click.echo(formatter.getvalue().lstrip("\n"), nl=False)
-    say_next("eval", "--benchmark", next(iter(known())))
+    say_next(Next.BENCHMARKS_LISTED, name=next(iter(known())))
 
 
 def _facts(entry: "Benchmark[Any, Any]") -> dict[str, str | None]:

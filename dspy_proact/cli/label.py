@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dspy_proact.cli.label_files import FOLDER, export, import_, require_suffix, written
+from dspy_proact.cli.next_step import Next, command_line, say_next
 from dspy_proact.cli.options.benchmark import READ_BENCHMARK, BenchmarkChoice, summary_of
 from dspy_proact.cli.options.kinds import (
     Between,
@@ -26,7 +27,7 @@ from dspy_proact.cli.options.kinds import (
 )
 from dspy_proact.cli.options.labels import FILES, RATINGS, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
-from dspy_proact.cli.views.message import console, print_json, say, say_next
+from dspy_proact.cli.views.message import console, print_json, say
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -126,14 +127,15 @@ def sheet(
     file = written(text, out or FOLDER / f"{name}.csv", *filter(None, (run, items)))
     message = f"Fill in annotator and grade in {file}, a copy for each rater."
     if drawn and whole and enough and enough <= drawn.count:
-        say_next("report", *chosen.words, run or "", "--ratings", file, before=f"{message} Raters may split the rows.")
+        split = f"{message} Raters may split the rows."
+        say_next(Next.DRAWN, split, benchmark=chosen.words, run=run, file=file)
         return
     if drawn and whole:
         mend = f"use --draw {enough} or more" if enough else "this run has fewer"
         nouns = declared.nouns
         each = f" per {nouns.stratum}" if len(declared.strata) > 1 else ""
         say(f"A corrected score takes at least {FEWEST_RATED} rated {nouns.cases}{each}; {mend}.")
-    say_next("agree", *chosen.words, *of, "--ratings", file, before=message)
+    say_next(Next.SHEET_WRITTEN, message, benchmark=chosen.words, items=of, file=file)
 
 
 def _rated_of(
@@ -207,9 +209,9 @@ def plan(run: Path | None, width: float, ratings: str | None, as_json: bool, cho
         return
     print_plan(planned, console())
     if run and (best := planned.best):
-        say(f"To rate in a sheet: dspy-proact label sheet RUN --draw {best.rated}")
-        design = f"--draw {best.rated} --each {best.per_case} --raters {best.raters}"
-        say_next("label", "serve", *chosen.words, run, *design.split())
+        say(f"To rate in a sheet: {command_line(Next.PLANNED_IN_A_SHEET, count=str(best.rated))}")
+        design = f"--draw {best.rated} --each {best.per_case} --raters {best.raters}".split()
+        say_next(Next.PLANNED, benchmark=chosen.words, run=run, design=design)
 
 
 _PORT = 8427
@@ -310,9 +312,9 @@ def serve(
             for made in () if again else (file, file.with_suffix(".links")):  # nobody was let in yet
                 made.unlink(missing_ok=True)
             raise
-    several = ["--run", runs[0]] if len(runs) > 1 and design.kind == "grades" else []
-    named = [*several, "--pairs" if design.kind == "pairs" else "--ratings"]
-    say_next("agree", *chosen.words, *named, file, before="Stopped; every rating is kept.")
+    step = Next.CHOSEN if design.kind == "pairs" else Next.RATED
+    several = ["--run", runs[0]] if len(runs) > 1 else None
+    say_next(step, "Stopped; every rating is kept.", benchmark=chosen.words, run=several, file=file)
 
 
 for command in (export, import_, plan, serve, sheet):

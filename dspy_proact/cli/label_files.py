@@ -5,11 +5,12 @@ from pathlib import Path
 
 import click
 
+from dspy_proact.cli.next_step import Next, say_next
 from dspy_proact.cli.options.benchmark import READ_BENCHMARK, BenchmarkChoice, summary_of
 from dspy_proact.cli.options.kinds import STANDARD_OUTPUT, file_option, flag_option, path_option, text_option
 from dspy_proact.cli.options.labels import Labels
 from dspy_proact.cli.options.verb import FileForm, Heading, Section, first_typed, verb
-from dspy_proact.cli.views.message import say, say_next
+from dspy_proact.cli.views.message import say
 from dspy_proact.errors import CorpusError, UsageError
 
 FOLDER = Path("labels")
@@ -81,11 +82,12 @@ def _write_ratings(
     if official is not None:
         for path, text in declared.official_files(ratings).items():
             written(text, official / path)
-        say_next("agree", "--ratings", official)
+        say_next(Next.RATED, benchmark=None, run=None, file=official)
         return
     name = f"{study.stem}--{run.resolve().name}.csv" if run else f"{study.stem}.csv"
     text = rating_sheet(ratings.items, declared, draw=next(iter(ratings.draws), None), grades=ratings.by_item)
-    say_next("agree", *chosen.words, "--run", labels.run, "--ratings", written(text, out or FOLDER / name, study))
+    file = written(text, out or FOLDER / name, study)
+    say_next(Next.RATED, benchmark=chosen.words, run=["--run", labels.run], file=file)
 
 
 def _write_choices(study: Path, out: Path | None, chosen: BenchmarkChoice) -> None:
@@ -94,7 +96,7 @@ def _write_choices(study: Path, out: Path | None, chosen: BenchmarkChoice) -> No
 
     runs = runs_of(study)
     text = choices_sheet(pair_study(study, chosen.known(*runs), list(map(summary_of, runs))))
-    say_next("agree", "--pairs", written(text, out or FOLDER / f"{study.stem}.csv", study))
+    say_next(Next.CHOSEN, benchmark=None, file=written(text, out or FOLDER / f"{study.stem}.csv", study))
 
 
 def _write_page(study: Path, name: str, out: Path | None, chosen: BenchmarkChoice) -> None:
@@ -168,7 +170,7 @@ def import_(study: Path, files: tuple[Path, ...], run: Path | None, chosen: Benc
                 found = import_labels(store, items, read.labels)
             known = f"; {found.known} were there, {found.differing} of them with another grade, which stays"
             say(f"{file}: {counted(found.new, 'rating')} added{known if found.known else ''}.")
-    say_next("agree", *chosen.words, "--pairs" if pairs else "--ratings", study)
+    say_next(Next.CHOSEN if pairs else Next.RATED, benchmark=chosen.words, run=None, file=study)
 
 
 def require_suffix(out: Path, suffix: str) -> None:

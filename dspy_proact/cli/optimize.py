@@ -3,11 +3,13 @@
 import math
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from dspy_proact.cli.next_step import Next, Typed, say_next
 from dspy_proact.cli.options.benchmark import BENCHMARK, CORPUS, BenchmarkChoice, corpus_of, known_names, strata_options
 from dspy_proact.cli.options.kinds import (
     Output,
@@ -30,7 +32,7 @@ from dspy_proact.cli.options.models import (
     text_of,
 )
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
-from dspy_proact.cli.views.message import Typed, say
+from dspy_proact.cli.views.message import say
 from dspy_proact.errors import RunError, UsageError
 
 if TYPE_CHECKING:
@@ -150,10 +152,10 @@ def assistant(
     if compiling.same_judge and not output.dry_run:
         say("One model tunes and reports; the card warns of it. Name another one with --report-judge.")
     typed = Typed().beside("--report-judge", "--judge")
-    use = ["eval", *typed.options("--benchmark", "--set"), *typed.model("--model", EMBEDDED)]
-    judging = typed.model("--report-judge", EMBEDDED, as_flag="--judge") if "judge" in compiling.judges else []
-    use += [*judging, "--corpus", named, *typed.calls()]
-    return compile_shown(compiling, recipe, output, [*use, "--program"])
+    options = [*typed.options("--benchmark", "--set"), *typed.model("--model", EMBEDDED)]
+    options += typed.model("--report-judge", EMBEDDED, as_flag="--judge") if "judge" in compiling.judges else []
+    options += ["--corpus", named, *typed.calls()]
+    return compile_shown(compiling, recipe, output, partial(say_next, Next.ASSISTANT_COMPILED, options=options))
 
 
 def _recorded_revision(corpus: str, out: Path | None) -> str | None:
@@ -239,15 +241,15 @@ def judge(
         say("--guard cases: the embedded stand-in reads no rules, so the cases measure nothing.")
     typed = Typed()
     # Settings that say which ratings are read have no effect in what comes next.
-    given = [text for text in typed.given.get("--set", ()) if text.partition("=")[0].strip() not in declared.of_ratings]
-    named = [*typed.options("--benchmark"), *(word for text in given for word in ("--set", text))]
-    judging = [*typed.model("--judge", EMBEDDED), *typed.calls(), "--judge-program"]
+    texts = [text for text in typed.texts.get("--set", ()) if text.partition("=")[0].strip() not in declared.of_ratings]
+    kept = [*typed.options("--benchmark"), *(word for text in texts for word in ("--set", text))]
+    following = partial(say_next, settings=kept, options=[*typed.model("--judge", EMBEDDED), *typed.calls()])
     if labels.run is not None:
-        return compile_shown(compiling, recipe, output, ["rejudge", *named, labels.run, *judging])
+        following = partial(following, Next.JUDGE_COMPILED_ON_RUN, run=labels.run)
+        return compile_shown(compiling, recipe, output, following)
     corpus = declared.corpus.name if labels.ratings == (declared.corpus.name,) else "sample"
     note = "" if tuned.name == EMBEDDED else "Name a model of your own in place of the stand-in."
-    use = ["eval", *named, "--model", EMBEDDED, "--corpus", corpus, *judging]
-    return compile_shown(compiling, recipe, output, use, note)
+    return compile_shown(compiling, recipe, output, partial(following, Next.JUDGE_COMPILED, corpus=corpus), note)
 
 
 # What came of it

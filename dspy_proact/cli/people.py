@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from dspy_proact.cli.next_step import Next, Typed, command_line, say_next
 from dspy_proact.cli.options.benchmark import RUN_BENCHMARK, VERDICTS, BenchmarkChoice, judges_of, summary_of
 from dspy_proact.cli.options.kinds import (
     Output,
@@ -18,7 +19,7 @@ from dspy_proact.cli.options.kinds import (
 from dspy_proact.cli.options.labels import FILES, RATINGS, Labels, label_options
 from dspy_proact.cli.options.models import GATE_IF_ASKED, JUDGING, NamedModel, model_options
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, flags_of, verb
-from dspy_proact.cli.views.message import Typed, console, print_json, print_more, say, say_next
+from dspy_proact.cli.views.message import console, print_json, print_more, say
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -219,11 +220,11 @@ def _compare_stored(
     if output.as_json:
         return 0
     if labels.run is None and labels.items is None and labels.ratings == ("published",):
-        say("To rate responses of your own: dspy-proact label sheet RUN")
+        say(f"To rate responses of your own: {command_line(Next.TO_BE_RATED)}")
     gradable = all(item.judgeable for item in ratings.rated) and any(study.pooled.enough for study in found)
     if any(study.pooled.compared for study in found) or not gradable:
-        say_next("agree", *Typed().options(), "--json" if explain else "--explain")
+        say_next(Next.AGREED, options=Typed().options(), more="--json" if explain else "--explain")
     else:
         message = "A judge can grade the items; estimate the cost first, then drop --dry-run to run."
-        say_next("agree", *Typed().options(), "--judge", "MODEL", "--dry-run", before=message)
+        say_next(Next.GRADABLE, message, options=Typed().options())
     return 0

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dspy_proact.cli.next_step import Next, say_next
 from dspy_proact.cli.options.arguments import words_of
 from dspy_proact.cli.options.benchmark import ANSWERED_CORPUS, READ_BENCHMARK, BenchmarkChoice, is_results, summary_of
 from dspy_proact.cli.options.kinds import STANDARD_OUTPUT, explain_option, json_option, text_option
 from dspy_proact.cli.options.labels import RATINGS, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
-from dspy_proact.cli.views.message import console, print_json, print_more, say, say_next
+from dspy_proact.cli.views.message import console, print_json, print_more, say
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation import DEFAULT_BENCHMARK
 
@@ -99,8 +100,10 @@ def report(
     if not check and not summary.complete:
         say("The run is not complete; repeat the command that began it to go on.")
     elif not as_json:
-        page = ["report", *chosen.words, run, "--html", "page.html"]
-        say_next(*(["rejudge", run, "--corpus", check.corpus] if check else page))
+        if check:
+            say_next(Next.RESULTS_FILE_REPORTED, run=run, corpus=check.corpus)
+        else:
+            say_next(Next.RUN_FINISHED, benchmark=chosen.words, runs=run)
 
 
 def _summary(path: Path, corpus: str | None) -> "tuple[Summary, ResultsCheck | None]":
@@ -130,7 +133,8 @@ def _write_page(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:
         raise UsageError(f"{html}: exists and is not a page; name another file")
     write_file(html, page([summary_of(run) for run in runs], by))
     say(f"The page is in {html}; open it in a browser.")
-    say_next(*{1: ["show", *runs], 2: ["compare", *runs]}.get(len(runs), ["leaderboard", *runs]))
+    steps = {1: Next.PAGE_WRITTEN, 2: Next.RUNS_FINISHED}
+    say_next(steps.get(len(runs), Next.MANY_RUNS_FINISHED), benchmark=None, run=runs, runs=runs)
 
 
 # Several runs
@@ -195,7 +199,7 @@ def compare(
         print_corrected_comparison(corrected, console(), explain)
     if not explain:
         print_more()
-    say_next("show", *chosen.words, runs[0], "--beside", runs[1], "--disagree")
+    say_next(Next.COMPARED, benchmark=chosen.words, a=runs[0], b=runs[1])
 
 
 @verb(
@@ -225,8 +229,7 @@ def leaderboard(runs: tuple[Path, ...], chosen: BenchmarkChoice, explain: bool, 
     if not explain:
         print_more()
     if runs:
-        say_next("report", *chosen.words, runs[0])
+        say_next(Next.RANKED, benchmark=chosen.words, run=runs[0])
     else:
-        conditions = (word for named in declared.as_published.items() for word in words_of(*named))
-        own = ["--model", "openai/gpt-4o", *conditions]
-        say_next("eval", *chosen.words, *own, before=declared.published_beside)
+        conditions = [word for named in declared.as_published.items() for word in words_of(*named)]
+        say_next(Next.PUBLISHED_RANKED, declared.published_beside, benchmark=chosen.words, conditions=conditions)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dspy_proact.cli.next_step import Next, Words, say_next
 from dspy_proact.cli.options.benchmark import (
     READ_BENCHMARK,
     BenchmarkChoice,
@@ -27,7 +28,7 @@ from dspy_proact.cli.options.kinds import (
     text_option,
 )
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
-from dspy_proact.cli.views.message import message_of, print_json, say, say_next
+from dspy_proact.cli.views.message import message_of, print_json, say
 from dspy_proact.errors import RunError, UsageError
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def export(run: Path, form: str, out: Path | None, chosen: BenchmarkChoice) -> N
             return
     click.echo(str(path))
     if form == "official":
-        say_next("report", path)
+        say_next(Next.EXPORTED, file=path)
     else:
         say(f"The table is in {path}.")
 
@@ -294,12 +295,13 @@ def _list(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: b
     if shown:
         beside = ["--beside", choice.beside] if choice.beside else []
         again = ["--epoch", str(shown[0].epoch)] if shown[0].epoch > 1 else []
-        say_next("show", run.path, _of_case(run), shown[0].key, *again, *beside)
+        _say_next_case(run, shown[0].key, epoch=again, beside=beside)
 
 
-def _of_case(run: "ShownRun") -> str:
-    """The option that names a case of a run, as its benchmark calls it."""
-    return "--trigger" if run.nouns.case == "trigger" else "--case"
+def _say_next_case(run: "ShownRun", key: str, **words: Words) -> None:
+    """Print the command that shows a case in full, by the option that its benchmark's word for a case makes."""
+    case = "--trigger" if run.nouns.case == "trigger" else "--case"
+    say_next(Next.CASES_SHOWN, run=run.path, case=case, key=key, **words)
 
 
 def _print_list(run: "ShownRun", other: "ShownRun | None", shown: "Sequence[Outcome]") -> None:
@@ -347,7 +349,7 @@ def _show(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: b
     if len(of_key) > 1:
         say(f"This is epoch {epoch} of {len(of_key)}; --epoch shows another.")
     if rest := run.keys[run.keys.index(key) + 1 :]:
-        say_next("show", run.path, _of_case(run), rest[0], *(["--beside", other.path] if other else []))
+        _say_next_case(run, rest[0], epoch=None, beside=["--beside", other.path] if other else None)
 
 
 def _say_stand_in(run: "ShownRun", other: "ShownRun | None", as_json: bool) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dspy_proact.cli.exit_status import exit_status
+from dspy_proact.cli.next_step import Next, Typed, say_next
 from dspy_proact.cli.options.benchmark import (
     BENCHMARK,
     BenchmarkChoice,
@@ -23,7 +24,7 @@ from dspy_proact.cli.options.benchmark import (
 from dspy_proact.cli.options.kinds import Shown, flag_option, json_option, text_option
 from dspy_proact.cli.options.models import EMBEDDED, GATE, JUDGE_PROGRAM, PROGRAM, NamedModel, model_options, text_of
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, flags_of, verb
-from dspy_proact.cli.views.message import Typed, message_of, say, say_next
+from dspy_proact.cli.views.message import message_of, say
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def try_(
         listed = place.cases(declared, settings, embedded)
         print_cases(declared, listed, shown.as_json)
         corpus = corpus_of(declared, place.corpus, embedded)
-        say_next("try", *chosen.words, "--corpus", corpus, "--case", listed[0].key)
+        say_next(Next.KEYS_LISTED, benchmark=chosen.words, corpus=corpus, key=listed[0].key)
         return 0
     from dspy_proact.cli.views.runs import say_of_card
     from dspy_proact.cli.views.trial import print_tried
@@ -251,7 +252,7 @@ def _say_next(text: str | None, prompt: str | None, program: Path | None, graded
     again += [*typed.model("--model"), *(typed.model("--judge") if graded else []), *typed.options("--corpus")]
     again += typed.calls()
     if prompt is None and program is None and takes_prompt:
-        say_next("try", "@FILE", *again, before="With a prompt of yours in FILE:")
+        say_next(Next.TRIED_BARE, "With a prompt of yours in FILE:", options=again)
         return
     shown = "A few cases are an impression, not a score." if graded else ""
     beginning: Sequence[str] = ["--program", str(program)]
@@ -263,4 +264,4 @@ def _say_next(text: str | None, prompt: str | None, program: Path | None, graded
         whole = named or (len(words) <= _LONGEST_REPEATED and words.isprintable() and not words.startswith("@"))
         shown += "" if whole else f"{' ' if shown else ''}With the prompt in FILE:"
         beginning = ["--system-prompt", words if whole else "@FILE"]
-    say_next("eval", *beginning, *again, before=shown)
+    say_next(Next.TRIED, shown, prompt=beginning, options=again)

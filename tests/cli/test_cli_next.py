@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import click
 import pytest
 from builders import judges
 from builders.assistants import NAMES, artefact, bases, command_at
@@ -21,6 +22,7 @@ from fakes.official_package import installed
 from fakes.server import Answer, verdict
 
 from dspy_proact import cli
+from dspy_proact.cli.next_step import Next
 from dspy_proact.programs.artefact import write_artefact
 
 FOLDER = "Ann's runs & more"
@@ -297,3 +299,13 @@ def test_where_one_judge_tunes_and_reports_it_is_named_as_it_was(proact, server)
 def test_nobody_words_beside_it_what_is_next():
     house = Path(cli.__file__).parent
     assert [path.name for path in house.rglob("*.py") if "Next:" in path.read_text(encoding="utf-8")] == ["message.py"]
+
+
+@pytest.mark.parametrize("step", Next, ids=str.lower)
+def test_each_step_is_a_command_with_options_that_it_has(step):
+    verb = cli.proact
+    words = step.split()
+    while isinstance(verb, click.Group) and not words[0].startswith("{"):
+        verb = verb.commands[words.pop(0)]
+    flags = {flag for param in verb.params for flag in param.opts}
+    assert isinstance(verb, click.Group) or flags >= {word for word in words if word.startswith("--")}

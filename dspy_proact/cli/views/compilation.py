@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from difflib import unified_diff
 from math import floor, log10
 from pathlib import Path
@@ -14,7 +14,7 @@ import click
 from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.cli.options.kinds import Output
 from dspy_proact.cli.options.models import text_of
-from dspy_proact.cli.views.message import console, print_json, print_more, say, say_next, say_stopped
+from dspy_proact.cli.views.message import console, print_json, print_more, say, say_stopped
 from dspy_proact.cli.views.runs import ProgressOnStderr, duration, exceeded, sent_line
 from dspy_proact.compile.compile import Compile
 from dspy_proact.compile.forecast import PROPOSALS, CompileObserver, Forecast, Stand
@@ -128,14 +128,16 @@ def forecast_text(forecast: Forecast, limits: Limits) -> list[str]:
     ]
 
 
-def compile_shown(compiling: Compile, recipe: Recipe, output: Output, use: Sequence[str | Path], note: str = "") -> int:
+def compile_shown(
+    compiling: Compile, recipe: Recipe, output: Output, following: Callable[..., None], note: str = ""
+) -> int:
     """Do a compile and say how it ended, or only what it will take; the exit status.
 
     Args:
         compiling: Checked already.
         recipe: As it was asked for.
         output: Where it is done, and what is printed.
-        use: The command to type next, to the option that takes the file of the program.
+        following: Prints the command to type next, with the file of the program and what is said before.
         note: A sentence added to the message that names the file.
     """
     if (folds := compiling.recipe.folds) < recipe.folds:
@@ -164,7 +166,7 @@ def compile_shown(compiling: Compile, recipe: Recipe, output: Output, use: Seque
     progress.say_unworded(artefact.card.provenance.recipe.optimizer)
     if finished.paid == 0:
         say("Nothing to do: every answer is in the record; no calls were made.")
-    say_next(*use, finished.path, before=f"The program is in {finished.path}. {note}".rstrip())
+    following(file=finished.path, before=f"The program is in {finished.path}. {note}".rstrip())
     return exit_status(unscored=bool(artefact.card.unscored))
 
 

@@ -1,32 +1,19 @@
-"""Messages on standard error, and the command to type next.
-
-Nothing in a message is obeyed by a terminal. What to type next is a whole command, made of what a person typed, that
-does what it says when it is pasted.
-"""
+"""Messages on standard error, of which nothing is obeyed by a terminal, and JSON on standard output."""
 
 import json
 import logging
-import shlex
 import traceback
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dspy_proact.cli.options.arguments import flags_in_hand, with_options
-from dspy_proact.cli.options.kinds import parameter
-from dspy_proact.cli.options.verb import typed
 from dspy_proact.errors import Halt, LimitReached
 from dspy_proact.plain_text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-_MODEL = ("", "-api-base", "-param", "-price")
-"""How the options of a role end."""
-_CALLS = ("--concurrency", "--timeout", "--retries", "--backend")
-"""How calls are made; limits are those of one command."""
 
 
 def say(text: str) -> None:
@@ -87,64 +74,3 @@ class SafeRecord(logging.LogRecord):
     def getMessage(self) -> str:  # noqa: N802 - logging's name
         """The message, with nothing in it that a terminal obeys."""
         return printable(super().getMessage())
-
-
-def say_next(*words: str | Path, before: str = "") -> None:
-    """Print what to type next, after what is said before it in the same line, such as where the result is."""
-    line = command(*words)
-    missing = "Fill in what is [hidden] in it." if "[hidden " in line else ""
-    say(" ".join(part for part in (before, missing, f"Next: {line}") if part))
-
-
-def command(*words: str | Path) -> str:
-    """A whole command, each word quoted for a shell."""
-    # A path that begins like an option is named by its folder.
-    whole = [f"./{word}" if isinstance(word, Path) and str(word).startswith("-") else str(word) for word in words]
-    return shlex.join(["dspy-proact", *whole])
-
-
-class Typed:
-    """Options as they were typed, by flag: those of the command that runs, if none are given."""
-
-    def __init__(self, given: Mapping[str, Sequence[str]] | None = None):
-        self.given = typed() if given is None else given
-
-    def options(self, *flags: str) -> list[str]:
-        """The words of some options, of all where none is named."""
-        chosen = {flag: texts for flag, texts in self.given.items() if not flags or flag in flags}
-        return [word for flag, texts in chosen.items() for word in _words(flag, texts) or [flag]]
-
-    def model(self, flag: str, default: str | None = None, as_flag: str | None = None) -> list[str]:
-        """The words that name the model of a role as it was named, the last of several, else by default.
-
-        `as_flag` is the flag of the role that it has next, if another.
-        """
-        parts = {end: list(self.given.get(flag + end, ())) for end in _MODEL}
-        parts[""] = parts[""][-1:] or ([default] if default else [])
-        return [word for end, texts in parts.items() for word in _words((as_flag or flag) + end, texts)]
-
-    def calls(self) -> list[str]:
-        """The words that say how calls are made."""
-        return self.options(*_CALLS)
-
-    def beside(self, flag: str, other: str) -> Self:
-        """A copy in which `flag` takes over the options of `other` that it lacks, if both name the same model."""
-        given = dict(self.given)
-        own, named = given.get(flag, ()), given.get(other, ())
-        if not own or own[-1:] == named[-1:]:
-            given |= {flag + end: given.get(flag + end) or given.get(other + end, ()) for end in _MODEL}
-        return type(self)(given)
-
-
-def _words(flag: str, texts: Sequence[str]) -> list[str]:
-    shown = map(_without_secrets, texts) if flag.endswith("-param") else texts
-    return [word for text in shown for word in (flag, text)]
-
-
-def _without_secrets(typed_parameter: str) -> str:
-    """NAME=VALUE as it was typed, of a secret its mark."""
-    from dspy_proact.models import without_secrets
-
-    name, value = parameter(typed_parameter)
-    shown = without_secrets({name: value})[name]
-    return typed_parameter if shown == value else f"{name}={json.dumps(shown)}"

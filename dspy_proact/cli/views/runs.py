@@ -19,9 +19,10 @@ from rich.text import Text
 
 from dspy_proact.calls import CallTally, FailedCall, Price
 from dspy_proact.cli.exit_status import exit_status
+from dspy_proact.cli.next_step import Next, Typed, command_line, say_next
 from dspy_proact.cli.options.arguments import flags_in_hand, with_options
 from dspy_proact.cli.options.kinds import Output
-from dspy_proact.cli.views.message import Typed, command, print_json, say, say_next, say_stopped
+from dspy_proact.cli.views.message import print_json, say, say_stopped
 from dspy_proact.errors import Halt
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.execution import Completed, Execution
@@ -314,19 +315,19 @@ class Ending:
         unscored, retryable = (any(getattr(run, name) for run in self.finished) for name in ("unscored", "retryable"))
         typed = Typed()
         named = typed.options("--benchmark")
-        if retryable and "--retry-unscored" not in typed.given:
+        if retryable and "--retry-unscored" not in typed.texts:
             verb = click.get_current_context()
-            names = [each.name for each in verb.command.params if isinstance(each, click.Argument) and each.name]
+            names = [param.name for param in verb.command.params if isinstance(param, click.Argument) and param.name]
             arguments = [str(verb.params[name]) for name in names if verb.params[name] is not None]
-            say_next(verb.info_name or "", *arguments, *typed.options(), "--retry-unscored")
+            say_next(Next.CASES_UNSCORED, verb=verb.info_name, arguments=arguments, options=typed.options())
         elif len(paths) == 1:
-            worst = command("show", *named, paths[0], "--grade", declared.labels[-1].lower())
+            worst = command_line(Next.RUN_FINISHED_BADLY, benchmark=named, run=paths, grade=declared.labels[-1].lower())
             say(f"To read the worst: {worst}")
-            say_next("report", *named, *paths, "--html", "page.html")
+            say_next(Next.RUN_FINISHED, benchmark=named, runs=paths)
         elif len(paths) > 2 and declared.published():
-            say_next("leaderboard", *named, *paths)
+            say_next(Next.MANY_RUNS_FINISHED, benchmark=named, runs=paths)
         else:
-            say_next("compare", *named, *paths[:2])
+            say_next(Next.RUNS_FINISHED, benchmark=named, runs=paths[:2])
         return exit_status(unscored=unscored, under=under)
 
     @property

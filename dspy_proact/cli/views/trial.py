@@ -9,9 +9,10 @@ from rich.console import Console
 
 from dspy_proact.calls import Usage
 from dspy_proact.cli.exit_status import exit_status
+from dspy_proact.cli.next_step import Next, Typed, say_next
 from dspy_proact.cli.options.kinds import Shown
 from dspy_proact.cli.options.models import EMBEDDED, NamedModel
-from dspy_proact.cli.views.message import Typed, message_of, print_json, say, say_next
+from dspy_proact.cli.views.message import message_of, print_json, say
 from dspy_proact.cli.views.runs import say_of_card
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark, Start, WorkedCase
@@ -214,7 +215,7 @@ def examine(
         typed = Typed()
         again = [*typed.options("--benchmark", "--set"), *typed.model("--judge", model.name)]
         again += [*typed.options("--judge-program"), *typed.calls()]
-        say_next("agree", *again, before="Compare it with people:")
+        say_next(Next.JUDGE_TRIED, "Compare it with people:", options=again)
     return exit_status(tried.halt, unscored=tried.failed)
 
 

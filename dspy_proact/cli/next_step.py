@@ -1,0 +1,125 @@
+"""What to type next: for each situation one whole command that works when it is pasted, made of what a person typed."""
+
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Self
+
+from dspy_proact.cli.options.kinds import parameter
+from dspy_proact.cli.options.verb import typed
+from dspy_proact.cli.views.message import say
+
+Words = str | Path | Sequence[str | Path] | None
+"""What stands for a name in a command: one word, several, or none."""
+
+
+class Next(StrEnum):
+    """A situation and its command; a name in braces stands for words that the situation gives."""
+
+    BENCHMARKS_LISTED = "eval --benchmark {name}"
+    RUN_FINISHED = "report {benchmark} {runs} --html page.html"
+    RUN_FINISHED_BADLY = "show {benchmark} {run} --grade {grade}"
+    RUNS_FINISHED = "compare {benchmark} {runs}"
+    MANY_RUNS_FINISHED = "leaderboard {benchmark} {runs}"
+    CASES_UNSCORED = "{verb} {arguments} {options} --retry-unscored"
+    RESULTS_FILE_REPORTED = "rejudge {run} --corpus {corpus}"
+    PAGE_WRITTEN = "show {run}"
+    COMPARED = "show {benchmark} {a} --beside {b} --disagree"
+    RANKED = "report {benchmark} {run}"
+    PUBLISHED_RANKED = "eval {benchmark} --model openai/gpt-4o {conditions}"
+    CASES_SHOWN = "show {run} {case} {key} {epoch} {beside}"
+    EXPORTED = "report {file}"
+    KEYS_LISTED = "try {benchmark} --corpus {corpus} --case {key}"
+    TRIED_BARE = "try @FILE {options}"
+    TRIED = "eval {prompt} {options}"
+    JUDGE_TRIED = "agree {options}"
+    ASSISTANT_COMPILED = "eval {options} --program {file}"
+    JUDGE_COMPILED = "eval {settings} --model embedded --corpus {corpus} {options} --judge-program {file}"
+    JUDGE_COMPILED_ON_RUN = "rejudge {settings} {run} {options} --judge-program {file}"
+    AGREED = "agree {options} {more}"
+    GRADABLE = "agree {options} --judge MODEL --dry-run"
+    DRAWN = "report {benchmark} {run} --ratings {file}"
+    SHEET_WRITTEN = "agree {benchmark} {items} --ratings {file}"
+    TO_BE_RATED = "label sheet RUN"
+    PLANNED_IN_A_SHEET = "label sheet RUN --draw {count}"
+    PLANNED = "label serve {benchmark} {run} {design}"
+    RATED = "agree {benchmark} {run} --ratings {file}"
+    CHOSEN = "agree {benchmark} --pairs {file}"
+
+
+def say_next(step: Next, before: str = "", **words: Words) -> None:
+    """Print what to type next, after what is said before it in the same line, such as where the result is."""
+    line = command_line(step, **words)
+    missing = "Fill in what is [hidden] in it." if "[hidden " in line else ""
+    say(" ".join(part for part in (before, missing, f"Next: {line}") if part))
+
+
+def command_line(step: Next, **words: Words) -> str:
+    """The whole command of a step, each word quoted for a shell."""
+    parts: list[str | Path] = ["dspy-proact"]
+    for part in step.split():
+        named = re.fullmatch(r"\{(\w+)\}", part)
+        given = words[named[1]] if named else part
+        parts += [given] if isinstance(given, str | Path) else given or []
+    # A path that begins like an option is named by its folder.
+    return shlex.join(
+        f"./{part}" if isinstance(part, Path) and str(part).startswith("-") else str(part) for part in parts
+    )
+
+
+# Options as they were typed
+
+_MODEL = ("", "-api-base", "-param", "-price")
+"""How the options of a role end."""
+_CALLS = ("--concurrency", "--timeout", "--retries", "--backend")
+"""How calls are made; limits are those of one command."""
+
+
+class Typed:
+    """Options as they were typed, by flag: those of the command that runs, if none are given."""
+
+    def __init__(self, texts: Mapping[str, Sequence[str]] | None = None):
+        self.texts = typed() if texts is None else texts
+
+    def options(self, *flags: str) -> list[str]:
+        """The words of some options, of all where none is named."""
+        chosen = {flag: texts for flag, texts in self.texts.items() if not flags or flag in flags}
+        return [word for flag, texts in chosen.items() for word in _words(flag, texts) or [flag]]
+
+    def model(self, flag: str, default: str | None = None, as_flag: str | None = None) -> list[str]:
+        """The words that name the model of a role as it was named, the last of several, else by default.
+
+        `as_flag` is the flag of the role that it has next, if another.
+        """
+        parts = {end: list(self.texts.get(flag + end, ())) for end in _MODEL}
+        parts[""] = parts[""][-1:] or ([default] if default else [])
+        return [word for end, texts in parts.items() for word in _words((as_flag or flag) + end, texts)]
+
+    def calls(self) -> list[str]:
+        """The words that say how calls are made."""
+        return self.options(*_CALLS)
+
+    def beside(self, flag: str, other: str) -> Self:
+        """A copy in which `flag` takes over the options of `other` that it lacks, if both name the same model."""
+        texts = dict(self.texts)
+        own, named = texts.get(flag, ()), texts.get(other, ())
+        if not own or own[-1:] == named[-1:]:
+            texts |= {flag + end: texts.get(flag + end) or texts.get(other + end, ()) for end in _MODEL}
+        return type(self)(texts)
+
+
+def _words(flag: str, texts: Sequence[str]) -> list[str]:
+    shown = map(_without_secrets, texts) if flag.endswith("-param") else texts
+    return [word for text in shown for word in (flag, text)]
+
+
+def _without_secrets(typed_parameter: str) -> str:
+    """NAME=VALUE as it was typed, of a secret its mark."""
+    from dspy_proact.models import without_secrets
+
+    name, value = parameter(typed_parameter)
+    shown = without_secrets({name: value})[name]
+    return typed_parameter if shown == value else f"{name}={json.dumps(shown)}"
