@@ -25,8 +25,9 @@ if TYPE_CHECKING:
         Turn,
         Verdict,
     )
-    from dspy_proact.compile.assistant_compile import AssistantCompile
-    from dspy_proact.compile.judge_compile import JudgeCompile
+    from dspy_proact.compile.assistant_target import AssistantTarget
+    from dspy_proact.compile.compile import Compile
+    from dspy_proact.compile.judge_target import JudgeTarget
     from dspy_proact.errors import ContentError, Halt, ProactError
     from dspy_proact.evaluation.benchmark import (
         Benchmark,
@@ -45,8 +46,8 @@ if TYPE_CHECKING:
     from dspy_proact.evaluation.results import ResultsFormat
     from dspy_proact.evaluation.trial import Trial
     from dspy_proact.models import Gate, Limits, ModelSpec, open_model
-    from dspy_proact.programs import Recipe
     from dspy_proact.programs.artefact import read_artefact, read_judge
+    from dspy_proact.recipe import Recipe
     from dspy_proact.report import (
         Comparison,
         Corrected,
@@ -78,13 +79,14 @@ __all__ = [
     "ASSISTANT",
     "JUDGE",
     "Assistant",
-    "AssistantCompile",
+    "AssistantTarget",
     "AssistantView",
     "Benchmark",
     "CallForecast",
     "Case",
     "CaseSet",
     "Comparison",
+    "Compile",
     "ContentError",
     "Corpus",
     "CorpusFacts",
@@ -98,7 +100,7 @@ __all__ = [
     "Halt",
     "HumanGrade",
     "Judge",
-    "JudgeCompile",
+    "JudgeTarget",
     "JudgeView",
     "Limits",
     "Measure",
@@ -173,8 +175,9 @@ _ROOMS = {
     "benchmarks.proactbench.benchmark": "ProactBench",
     "benchmarks.proactbench.cases": "cases_of responses_of_results",
     "evaluation.compiled": "load_assistant load_judge",
-    "compile.assistant_compile": "AssistantCompile",
-    "compile.judge_compile": "JudgeCompile",
+    "compile.assistant_target": "AssistantTarget",
+    "compile.compile": "Compile",
+    "compile.judge_target": "JudgeTarget",
     "benchmarks.proactbench.corpus.dialogues": "Corpus load_corpus",
     "benchmarks.proactbench.corpus.results": "read_results",
     "benchmarks.proactbench.programs": "ASSISTANT Assistant JUDGE Judge OfferDetector",
@@ -189,8 +192,8 @@ _ROOMS = {
     "evaluation.results": "ResultsFormat",
     "errors": "ContentError Halt ProactError",
     "models": "Gate Limits ModelSpec open_model",
-    "programs": "Recipe",
     "programs.artefact": "read_artefact read_judge",
+    "recipe": "Recipe",
     "report": (
         "Comparison Corrected Reading Summary compare compare_corrected export_csv export_parquet leaderboard "
         "print_comparison print_corrected print_leaderboard print_reading print_summary summarize summary_document"

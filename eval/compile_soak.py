@@ -20,10 +20,8 @@ from typing import Any
 from support.provider import SimulatedProvider, healthy, killed
 from support.synthetic_study import synthetic_items, synthetic_ratings
 
-from dspy_proact import Gate, load_ratings
-from dspy_proact.compile.judge_compile import JudgeCompile
+from dspy_proact import Compile, Gate, JudgeTarget, Recipe, load_ratings
 from dspy_proact.models import ModelSpec
-from dspy_proact.programs import Recipe
 
 WIDTH, SEED = 32, 20261122
 QUICK = 2  # trials
@@ -35,7 +33,7 @@ def compiles(folder: Path, judge: str, proposer: str, trials: int) -> None:
     small, gate = trials == QUICK, Gate(concurrency=WIDTH)
     ratings = synthetic_ratings(SEED, synthetic_items(SEED, 24, 8)) if small else load_ratings("sample")
     recipe = Recipe(optimizer="search", trials=trials, max_demos=4, folds=2 if small else 5)
-    JudgeCompile(ratings, models[0], models[1], recipe=recipe, gate=gate).run(folder)
+    Compile(JudgeTarget(ratings, *models), recipe, gate).run(folder)
 
 
 def begun(folder: Path, provider: SimulatedProvider, trials: int) -> "subprocess.Popen[bytes]":

@@ -24,10 +24,11 @@ from support.provider import Received, Scripted, SimulatedProvider
 
 from dspy_proact import Gate, ModelSpec, load_corpus, load_ratings
 from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE
-from dspy_proact.compile.assistant_compile import AssistantCompile
-from dspy_proact.compile.compile import PROPOSER, Compile
-from dspy_proact.compile.judge_compile import JudgeCompile
-from dspy_proact.programs import OPTIMIZERS, Recipe
+from dspy_proact.compile.assistant_target import AssistantTarget
+from dspy_proact.compile.compile import Compile
+from dspy_proact.compile.judge_target import JudgeTarget
+from dspy_proact.compile.target import PROPOSER
+from dspy_proact.recipe import OPTIMIZERS, Recipe
 
 PROMISED = {"judge search": 20, "judge bootstrap": 12, "assistant search": 12, "assistant bootstrap": 12}
 ROLES = {"assistant": ASSISTANT, "judge": JUDGE, "proposer": PROPOSER}
@@ -58,9 +59,9 @@ def compiling(name: str, size: dict[str, int], bases: dict[str, str], width: int
     specs = {role: ModelSpec(name="openai/any", api_base=base) for role, base in bases.items()}
     gate = Gate(concurrency=width, retries=0)
     if program == "judge":
-        return JudgeCompile(load_ratings("sample"), specs["judge"], specs["proposer"], recipe=recipe, gate=gate)
+        return Compile(JudgeTarget(load_ratings("sample"), specs["judge"], specs["proposer"]), recipe, gate)
     models = specs["assistant"], specs["judge"], specs["judge"], specs["proposer"]
-    return AssistantCompile(load_corpus("sample"), *models, recipe=recipe, gate=gate)
+    return Compile(AssistantTarget(load_corpus("sample"), *models), recipe, gate)
 
 
 def measured(server: Any, make: Callable[[int], Compile], width: int) -> tuple[float, str, int, int]:

@@ -19,20 +19,19 @@ from statistics import fmean
 import dspy
 from support.synthetic_study import permuted_within_phase, rater_kappa, synthetic_items, synthetic_ratings
 
-from dspy_proact import Gate, open_model
+from dspy_proact import Compile, Gate, JudgeTarget, Recipe, open_model
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.programs import JUDGE, Judge
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.compile.agreement import plain_cuts
-from dspy_proact.compile.judge_compile import CutJudge, JudgeCompile
-from dspy_proact.compile.tuning import GradedAnswer
-from dspy_proact.programs import Recipe
+from dspy_proact.compile.target import Tuned
+from dspy_proact.evaluation.ratings import RatedItem
 from dspy_proact.runs import Settings
 from dspy_proact.stats import Change, Panel, apply_cuts, improvement
 
 LEVELS = (Grade.FAIL, Grade.PARTIAL, Grade.PASS)
 TUNING = ProactBench().tuning(Settings())
-START = CutJudge(Judge(ask_quote_again=False), plain_cuts(ProactBench()))
+START = Tuned(Judge(ask_quote_again=False), plain_cuts(ProactBench()))
 FRESH, FRESH_SEED = 50, 1_000_000  # new items for each seed's compiled judge, 5,000 in all
 CALLS = 2_930  # of a study's two compiles at e58b75b, without race or reuse; README says what moved their share
 
@@ -42,14 +41,14 @@ class Study:
     shown: tuple[bool, ...]  # of a rule to learn, of permuted labels, of a judge that always says PARTIAL
     rater_kappa: float
     calls: int  # of both compiles
-    fresh: Sequence[GradedAnswer]  # that no compile saw
+    fresh: Sequence[RatedItem]  # that no compile saw
     before: Sequence[int]  # their levels by the uncompiled judge
     after: Sequence[int]  # and by the compiled one
 
 
-def graded(program: CutJudge, items: Sequence[GradedAnswer]) -> list[int]:
+def graded(program: Tuned, items: Sequence[RatedItem]) -> list[int]:
     with dspy.context(lm=open_model("embedded", JUDGE, Gate()).lm):
-        asked = [(program.judge(**TUNING.judge_inputs(item.case, item.answer)), item.case.stratum) for item in items]
+        asked = [(program.program(**TUNING.question(item.case, item.answer).inputs), item.stratum) for item in items]
     graded = [(2 * Grade(said.grade).score, phase) for said, phase in asked]
     return [int(apply_cuts([mean], (program.cuts[at].partial, program.cuts[at].full))[0]) for mean, at in graded]
 
@@ -59,20 +58,20 @@ def studied(seed: int, trials: int, count: int) -> Study:
     permuted, one = permuted_within_phase(ratings, seed), Gate(concurrency=1)
     demos, search = Recipe(optimizer="labeled", max_demos=16, seed=seed), Recipe(trials=trials, seed=seed)
     with tempfile.TemporaryDirectory() as out:
-        taught = JudgeCompile(ratings, recipe=demos, gate=one).run(f"{out}/taught")
-        searched = JudgeCompile(permuted, recipe=search, gate=one).run(f"{out}/searched")
-    items = TUNING.graded(ratings).items
+        taught = Compile(JudgeTarget(ratings), demos, one).run(f"{out}/taught")
+        searched = Compile(JudgeTarget(permuted), search, one).run(f"{out}/searched")
+    items = ratings.rated
     constant = compared(graded(START, items), [1] * count, items).shown
     fresh = synthetic_ratings(FRESH_SEED + seed, synthetic_items(FRESH_SEED + seed, FRESH))
-    new = TUNING.graded(fresh).items
-    program = CutJudge(taught.artefact.put_into(Judge(ask_quote_again=False), taught.path), taught.artefact.cuts)
+    new = fresh.rated
+    program = Tuned(taught.artefact.put_into(Judge(ask_quote_again=False), taught.path), taught.artefact.cuts)
     shown, calls = (taught.artefact.card.shown, searched.artefact.card.shown, constant), taught.paid + searched.paid
     return Study(shown, rater_kappa(ratings), calls, new, graded(START, new), graded(program, new))
 
 
-def compared(before: Sequence[int], after: Sequence[int], items: Sequence[GradedAnswer]) -> Change:
+def compared(before: Sequence[int], after: Sequence[int], items: Sequence[RatedItem]) -> Change:
     panel = Panel.of([[each.grade for each in item.grades[""]] for item in items], LEVELS)
-    phases, scenarios = [item.case.stratum for item in items], [item.group for item in items]
+    phases, scenarios = [item.stratum for item in items], [item.group for item in items]
     return improvement(before, after, panel, phases, scenarios, order=list(Phase)).overall
 
 

@@ -11,9 +11,7 @@ import argparse
 import shutil
 from pathlib import Path
 
-from dspy_proact import Halt, ProactError, load_corpus
-from dspy_proact.compile.assistant_compile import AssistantCompile
-from dspy_proact.programs import Recipe
+from dspy_proact import AssistantTarget, Compile, Halt, ProactError, Recipe, load_corpus
 from dspy_proact.report.numbers import percent, points_of
 from dspy_proact.stand_in import STAND_IN
 
@@ -37,7 +35,7 @@ def main() -> None:
     try:
         corpus = load_corpus(CORPUS)
         models = asked.model, asked.judge, asked.report_judge
-        finished = AssistantCompile(corpus, *models, recipe=RECIPE, margins=GUARDS).run(asked.out)
+        finished = Compile(AssistantTarget(corpus, *models, margins=GUARDS), RECIPE).run(asked.out)
     except (ProactError, Halt) as end:
         parser.exit(2, f"{end}\n")
     name = asked.model.replace("/", "_")

@@ -10,9 +10,7 @@ import argparse
 import shutil
 from pathlib import Path
 
-from dspy_proact import Halt, ProactError, load_ratings
-from dspy_proact.compile.judge_compile import JudgeCompile
-from dspy_proact.programs import Recipe
+from dspy_proact import Compile, Halt, JudgeTarget, ProactError, Recipe, load_ratings
 
 RATINGS = "sample"
 RECIPE = Recipe(optimizer="search", trials=12, max_demos=4, folds=5, seed=0)
@@ -27,7 +25,7 @@ def main() -> None:
     asked = parser.parse_args()
 
     try:
-        finished = JudgeCompile(load_ratings(RATINGS), asked.judge, recipe=RECIPE).run(asked.out)
+        finished = Compile(JudgeTarget(load_ratings(RATINGS), asked.judge), RECIPE).run(asked.out)
     except (ProactError, Halt) as end:
         parser.exit(2, f"{end}\n")
     name = asked.judge.replace("/", "_")

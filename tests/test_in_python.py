@@ -6,10 +6,11 @@ import pytest
 
 import dspy_proact
 from dspy_proact import (
-    AssistantCompile,
+    AssistantTarget,
+    Compile,
     Evaluation,
     Gate,
-    JudgeCompile,
+    JudgeTarget,
     Limits,
     ModelSpec,
     OfferDetector,
@@ -39,11 +40,11 @@ SHOWN = {
     "Evaluation(embedded judged by embedded, 64 cases of proactbench)": lambda: Evaluation("sample"),
     "Rejudging(": lambda: Rejudging(Responses.of_ratings(load_ratings("sample"))),
     "Trial('proactbench', assistant=embedded, judge=embedded)": Trial,
-    "JudgeCompile('labeled', 'sample', judge=embedded, proposer=embedded)": lambda: JudgeCompile(
-        load_ratings("sample"), "embedded", "embedded", recipe=RECIPE
+    "Compile(judge, 'labeled', 'sample', judge=embedded, proposer=embedded)": lambda: Compile(
+        JudgeTarget(load_ratings("sample"), "embedded", "embedded"), RECIPE
     ),
-    "AssistantCompile('search', 'sample', assistant=embedded, judge=embedded, ": lambda: AssistantCompile(
-        "sample", *["embedded"] * 4, recipe=Recipe(folds=2)
+    "Compile(assistant, 'search', 'sample', assistant=embedded, judge=embedded, ": lambda: Compile(
+        AssistantTarget("sample", *["embedded"] * 4), Recipe(folds=2)
     ),
     "Gate(concurrency=3, timeout=600.0, retries=5, ": lambda: Gate(concurrency=3),
     "ProactBench('proactbench')": lambda: benchmark_named("proactbench"),
@@ -81,8 +82,8 @@ REFUSED = {
     "`limits.usd` needs a price for `judge` hosted_vllm/any": lambda: open_model(
         "hosted_vllm/any", dspy_proact.JUDGE, Gate(limits=Limits(usd=1.0))
     ),
-    "`margins=width`: is no row of the card": lambda: AssistantCompile(margins={"width": None}),
-    "`guards=width`: a judge is guarded by": lambda: JudgeCompile(load_ratings("sample"), guards=["width"]),
+    "`margins=width`: is no row of the card": lambda: AssistantTarget(margins={"width": None}),
+    "`guards=width`: a judge is guarded by": lambda: JudgeTarget(load_ratings("sample"), guards=["width"]),
     "`scope.strata=ORDINARY`: is none of": lambda: Evaluation("sample").check(scope=Scope(strata=("ORDINARY",))),
 }
 

@@ -14,7 +14,7 @@ import pytest
 import dspy_proact
 
 HOUSE = Path(dspy_proact.__file__).parent
-NOUNS = {"errors", "types", "calls", "switch", "plain_text", "evidence", "images", "stand_in"}
+NOUNS = {"errors", "types", "calls", "switch", "plain_text", "evidence", "images", "recipe", "stand_in"}
 BELOW_REPORTS = NOUNS | {"stats", "kept", "runs", "files", "evaluation"}
 BELOW_COMPILES = BELOW_REPORTS | {"models", "programs"}
 MAY_IMPORT = {
@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "files": NOUNS | {"kept"},
     "runs": NOUNS | {"stats", "kept"},
     "models": NOUNS | {"stats", "kept"},
-    "programs": NOUNS | {"stats", "kept", "models"},
+    "programs": NOUNS | {"stats", "kept", "models", "runs"},
     "evaluation": BELOW_COMPILES - {"evaluation"},
     "report": BELOW_REPORTS,
     "label": BELOW_REPORTS | {"report"},

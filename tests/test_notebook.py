@@ -132,14 +132,14 @@ def test_the_stop_button_ends_a_run_in_order(notebook: Notebook, server: Server,
 
 def test_a_run_and_a_compile_without_an_observer_show_how_far_they_are(notebook: Notebook):
     cell = notebook.run("""
-        from dspy_proact import Evaluation, JudgeCompile, Recipe, Scope, load_corpus, load_ratings
+        from dspy_proact import Compile, Evaluation, JudgeTarget, Recipe, Scope, load_corpus, load_ratings
         run = Evaluation(load_corpus("sample")).run("runs/shown", Scope(limit=5))
     """)
     assert (cell.error, cell.printed) == (None, "")
     assert "5/5" in cell.warned
     cell = notebook.run("""
         recipe = Recipe(optimizer="labeled", folds=2)
-        compiled = JudgeCompile(load_ratings("sample"), "embedded", "embedded", recipe=recipe).run("compiled")
+        compiled = Compile(JudgeTarget(load_ratings("sample"), "embedded", "embedded"), recipe).run("compiled")
     """)
     assert (cell.error, cell.printed) == (None, "")
     assert " calls" in cell.warned

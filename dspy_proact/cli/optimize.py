@@ -34,11 +34,12 @@ from dspy_proact.cli.options.models import (
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import say
 from dspy_proact.errors import RunError, UsageError
+from dspy_proact.recipe import optimizers_of
 
 if TYPE_CHECKING:
     from dspy_proact.models import Gate
-    from dspy_proact.programs import Recipe
     from dspy_proact.programs.artefact import Artefact
+    from dspy_proact.recipe import Recipe
 
 
 @click.group(short_help="Compile the judge or the assistant.")
@@ -77,7 +78,7 @@ def margin_of(text: str) -> tuple[str, float | None]:
     model_options("--proposer", "Model that writes prompts. Default: that of --judge."),
     CORPUS,
     Section(Heading.CASES, *strata_options("Stratum to tune for; repeatable. Default: the benchmark's.")),
-    recipe_options(("bootstrap", "miprov2", "gepa", "search")),
+    recipe_options(optimizers_of("assistant")),
     Section(
         Heading.RECIPE,
         SYSTEM_PROMPT,
@@ -121,7 +122,8 @@ def assistant(
     Repeat the command to resume.
     """
     from dspy_proact.cli.views.compilation import compile_shown
-    from dspy_proact.compile.assistant_compile import AssistantCompile
+    from dspy_proact.compile.assistant_target import AssistantTarget
+    from dspy_proact.compile.compile import Compile
     from dspy_proact.evaluation.benchmark import Start
 
     declared, tested = chosen.declared(), model.spec(EMBEDDED)
@@ -133,7 +135,7 @@ def assistant(
             "allowed, and the card warns of it"
         )
     tuning, named = judge.spec(EMBEDDED), corpus_of(declared, corpus, tested.name == EMBEDDED)
-    compiling = AssistantCompile(
+    target = AssistantTarget(
         named,
         tested,
         tuning,
@@ -141,19 +143,18 @@ def assistant(
         proposer.spec(tuning if judged else tested),
         benchmark=declared,
         settings=settings,
-        recipe=recipe,
         strata=known_names("--stratum", (*strata, *phases), declared.strata),
         margins=dict(guards),
         system_prompt=text_of(system_prompt),
         start=start,
         revision=_recorded_revision(named, output.out) if named == declared.corpus.name else None,
-        gate=gate,
     )
+    compiling = Compile(target, recipe, gate)
     if compiling.same_judge and not output.dry_run:
         say("One model tunes and reports; the card warns of it. Name another one with --report-judge.")
     typed = Typed().beside("--report-judge", "--judge")
     options = [*typed.options("--benchmark", "--set"), *typed.model("--model", EMBEDDED)]
-    options += typed.model("--report-judge", EMBEDDED, as_flag="--judge") if "judge" in compiling.judges else []
+    options += typed.model("--report-judge", EMBEDDED, as_flag="--judge") if target.judges else []
     options += ["--corpus", named, *typed.calls()]
     return compile_shown(compiling, recipe, output, partial(say_next, Next.ASSISTANT_COMPILED, options=options))
 
@@ -181,7 +182,7 @@ def _recorded_revision(corpus: str, out: Path | None) -> str | None:
     model_options("--judge", "Judge to tune, a litellm name. Default: embedded."),
     model_options("--proposer", "Model that writes instructions. Default: the judge's."),
     label_options("sample", RATINGS, "Ratings of the sample, of the published study (fetched), or your own."),
-    recipe_options(("labeled", "bootstrap", "miprov2", "gepa", "search")),
+    recipe_options(optimizers_of("judge")),
     Section(
         Heading.RECIPE,
         path_option("--start", "Compiled judge to start from."),
@@ -218,25 +219,25 @@ def judge(
     command to resume: answers in the record are not paid for again.
     """
     from dspy_proact.cli.views.compilation import compile_shown
-    from dspy_proact.compile.judge_compile import JudgeCompile
+    from dspy_proact.compile.compile import Compile
+    from dspy_proact.compile.judge_target import JudgeTarget
     from dspy_proact.evaluation.benchmark import Benchmark
 
     declared, tuned = chosen.declared(), judge.spec(EMBEDDED)
     settings = chosen.settings(declared, answers=False)
     if type(declared).judge is Benchmark.judge:
         raise UsageError(f"{declared.name} is graded without a judge; there is none to tune")
-    compiling = JudgeCompile(
+    target = JudgeTarget(
         labels.load(declared, settings),
         tuned,
         proposer.spec(tuned),
         benchmark=declared,
         settings=settings,
-        recipe=recipe,
         votes=votes,
         start=start,
         guards=guards,
-        gate=gate,
     )
+    compiling = Compile(target, recipe, gate)
     if guards and tuned.name == EMBEDDED:
         say("--guard cases: the embedded stand-in reads no rules, so the cases measure nothing.")
     typed = Typed()

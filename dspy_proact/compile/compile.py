@@ -1,53 +1,50 @@
 """A compile as a value: checked before the first call, run in a folder, and resumed by the same call."""
 
 import asyncio
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar, Self
-
-import dspy
+from typing import Any, Self
 
 from dspy_proact.calls import Call, Usage, collect_calls
+from dspy_proact.compile.agreement import PLAIN
 from dspy_proact.compile.folds import Fold, balanced_folds
 from dspy_proact.compile.forecast import CompileObserver, Forecast, Progress, watching
 from dspy_proact.compile.guards import choose
 from dspy_proact.compile.optimizers import silenced
 from dspy_proact.compile.proposer import SHOWN, Excerpts
-from dspy_proact.compile.training import Chosen, Compiled, Tested, Training, side_by_side
-from dspy_proact.compile.tuning import Tuning, tamed
+from dspy_proact.compile.side_by_side import side_by_side
+from dspy_proact.compile.target import OutOfFold, Target, Tested, Tuned
+from dspy_proact.compile.training import Choice, Training
 from dspy_proact.errors import Halt, Interrupted, UsageError
-from dspy_proact.evaluation.benchmark import Benchmark
-from dspy_proact.evaluation.registry import benchmark_named
+from dspy_proact.evaluation.participant import fingerprint_of
 from dspy_proact.kept import COMPILE_CLAIM as CLAIM
 from dspy_proact.kept import Claim, Claimed, Identified, now, versions
 from dspy_proact.models import (
     Gate,
     Limits,
     Model,
-    ModelSpec,
     Record,
     RecordedAnswer,
-    Role,
     open_model,
     wait_for,
 )
-from dspy_proact.programs import OPTIMIZERS, Card, DataSource, Provenance, Recipe
-from dspy_proact.programs.artefact import Artefact, ProgramRole, signature_of, states_of, write_artefact
+from dspy_proact.programs import Card, CardUsage, DataSource, Provenance
+from dspy_proact.programs.artefact import Artefact, signature_of, states_of, write_artefact
 from dspy_proact.programs.asking import image_inputs
-from dspy_proact.programs.embedded import proposer
-from dspy_proact.runs import Settings, orderly_interrupt
+from dspy_proact.programs.card import CandidateCard
+from dspy_proact.recipe import Recipe, optimizers_of
+from dspy_proact.runs import orderly_interrupt
 from dspy_proact.runs.interrupt import signals_handled
 from dspy_proact.switch import Switch
 from dspy_proact.types import RoleIdentity
 
-PROPOSER = Role("proposer", "proposer", "verdict", proposer.answer)
-"""Who writes instructions for a compile."""
 COMPILES = Path("compiles")
 """Default parent of the folders of compiles."""
+SAME_JUDGE = "one model tunes and reports, so that the gain may only reflect its preferences; report by another judge"
+UNCOUNTED = "the provider counted no tokens, so that the guard on tokens had no effect"
 
 
 class CompileIdentity(Identified):
@@ -81,69 +78,63 @@ class Finished:
     """Requests that this command sent; the others were in the record."""
 
 
-class Compile(ABC):
-    """What the compiles of all programs have in common.
+@dataclass(frozen=True)
+class Compiled:
+    """The outcome of a compile."""
 
-    A subclass sets the attributes below, and calls `_divide` and `_name_models`.
+    tuned: Tuned
+    """On all items."""
+    choice: Choice
+    """The candidates among which it was chosen."""
+    tests: OutOfFold
+    fold_scores: tuple[float | None, ...]
+    """Of each fold's program on its test items."""
+
+
+class Compile:
+    """A target, and how it is tuned.
 
     Args:
-        benchmark: By its name, the path of its file, or itself.
-        settings: Of the benchmark; its defaults where None.
-        gate: Of all its models.
+        target: What is tuned: an `AssistantTarget` or a `JudgeTarget`.
+        recipe: Optimizer, folds and seed; no more folds are made than there are units.
+        gate: How calls are made, and what they may cost.
+
+    Raises:
+        UsageError: There is too little to learn from, the optimizer works by worked examples that nobody has, or the
+            models cannot be called as asked.
     """
 
-    role: ClassVar[ProgramRole]
-    """Of the program that is compiled; the name of its model, its folder and its file."""
-    items: Sequence[Any]
-    """To learn from and to test on."""
-    program: Any
-    """Where tuning starts, and what is tested before; it is never changed."""
-    start: str
-    """Hash of the start."""
-    data: DataSource
-    """What is learned from."""
-    learned_before: frozenset[str] = frozenset()
-    """Marks of the rows that the start has learned from."""
-    identity_settings: Mapping[str, Any]
-    """What else decides this compile, as JSON."""
-
-    def __init__(self, benchmark: Benchmark[Any, Any] | str | None, settings: Settings | None, gate: Gate | None):
-        self.declared = benchmark_named(benchmark)
-        self.settings = settings or self.declared.settings_type()
-        self.tuning: Tuning = self.declared.tuning(self.settings) or Tuning(self.declared, self.settings)
-        self._gate, self.excerpts = gate or Gate(), Excerpts(SHOWN)
-
-    def _divide(self, recipe: Recipe | None, chosen: Sequence[Any], program: Any) -> None:
-        """Set the folds, balanced by the chosen items, and the recipe: no more folds than units, no demos without any.
-
-        A program that is shown images has no demos: their images would have to be in its file, and in every request.
-
-        Raises:
-            UsageError: There are too few units, or the optimizer works by worked examples that nobody has.
-        """
-        recipe, demos = recipe or Recipe(), self.tuning.demos and not image_inputs(program)
-        possible = OPTIMIZERS if self.role == "judge" else tuple(name for name in OPTIMIZERS if name != "labeled")
-        why = "nobody has written the answers that it would show"
-        if not demos:
-            whose = "a program that is shown images" if self.tuning.demos else self.declared.name
-            possible, why = ("search", "gepa"), f"{whose} has no worked examples, by which it works"
+    def __init__(self, target: Target, recipe: Recipe | None = None, gate: Gate | None = None):
+        self._gate, self.excerpts, recipe = gate or Gate(), Excerpts(SHOWN), recipe or Recipe()
+        declared, demos = target.declared, target.proposal.demos and not image_inputs(target.start.program)
+        possible, why = optimizers_of(target.role, demos), "nobody has written the answers that it would show"
+        if not demos:  # images would have to be in the file, and in every request
+            whose = "a program that is shown images" if target.proposal.demos else declared.name
+            why = f"{whose} has no worked examples, by which it works"
         if recipe.optimizer not in possible:
             raise UsageError(f"`recipe.optimizer={recipe.optimizer}`: {why}; choose among {', '.join(possible)}")
-        folds = max(2, min(recipe.folds, len({item.unit for item in chosen})))
+        chosen = target.chosen(target.items)
+        folds = max(2, min(recipe.folds, len({target.units[item.key] for item in chosen})))
         self.recipe = recipe.model_copy(update={"folds": folds} if demos else {"folds": folds, "max_demos": 0})
-        self.folds = balanced_folds(self.items, chosen, folds, recipe.seed, self.declared.nouns)
-
-    def _name_models(self, models: Mapping[str, tuple[ModelSpec, Role]], proposed_by: ModelSpec | str) -> None:
-        """Set the models, by what each is asked for; raises a `UsageError` where they cannot be called as asked."""
-        self._named = {**models, "proposer": (ModelSpec.of(proposed_by), PROPOSER)}
-        self.models = self._open(None)
+        self.folds = balanced_folds(
+            target.items, chosen, target.units, count=folds, seed=recipe.seed, nouns=declared.nouns
+        )
+        self.target = self._opened(target, None)
 
     def __repr__(self) -> str:
-        named = ", ".join(f"{role}={model.name}" for role, model in self.models.items())
-        return f"{type(self).__name__}({self.recipe.optimizer!r}, {self.data.name!r}, {named})"
+        models = ", ".join(f"{role}={model.name}" for role, model in self.models.items())
+        return f"Compile({self.target.role}, {self.recipe.optimizer!r}, {self.target.data.name!r}, {models})"
 
-    def _open(self, record: Record | None) -> Mapping[str, Model]:
-        return {name: open_model(spec, role, self._gate, record=record) for name, (spec, role) in self._named.items()}
+    def _opened(self, target: Target, record: Record | None) -> Target:
+        models = {
+            name: open_model(spec, role, self._gate, record=record) for name, (spec, role) in target.specs.items()
+        }
+        return target.opened(models, self._gate.concurrency)
+
+    @property
+    def models(self) -> Mapping[str, Model]:
+        """By what each is asked for."""
+        return self.target.models
 
     @property
     def same_judge(self) -> bool:
@@ -151,79 +142,36 @@ class Compile(ABC):
         return "report_judge" in self.models and self.models["judge"].name == self.models["report_judge"].name
 
     @property
-    def width(self) -> int:
-        """Items at once."""
-        return self._gate.concurrency
-
-    @property
     def limits(self) -> Limits:
         """The most that it may spend."""
         return self._gate.limits
 
-    @abstractmethod
     def forecast(self) -> Forecast:
-        """The most that `run` takes; no call is made and nothing is written."""
-
-    @abstractmethod
-    def inputs(self, item: Any) -> Mapping[str, Any]:
-        """Inputs of the program at an item."""
-
-    @abstractmethod
-    def training(self, train: Sequence[Any], before: Mapping[str, Any]) -> Training:
-        """One training set, with the test results of its items before; no other item is in reach."""
-
-    def finished(self, chosen: Chosen, training: Any) -> Any:  # noqa: ARG002 - for those that fit cuts on it
-        """What is shipped and tested, made of the program that was chosen on a training set."""
-        return chosen.program
-
-    @abstractmethod
-    def test(self, tuned: Any, item: Any) -> Any:
-        """Test result of an item; a failure of content is a result."""
-
-    @abstractmethod
-    def score(self, results: Mapping[str, Any], items: Sequence[Any]) -> float | None:
-        """Mean score of a fold's test items, in [0, 1], higher is better; None without any."""
-
-    @abstractmethod
-    def artefact(self, compiled: Compiled, made: Provenance) -> Artefact:
-        """The file of what was compiled."""
-
-    def example(self, item: Any) -> dspy.Example:
-        """The inputs of the program, and the key."""
-        inputs = {name: tamed(value) for name, value in self.inputs(item).items()}
-        return dspy.Example(key=item.key, **inputs).with_inputs(*inputs)
-
-    def artefact_of(self, program: Any, card: Card, **reading: Any) -> Artefact:
-        """The file of a compiled program, with its card and how its verdicts are read."""
-        states = states_of(program)
-        return Artefact(
-            signature=signature_of(program, states),
-            benchmark=self.declared.name,
-            role=self.role,
-            program=type(program).__name__,
-            settings=self.settings.model_dump(mode="json"),
-            states=states,
-            card=card,
-            **reading,
-        )
+        """The most that `run` takes, without repairs; no call is made and nothing is written."""
+        target, trains = self.target, [*(fold.train for fold in self.folds), self.target.items]
+        roles = target.roles(self.recipe, sum(target.tuned_at_most(self.recipe, train) for train in trains))
+        chosen, width = target.chosen(target.items), self._gate.concurrency
+        counts = len(chosen), len({item.group for item in chosen})
+        return Forecast(roles, width, *counts, target.smallest_gain, groups=target.declared.nouns.groups)
 
     @cached_property
     def identity(self) -> CompileIdentity:
         """What must be equal for two commands to be the same compile."""
-        settings = {"benchmark": self.declared.name, "settings": self.settings.model_dump(mode="json")}
+        target = self.target
+        settings = {"benchmark": target.declared.name, "settings": target.settings.model_dump(mode="json")}
         return CompileIdentity(
-            program=self.role,
+            program=target.role,
             models={name: model.identity for name, model in self.models.items()},
             recipe=self.recipe,
-            settings={**settings, **self.identity_settings},
-            data=self.data.sha256,
-            start=self.start,
+            settings={**settings, **target.identity},
+            data=target.data.sha256,
+            start=target.start_hash,
         )
 
     @property
     def default_folder(self) -> Path:
         """`compiles/<role>--<8 hex of the identity>`."""
-        return COMPILES / f"{self.role}--{self.identity.digest()[:8]}"
+        return COMPILES / f"{self.target.role}--{self.identity.digest()[:8]}"
 
     def run(self, out: str | Path | None = None, observer: CompileObserver | None = None) -> Finished:
         """Compile, or go on with the compile in the folder, and write the artefact.
@@ -270,7 +218,7 @@ class Compile(ABC):
         self._gate.open(switch, observer=observer)
         with claim.held(self.identity) as claimed:
             if claimed is None:
-                claim.write(CompileClaim(identity=self.identity, data=self.data))
+                claim.write(CompileClaim(identity=self.identity, data=self.target.data))
             record = Record(folder / "record.jsonl")
             try:
                 with record, signals_handled(otherwise=interrupted), silenced():
@@ -280,18 +228,8 @@ class Compile(ABC):
                 if claimed is None and not record.answers:
                     claim.leave(*folder.glob("*"))  # none where the folder was removed
                 raise
-            made = Provenance(
-                models=self.identity.models,
-                recipe=self.recipe,
-                start=self.start,
-                data=self.data,
-                embedded=any(model.embedded for model in self.models.values()),
-                versions=versions("optuna", "gepa"),  # which decide the outcome, beside the packages of every run
-                created=now(),
-                learned_before=tuple(sorted(self.learned_before)),
-            )
-            artefact = task.artefact(compiled, made)
-            path = folder / f"{self.role}.json"
+            artefact = task.artefact(compiled)
+            path = folder / f"{self.target.role}.json"
             write_artefact(path, artefact)
             return Finished(path, artefact, record.paid)
 
@@ -299,7 +237,7 @@ class Compile(ABC):
         """A copy of this compile whose models answer from a record, and its outcome."""
         progress = Progress(observer, self.forecast(), len(record.answers))
         task = copy(self)
-        task.models, task.excerpts = self._open(record), Excerpts(SHOWN)
+        task.target, task.excerpts = self._opened(self.target, record), Excerpts(SHOWN)
         prices = {model.role.name: model.price for model in task.models.values()}
 
         def count(recorded: RecordedAnswer) -> None:
@@ -316,7 +254,8 @@ class Compile(ABC):
 
     def _cross_fit(self, progress: Progress, folder: Path) -> Compiled:
         """Test the start; then, side by side, tune on all but each fold and test on it, and tune on everything."""
-        before = self.tested(self.program, self.items)
+        items = self.target.items
+        before = self.tested(self.target.start, items)
 
         def in_fold(fold: Fold[Any], journal: Path) -> Tested:
             return self.tested(self.tuned(fold.train, before, progress, journal)[0], fold.test)
@@ -332,19 +271,25 @@ class Compile(ABC):
         parts: list[Callable[[], Any]] = [
             partial(in_fold, fold, folder / f"study-fold-{number}.log") for number, fold in enumerate(self.folds, 1)
         ]
-        parts.append(partial(self.tuned, self.items, before, progress, folder / "study-all.log"))
-        found: list[Tested]
-        *found, (tuned, chosen) = side_by_side([partial(ending_all, part) for part in parts], len(parts))
-        results = {key: result for each in found for key, result in each.results.items()}
+        parts.append(partial(self.tuned, items, before, progress, folder / "study-all.log"))
+        *tests, (tuned, choice) = side_by_side([partial(ending_all, part) for part in parts], len(parts))
+        results = {key: result for tested in tests for key, result in tested.results.items()}
         after = Tested(
-            {item.key: results[item.key] for item in self.items}, tuple(call for each in found for call in each.calls)
+            {item.key: results[item.key] for item in items}, tuple(call for tested in tests for call in tested.calls)
         )
-        scores = (self.score(each.results, fold.test) for each, fold in zip(found, self.folds, strict=True))
-        return Compiled(tuned, chosen, before, after, tuple(scores))
+        scores = (
+            self.target.mean_score(tested.results, fold.test) for tested, fold in zip(tests, self.folds, strict=True)
+        )
+        return Compiled(tuned, choice, OutOfFold(before, after), tuple(scores))
+
+    def training(self, train: Sequence[Any], before: Tested) -> Training:
+        """One training set, with the test results of its items before; no other item is in reach."""
+        results = {item.key: before.results[item.key] for item in train}
+        return Training(self.target, train, results, seed=self.recipe.seed, excerpts=self.excerpts)
 
     def tuned(
         self, train: Sequence[Any], before: Tested, progress: Progress, journal: Path | None = None
-    ) -> tuple[Any, Chosen]:
+    ) -> tuple[Tuned, Choice]:
         """What comes of a training set, and the candidates among which it was chosen.
 
         Args:
@@ -353,27 +298,83 @@ class Compile(ABC):
             progress: Is told of candidates.
             journal: File of a search's study; None for no file.
         """
-        training = self.training(train, {item.key: before.results[item.key] for item in train})
-        chosen = choose(training, self.recipe, journal, progress)
-        return self.finished(chosen, training), chosen
+        training = self.training(train, before)
+        choice = choose(training, self.recipe, journal, progress)
+        return self.target.finished(choice.program, training), choice
 
-    def tested(self, tuned: Any, items: Sequence[Any]) -> Tested:
+    def tested(self, tuned: Tuned, items: Sequence[Any]) -> Tested:
         """Test items side by side."""
 
         def test(item: Any) -> tuple[Any, list[Call]]:
             with collect_calls() as calls:
-                return self.test(tuned, item), calls
+                return self.target.test(tuned, item), calls
 
-        found = side_by_side([partial(test, item) for item in items], self.width)
-        results = {item.key: result for item, (result, _) in zip(items, found, strict=True)}
-        return Tested(results, tuple(call for _, calls in found for call in calls if call.role == self.role))
+        tests = side_by_side([partial(test, item) for item in items], self._gate.concurrency)
+        results = {item.key: result for item, (result, _) in zip(items, tests, strict=True)}
+        role = self.target.role
+        return Tested(results, tuple(call for _, calls in tests for call in calls if call.role == role))
 
+    # What is written
 
-def unseen(start: Path, card: Card, marks: Collection[str], what: str) -> frozenset[str]:
-    """Marks of the rows that the program to start from has seen; a `UsageError` where some of them are to be tested."""
-    if seen := card.learned_from.intersection(marks):
-        raise UsageError(
-            f"{start}: was compiled on {len(seen)} of {what}, so that no program that never saw them could be tested "
-            "on them; start from one that was compiled on others, or leave `start` out"
+    def artefact(self, compiled: Compiled) -> Artefact:
+        """The file of the program compiled on everything, with its card and how its answers are read."""
+        target, tuned = self.target, compiled.tuned
+        states = states_of(tuned.program)
+        return Artefact(
+            signature=signature_of(tuned.program, states),
+            benchmark=target.declared.name,
+            role=target.role,
+            program=type(tuned.program).__name__,
+            settings=target.settings.model_dump(mode="json"),
+            states=states,
+            card=self._card(compiled),
+            votes=target.votes,
+            cuts=dict(tuned.cuts),
         )
-    return card.learned_from
+
+    def _card(self, compiled: Compiled) -> Card:
+        target, choice, tests = self.target, compiled.choice, compiled.tests
+        made = Provenance(
+            models=self.identity.models,
+            recipe=self.recipe,
+            start=target.start_hash,
+            data=target.data,
+            embedded=any(model.embedded for model in self.models.values()),
+            versions=versions("optuna", "gepa"),  # which decide the outcome, beside the packages of every run
+            created=now(),
+            learned_before=tuple(sorted(target.learned_before)),
+        )
+        answers, price = target.votes * len(target.items), self.models[target.role].price
+        before, after = (CardUsage.of(tested.calls, answers, price) for tested in (tests.before, tests.after))
+        plain = all(cuts == PLAIN for cuts in compiled.tuned.cuts.values())
+        unchanged = plain and fingerprint_of(compiled.tuned.program) == made.start
+        fields: dict[str, Any] = target.card(compiled.tuned, tests, self.recipe.seed)
+        fields["shown"] &= not unchanged
+        uncounted = "tokens" in fields["guards"] and before.tokens is None
+        warnings = [SAME_JUDGE if self.same_judge else None, UNCOUNTED if uncounted else None, self.excerpts.warning]
+        if count := self.excerpts.sentences:
+            withheld = self.excerpts.withheld
+            fields["counts"] = {"withheld": (withheld, count)}
+            fields["notes"] += (f"{withheld} of {count} sentences of the tuning judge were kept from the proposer",)
+        return Card(
+            **fields,
+            unchanged=unchanged,
+            group=target.declared.nouns.group,
+            groups=target.declared.nouns.groups,
+            group_count=len({item.group for item in target.items}),
+            fold_scores=compiled.fold_scores,
+            candidates=tuple(
+                CandidateCard(
+                    score=candidate.score,
+                    share=candidate.share,
+                    harm=candidate.harm,
+                    broken=choice.broken.get(index, ()),
+                    chosen=index == choice.index,
+                )
+                for index, candidate in enumerate(choice.tried)
+            ),
+            warnings=tuple(filter(None, warnings)),
+            usage_before=before,
+            usage_after=after,
+            provenance=made,
+        )

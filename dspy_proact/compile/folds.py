@@ -1,10 +1,10 @@
 """Grouped k-fold: every item is tested once, by a program that never saw its unit.
 
-An item has a `key`, unique among the items, and a `unit`, which folds keep together.
+An item has a `key`, unique among the items. Items of one unit are kept together; units are given by key.
 """
 
 import random
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -45,35 +45,33 @@ class Fold(Generic[Item]):
     test: tuple[Item, ...]
 
     @classmethod
-    def of(cls, items: Sequence[Item], test: Collection[str]) -> "Fold[Item]":
+    def of(cls, items: Sequence[Item], units: Mapping[str, str], test: Collection[str]) -> "Fold[Item]":
         """The items in their order; those of some units are tested."""
-        of_train, of_test = ([item for item in items if (item.unit in test) == side] for side in (False, True))
-        return cls(tuple(of_train), tuple(of_test))
+        train, tested = ([item for item in items if (units[item.key] in test) == side] for side in (False, True))
+        return cls(tuple(train), tuple(tested))
 
 
-def grouped_folds(items: Sequence[Item], count: int, seed: int) -> tuple[Fold[Item], ...]:
+def grouped_folds(items: Sequence[Item], units: Mapping[str, str], count: int, seed: int) -> tuple[Fold[Item], ...]:
     """Folds of whole units, balanced by size; the same items and seed give the same folds, in any order of the items.
 
     Args:
         items: Of at least `count` units.
+        units: By key.
         count: Number of folds, 2 or more.
         seed: Of the order in which units of one size are dealt out.
     """
-    units: defaultdict[str, list[Item]] = defaultdict(list)
-    for item in items:
-        units[item.unit].append(item)
-    assert 2 <= count <= len(units), "folds are counted before"
-    order = sorted(units)
+    sizes = Counter(units[item.key] for item in items)
+    assert 2 <= count <= len(sizes), "folds are counted before"
+    order = sorted(sizes)
     random.Random(seed).shuffle(order)
     tests: list[set[str]] = [set() for _ in range(count)]
-    for unit in sorted(order, key=lambda unit: -len(units[unit])):
-        smallest = min(range(count), key=lambda place: sum(len(units[name]) for name in tests[place]))
-        tests[smallest].add(unit)
-    return tuple(Fold.of(items, test) for test in tests)
+    for unit in sorted(order, key=lambda unit: -sizes[unit]):
+        min(tests, key=lambda test: sum(sizes[name] for name in test)).add(unit)
+    return tuple(Fold.of(items, units, test) for test in tests)
 
 
 def balanced_folds(
-    items: Sequence[Item], chosen: Sequence[Item], count: int, seed: int, nouns: Nouns
+    items: Sequence[Item], chosen: Sequence[Item], units: Mapping[str, str], *, count: int, seed: int, nouns: Nouns
 ) -> tuple[Fold[Item], ...]:
     """The folds of a compile, balanced by the chosen items; the other items of a unit go with them.
 
@@ -81,24 +79,24 @@ def balanced_folds(
         UsageError: There are fewer units than folds, or a fold leaves fewer than two units in training: one to learn
             from, one to compare candidates on.
     """
-    units = {item.unit for item in chosen}
+    dealt = {units[item.key] for item in chosen}
     tests: list[set[str]] = []
-    if 2 <= count <= len(units):
-        tests = [{item.unit for item in fold.test} for fold in grouped_folds(chosen, count, seed)]
-    if not tests or any(len(units - test) < 2 for test in tests):
+    if 2 <= count <= len(dealt):
+        tests = [{units[item.key] for item in fold.test} for fold in grouped_folds(chosen, units, count, seed)]
+    if not tests or any(len(dealt - test) < 2 for test in tests):
         raise UsageError(
-            f"{len(chosen)} {nouns.cases} of {len(units)} independent {nouns.groups} cannot make {count} folds and "
+            f"{len(chosen)} {nouns.cases} of {len(dealt)} independent {nouns.groups} cannot make {count} folds and "
             "leave two of them to learn from in each; give another number of `recipe.folds`, or bring more of them"
         )
-    for place, unit in enumerate(sorted({item.unit for item in items} - units)):
-        tests[place % len(tests)].add(unit)
-    return tuple(Fold.of(items, test) for test in tests)
+    for index, unit in enumerate(sorted({units[item.key] for item in items} - dealt)):
+        tests[index % len(tests)].add(unit)
+    return tuple(Fold.of(items, units, test) for test in tests)
 
 
-def split(train: Sequence[Item], seed: int) -> tuple[Sequence[Item], Sequence[Item]]:
+def split(train: Sequence[Item], units: Mapping[str, str], seed: int) -> tuple[Sequence[Item], Sequence[Item]]:
     """Items to learn from, and items of other units, about a quarter of all, to compare candidates on."""
-    units = len({item.unit for item in train})
-    fold = grouped_folds(train, min(4, units), seed)[0]
+    count = len({units[item.key] for item in train})
+    fold = grouped_folds(train, units, min(4, count), seed)[0]
     return shuffled(fold.train, seed), fold.test
 
 

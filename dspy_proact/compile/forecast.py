@@ -10,7 +10,7 @@ from functools import cached_property
 from dspy_proact.calls import CallObserver, Price
 from dspy_proact.evaluation.forecast import SECONDS, RoleCalls
 from dspy_proact.models import Model
-from dspy_proact.programs import Optimizer, Recipe
+from dspy_proact.recipe import Optimizer, Recipe
 from dspy_proact.runs import Bar, ExpectedCall, in_notebook
 
 PROPOSALS: Mapping[Optimizer, int] = {"labeled": 0, "bootstrap": 0, "miprov2": 40, "gepa": 100, "search": 3}
@@ -40,9 +40,9 @@ class RoleForecast:
         A question has about 3,000 tokens, without the `shown` ones of long inputs (GEPA shows three examples), and its
         answer 500.
         """
-        each = PROPOSALS[recipe.optimizer] * (predictors if recipe.optimizer == "search" else 1)
+        questions = PROPOSALS[recipe.optimizer] * (predictors if recipe.optimizer == "search" else 1)
         examples = 3 if recipe.optimizer == "gepa" else 0
-        return cls(each * (recipe.folds + 1), lambda: 3000 + examples * shown(), 500, model.price)
+        return cls(questions * (recipe.folds + 1), lambda: 3000 + examples * shown(), 500, model.price)
 
     @cached_property
     def prompt_tokens(self) -> int:
@@ -96,7 +96,7 @@ class Forecast:
     @property
     def seconds(self) -> tuple[float, float]:
         """From quick models to slow ones, if calls never wait for one another."""
-        quick, slow = (self.calls / self.concurrency * each for each in SECONDS)
+        quick, slow = (self.calls / self.concurrency * seconds for seconds in SECONDS)
         return quick, slow
 
 
@@ -140,7 +140,7 @@ class Stand:
     """Candidates, over all folds."""
     best: float | None = None
     """Highest mean score of a candidate so far, in [0, 1], on what candidates are compared on: chosen, not tested."""
-    worded: int = 0
+    proposed: int = 0
     """Other instructions than the start's among them, over all folds."""
     usd: float | None = 0.0
     """US dollars that were spent by this command; None where a price is not known."""
@@ -205,10 +205,10 @@ class Progress:
             before = self._stand.best
             self._tell(tried=self._stand.tried + count, best=best if before is None else max(before, best))
 
-    def worded(self, count: int) -> None:
+    def proposed(self, count: int) -> None:
         """So many other instructions than the start's were proposed."""
         with self._turn:
-            self._tell(worded=self._stand.worded + count)
+            self._tell(proposed=self._stand.proposed + count)
 
     def _tell(self, **changes: float | None) -> None:
         self._stand = replace(self._stand, seconds=time.monotonic() - self._begun, **changes)

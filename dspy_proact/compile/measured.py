@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from statistics import fmean
 from typing import Any
 
@@ -10,11 +11,13 @@ import dspy
 from pydantic import BaseModel
 
 from dspy_proact.calls import Call
-from dspy_proact.compile.tuning import Tuning
+from dspy_proact.compile.target import OutOfFold
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
-from dspy_proact.programs.card import Unit
+from dspy_proact.evaluation.tuning import CardRows
+from dspy_proact.programs.card import CardRow, Unit
 from dspy_proact.runs import CONTROL, Case, Scored
+from dspy_proact.stats import holm, length_change, score_change, value_change
 
 MARGINS: Mapping[str, float] = {"length": 0.20, "tokens": 0.50}
 """By which part of what they were the words of an answer may grow, and its tokens, the prompt's included."""
@@ -24,32 +27,8 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Item:
-    """A case of a compile."""
-
-    case: Case
-    unit: str
-    """What folds keep together."""
-
-    @property
-    def key(self) -> str:
-        """Opaque; examples carry it and nothing else that is not an input of the program."""
-        return self.case.key
-
-    @property
-    def group(self) -> str:
-        """What cases share that are not independent."""
-        return self.case.group
-
-    @property
-    def is_control(self) -> bool:
-        """Whether it needs only a direct answer."""
-        return self.case.stratum == CONTROL
-
-
-@dataclass(frozen=True)
 class Examined:
-    """What a program answered at a case, and what was found of it."""
+    """What a program answered at a case, and its grade."""
 
     answer: BaseModel | None
     """None where there is none that could be used."""
@@ -81,11 +60,11 @@ class Measured:
 
     name: str
     title: str
-    items: Callable[[Sequence[Item]], list[Item]]
+    cases: Callable[[Sequence[Case]], list[Case]]
     """Those of a card, of some cases."""
     number: Callable[[Examined], float | None]
     unit: Unit = "score"
-    of_guard: Callable[[Sequence[Item]], list[Item]] | None = None
+    of_guard: Callable[[Sequence[Case]], list[Case]] | None = None
     """Those that a guard looks at, where they are others."""
     on_card: bool = True
 
@@ -94,16 +73,16 @@ class Measured:
         """How far it usually may get worse."""
         return MARGINS.get(self.name, MARGIN)
 
-    def guarded(self, items: Sequence[Item]) -> list[Item]:
-        """The items that a guard looks at."""
-        return (self.of_guard or self.items)(items)
+    def guarded(self, cases: Sequence[Case]) -> list[Case]:
+        """The cases that a guard looks at."""
+        return (self.of_guard or self.cases)(cases)
 
     def is_broken(
-        self, items: Sequence[Item], start: Mapping[str, Examined], candidate: Mapping[str, Examined], margin: float
+        self, cases: Sequence[Case], start: Mapping[str, Examined], candidate: Mapping[str, Examined], margin: float
     ) -> bool:
         """Whether the mean of a candidate is worse than that of the start by more than a margin."""
         before, after = (
-            mean_of([self.number(found[item.key]) for item in self.guarded(items)]) for found in (start, candidate)
+            mean_of([self.number(results[case.key]) for case in self.guarded(cases)]) for results in (start, candidate)
         )
         if before is None or after is None or (self.unit == "times" and not before):
             return False
@@ -112,66 +91,114 @@ class Measured:
 
 
 def measured_of(
-    declared: Benchmark[Any, Any], tuning: Tuning, items: Sequence[Item], strata: Sequence[str]
+    declared: Benchmark[Any, Any], rows: CardRows, cases: Sequence[Case], strata: Sequence[str]
 ) -> tuple[Measured, ...]:
     """What is measured of the program of a benchmark, in the order of its card.
 
     Args:
         declared: The benchmark.
-        tuning: How it is compiled.
-        items: Every case of the corpus.
+        rows: Which rows the card has, and their names.
+        cases: Every case of the corpus.
         strata: Those that it is tuned for.
     """
-    there = {item.case.stratum for item in items}
-    present = [each for each in declared.strata if each in there]
-    controls, others = (tuning.names.get(name, name) for name in ("controls", "strata"))
+    there = {case.stratum for case in cases}
+    present = [stratum for stratum in declared.strata if stratum in there]
+    controls, others = (rows.names.get(name, name) for name in ("controls", "strata"))
 
-    def of(*names: str) -> Callable[[Sequence[Item]], list[Item]]:
-        return lambda each: [item for item in each if item.case.stratum in names]
+    def of(*names: str) -> Callable[[Sequence[Case]], list[Case]]:
+        return lambda cases: [case for case in cases if case.stratum in names]
 
-    found: list[Measured] = []
+    measured: list[Measured] = []
     if len(present) > 1:
-        found += [Measured(each.lower(), each, of(each), lambda examined: examined.score) for each in present]
-        rest = [each for each in present if each not in strata]
-        found.append(Measured(others, others, of(*rest), lambda examined: examined.score, on_card=False))
-    shown = tuning.measures
+        score = attrgetter("score")
+        measured += [Measured(stratum.lower(), stratum, of(stratum), score) for stratum in present]
+        rest = [stratum for stratum in present if stratum not in strata]
+        measured.append(Measured(others, others, of(*rest), score, on_card=False))
     for measure in declared.measures:
         if measure.statistic == "mean":
             name, (part,) = measure.name, measure.parts
-            on_card = shown is None or name in shown
-            title, unit = tuning.titles.get(name, measure.title), "score" if measure.higher_is_better else "rate"
-            found.append(Measured(name, title, of(*strata), partial(Examined.part, name=part), unit, on_card=on_card))
+            on_card = rows.measures is None or name in rows.measures
+            title, unit = rows.titles.get(name, measure.title), "score" if measure.higher_is_better else "rate"
+            number = partial(Examined.part, name=part)
+            measured.append(Measured(name, title, of(*strata), number, unit, on_card=on_card))
     if declared.controls:
-        title = tuning.titles.get("controls", declared.nouns.controls)
-        found.append(Measured(controls, title, of(CONTROL), lambda examined: examined.harm, "rate"))
-    chosen, answered = of(*strata), of(*declared.strata)
-    found.append(Measured("length", "words", answered, lambda examined: examined.words, "times", chosen))
-    found.append(Measured("tokens", "tokens", list, lambda examined: examined.tokens, "times", chosen))
-    return tuple(found)
+        title = rows.titles.get("controls", declared.nouns.controls)
+        measured.append(Measured(controls, title, of(CONTROL), attrgetter("harm"), "rate"))
+    chosen, graded = of(*strata), of(*declared.strata)
+    measured.append(Measured("length", "words", graded, attrgetter("words"), "times", chosen))
+    measured.append(Measured("tokens", "tokens", list, attrgetter("tokens"), "times", chosen))
+    return tuple(measured)
 
 
-def guarded(
-    measured: Sequence[Measured], margins: Mapping[str, float | None], items: Sequence[Item]
+def guards_of(
+    measured: Sequence[Measured], margins: Mapping[str, float | None], cases: Sequence[Case]
 ) -> tuple[tuple[Measured, float], ...]:
     """What is guarded, with its margin; raises a `UsageError` where a name is none, or has nothing to look at."""
-    known, found = {each.name: each for each in measured}, list[tuple[Measured, float]]()
+    known, guards = {row.name: row for row in measured}, list[tuple[Measured, float]]()
     for name, margin in margins.items():
         if name not in known:
             raise UsageError(f"`margins={name}`: is no row of the card; they are {', '.join(known)}")
-        if not known[name].guarded(items):
+        if not known[name].guarded(cases):
             raise UsageError(f"`margins={name}`: the corpus has no case of it; leave it out")
-        found.append((known[name], known[name].margin if margin is None else margin))
-    return tuple(found)
+        guards.append((known[name], known[name].margin if margin is None else margin))
+    return tuple(guards)
+
+
+def measured_rows(
+    declared: Benchmark[Any, Any],
+    measured: Sequence[Measured],
+    cases: Sequence[Case],
+    tests: OutOfFold,
+    *,
+    strata: Sequence[str],
+    seed: int,
+) -> list[CardRow]:
+    """A row of each measured number; p values are adjusted over strata and over measures.
+
+    Args:
+        declared: The benchmark.
+        measured: Of its program.
+        cases: Every case.
+        tests: Of them.
+        strata: Those that it was tuned for, whose rows are no cost.
+        seed: Of intervals and p values.
+    """
+    rows, measures = list[CardRow](), {measure.name for measure in declared.measures}
+    for column in (column for column in measured if column.on_card):
+        own = column.cases(cases)
+        before, after = tests.numbers(own, column.number)
+        values = [value for value in (*before, *after) if value is not None]
+        if column.name in measures and not values:
+            continue  # of another kind of answers, as set
+        kind = {"nouns": declared.nouns, "name": column.name, "title": column.title, "total": len(own)}
+        if column.unit != "times" and all(0 <= value <= 1 for value in values):
+            change = score_change(before, after, [case.group for case in own], seed=seed)
+            rows.append(CardRow.of(change, **kind, unit=column.unit, margin=column.margin))
+            continue
+        known, first, second = tests.both(own, column.number)
+        groups = [case.group for case in known]
+        if any(value < 0 for value in (*first, *second)):  # no ratio can be told of these
+            rows.append(CardRow.of(value_change(first, second, groups), **kind, unit="value"))
+        else:
+            margin = column.margin if column.unit == "times" else None
+            rows.append(CardRow.of(length_change(first, second, groups), **kind, unit="times", margin=margin))
+    tuned_for = {stratum.lower() for stratum in strata}
+    for names in ({stratum.lower() for stratum in declared.strata}, measures):
+        indices = [index for index, row in enumerate(rows) if row.name in names]
+        for index, p in zip(indices, holm([rows[index].p for index in indices]), strict=True):
+            margin = None if rows[index].name in tuned_for else rows[index].margin
+            rows[index] = rows[index].model_copy(update={"p": p, "margin": margin})
+    return rows
 
 
 def mean_of(numbers: Sequence[float | None]) -> float | None:
     """The mean of the numbers that are known; None where none is."""
-    known = [each for each in numbers if each is not None]
+    known = [number for number in numbers if number is not None]
     return fmean(known) if known else None
 
 
 def tokens_of(calls: Sequence[Call]) -> int | None:
     """Tokens of prompts and answers of calls; None where those of an answer were not counted, or there is none."""
     counts = [(call.prompt_tokens, call.completion_tokens) for call in calls if call.error is None]
-    known = [asked + answered for asked, answered in counts if asked is not None and answered is not None]
+    known = [prompt + completion for prompt, completion in counts if prompt is not None and completion is not None]
     return sum(known) if known and len(known) == len(counts) else None

@@ -23,20 +23,21 @@ import tqdm
 from dspy import AdapterParseError, LMError
 
 from dspy_proact.compile.proposer import Excerpts, TamedJSONAdapter
-from dspy_proact.compile.training import Candidate, Training, side_by_side
+from dspy_proact.compile.side_by_side import side_by_side
+from dspy_proact.compile.training import Candidate, Training
 from dspy_proact.evaluation.participant import fingerprint_of
 from dspy_proact.models.dspy_internals import InstructionProposer, grounded_proposer
-from dspy_proact.programs import Optimizer, Recipe
+from dspy_proact.recipe import Optimizer, Recipe
 
 NO_END = 10**9
 """Errors after which DSPy would give up: failures that matter end a compile by themselves."""
 
 
-def _candidates(training: Training, found: Sequence[tuple[Any, float]]) -> list[Candidate]:
-    """The student, and what an optimizer found beside it."""
-    said = fingerprint_of(training.student)
+def _candidates(training: Training, scored: Sequence[tuple[Any, float]]) -> list[Candidate]:
+    """The student, and the other programs of an optimizer with their scores."""
+    same = fingerprint_of(training.student)
     start = Candidate(training.student, _mean_score(training, training.student))
-    return [start, *(Candidate(program, score) for program, score in found if fingerprint_of(program) != said)]
+    return [start, *(Candidate(program, score) for program, score in scored if fingerprint_of(program) != same)]
 
 
 def _mean_score(training: Training, program: Any) -> float:
@@ -75,7 +76,7 @@ def _bootstrap(training: Training, recipe: Recipe) -> list[Candidate]:
     settings, examples = _by_demos(training, recipe)
     random_search = dspy.BootstrapFewShotWithRandomSearch(num_candidate_programs=recipe.trials, **settings)
     best: Any = random_search.compile(training.student, **examples)
-    return _candidates(training, [(each["program"], each["score"] / 100) for each in best.candidate_programs])
+    return _candidates(training, [(tried["program"], tried["score"] / 100) for tried in best.candidate_programs])
 
 
 def _miprov2(training: Training, recipe: Recipe) -> list[Candidate]:
@@ -97,7 +98,7 @@ def _miprov2(training: Training, recipe: Recipe) -> list[Candidate]:
         best: Any = mipro.compile(training.student, data_aware_proposer=False, **how, **examples)
     except UNANSWERED:
         return _candidates(training, [])
-    return _candidates(training, [(each["program"], each["score"] / 100) for each in best.candidate_programs])
+    return _candidates(training, [(tried["program"], tried["score"] / 100) for tried in best.candidate_programs])
 
 
 class _DescribesOnce(grounded_proposer.GenerateModuleInstruction):
@@ -127,7 +128,7 @@ class _Proposer(InstructionProposer):  # pyright: ignore[reportGeneralTypeIssues
         components_to_update: list[str],
     ) -> dict[str, str]:
         shown = {
-            name: [{**each, "Inputs": self._excerpts.of(each["Inputs"])} for each in reflective_dataset[name]]
+            name: [{**trace, "Inputs": self._excerpts.of(trace["Inputs"])} for trace in reflective_dataset[name]]
             for name in components_to_update
             if name in reflective_dataset
         }
@@ -156,8 +157,8 @@ def _gepa(training: Training, recipe: Recipe) -> list[Candidate]:
         track_stats=True,
     )
     best: Any = gepa.compile(training.student, trainset=list(training.learn), valset=list(training.compare))
-    found = best.detailed_results
-    return _candidates(training, list(zip(found.candidates, found.val_aggregate_scores, strict=True)))
+    results = best.detailed_results
+    return _candidates(training, list(zip(results.candidates, results.val_aggregate_scores, strict=True)))
 
 
 OPTIMIZERS: Mapping[Optimizer, Callable[[Training, Recipe], list[Candidate]]] = {

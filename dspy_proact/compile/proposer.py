@@ -42,15 +42,25 @@ class Excerpts:
     """Inputs that were shown."""
     cut: int = 0
     """Those of them that were not shown whole."""
+    withheld: int = 0
+    """Sentences of the tuning judge that were kept from the proposer."""
+    sentences: int = 0
+    """All sentences of the tuning judge in what the proposer was told."""
     _turn: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     def of(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The inputs of one example: each as it is where it is short enough, else as JSON with its texts cut."""
-        found = {name: self._short(value) for name, value in inputs.items()}
+        short = {name: self._short(value) for name, value in inputs.items()}
         with self._turn:
-            self.shown += len(found)
-            self.cut += sum(found[name] is not value and not images_in(value) for name, value in inputs.items())
-        return found
+            self.shown += len(short)
+            self.cut += sum(short[name] is not value and not images_in(value) for name, value in inputs.items())
+        return short
+
+    def withhold(self, withheld: int, sentences: int) -> None:
+        """Count the sentences of one feedback."""
+        with self._turn:
+            self.withheld += withheld
+            self.sentences += sentences
 
     @property
     def warning(self) -> str | None:

@@ -23,9 +23,12 @@ from optuna.storages.journal import JournalFileBackend
 
 from dspy_proact.compile.folds import shuffled
 from dspy_proact.compile.forecast import Progress
-from dspy_proact.compile.training import Candidate, Training, instructions_of, side_by_side, variant
+from dspy_proact.compile.side_by_side import side_by_side
+from dspy_proact.compile.target import instructions_of
+from dspy_proact.compile.training import Candidate, Training, variant
 from dspy_proact.errors import StageError, StorageFault
-from dspy_proact.programs import Recipe, ask_plainly
+from dspy_proact.programs import ask_plainly
+from dspy_proact.recipe import Recipe
 
 _DRAWS = 6
 """Random draws of demos to choose from."""
@@ -54,34 +57,34 @@ class Race:
         self._harms: list[list[float | None]] = []
 
     def enter(self, program: Any) -> int:
-        """Take a candidate in; its place."""
+        """Take a candidate in; its index."""
         self.programs.append(program)
         self._scores.append([])
         self._harms.append([])
         return len(self.programs) - 1
 
-    def run(self, places: Collection[int]) -> list[int]:
-        """Race candidates, with the answers that are there; the places of those that were tried on every example."""
-        left = sorted(places)
+    def run(self, indices: Collection[int]) -> list[int]:
+        """Race candidates, with the answers that are there; the indices of those that were tried on every example."""
+        left = sorted(indices)
         for size in rounds(len(self._compared)):
             self._try(left, size)
             if size < len(self._compared):
-                left = [each for each in left if not any(self._beats(rival, each, size) for rival in left)]
+                left = [index for index in left if not any(self._beats(rival, index, size) for rival in left)]
         return left
 
     def candidates(self) -> list[Candidate]:
         """All of them, in the order of their entry, as far as they came; those that never ran have score 0."""
         return [
-            Candidate(program, fmean(scores) if scores else 0.0, self._harm(place), len(scores) / len(self._compared))
-            for place, (program, scores) in enumerate(zip(self.programs, self._scores, strict=True))
+            Candidate(program, fmean(scores) if scores else 0.0, self._harm(index), len(scores) / len(self._compared))
+            for index, (program, scores) in enumerate(zip(self.programs, self._scores, strict=True))
         ]
 
     def without(self, out: Collection[int]) -> list[Candidate]:
         """The candidates after a race without some of them: who was dropped for their sake may win now."""
-        self.run([place for place in range(len(self.programs)) if place not in out])
+        self.run([index for index in range(len(self.programs)) if index not in out])
         return self.candidates()
 
-    def _try(self, places: Sequence[int], size: int) -> None:
+    def _try(self, indices: Sequence[int], size: int) -> None:
         """Have candidates answer as many examples, and a like part of the watched ones, where they have not yet."""
         watched = self._watched[: ceil(len(self._watched) * size / len(self._compared))]
         kinds: list[tuple[Callable[[Any, dspy.Example], float | None], list[list[Any]], Sequence[dspy.Example]]] = [
@@ -89,21 +92,21 @@ class Race:
             (self._training.harmed, self._harms, watched),
         ]
         todo = [
-            (rows[place], partial(answer, self.programs[place], example))
+            (rows[index], partial(answer, self.programs[index], example))
             for answer, rows, examples in kinds
-            for place in places
-            for example in examples[len(rows[place]) :]
+            for index in indices
+            for example in examples[len(rows[index]) :]
         ]
         for (row, _), value in zip(todo, side_by_side([work for _, work in todo], self._training.width), strict=True):
             row.append(value)
 
-    def _beats(self, rival: int, place: int, size: int) -> bool:
+    def _beats(self, rival: int, index: int, size: int) -> bool:
         """Whether a rival is likely to stay ahead without doing more harm."""
-        lead = [mine - theirs for mine, theirs in zip(self._scores[rival], self._scores[place], strict=False)][:size]
-        return is_sure(lead, self._groups[:size]) and (self._harm(rival) or 0.0) <= (self._harm(place) or 0.0)
+        lead = [mine - theirs for mine, theirs in zip(self._scores[rival], self._scores[index], strict=False)][:size]
+        return is_sure(lead, self._groups[:size]) and (self._harm(rival) or 0.0) <= (self._harm(index) or 0.0)
 
-    def _harm(self, place: int) -> float | None:
-        known = [harm for harm in self._harms[place] if harm is not None]
+    def _harm(self, index: int) -> float | None:
+        known = [harm for harm in self._harms[index] if harm is not None]
         return fmean(known) if known else None
 
 
@@ -129,12 +132,12 @@ def is_sure(lead: Sequence[float], groups: Sequence[str]) -> bool:
         groups: Of the examples, aligned.
     """
     mean, sums = fmean(lead), defaultdict[str, float](float)
-    for group, each in zip(groups, lead, strict=True):
-        sums[group] += each - mean
+    for group, difference in zip(groups, lead, strict=True):
+        sums[group] += difference - mean
     count = len(sums)
     if count < 2:
         return False
-    error = sqrt(count / (count - 1) * sum(each**2 for each in sums.values())) / len(lead)
+    error = sqrt(count / (count - 1) * sum(total**2 for total in sums.values())) / len(lead)
     return mean > _SURE * error
 
 
@@ -177,42 +180,42 @@ def search(training: Training, recipe: Recipe, journal: Path | None, progress: P
         progress: Is told of candidates.
     """
     instructions = _instructions(training)
-    progress.worded(sum(len(each) - 1 for each in instructions))
+    progress.proposed(sum(len(texts) - 1 for texts in instructions))
     pool = training.pool() if recipe.max_demos else ()
     draws = [list(pool) for _ in range(_DRAWS)]
-    for place, draw in enumerate(draws):
-        random.Random(recipe.seed + place).shuffle(draw)
+    for number, draw in enumerate(draws):
+        random.Random(recipe.seed + number).shuffle(draw)
     harm = bool(training.watched)
     study = optuna.create_study(
         storage=None if journal is None else journal_at(journal),
         directions=["maximize", "minimize"] if harm else ["maximize"],
         sampler=optuna.samplers.TPESampler(seed=recipe.seed),
     )
-    names = ["instruction", *(f"instruction_{place}" for place in range(2, len(instructions) + 1))]
+    names = ["instruction", *(f"instruction_{number}" for number in range(2, len(instructions) + 1))]
     study.enqueue_trial({"demos": 0} | dict.fromkeys(names, 0))  # the student
 
     def choice(trial: optuna.Trial) -> _Choice:
-        """Places of the instruction of each predictor and of a draw of demos, and how many of these."""
-        places = [trial.suggest_int(name, 0, len(of) - 1) for name, of in zip(names, instructions, strict=True)]
+        """Indices of the instruction of each predictor and of a draw of demos, and how many of these."""
+        indices = [trial.suggest_int(name, 0, len(texts) - 1) for name, texts in zip(names, instructions, strict=True)]
         count = trial.suggest_int("demos", 0, min(recipe.max_demos, len(pool)))
-        return tuple(places), trial.suggest_int("draw", 0, _DRAWS - 1) if count else 0, count
+        return tuple(indices), trial.suggest_int("draw", 0, _DRAWS - 1) if count else 0, count
 
-    race, places = Race(training, recipe.seed), dict[_Choice, int]()
+    race, entered = Race(training, recipe.seed), dict[_Choice, int]()
     left: list[int] = []
     for begun in range(0, recipe.trials, _GENERATION):
         trials = [study.ask() for _ in range(min(_GENERATION, recipe.trials - begun))]
         choices = [choice(trial) for trial in trials]
         for chosen in dict.fromkeys(choices):
-            if chosen not in places:
-                words = [texts[each] if each else None for texts, each in zip(instructions, chosen[0], strict=True)]
+            if chosen not in entered:
+                own = [texts[index] if index else None for texts, index in zip(instructions, chosen[0], strict=True)]
                 demos = draws[chosen[1]][: chosen[2]] or training.student.predictors()[0].demos
-                places[chosen] = race.enter(variant(training.student, words, demos))
-        left = race.run({*left, *(places[chosen] for chosen in choices)})
+                entered[chosen] = race.enter(variant(training.student, own, demos))
+        left = race.run({*left, *(entered[chosen] for chosen in choices)})
         candidates = race.candidates()
-        progress.tried(len(trials), max(each.score for each in candidates if each.share == 1))
+        progress.tried(len(trials), max(candidate.score for candidate in candidates if candidate.share == 1))
         for trial, chosen in zip(trials, choices, strict=True):
-            found = candidates[places[chosen]]
-            study.tell(trial, [found.score, found.harm or 0.0] if harm else [found.score])
+            candidate = candidates[entered[chosen]]
+            study.tell(trial, [candidate.score, candidate.harm or 0.0] if harm else [candidate.score])
     return race
 
 
@@ -222,24 +225,24 @@ def _instructions(training: Training) -> list[list[str]]:
     The proposer is shown the student's answers of the lowest scores, the lowest first.
     """
 
-    def rated(example: dspy.Example) -> tuple[float, dspy.Example, dspy.Prediction] | None:
+    def scored(example: dspy.Example) -> tuple[float, dspy.Example, dspy.Prediction] | None:
         prediction = training.prediction_of(training.student, example)
         return None if prediction is None else (training.score(example, prediction), example, prediction)
 
-    answers = side_by_side([partial(rated, example) for example in training.learn], training.width)
-    lowest = sorted(filter(None, answers), key=lambda each: each[0])[:_SHOWN]
-    shown = [training.shortfall(example, prediction) for _, example, prediction in lowest]
+    answers = side_by_side([partial(scored, example) for example in training.learn], training.width)
+    lowest = sorted(filter(None, answers), key=lambda answer: answer[0])[:_SHOWN]
+    shown = [training.feedback(example, prediction, seen=False) for _, example, prediction in lowest]
 
     def propose(start: str, tip: str) -> str | None:
         propose = dspy.Predict(training.proposal.signature)
         try:
             with dspy.context(lm=training.proposer_lm, trace=None):
-                said = ask_plainly(propose, instruction=start or _NOTHING, shortfalls=shown, tip=tip)
+                proposal = ask_plainly(propose, instruction=start or _NOTHING, shortfalls=shown, tip=tip)
         except StageError:
             return None
-        return said.improved_instruction.strip()
+        return proposal.improved_instruction.strip()
 
     starts, tips = instructions_of(training.student), training.proposal.tips
     proposed = side_by_side([partial(propose, start, tip) for start in starts for tip in tips], training.width)
-    worded = (proposed[place * len(tips) :][: len(tips)] for place in range(len(starts)))
-    return [list(dict.fromkeys([start, *filter(None, texts)])) for start, texts in zip(starts, worded, strict=True)]
+    of_start = (proposed[number * len(tips) :][: len(tips)] for number in range(len(starts)))
+    return [list(dict.fromkeys([start, *filter(None, texts)])) for start, texts in zip(starts, of_start, strict=True)]

@@ -8,14 +8,14 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
 from pydantic import BaseModel, Field
 
 from dspy_proact.errors import CorpusError, UsageError
-from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade
+from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade, Part
 from dspy_proact.files.labels import Label, LabelFile
 from dspy_proact.plain_text import encodable
 from dspy_proact.plain_text import shown as quoted
@@ -63,6 +63,12 @@ class RatedItem:
     judged: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     """A judge's level of each part of the grading, by name, as far as it is known."""
     meta: Mapping[str, str | int] = field(default_factory=dict[str, str | int], hash=False)
+    grades: Mapping[str, Sequence[HumanGrade]] = field(default_factory=dict[str, Sequence[HumanGrade]], hash=False)
+    """People's grades by part, at least one each, where the item is one of `Ratings.rated`."""
+
+    def consensus(self, part: Part) -> str:
+        """People's commonest level of a part; ties go as `Part.ties` has it."""
+        return max(part.ties, key=[grade.grade for grade in self.grades[part.name]].count)
 
     @property
     def case(self) -> Case:
@@ -83,7 +89,7 @@ class RatedItem:
     @property
     def seen(self) -> list[Any]:
         """Everything that is known of it but the judge's grade, as JSON."""
-        parts = (each and each.model_dump(mode="json") for each in (self.view, self.answer))
+        parts = (part and part.model_dump(mode="json") for part in (self.view, self.answer))
         return [self.key, self.group, self.stratum, self.text, *parts, dict(self.meta)]
 
 
@@ -212,10 +218,17 @@ class Ratings:
             rows[row.key].append(row)
         return {item.key: tuple(rows[item.key]) for item in self.items}
 
-    @property
-    def rated(self) -> list[RatedItem]:
-        """Items that somebody graded."""
-        return [item for item in self.items if self.by_item[item.key]]
+    @cached_property
+    def rated(self) -> tuple[RatedItem, ...]:
+        """Items that somebody graded, with their grades."""
+        rated: list[RatedItem] = []
+        for item in self.items:
+            grades = defaultdict[str, list[HumanGrade]](list)
+            for grade in self.by_item[item.key]:
+                grades[grade.part].append(grade)
+            if grades:
+                rated.append(replace(item, grades=grades))
+        return tuple(rated)
 
     @property
     def raters(self) -> tuple[str, ...]:
@@ -235,13 +248,13 @@ class Ratings:
         silent = [stratum for stratum in strata if stratum not in {item.stratum for item in self.rated}]
         unknown = sum(not item.group for item in self.items)
         ignored = ", ".join(f"{name!r} ({count})" for name, count in self.ignored_fields.items())
-        apart = f"so that nobody knows which belong together: {unknown}"
+        consequence = f"so that nobody knows which belong together: {unknown}"
         notes = (
             (counts.count(0), f"items without a rating: {counts.count(0)} of {len(counts)}"),
             (counts.count(1), f"items with one rater (not usable for agreement): {counts.count(1)}"),
             (len(silent), f"{nouns.strata} without a rating: {', '.join(silent)}"),
             (self.ungraded, f"lines without a grade, left out: {self.ungraded}"),
-            (unknown, f"items without a {nouns.group}, {apart}"),
+            (unknown, f"items without a {nouns.group}, {consequence}"),
             (len(self.ignored_fields), f"ignored fields that the format does not know: {ignored}"),
         )
         return tuple(note for count, note in notes if count)
@@ -268,8 +281,8 @@ def _grade(
     """A label as a grade of its item; raises a `CorpusError` where it is of no level, or of another answer."""
     if label.part not in levels:
         known = ", ".join(filter(None, levels))
-        told = f"; the parts are {known}" if known else ", which has none: leave the column out"
-        raise label.error(f"{quoted(label.part)} is no part of the grading{told}", "part")
+        mend = f"; the parts are {known}" if known else ", which has none: leave the column out"
+        raise label.error(f"{quoted(label.part)} is no part of the grading{mend}", "part")
     if not item.ratable:
         raise label.error("there is no response to this item, so nothing that could be rated", "item")
     if (text := label.response) and text.strip() and folded(text) != folded(shown(item.text or "")):

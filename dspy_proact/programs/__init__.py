@@ -1,15 +1,5 @@
 """What DSPy programs of ours are built of: ways to ask, adapters, cards."""
 
-from dspy_proact.programs.card import (
-    OPTIMIZERS,
-    Card,
-    CardRow,
-    CardUsage,
-    DataSource,
-    Optimizer,
-    Provenance,
-    Recipe,
-    tokens_ratio,
-)
+from dspy_proact.programs.card import Card, CardRow, CardUsage, DataSource, Provenance, tokens_ratio
 from dspy_proact.programs.direct import Direct
 from dspy_proact.programs.fenced_json import FencedJSON, ask_plainly

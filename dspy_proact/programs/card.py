@@ -1,32 +1,19 @@
 """The card of a compiled program: its headline, what was shown, what it cost, and with what it was made."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self, get_args
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from dspy_proact.calls import Call, Price
 from dspy_proact.plain_text import html_table
+from dspy_proact.recipe import Recipe
+from dspy_proact.runs import Nouns
 from dspy_proact.stand_in import demonstration
-from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, ENOUGH_RATERS, Estimate, smallest_gain
+from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, ENOUGH_RATERS, Change, Estimate, smallest_gain
 from dspy_proact.types import Frozen, RoleIdentity
-
-Optimizer = Literal["labeled", "bootstrap", "miprov2", "gepa", "search"]
-OPTIMIZERS: tuple[Optimizer, ...] = get_args(Optimizer)
-
-
-class Recipe(Frozen):
-    """How a compile is done, whatever is compiled."""
-
-    optimizer: Optimizer = "search"
-    trials: int = Field(default=20, ge=1)
-    """Candidates to try."""
-    max_demos: int = Field(default=4, ge=0)
-    """Worked examples of a candidate, at most."""
-    folds: int = Field(default=5, ge=2)
-    """Folds of whole units, each tested by a program that never saw it."""
-    seed: int = Field(default=0, ge=0)
-    """Of folds, draws and studies."""
 
 
 class DataSource(Frozen):
@@ -94,6 +81,26 @@ class CardRow(Frozen):
     beside: dict[str, Estimate] = Field(default_factory=dict[str, Estimate])
     """Further numbers of the same cases, such as the exact agreement before and after."""
 
+    @classmethod
+    def of(cls, change: Change, *, nouns: Nouns, name: str, title: str, total: int, **further: Any) -> Self:
+        """The row of a change, of so many cases that were asked; reasons are in the benchmark's nouns."""
+        further = {"p": change.p} | further
+        if change.unread:
+            bounds = {"least": change.least, "most": change.most}
+            further |= {bound: estimate and in_nouns(estimate, nouns) for bound, estimate in bounds.items()}
+            further["low98_unread"] = change.low98_unread
+        return cls(
+            name=name,
+            title=title,
+            count=change.count,
+            total=total,
+            before=in_nouns(change.before, nouns),
+            after=in_nouns(change.after, nouns),
+            difference=in_nouns(change.difference, nouns),
+            low98=change.low98,
+            **further,
+        )
+
     @property
     def worse(self) -> float | None:
         """By how much it got worse, in the unit of its margin; negative where it got better."""
@@ -110,6 +117,11 @@ class CardRow(Frozen):
         if difference is None:
             return None
         return difference - 1 if self.unit == "times" else difference if self.unit == "rate" else -difference
+
+
+def in_nouns(estimate: Estimate, nouns: Nouns) -> Estimate:
+    """An estimate, its reason in the benchmark's nouns."""
+    return replace(estimate, reason=estimate.reason and nouns.translated(estimate.reason))
 
 
 class CandidateCard(Frozen):
@@ -141,13 +153,13 @@ class CardUsage(Frozen):
         counts with the calls that it took when it was asked for.
         """
         counted = [(call.prompt_tokens, call.completion_tokens) for call in calls]
-        known = [(asked, answered) for asked, answered in counted if asked is not None and answered is not None]
+        known = [(sent, written) for sent, written in counted if sent is not None and written is not None]
         if not known or not answers:
             return cls(prompt_tokens=None, completion_tokens=None, usd=None)
         uncounted = sum(call.error is None and None in tokens for call, tokens in zip(calls, counted, strict=True))
-        each = 1000 * (len(known) + uncounted) / answers
-        prompt, completion = (round(each * sum(tokens) / len(known)) for tokens in zip(*known, strict=True))
-        usd = price.of(prompt, completion, calls=round(each))
+        calls_counted = 1000 * (len(known) + uncounted) / answers
+        prompt, completion = (round(calls_counted * sum(tokens) / len(known)) for tokens in zip(*known, strict=True))
+        usd = price.of(prompt, completion, calls=round(calls_counted))
         return cls(prompt_tokens=prompt, completion_tokens=completion, usd=usd)
 
     @property
@@ -251,25 +263,27 @@ class Card(Frozen):
             whom = f"these {self.raters} raters" if self.raters > 1 else "this rater"
             few = kappa and self.raters < ENOUGH_RATERS
             claim = f": the judge agrees better with {whom if few else 'people'}" if kappa else ""
-            said = f"Improvement shown{where}{f' with {whom}' if few else ''}{claim}{gain}, on {cases} not seen before"
+            sentence = (
+                f"Improvement shown{where}{f' with {whom}' if few else ''}{claim}{gain}, on {cases} not seen before"
+            )
         elif not target.count:
-            said = f"No improvement is claimed{where}: nothing could be graded"
+            sentence = f"No improvement is claimed{where}: nothing could be graded"
         elif self.unchanged:
-            broken = sorted({guard for each in self.candidates for guard in each.broken})
+            broken = sorted({guard for candidate in self.candidates for guard in candidate.broken})
             kept = f" that keeps {' and '.join(f'the guard on {guard}' for guard in broken)}" if broken else ""
-            said = f"No improvement{where}: no candidate{kept} beat the starting program, which is kept unchanged"
+            sentence = f"No improvement{where}: no candidate{kept} beat the starting program, which is kept unchanged"
         elif (target.low98 or 0) > 0 and target.low98_unread is not None and target.low98_unread <= 0:
             unread = target.total - target.count
-            said = f"No improvement shown{where}{gain}: not counting the {unread} unreadable against it"
+            sentence = f"No improvement shown{where}{gain}: not counting the {unread} unreadable against it"
         elif target.count < CLAIM_LABELS or groups < CLAIM_GROUPS:
             few = f"{cases} in {groups} {self.groups} are too few"
-            said = f"No improvement is claimed{where}{gain}: {few}; a claim takes {CLAIM_LABELS} in {CLAIM_GROUPS}"
+            sentence = f"No improvement is claimed{where}{gain}: {few}; a claim takes {CLAIM_LABELS} in {CLAIM_GROUPS}"
         elif change.value is None:
-            said = f"No improvement is claimed{where}: {change.reason}"
+            sentence = f"No improvement is claimed{where}: {change.reason}"
         else:
-            said = f"No improvement shown{where}{gain}{self._detectable(cases, groups)}"
+            sentence = f"No improvement shown{where}{gain}{self._detectable(cases, groups)}"
         stand_in = demonstration((role, model.model) for role, model in self.provenance.models.items())
-        return f"{stand_in}{said}{'' if self.unchanged else self._costs}."
+        return f"{stand_in}{sentence}{'' if self.unchanged else self._costs}."
 
     def _detectable(self, cases: str, groups: int) -> str:
         """The gain that would have been shown, as the end of a sentence."""
@@ -297,7 +311,7 @@ class Card(Frozen):
             row.title
             for row in costs
             if (row.worse or 0) <= (row.margin or 0) and (row.worst is None or row.worst > (row.margin or 0))
-            if any(each.worse for each in costs)
+            if any(cost.worse for cost in costs)
         ]
         clauses = [f"beyond the usual margins: {', '.join(beyond)}"] if beyond else []
         if unsure:
@@ -334,3 +348,34 @@ class Card(Frozen):
         }
         cost["times_the_tokens"] = tokens_ratio(self.usage_before, self.usage_after)
         return {"headline": self.headline, "cost_per_answer": cost, **self.model_dump(mode="json")}
+
+
+def texts_in(value: Any) -> list[str]:
+    """Every text in a value, in its order."""
+    match value:
+        case str():
+            return [value]
+        case BaseModel():
+            return [text for name in type(value).model_fields for text in texts_in(getattr(value, name))]
+        case list() | tuple():
+            return [text for part in value for text in texts_in(part)]
+        case dict():
+            return [text for part in value.values() for text in texts_in(part)]
+        case _:
+            return []
+
+
+_RUN = 8
+"""Words in a row that make an overlap."""
+
+
+def overlap(text: str, others: Iterable[str]) -> float:
+    """Share in [0, 1] of a text's runs of eight words that stand in one of the others; 0 where it has none."""
+
+    def runs(of: str) -> list[tuple[str, ...]]:
+        words = re.findall(r"\w+", of.casefold())
+        return [tuple(words[index : index + _RUN]) for index in range(len(words) - _RUN + 1)]
+
+    own = runs(text)
+    seen = {run for other in others for run in runs(other)} if own else set[tuple[str, ...]]()
+    return sum(run in seen for run in own) / len(own) if own else 0.0

@@ -15,13 +15,14 @@ from dspy_proact.benchmarks.proactbench.embedded import assistant, judge
 from dspy_proact.benchmarks.proactbench.programs import Assistant
 from dspy_proact.benchmarks.proactbench.tuning import HINT, PROPOSALS
 from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
-from dspy_proact.compile.assistant_compile import AssistantCompile
-from dspy_proact.compile.measured import Item
+from dspy_proact.compile.assistant_target import AssistantTarget
+from dspy_proact.compile.compile import Compile
 from dspy_proact.models import Gate, ModelSpec
-from dspy_proact.programs import Card, CardRow, Recipe
+from dspy_proact.programs import Card, CardRow
 from dspy_proact.programs.artefact import Artefact
 from dspy_proact.programs.embedded import proposer
-from dspy_proact.runs import Settings
+from dspy_proact.recipe import Recipe
+from dspy_proact.runs import Case, Settings
 
 KEY, SCENARIO, PERSONA = "narwhal", "IBEX", "okapi"
 """Stand in every key, scenario and persona, and nowhere else."""
@@ -106,16 +107,14 @@ FEW: Any = {"triggers": {4: Phase.RECOVERY}, "turns": 4}
 ASSISTANT_OPTIMIZERS = ("bootstrap", "miprov2", "gepa", "search")
 
 
-def items_of(read: Corpus) -> tuple[Item, ...]:
+def items_of(read: Corpus) -> tuple[Case, ...]:
     """The triggers of a corpus and then its control turns, as a compile has them."""
-    cases = DECLARED.read(read, Settings()).cases
-    units = DECLARED.tuning(Settings()).units(cases)
-    return tuple(Item(case, units[case.key]) for case in cases)
+    return DECLARED.read(read, Settings()).cases
 
 
-def of_phases(items: Sequence[Item], phases: Sequence[str]) -> list[Item]:
+def of_phases(items: Sequence[Case], phases: Sequence[str]) -> list[Case]:
     """Those of some phases."""
-    return [item for item in items if item.case.stratum in phases]
+    return [item for item in items if item.stratum in phases]
 
 
 def few(personas: int | Iterable[int] = 4) -> Corpus:
@@ -176,11 +175,11 @@ def at(
     start: Path | None = None,
     gate: Gate | None = None,
     **models: ModelSpec | str | None,
-) -> AssistantCompile:
+) -> Compile:
     """A compile whose four models are at the server, unless others are given."""
     named: Any = at_server(server) | models
-    said: Any = {"system_prompt": system_prompt, "start": start, "gate": gate or Gate(retries=0)}
-    return AssistantCompile(read, **named, recipe=how, strata=phases, margins=guards, **said)
+    begun: Any = {"system_prompt": system_prompt, "start": start}
+    return Compile(AssistantTarget(read, **named, strata=phases, margins=guards, **begun), how, gate or Gate(retries=0))
 
 
 def command_at(server: Server, **others: str) -> list[str]:

@@ -16,15 +16,16 @@ from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.corpus.rated_items import rated_item
 from dspy_proact.benchmarks.proactbench.programs import Judge
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rubric, Turn
-from dspy_proact.compile.judge_compile import JudgeCompile
+from dspy_proact.compile.compile import Compile
+from dspy_proact.compile.judge_target import JudgeTarget
 from dspy_proact.compile.training import variant
-from dspy_proact.compile.tuning import GradedAnswer
 from dspy_proact.evaluation.benchmark import HumanGrade
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.models import Gate
-from dspy_proact.programs import Card, CardRow, CardUsage, DataSource, Provenance, Recipe
+from dspy_proact.programs import Card, CardRow, CardUsage, DataSource, Provenance
 from dspy_proact.programs.artefact import Artefact, Cuts, signature_of, states_of
 from dspy_proact.programs.embedded.proposer import answer as propose
+from dspy_proact.recipe import Recipe
 from dspy_proact.runs import Settings
 from dspy_proact.stats import Estimate
 from dspy_proact.types import RoleIdentity
@@ -121,12 +122,12 @@ def at(
     votes: int = 1,
     guards: Any = (),
     **calls: Any,
-) -> JudgeCompile:
+) -> Compile:
     """A compile whose judge, with parameters, and proposer, at another endpoint if one is given, are at the server."""
     judge = spec("openai/any", server.judge, params=params or {})
     writer = spec("openai/any", proposer or proposer_base(server))
     gate = Gate(**({"retries": 0} | calls))
-    return JudgeCompile(of, judge, writer, recipe=how, votes=votes, start=start, guards=guards, gate=gate)
+    return Compile(JudgeTarget(of, judge, writer, votes=votes, start=start, guards=guards), how, gate)
 
 
 def models(sent: Sent) -> Answer:
@@ -242,12 +243,12 @@ def artefact(votes: int = 1, cuts: tuple[float, float] | None = None, demos: int
     return filed(judge, "judge", card(**low), votes=votes, cuts=cut)
 
 
-def graded(of: Ratings) -> Sequence[GradedAnswer]:
+def graded(of: Ratings) -> Sequence[RatedItem]:
     """The items of a study, as a compile has them."""
-    return TUNING.graded(of).items
+    return JudgeTarget(of).items
 
 
-def consensus(each: GradedAnswer) -> str:
+def consensus(each: RatedItem) -> str:
     """The commonest grade of an item."""
     (part,) = ProactBench().graded_by_people
     return each.consensus(part)
@@ -255,7 +256,7 @@ def consensus(each: GradedAnswer) -> str:
 
 def worked(of: Ratings) -> list[dspy.Example]:
     """The items as a judge that agrees with people would have answered them."""
-    examples = [dspy.Example(key=each.key, **TUNING.judge_inputs(each.case, each.answer)) for each in graded(of)]
+    examples = [dspy.Example(key=each.key, **TUNING.question(each.case, each.answer).inputs) for each in graded(of)]
     return [TUNING.worked(each, example, None) for each, example in zip(graded(of), examples, strict=True)]
 
 

@@ -25,12 +25,12 @@ from fakes.server import Answer, Server, is_about_offers, verdict
 from dspy_proact.benchmarks.proactbench.programs import Assistant
 from dspy_proact.benchmarks.proactbench.tuning import HINT, PROPOSALS, TamedChat
 from dspy_proact.benchmarks.proactbench.types import Phase
-from dspy_proact.compile.assistant_compile import AssistantTraining
 from dspy_proact.compile.forecast import CompileObserver, Forecast, Progress
-from dspy_proact.compile.measured import Item
+from dspy_proact.compile.proposer import Excerpts
 from dspy_proact.compile.search import search
-from dspy_proact.compile.training import Candidate
-from dspy_proact.runs import Settings
+from dspy_proact.compile.target import Tuned
+from dspy_proact.compile.training import Candidate, Training
+from dspy_proact.runs import CONTROL, Case, Settings
 
 TIPS = PROPOSALS["assistant"].tips
 TUNING: Any = DECLARED.tuning(Settings())
@@ -38,30 +38,32 @@ TUNING: Any = DECLARED.tuning(Settings())
 
 def training(
     server: Server,
-    learn: Sequence[Item],
-    compare: Sequence[Item],
-    controls: Sequence[Item] = (),
+    learn: Sequence[Case],
+    compare: Sequence[Case],
+    controls: Sequence[Case] = (),
     student: Assistant | None = None,
-) -> AssistantTraining:
+) -> Training:
     """A training set by hand; nothing is remembered."""
-    compiling = at(server, few(), recipe())
+    target = at(server, few(), recipe()).target
+    target.units = dict(TUNING.units([*learn, *compare, *controls]))
     if student:
         student.adapter = TamedChat()
-        compiling.program = student
-    return AssistantTraining(compiling, [*learn, *compare, *controls], (learn, compare))
+        target.start = Tuned(student)
+    train, parts = [*learn, *compare, *controls], (learn, compare)
+    return Training(target, train, {}, seed=0, excerpts=Excerpts(1), parts=parts)
 
 
-def raced(of: AssistantTraining, journal=None, **how: Any) -> list[Candidate]:
+def raced(of: Training, journal=None, **how: Any) -> list[Candidate]:
     """Candidates of a search."""
     settings: dict[str, Any] = {"trials": 8, "max_demos": 0} | how
     progress = Progress(CompileObserver(), Forecast({}, 8, 0, 0), 0)
     return search(of, recipe(**settings), journal, progress).candidates()
 
 
-def searched(server: Server, probes: Sequence[Item], student: Assistant | None = None, journal=None, **how: Any):
+def searched(server: Server, probes: Sequence[Case], student: Assistant | None = None, journal=None, **how: Any):
     """Candidates of a search that learns from the first two triggers and compares on the others."""
     chosen = of_phases(probes, [Phase.RECOVERY])
-    of = training(server, chosen[:2], chosen[2:], [item for item in probes if item.is_control][2:], student)
+    of = training(server, chosen[:2], chosen[2:], [item for item in probes if item.stratum == CONTROL][2:], student)
     return raced(of, journal, **how)
 
 
@@ -138,7 +140,7 @@ def test_demos_are_what_the_hinted_teacher_passed_with_and_the_student_is_not_hi
         for demo in each.program.reply.demos:
             assert set(demo.keys()) == {"augmented", "history", "user_message", "response"}
     hinted = [sent for sent in server.of("assistant") if HINT in told(sent)[0]]
-    learn = {probe.case.view.conversation[-1].user for probe in of_phases(PROBES, [Phase.RECOVERY])[:2]}
+    learn = {probe.view.conversation[-1].user for probe in of_phases(PROBES, [Phase.RECOVERY])[:2]}
     assert {sent.messages[-1]["content"] for sent in hinted} <= learn
 
 
@@ -152,7 +154,7 @@ def test_a_start_with_demos_keeps_them_where_none_are_drawn(server):
 
 def test_responses_that_fail_count_nothing_and_verdicts_that_fail_the_middle(server):
     asked = obedient(PUSHY)
-    words = {probe.case.view.conversation[0].user for probe in PROBES}
+    words = {probe.view.conversation[0].user for probe in PROBES}
     assert len(words) == 4
 
     def script(sent):
@@ -185,10 +187,10 @@ def test_the_study_is_written_down_and_never_read(server, tmp_path):
 
 def test_a_teacher_is_a_copy_with_a_hint_before_what_the_student_is_told():
     student = Assistant("Be kind.")
-    teacher = TUNING.teacher(student)
+    teacher = PROPOSALS["assistant"].teacher(student)
     assert teacher.system_prompt == f"{HINT}\n\nBe kind."
     assert (student.system_prompt, student.adapter.hint) == ("Be kind.", "")
-    assert TUNING.teacher(Assistant()).system_prompt == HINT
+    assert PROPOSALS["assistant"].teacher(Assistant()).system_prompt == HINT
 
 
 def test_worked_examples_are_passed_answers_without_key_or_rubric(server):

@@ -17,12 +17,12 @@ from fakes.server import Answer, Sent, Server, error, shuffled
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.calls import Price
 from dspy_proact.compile.compile import Compile
-from dspy_proact.compile.judge_compile import JudgeCompile
+from dspy_proact.compile.judge_target import JudgeTarget
 from dspy_proact.errors import Interrupted, LimitReached, ProviderDown, RunError, UsageError
 from dspy_proact.evaluation.compiled import load_assistant
 from dspy_proact.models import Gate, Limits, ModelSpec
-from dspy_proact.programs import OPTIMIZERS
 from dspy_proact.programs.artefact import read_artefact, write_artefact
+from dspy_proact.recipe import OPTIMIZERS
 from dspy_proact.report.ratings import load_ratings
 
 ROLES = ("assistant", "judge", "report", "proposer")
@@ -75,7 +75,7 @@ def test_it_comes_to_the_same_file_stopped_or_not_at_any_width_with_answers_in_a
             made(server, optimizer, limits=Limits(calls=calls)).run(tmp_path / "parts")
         sent += calls
         assert len(server.sent) == sent
-        assert not list((tmp_path / "parts").glob(f"{compiling.role}.json"))
+        assert not list((tmp_path / "parts").glob(f"{compiling.target.role}.json"))
     resumed = made(server, optimizer).run(tmp_path / "parts")
     assert (resumed.paid, bodies(server.sent)) == (whole.paid - sent, asked)
     assert lasting(resumed.path) == lasting(whole.path)
@@ -159,7 +159,7 @@ def test_a_bug_in_one_part_ends_the_others_and_is_told(tmp_path, server, monkeyp
     def finished(*_: Any) -> None:
         raise ValueError("a bug")
 
-    monkeypatch.setattr(JudgeCompile, "finished", finished)
+    monkeypatch.setattr(JudgeTarget, "finished", finished)
     with pytest.raises(ValueError, match="a bug"):
         compiling.run(tmp_path / "out")
     assert isinstance(compiling._gate.switch.halt, Interrupted)
@@ -275,7 +275,7 @@ def test_what_cannot_be_tuned_is_refused(tmp_path, server):
     with pytest.raises(UsageError, match="a compiled assistant, where a judge is asked for"):
         judging(server, start=tmp_path / "assistant.json")
     with pytest.raises(UsageError, match="published: has ratings without conversations and responses"):
-        JudgeCompile(load_ratings("published"), recipe=judges.recipe())
+        JudgeTarget(load_ratings("published"))
     assert server.sent == []
 
 

@@ -18,14 +18,14 @@ from support.provider import Faulty, Received, Scripted, SimulatedProvider, refu
 
 from dspy_proact.calls import Price
 from dspy_proact.cli.exit_status import exit_status
-from dspy_proact.compile.assistant_compile import AssistantCompile
+from dspy_proact.compile.assistant_target import AssistantTarget
 from dspy_proact.compile.compile import Compile, Finished
 from dspy_proact.compile.forecast import CompileObserver
-from dspy_proact.compile.judge_compile import JudgeCompile
+from dspy_proact.compile.judge_target import JudgeTarget
 from dspy_proact.compile.search import journal_at
 from dspy_proact.errors import Halt, Interrupted, LimitReached, StorageFault
 from dspy_proact.models import Gate, Limits
-from dspy_proact.programs import OPTIMIZERS, Optimizer
+from dspy_proact.recipe import OPTIMIZERS, Optimizer
 
 WIDTH = 64
 PRICE = Price(prompt=1e-6, completion=4e-6)
@@ -44,19 +44,19 @@ def answering(models: Callable[[Sent], Answer]) -> Callable[[Received], Scripted
     return lambda received: Scripted(models(Sent(received.role, "", {}, received.body)).content, usage=USAGE)
 
 
-def judging(provider: SimulatedProvider, gate: Gate) -> JudgeCompile:
+def judging(provider: SimulatedProvider, gate: Gate) -> Compile:
     said = {"price": PRICE, "params": {"max_tokens": 512}}
     judge, proposer = (spec("openai/any", provider.base(role), **said) for role in ("judge", "proposer"))
-    return JudgeCompile(judges.study(), judge, proposer, recipe=judges.recipe("bootstrap", trials=3), gate=gate)
+    return Compile(JudgeTarget(judges.study(), judge, proposer), judges.recipe("bootstrap", trials=3), gate)
 
 
-def assisting(provider: SimulatedProvider, gate: Gate) -> AssistantCompile:
+def assisting(provider: SimulatedProvider, gate: Gate) -> Compile:
     names = dict(zip(ROLES, assistants.NAMES.values(), strict=False))
     models = [
         spec(f"openai/{names[role].rpartition('/')[2]}", provider.base(role), price=PRICE, params={"max_tokens": 512})
         for role in ROLES
     ]
-    return AssistantCompile(assistants.few(), *models, recipe=assistants.recipe(), gate=gate)
+    return Compile(AssistantTarget(assistants.few(), *models), assistants.recipe(), gate)
 
 
 @pytest.mark.parametrize(

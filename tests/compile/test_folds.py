@@ -9,18 +9,20 @@ import pytest
 from builders import judges
 from builders.assistants import DECLARED, KEY, at, corpus, dialogue, few, items_of, of_phases, recipe
 from builders.dialogues import Row, jsonl
-from builders.judges import graded, study
+from builders.judges import TUNING, study
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.compile.folds import balanced_folds, split
+from dspy_proact.compile.judge_target import JudgeTarget
 from dspy_proact.errors import UsageError
 
 
 def folds_of(items, phases, how):
-    return balanced_folds(items, of_phases(items, phases), how.folds, how.seed, DECLARED.nouns)
+    given = {"count": how.folds, "seed": how.seed, "nouns": DECLARED.nouns}
+    return balanced_folds(items, of_phases(items, phases), TUNING.units(items), **given)
 
 
 def read(*rows: Row) -> Corpus:
@@ -35,7 +37,7 @@ def of_persona(persona: int, number: int, triggers: dict[int, Phase]) -> Row:
 
 def test_the_items_of_an_assistant_are_the_triggers_and_then_the_control_turns_by_persona():
     probes = items_of(corpus(2))
-    assert [(probe.key, probe.case.stratum) for probe in probes] == [
+    assert [(probe.key, probe.stratum) for probe in probes] == [
         (f"{KEY}0__t2", Phase.EMERGENT),
         (f"{KEY}0__t6", Phase.RECOVERY),
         (f"{KEY}1__t2", Phase.EMERGENT),
@@ -46,7 +48,8 @@ def test_the_items_of_an_assistant_are_the_triggers_and_then_the_control_turns_b
     rows = [of_persona(persona, number, {2: Phase.RECOVERY}) for persona in range(2) for number in range(2)]
     probes = items_of(read(*rows))
     assert len({probe.group for probe in probes}) == 4
-    words = {(probe.unit, probe.case.view.conversation[0].user.rpartition(" ")[2]) for probe in probes}
+    units = TUNING.units(probes)
+    words = {(units[probe.key], probe.view.conversation[0].user.rpartition(" ")[2]) for probe in probes}
     assert len({unit for unit, _ in words}) == len(words) == 2
 
 
@@ -57,7 +60,7 @@ def test_a_dialogue_that_stands_twice_is_on_one_side_of_every_fold(server):
     again = replace(rated.items[9], view=rated.items[8].view)
     judging = judges.at(server, replace(rated, items=(*rated.items[:9], again, *rated.items[10:])), recipe(folds=3))
     for fold in (*compiling.folds, *judging.folds):
-        train, test = ({item.case.view.model_dump_json() for item in side} for side in (fold.train, fold.test))
+        train, test = ({item.view.model_dump_json() for item in side} for side in (fold.train, fold.test))
         assert not train & test
 
 
@@ -65,18 +68,18 @@ def test_dialogues_that_begin_alike_stay_apart(server):
     rows = [dialogue(number) for number in range(4)]
     for row in rows:
         row["turn_records"][0]["user_message"] = "Hello!"
-    assert len({item.unit for item in at(server, read(*rows), recipe(folds=2)).items}) == 4
+    assert len(set(at(server, read(*rows), recipe(folds=2)).target.units.values())) == 4
 
 
 def test_the_unit_of_a_graded_answer_is_the_persona_with_what_it_shares_or_else_the_scenario():
     of = study(8)
     without = replace(of, items=tuple(replace(each, meta={}) for each in of.items))
-    assert [each.unit for each in graded(of)] == [each.meta["persona"] for each in of.items]
-    assert [each.unit for each in graded(without)] == [each.group for each in of.items]
+    assert list(JudgeTarget(of).units.values()) == [each.meta["persona"] for each in of.items]
+    assert list(JudgeTarget(without).units.values()) == [each.group for each in of.items]
     personas = sorted({each.meta["persona"] for each in of.items})
     shared = {persona: f"S{place // 2}" for place, persona in enumerate(personas)}
     items = (replace(each, group=shared[each.meta["persona"]]) for each in of.items)
-    assert len({each.unit for each in graded(replace(of, items=tuple(items)))}) == len(personas) / 2
+    assert len(set(JudgeTarget(replace(of, items=tuple(items))).units.values())) == len(personas) / 2
 
 
 RECOVERY = (Phase.RECOVERY,)
@@ -102,7 +105,7 @@ def test_folds_partition_every_turn_by_whole_personas_or_are_refused(drawn, fold
     how = recipe(folds=folds, seed=seed)
     probes = items_of(read(*rows))
     shuffled = items_of(read(*order.sample(rows, len(rows))))
-    units = {probe.unit for probe in of_phases(probes, phases)}
+    units = units_in(of_phases(probes, phases))
     try:
         dealt_out = folds_of(probes, phases, how)
     except UsageError:
@@ -122,7 +125,7 @@ def test_folds_partition_every_turn_by_whole_personas_or_are_refused(drawn, fold
 
 
 def units_in(probes: Sequence[Any]) -> set[str]:
-    return {probe.unit for probe in probes}
+    return set(TUNING.units(probes).values())
 
 
 def test_folds_are_balanced_by_the_chosen_triggers_and_not_by_what_goes_with_them():
@@ -139,17 +142,17 @@ def test_folds_are_balanced_by_the_chosen_triggers_and_not_by_what_goes_with_the
 def test_personas_without_a_chosen_trigger_are_spread_over_the_folds():
     plain = [dialogue(persona, {2: Phase.EMERGENT}) for persona in range(4, 7)]
     folds = folds_of(items_of(read(*map(dialogue, range(4)), *plain)), RECOVERY, recipe(folds=2))
-    others = [{probe.unit for probe in fold.test} - units_in(of_phases(fold.test, [Phase.RECOVERY])) for fold in folds]
+    others = [units_in(fold.test) - units_in(of_phases(fold.test, [Phase.RECOVERY])) for fold in folds]
     assert sorted(map(len, others)) == [1, 2]
 
 
 def test_candidates_are_compared_on_units_that_nothing_was_learned_from():
-    items = graded(study(6))
+    target = JudgeTarget(study(6))
     for seed in range(5):
-        learn, compare = split(items, seed)
-        assert len(learn) + len(compare) == len(items)
+        learn, compare = split(target.items, target.units, seed)
+        assert len(learn) + len(compare) == len(target.items)
         assert compare
-        assert not units_in(learn) & units_in(compare)
+        assert not {target.units[item.key] for item in learn} & {target.units[item.key] for item in compare}
 
 
 def test_seeds_give_other_folds():

@@ -160,7 +160,7 @@ def test_of_what_was_seen_as_it_is_said_every_word_is_told(reasoning):
 # As feedback
 
 
-CASE = items_of(few())[0].case
+CASE = items_of(few())[0]
 RESPONSE = "Good luck. Take the lantern."
 
 
@@ -170,10 +170,11 @@ def test_feedback_is_the_grade_quotes_from_the_response_and_reasons_without_the_
     def feedback(grade: Grade, reasoning: str, *quotes: str) -> list[str]:
         verdict = Verdict(reasoning=reasoning, evidence=locate_quotes(quotes, RESPONSE), grade=grade)
         answer = Response(text=RESPONSE)
-        told = DECLARED.feedback(CASE, answer, Scored(grade.score, grade, verdict))
-        shown = DECLARED.tuning(Settings()).shortfall(CASE, answer, told)
-        assert shown == f"User: {CASE.view.conversation[-1].user}\nAssistant: {RESPONSE}\n{told}"
-        return told.splitlines()
+        scored = Scored(grade.score, grade, verdict)
+        feedback = DECLARED.tuning(Settings()).feedback(CASE, answer, scored)
+        assert feedback.text == DECLARED.feedback(CASE, answer, scored)
+        assert feedback.shortfall == f"User: {CASE.view.conversation[-1].user}\nAssistant: {RESPONSE}\n{feedback.text}"
+        return feedback.text.splitlines()
 
     assert feedback(Grade.PARTIAL, f"It is kind. No {word}.", "Take the lantern", f"a {word}") == [
         "The judge graded this response PARTIAL.",

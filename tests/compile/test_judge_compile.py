@@ -11,8 +11,7 @@ from fakes.server import GRADES, Answer, verdict
 from dspy_proact.benchmarks.proactbench.corpus.bundled import judge_cases
 from dspy_proact.benchmarks.proactbench.programs import Judge
 from dspy_proact.benchmarks.proactbench.types import Phase
-from dspy_proact.compile import judge_compile as judging
-from dspy_proact.compile.training import Candidate, Chosen
+from dspy_proact.compile import judge_target as judging
 from dspy_proact.errors import LimitReached
 from dspy_proact.models import Limits
 from dspy_proact.programs.artefact import Cuts
@@ -157,6 +156,11 @@ def test_no_more_is_asked_than_is_forecast(tmp_path, server):
     assert len(server.of("judge")) <= compiling.forecast().roles["judge"].calls
 
 
+def on_everything(compiling):
+    target = compiling.target
+    return compiling.training(target.items, compiling.tested(target.start, target.items))
+
+
 def test_cuts_that_would_lose_a_case_give_way_to_the_starts_in_their_phase_alone(server, monkeypatch):
     """A PARTIAL has level 1: read from 1.2 on it becomes a FAIL, read from .8 on it stays one."""
     server.script = keeps()
@@ -164,17 +168,15 @@ def test_cuts_that_would_lose_a_case_give_way_to_the_starts_in_their_phase_alone
     harsh, harmless = Cuts(partial=1.2, full=1.5), Cuts(partial=0.8, full=1.5)
     fitted = {Phase.EMERGENT: harmless, Phase.CRITICAL: harsh, Phase.RECOVERY: harmless}
     monkeypatch.setattr(judging, "fitted_cuts", lambda *_: fitted)
-    training = compiling.training(compiling.items, compiling.tested(compiling.program, compiling.items).results)
-    student = Candidate(training.student, 0.5)
-    cuts = compiling.finished(Chosen((student,), 0, {}), training).cuts
-    assert cuts == {**fitted, Phase.CRITICAL: compiling.program.cuts[Phase.CRITICAL]}
+    training = on_everything(compiling)
+    cuts = compiling.target.finished(training.student, training).cuts
+    assert cuts == {**fitted, Phase.CRITICAL: compiling.target.start.cuts[Phase.CRITICAL]}
 
 
 def test_a_case_that_cannot_be_read_is_not_right(server):
     server.script = lambda sent: Answer("no object")
     compiling = at(server, study(), recipe("labeled"), guards=["cases"])
-    training = compiling.training(compiling.items, compiling.tested(compiling.program, compiling.items).results)
-    assert not training.right_at_start
+    assert not compiling.target.right(on_everything(compiling).guarded_at_start, compiling.target.start.cuts)
 
 
 # Each phase has an instruction of its own

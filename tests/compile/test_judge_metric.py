@@ -12,9 +12,10 @@ from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Response
 from dspy_proact.compile.agreement import Agreement, Votes, fitted_cuts, level_of, plain_cuts, soft
-from dspy_proact.compile.tuning import GradedAnswer, ScoredPrediction
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade, Part
+from dspy_proact.evaluation.ratings import RatedItem
+from dspy_proact.evaluation.tuning import ScoredPrediction
 from dspy_proact.programs.artefact import Cuts
 
 P, H, F = Grade.PASS, Grade.PARTIAL, Grade.FAIL
@@ -23,7 +24,7 @@ DECLARED = ProactBench()
 PLAIN = plain_cuts(DECLARED)
 
 
-def rated(number: int, *grades: Grade, unit: str = "p0", group: str = "", phase=Phase.EMERGENT, reason: str = ""):
+def rated(number: int, *grades: Grade, group: str = "p0", phase=Phase.EMERGENT, reason: str = ""):
     """An item with these grades."""
     of = item(number, 0, phase)
     answer = of.answer
@@ -31,14 +32,14 @@ def rated(number: int, *grades: Grade, unit: str = "p0", group: str = "", phase=
         HumanGrade(of.key, answer, grade, f"r{place}", reason=reason and f"{reason} {grade}")
         for place, grade in enumerate(grades)
     ]
-    return GradedAnswer(of.key, replace(of.case, group=group or unit), answer, unit, {"": given})
+    return replace(of, group=group, grades={"": given})
 
 
 def said(grade: Grade, quote: str = QUOTE) -> ScoredPrediction:
     """A verdict on the first item."""
     prediction = dspy.Prediction(reasoning=f"judged {grade}", evidence=[quote], grade=str(grade))
     one = rated(0, P)
-    return ScoredPrediction(prediction, TUNING.verdict(one.case, one.answer, prediction))
+    return ScoredPrediction(prediction, TUNING.question(one.case, one.answer).read(prediction))
 
 
 # Labels
@@ -72,7 +73,7 @@ def test_items_that_nobody_rated_are_left_out_and_the_rest_keep_their_order():
 
 def test_the_judge_is_asked_for_the_inputs_of_its_signature_and_nothing_else():
     for each in graded(study()):
-        assert set(TUNING.judge_inputs(each.case, each.answer)) == set(GradeResponse.input_fields)
+        assert set(TUNING.question(each.case, each.answer).inputs) == set(GradeResponse.input_fields)
 
 
 # The metric
@@ -112,7 +113,7 @@ def test_a_judge_that_always_answers_alike_scores_one_half_in_every_phase(rating
     items = [rated(number, *grades, phase=phase) for number, (phase, grades) in enumerate(ratings)]
     metric = Agreement(DECLARED, items)
     for phase in Phase:
-        scores = [metric.score(each, {"": constant}) for each in items if each.case.stratum == phase]
+        scores = [metric.score(each, {"": constant}) for each in items if each.stratum == phase]
         assert not scores or sum(scores) / len(scores) == pytest.approx(0.5)
         assert all(0 <= score <= 1 for score in scores)
 
@@ -146,11 +147,10 @@ def test_cuts_are_made_of_grades_of_the_whole_alone_for_a_run_applies_them_to_it
 def test_parts_have_their_own_scale_and_an_item_scores_their_mean():
     """Colour of the first: others green and blue, own red. Size: others small and large, own large."""
 
-    def answered(number: int, colour: str, size: str) -> GradedAnswer:
-        case = replace(rated(number, P).case, stratum="all")
-        given = {"colour": colour, "size": size}
-        grades = {part: [HumanGrade(case.key, Response(text=""), level, "ann", part)] for part, level in given.items()}
-        return GradedAnswer(str(number), case, Response(text=""), "u", grades)
+    def answered(number: int, colour: str, size: str) -> RatedItem:
+        one, given = rated(number, P), {"colour": colour, "size": size}
+        grades = {part: [HumanGrade(one.key, Response(text=""), level, "ann", part)] for part, level in given.items()}
+        return replace(one, stratum="all", answer=Response(text=""), grades=grades)
 
     items = [answered(0, "red", "large"), answered(1, "green", "small"), answered(2, "blue", "large")]
     metric = Agreement(TwoParts(), items)
@@ -178,7 +178,7 @@ def test_parts_have_their_own_scale_and_an_item_scores_their_mean():
 )
 def test_a_worked_example_says_what_a_judge_would_that_agrees_with_people(grades, reason, before, reasoning, evidence):
     one = rated(0, *grades, reason=reason)
-    example = TUNING.worked(one, dspy.Example(key=one.key, **TUNING.judge_inputs(one.case, one.answer)), before)
+    example = TUNING.worked(one, dspy.Example(key=one.key, **TUNING.question(one.case, one.answer).inputs), before)
     assert (example.grade, example.reasoning, example.evidence) == (consensus(one), reasoning, evidence)
     assert set(example.keys()) == {*GradeResponse.fields, "key"}
 
@@ -186,7 +186,7 @@ def test_a_worked_example_says_what_a_judge_would_that_agrees_with_people(grades
 def test_feedback_has_peoples_grades_and_reasons_the_judges_and_no_word_of_the_rubric():
     one = rated(0, P, F, reason="as I say")
     told = TUNING.judge_feedback(one, said(P, "nowhere in it"))
-    assert told.splitlines() == [
+    assert told.text.splitlines() == [
         "People graded this response: 1 PASS, 0 PARTIAL, 1 FAIL.",
         "Their reasons:",
         "- PASS: as I say PASS",
@@ -208,7 +208,7 @@ def test_cuts_turn_the_mean_level_of_votes_into_a_level():
     assert level_of(DECLARED, [], PART) is None
 
 
-def study_of_votes(scenarios: int, bias: int) -> tuple[list[GradedAnswer], list[Votes]]:
+def study_of_votes(scenarios: int, bias: int) -> tuple[list[RatedItem], list[Votes]]:
     """Three items a scenario, labelled FAIL, PARTIAL and PASS; of three votes one is right, and two are `bias` off.
 
     In two scenarios all votes for the PASS are right: what is the same whichever scenario is left out has no interval.
@@ -217,21 +217,25 @@ def study_of_votes(scenarios: int, bias: int) -> tuple[list[GradedAnswer], list[
     for number in range(3 * scenarios):
         level = number % 3
         off = (F, H, P)[level if number in {5, 11} else min(2, max(0, level + bias))]
-        items.append(rated(number, (F, H, P)[level], unit=f"p{number // 3}"))
+        items.append(rated(number, (F, H, P)[level], group=f"p{number // 3}"))
         votes.append([said(grade) for grade in ((F, H, P)[level], off, off)])
     return items, votes
+
+
+def units_of(items: list[RatedItem]) -> dict[str, str]:
+    return {each.key: each.group for each in items}
 
 
 def test_cuts_are_kept_where_a_judge_is_plainly_too_strict_and_only_in_that_phase():
     items, votes = study_of_votes(12, -1)
     # Mean levels: FAIL 0, PARTIAL 1/3, PASS 4/3; plain cuts read them as FAIL, FAIL, PARTIAL. Fitted they lie midway
     # at 1/6 and 5/6; of ties the nearest to the plain cuts are taken: .5 cannot be the lower cut.
-    cuts = fitted_cuts(DECLARED, items, votes, 0)
+    cuts = fitted_cuts(DECLARED, items, units_of(items), votes, 0)
     assert (cuts["EMERGENT"].partial, cuts["EMERGENT"].full) == (pytest.approx(1 / 6), pytest.approx(5 / 6))
     assert [level_of(DECLARED, each, PART, cuts["EMERGENT"]) for each in votes] == [0, 1, 2] * 12
     assert cuts["CRITICAL"] == cuts["RECOVERY"] == PLAIN["CRITICAL"]
 
 
 def test_cuts_stay_plain_where_they_gain_nothing_or_too_few_scenarios_say_so():
-    assert fitted_cuts(DECLARED, *study_of_votes(12, 0), 0) == PLAIN
-    assert fitted_cuts(DECLARED, *study_of_votes(1, -1), 0) == PLAIN
+    for items, votes in (study_of_votes(12, 0), study_of_votes(1, -1)):
+        assert fitted_cuts(DECLARED, items, units_of(items), votes, 0) == PLAIN

@@ -3,10 +3,10 @@
 import pytest
 from builders import assistants, judges
 
-from dspy_proact.compile.measured import Examined, Item, Measured, measured_of
-from dspy_proact.compile.tuning import Tuning
+from dspy_proact.compile.measured import Examined, Measured, measured_of
 from dspy_proact.evaluation.benchmark import Benchmark
-from dspy_proact.runs import Case, Measure, Scored, Settings
+from dspy_proact.evaluation.tuning import CardRows
+from dspy_proact.runs import Case, Measure, Scored
 from dspy_proact.types import Frozen
 
 
@@ -20,7 +20,7 @@ class Contest(Benchmark):
     answer_type = Seen
 
 
-ITEMS = [Item(Case(f"k{number}", f"g{number}", "all", Seen()), f"g{number}") for number in range(4)]
+ITEMS = [Case(f"k{number}", f"g{number}", "all", Seen()) for number in range(4)]
 
 
 def found(*numbers):
@@ -70,7 +70,7 @@ def test_a_guard_looks_at_its_own_items_where_they_are_others_than_the_cards():
 def test_of_a_declared_measure_the_worse_direction_breaks_the_guard(higher_is_better):
     contest = Contest()
     contest.measures = (Measure(name="n", title="n", parts=("n",), higher_is_better=higher_is_better),)
-    rows = measured_of(contest, Tuning(contest, Settings()), ITEMS, ("all",))
+    rows = measured_of(contest, CardRows(), ITEMS, ("all",))
     (row,) = [each for each in rows if each.name == "n"]
     rise = row.is_broken(ITEMS, found(0, 0, 0, 0), found(1, 1, 1, 1), 0.05)
     fall = row.is_broken(ITEMS, found(1, 1, 1, 1), found(0, 0, 0, 0), 0.05)

@@ -13,7 +13,8 @@ from fakes.server import Answer, Sent, verdict
 from fakes.server import healthy as played
 from pydantic import BaseModel
 
-from dspy_proact.compile.judge_compile import JudgeCompile
+from dspy_proact.compile.compile import Compile
+from dspy_proact.compile.judge_target import JudgeTarget
 from dspy_proact.compile.proposer import CUT, Excerpts
 from dspy_proact.evaluation.ratings import Ratings
 
@@ -111,6 +112,6 @@ def test_a_proposer_that_refuses_a_temperature_is_sent_none(server, tmp_path):
     """DSPy sets one of its own for MIPROv2's instructions."""
     server.script = models
     judge, proposer = spec("openai/any", server.judge), spec("hosted_vllm/claude-opus-4-7", server.proposer)
-    JudgeCompile(study(), judge, proposer, recipe=recipe("miprov2", trials=3)).run(tmp_path / "out")
+    Compile(JudgeTarget(study(), judge, proposer), recipe("miprov2", trials=3)).run(tmp_path / "out")
     assert server.of("proposer")
     assert not any("temperature" in sent.body for sent in server.of("proposer"))

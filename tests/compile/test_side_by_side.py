@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from dspy_proact.compile.training import side_by_side
+from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.errors import Halt, Interrupted, LimitReached
 
 NAME: ContextVar[str] = ContextVar("NAME", default="nobody's")

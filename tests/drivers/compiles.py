@@ -32,13 +32,13 @@ class Parts:
 
         heard()
         progress = Progress(CompileObserver(), compiling.forecast(), 0)
-        start = compiling.tested(compiling.program, compiling.items)
+        start = compiling.tested(compiling.target.start, compiling.target.items)
         before, folds = heard(), list[tuple[Fold[Any], list[Sent]]]()
         with silenced():
             for fold in compiling.folds:
                 compiling.tested(compiling.tuned(fold.train, start, progress)[0], fold.test)
                 folds.append((fold, heard()))
-            compiling.tuned(compiling.items, start, progress)
+            compiling.tuned(compiling.target.items, start, progress)
         return cls(before, folds, heard())
 
     @property

@@ -13,14 +13,15 @@ from fakes.server import Answer, Server
 from PIL import Image
 
 from dspy_proact import Benchmark, Case, CaseSet, Evaluation, Gate, ModelSpec, Scored
-from dspy_proact.compile.assistant_compile import AssistantCompile
+from dspy_proact.compile.assistant_target import AssistantTarget
+from dspy_proact.compile.compile import Compile
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation import registry
 from dspy_proact.evaluation.benchmark import CallForecast
 from dspy_proact.images import Picture, scaled
-from dspy_proact.programs import Recipe
 from dspy_proact.programs.asking import uploaded
 from dspy_proact.programs.question import Question
+from dspy_proact.recipe import Recipe
 from dspy_proact.runs import ExpectedCall, RunFolder
 from dspy_proact.types import Frozen
 
@@ -216,7 +217,7 @@ def compiling(server: Server, folder: Path, optimizer: str):
     task, proposer = (ModelSpec(name="openai/gpt-4o", api_base=base) for base in (server.assistant, server.proposer))
     recipe = Recipe(optimizer=optimizer, trials=2, folds=2)
     gate = Gate(retries=0, concurrency=2)
-    return AssistantCompile("colours", task, proposer=proposer, benchmark=Colours(folder), recipe=recipe, gate=gate)
+    return Compile(AssistantTarget("colours", task, proposer=proposer, benchmark=Colours(folder)), recipe, gate)
 
 
 @pytest.mark.parametrize("optimizer", ["search", "gepa"])

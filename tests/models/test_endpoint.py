@@ -6,7 +6,7 @@ import sys
 import pytest
 from drivers.client import ASSISTANT, JUDGE
 
-from dspy_proact.compile.compile import PROPOSER
+from dspy_proact.compile.target import PROPOSER
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.models.endpoint import find_route

@@ -14,7 +14,7 @@ from dspy.lm15 import Message, Request
 from fakes.server import Answer, Sent, Server, error
 
 from dspy_proact.calls import collect_calls
-from dspy_proact.compile.compile import PROPOSER
+from dspy_proact.compile.target import PROPOSER
 from dspy_proact.errors import ContentError, Interrupted, LimitReached, ProviderDown, RunError, SetupFault, StorageFault
 from dspy_proact.models import Gate, Limits, ModelSpec, Record, open_model
 from dspy_proact.models.record import RecordedFace

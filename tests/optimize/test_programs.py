@@ -8,8 +8,8 @@ from drivers.script import ROOT, run
 
 from dspy_proact.benchmarks.proactbench.programs import Assistant
 from dspy_proact.evaluation.compiled import load_assistant
-from dspy_proact.programs import Recipe
 from dspy_proact.programs.artefact import read_artefact
+from dspy_proact.recipe import Recipe
 
 OPTIMIZE = ROOT / "optimize"
 ARTEFACT = OPTIMIZE / "programs" / "assistant-embedded.json"

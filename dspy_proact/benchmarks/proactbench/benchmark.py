@@ -216,7 +216,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def feedback(self, case: Case, answer: Response, scored: Scored[Verdict | Offers]) -> str:
         """Nothing of the rubric."""
-        return self.tuning(Settings()).feedback(case, answer, scored)
+        return self.tuning(Settings()).feedback(case, answer, scored).text
 
     @property
     def reporting(self) -> "Reporting":

@@ -3,20 +3,27 @@
 import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from typing import Any, ClassVar
+from typing import Any
 
 import dspy
 
 from dspy_proact.benchmarks.proactbench.programs import JUDGE_INSTRUCTIONS, Assistant, BareChat, Judge
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Response, Rubric, Verdict
-from dspy_proact.compile.training import Proposal
-from dspy_proact.compile.tuning import PROPOSALS as DEFAULTS
-from dspy_proact.compile.tuning import GradedAnswer, ScoredPrediction, Tuning
-from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.ratings import RatedItem
+from dspy_proact.evaluation.tuning import (
+    NO_VERDICT,
+    CardRows,
+    Feedback,
+    JudgeQuestion,
+    Proposal,
+    ScoredPrediction,
+    Tuning,
+)
+from dspy_proact.evaluation.tuning import PROPOSALS as DEFAULTS
 from dspy_proact.evidence import locate_quotes, words_of
 from dspy_proact.plain_text import tame
 from dspy_proact.programs.artefact import ProgramRole
-from dspy_proact.runs import Case, Scored, Settings
+from dspy_proact.runs import Case, Scored
 
 HINT = files("dspy_proact.benchmarks.proactbench").joinpath("hint.txt").read_text("utf-8").strip()
 """What a teacher is told: a bare assistant has next to nothing to teach itself."""
@@ -47,6 +54,21 @@ class ProposeInstruction(dspy.Signature):
     improved_instruction: str = dspy.OutputField()
 
 
+class TamedChat(BareChat):
+    """The bare chat of a compile: its responses go into proposers' prompts, where DSPy's markers would be obeyed."""
+
+    def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
+        """The answer without markers, as the signature's only output."""
+        return {name: tame(text) for name, text in super().parse(signature, completion).items()}
+
+
+def hinted(student: Assistant) -> Assistant:
+    """A copy that is hinted at; its students are not."""
+    teacher = student.deepcopy()
+    teacher.adapter = TamedChat(HINT)
+    return teacher
+
+
 PROPOSALS: Mapping[ProgramRole, Proposal] = {
     "assistant": Proposal(
         ProposePrompt,
@@ -56,31 +78,18 @@ PROPOSALS: Mapping[ProgramRole, Proposal] = {
             "a task.",
             "Have it say when to hold back, and keep what it adds to one sentence.",
         ),
+        teacher=hinted,
     ),
     "judge": Proposal(ProposeInstruction, DEFAULTS["judge"].tips),
 }
-
-
-class TamedChat(BareChat):
-    """The bare chat of a compile: its responses go into proposers' prompts, where DSPy's markers would be obeyed."""
-
-    def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
-        """The answer without markers, as the signature's only output."""
-        return {name: tame(text) for name, text in super().parse(signature, completion).items()}
 
 
 class ProactTuning(Tuning):
     """How ProactBench's programs are compiled."""
 
     strata = (Phase.RECOVERY,)
-    unread = "The judge's verdict on this response could not be read."
-    names: ClassVar[Mapping[str, str]] = {"controls": "offers", "strata": "phases"}
-    titles: ClassVar[Mapping[str, str]] = {"controls": "unwanted offers"}
-
-    def __init__(self, declared: Benchmark[Any, Any], settings: Settings):
-        super().__init__(declared, settings)
-        # Of each reasoning how many sentences were kept back, and how many it has; threads append to a list safely.
-        self.withheld: list[tuple[int, int]] = []
+    proposals = PROPOSALS
+    rows = CardRows(names={"controls": "offers", "strata": "phases"}, titles={"controls": "unwanted offers"})
 
     def units(self, cases: Sequence[Case]) -> Mapping[str, str]:
         """By scenario: scenarios that share a persona, and personas that share a scenario, are one unit."""
@@ -90,12 +99,8 @@ class ProactTuning(Tuning):
             scenario, persona = case.group, str(case.meta.get("persona") or "")  # empty where it is not known
             mine = units.setdefault(scenario, persona or scenario)
             theirs = units[first.setdefault(persona, scenario) if persona else scenario]
-            units = {each: mine if unit == theirs else unit for each, unit in units.items()}
+            units = {other: mine if unit == theirs else unit for other, unit in units.items()}
         return {case.key: units[case.group] for case in cases}
-
-    def proposal(self, role: ProgramRole) -> Proposal:
-        """In ProactBench's words."""
-        return PROPOSALS[role]
 
     def student(self, program: Any) -> Any:
         """An assistant whose responses are tamed; a judge whose one call is one trace."""
@@ -105,55 +110,40 @@ class ProactTuning(Tuning):
             program.quote = None
         return program
 
-    def teacher(self, student: Assistant) -> Assistant:
-        """A copy that is hinted at; its students are not."""
-        teacher = student.deepcopy()
-        teacher.adapter = TamedChat(HINT)
-        return teacher
-
-    def feedback(self, case: Case, answer: Response, scored: Scored[Any]) -> str:
+    def feedback(self, case: Case, answer: Response, scored: Scored[Any] | None) -> Feedback:
         """The grade, quotes that stand in the response, and of the reasons what has nothing of the rubric."""
-        view, verdict, response = _triggered(case), scored.detail, answer.text
+        view, response = _triggered(case), answer.text
+        before = f"User: {view.conversation[-1].user}\nAssistant: {response}"
+        if scored is None:
+            text = "The judge's verdict on this response could not be read."
+            return Feedback(text, f"{before}\n{text}", NO_VERDICT)
+        verdict = scored.detail
         turns = [text for turn in view.conversation for text in (turn.user, turn.assistant or "")]
-        told, sentences = without_rubric_words(verdict.reasoning, view.rubric, "\n".join([*turns, response]))
-        self.withheld.append((sentences - len(told), sentences))
+        kept, sentences = without_rubric_words(verdict.reasoning, view.rubric, "\n".join([*turns, response]))
         quotes = [response[quote.start : quote.end] for quote in verdict.evidence if quote.start is not None]
         lines = [
             f"The judge graded this response {verdict.grade}.",
             *([f"It quoted: {' / '.join(quotes)}"] if quotes else []),
-            *([f"It said: {' '.join(told)}"] if told else ["Its reasons are not told."]),
+            *([f"It said: {' '.join(kept)}"] if kept else ["Its reasons are not told."]),
         ]
-        return "\n".join(lines)
-
-    def shortfall(self, case: Case, answer: Response, told: str) -> str:
-        """The last message, the response, and what may be told of the verdict."""
-        return f"User: {_triggered(case).conversation[-1].user}\nAssistant: {answer.text}\n{told}"
-
-    def notes(self, demos: int) -> Sequence[str]:
-        """With what was kept from the proposer."""
-        kept, of = self.counts()["withheld"]
-        told = f"{kept} of {of} sentences of the tuning judge were withheld: they have words of the rubric alone"
-        return [*super().notes(demos), *([told] if of else [])]
-
-    def counts(self) -> Mapping[str, tuple[int, int]]:
-        """Sentences that were kept from the proposer."""
-        return {"withheld": (sum(kept for kept, _ in self.withheld), sum(of for _, of in self.withheld))}
+        text = "\n".join(lines)
+        return Feedback(text, f"{before}\n{text}", scored.score, withheld=(sentences - len(kept), sentences))
 
     # The judge
 
-    def judge_inputs(self, case: Case, answer: Any) -> dict[str, Any]:
-        """Those of `GradeResponse`."""
+    def question(self, case: Case, answer: Any) -> JudgeQuestion:
+        """That of `GradeResponse`; the quotes are located in the response."""
         view = _triggered(case)
-        return {"conversation": list(view.conversation), "rubric": view.rubric, "response": answer.text}
 
-    def verdict(self, case: Case, answer: Response, prediction: dspy.Prediction) -> Scored[Verdict]:
-        """With the quotes located in the response."""
-        del case
-        evidence = locate_quotes(prediction.evidence, answer.text)
-        verdict = Verdict(reasoning=prediction.reasoning, evidence=evidence, grade=Grade(prediction.grade))
-        return Scored(verdict.grade.score, verdict.grade, verdict, verdict.verified)
+        def read(prediction: dspy.Prediction) -> Scored[Verdict]:
+            evidence = locate_quotes(prediction.evidence, answer.text)
+            verdict = Verdict(reasoning=prediction.reasoning, evidence=evidence, grade=Grade(prediction.grade))
+            return Scored(verdict.grade.score, verdict.grade, verdict, verdict.verified)
 
-    def worked(self, item: GradedAnswer, inputs: dspy.Example, before: ScoredPrediction | None) -> dspy.Example:
+        inputs = {"conversation": list(view.conversation), "rubric": view.rubric, "response": answer.text}
+        return JudgeQuestion(inputs, read)
+
+    def worked(self, item: RatedItem, inputs: dspy.Example, before: ScoredPrediction | None) -> dspy.Example:
         """The example with what a judge that agrees with people would have answered.
 
         The grade is the people's consensus, the reasoning that of a person who gave it, or else the judge's where it
@@ -161,33 +151,30 @@ class ProactTuning(Tuning):
         there.
         """
         (part,), verdict = self.declared.graded_by_people, before and before.scored.detail
-        grade = item.consensus(part)
-        reasons = [each.reason.strip() for each in item.grades[""] if each.grade == grade and each.reason.strip()]
-        if not reasons and verdict is not None and verdict.grade == grade:
+        consensus = item.consensus(part)
+        reasons = [grade.reason.strip() for grade in item.grades[""] if grade.grade == consensus]
+        reasons = [*filter(None, reasons)]
+        if not reasons and verdict is not None and verdict.grade == consensus:
             reasons = [verdict.reasoning]
         quotes = [quote.text for quote in (verdict.evidence if verdict else ()) if quote.start is not None]
-        inputs.reasoning = next(iter(reasons), f"People graded this response {grade}.")
-        inputs.evidence, inputs.grade = quotes, str(grade)
+        inputs.reasoning = next(iter(reasons), f"People graded this response {consensus}.")
+        inputs.evidence, inputs.grade = quotes, str(consensus)
         return inputs
 
-    def judge_feedback(self, item: GradedAnswer, verdict: ScoredPrediction) -> str:
-        """What people said of a response, and what the judge said; never a word of the rubric's."""
-        ratings, said = item.grades[""], verdict.prediction
-        counts = ", ".join(f"{sum(each.grade == grade for each in ratings)} {grade}" for grade in Grade)
-        reasons = [f"- {rating.grade}: {rating.reason.strip()}" for rating in ratings if rating.reason.strip()]
-        found = any(quote.start is not None for quote in verdict.scored.detail.evidence)
+    def judge_feedback(self, item: RatedItem, judgement: ScoredPrediction) -> Feedback:
+        """What people said of a response, and what the judge said; never a word of the rubric's, nor the response."""
+        grades, prediction = item.grades[""], judgement.prediction
+        counts = ", ".join(f"{sum(grade.grade == level for grade in grades)} {level}" for level in Grade)
+        reasons = [f"- {grade.grade}: {grade.reason.strip()}" for grade in grades if grade.reason.strip()]
+        located = any(quote.start is not None for quote in judgement.scored.detail.evidence)
         lines = [
             f"People graded this response: {counts}.",
             *(["Their reasons:", *reasons] if reasons else []),
-            f"The judge said {said.grade}: {said.reasoning}",
-            f"Its quote {'stands' if found else 'does not stand'} in the response.",
+            f"The judge said {prediction.grade}: {prediction.reasoning}",
+            f"Its quote {'stands' if located else 'does not stand'} in the response.",
         ]
-        return "\n".join(lines)
-
-    def judge_shortfall(self, item: GradedAnswer, verdict: ScoredPrediction, told: str) -> str:
-        """Without the response."""
-        del item, verdict
-        return told
+        text = "\n".join(lines)
+        return Feedback(text, text)
 
 
 def _triggered(case: Case) -> JudgeView:
@@ -215,12 +202,12 @@ def without_rubric_words(reasoning: str, rubric: Rubric, seen: str) -> tuple[lis
     runs = _runs(criteria) - _runs(seen)
     known = _stems(seen) | _PUBLIC | (_PLAIN - _stems(criteria))
     sentences = [sentence for match in _SENTENCE.finditer(reasoning) if (sentence := match.group().strip())]
-    told = [
+    kept = [
         f"{' '.join(words)}."
         for sentence in sentences
         if (words := words_of(sentence)) and _stems(sentence) <= known and not _runs(sentence) & runs
     ]
-    return told, len(sentences)
+    return kept, len(sentences)
 
 
 def _stems(text: str) -> set[str]:
@@ -237,7 +224,7 @@ def _stem(word: str) -> str:
 
 def _runs(text: str) -> set[tuple[str, ...]]:
     words = words_of(text)
-    return {tuple(words[place : place + _RUN]) for place in range(len(words) - _RUN + 1)}
+    return {tuple(words[index : index + _RUN]) for index in range(len(words) - _RUN + 1)}
 
 
 _PUBLIC = {stem for stem in _stems(" ".join(JUDGE_INSTRUCTIONS.values())) if stem.isalpha()}

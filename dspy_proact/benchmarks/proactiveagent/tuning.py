@@ -1,13 +1,23 @@
 """How ProactiveAgent's agent and judge are compiled: on whole traces, the judge to shares of votes."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from dspy_proact.benchmarks.proactiveagent.turns import ACCEPTED, Assistance, ProactiveAgentSettings, TurnView
-from dspy_proact.compile.training import Proposal
-from dspy_proact.compile.tuning import GradedAnswer, ProposeJudge, ProposeProgram, ScoredPrediction, Tuning
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.ratings import RatedItem
+from dspy_proact.evaluation.tuning import (
+    CardRows,
+    Feedback,
+    Proposal,
+    ProposeJudge,
+    ProposeProgram,
+    ScoredPrediction,
+    Tuning,
+)
 from dspy_proact.programs.artefact import ProgramRole
-from dspy_proact.runs import Case
+from dspy_proact.runs import Case, Scored
 
 PROPOSALS: Mapping[ProgramRole, Proposal] = {
     "assistant": Proposal(
@@ -36,7 +46,8 @@ _RECENT = 3
 class OwnTuning(Tuning):
     """How ProactiveAgent's programs are compiled."""
 
-    measures = ("accept_rate", "acted", "value")  # the score is the accuracy already
+    proposals = PROPOSALS
+    rows = CardRows(measures=("accept_rate", "acted", "value"))  # the score is the accuracy already
 
     def require(self, role: ProgramRole) -> None:
         """Raise a `UsageError` where what is set cannot be tuned, or has no effect."""
@@ -53,30 +64,25 @@ class OwnTuning(Tuning):
             raise UsageError(f"`settings.history={settings.history}`: {why}; leave it out")
         settings.require_effect(settings.model_fields_set)
 
-    def proposal(self, role: ProgramRole) -> Proposal:
-        """In ProactiveAgent's words."""
-        return PROPOSALS[role]
+    def feedback(self, case: Case, answer: Assistance, scored: Scored[Any] | None) -> Feedback:
+        """What the judge said; for those who have not seen it the last events, and what the agent did."""
+        usual = super().feedback(case, answer, scored)
+        done = " / ".join(answer.proposals) or "(silence)"
+        return replace(usual, shortfall=f"{_last_events(case)}\nThe agent: {done}\n{usual.text}")
 
-    def shortfall(self, case: Case, answer: Assistance, told: str) -> str:
-        """The last events, what the agent did, and what the judge said of it."""
-        return f"{_last_events(case)}\nThe agent: {' / '.join(answer.proposals) or '(silence)'}\n{told}"
-
-    def judge_feedback(self, item: GradedAnswer, verdict: ScoredPrediction) -> str:
+    def judge_feedback(self, item: RatedItem, judgement: ScoredPrediction) -> Feedback:
         """How people voted, and what the judge said."""
-        votes = [each.grade for grades in item.grades.values() for each in grades]
-        said = verdict.scored.label.lower()
-        return f"{votes.count(ACCEPTED)} of {len(votes)} people accepted it; the judge: {said}."
-
-    def judge_shortfall(self, item: GradedAnswer, verdict: ScoredPrediction, told: str) -> str:
-        """The last events, the proposal, and where judge and people differ."""
         assert isinstance(item.answer, Assistance), "people vote on the benchmark's own answers"
+        votes = [grade.grade for grades in item.grades.values() for grade in grades]
+        counts = f"{votes.count(ACCEPTED)} of {len(votes)} people accepted it"
+        text = f"{counts}; the judge: {judgement.scored.label.lower()}."
         proposal = next(iter(item.answer.proposals), "(silence)")
-        reason = verdict.prediction.reason
-        return f"{_last_events(item.case)}\nProposal: {proposal}\n{told}\nThe judge's reason: {reason}"
+        reason = f"The judge's reason: {judgement.prediction.reason}"
+        return Feedback(text, f"{_last_events(item.case)}\nProposal: {proposal}\n{text}\n{reason}")
 
-    def notes(self, demos: int) -> Sequence[str]:
+    def notes(self, demos: int, raters: Sequence[str]) -> Sequence[str]:
         """Of worked examples, and of who voted."""
-        return [*super().notes(demos), *(said.rstrip(".") for said in self.about)]
+        return [*super().notes(demos, raters), *(sentence.rstrip(".") for sentence in raters)]
 
 
 def _last_events(case: Case) -> str:

@@ -130,4 +130,4 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
 
     def feedback(self, case: Case, answer: Trajectory, scored: Scored[TrajectoryGrade]) -> str:
         """What became of each step, without any category."""
-        return self.module("tuning").told(answer, scored)
+        return self.module("tuning").step_feedback(answer, scored)

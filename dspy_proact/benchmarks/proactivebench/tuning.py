@@ -1,34 +1,35 @@
 """How ProactiveBench's program is compiled: by instructions alone, to the reward of each step."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Step, Trajectory, TrajectoryGrade
-from dspy_proact.compile.tuning import Tuning
+from dspy_proact.evaluation.tuning import PROPOSALS, CardRows, Feedback, Tuning
 from dspy_proact.runs import Case, Scored
 
 
 class OwnTuning(Tuning):
     """Compiles the program that looks at images."""
 
-    demos = False  # they would carry images into a file and every request
-    titles: ClassVar[Mapping[str, str]] = {"blind": "blind asking (until the limit)"}
+    # Worked examples would carry images into a file and every request.
+    proposals: ClassVar = {role: replace(proposal, demos=False) for role, proposal in PROPOSALS.items()}
+    rows = CardRows(titles={"blind": "blind asking (until the limit)"})
 
-    def metric(self, scored: Scored[Any]) -> float:
-        """The mean reward of the steps; of an open answer its score."""
-        return scored.parts.get("step_reward", scored.score)
+    def feedback(self, case: Case, answer: Trajectory, scored: Scored[Any] | None) -> Feedback:
+        """The mean reward of the steps, of an open answer its score, and what became of each step."""
+        usual = super().feedback(case, answer, scored)
+        score = scored.parts.get("step_reward", scored.score) if scored else usual.score
+        return replace(usual, shortfall=usual.text, score=score)
 
-    def shortfall(self, case: Case, answer: Trajectory, told: str) -> str:  # noqa: ARG002 - `told` says it all
-        """What became of each step."""
-        return told
-
-    def notes(self, demos: int) -> Sequence[str]:
+    def notes(self, demos: int, raters: Sequence[str]) -> Sequence[str]:
         """What was tuned for."""
         reward = ProactiveBenchSettings.of(self.settings).ask_reward
-        return [*super().notes(demos), f"tuned for a reward of {reward:g} a right move, where the right category has 1"]
+        aim = f"tuned for a reward of {reward:g} a right move, where the right category has 1"
+        return [*super().notes(demos, raters), aim]
 
 
-def told(answer: Trajectory, scored: Scored[TrajectoryGrade]) -> str:
+def step_feedback(answer: Trajectory, scored: Scored[TrajectoryGrade]) -> str:
     """What a proposer is told of each step, without any category, and how it ended."""
     lines = [f"Step {number}: {_did(step)}." for number, step in enumerate(answer.steps, start=1)]
     return "\n".join([*lines, f"It ended {scored.detail.ended}."])

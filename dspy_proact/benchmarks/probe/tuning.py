@@ -2,25 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 from dspy_proact.benchmarks.probe.forecast import SOLUTION_TOKENS
 from dspy_proact.benchmarks.probe.judging import questions_of
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution
-from dspy_proact.compile.training import Proposal
-from dspy_proact.compile.tuning import (
-    GradedAnswer,
-    GradedAnswers,
+from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.ratings import RatedItem
+from dspy_proact.evaluation.tuning import (
+    CardRows,
+    Feedback,
+    Proposal,
     ProposeJudge,
     ProposeProgram,
     ScoredPrediction,
     Tuning,
 )
-from dspy_proact.errors import UsageError
-from dspy_proact.evaluation.ratings import Ratings
 from dspy_proact.programs.artefact import ProgramRole
-from dspy_proact.runs import Case, ExpectedCall
+from dspy_proact.runs import Case, ExpectedCall, Scored
 
 PROPOSALS: Mapping[ProgramRole, Proposal] = {
     "assistant": Proposal(
@@ -30,6 +30,7 @@ PROPOSALS: Mapping[ProgramRole, Proposal] = {
             "Have it cross-check: what one item leaves open another one tells, by the names that they have in common.",
             "Have it be definite and sparing: no item, person, date or value that nothing bears out.",
         ),
+        demos=False,
     ),
     "judge": Proposal(
         ProposeJudge,
@@ -38,6 +39,7 @@ PROPOSALS: Mapping[ProgramRole, Proposal] = {
             "Say what a judge should not be taken in by.",
             "Draw the line between missing, wrong and not applying more clearly.",
         ),
+        demos=False,
     ),
 }
 
@@ -45,10 +47,9 @@ PROPOSALS: Mapping[ProgramRole, Proposal] = {
 class OwnTuning(Tuning):
     """How PROBE's programs are compiled."""
 
-    demos = False
+    proposals = PROPOSALS
     no_answer = Solution(faults=PARTS)
-    measures = ("f1", "identification", "task", "end_to_end")
-    titles: ClassVar[Mapping[str, str]] = {"f1": "search (F1)"}
+    rows = CardRows(measures=("f1", "identification", "task", "end_to_end"), titles={"f1": "search (F1)"})
 
     def require(self, role: ProgramRole) -> None:
         """Raise a `UsageError` where what is set cannot be tuned, or has no effect."""
@@ -68,45 +69,42 @@ class OwnTuning(Tuning):
             raise UsageError(f"`settings.oracle={settings.oracle}`: cannot be tuned; leave it out")
         settings.require_effect(settings.model_fields_set)
 
-    def proposal(self, role: ProgramRole) -> Proposal:
-        """In PROBE's words."""
-        return PROPOSALS[role]
-
     def calls(self, program: Any, case: Case) -> Sequence[ExpectedCall]:
         """The first question; each further one is counted as long."""
         return [ExpectedCall(program.expected(case.view_as(ProbeView).task), SOLUTION_TOKENS)]
 
-    def shortfall(self, case: Case, answer: Solution, told: str) -> str:
-        """What it answered, and how that did."""
-        items = case.view_as(ProbeView).task.items
+    def feedback(self, case: Case, answer: Solution, scored: Scored[Any] | None) -> Feedback:
+        """How each stage did; for those who have not seen it with what it answered."""
+        usual, items = super().feedback(case, answer, scored), case.view_as(ProbeView).task.items
         titles = {item.id: getattr(item, "subject", None) or getattr(item, "title", "") for item in items}
-        named = ", ".join(titles.get(id_, "an item that there is not") for id_ in answer.evidence)
-        return (
-            f"Evidence: {named or 'none'}\nBottleneck: {answer.bottleneck or 'none'}\n"
-            f"Action: {answer.action or 'none'} {answer.parameters}\n{told}"
+        evidence = ", ".join(titles.get(id_, "an item that there is not") for id_ in answer.evidence)
+        shortfall = (
+            f"Evidence: {evidence or 'none'}\nBottleneck: {answer.bottleneck or 'none'}\n"
+            f"Action: {answer.action or 'none'} {answer.parameters}\n{usual.text}"
         )
+        return replace(usual, shortfall=shortfall)
 
-    def graded(self, ratings: Ratings | None) -> GradedAnswers:
-        """What people graded, as an answer to each of the two judges: what the other one is asked about is left out."""
-        people, items = super().graded(ratings), list[GradedAnswer]()
-        for item in people.items:
-            assert isinstance(item.answer, Solution), "people grade the benchmark's own answers"
-            done = {part: grades for part, grades in item.grades.items() if part == "parameters"}
-            said, key = {part: grades for part, grades in item.grades.items() if part != "parameters"}, item.key
-            for grades, other in ((said, {"action": "", "parameters": {}}), (done, {"bottleneck": ""})):
-                alone = item.answer.model_copy(update=other)
-                if grades and questions_of(item.case.view_as(ProbeView), alone, ProbeSettings()):
-                    items.append(replace(item, key=key, answer=alone, grades=grades))
-                key = f"{item.key} (parameters)" if said else key
-        return replace(people, items=tuple(items))
+    def judge_items(self, item: RatedItem) -> Sequence[RatedItem]:
+        """An answer to each of the two judges: what the other one is asked about is left out."""
+        assert isinstance(item.answer, Solution), "people grade the benchmark's own answers"
+        done = {part: grades for part, grades in item.grades.items() if part == "parameters"}
+        rest, key = {part: item.grades[part] for part in item.grades if part not in done}, item.key
+        items: list[RatedItem] = []
+        for grades, other in ((rest, {"action": "", "parameters": {}}), (done, {"bottleneck": ""})):
+            alone = item.answer.model_copy(update=other)
+            if grades and questions_of(item.case.view_as(ProbeView), alone, ProbeSettings()):
+                items.append(replace(item, key=key, answer=alone, grades=grades))
+            key = f"{item.key} (parameters)" if rest else key
+        return items
 
-    def judge_shortfall(self, item: GradedAnswer, verdict: ScoredPrediction, told: str) -> str:
-        """The answer, what was expected, and where judge and people differ."""
-        inputs = self.judge_inputs(item.case, item.answer)
+    def judge_feedback(self, item: RatedItem, judgement: ScoredPrediction) -> Feedback:
+        """Where judge and people differ; for those who have not seen it the answer, and what was expected."""
+        usual, inputs = super().judge_feedback(item, judgement), self.question(item.case, item.answer).inputs
         shown = inputs.get("description") or f"{inputs['given']}, expected {inputs['expected']}"
-        return f"Answer: {shown}\n{told}\nThe judge's reasons: {verdict.prediction.reasoning}"
+        reasons = f"The judge's reasons: {judgement.prediction.reasoning}"
+        return replace(usual, shortfall=f"Answer: {shown}\n{usual.text}\n{reasons}")
 
-    def notes(self, demos: int) -> Sequence[str]:
+    def notes(self, demos: int, raters: Sequence[str]) -> Sequence[str]:
         """None of worked examples."""
-        del demos
+        del demos, raters
         return ["people are the sample's authors, who are language-model agents"]

@@ -26,7 +26,7 @@ from dspy_proact.plain_text import encodable
 if TYPE_CHECKING:
     from dspy_proact.calls import Price
     from dspy_proact.models import Gate, ModelSpec
-    from dspy_proact.programs import Recipe
+    from dspy_proact.recipe import Recipe
 
 
 EMBEDDED = "embedded"
@@ -163,7 +163,7 @@ def text_of(given: str | None) -> str | None:
 
 
 def _recipe(**given: Any) -> "Recipe":
-    from dspy_proact.programs import Recipe
+    from dspy_proact.recipe import Recipe
 
     return Recipe.model_validate(given)
 

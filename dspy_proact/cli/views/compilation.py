@@ -18,18 +18,19 @@ from dspy_proact.cli.views.message import console, print_json, print_more, say, 
 from dspy_proact.cli.views.runs import ProgressOnStderr, duration, exceeded, sent_line
 from dspy_proact.compile.compile import Compile
 from dspy_proact.compile.forecast import PROPOSALS, CompileObserver, Forecast, Stand
-from dspy_proact.compile.tuning import Tuning
 from dspy_proact.errors import Halt, UsageError
 from dspy_proact.evaluation.benchmark import Start
 from dspy_proact.evaluation.compiled import compiled_program
 from dspy_proact.evaluation.forecast import SECONDS
 from dspy_proact.evaluation.participant import fingerprint_of
 from dspy_proact.evaluation.registry import benchmark_of
+from dspy_proact.evaluation.tuning import tuning_of
 from dspy_proact.models import Limits
 from dspy_proact.plain_text import printable
-from dspy_proact.programs import Card, CardUsage, Optimizer, Recipe, tokens_ratio
+from dspy_proact.programs import Card, CardUsage, tokens_ratio
 from dspy_proact.programs.artefact import Artefact, PredictorState, read_artefact, states_of
 from dspy_proact.programs.card import CardRow
+from dspy_proact.recipe import Optimizer, Recipe
 from dspy_proact.report.numbers import coefficient, counted, percent, points_of, probability, share, shown_gain, signed
 from dspy_proact.report.terminal import TerminalTable, each_reason, show, table
 
@@ -72,9 +73,9 @@ class CompileProgress(ProgressOnStderr, CompileObserver):
         """Whether any answer is kept."""
         return self._last is not None and self._last.done > 0
 
-    def say_unworded(self, optimizer: Optimizer) -> None:
+    def say_unproposed(self, optimizer: Optimizer) -> None:
         """Say so where a proposer was asked and no instruction of it was compared."""
-        if PROPOSALS[optimizer] and self._last and not self._last.worded:
+        if PROPOSALS[optimizer] and self._last and not self._last.proposed:
             why = "none of the proposer's could be used, or did better on a few items"
             self._say(f"No instruction but the start's was compared: {why}. Name another model with --proposer.")
 
@@ -141,7 +142,8 @@ def compile_shown(
         note: A sentence added to the message that names the file.
     """
     if (folds := compiling.recipe.folds) < recipe.folds:
-        say(f"{compiling.data.name}: {folds} independent {compiling.declared.nouns.groups} make {folds} folds.")
+        data, groups = compiling.target.data.name, compiling.target.declared.nouns.groups
+        say(f"{data}: {folds} independent {groups} make {folds} folds.")
     if output.dry_run:
         forecast = compiling.forecast()
         if output.as_json:
@@ -163,7 +165,7 @@ def compile_shown(
         return exit_status(halt)
     artefact = finished.artefact
     print_card(artefact, output.as_json)
-    progress.say_unworded(artefact.card.provenance.recipe.optimizer)
+    progress.say_unproposed(artefact.card.provenance.recipe.optimizer)
     if finished.paid == 0:
         say("Nothing to do: every answer is in the record; no calls were made.")
     following(file=finished.path, before=f"The program is in {finished.path}. {note}".rstrip())
@@ -380,5 +382,5 @@ def _before(artefact: Artefact, start: Path | None, system_prompt: str | None) -
     declared = benchmark_of(artefact.benchmark)
     settings = declared.settings_type.model_validate(artefact.settings)
     program = compiled_program(declared, settings, Start(text_of(system_prompt)), artefact.role)
-    program = (declared.tuning(settings) or Tuning(declared, settings)).student(program)
+    program = tuning_of(declared, settings).student(program)
     return states_of(program), fingerprint_of(program)

@@ -9,14 +9,15 @@ from fakes.server import Answer
 from watched import asked, judging, proposing, row, traces_in
 
 from dspy_proact.benchmarks.proactiveagent.turns import ProactiveAgentSettings
-from dspy_proact.compile.assistant_compile import AssistantCompile
-from dspy_proact.compile.judge_compile import JudgeCompile
+from dspy_proact.compile.assistant_target import AssistantTarget
+from dspy_proact.compile.compile import Compile
+from dspy_proact.compile.judge_target import JudgeTarget
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.models import Gate, ModelSpec
-from dspy_proact.programs import Recipe
 from dspy_proact.programs.artefact import read_artefact
 from dspy_proact.programs.embedded.asked import outputs_of
+from dspy_proact.recipe import Recipe
 
 THINGS = ("invoice", "lamp", "rota", "survey", "recipe", "ticket", "garden", "ledger")
 RULE = "Accept what names an object of the last events."
@@ -75,7 +76,7 @@ def judge_at(server, folder, optimizer="search", settings=None, **recipe):
     declared = benchmark_named("proactiveagent")
     votes = declared.ratings(str(folder), settings)
     how = Recipe(optimizer=optimizer, **{"trials": 6, "folds": 4, "max_demos": 0, **recipe})
-    return JudgeCompile(votes, judge, proposer, benchmark=declared, settings=settings, recipe=how, gate=Gate(retries=0))
+    return Compile(JudgeTarget(votes, judge, proposer, benchmark=declared, settings=settings), how, Gate(retries=0))
 
 
 def test_a_hidden_rule_is_found_and_shown_on_traces_that_were_left_out(server, tmp_path):
@@ -122,7 +123,7 @@ def test_no_trace_that_is_tested_on_and_no_vote_is_in_any_request_of_tuning(serv
     parts = Parts.of(judge_at(server, voted(tmp_path / "votes"), trials=3, folds=2), server)
     for fold, sent in parts.folds:
         unseen = {f"Person{item.group}" for item in fold.test}
-        people = {item.case.view.events[0].event.split()[0] for item in fold.test}
+        people = {item.view.events[0].event.split()[0] for item in fold.test}
         assert people
         assert not unseen & people
         told = [each.text for each in sent if each.role == "proposer"]
@@ -139,8 +140,8 @@ def test_votes_on_silence_are_left_out_unless_they_are_asked_for(server, tmp_pat
     lines = (folder / "votes.jsonl").read_text().splitlines()
     silent = json.loads(lines[0]) | {"pred_task": None, "valid": True, "category": "Correct-Rejection (CR)"}
     (folder / "votes.jsonl").write_text("\n".join([*lines, json.dumps(silent)]) + "\n")
-    assert len(judge_at(server, folder).items) == 72
-    assert len(judge_at(server, folder, settings=ProactiveAgentSettings(silence=True)).items) == 73
+    assert len(judge_at(server, folder).target.items) == 72
+    assert len(judge_at(server, folder, settings=ProactiveAgentSettings(silence=True)).target.items) == 73
     with pytest.raises(UsageError, match=r"`settings.cost`: a compile of the judge reads silence and window only"):
         judge_at(server, folder, settings=ProactiveAgentSettings(cost=2))
 
@@ -172,11 +173,9 @@ def test_an_agent_finds_when_to_be_silent(server, tmp_path):
     named = {"openai/agent": server.assistant, "openai/judge": server.judge, "openai/proposer": server.proposer}
     agent, judge, proposer = (ModelSpec(name=name, api_base=base) for name, base in named.items())
     settings, recipe = ProactiveAgentSettings(), Recipe(trials=4, folds=3, max_demos=0)
-    compiling = AssistantCompile(
-        str(folder), agent, judge, judge, proposer, benchmark="proactiveagent", settings=settings, recipe=recipe,
-        gate=Gate(retries=0),
-    )  # fmt: skip
-    compiling.run(tmp_path / "made")
+    named = {"benchmark": "proactiveagent", "settings": settings}
+    target = AssistantTarget(str(folder), agent, judge, judge, proposer, **named)
+    Compile(target, recipe, Gate(retries=0)).run(tmp_path / "made")
     card = read_artefact(tmp_path / "made").card
     rows = {each.name: each for each in card.rows}
     assert card.shown, card.headline
@@ -190,7 +189,7 @@ def test_an_agent_finds_when_to_be_silent(server, tmp_path):
     assert value.difference.value == pytest.approx(value.after.value - value.before.value)
     assert value.after.value > 0.3
     with pytest.raises(UsageError, match="there is nothing to tune"):
-        AssistantCompile(
+        AssistantTarget(
             str(folder), agent, judge, benchmark="proactiveagent", settings=ProactiveAgentSettings(baseline="always")
         )
 

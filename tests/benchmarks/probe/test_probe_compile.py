@@ -13,12 +13,13 @@ from probe_task import SECRET, planted, played
 
 from dspy_proact import cli
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.compile.assistant_compile import AssistantCompile
-from dspy_proact.compile.judge_compile import JudgeCompile
+from dspy_proact.compile.assistant_target import AssistantTarget
+from dspy_proact.compile.compile import Compile
+from dspy_proact.compile.judge_target import JudgeTarget
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, ModelSpec
-from dspy_proact.programs import Recipe
 from dspy_proact.programs.artefact import read_artefact, write_artefact
+from dspy_proact.recipe import Recipe
 from dspy_proact.runs import RunFolder
 
 STAGES = ProbeSettings(agent="stages")
@@ -26,18 +27,14 @@ JUDGES = ("optimize", "judge", "--benchmark", "probe", "--trials", 3)
 COMPILE = ("optimize", "assistant", "--benchmark", "probe", "--set", "agent=stages", "--trials", 3)
 
 
-def compile_at(server: Server, optimizer: str = "search", **changes) -> AssistantCompile:
+def compile_at(server: Server, optimizer: str = "search", **changes) -> Compile:
     """A small compile whose four models are at a server."""
     named = {"openai/agent": server.assistant, "openai/judge": server.judge, "openai/proposer": server.proposer}
     agent, judge, proposer = (ModelSpec(name=name, api_base=base) for name, base in named.items())
     recipe = Recipe(optimizer=optimizer, trials=3, folds=4)
-    given = {
-        "benchmark": "probe",
-        "settings": STAGES,
-        "recipe": recipe,
-        "gate": Gate(retries=0, concurrency=8),
-    } | changes
-    return AssistantCompile(planted(), agent, judge, judge, proposer, **given)
+    named = {"benchmark": "probe", "settings": STAGES} | changes
+    target = AssistantTarget(planted(), agent, judge, judge, proposer, **named)
+    return Compile(target, recipe, Gate(retries=0, concurrency=8))
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +111,7 @@ def test_what_is_right_and_test_people_of_a_fold_stay_hidden(server, compiled):
     # that people graded is judged once.
     role, calls = ("judge", 1) if judged else ("assistant", 3)
     for fold, sent in Parts.of(judges_at(server) if judged else compile_at(server, compiled), server).folds:
-        world = fold.test[0].case.view.world
+        world = fold.test[0].view.world
         unseen = world.person if judged else world.about.split()[-1]
         assert sum(unseen in each.text for each in sent if each.role == role) == calls * len(fold.test)
         proposed = [each.text for each in sent if each.role == "proposer"]
@@ -148,12 +145,12 @@ def test_a_file_of_another_agent_is_refused(made):
 # The judges
 
 
-def judges_at(server: Server, **changes) -> JudgeCompile:
+def judges_at(server: Server, **changes) -> Compile:
     """A small compile whose models are at a server."""
     named = {"openai/judge": server.judge, "openai/proposer": server.proposer}
     judge, proposer = (ModelSpec(name=name, api_base=base) for name, base in named.items())
-    given = {"benchmark": "probe", "recipe": Recipe(trials=2, folds=3), "gate": Gate(retries=0)} | changes
-    return JudgeCompile(None, judge, proposer, **given)
+    target = JudgeTarget(None, judge, proposer, **{"benchmark": "probe"} | changes)
+    return Compile(target, Recipe(trials=2, folds=3), Gate(retries=0))
 
 
 def test_compiled_judges_grade_runs_and_their_agreement_on_what_they_learned_from_is_no_test(judges):
@@ -178,4 +175,4 @@ def test_what_cannot_be_done_with_judges_is_refused(judges):
     status, _, err = judges("eval", "--judge-program", "judges")
     assert (status, "compiled for probe, where proactbench is asked for" in err) == (2, True)
     with pytest.raises(UsageError, match="was compiled on 6 of the samples"):
-        JudgeCompile(benchmark="probe", start=Path("judges"))
+        JudgeTarget(benchmark="probe", start=Path("judges"))

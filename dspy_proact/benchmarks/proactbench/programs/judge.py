@@ -198,8 +198,9 @@ class OfficialJudge(Judge):
 
     def fingerprint(self) -> str:
         """Hash of what it says to its model, and of the answer schema, which models read too."""
-        schema = json.dumps(self._prompt.schema.model_json_schema())
-        return hashlib.sha256(f"{super().fingerprint()}\n{schema}".encode()).hexdigest()
+        schema: Any = self._prompt.schema
+        text = json.dumps(schema.model_json_schema())
+        return hashlib.sha256(f"{super().fingerprint()}\n{text}".encode()).hexdigest()
 
     def _wording(self, note: str = "") -> FencedJSON:
         return self._prompt

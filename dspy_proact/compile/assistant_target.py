@@ -1,0 +1,304 @@
+"""The program under test of any benchmark as what is compiled: tuned by one judge, tested by another."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+import dspy
+
+from dspy_proact.calls import collect_calls
+from dspy_proact.compile.folds import split
+from dspy_proact.compile.forecast import RoleForecast, answers_at_most, guarded_at_most, mean_tokens
+from dspy_proact.compile.measured import Examined, guards_of, mean_of, measured_of, measured_rows, tokens_of
+from dspy_proact.compile.proposer import SHOWN
+from dspy_proact.compile.side_by_side import side_by_side
+from dspy_proact.compile.target import OutOfFold, Target, Tuned
+from dspy_proact.errors import ContentError, UsageError
+from dspy_proact.evaluation.ask import Ask
+from dspy_proact.evaluation.benchmark import Benchmark, Start
+from dspy_proact.evaluation.evaluation import role_of
+from dspy_proact.evaluation.own_file import located
+from dspy_proact.evaluation.participant import fingerprint_of
+from dspy_proact.evaluation.tuning import Feedback
+from dspy_proact.models import ModelSpec
+from dspy_proact.programs import DataSource
+from dspy_proact.programs.asking import ask_now, run_now
+from dspy_proact.programs.card import CardRow, overlap, texts_in
+from dspy_proact.recipe import Recipe
+from dspy_proact.runs import CONTROL, Case, CaseSet, Scored, Settings
+from dspy_proact.stats import score_change
+
+_POOL = 8
+"""Worked examples to draw from, at most."""
+_ASSUMED_WORDS = 300
+"""Tokens of an answer in a worked example: assumed."""
+
+
+class AssistantTarget(Target):
+    """A program under test, and the cases that it is tuned and tested on.
+
+    Args:
+        corpus: As the benchmark reads it: `sample`, the published one's name, a path, or cases that were read.
+        model: Under the program.
+        judge: Whose grades optimizers see.
+        report_judge: Who tests out of fold; the card says so where it is the same model as the tuning judge.
+        proposer: Who writes instructions; the tuning judge where None.
+        benchmark: By its name, the path of its file, or itself.
+        settings: Of the benchmark; its defaults where None.
+        strata: Whose cases it is tuned on; those that the benchmark names where none are given.
+        margins: Of the guards that are asked for, by the names of rows of the card; None for the usual one.
+        system_prompt: What the program is told at the start; its own where None.
+        start: An artefact to go on from instead.
+        revision: Of the published corpus.
+
+    Raises:
+        UsageError: There is nothing to tune or to guard, or the start is refused.
+    """
+
+    role = "assistant"
+    items: Sequence[Case]
+    _by_key: Mapping[str, Case]
+    _graded: dict[tuple[str, str], Scored[Any] | None]
+    """Of one training set, grades by case and answer; None for a verdict that could not be read."""
+
+    def __init__(
+        self,
+        corpus: Any = "sample",
+        model: ModelSpec | str = "embedded",
+        judge: ModelSpec | str = "embedded",
+        report_judge: ModelSpec | str = "embedded",
+        proposer: ModelSpec | str | None = None,
+        *,
+        benchmark: Benchmark[Any, Any] | str | None = None,
+        settings: Settings | None = None,
+        strata: Sequence[str] = (),
+        margins: Mapping[str, float | None] | None = None,
+        system_prompt: str | None = None,
+        start: Path | None = None,
+        revision: str | None = None,
+    ):
+        super().__init__(benchmark, settings)
+        declared = self.declared
+        self.case_set = corpus if isinstance(corpus, CaseSet) else declared.read(corpus, self.settings, revision)
+        self.case_set.require(self.settings)
+        self._read(self.case_set.cases, self.case_set.cases)
+        if wrong := [name for name in strata if name not in declared.strata]:
+            raise UsageError(f"{wrong[0]!r} is no {declared.nouns.stratum}; they are {', '.join(declared.strata)}")
+        wanted = strata or self.tuning.strata or {case.stratum for case in self.items}
+        self.strata = tuple(name for name in declared.strata if name in wanted)
+        if start is not None and system_prompt is not None:
+            raise UsageError("`start` has a prompt of its own; leave `system_prompt` out")
+        source, rows = self.case_set.corpus, tuple(sorted({declared.mark(case.view) for case in self.items}))
+        self.data = DataSource(name=source.name, sha256=self.case_set.sha256, revision=source.revision, rows=rows)
+        self._begin(Start(system_prompt, start), f"these {declared.nouns.rows}")
+        self.measured = measured_of(declared, self.tuning.rows, self.items, self.strata)
+        self.guards = guards_of(self.measured, margins or {}, self.items)
+        spec, tuned_by = ModelSpec.of(model), ModelSpec.of(judge)
+        models, self.judges = {"assistant": (spec, role_of(declared, "assistant"))}, dict[str, Any]()
+        if (reporting := declared.judge(self.settings, Start())) is not None:
+            tuning = self.tuning.student(declared.judge(self.settings, Start()))
+            self.judges = {"judge": tuning, "report_judge": reporting}
+            reported_by = ModelSpec.of(report_judge).beside(tuned_by)
+            models["judge"] = tuned_by, role_of(declared, "judge")
+            models["report_judge"] = reported_by, role_of(declared, "judge", "report_judge")
+        self._name_models(models, proposer or (tuned_by if self.judges else spec))
+        judging = [fingerprint_of(reporting)] if self.judges else []
+        self.identity = {
+            "strata": list(map(str, self.strata)),
+            "guards": {guard.name: margin for guard, margin in self.guards},
+            "judging": [*judging, declared.controls and declared.controls.prompt()],
+        }
+
+    def learning_from(self, items: Sequence[Case]) -> Self:
+        """A copy that knows these cases alone, and remembers their grades."""
+        made = super().learning_from(items)
+        made._graded, made._by_key = {}, {case.key: case for case in items}
+        return made
+
+    def chosen(self, items: Sequence[Case]) -> list[Case]:
+        """The cases of the strata that it is tuned for."""
+        return [case for case in items if case.stratum in self.strata]
+
+    def inputs(self, item: Case) -> Mapping[str, Any]:
+        """Inputs of the program at a case."""
+        return self.declared.inputs(item.view)
+
+    # How an answer is graded
+
+    def examine(self, program: Any, case: Case, judge: str = "judge") -> Examined:
+        """A program's answer at a case with the grade of a judge; `no_answer` of the tuning is graded likewise."""
+        prediction = None
+        with collect_calls() as calls:
+            try:
+                with dspy.context(trace=None, disable_history=True), located(self.declared, "program"):
+                    ask = Ask(program, self.models["assistant"].lm, self.settings, ask_now)
+                    prediction = run_now(ask(**self.inputs(case)))
+                    answer = self.declared.answer_of(prediction)
+            except ContentError:
+                answer = self.tuning.no_answer
+        scored = None if answer is None else self.grade(case, answer, judge)
+        words = None
+        if prediction is not None and answer is not None:
+            words = sum(len(text.split()) for text in answer.model_dump().values() if isinstance(text, str))
+        return Examined(answer, scored, tokens_of(calls), words, prediction)
+
+    def examine_all(self, program: Any, cases: Sequence[Case]) -> dict[str, Examined]:
+        """A program at cases side by side, graded by the tuning judge; by key, in their order."""
+        examined = side_by_side([partial(self.examine, program, case) for case in cases], self.width)
+        return {case.key: result for case, result in zip(cases, examined, strict=True)}
+
+    def grade(self, case: Case, answer: Any, judge: str = "judge") -> Scored[Any] | None:
+        """The grade of an answer; None where the verdict cannot be read."""
+        lm = self.models[judge].lm if judge in self.models else None
+        ask = Ask(self.judges.get(judge), lm, self.settings, ask_now)
+        try:
+            # Grading is no step of the program, so it is in no trace.
+            with dspy.context(lm=lm, trace=None), located(self.declared, "grade"):
+                return run_now(self.declared.grade(case, answer, ask))
+        except ContentError:
+            return None
+
+    def _scored(self, case: Case, prediction: dspy.Prediction) -> tuple[Any, Scored[Any] | None]:
+        """An answer, and its grade by the tuning judge; graded once, for score and feedback."""
+        answer = self.declared.answer_of(prediction)
+        key = case.key, answer.model_dump_json()
+        if key not in self._graded:
+            self._graded[key] = self.grade(case, answer)
+        return answer, self._graded[key]
+
+    # What it learns from
+
+    def feedback(self, item: Case, prediction: dspy.Prediction) -> Feedback:
+        """That of the tuning on the tuning judge's grade."""
+        return self.tuning.feedback(item, *self._scored(item, prediction))
+
+    def is_worth_showing(self, item: Case, prediction: dspy.Prediction) -> bool:
+        """Whether it is a full pass."""
+        _, scored = self._scored(item, prediction)
+        return scored is not None and scored.label == self.declared.labels[0]
+
+    def taught(self, examples: Sequence[dspy.Example], program: Any) -> list[dspy.Example]:
+        """Answers of a program that are a full pass, where it asks one question.
+
+        As many cases are tried at once as examples are missing, so that none is tried in vain.
+        """
+        passed, left = list[dspy.Example](), list(examples)
+        (signature, *further) = (predictor.signature for predictor in program.predictors())
+        while not further and left and len(passed) < _POOL:
+            tried, left = left[: _POOL - len(passed)], left[_POOL - len(passed) :]
+            examined = self.examine_all(program, [self._by_key[example.key] for example in tried])
+            for example in tried:
+                result = examined[example.key]
+                if result.scored and result.scored.label == self.declared.labels[0] and result.prediction is not None:
+                    outputs = {name: result.prediction[name] for name in signature.output_fields}
+                    passed.append(dspy.Example(augmented=True, **example.inputs().toDict(), **outputs))
+        return passed
+
+    def watched(self, compared: Sequence[Case]) -> list[Case]:
+        """The control cases of the units that candidates are compared on."""
+        units = {self.units[case.key] for case in compared}
+        return [case for case in self.items if case.stratum == CONTROL and self.units[case.key] in units]
+
+    def harm(self, item: Case, prediction: dspy.Prediction) -> float | None:
+        """What an answer to a control case lacks of a full score."""
+        _, scored = self._scored(item, prediction)
+        return scored and 1 - scored.score
+
+    def _of_guards(self, cases: Sequence[Case]) -> list[Case]:
+        """The cases that a guard looks at."""
+        keys = {case.key for guard, _ in self.guards for case in guard.guarded(cases)}
+        return [case for case in cases if case.key in keys]
+
+    def guarded(self, program: Any) -> Mapping[str, Examined]:
+        """A program at the cases that guards look at."""
+        return self.examine_all(program, self._of_guards(self.items))
+
+    def broken(self, before: Mapping[str, Examined], after: Mapping[str, Examined]) -> tuple[str, ...]:
+        """Guards that a program breaks; what cannot be measured breaks none."""
+        return tuple(guard.name for guard, margin in self.guards if guard.is_broken(self.items, before, after, margin))
+
+    # What is tested
+
+    def test(self, tuned: Tuned, item: Case) -> Examined:
+        """The answer with the reporting judge's grade."""
+        return self.examine(tuned.program, item, "report_judge")
+
+    def mean_score(self, results: Mapping[str, Examined], items: Sequence[Case]) -> float | None:
+        """Mean score at cases of the chosen strata."""
+        return mean_of([results[case.key].score for case in self.chosen(items)])
+
+    def card(self, tuned: Tuned, tests: OutOfFold, seed: int) -> dict[str, Any]:
+        """By the reporting judge: the score of the chosen strata, and everything that is measured."""
+        declared, chosen = self.declared, self.chosen(self.items)
+        groups = [case.group for case in chosen]
+        aim = ", ".join(self.strata) if len(self.strata) < len(declared.strata_of(self.case_set)) else "score"
+        change = score_change(*tests.numbers(chosen, lambda examined: examined.score), groups, seed=seed)
+        shown, hidden = list[str](), list[str]()
+        for case in self.items:
+            seen = texts_in(declared.inputs(case.view))
+            shown += seen
+            hidden += [text for text in texts_in(case.view) if text not in {*seen}]
+        sides = tests.before.results, tests.after.results
+        unscored = sum(
+            any((side[case.key].harm if case.stratum == CONTROL else side[case.key].score) is None for side in sides)
+            for case in self.items
+        )
+        controls = sum(case.stratum == CONTROL for case in self.items)
+        demos = max(len(predictor.demos) for predictor in tuned.program.predictors())
+        return {
+            "aim": aim,
+            "case": declared.nouns.case,
+            "shown": change.shown,
+            "target": CardRow.of(change, nouns=declared.nouns, name="score", title=aim, total=len(chosen)),
+            "rows": tuple(measured_rows(declared, self.measured, self.items, tests, strata=self.strata, seed=seed)),
+            "items": len(self.items) - controls,
+            "target_groups": len({*groups}),
+            "controls": controls,
+            "unscored": unscored,
+            "notes": tuple(self.tuning.notes(demos, ())),
+            "guards": {guard.name: margin for guard, margin in self.guards},
+            "overlap": {
+                "hidden texts": overlap(tuned.instruction, hidden),
+                "shown texts": overlap(tuned.instruction, shown),
+            },
+        }
+
+    # What it takes
+
+    def tuned_at_most(self, recipe: Recipe, train: Sequence[Case]) -> int:
+        """The most answers that an optimizer and the guards ask for on one training set."""
+        learn, compare = map(len, split(self.chosen(train), self.units, recipe.seed))
+        controls = sum(case.stratum == CONTROL for case in train)
+        # A search looks at control cases in every trial, and asks a teacher beside the student.
+        search = recipe.trials * controls + learn * self.proposal.demos if recipe.optimizer == "search" else 0
+        return answers_at_most(recipe, learn, compare) + search + guarded_at_most(recipe, len(self._of_guards(train)))
+
+    def roles(self, recipe: Recipe, tuned: int) -> Mapping[str, RoleForecast]:
+        """What each model is asked, without repairs and second questions."""
+        program, tested, cases = self.start.program, 2 * len(self.items), self.items
+        expected = [self.tuning.calls(program, case) for case in cases]
+        known = [call for calls in expected for call in calls or ()]
+        predictors = len(program.predictors())
+        questions = max(predictors, *(len(calls or ()) for calls in expected))
+
+        def prompt() -> float:
+            bare = mean_tokens(self.models["assistant"], known)
+            return bare + recipe.max_demos * (bare + _ASSUMED_WORDS)  # a demo is a case and its answer
+
+        longest = max((call.tokens[1] for call in known), default=_ASSUMED_WORDS)
+        price = self.models["assistant"].price
+        roles = {"assistant": RoleForecast(questions * (tuned + tested), prompt, longest, price)}
+        if self.judges:
+            judge = self.judges["report_judge"]
+            grading = [
+                call for case in cases for call in self.declared.forecast.grades(case, None, judge, self.settings) or ()
+            ]
+            longest = max((call.tokens[1] for call in grading), default=0)
+            per_case = max(1, round(len(grading) / len(cases)))
+            for name, count in (("judge", tuned), ("report_judge", tested)):
+                model = self.models[name]
+                roles[name] = RoleForecast(per_case * count, partial(mean_tokens, model, grading), longest, model.price)
+        shown = partial(min, prompt(), SHOWN / 3) if recipe.optimizer == "gepa" else float
+        roles["proposer"] = RoleForecast.of_proposer(self.models["proposer"], recipe, predictors, shown)
+        return roles

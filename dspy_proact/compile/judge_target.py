@@ -1,0 +1,320 @@
+"""The judge of any benchmark as what is compiled: tuned to people's grades, and tested on them."""
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Self
+
+import dspy
+
+from dspy_proact.compile.agreement import (
+    Agreement,
+    Voted,
+    Votes,
+    fitted_cuts,
+    is_cut,
+    kappa_rows,
+    level_of,
+    levels_of,
+    plain_cuts,
+    share_rows,
+)
+from dspy_proact.compile.folds import split
+from dspy_proact.compile.forecast import RoleForecast, answers_at_most, guarded_at_most, mean_tokens
+from dspy_proact.compile.side_by_side import side_by_side
+from dspy_proact.compile.target import OutOfFold, Target, Tuned
+from dspy_proact.errors import ContentError, StageError, UsageError
+from dspy_proact.evaluation.benchmark import Benchmark, Start, WorkedCase
+from dspy_proact.evaluation.evaluation import role_of
+from dspy_proact.evaluation.ratings import RatedItem, Ratings
+from dspy_proact.evaluation.tuning import Feedback, ScoredPrediction
+from dspy_proact.models import ModelSpec
+from dspy_proact.programs import DataSource
+from dspy_proact.programs.artefact import Cuts
+from dspy_proact.programs.asking import ours
+from dspy_proact.programs.card import overlap, texts_in
+from dspy_proact.recipe import Recipe
+from dspy_proact.runs import Settings
+from dspy_proact.stats import smallest_gain
+
+if TYPE_CHECKING:
+    from dspy_proact.compile.training import Training
+
+_ENOUGH = 200
+"""Items from which on gains that are worth having can be shown, by simulation (eval/README.md)."""
+_WIDE, _RATERS = 25, 8
+"""Groups and raters that such a study should have."""
+
+
+class JudgeTarget(Target):
+    """A judge, and people's grades that it is tuned to and tested on.
+
+    Args:
+        ratings: People's grades; None for those that the benchmark declares, of its sample.
+        judge: Model under the judge.
+        proposer: Who writes instructions; the judge where None.
+        benchmark: By its name, the path of its file, or itself.
+        settings: Of the benchmark; its defaults where None.
+        votes: Verdicts on each answer.
+        start: An artefact to go on from; the benchmark's judge as it is where None.
+        guards: What the start gets right and no candidate may lose: `cases`, the worked cases of the judge's rules.
+
+    Raises:
+        UsageError: There is no judge, the grades cannot be learned from, or the start is refused.
+    """
+
+    role = "judge"
+    items: Sequence[RatedItem]
+    _agreement: Agreement
+    """By the grades of one training set."""
+
+    def __init__(
+        self,
+        ratings: Ratings | None = None,
+        judge: ModelSpec | str = "embedded",
+        proposer: ModelSpec | str | None = None,
+        *,
+        benchmark: Benchmark[Any, Any] | str | None = None,
+        settings: Settings | None = None,
+        votes: int = 1,
+        start: Path | None = None,
+        guards: Collection[str] = (),
+    ):
+        super().__init__(benchmark or (ratings and ratings.benchmark), settings)
+        declared, self.votes = self.declared, votes
+        if ratings and ratings.benchmark != declared.name:
+            raise UsageError(f"{ratings.name}: ratings of {ratings.benchmark}, and the judge is {declared.name}'s")
+        if declared.judge(self.settings, Start()) is None:
+            raise UsageError(f"{declared.name} is graded without a judge; there is none to tune")
+        read = ratings or declared.ratings("sample", self.settings)
+        assert read is not None, "the sample is a name of ratings"
+        self.ratings, items = read, self._graded(read)
+        self._read(items, [item.case for item in items])
+        self.data = DataSource(
+            name=read.name,
+            sha256=read.sha256,
+            revision=read.source.commit,
+            files=dict(read.source.files),
+            rows=tuple(sorted({declared.mark(item.case.view) for item in items})),
+        )
+        if wrong := [guard for guard in guards if guard != "cases"]:
+            raise UsageError(f"`guards={wrong[0]}`: a judge is guarded by its worked cases alone: `guards=cases`")
+        self.worked = tuple(declared.worked_cases()) if guards else ()
+        if guards and not self.worked:
+            raise UsageError(f"`guards=cases`: {declared.name} declares no worked cases; leave it out")
+        artefact, cuts = self._begin(Start(file=start), f"the {declared.nouns.rows} of these grades"), {}
+        if artefact:
+            cuts = artefact.cuts
+            if artefact.votes != votes:
+                asks = f"asks for {artefact.votes} verdicts an answer"
+                raise UsageError(f"{start}: {asks}; give `votes={artefact.votes}`")
+        self.start = Tuned(self.start.program, plain_cuts(declared) | cuts)
+        self.identity = {"votes": votes}
+        if guards:
+            worked = "\n".join(f"{case.name} {case.answer.model_dump_json()} {case.label}" for case in self.worked)
+            self.identity["guards"] = {"cases": hashlib.sha256(worked.encode()).hexdigest()}
+        spec = ModelSpec.of(judge)
+        self._name_models({"judge": (spec, role_of(declared, "judge"))}, proposer or spec)
+
+    def _graded(self, ratings: Ratings) -> list[RatedItem]:
+        """The answers that somebody rated, as the judge is asked about them, with the grades of tuned parts.
+
+        Raises:
+            UsageError: There are none, or none with what was rated.
+        """
+        if any(not item.judgeable for item in ratings.rated):
+            raise UsageError(
+                f"{ratings.name}: has ratings without conversations and responses, so that no judge can be tuned to "
+                "it; name ratings that come with what was rated, with `ratings`"
+            )
+        parts = [part.name for part in self.declared.graded_by_people if part.tuned]
+        graded = [
+            replace(item, grades=grades)
+            for item in ratings.rated
+            if (grades := {part: item.grades[part] for part in parts if part in item.grades})
+        ]
+        if not graded:
+            raise UsageError(f"{ratings.name}: nobody has graded anything in it to which the judge is tuned")
+        return [question for item in graded for question in self.tuning.judge_items(item)]
+
+    @property
+    def raters(self) -> int:
+        """How many people graded the items."""
+        grades = [grade for item in self.items for own in item.grades.values() for grade in own]
+        return len({grade.rater for grade in grades})
+
+    def learning_from(self, items: Sequence[RatedItem]) -> Self:
+        """A copy that knows the grades of these answers alone."""
+        made = super().learning_from(items)
+        made._agreement = Agreement(self.declared, items)
+        return made
+
+    def inputs(self, item: RatedItem) -> Mapping[str, Any]:
+        """Inputs of the judge on an answer."""
+        return self.tuning.question(item.case, item.answer).inputs
+
+    def vote(self, judge: Any, item: RatedItem | WorkedCase) -> Votes:
+        """A judge's verdicts on an answer, each under a rollout of its own; those that could be read."""
+        lm = self.models["judge"].lm
+        verdicts, question = list[ScoredPrediction](), self.tuning.question(item.case, item.answer)
+        for rollout in (lm, *(lm.copy(rollout_id=number) for number in range(1, self.votes))):
+            with suppress(ContentError), dspy.context(lm=rollout, trace=None), ours():
+                prediction = judge(**question.inputs)
+                verdicts.append(ScoredPrediction(prediction, question.read(prediction)))
+        return verdicts
+
+    def vote_all(self, judge: Any, items: Sequence[RatedItem | WorkedCase]) -> list[Votes]:
+        """Those on several answers, in their order."""
+        return side_by_side([partial(self.vote, judge, item) for item in items], self.width)
+
+    # What it learns from
+
+    def labelled(self, items: Sequence[RatedItem], before: Mapping[str, Voted]) -> list[dspy.Example]:
+        """The answers with what a judge that agrees with people would say, as far as the tuning knows it."""
+        firsts = [next(iter(before[item.key].votes), None) for item in items]
+        worked = [
+            self.tuning.worked(item, self.example(item), first) for item, first in zip(items, firsts, strict=True)
+        ]
+        return [example for example in worked if example is not None]
+
+    def feedback(self, item: RatedItem, prediction: dspy.Prediction) -> Feedback:
+        """The agreement with people beyond what a constant answer earns, and where the judge and people differ."""
+        try:
+            scored = self.tuning.question(item.case, item.answer).read(prediction)
+        except StageError:
+            return Feedback("It cannot be read.", "It cannot be read.", self._agreement.score(item, {}))
+        judgement = ScoredPrediction(prediction, scored)
+        score = self._agreement.score(item, levels_of(self.declared, [judgement]))
+        return replace(self.tuning.judge_feedback(item, judgement), score=score)
+
+    def is_worth_showing(self, item: RatedItem, prediction: dspy.Prediction) -> bool:
+        """Whether the verdict is nearer to its own label than to those of others."""
+        return (self.feedback(item, prediction).score or 0.0) > 0.5
+
+    def guarded(self, program: Any) -> Mapping[str, Votes]:
+        """A judge's verdicts on each worked case, by name."""
+        votes = self.vote_all(program, self.worked)
+        return {case.name: verdicts for case, verdicts in zip(self.worked, votes, strict=True)}
+
+    def broken(self, before: Mapping[str, Votes], after: Mapping[str, Votes]) -> tuple[str, ...]:
+        """The guard, where a worked case is lost that the start gets right."""
+        cuts = self.start.cuts
+        return ("cases",) if self.right(before, cuts) - self.right(after, cuts) else ()
+
+    def right(self, votes: Mapping[str, Votes], cuts: Mapping[str, Cuts]) -> frozenset[str]:
+        """Names of the worked cases whose label is that of the rules, by these cuts."""
+        part = self.declared.graded_by_people[0]
+        levels = {
+            case.name: level_of(self.declared, votes[case.name], part, cuts.get(case.case.stratum))
+            for case in self.worked
+        }
+        labels = {name: None if level is None else part.levels[level] for name, level in levels.items()}
+        return frozenset(case.name for case in self.worked if labels[case.name] == case.label)
+
+    def finished(self, program: Any, training: "Training") -> Tuned:
+        """The judge with the cuts that its verdicts call for, on answers of which none is shown in it.
+
+        They are the ones that candidates were compared on: their verdicts are there already. In a stratum where they
+        would lose a guarded case the start's cuts stay.
+        """
+        cuts = dict(self.start.cuts)
+        if cuts:
+            votes = self.vote_all(program, training.compared)
+            cuts = fitted_cuts(self.declared, training.compared, self.units, votes, training.seed)
+        if not self.worked:
+            return Tuned(program, cuts)
+        votes, right = self.guarded(program), self.right(training.guarded_at_start, self.start.cuts)
+        lost = right - self.right(votes, cuts)
+        losing = {case.case.stratum for case in self.worked if case.name in lost}
+        kept = {stratum: self.start.cuts[stratum] if stratum in losing else cut for stratum, cut in cuts.items()}
+        return Tuned(program, kept, (len(right), len(self.right(votes, kept))))
+
+    # What is tested
+
+    def test(self, tuned: Tuned, item: RatedItem) -> Voted:
+        """A judge's verdicts on an answer, and their levels by its cuts."""
+        votes = self.vote(tuned.program, item)
+        return Voted(votes, levels_of(self.declared, votes, tuned.cuts.get(item.stratum)))
+
+    def mean_score(self, results: Mapping[str, Voted], items: Sequence[RatedItem]) -> float:
+        """Mean agreement by the grades of these answers alone; what could not be read scores 0."""
+        agreement = Agreement(self.declared, items)
+        return fmean(agreement.score(item, results[item.key].levels) for item in items)
+
+    def card(self, tuned: Tuned, tests: OutOfFold, seed: int) -> dict[str, Any]:
+        """Against people's grades: kappas within strata, or agreement by part."""
+        declared, items = self.declared, self.items
+        change, (target, *rows) = (kappa_rows if is_cut(declared) else share_rows)(declared, items, tests, seed)
+        counts: dict[str, tuple[int, int]] = {}
+        for when, tested in (("before", tests.before), ("after", tests.after)):
+            verified = [judgement.scored.verified for voted in tested.results.values() for judgement in voted.votes]
+            if checks := [check for check in verified if check is not None]:
+                counts[f"evidence {when}"] = sum(checks), len(checks)
+        if tuned.worked:
+            count = len(declared.worked_cases())
+            counts |= {"cases before": (tuned.worked[0], count), "cases after": (tuned.worked[1], count)}
+        demos = max(len(predictor.demos) for predictor in tuned.program.predictors())
+        cuts = {f"{stratum} {cut.partial:g}/{cut.full:g}" for stratum, cut in tuned.cuts.items()}
+        notes = [f"{demos} worked examples, cuts on the mean level: {', '.join(sorted(cuts)) or 'none'}"]
+        if not change.shown and is_cut(declared):
+            notes.insert(0, self._advice())
+        texts = [text for item in items for text in texts_in(self.inputs(item))]
+        texts += [grade.reason for item in items for grades in item.grades.values() for grade in grades]
+        return {
+            "aim": "agreement with people",
+            "case": "graded answer",
+            "shown": change.shown,
+            "target": target,
+            "rows": tuple(rows),
+            "items": len(items),
+            "unscored": target.total - target.count,
+            "raters": self.raters,
+            "notes": (*notes, *self.tuning.notes(0, self.ratings.about)),
+            "guards": {"cases": 0.0} if tuned.worked else {},
+            "counts": counts,
+            "overlap": {"items": overlap(tuned.instruction, texts)},
+        }
+
+    def _advice(self) -> str:
+        """Which answers people should grade next."""
+        groups = self.declared.nouns.groups
+        counts = {stratum: sum(item.stratum == stratum for item in self.items) for stratum in self.declared.strata}
+        fewest, more = min(counts, key=lambda stratum: counts[stratum]), max(_ENOUGH, 2 * len(self.items))
+        return (
+            f"To show an improvement, have answers of further {groups} graded, {fewest} first (it has "
+            f"{counts[fewest]}): {more} answers in {_WIDE} {groups}, by {_RATERS} raters, have 80 % power to detect a "
+            f"gain of {smallest_gain(more, _WIDE, _RATERS):.2f} in kappa"
+        )
+
+    # What it takes
+
+    def tuned_at_most(self, recipe: Recipe, train: Sequence[RatedItem]) -> int:
+        """The most verdicts that an optimizer, the fitting of cuts and the guard ask for on one training set."""
+        learn, compare = map(len, split(train, self.units, recipe.seed))
+        answers = answers_at_most(recipe, learn, compare) + compare * (self.votes - 1)
+        return answers + guarded_at_most(recipe, len(self.worked) * self.votes)
+
+    def roles(self, recipe: Recipe, tuned: int) -> Mapping[str, RoleForecast]:
+        """What judge and proposer are asked."""
+        model, judge = self.models["judge"], self.start.program
+        expected = [
+            call
+            for item in self.items
+            for call in self.declared.forecast.grades(item.case, item.answer, judge, self.settings) or ()
+        ]
+        longest, predictors = max((call.tokens[1] for call in expected), default=0), len(judge.predictors())
+        calls, prompt = 2 * len(self.items) * self.votes + tuned, partial(mean_tokens, model, expected)
+        return {
+            "judge": RoleForecast(calls, prompt, longest, model.price),
+            "proposer": RoleForecast.of_proposer(self.models["proposer"], recipe, predictors),
+        }
+
+    @property
+    def smallest_gain(self) -> float | None:
+        """In kappa, which is made of grades of answers as a whole."""
+        groups = len({item.group for item in self.items})
+        return smallest_gain(len(self.items), groups, self.raters) if is_cut(self.declared) else None

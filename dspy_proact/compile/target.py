@@ -1,0 +1,283 @@
+"""What a compile tunes: a program, what it learns from and is tested on, and how its answers are scored."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+
+import dspy
+from pydantic import BaseModel
+
+from dspy_proact.calls import Call
+from dspy_proact.compile.folds import joined
+from dspy_proact.compile.forecast import RoleForecast
+from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.benchmark import Benchmark, Start
+from dspy_proact.evaluation.compiled import compiled_program
+from dspy_proact.evaluation.participant import fingerprint_of
+from dspy_proact.evaluation.registry import benchmark_named
+from dspy_proact.evaluation.tuning import Feedback, tuning_of
+from dspy_proact.models import Model, ModelSpec, Role
+from dspy_proact.plain_text import tame
+from dspy_proact.programs import DataSource
+from dspy_proact.programs.artefact import Artefact, Cuts, ProgramRole, read_artefact
+from dspy_proact.programs.embedded import proposer
+from dspy_proact.recipe import Recipe
+from dspy_proact.runs import Case, Settings
+
+if TYPE_CHECKING:
+    from dspy_proact.compile.training import Training
+
+T = TypeVar("T")
+PROPOSER = Role("proposer", "proposer", "verdict", proposer.answer)
+"""Who writes instructions for a compile."""
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A program as it is tested and shipped."""
+
+    program: Any
+    cuts: Mapping[str, Cuts] = field(default_factory=dict[str, Cuts])
+    """Of a judge, on the mean level of its verdicts, by stratum."""
+    worked: tuple[int, int] | None = None
+    """Of a judge, the worked cases that it gets right before and after; None without their guard."""
+
+    @property
+    def instruction(self) -> str:
+        """Of all its predictors."""
+        return "\n".join(instructions_of(self.program))
+
+
+def instructions_of(program: Any) -> list[str]:
+    """Instruction of each predictor; that of an only one as the program gives it, empty where there is none."""
+    instructions = [predictor.signature.instructions for predictor in program.predictors()]
+    return instructions if len(instructions) > 1 else [getattr(program, "instruction", instructions[0])]
+
+
+@dataclass(frozen=True)
+class Tested:
+    """Test results of every item."""
+
+    results: Mapping[str, Any]
+    """By key, in the order of the items."""
+    calls: tuple[Call, ...]
+    """Of the program under test."""
+
+
+@dataclass(frozen=True)
+class OutOfFold:
+    """Test results before and after a compile."""
+
+    before: Tested
+    """By the start."""
+    after: Tested
+    """Each item by a program that never saw its unit."""
+
+    def numbers(self, items: Sequence[Any], number: Callable[[Any], T | None]) -> tuple[list[T | None], list[T | None]]:
+        """A number of each item before and after, aligned; None where it has none."""
+        before, after = ([number(tested.results[item.key]) for item in items] for tested in (self.before, self.after))
+        return before, after
+
+    def both(self, items: Sequence[Any], number: Callable[[Any], T | None]) -> tuple[list[Any], list[T], list[T]]:
+        """The items that have a number before and after, and these numbers, aligned."""
+        rows = zip(items, *self.numbers(items, number), strict=True)
+        known = [(item, first, second) for item, first, second in rows if first is not None and second is not None]
+        return [row[0] for row in known], [row[1] for row in known], [row[2] for row in known]
+
+
+class Target(ABC):
+    """A program, the items that it is tuned and tested on, and how its answers to them are scored.
+
+    A subclass sets the attributes without a default. An item has a key, unique among the items, a group and a stratum.
+
+    Args:
+        benchmark: By its name, the path of its file, or itself.
+        settings: Of the benchmark; its defaults where None.
+    """
+
+    role: ClassVar[ProgramRole]
+    """Of the program that is compiled; the name of its model, its folder and its file."""
+    items: Sequence[Any]
+    """To learn from and to test on: cases, or rated answers."""
+    units: Mapping[str, str]
+    """What folds keep together, by key."""
+    data: DataSource
+    """What is learned from."""
+    start: Tuned
+    """Where tuning starts, and what is tested before; it is never changed."""
+    start_hash: str
+    learned_before: frozenset[str] = frozenset()
+    """Marks of the rows that the start has learned from."""
+    votes: int = 1
+    """Answers to each item that are tested."""
+    identity: Mapping[str, Any]
+    """What else decides the compile, as JSON."""
+    specs: Mapping[str, tuple[ModelSpec, Role]]
+    """Models by what each is asked for: the program's own is named as its role."""
+    models: Mapping[str, Model]
+    """The same, opened by the compile."""
+    width: int
+    """Items at once; set by the compile."""
+
+    def __init__(self, benchmark: Benchmark[Any, Any] | str | None, settings: Settings | None):
+        self.declared = benchmark_named(benchmark)
+        self.settings = settings or self.declared.settings_type()
+        self.tuning = tuning_of(self.declared, self.settings)
+        self.proposal = self.tuning.proposals[self.role]
+        self.tuning.require(self.role)
+
+    def _read(self, items: Sequence[Any], cases: Sequence[Case]) -> None:
+        """Set the items, and the units of their cases; what programs see alike, such as a row given twice, is one.
+
+        Args:
+            items: To learn from and to test on.
+            cases: Theirs, aligned.
+        """
+        self.items = tuple(items)
+        self.units = joined(self.tuning.units(cases), {case.key: case.view for case in cases})
+
+    def _begin(self, start: Start, data: str) -> Artefact | None:
+        """Set the start; the artefact where it names a file.
+
+        Args:
+            start: As a person names it.
+            data: What the rows of the data are called.
+
+        Raises:
+            UsageError: The start cannot be used, or has seen some of the rows that are to be tested.
+        """
+        program = self.tuning.student(compiled_program(self.declared, self.settings, start, self.role))
+        artefact = read_artefact(start.file, self.role) if start.file else None
+        if artefact:
+            self.learned_before = artefact.card.learned_from
+            if seen := self.learned_before.intersection(self.data.rows):
+                raise UsageError(
+                    f"{start.file}: was compiled on {len(seen)} of {data}, so that no program that never saw them "
+                    "could be tested on them; start from one that was compiled on others, or leave `start` out"
+                )
+        self.start, self.start_hash = Tuned(program), artefact.digest if artefact else fingerprint_of(program)
+        return artefact
+
+    def _name_models(self, models: Mapping[str, tuple[ModelSpec, Role]], proposed_by: ModelSpec | str) -> None:
+        """Set the models, by what each is asked for."""
+        self.specs = {**models, "proposer": (ModelSpec.of(proposed_by), PROPOSER)}
+
+    def opened(self, models: Mapping[str, Model], width: int) -> Self:
+        """A copy that asks these models, so many items at once."""
+        made = copy(self)
+        made.models, made.width = models, width
+        return made
+
+    def learning_from(self, items: Sequence[Any]) -> Self:
+        """A copy that knows these items alone."""
+        made = copy(self)
+        made.items = items
+        return made
+
+    # What is tuned
+
+    def chosen(self, items: Sequence[Any]) -> list[Any]:
+        """The items that it is tuned on; the others are tested alone."""
+        return list(items)
+
+    @abstractmethod
+    def inputs(self, item: Any) -> Mapping[str, Any]:
+        """Inputs of the program at an item."""
+
+    def example(self, item: Any) -> dspy.Example:
+        """The inputs of the program, and the key: everything else is looked up by the key."""
+        inputs = {name: tamed(value) for name, value in self.inputs(item).items()}
+        return dspy.Example(key=item.key, **inputs).with_inputs(*inputs)
+
+    def labelled(self, items: Sequence[Any], before: Mapping[str, Any]) -> list[dspy.Example]:
+        """Examples answered by people; none where nobody answered them.
+
+        Args:
+            items: To learn from.
+            before: Test results of the start.
+        """
+        del items, before
+        return []
+
+    def taught(self, examples: Sequence[dspy.Example], program: Any) -> list[dspy.Example]:
+        """Examples answered by a program, of which the search draws demos where people answered none."""
+        del examples, program
+        return []
+
+    @abstractmethod
+    def feedback(self, item: Any, prediction: dspy.Prediction) -> Feedback:
+        """The score of an answer, and what a proposer may be told of it."""
+
+    @abstractmethod
+    def is_worth_showing(self, item: Any, prediction: dspy.Prediction) -> bool:
+        """Whether an answer is fit to be a demo."""
+
+    def watched(self, compared: Sequence[Any]) -> list[Any]:
+        """Items on which the harm of candidates is measured that are compared on others."""
+        del compared
+        return []
+
+    def harm(self, item: Any, prediction: dspy.Prediction) -> float | None:
+        """Harm of an answer to a watched item, in [0, 1], lower is better; None where it is not known."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def guarded(self, program: Any) -> Mapping[str, Any]:
+        """Results of a program by which guards compare it with the start; nothing without a guard."""
+
+    @abstractmethod
+    def broken(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
+        """Guards that a program breaks, by the start's results and its own."""
+
+    def finished(self, program: Any, training: "Training") -> Tuned:
+        """What is shipped and tested of the program that was chosen on a training set."""
+        del training
+        return Tuned(program)
+
+    # What is tested
+
+    @abstractmethod
+    def test(self, tuned: Tuned, item: Any) -> Any:
+        """Test result of an item; a failure of content is a result."""
+
+    @abstractmethod
+    def mean_score(self, results: Mapping[str, Any], items: Sequence[Any]) -> float | None:
+        """Mean score of a fold's test items, in [0, 1], higher is better; None without any."""
+
+    @abstractmethod
+    def card(self, tuned: Tuned, tests: OutOfFold, seed: int) -> dict[str, Any]:
+        """Fields of the card that are of this kind of program, its `target` and the `shown` of that among them."""
+
+    # What it takes
+
+    @abstractmethod
+    def tuned_at_most(self, recipe: Recipe, train: Sequence[Any]) -> int:
+        """The most answers that an optimizer and the guards ask for on one training set."""
+
+    @abstractmethod
+    def roles(self, recipe: Recipe, tuned: int) -> Mapping[str, RoleForecast]:
+        """What each model is asked, where so many answers are asked for in tuning."""
+
+    @property
+    def smallest_gain(self) -> float | None:
+        """Gain that the items show in at least four compiles of five; None where it is unknown or not claimed."""
+        return None
+
+
+def tamed(value: Any) -> Any:
+    """Inputs without the markers that DSPy would obey in a prompt."""
+    match value:
+        case str():
+            return tame(value)
+        case BaseModel():
+            fields = {name: getattr(value, name) for name in type(value).model_fields}
+            changed = {name: new for name, old in fields.items() if (new := tamed(old)) != old}
+            return value.model_copy(update=changed) if changed else value
+        case list() | tuple():
+            return type(value)(map(tamed, value))
+        case dict():
+            return {name: tamed(part) for name, part in value.items()}
+        case _:
+            return value
