@@ -37,7 +37,12 @@ from fakes.player import canonical, form_of, played
 from fakes.server import Server
 
 TESTS = Path(__file__).parent
-RENAMED = {"apart": "label_mismatch", "untold": "unknown"}
+RENAMED = {
+    "apart": ("label_mismatch", "outlier"),
+    "untold": ("unknown",),
+    "partings": ("disagreements",),
+    "worded_otherwise": ("rephrased",),
+}
 """Today's name of a recorded key or column, where it differs."""
 ANY = "<any text>"
 """Stands in a list for a text that may change; an object is recorded without them."""
@@ -123,7 +128,11 @@ def differences(recorded: Any, now: Any, where: str = "") -> Iterator[str]:
         yield from difflib.unified_diff(*map(str.splitlines, texts), f"{where} recorded", "now", lineterm="", n=0)
     elif isinstance(recorded, dict) and isinstance(now, dict):
         for key, value in recorded.items():
-            yield from differences(value, now.get(key, now.get(RENAMED.get(key), "<gone>")), f"{where}/{key}")
+            yield from differences(
+                value,
+                next((now[name] for name in (key, *RENAMED.get(key, ())) if name in now), "<gone>"),
+                f"{where}/{key}",
+            )
     elif isinstance(recorded, list) and isinstance(now, list) and len(recorded) == len(now):
         for index, value in enumerate(recorded):
             yield from differences(value, now[index], f"{where}/{index}")
@@ -269,7 +278,7 @@ def figures(server: Server) -> dict[str, Any]:
     return {
         "leaderboard": printed("leaderboard"),
         "leaderboard probe": printed("leaderboard", *probe),
-        "agree": {**agree, "partings": [[row["item"], row["difference"]] for row in agree["partings"]]},
+        "agree": {**agree, "disagreements": [[row["item"], row["difference"]] for row in agree["disagreements"]]},
         "agree sample": printed("agree", "--ratings", "sample"),
         "agree probe": {
             part: {name: found["pooled"][name] for name in ("judged", "exact", "kappa")}

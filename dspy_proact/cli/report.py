@@ -174,7 +174,7 @@ def compare(
         print_comparison,
         print_corrected_comparison,
     )
-    from dspy_proact.report.corrected import EACH_ITS_OWN
+    from dspy_proact.report.corrected import SEPARATE_RATINGS
     from dspy_proact.runs import RunFolder
 
     if len(runs) != 2:
@@ -183,7 +183,7 @@ def compare(
         raise UsageError(f"compare takes RUN_A and RUN_B, and {len(runs)} are given{message}")
     if len(ratings) not in (0, 2):
         times = "once" if len(ratings) == 1 else f"{len(ratings)} times"
-        raise UsageError(f"--ratings is given {times}: {EACH_ITS_OWN}: --ratings A --ratings B")
+        raise UsageError(f"--ratings is given {times}: {SEPARATE_RATINGS}: --ratings A --ratings B")
     chosen.require(*runs)
     a, b = map(summary_of, runs)
     comparison, corrected = compare(a, b), None

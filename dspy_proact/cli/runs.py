@@ -314,7 +314,7 @@ def _print_list(run: "ShownRun", other: "ShownRun | None", shown: "Sequence[Outc
         if other:
             there = other.placed.get((outcome.key, outcome.epoch))
             document["beside"] = outcome_document(there, other.nouns) if there else None
-            document["worded_otherwise"] = outcome.key in reworded
+            document["rephrased"] = outcome.key in reworded
         click.echo(ends + "\n" + json.dumps(document, indent=2, allow_nan=False), nl=False)
         ends = ","
     click.echo("\n]" if shown else "[]")
@@ -338,7 +338,7 @@ def _show(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: b
         document = reading_document(reading, run.nouns)
         if other:
             document["beside"] = reading_document(beside, other.nouns) if beside else None
-            document["worded_otherwise"] = reworded
+            document["rephrased"] = reworded
         print_json(document)
         return
     named = [(run.name, reading)]

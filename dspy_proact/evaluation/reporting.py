@@ -89,11 +89,11 @@ def text_of(value: Any) -> str:
 
 def terms_of(fields: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Names with what each has, those without anything left out."""
-    return tuple((name.replace("_", " "), text_of(each)) for name, each in fields.items() if each not in _EMPTY)
+    return tuple((name.replace("_", " "), text_of(value)) for name, value in fields.items() if value not in _EMPTY)
 
 
 def _has_objects(value: Any) -> bool:
-    return _is(list, value) and all(_is(dict, each) for each in value)
+    return _is(list, value) and all(_is(dict, item) for item in value)
 
 
 def sections_of(view: View) -> Iterator[PageSection]:

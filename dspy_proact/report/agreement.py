@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dspy_proact.evaluation.measured_run import MeasuredRun
-from dspy_proact.report.measured import worded
+from dspy_proact.report.measured import in_nouns
 from dspy_proact.report.numbers import coefficient, counted, percent, points_of
 from dspy_proact.runs import Evidence, Outcome
 from dspy_proact.stats import Estimate, Paired, cluster_mean, kappa_estimate, paired_difference
@@ -38,11 +38,11 @@ def agree_between(
     labels, nouns = summary.labels, summary.nouns
     graded = [(a, b) for a, b in pairs if a.label and b.label]
     groups, sides = [a.group for a, _ in graded], ([a for a, _ in graded], [b for _, b in graded])
-    ours, theirs = ([each.label for each in side] for side in sides)
-    before, after = ([each.score for each in side] for side in sides)
+    ours, theirs = ([outcome.label for outcome in side] for side in sides)
+    before, after = ([outcome.score for outcome in side] for side in sides)
     counts = Counter(zip(ours, theirs, strict=True))
-    evidence = [Evidence.of(verdict for each in side for verdict in each.verdicts) for side in sides]
-    found = GradingAgreement(
+    evidence = [Evidence.of(verdict for outcome in side for verdict in outcome.verdicts) for side in sides]
+    agreement = GradingAgreement(
         first=first,
         second=second,
         responses=len(graded),
@@ -52,7 +52,7 @@ def agree_between(
         score_difference=paired_difference(before, after, groups),
         evidence=dict(zip(("first", "second"), evidence, strict=True)),
     )
-    return worded(found, nouns)
+    return in_nouns(agreement, nouns)
 
 
 def agreement_lines(agreement: GradingAgreement) -> list[str]:
@@ -64,11 +64,11 @@ def agreement_lines(agreement: GradingAgreement) -> list[str]:
     flips = [(a, b, agreement.table[a][b]) for a in labels for b in labels if a != b and agreement.table[a][b]]
     flipped = ", ".join(f"{a} -> {b} {count}" for a, b, count in flips) or "none"
     quotes = [f"{e.verified} of {e.checked}" for e in agreement.evidence.values()]
-    asked = any(each.checked for each in agreement.evidence.values())
+    any_checked = any(evidence.checked for evidence in agreement.evidence.values())
     return [
         f"{first} and {second} on {counted(agreement.responses, 'response')}: same grade {percent(agreement.exact)} %, "
         f"quadratic kappa {coefficient(kappa)}{f' ({kappa.reason})' if kappa.reason else ''}.",
         f"flips from the first to the second: {flipped}. Mean score of the second minus the first: "
         f"{points_of(agreement.score_difference.difference)} points.",
-        *([f"verdicts with a quote that stands in the response: {quotes[0]} and {quotes[1]}."] if asked else []),
+        *([f"verdicts with a quote that stands in the response: {quotes[0]} and {quotes[1]}."] if any_checked else []),
     ]

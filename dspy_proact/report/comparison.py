@@ -10,7 +10,7 @@ from statistics import fmean
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
 from dspy_proact.report.agreement import GradingAgreement, agree_between
-from dspy_proact.report.measured import Bounds, Compared, bounds_of, compared, worded
+from dspy_proact.report.measured import Bounds, Compared, bounds_of, compared, in_nouns
 from dspy_proact.report.numbers import points_of
 from dspy_proact.report.summary import Summary, grouped
 from dspy_proact.report.terminal import front_html
@@ -127,7 +127,7 @@ class Differences:
         groups = [pair.group for pair in pairs]
         a, b = ([pair.score[side] for pair in pairs] for side in (0, 1))
         passed_a, passed_b = ([pair.passed[side] for pair in pairs] for side in (0, 1))
-        found = Difference(
+        row = Difference(
             pairs=len(pairs),
             a=mean(a, groups),
             b=mean(b, groups),
@@ -135,7 +135,7 @@ class Differences:
             pass_rate=difference(passed_a, passed_b, groups),
             passes=discordant([share > 0.5 for share in passed_a], [share > 0.5 for share in passed_b]),
         )
-        return worded(found, self.nouns)
+        return in_nouns(row, self.nouns)
 
 
 _MOST_GROUPS = 5
@@ -153,7 +153,7 @@ class Comparison:
     """Cases that both have tried, what is unscored counting 0."""
     shared: int
     """Cases that both were asked, in the same words."""
-    otherwise: int
+    rephrased: int
     """Cases of one key whose words differ; they are left out."""
     agreement: GradingAgreement | None
     """Of the judges, where both graded the same responses."""
@@ -186,8 +186,8 @@ class Comparison:
     @cached_property
     def strict(self) -> Differences:
         """Over what both have tried, the unscored counting 0; the same where nothing is unscored."""
-        whole = len(self.tried) == len(self.pairs) and not any(self.unscored)
-        return self.lenient if whole else Differences(self.tried, self.strata, self.a.nouns)
+        alike = len(self.tried) == len(self.pairs) and not any(self.unscored)
+        return self.lenient if alike else Differences(self.tried, self.strata, self.a.nouns)
 
     @property
     def unscored(self) -> tuple[int, int]:
@@ -225,10 +225,10 @@ class Comparison:
             named = (("model", self.a.model, self.b.model), ("judge", self.a.judge, self.b.judge))
             return [change for change in named if change[1] != change[2]]
         a, b = self.a.manifest, self.b.manifest
-        asked = [(name, getattr(a, name), getattr(b, name)) for name in ("epochs", "judge_epochs")]
-        mine, theirs = ("asked" if each.controls else "not asked" for each in (a, b))
-        asked.append(("controls", mine, theirs))
-        beside = [(name, str(mine), str(theirs)) for name, mine, theirs in asked if mine != theirs]
+        settings = [(name, getattr(a, name), getattr(b, name)) for name in ("epochs", "judge_epochs")]
+        mine, theirs = ("asked" if manifest.controls else "not asked" for manifest in (a, b))
+        settings.append(("controls", mine, theirs))
+        beside = [(name, str(mine), str(theirs)) for name, mine, theirs in settings if mine != theirs]
         differ = a.identity.differences(b.identity).items()
         return [*((name, _short(mine), _short(theirs)) for name, (mine, theirs) in differ), *beside]
 
@@ -249,26 +249,26 @@ class Comparison:
     def breakdowns(self) -> dict[str, dict[str, Difference]]:
         """Differences by each of the benchmark's grouping keys that the cases have, and by group, in order."""
         known = {key for pair in self.pairs for key in pair.meta}
-        found: dict[str, dict[str, Difference]] = {}
+        breakdowns: dict[str, dict[str, Difference]] = {}
         for key in self.a.reporting.breakdowns:
             if key in known:
                 groups = grouped(self.pairs, lambda pair, key=key: pair.meta.get(key, ""))
-                found[key] = {group: self.lenient.row(pairs) for group, pairs in groups.items()}
-        return found
+                breakdowns[key] = {group: self.lenient.row(pairs) for group, pairs in groups.items()}
+        return breakdowns
 
     @cached_property
     def farthest(self) -> list[tuple[str, int, float]]:
         """Groups that move the difference most: name, pairs, and sum of b minus a."""
         groups = grouped(self.pairs, lambda pair: pair.group)
         moved = ((name, len(of), sum(pair.score[1] - pair.score[0] for pair in of)) for name, of in groups.items())
-        return sorted((each for each in moved if each[2]), key=lambda each: -abs(each[2]))[:_MOST_GROUPS]
+        return sorted((group for group in moved if group[2]), key=lambda group: -abs(group[2]))[:_MOST_GROUPS]
 
     def measured(self, pairs: Sequence[CasePair], by_stratum: bool = False) -> dict[str, Compared]:
         """The measures of some of the pairs, by name, every pair weighted equally, or every stratum."""
         cases, strata = [(pair.group, *pair.outcomes) for pair in pairs], self.strata if by_stratum else None
         return {
-            each.name: worded(compared(each, cases, self._bounds[each.name], strata), self.a.nouns)
-            for each in self.a.measures
+            measure.name: in_nouns(compared(measure, cases, self._bounds[measure.name], strata), self.a.nouns)
+            for measure in self.a.measures
         }
 
     @cached_property

@@ -8,10 +8,11 @@ from rich.console import Console
 
 from dspy_proact.evaluation.measured_run import MeasuredRun
 from dspy_proact.report.agreement import agreement_lines
+from dspy_proact.report.glossary import explained
 from dspy_proact.report.headline import comparison_headline
 from dspy_proact.report.measured import SMALL
 from dspy_proact.report.numbers import coefficient, counted, document, points_of, probability, seen_from, share
-from dspy_proact.report.terminal import TerminalTable, each_reason, show, table
+from dspy_proact.report.terminal import TerminalTable, reason_lines, show, table
 from dspy_proact.stats import ENOUGH_TO_TELL, Paired
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def comparison_document(comparison: "Comparison") -> dict[str, Any]:
             "shared": comparison.shared,
             "compared": len(comparison.pairs),
             "tried": len(comparison.tried),
-            "worded_otherwise": comparison.otherwise,
+            "rephrased": comparison.rephrased,
         },
         nouns.strata: strata,
         "overall": {
@@ -125,7 +126,7 @@ def print_comparison(comparison: "Comparison", console: Console, explain: bool =
                 for name, row in rows.items()
             )
             show(console, table((key.replace("_", " "), "pairs", "a", "b", "b - a, score"), marked))
-            show(console, *each_reason((name, row.weighted.difference.reason) for name, row in rows.items()))
+            show(console, *reason_lines((name, row.weighted.difference.reason) for name, row in rows.items()))
     show(console, *_rests_on(comparison))
     if comparison.a.manifest and comparison.b.manifest:
         show(console, *_prompts(comparison.a.manifest.system_prompt, comparison.b.manifest.system_prompt))
@@ -162,9 +163,9 @@ def _passes(comparison: "Comparison") -> TerminalTable:
     rows = {**comparison.rows, "micro": comparison.micro}.items()
     adjusted = {name: passes for name, (_, passes) in comparison.lenient.adjusted.items()}
     cells = (
-        [name, str(found.only_a), str(found.only_b), str(found.both), *_tested(row.pass_rate, adjusted.get(name))]
+        [name, str(passes.only_a), str(passes.only_b), str(passes.both), *_tested(row.pass_rate, adjusted.get(name))]
         for name, row in rows
-        for found in [row.passes]
+        for passes in [row.passes]
     )
     return table(("pass rate", "only a", "only b", "both", "b - a", "p", "Holm", *_SEEN), cells)
 
@@ -176,10 +177,10 @@ def _measures(comparison: "Comparison", explain: bool) -> TerminalTable:
     if comparison.a.reporting.mean == "macro":
         measures["macro"] = comparison.measured(comparison.pairs, by_stratum=True)
     cells = (
-        [f"{measure.title} of {name}", *map(coefficient, (found.a, found.b, found.difference))]
+        [f"{measure.title} of {name}", *map(coefficient, (values.a, values.b, values.difference))]
         for name, measured in measures.items()
         for measure in comparison.a.shown_measures(explain)
-        for found in [measured[measure.name]]
+        for values in [measured[measure.name]]
     )
     return table(("measure", "a", "b", "b - a"), cells)
 
@@ -209,16 +210,13 @@ def _notes(comparison: "Comparison") -> Iterator[str]:
             f"b - a {points_of(controls.weighted.difference)} points, p {probability(controls.weighted.p)}; "
             "not included in the scores."
         )
-    if comparison.otherwise:
-        yield f"{counted(comparison.otherwise, nouns.case, nouns.cases)} left out: same name, different text."
+    if comparison.rephrased:
+        yield f"{counted(comparison.rephrased, nouns.case, nouns.cases)} left out: same name, different text."
     if any(comparison.unscored):
         a, b = comparison.unscored
         yield f"strict: over what both tried; unscored ones count 0 ({a} of a, {b} of b)."
-    yield (
-        "In points of 100; above 0, b is better. Intervals are not adjusted; "
-        f"Holm: p adjusted over the {nouns.strata}. 80 %, 50 %: true differences, from the mean of both scores towards "
-        "50, that are detected with this power."
-    )
+    tests = explained(nouns, "Holm", "80 %, 50 %")
+    yield f"In points of 100; above 0, b is better. Intervals are not adjusted. {tests}"
     yield from cautions(comparison)
     if comparison.agreement:
         yield from agreement_lines(comparison.agreement)
@@ -228,7 +226,7 @@ def cautions(comparison: "Comparison") -> Iterator[str]:
     """Why rows have no test or interval, or a poor one."""
     rows = {**comparison.rows, "micro": comparison.micro, "macro": comparison.macro}.items()
     reasons = ((name, why) for name, row in rows for why in (row.weighted.reason, row.weighted.difference.reason))
-    return each_reason(reasons)
+    return reason_lines(reasons)
 
 
 def _rests_on(comparison: "Comparison") -> Iterator[str]:
@@ -239,13 +237,6 @@ def _rests_on(comparison: "Comparison") -> Iterator[str]:
     if comparison.farthest:
         moved = ", ".join(f"{name} ({total:+.1f} over {pairs})" for name, pairs, total in comparison.farthest)
         yield f"{nouns.groups} that contribute most to the difference, by sum of scores: {moved}."
-    yield (
-        f"Intervals are cluster-robust over {nouns.groups} and not adjusted; p is of a permutation test that flips "
-        f"whole {nouns.groups}; Holm adjusts it over the {nouns.strata}. micro is the mean over {nouns.cases}, macro "
-        f"that of the {nouns.strata}; each is a single test, fair only if it was chosen before looking. only a, only "
-        "b: counts without a test."
-    )
-    yield (
-        f"Power is that of a test at 5 %: in one of the {nouns.strata} after Holm, if the others do not differ. "
-        f"With fewer than {ENOUGH_TO_TELL} {nouns.groups} it is not estimated."
-    )
+    yield from (explained(nouns, term) for term in ("interval", "p", "micro", "macro", "only a, only b"))
+    yield "micro and macro are single tests, fair only if they were chosen in advance."
+    yield f"Power is that of a test at 5 %; with fewer than {ENOUGH_TO_TELL} {nouns.groups} it is not estimated."

@@ -14,11 +14,12 @@ from dspy_proact.evaluation.ratings import Ratings
 from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.plain_text import printable
 from dspy_proact.report.comparison import Comparison
-from dspy_proact.report.measured import worded
+from dspy_proact.report.glossary import explained
+from dspy_proact.report.measured import in_nouns
 from dspy_proact.report.numbers import bounds, counted, document, percent, points_of, share, signed
 from dspy_proact.report.ratings import drawn_keys, grades_mark, ratable
 from dspy_proact.report.summary import Summary
-from dspy_proact.report.terminal import each_reason, front_html, show, table
+from dspy_proact.report.terminal import front_html, reason_lines, show, table
 from dspy_proact.runs import Nouns, Outcome
 from dspy_proact.stats import CorrectedMean, Estimate, RatedCases, corrected_difference, corrected_mean
 from dspy_proact.stats.paired import excludes_zero
@@ -38,11 +39,11 @@ def unfair(summary: Summary, rated: set[str], drawn: Sequence[str] | str) -> Map
     nouns = summary.nouns
     reasons: dict[str, str] = {}
     order = [] if isinstance(drawn, str) else list(drawn)
-    last = max((place for place, key in enumerate(order) if key in rated), default=-1)
-    asked = set(order[: last + 1])
+    last = max((index for index, key in enumerate(order) if key in rated), default=-1)
+    begun = set(order[: last + 1])
     for stratum in summary.strata:
-        keys = {each.key for each in ratable(summary) if each.stratum == stratum}
-        own, due = keys & rated, keys & asked
+        keys = {outcome.key for outcome in ratable(summary) if outcome.stratum == stratum}
+        own, due = keys & rated, keys & begun
         if own == keys or not own:
             continue
         if isinstance(drawn, str):
@@ -56,7 +57,7 @@ def unfair(summary: Summary, rated: set[str], drawn: Sequence[str] | str) -> Map
     return reasons
 
 
-WHOLE = "micro"
+OVERALL = "micro"
 """The row of all strata together."""
 
 
@@ -66,7 +67,7 @@ class PeoplesRatings:
 
     name: str
     """What the person asked for."""
-    given: Mapping[str, Mapping[str, float]]
+    scores: Mapping[str, Mapping[str, float]]
     """By case and rater, each score in [0, 1], higher is better."""
     unfair: Mapping[str, str] = field(default_factory=dict[str, str])
     """Why the rated cases of a stratum do not stand for all of it; nothing where they do."""
@@ -115,33 +116,33 @@ def peoples_ratings(ratings: Ratings, summary: Summary, benchmark: Benchmark[Any
     if unknown := sorted({row.grade for rows in grades.values() for row in rows} - scores.keys()):
         why = f"what {unknown[0]} scores is not known, for no {nouns.case} of {summary.path} has this grade"
         raise UsageError(f"{ratings.name}: {why}; declare `label_scores`")
-    given = {key: {row.rater: scores[row.grade] for row in rows} for key, rows in grades.items()}
+    rated_scores = {key: {row.rater: scores[row.grade] for row in rows} for key, rows in grades.items()}
     notes: list[str] = ["these raters are language-model agents, not people"] if ratings.agents else []
     if elsewhere := len(rated) - len(shared):
         notes.append(f"rated items of no {nouns.case} of this run, left out: {elsewhere}")
-    if ungraded := len(shared) - len(given):
+    if ungraded := len(shared) - len(rated_scores):
         notes.append(f"rated {nouns.cases} without a grade of the judge, left out: {ungraded}")
     if summary.manifest and summary.manifest.epochs > 1:
         notes.append("ratings are of the responses of the first epoch, and so are the numbers beside them")
-    fault = unfair(summary, set(given), _drawn(ratings, summary))
+    fault = unfair(summary, set(rated_scores), _drawn(ratings, summary))
     people = "these raters" if ratings.agents else "people"
-    return PeoplesRatings(ratings.name, given, fault, tuple(notes), people)
+    return PeoplesRatings(ratings.name, rated_scores, fault, tuple(notes), people)
 
 
 def _scores(declared: Benchmark[Any, Any], summary: Summary) -> Mapping[str, float]:
     """The score of each label: as it is declared, or what the label scored throughout the run."""
-    require_whole(declared, summary.path)
+    require_one_grade(declared, summary.path)
     if declared.label_scores:
         return declared.label_scores
-    found = {(verdict.label, verdict.score) for outcome in ratable(summary) for verdict in outcome.verdicts}
-    if len(found) > len(dict(found)):
+    known = {(verdict.label, verdict.score) for outcome in ratable(summary) for verdict in outcome.verdicts}
+    if len(known) > len(dict(known)):
         raise UsageError(
             f"{summary.path}: answers with one grade have several scores, so that no score follows from it"
         )
-    return dict(found)
+    return dict(known)
 
 
-def require_whole(declared: Benchmark[Any, Any], where: str) -> None:
+def require_one_grade(declared: Benchmark[Any, Any], where: str) -> None:
     """Raise a `UsageError` that begins with `where` if people grade parts of an answer, from which no score follows."""
     if parts := ", ".join(part.name for part in declared.graded_by_people if part.name):
         raise UsageError(f"{where}: people grade parts of its answers ({parts}), and no score follows from one")
@@ -168,7 +169,7 @@ class Corrected:
     ratings: PeoplesRatings
 
     def __repr__(self) -> str:
-        score = self.whole.corrected
+        score = self.overall.corrected
         result = score.reason if score.value is None else f"{percent(score)} %"
         return f"Corrected({printable(f'{self.summary!r} by {self.ratings.name}')}: {result})"
 
@@ -184,17 +185,17 @@ class Corrected:
     def rows(self) -> dict[str, CorrectedMean]:
         """By stratum, and all of them together."""
         cases = rated_cases(ratable(self.summary), self.ratings)
-        found = {name: corrected_mean(cases.of_stratum(name)) for name in self.summary.strata}
-        rows = {**found, WHOLE: corrected_mean(cases)}
+        strata = {name: corrected_mean(cases.of_stratum(name)) for name in self.summary.strata}
+        rows = {**strata, OVERALL: corrected_mean(cases)}
         for name, row in rows.items():
             if unfair := refused_for(self.ratings, name):
                 rows[name] = replace(row, corrected=Estimate(None, reason=unfair))
-        return {name: worded(row, self.nouns) for name, row in rows.items()}
+        return {name: in_nouns(row, self.nouns) for name, row in rows.items()}
 
     @property
-    def whole(self) -> CorrectedMean:
+    def overall(self) -> CorrectedMean:
         """All strata together, every case weighted equally."""
-        return self.rows[WHOLE]
+        return self.rows[OVERALL]
 
 
 @dataclass(frozen=True)
@@ -219,19 +220,19 @@ class CorrectedComparison:
     def rows(self) -> dict[str, CorrectedDifference]:
         """By stratum, and all of them together."""
         keys = {pair.key for pair in self.comparison.pairs}
-        first = [{each.key: each for each in ratable(side)} for side in (self.comparison.a, self.comparison.b)]
+        first = [{outcome.key: outcome for outcome in ratable(side)} for side in (self.comparison.a, self.comparison.b)]
         both = [key for key in first[0] if key in first[1] and key in keys]
         a, b = (
             rated_cases([outcomes[key] for key in both], ratings)
             for outcomes, ratings in zip(first, self.ratings, strict=True)
         )
         strata = {name: (a.of_stratum(name), b.of_stratum(name)) for name in self.comparison.strata}
-        rows = {**strata, WHOLE: (a, b)}
-        return {name: worded(self._row(name, *sides), self.comparison.a.nouns) for name, sides in rows.items()}
+        rows = {**strata, OVERALL: (a, b)}
+        return {name: in_nouns(self._row(name, *sides), self.comparison.a.nouns) for name, sides in rows.items()}
 
     def _row(self, name: str, a: RatedCases, b: RatedCases) -> CorrectedDifference:
         sides = zip("ab", self.ratings, strict=True)
-        unfair = "; ".join(f"{side}: {why}" for side, each in sides if (why := refused_for(each, name)))
+        unfair = "; ".join(f"{side}: {why}" for side, ratings in sides if (why := refused_for(ratings, name)))
         difference = Estimate(None, reason=unfair) if unfair else corrected_difference(a, b)
         return CorrectedDifference(len(a.labels), corrected_mean(a), corrected_mean(b), difference)
 
@@ -248,14 +249,14 @@ def compare_corrected(comparison: Comparison, a: PeoplesRatings, b: PeoplesRatin
             "same: leave `ratings` out"
         )
     # One run may have scored a case less, so ratings are the same where they are alike on most.
-    both = a.given.keys() & b.given.keys()
-    alike = all(a.given[key] == b.given[key] for key in both)
-    if alike and 2 * len(both) > min(len(a.given), len(b.given)):
-        raise UsageError(f"{a.name} and {b.name}: {EACH_ITS_OWN}")
+    both = a.scores.keys() & b.scores.keys()
+    alike = all(a.scores[key] == b.scores[key] for key in both)
+    if alike and 2 * len(both) > min(len(a.scores), len(b.scores)):
+        raise UsageError(f"{a.name} and {b.name}: {SEPARATE_RATINGS}")
     return CorrectedComparison(comparison, (a, b))
 
 
-EACH_ITS_OWN = (
+SEPARATE_RATINGS = (
     "the same ratings cannot correct two runs, for a judge may err otherwise on the responses of the other; each needs "
     "ratings of its own responses"
 )
@@ -263,53 +264,53 @@ EACH_ITS_OWN = (
 
 def refused_for(ratings: PeoplesRatings, row: str) -> str:
     """Why ratings do not stand for what a row is about, each reason once; empty where they do."""
-    return "; ".join(dict.fromkeys(ratings.unfair.values())) if row == WHOLE else ratings.unfair.get(row, "")
+    return "; ".join(dict.fromkeys(ratings.unfair.values())) if row == OVERALL else ratings.unfair.get(row, "")
 
 
 def rated_cases(outcomes: Iterable[Outcome], ratings: PeoplesRatings) -> RatedCases:
     """Scored outcomes, one a case, with what people gave to them."""
     cases = list(outcomes)
-    given = [
-        (place, rater, score)
-        for place, outcome in enumerate(cases)
-        for rater, score in ratings.given.get(outcome.key, {}).items()
+    rows = [
+        (index, rater, score)
+        for index, outcome in enumerate(cases)
+        for rater, score in ratings.scores.get(outcome.key, {}).items()
     ]
     return RatedCases(
         labels=[outcome.label for outcome in cases],
         scores=np.array([outcome.score for outcome in cases], dtype=np.float64),
         groups=[outcome.group for outcome in cases],
         strata=[outcome.stratum for outcome in cases],
-        of=np.array([place for place, _, _ in given], dtype=np.intp),
-        raters=[rater for _, rater, _ in given],
-        ratings=np.array([score for _, _, score in given], dtype=np.float64),
+        of=np.array([index for index, _, _ in rows], dtype=np.intp),
+        raters=[rater for _, rater, _ in rows],
+        ratings=np.array([score for _, _, score in rows], dtype=np.float64),
     )
 
 
 def corrected_headline(corrected: Corrected) -> str:
     """The corrected score of all strata beside the judge's own, or why there is none."""
-    nouns, whole = corrected.nouns, corrected.whole
-    people = "this rater" if whole.raters == 1 else corrected.ratings.people
-    cases = counted(whole.cases, nouns.case, nouns.cases)
-    score = whole.corrected
+    nouns, overall = corrected.nouns, corrected.overall
+    people = "this rater" if overall.raters == 1 else corrected.ratings.people
+    cases = counted(overall.cases, nouns.case, nouns.cases)
+    score = overall.corrected
     if score.value is None:
         whom = "people" if corrected.ratings.people == "people" else "raters like these"
         return f"The mean score that {whom} would give to {cases} cannot be estimated: {score.reason}."
     return (
         f"{people.capitalize()} would give {cases} a mean score of {share(score.value)} % ({bounds(score)}), where the "
-        f"judge gives {share(whole.judge.value)} % ({bounds(whole.judge)}): estimated from "
-        f"{counted(whole.ratings, 'rating')} of {counted(whole.rated, nouns.case, nouns.cases)} by "
-        f"{counted(whole.raters, 'rater')}."
+        f"judge gives {share(overall.judge.value)} % ({bounds(overall.judge)}): estimated from "
+        f"{counted(overall.ratings, 'rating')} of {counted(overall.rated, nouns.case, nouns.cases)} by "
+        f"{counted(overall.raters, 'rater')}."
     )
 
 
 def difference_headline(compared: CorrectedComparison, first: str = "a", second: str = "b") -> str:
     """How much higher people would score b than a, or why that cannot be estimated."""
-    whole, nouns = compared.rows[WHOLE], compared.comparison.a.nouns
-    alone, estimate = min(whole.a.raters, whole.b.raters) == 1, whole.difference
+    overall, nouns = compared.rows[OVERALL], compared.comparison.a.nouns
+    alone, estimate = min(overall.a.raters, overall.b.raters) == 1, overall.difference
     people = "these raters" if alone else compared.ratings[0].people
     if estimate.value is None:
         return f"How much higher {people} would score {second} than {first} cannot be estimated: {estimate.reason}."
-    pairs = counted(whole.pairs, nouns.case, nouns.cases)
+    pairs = counted(overall.pairs, nouns.case, nouns.cases)
     points = f"{signed(estimate.value)} points, {bounds(estimate, signed)}"
     if not excludes_zero(estimate):
         why = "has no bounds" if estimate.low is None else "contains 0"
@@ -344,7 +345,7 @@ def corrected_comparison_document(compared: CorrectedComparison) -> dict[str, An
     }
     return {
         "headline": difference_headline(compared),
-        "ratings": {side: _ratings(each) for side, each in zip("ab", compared.ratings, strict=True)},
+        "ratings": {side: _ratings(ratings) for side, ratings in zip("ab", compared.ratings, strict=True)},
         **_by_row(rows, nouns),
     }
 
@@ -354,8 +355,8 @@ def _ratings(ratings: PeoplesRatings) -> dict[str, Any]:
 
 
 def _by_row(rows: Mapping[str, dict[str, Any]], nouns: Nouns) -> dict[str, Any]:
-    strata = {name: row for name, row in rows.items() if name != WHOLE}
-    return {nouns.strata: strata, "overall": {WHOLE: rows[WHOLE]}}
+    strata = {name: row for name, row in rows.items() if name != OVERALL}
+    return {nouns.strata: strata, "overall": {OVERALL: rows[OVERALL]}}
 
 
 def _row(row: CorrectedMean, nouns: Nouns) -> dict[str, Any]:
@@ -382,11 +383,14 @@ def print_corrected(corrected: Corrected, console: Console, explain: bool = Fals
     )
     show(console, "", corrected_headline(corrected), table(headings, rows))
     show(console, *_reasons({name: row.corrected.reason for name, row in corrected.rows.items()}))
-    legend = (
-        "judge, corrected: weighted scores of all that is scored, % with 95 % intervals. mean of the rated: of these "
-        f"{nouns.cases} alone, which may be a sample balanced by grade: not a score of the run."
+    scores = "judge, corrected: weighted scores of all that is scored, % with 95 % intervals."
+    legend = f"{scores} {explained(nouns, 'mean of the rated')}"
+    show(
+        console,
+        legend,
+        *(f"{note}." for note in corrected.ratings.notes),
+        *([explained(nouns, "corrected")] if explain else []),
     )
-    show(console, legend, *(f"{note}." for note in corrected.ratings.notes), *([_rests_on(nouns)] if explain else []))
 
 
 def print_corrected_comparison(compared: CorrectedComparison, console: Console, explain: bool = False) -> None:
@@ -401,11 +405,11 @@ def print_corrected_comparison(compared: CorrectedComparison, console: Console, 
     show(console, "", difference_headline(compared), table(headings, rows))
     show(console, *_reasons({name: row.difference.reason for name, row in compared.rows.items()}))
     show(console, "a, b: corrected scores, %; b - a: points. 95 % intervals, not adjusted for multiple comparisons.")
-    for side, each in zip("ab", compared.ratings, strict=True):
-        about = "; ".join([counted(len(each.given), "response"), *each.notes])
-        show(console, f"ratings of {side}: {each.name}, {about}.")
+    for side, ratings in zip("ab", compared.ratings, strict=True):
+        about = "; ".join([counted(len(ratings.scores), "response"), *ratings.notes])
+        show(console, f"ratings of {side}: {ratings.name}, {about}.")
     if explain:
-        show(console, _rests_on(nouns))
+        show(console, explained(nouns, "corrected"))
 
 
 def _rated(row: CorrectedMean) -> str:
@@ -414,13 +418,5 @@ def _rated(row: CorrectedMean) -> str:
 
 def _reasons(reasons: Mapping[str, str | None]) -> Iterator[str]:
     """Why a stratum has no corrected score or poor bounds, unless the headline says so already."""
-    others = ((name, reason) for name, reason in reasons.items() if reason != reasons[WHOLE])
-    yield from (f"corrected, {reason}" for reason in each_reason(others))
-
-
-def _rests_on(nouns: Nouns) -> str:
-    return (
-        f"corrected: what people gave to the rated {nouns.cases} of a {nouns.stratum} and grade stands for all of it, "
-        "each grade by its share of the run; where few are rated, the judge's grade is used too. Intervals "
-        f"generalise to similar {nouns.groups} and similar raters, on the logit scale."
-    )
+    others = ((name, reason) for name, reason in reasons.items() if reason != reasons[OVERALL])
+    yield from (f"corrected, {reason}" for reason in reason_lines(others))

@@ -96,11 +96,13 @@ def columns(summary: MeasuredRun) -> list[Column]:
     keys = sorted({key for outcome in summary.outcomes for key in outcome.meta})
     own = [_of_key(key, summary) for key in keys] if reporting.case_columns is None else []
     declared = [part for measure in summary.measures for part in measure.parts]
-    given = [part for verdict in summary.verdicts for part in verdict.parts]
-    parts = [_of_part(part) for part in dict.fromkeys([*declared, *given])]
+    measured = [part for verdict in summary.verdicts for part in verdict.parts]
+    parts = [_of_part(part) for part in dict.fromkeys([*declared, *measured])]
     for prefix, more in (("case", own), ("part", parts)):
         taken = {column.name for column in table}
-        table += [replace(each, name=f"{prefix}_{each.name}") if each.name in taken else each for each in more]
+        table += [
+            replace(column, name=f"{prefix}_{column.name}") if column.name in taken else column for column in more
+        ]
     return table
 
 

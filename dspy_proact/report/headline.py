@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from dspy_proact.report.measured import worded
+from dspy_proact.report.measured import in_nouns
 from dspy_proact.report.numbers import bounds, counted, listed, plain, seen_from, share, signed
 from dspy_proact.stand_in import demonstration
 from dspy_proact.stats import CLAIM_GROUPS, ENOUGH_RATERS, SHARE_ITEMS, Estimate, is_claimed
@@ -26,22 +26,22 @@ def headline(summary: "Summary") -> str:
     missing = f" ({listed(states)})" if states else ""
     corpus = summary.manifest and summary.manifest.corpus.name
     of = summary.benchmark if corpus is None or summary.benchmark in corpus else f"the corpus {corpus}"
-    asked = f"{counted(summary.case_count, summary.nouns.case, summary.nouns.cases)} of {of}"
+    cases = f"{counted(summary.case_count, summary.nouns.case, summary.nouns.cases)} of {of}"
     if len(summary.outcomes) != summary.case_count:
-        asked = f"{counted(len(summary.outcomes), 'answer')} to {asked}"
+        cases = f"{counted(len(summary.outcomes), 'answer')} to {cases}"
     if not summary.scored:
-        message = f"{summary.model_name} has no score, with 0 of {asked} scored{missing}"
+        message = f"{summary.model_name} has no score, with 0 of {cases} scored{missing}"
     else:
-        scored = f"the {len(summary.scored):,} scored of {asked}{missing}" if missing else asked
+        scored = f"the {len(summary.scored):,} scored of {cases}{missing}" if missing else cases
         by_stratum, further = summary.leading is summary.macro, ""
-        for measure in (each for each in summary.shown_measures() if each.name == summary.reporting.beside):
+        for measure in (measure for measure in summary.shown_measures() if measure.name == summary.reporting.beside):
             value = summary.measured(summary.outcomes, by_stratum)[measure.name].value
             further = "" if value is None else f" with {value:.2f} {measure.title}"
         mean = f", {'means' if further else 'the mean'} of the {summary.nouns.strata}," if by_stratum else ""
         message = f"{summary.model_name} scored {_score(summary.leading.weighted)}{further}{mean} on {scored}"
         scores = {name: summary.scores(name).weighted for name in summary.strata}
         for name, score in scores.items():
-            others = [other.low for each, other in scores.items() if each != name]
+            others = [other.low for stratum, other in scores.items() if stratum != name]
             if others and score.high is not None and all(low is not None and score.high < low for low in others):
                 message += f", lowest in {name}: {_score(score)}"
     return f"{demonstration(summary.roles)}{message},{summary.graded_by.removeprefix(',')}."
@@ -64,8 +64,8 @@ def comparison_headline(comparison: "Comparison", first: str = "a", second: str 
         a, b = _called(first, differing[0]), _called(second, differing[1])
     rows = comparison.lenient.rows
     if shown := _significant(comparison.lenient):
-        whole = not begin and comparison.judged_alike and len(comparison.pairs) == comparison.shared
-        message = [_sides(shown, ("is better", "is worse") if whole else _HIGHER, a, b)]
+        fair = not begin and comparison.judged_alike and len(comparison.pairs) == comparison.shared
+        message = [_sides(shown, ("is better", "is worse") if fair else _HIGHER, a, b)]
         unable = [name for name, row in rows.items() if name not in shown and row.weighted.reason]
         if alike := [name for name in rows if name not in shown and name not in unable]:
             message.append(f"no difference was detected on {listed(alike)}")
@@ -132,13 +132,13 @@ class _Finding:
         whose = "the only rater" if len(raters) == 1 else f"these {counted(len(raters), 'rater')}"
         same = sum(row[level] for level, row in enumerate(pooled.confusion))
         exact = pooled.estimates["exact"]
-        rate = "" if exact.value is None else f" ({share(exact.value)} %, {bounds(worded(exact, self._nouns))})"
+        rate = "" if exact.value is None else f" ({share(exact.value)} %, {bounds(in_nouns(exact, self._nouns))})"
         items = counted(len(pooled.compared), "item")
         return f"{self._judge} gives the grade{self._part} that {whose} gave on {same:g} of {items}{rate}; {nothing}"
 
     def _of_people(self) -> str:
         """No judge is compared."""
-        people, kappa = f"unknown ({self._within.one_human.reason})", worded(self._within.one_human, self._nouns)
+        people, kappa = f"unknown ({self._within.one_human.reason})", in_nouns(self._within.one_human, self._nouns)
         if kappa.value is not None:
             span = bounds(kappa, lambda value: f"{value:.2f}")
             people = f"{plain(kappa)} ({span}{self._scope if kappa.low is not None else ''})"
@@ -149,7 +149,7 @@ class _Finding:
     def _of_judge(self) -> str:
         """The judge beside one person, by the 98 % interval of the difference from another person."""
         within, nouns, judge, one = self._within, self._nouns, self._judge, self._one
-        difference = worded(within.difference, nouns)
+        difference = in_nouns(within.difference, nouns)
         if difference.value is None or difference.low is None or difference.high is None:
             reason = f"their difference has no interval: {difference.reason}"
             return f"{self._begin} nothing can be said of {judge} beside {one}, for {reason}"
@@ -192,15 +192,15 @@ def _significant(differences: "Differences") -> "Mapping[str, Difference]":
     return {name: row for name, row in rows.items() if is_claimed(row.weighted, adjusted[name][0])}
 
 
-def _sides(found: "Mapping[str, Difference]", verbs: tuple[str, str], a: str, b: str) -> str:
+def _sides(rows: "Mapping[str, Difference]", verbs: tuple[str, str], a: str, b: str) -> str:
     """In which of these strata b is above a, and in which below."""
     sides: list[str] = []
-    there = {name: row.weighted.difference for name, row in found.items()}
+    there = {name: row.weighted.difference for name, row in rows.items()}
     for verb, sign in zip(verbs, (1, -1), strict=True):
         strata = [
-            f"{name} ({signed(each.value)} points, {bounds(each, signed)})"
-            for name, each in there.items()
-            if each.value is not None and each.value * sign > 0
+            f"{name} ({signed(difference.value)} points, {bounds(difference, signed)})"
+            for name, difference in there.items()
+            if difference.value is not None and difference.value * sign > 0
         ]
         if strata:
             than = "" if sides else f" than {a}"
@@ -250,21 +250,21 @@ def _reserved(comparison: "Comparison", first: str, second: str) -> Iterator[str
     if missing:
         of = f"based on the {scored:,} of {shared:,} shared {nouns.cases} scored in both: " if scored else ""
         yield f"{of}{listed(missing)}"
-    lenient, strict = (_significant(each) for each in (comparison.lenient, comparison.strict))
+    lenient, strict = (_significant(differences) for differences in (comparison.lenient, comparison.strict))
     if _signs(lenient) != _signs(strict):
         seen = _sides(strict, _HIGHER, first, second) if strict else f"no difference of {second} is detected"
         yield f"with the unscored counted 0, {seen}"
     if not comparison.judged_alike:
         known = comparison.a.manifest and comparison.b.manifest
         same = "the responses are the same, so only the judging differs"
-        apart = "they were judged differently" if known else "it is not known whether both were judged alike"
-        yield same if known and comparison.agreement else apart
+        differently = "they were judged differently" if known else "it is not known whether both were judged alike"
+        yield same if known and comparison.agreement else differently
     for name, side in ((first, comparison.a), (second, comparison.b)):
         if side.manifest and side.manifest.learned_on:
             rows = f"{side.manifest.learned_on:,} of these {nouns.rows}"
             yield f"{name} was compiled on {rows}, so this comparison is not a test of it"
 
 
-def _signs(found: "Mapping[str, Difference]") -> dict[str, bool]:
+def _signs(rows: "Mapping[str, Difference]") -> dict[str, bool]:
     """Of strata that differ, whether b is above a."""
-    return {name: (row.weighted.difference.value or 0) > 0 for name, row in found.items()}
+    return {name: (row.weighted.difference.value or 0) > 0 for name, row in rows.items()}

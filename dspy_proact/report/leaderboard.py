@@ -17,9 +17,10 @@ from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.published import Counts, pooled
 from dspy_proact.evaluation.registry import benchmark_of, reporting_of
+from dspy_proact.report.glossary import explained
 from dspy_proact.report.numbers import bounds, counted, document, listed, percent, plain, share
 from dspy_proact.report.summary import Summary
-from dspy_proact.report.terminal import TerminalTable, each_reason, show, table
+from dspy_proact.report.terminal import TerminalTable, reason_lines, show, table
 from dspy_proact.stand_in import demonstration, stand_in_note
 from dspy_proact.stats import Counted, Estimate, competition_ranks, rank_ranges
 
@@ -145,8 +146,8 @@ def leaderboard(runs: Sequence[Summary] = (), benchmark: Benchmark[Any, Any] | s
     rows = declared.published()
     if not rows:
         raise UsageError(f"{declared.name}: it has no leaderboard; `compare` takes two of its runs")
-    places = [Path(run.path).resolve() for run in runs]
-    if again := next((run.path for run, place in zip(runs, places, strict=True) if places.count(place) > 1), None):
+    paths = [Path(run.path).resolve() for run in runs]
+    if again := next((run.path for run, path in zip(runs, paths, strict=True) if paths.count(path) > 1), None):
         raise UsageError(f"{again}: given twice; name each run once")
     if strange := next((run for run in runs if run.benchmark != declared.name), None):
         raise UsageError(f"{strange.path}: of {strange.benchmark!r}; the leaderboard is of {declared.name}")
@@ -158,9 +159,9 @@ def leaderboard(runs: Sequence[Summary] = (), benchmark: Benchmark[Any, Any] | s
         entries.append(LeaderboardRow(row.name, row.kind, scores, row.counts, cases=row.cases, notes=tuple(row.notes)))
     with_counts = any(row.counts for row in rows)
     entries += [_run(declared, run, columns, with_counts) for run in runs]
-    rankable = [each for each in entries if not each.differences and each.kind in (rows[0].kind, "run")]
+    rankable = [entry for entry in entries if not entry.differences and entry.kind in (rows[0].kind, "run")]
     ranked = _with_ranks(rankable, declared.leaderboard_headline)
-    rest = [each for each in entries if each not in rankable]
+    rest = [entry for entry in entries if entry not in rankable]
     return Leaderboard(declared, (*ranked, *rest), columns, tuple(runs))
 
 
@@ -178,7 +179,7 @@ def _with_ranks(entries: Sequence[LeaderboardRow], column: str) -> list[Leaderbo
     placed = zip(lenient, entries, strict, ranges, strict=True)
     return [
         replace(entry, rank=rank, strict_rank=second, rank_range=span)
-        for rank, entry, second, span in sorted(placed, key=lambda each: each[0])
+        for rank, entry, second, span in sorted(placed, key=lambda row: row[0])
     ]
 
 
@@ -196,7 +197,7 @@ def _run(declared: Benchmark[Any, Any], run: Summary, columns: Mapping[str, str]
     elif unscored > MOST_UNSCORED * len(run.outcomes):
         most = f"at most {MOST_UNSCORED:.0%} may lack one"
         differences.append(f"{unscored} of {len(run.outcomes)} {cases} have no score; {most}")
-    elif with_counts and (empty := [each for each in declared.strata if not run.of_stratum(each)]):
+    elif with_counts and (empty := [stratum for stratum in declared.strata if not run.of_stratum(stratum)]):
         differences.append(f"without {listed(empty)}")
     counts: dict[str, Counts] = {}
     for stratum in declared.strata:
@@ -250,24 +251,24 @@ def _first(board: Leaderboard) -> str:
     ranked = board.ranked
     first = [entry for entry in ranked if entry.rank == 1]
     verb = "rank first" if len(first) > 1 else "ranks first"
-    said = f"{listed([own_name(each.name) for each in first])} {verb} of {len(ranked)} ({_score(board, first[0])})"
+    text = f"{listed([own_name(entry.name) for entry in first])} {verb} of {len(ranked)} ({_score(board, first[0])})"
     if first[0].rank_range is None:
-        return f"{said}; {_NO_SPREAD}"
+        return f"{text}; {_NO_SPREAD}"
     alike = first[0].rank_range[1] - len(first)
     if not alike:
-        return f"{said}, better than each of the others by more than chance"
+        return f"{text}, better than each of the others by more than chance"
     # No row is better by more than chance than these; where they are as many, they are those that are not told apart.
-    others = [own_name(each.name) for each in ranked if each not in first and (each.rank_range or (0,))[0] == 1]
+    others = [own_name(entry.name) for entry in ranked if entry not in first and (entry.rank_range or (0,))[0] == 1]
     names = _shortened(others, "other") if len(others) == alike else counted(alike, "other")
-    return f"{said}; the difference from {names} could not be told from chance"
+    return f"{text}; the difference from {names} could not be told from chance"
 
 
 def _score(board: Leaderboard, entry: LeaderboardRow) -> str:
     """With its interval where it has one, which published rows have not."""
     headline = board.declared.leaderboard_headline
     score, name = entry.scores[headline], board.columns[headline]
-    said = f"{name} {share(score.value)} %"
-    return said if score.low is None else f"{said}, {bounds(score)}"
+    text = f"{name} {share(score.value)} %"
+    return text if score.low is None else f"{text}, {bounds(score)}"
 
 
 def _shortened(names: Sequence[str], noun: str) -> str:
@@ -318,7 +319,7 @@ def print_leaderboard(board: Leaderboard, console: Console, explain: bool = Fals
         show(console, f"[{number}] {entry.name}, {entry.path}: {extent}, {title} {percent(score)}{reason}")
         show(console, *(f"    not ranked: {difference}" for difference in entry.differences))
         others = {name: entry.scores[key].reason for key, name in board.columns.items() if key != headline}
-        show(console, *(f"    {line}" for line in each_reason(others.items())))
+        show(console, *(f"    {line}" for line in reason_lines(others.items())))
     show(console, *legend(board), *(_details(board) if explain else ()))
 
 
@@ -349,8 +350,8 @@ def legend(board: Leaderboard) -> Iterator[str]:
         dropped = sum(entry.tried.unscored for entry in board.entries if entry.published)
         nouns = board.declared.nouns
         yield (
-            f"strict: over all that were tried, the unscored counting 0; of the published models' {nouns.cases} "
-            f"{dropped} have no published grade. range: the ranks that the data cannot rule out."
+            f"{explained(nouns, 'strict', 'range')} Of the published models' {nouns.cases} {dropped} have no published "
+            "grade."
         )
     yield from board.declared.leaderboard_notes
 
@@ -374,7 +375,7 @@ def _details(board: Leaderboard) -> Iterator[Any]:
             f"{nouns.group} in published rows, and in a run its own. That two models cannot be told apart is not "
             "transitive, so there are no groups of equals."
         )
-    yield from each_reason((entry.name, note) for entry in board.entries for note in entry.notes)
+    yield from reason_lines((entry.name, note) for entry in board.entries for note in entry.notes)
     yield from reporting_of(board.declared.name).leaderboard_details(board.summaries)
 
 

@@ -15,10 +15,12 @@ from rich.console import Console
 
 from dspy_proact.evaluation.registry import reporting_of
 from dspy_proact.evaluation.reporting import quoted
-from dspy_proact.report.measured import worded
+from dspy_proact.report.glossary import explained
+from dspy_proact.report.measured import in_nouns
 from dspy_proact.report.numbers import counted, document, percent
 from dspy_proact.report.summary import Summary
-from dspy_proact.report.terminal import each_reason, show, table
+from dspy_proact.report.terminal import reason_lines, show, table
+from dspy_proact.runs import Nouns
 from dspy_proact.stats import Estimate, cluster_mean
 
 Spans = Sequence[tuple[int, int]]
@@ -46,66 +48,65 @@ class MarkedWords:
 
 def marked_of(passages: Iterable[tuple[str, str, Spans]]) -> Marked:
     """Passages with their case and rater; of one rater and case, such as of several parts of it, all of them."""
-    found = defaultdict[str, dict[str, list[tuple[int, int]]]](dict)
+    marked = defaultdict[str, dict[str, list[tuple[int, int]]]](dict)
     for case, rater, spans in passages:
         if spans:
-            found[case].setdefault(rater, []).extend(spans)
-    return found
+            marked[case].setdefault(rater, []).extend(spans)
+    return marked
 
 
 def overlap(one: Spans, other: Spans) -> float:
     """The share of characters in both among those in either, in [0, 1]; neither is empty."""
-    first, second = ({place for start, end in spans for place in range(start, end)} for spans in (one, other))
+    first, second = ({index for start, end in spans for index in range(start, end)} for spans in (one, other))
     return len(first & second) / len(first | second)
 
 
 def marked_words(run: Summary, marked: Marked) -> tuple[MarkedWords, ...]:
     """One a judge of a run, over the responses of its first epoch; nothing where nobody marked a word."""
-    outcomes = [each for each in run.outcomes if each.epoch == 1 and marked.get(each.key)]
+    outcomes = [outcome for outcome in run.outcomes if outcome.epoch == 1 and marked.get(outcome.key)]
     if not outcomes:
         return ()
-    grounds, found = reporting_of(run.benchmark).grounds, list[MarkedWords]()
-    groups = {each.key: each.group for each in outcomes}
-    several = {each.key: [*combinations(marked[each.key].values(), 2)] for each in outcomes}
+    grounds, rows = reporting_of(run.benchmark).grounds, list[MarkedWords]()
+    groups = {outcome.key: outcome.group for outcome in outcomes}
+    several = {outcome.key: [*combinations(marked[outcome.key].values(), 2)] for outcome in outcomes}
     people = _mean({key: pairs for key, pairs in several.items() if pairs}, groups, "two raters marked words")
     for judge in run.judges:
         beside = dict[str, list[tuple[Spans, Spans]]]()
         for outcome in outcomes:
-            verdict = next((each for each in outcome.verdicts if each.judge == judge), None)
+            verdict = next((verdict for verdict in outcome.verdicts if verdict.judge == judge), None)
             if verdict and (quotes := quoted(grounds(verdict).quotes)):
                 beside[outcome.key] = [(quotes, spans) for spans in marked[outcome.key].values()]
         mean = _mean(beside, groups, "a rater marked words and the judge quotes some")
         shared = sum(map(bool, several.values()))
         row = MarkedWords(run.judge_names[judge], len(outcomes), len(beside), mean, shared, people)
-        found.append(worded(row, run.nouns))
-    return tuple(found)
+        rows.append(in_nouns(row, run.nouns))
+    return tuple(rows)
 
 
 def _mean(pairs: Mapping[str, Sequence[tuple[Spans, Spans]]], groups: Mapping[str, str], of: str) -> Estimate:
     """The mean over responses, by their keys, of the mean overlap of their pairs."""
     if not pairs:
         return Estimate(None, reason=f"no response of which {of}")
-    means = [sum(overlap(*each) for each in several) / len(several) for several in pairs.values()]
+    means = [sum(overlap(*pair) for pair in several) / len(several) for several in pairs.values()]
     return cluster_mean(means, [groups[key] for key in pairs])
 
 
-def marked_words_document(found: Sequence[MarkedWords]) -> list[dict[str, Any]]:
+def marked_words_document(rows: Sequence[MarkedWords]) -> list[dict[str, Any]]:
     """The part `marked_words` of the document of `agree --json`."""
-    return [document(row) for row in found]
+    return [document(row) for row in rows]
 
 
-def print_marked_words(found: Sequence[MarkedWords], console: Console) -> None:
+def print_marked_words(rows: Sequence[MarkedWords], console: Console) -> None:
     """Print the overlap of each judge with people, and of people with each other."""
-    if not found:
+    if not rows:
         return
-    first, *_ = found
-    rows = [[each.judge, str(each.both), percent(each.overlap)] for each in found]
-    rows.append(["one rater, another", str(first.shared), percent(first.people)])
-    show(console, table(("words marked by raters and by", "n", "overlap, %"), rows))
-    reasons = [*((each.judge, each.overlap.reason) for each in found), ("one rater, another", first.people.reason)]
+    first, *_ = rows
+    cells = [[row.judge, str(row.both), percent(row.overlap)] for row in rows]
+    cells.append(["one rater, another", str(first.shared), percent(first.people)])
+    show(console, table(("words marked by raters and by", "n", "overlap, %"), cells))
+    reasons = [*((row.judge, row.overlap.reason) for row in rows), ("one rater, another", first.people.reason)]
     show(
         console,
-        *each_reason(reasons),
-        f"Raters marked words of {counted(first.marked, 'response')}. Overlap: the share of characters that both "
-        "chose, of those that either chose; a mean over n responses, cluster-robust over groups.",
+        *reason_lines(reasons),
+        f"Raters marked words of {counted(first.marked, 'response')}. {explained(Nouns(), 'overlap')}",
     )

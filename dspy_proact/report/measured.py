@@ -17,15 +17,15 @@ from dspy_proact.stats import Estimate, classification_difference, classificatio
 Value = TypeVar("Value")
 
 
-def worded(value: Value, nouns: Nouns) -> Value:
+def in_nouns(value: Value, nouns: Nouns) -> Value:
     """A copy of a frozen value whose reasons, and those of its fields, use the benchmark's nouns.
 
     Reasons that `stats` gives speak of cases, strata and groups.
     """
-    whole: Any = value
-    own = {each.name: getattr(whole, each.name) for each in fields(whole)}
-    inner = {name: worded(each, nouns) for name, each in own.items() if is_dataclass(each)}
-    return replace(whole, **inner, **({"reason": nouns.translated(own["reason"])} if own.get("reason") else {}))
+    copied: Any = value
+    own = {field.name: getattr(copied, field.name) for field in fields(copied)}
+    inner = {name: in_nouns(item, nouns) for name, item in own.items() if is_dataclass(item)}
+    return replace(copied, **inner, **({"reason": nouns.translated(own["reason"])} if own.get("reason") else {}))
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class Grader:
         cls, name: str, outcomes: Sequence[Outcome], labels: Sequence[str], nouns: Nouns, usage: Usage | None
     ) -> "Grader":
         """That of a name, among the outcomes of a run; labels from best to worst."""
-        own = [each for outcome in outcomes if (each := outcome.by(name, labels)).label]
-        verdicts = [verdict for each in own for verdict in each.verdicts]
+        own = [graded for outcome in outcomes if (graded := outcome.by(name, labels)).label]
+        verdicts = [verdict for outcome in own for verdict in outcome.verdicts]
         unread = Counter(reason for outcome in outcomes for judge, reason in outcome.unread if judge == name)
-        weighted = worded(cluster_mean([each.score for each in own], [each.group for each in own]), nouns)
+        weighted = in_nouns(cluster_mean([outcome.score for outcome in own], [outcome.group for outcome in own]), nouns)
         return cls(name, len(verdicts), dict(unread), weighted, Evidence.of(verdicts), usage)
 
 
@@ -118,7 +118,7 @@ def measured(
     measurable = [(outcome, values) for outcome in scored if (values := values_of(measure, [outcome]))]
     by_stratum = ([outcome.stratum for outcome, _ in measurable], strata) if strata else ()
     estimate = _estimate(
-        measure, [each.group for each, _ in measurable], [values for _, values in measurable], bounds, *by_stratum
+        measure, [case.group for case, _ in measurable], [values for _, values in measurable], bounds, *by_stratum
     )
     if not measurable or len(measurable) == len(scored):
         return estimate
@@ -146,7 +146,7 @@ def compared(
     by_stratum = (order, strata) if strata else ()
     measurable = [(group, values_of(measure, ours), values_of(measure, theirs)) for group, ours, theirs in pairs]
     measurable = [(group, ours, theirs) for group, ours, theirs in measurable if ours and theirs]
-    groups, a, b = [each[0] for each in measurable], [each[1] for each in measurable], [each[2] for each in measurable]
+    groups, a, b = [case[0] for case in measurable], [case[1] for case in measurable], [case[2] for case in measurable]
     first, second = (_estimate(measure, groups, side, bounds, *by_stratum) for side in (a, b))
     if missing := next((side for side in (first, second) if side.value is None), None):
         return Compared(first, second, missing)
@@ -181,7 +181,7 @@ def _means(cases: Sequence[Values]) -> list[float]:
 
 
 def _pairs(values: Values) -> list[tuple[float, float]]:
-    return [(true, said) for true, said in values]
+    return [(true, predicted) for true, predicted in values]
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ class ControlCases(Outcomes):
     """One a control case and epoch; empty where there are none."""
     reason: str | None = "none are recorded"
     """Why there are none."""
-    asked: bool = True
+    requested: bool = True
     """Whether they were asked for, as far as is known."""
     worst: str = ""
     """The worst label."""
@@ -209,7 +209,7 @@ class ControlCases(Outcomes):
         if manifest.controls:
             return cls(reason=f"the corpus has no {nouns.controls}", nouns=nouns, declared=declared)
         reason = f"{nouns.controls} were not asked for; a run with controls asks at them"
-        return cls(reason=reason, asked=False, nouns=nouns, declared=declared)
+        return cls(reason=reason, requested=False, nouns=nouns, declared=declared)
 
     @property
     def rate(self) -> Estimate:
@@ -217,4 +217,4 @@ class ControlCases(Outcomes):
         if self.reason:
             return Estimate(None, reason=self.reason)
         worst, groups = [float(o.label == self.worst) for o in self.scored], [o.group for o in self.scored]
-        return worded(cluster_mean(worst, groups), self.nouns)
+        return in_nouns(cluster_mean(worst, groups), self.nouns)

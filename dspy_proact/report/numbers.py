@@ -107,7 +107,7 @@ def document(value: Any, nouns: Nouns | None = None) -> Any:
     if isinstance(value, Paired):
         return _paired(value, nouns or Nouns())
     if is_dataclass(value):
-        own = {each.name: getattr(value, each.name) for each in fields(value) if each.metadata.get("json", True)}
+        own = {field.name: getattr(value, field.name) for field in fields(value) if field.metadata.get("json", True)}
         named = {getattr(nouns, name, name) if nouns else name: item for name, item in own.items()}
         return {name: document(item, nouns) for name, item in named.items() if item or name != "reason"}
     if isinstance(value, Mapping):

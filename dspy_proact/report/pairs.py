@@ -20,8 +20,10 @@ from rich.console import Console
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.files.rows import Id, Line, Name, OwnPart, read_bytes, text_of
 from dspy_proact.files.sheets import CsvSheet, csv_text
+from dspy_proact.report.glossary import explained
 from dspy_proact.report.numbers import bounds, counted, document, percent, probability, share
-from dspy_proact.report.terminal import each_reason, show, table
+from dspy_proact.report.terminal import reason_lines, show, table
+from dspy_proact.runs import Nouns
 from dspy_proact.stats import ENOUGH_RATERS, Binomial, Estimate, exact_binomial, preferred_share
 
 _WANTED = "the name of a benchmark with a published study of pairs, or a CSV of choices"
@@ -81,11 +83,11 @@ class Preferred:
     @classmethod
     def of(cls, name: str, choices: Sequence[PairChoice]) -> "Preferred":
         """Count some choices."""
-        decided = [each for each in choices if each.chosen != "tie"]
-        hits = [each.chosen == "b" for each in decided]
-        found = preferred_share(hits, [each.item for each in decided], [each.rater for each in decided])
+        decided = [choice for choice in choices if choice.chosen != "tie"]
+        hits = [choice.chosen == "b" for choice in decided]
+        preferred = preferred_share(hits, [choice.item for choice in decided], [choice.rater for choice in decided])
         binomial = exact_binomial(sum(hits), len(hits)) if hits else None
-        return cls(name, len(hits) - sum(hits), sum(hits), len(choices) - len(hits), found, binomial)
+        return cls(name, len(hits) - sum(hits), sum(hits), len(choices) - len(hits), preferred, binomial)
 
     @property
     def decided(self) -> int:
@@ -126,59 +128,59 @@ class PairStudy:
     published: PublishedPairs | None = field(default=None, repr=False)
 
     @cached_property
-    def whole(self) -> Preferred:
+    def overall(self) -> Preferred:
         """All choices."""
         return Preferred.of("all", self.choices)
 
     @cached_property
     def halves(self) -> float:
         """Share of b where a tie counts half for either, in [0, 1]."""
-        return (self.whole.b + self.whole.ties / 2) / len(self.choices)
+        return (self.overall.b + self.overall.ties / 2) / len(self.choices)
 
     @property
     def items(self) -> int:
         """Number of items."""
-        return len({each.item for each in self.choices})
+        return len({choice.item for choice in self.choices})
 
     @cached_property
     def strata(self) -> Sequence[Preferred]:
         """By stratum, where there are several."""
-        return self._divided(lambda each: each.stratum or None)
+        return self._divided(lambda choice: choice.stratum or None)
 
     @cached_property
     def confidences(self) -> Sequence[Preferred]:
         """By confidence, where raters gave any."""
-        return self._divided(lambda each: None if each.confidence is None else str(each.confidence))
+        return self._divided(lambda choice: None if choice.confidence is None else str(choice.confidence))
 
     @cached_property
     def right(self) -> tuple[int, int]:
         """How often the answer on the right was chosen, and of how many choices whose sides are known."""
-        placed = [each for each in self.choices if each.right and each.chosen != "tie"]
-        return sum(each.chosen == each.right for each in placed), len(placed)
+        placed = [choice for choice in self.choices if choice.right and choice.chosen != "tie"]
+        return sum(choice.chosen == choice.right for choice in placed), len(placed)
 
     @cached_property
     def raters(self) -> Sequence[PairRater]:
         """Each of them, by name."""
         own = defaultdict[str, list[PairChoice]](list)
-        for each in self.choices:
-            own[each.rater].append(each)
-        known = {name: [each.seconds for each in own[name] if each.seconds is not None] for name in sorted(own)}
-        times, found = {name: median(seconds) for name, seconds in known.items() if seconds}, list[PairRater]()
+        for choice in self.choices:
+            own[choice.rater].append(choice)
+        known = {name: [choice.seconds for choice in own[name] if choice.seconds is not None] for name in sorted(own)}
+        times, raters = {name: median(seconds) for name, seconds in known.items() if seconds}, list[PairRater]()
         for rater in known:
             preferred, time = Preferred.of(rater, own[rater]), times.get(rater)
-            a, b = self.whole.a - preferred.a, self.whole.b - preferred.b
-            others = [each for name, each in times.items() if name != rater]
+            a, b = self.overall.a - preferred.a, self.overall.b - preferred.b
+            others = [time_of_other for name, time_of_other in times.items() if name != rater]
             quick = time is not None and bool(others) and time < _QUICK * median(others)
             sure = preferred.binomial is not None and preferred.binomial.p < _AGAINST
             against = sure and (preferred.b - preferred.a) * (b - a) < 0
-            found.append(PairRater(rater, preferred, time, quick, against, b / (a + b) if a + b else None))
-        return found
+            raters.append(PairRater(rater, preferred, time, quick, against, b / (a + b) if a + b else None))
+        return raters
 
     def _divided(self, key: Callable[[PairChoice], str | None]) -> list[Preferred]:
         parts = defaultdict[str, list[PairChoice]](list)
-        for each in self.choices:
-            if (name := key(each)) is not None:
-                parts[name].append(each)
+        for choice in self.choices:
+            if (name := key(choice)) is not None:
+                parts[name].append(choice)
         return [Preferred.of(name, parts[name]) for name in sorted(parts)]
 
 
@@ -251,8 +253,8 @@ def read_pairs(path: str, name: str | None = None, published: PublishedPairs | N
 def choices_sheet(study: PairStudy) -> str:
     """The choices as a CSV, which `read_pairs` reads."""
     rows = [
-        (each.rater, each.item, *study.names, each.chosen, each.confidence, each.seconds, each.stratum)
-        for each in study.choices
+        (choice.rater, choice.item, *study.names, choice.chosen, choice.confidence, choice.seconds, choice.stratum)
+        for choice in study.choices
     ]
     return csv_text([("annotator", "item", "a", "b", "chosen", "confidence", "seconds", "stratum"), *rows])
 
@@ -261,7 +263,7 @@ def _choice(line: Line, row: PairRow, sides: tuple[str, str], here: Sequence[str
     """The choice on a line, between the answers `here` under the columns `sides`; a and b are called `names`."""
     if not all(here) or len(set(here)) < 2 or sorted(here) != sorted(names):
         raise line.error(f"{' and '.join(map(repr, here))} are not the two answers {' and '.join(names)}", sides[0])
-    words = dict(zip(sides, here, strict=True)) | {each.casefold(): each for each in here}
+    words = dict(zip(sides, here, strict=True)) | {name.casefold(): name for name in here}
     chosen = row.chosen.strip().casefold()
     if chosen not in {"tie", *words}:
         raise line.error(f"{row.chosen!r} is none of {', '.join(dict.fromkeys([*words, 'tie']))}", "chosen")
@@ -280,15 +282,15 @@ def _choice(line: Line, row: PairRow, sides: tuple[str, str], here: Sequence[str
 def pairs_headline(study: PairStudy) -> str:
     """Which answer is preferred, where the interval over items and raters excludes one half; else that it is open."""
     a, b = study.names
-    found, raters = study.whole, len(study.raters)
-    if found.share.value is None:
+    overall, raters = study.overall, len(study.raters)
+    if overall.share.value is None:
         return f"All {counted(len(study.choices), 'choice')} are ties."
     who = f"these {counted(raters, 'rater')}" if raters < ENOUGH_RATERS else "people"
-    plain = replace(found.share, reason=None) if found.share.low is not None else found.share
+    plain = replace(overall.share, reason=None) if overall.share.low is not None else overall.share
     span = f"{bounds(plain)}{', allowing for other items and other raters' if raters >= ENOUGH_RATERS else ''}"
-    warned = "" if plain is found.share or not found.share.reason else f"; {found.share.reason}"
-    numbers = f"{b} is chosen in {found.b} of {found.decided} ({share(found.share.value)} %, {span}{warned})"
-    low, high = found.share.low or 0, found.share.high or 1
+    warned = "" if plain is overall.share or not overall.share.reason else f"; {overall.share.reason}"
+    numbers = f"{b} is chosen in {overall.b} of {overall.decided} ({share(overall.share.value)} %, {span}{warned})"
+    low, high = overall.share.low or 0, overall.share.high or 1
     better = b if low > 0.5 else a if high < 0.5 else None
     if better is None or raters == 1:
         return f"It cannot be told whether {who} prefer {a} or {b}: {numbers}."
@@ -299,9 +301,9 @@ def pairs_document(study: PairStudy) -> dict[str, Any]:
     """The document of `agree --pairs --json`."""
     published = study.published
     raters = [
-        each.preferred.for_json()
-        | {"seconds": each.seconds, "quick": each.quick, "against": each.against, "without": each.without}
-        for each in study.raters
+        rater.preferred.for_json()
+        | {"seconds": rater.seconds, "quick": rater.quick, "against": rater.against, "without": rater.without}
+        for rater in study.raters
     ]
     return {
         "headline": pairs_headline(study),
@@ -311,13 +313,13 @@ def pairs_document(study: PairStudy) -> dict[str, Any]:
         "choices": len(study.choices),
         "items": study.items,
         "raters": raters,
-        "all": study.whole.for_json() | {"with_ties_as_half": study.halves},
-        "strata": [each.for_json() for each in study.strata],
-        "confidence": [each.for_json() for each in study.confidences],
+        "all": study.overall.for_json() | {"with_ties_as_half": study.halves},
+        "strata": [stratum.for_json() for stratum in study.strata],
+        "confidence": [confidence.for_json() for confidence in study.confidences],
         "right": dict(zip(("chosen", "of"), study.right, strict=True)),
         "published": published
         and {
-            "figures": {name: document(found) | {"p": p} for name, (found, p) in published.figures.items()},
+            "figures": {name: document(figure) | {"p": p} for name, (figure, p) in published.figures.items()},
             "method": published.method,
             "faults": list(published.faults),
         },
@@ -328,12 +330,16 @@ def print_pairs(study: PairStudy, console: Console, explain: bool = False) -> No
     """Print the headline, the shares and the raters; with `explain`, what the numbers are."""
     (a, b), published = study.names, study.published
     figures: Mapping[str, tuple[Estimate, float]] = published.figures if published else {}
-    parts = [[study.whole], study.strata, [replace(each, name=f"confidence {each.name}") for each in study.confidences]]
+    parts = [
+        [study.overall],
+        study.strata,
+        [replace(confidence, name=f"confidence {confidence.name}") for confidence in study.confidences],
+    ]
     sections = [
         [
-            [each.name, f"{each.b}/{each.decided}", percent(each.share), _binomial(each.binomial)]
-            + ([percent(figures[each.name][0]) if each.name in figures else ""] if figures else [])
-            for each in part
+            [row.name, f"{row.b}/{row.decided}", percent(row.share), _binomial(row.binomial)]
+            + ([percent(figures[row.name][0]) if row.name in figures else ""] if figures else [])
+            for row in part
         ]
         for part in parts
         if part
@@ -342,46 +348,39 @@ def print_pairs(study: PairStudy, console: Console, explain: bool = False) -> No
     show(console, pairs_headline(study), *([published.about] if published else []), table(heads, *sections))
     rows = [
         [
-            *map(str, (each.rater, each.preferred.a, each.preferred.b, each.preferred.ties)),
-            share(each.preferred.share.value),
-            "-" if each.seconds is None else f"{each.seconds:.0f}",
-            share(each.without),
+            *map(str, (rater.rater, rater.preferred.a, rater.preferred.b, rater.preferred.ties)),
+            share(rater.preferred.share.value),
+            "-" if rater.seconds is None else f"{rater.seconds:.0f}",
+            share(rater.without),
         ]
-        for each in study.raters
+        for rater in study.raters
     ]
     show(console, table(("rater", a, b, "tie", f"{b}, %", "seconds", "others, %"), rows))
-    show(console, *_notes(study), *each_reason((row.name, row.share.reason) for part in parts for row in part))
+    show(console, *_notes(study), *reason_lines((row.name, row.share.reason) for part in parts for row in part))
     if published:
         show(console, f"Published: {published.method}", *(f"Fault: {fault}" for fault in published.faults))
     if explain:
-        show(console, *_DETAILS)
+        show(console, *(explained(Nouns(), term) for term in ("share", "binomial", "seconds", "others")))
 
 
-_DETAILS = (
-    "share: of the choices that are no ties, with an interval over items and raters (cluster-robust, logit scale).",
-    "binomial: the exact interval of Clopper and Pearson, which takes every choice as independent.",
-    "seconds: median of a choice. others: the share without this rater.",
-)
-
-
-def _binomial(found: Binomial | None) -> str:
+def _binomial(binomial: Binomial | None) -> str:
     """The exact interval with its p-value."""
-    return f"{percent(found.share).partition(' ')[2]} p {probability(found.p)}" if found else "-"
+    return f"{percent(binomial.share).partition(' ')[2]} p {probability(binomial.p)}" if binomial else "-"
 
 
 def _notes(study: PairStudy) -> Iterator[str]:
     """What is to be known of ties, sides and raters."""
-    (_, b), whole = study.names, study.whole
+    (_, b), overall = study.names, study.overall
     yield f"{counted(len(study.choices), 'choice')} of {counted(study.items, 'item')}."
-    if whole.ties:
+    if overall.ties:
         halves = f"with a tie as half a choice for either, {b} has {share(study.halves)} %"
-        yield f"{counted(whole.ties, 'tie')} left out of the shares; {halves}."
+        yield f"{counted(overall.ties, 'tie')} left out of the shares; {halves}."
     if study.right[1]:
         yield f"The answer on the right was chosen in {study.right[0]} of {study.right[1]}."
-    for each in study.raters:
-        own = each.preferred
-        if each.against:
+    for rater in study.raters:
+        own = rater.preferred
+        if rater.against:
             most, chosen = max((own.a, study.names[0]), (own.b, b))
-            yield f"{each.rater} chose {chosen} in {most} of {own.decided}, against the others."
-        if each.quick:
-            yield f"{each.rater} took {each.seconds:.0f} seconds a choice, less than a third of what others took."
+            yield f"{rater.rater} chose {chosen} in {most} of {own.decided}, against the others."
+        if rater.quick:
+            yield f"{rater.rater} took {rater.seconds:.0f} seconds a choice, less than a third of what others took."

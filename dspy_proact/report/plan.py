@@ -13,7 +13,7 @@ from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.ratings import Ratings
 from dspy_proact.evaluation.registry import benchmark_of
-from dspy_proact.report.corrected import PeoplesRatings, rated_cases, require_whole
+from dspy_proact.report.corrected import PeoplesRatings, rated_cases, require_one_grade
 from dspy_proact.report.numbers import counted, share
 from dspy_proact.report.ratings import ratable
 from dspy_proact.report.summary import Summary
@@ -109,7 +109,7 @@ def labelling_plan(
     declared = benchmark_of(summary and summary.benchmark, benchmark)
     nouns, published = declared.nouns, declared.published_ratings()
     where = summary.path if summary else declared.name
-    require_whole(declared, where)
+    require_one_grade(declared, where)
     if ratings is None and published is None:
         problem = f"no published study says how ratings of {declared.name} vary"
         raise UsageError(f"{where}: {problem}; rate {PILOT_CASES} {nouns.cases} twice, and name them with `ratings`")
@@ -153,14 +153,14 @@ def _pilot(cases: RatedCases, ratings: PeoplesRatings, nouns: Nouns, mend: str) 
 
 def components_of(ratings: Ratings, worth: dict[str, float]) -> RatingComponents:
     """How ratings of a study vary whose items have a judge's grade, by the score of each label."""
-    place = {item.key: number for number, item in enumerate(ratings.items)}
+    index = {item.key: number for number, item in enumerate(ratings.items)}
     return rating_components(
         RatedCases(
             labels=[item.judged.get("") for item in ratings.items],
             scores=np.array([worth[item.judged[""]] if item.judged else 0.0 for item in ratings.items]),
             groups=[item.group for item in ratings.items],
             strata=[item.stratum for item in ratings.items],
-            of=np.array([place[row.key] for row in ratings.grades]),
+            of=np.array([index[row.key] for row in ratings.grades]),
             raters=[row.rater for row in ratings.grades],
             ratings=np.array([worth[row.grade] for row in ratings.grades]),
         )
@@ -222,13 +222,13 @@ def print_plan(plan: LabellingPlan, console: Console) -> None:
         ]
         for option in plan.plans
     ]
-    told = [table(("raters", plan.nouns.cases, "ratings each", "ratings", "± about"), rows)] if rows else []
-    show(console, plan_headline(plan), *told, *_notes(plan))
+    tables = [table(("raters", plan.nouns.cases, "ratings each", "ratings", "± about"), rows)] if rows else []
+    show(console, plan_headline(plan), *tables, *_notes(plan))
 
 
 def _notes(plan: LabellingPlan) -> Iterator[str]:
     of = plan.components
-    spreads = ", ".join(f"{math.sqrt(each):.2f}" for each in (of.between, of.within, of.leniency))
+    spreads = ", ".join(f"{math.sqrt(variance):.2f}" for variance in (of.between, of.within, of.leniency))
     yield f"to be rated: {plan.about}."
     yield (
         f"{'assumed: ratings' if plan.assumed else 'ratings'} vary as in {plan.source}: standard deviations {spreads} "

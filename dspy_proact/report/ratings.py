@@ -56,13 +56,13 @@ def judge_grades(summary: Summary, declared: Benchmark[Any, Any]) -> dict[str, J
             scored.append(Scored(verdict.score, verdict.label, detail))
         graded, likely = list(map(declared.graded_parts, scored)), list(map(declared.likelihoods, scored))
         levels = {
-            part.name: majority_label(given, part.levels[::-1])
+            part.name: majority_label(named, part.levels[::-1])
             for part in declared.graded_by_people
-            if (given := [each[part.name] for each in graded if each.get(part.name) in part.levels])
+            if (named := [levels[part.name] for levels in graded if levels.get(part.name) in part.levels])
         }
         if "" in levels and outcome.label:
             levels[""] = outcome.label  # which knows the cuts of a compiled judge
-        likelihoods = {name: fmean(each[name] for each in likely if name in each) for name in {*chain(*likely)}}
+        likelihoods = {name: fmean(levels[name] for levels in likely if name in levels) for name in {*chain(*likely)}}
         reasons = tuple(grounds(verdict).reasons for verdict in outcome.verdicts)
         by_key[outcome.key] = JudgeGrades(levels, likelihoods, reasons)
     return by_key
@@ -114,13 +114,13 @@ def ratable(summary: Summary) -> list[Outcome]:
 def drawn_keys(summary: Summary, seed: int) -> list[str]:
     """Keys of all cases that can be rated, in an order whose every beginning is a draw by stratum and label."""
     cases = ratable(summary)
-    places = balanced_order([each.key for each in cases], [(each.stratum, each.label) for each in cases], seed)
-    return [cases[place].key for place in places]
+    order = balanced_order([case.key for case in cases], [(case.stratum, case.label) for case in cases], seed)
+    return [cases[index].key for index in order]
 
 
 def grades_mark(summary: Summary) -> str:
     """8 hex digits over what a draw is made of: keys, strata and labels."""
-    drawn = sorted([each.key, each.stratum, each.label] for each in ratable(summary))
+    drawn = sorted([case.key, case.stratum, case.label] for case in ratable(summary))
     return hashlib.sha256(json.dumps(drawn, ensure_ascii=True).encode()).hexdigest()[:8]
 
 
@@ -179,9 +179,9 @@ def rating_sheet(
             raise RunError(f"{item.key!r} cannot be read: {type(error).__name__}") from error
         empty = [HumanGrade(item.key, None, "", "", part=part.name) for part in parts]
         for row in empty if grades is None else grades.get(item.key, ()):
-            told = [row.key, row.rater, *([row.part] if several else []), row.grade, row.confidence, row.reason]
+            cells = [row.key, row.rater, *([row.part] if several else []), row.grade, row.confidence, row.reason]
             more = [*([row.seconds] if timed else []), *([draw] if draw else [])]
-            rows.append([*told, levels[row.part], folded(case), folded(response), *more])
+            rows.append([*cells, levels[row.part], folded(case), folded(response), *more])
     return csv_text(rows)
 
 
@@ -211,14 +211,14 @@ def load_ratings(
         UsageError: There is no such benchmark, or it declares no human grades.
     """
     declared, names = benchmark_named(benchmark), [named] if isinstance(named, str) else list(named)
-    if twice := next((name for place, name in enumerate(names) if name in names[:place]), None):
+    if twice := next((name for index, name in enumerate(names) if name in names[:index]), None):
         raise CorpusError("is named twice; name each file once", source=twice)
     if items is None and len(names) == 1 and (own := declared.ratings(names[0], settings or declared.settings_type())):
         return own
     bundled, studies = ("published", "sample", declared.corpus.name or declared.name), studies or {}
-    if whole := next((name for name in names if name in bundled), None):
+    if bundle := next((name for name in names if name in bundled), None):
         problem = "these ratings come with what was rated; name them alone, and leave the run or the items out"
-        raise CorpusError(problem, source=whole)
+        raise CorpusError(problem, source=bundle)
     reader, beside = FileReader(), dict[str, bytes]()
     if isinstance(items, str | Path):
         beside[str(items)] = reader.read(items, "a file of items")

@@ -42,10 +42,10 @@ class Reading:
         Raises:
             RunError: A view or a verdict is not what the benchmark writes.
         """
-        said = reporting_of(benchmark)
+        reporting = reporting_of(benchmark)
         try:
-            answer = None if outcome.response is None else said.answer(outcome.response)
-            sections, grounds = tuple(said.sections(outcome.view)), tuple(map(said.grounds, outcome.verdicts))
+            answer = None if outcome.response is None else reporting.answer(outcome.response)
+            sections, grounds = tuple(reporting.sections(outcome.view)), tuple(map(reporting.grounds, outcome.verdicts))
             return cls(outcome, sections, grounds, answer)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise RunError(f"{outcome.key!r} cannot be read: {type(error).__name__}") from error
@@ -68,8 +68,13 @@ def outcome_document(outcome: Outcome, nouns: Nouns) -> dict[str, Any]:
         "response": outcome.response,
         "truncated": outcome.truncated,
         "verdicts": [
-            {"judge": each.judge, "judge_epoch": each.judge_epoch, "grade": each.label, "verified": each.verified}
-            for each in outcome.verdicts
+            {
+                "judge": verdict.judge,
+                "judge_epoch": verdict.judge_epoch,
+                "grade": verdict.label,
+                "verified": verdict.verified,
+            }
+            for verdict in outcome.verdicts
         ],
         "unread": [{"judge": judge, "reason": reason} for judge, reason in outcome.unread],
     }
@@ -180,7 +185,7 @@ def _notes(reading: Reading, labels: Sequence[str]) -> Iterator[Text]:
 
 def _rejected(grounds: Grounds, response: str) -> Iterator[Text]:
     """The quotes that are no evidence, and why."""
-    for quote in (each for each in grounds.quotes if not each.counts):
+    for quote in (quote for quote in grounds.quotes if not quote.counts):
         within = quote.text.strip().casefold() in response.casefold()
         missing = f"not in the response{' as words' if within else ''}"
         why = "too short to count as evidence" if quote.short else missing

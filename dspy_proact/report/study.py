@@ -86,17 +86,17 @@ class Subset:
     @cached_property
     def worth(self) -> Mapping[str, float]:
         """The score of each level, in [0, 1], by equal steps."""
-        return {level: place / max(1, len(self.levels) - 1) for place, level in enumerate(self.levels)}
+        return {level: index / max(1, len(self.levels) - 1) for index, level in enumerate(self.levels)}
 
     @cached_property
     def enough(self) -> list[Rated]:
         """Items with enough ratings."""
-        return [each for each in self.rated if len(each.ratings) >= self.choices.min_ratings]
+        return [answer for answer in self.rated if len(answer.ratings) >= self.choices.min_ratings]
 
     @cached_property
     def compared(self) -> list[Rated]:
         """Items with enough ratings and a judge's grade."""
-        return [each for each in self.enough if each.judge is not None]
+        return [answer for answer in self.enough if answer.judge is not None]
 
     @property
     def silence(self) -> str | None:
@@ -115,17 +115,17 @@ class Subset:
     @property
     def paired(self) -> int:
         """Ratings of items that have two or more, which alone say how far people agree."""
-        return sum(len(each.ratings) for each in self.rated if len(each.ratings) > 1)
+        return sum(len(answer.ratings) for answer in self.rated if len(answer.ratings) > 1)
 
     @cached_property
     def confusion(self) -> list[list[float]]:
         """Compared items by people's grade (row) and the judge's (column), in the order of levels; shares if soft."""
         soft = self.choices.consensus == "soft"
         table = [[0.0] * len(self.levels) for _ in self.levels]
-        for each in self.compared:
-            given = each.grades if soft else [majority(each.grades, self.part.ties)]
-            for grade in given:
-                table[self.levels.index(grade)][self.levels.index(each.judge or "")] += 1 / len(given)
+        for answer in self.compared:
+            grades = answer.grades if soft else [majority(answer.grades, self.part.ties)]
+            for grade in grades:
+                table[self.levels.index(grade)][self.levels.index(answer.judge or "")] += 1 / len(grades)
         return [[round(count, 6 if soft else None) for count in row] for row in table]
 
     @cached_property
@@ -134,9 +134,9 @@ class Subset:
 
         On a nominal scale those that know no distance between levels.
         """
-        beside, panel, groups = self._beside, self._panel(self.rated), [each.item.group for each in self.rated]
+        beside, panel, groups = self._beside, self._panel(self.rated), [answer.item.group for answer in self.rated]
         metrics: tuple[Literal["nominal", "ordinal", "interval"], ...] = ("nominal",)
-        recalls = {f"recall_{level.lower()}": partial(beside.recall, place) for place, level in enumerate(self.levels)}
+        recalls = {f"recall_{level.lower()}": partial(beside.recall, index) for index, level in enumerate(self.levels)}
         one_label: dict[str, Callable[[], Estimate]] = {
             "kappa": partial(beside.kappa, "none"),
             "ac1": partial(beside.ac, "none"),
@@ -180,20 +180,20 @@ class Subset:
 
     def _reference(self, within: bool = False) -> HumanReference:
         of = self.compared or self.enough
-        strata = [each.item.stratum for each in of] if within else None
-        found = human_reference(self._judged(of), self.part.weight, strata)
+        strata = [answer.item.stratum for answer in of] if within else None
+        reference = human_reference(self._judged(of), self.part.weight, strata)
         if self.compared:
-            return found
+            return reference
         missing = self.missing
-        return replace(found, judge=missing, difference=missing, low98=None, high98=None, exact_judge=missing)
+        return replace(reference, judge=missing, difference=missing, low98=None, high98=None, exact_judge=missing)
 
     @cached_property
     def constant(self) -> Estimate:
         """Pooled kappa with one person of a judge that reads nothing and gives each stratum its commonest grade."""
-        given = defaultdict[str, Counter[str]](Counter)
-        for each in self.compared:
-            given[each.item.stratum].update(each.grades)
-        grades = [given[each.item.stratum].most_common(1)[0][0] for each in self.compared]
+        counts = defaultdict[str, Counter[str]](Counter)
+        for answer in self.compared:
+            counts[answer.item.stratum].update(answer.grades)
+        grades = [counts[answer.item.stratum].most_common(1)[0][0] for answer in self.compared]
         if not self.compared:
             return self.missing
         return human_reference(self._judged(self.compared, grades), self.part.weight).judge
@@ -207,9 +207,9 @@ class Subset:
     def standings(self) -> list[Standing]:
         """Each person beside the others, on all items, and beside the judge, on those that are compared."""
         weight, missing = self.part.weight, Estimate(None, reason=UNJUDGED)
-        beside = {each.rater: each.against_judge for each in standings(self._beside, weight)}
+        beside = {standing.rater: standing.against_judge for standing in standings(self._beside, weight)}
         people = standings(self._judged(self.rated), weight)
-        return [replace(each, against_judge=beside.get(each.rater, missing)) for each in people]
+        return [replace(standing, against_judge=beside.get(standing.rater, missing)) for standing in people]
 
     @cached_property
     def excluded(self) -> list[str]:
@@ -217,11 +217,11 @@ class Subset:
 
         To reproduce a study, never to clean one. A person without a kappa against the judge stays.
         """
-        known = ((each, each.against_judge.value) for each in standings(self._beside, self.part.weight))
+        known = ((standing, standing.against_judge.value) for standing in standings(self._beside, self.part.weight))
         return [
-            str(each.rater)
-            for each, kappa in known
-            if kappa is not None and kappa < LEAST_KAPPA and each.ratings >= LEAST_RATINGS
+            str(standing.rater)
+            for standing, kappa in known
+            if kappa is not None and kappa < LEAST_KAPPA and standing.ratings >= LEAST_RATINGS
         ]
 
     @cached_property
@@ -229,15 +229,15 @@ class Subset:
         return self._judged(self.compared, ties=self.part.ties if self.choices.consensus == "published" else None)
 
     def _panel(self, rated: Sequence[Rated]) -> Panel:
-        raters = [[rating.rater for rating in each.ratings] for each in rated]
-        return Panel.of([each.grades for each in rated], self.levels, raters)
+        raters = [[rating.rater for rating in answer.ratings] for answer in rated]
+        return Panel.of([answer.grades for answer in rated], self.levels, raters)
 
     def _judged(
         self, rated: Sequence[Rated], judge: Sequence[str] | None = None, ties: Sequence[str] | None = None
     ) -> Judged:
         """The judge beside people; the worst level stands for what is not known, where no number depends on it."""
-        grades = judge or [each.judge or self.levels[0] for each in rated]
-        return Judged.of(self._panel(rated), grades, self.levels, [each.item.group for each in rated], ties)
+        grades = judge or [answer.judge or self.levels[0] for answer in rated]
+        return Judged.of(self._panel(rated), grades, self.levels, [answer.item.group for answer in rated], ties)
 
 
 @dataclass(frozen=True, repr=False)
@@ -251,7 +251,7 @@ class RatingStudy:
     order: tuple[str, ...]
     """The strata of the benchmark."""
     choices: Choices
-    whole: Subset
+    all_raters: Subset
     """All strata together, before any rater was left out."""
     pooled: Subset
     """All strata together."""
@@ -280,18 +280,18 @@ class RatingStudy:
     @property
     def count(self) -> int:
         """Ratings of the part."""
-        return sum(len(each.ratings) for each in self.pooled.rated)
+        return sum(len(answer.ratings) for answer in self.pooled.rated)
 
     @property
     def raters(self) -> list[str]:
         """Who gave them."""
-        return [*dict.fromkeys(rating.rater for each in self.pooled.rated for rating in each.ratings)]
+        return [*dict.fromkeys(rating.rater for answer in self.pooled.rated for rating in answer.ratings)]
 
     @cached_property
     def strata(self) -> Mapping[str, Subset]:
         """Each stratum of the benchmark, also those that nobody rated."""
         return {
-            name: replace(self.pooled, rated=[each for each in self.pooled.rated if each.item.stratum == name])
+            name: replace(self.pooled, rated=[answer for answer in self.pooled.rated if answer.item.stratum == name])
             for name in self.order
         }
 
@@ -301,11 +301,11 @@ class RatingStudy:
         return {**self.strata, "pooled": self.pooled} if len(self.order) > 1 else {"pooled": self.pooled}
 
     @property
-    def apart(self) -> list[Standing]:
+    def outliers(self) -> list[Standing]:
         """Raters who agree with the others less than one person does with another, by the whole of their interval."""
-        usual = self.whole.reference.one_human.value
-        found = ((each, each.against_others.high) for each in self.whole.standings)
-        return [each for each, high in found if high is not None and usual is not None and high < usual]
+        usual = self.all_raters.reference.one_human.value
+        rows = ((standing, standing.against_others.high) for standing in self.all_raters.standings)
+        return [standing for standing, high in rows if high is not None and usual is not None and high < usual]
 
     @cached_property
     def disagreements(self) -> list[tuple[Rated, float]]:
@@ -313,15 +313,15 @@ class RatingStudy:
 
         It is in [-1, 1], above 0 where the judge is the more lenient; on a nominal scale the share who say otherwise.
         """
-        worth, found = self.pooled.worth, list[tuple[Rated, float]]()
-        for each in self.pooled.compared:
-            assert each.judge is not None, "compared items have one"
-            difference = worth[each.judge] - sum(worth[grade] for grade in each.grades) / len(each.grades)
+        worth, rows = self.pooled.worth, list[tuple[Rated, float]]()
+        for answer in self.pooled.compared:
+            assert answer.judge is not None, "compared items have one"
+            difference = worth[answer.judge] - sum(worth[grade] for grade in answer.grades) / len(answer.grades)
             if self.part.scale == "nominal":
-                difference = 1 - each.grades.count(each.judge) / len(each.grades)
+                difference = 1 - answer.grades.count(answer.judge) / len(answer.grades)
             if abs(difference) > 1e-9:
-                found.append((each, difference))
-        return sorted(found, key=lambda each: -round(abs(each[1]), 9))
+                rows.append((answer, difference))
+        return sorted(rows, key=lambda row: -round(abs(row[1]), 9))
 
     def reasons(self, item: RatedItem) -> tuple[str, ...]:
         """The judge's for its grade of an item, one a verdict."""
@@ -332,11 +332,11 @@ class RatingStudy:
         """The judge, what needs no judge and one person, beside the votes of several on two levels; else nothing."""
         name, by_key = self.part.name, self.judge_grades.items()
         likely = {key: grades.likelihoods[name] for key, grades in by_key if name in grades.likelihoods}
-        given = {each.item.key: each.grades for each in self.pooled.compared}
-        levels = {each.item.key: each.judge for each in self.pooled.compared if each.judge is not None}
-        groups = {each.item.key: each.item.group for each in self.pooled.compared}
+        grades = {answer.item.key: answer.grades for answer in self.pooled.compared}
+        levels = {answer.item.key: answer.judge for answer in self.pooled.compared if answer.judge is not None}
+        groups = {answer.item.key: answer.item.group for answer in self.pooled.compared}
         judge = self.judge or "judge"
-        return voted_rows(judge, self.part, given=given, said=levels, likely=likely, groups=groups)
+        return voted_rows(judge, self.part, grades=grades, levels=levels, likely=likely, groups=groups)
 
 
 def studies(
@@ -361,32 +361,36 @@ def studies(
     """
     declared, choices = benchmark_of(ratings.benchmark, benchmark), choices or Choices()
     grades = judge_grades(graded, declared) if graded else {}
-    levels = {key: each.levels for key, each in grades.items()} if graded else {i.key: i.judged for i in ratings.items}
+    levels = (
+        {key: graded_levels.levels for key, graded_levels in grades.items()}
+        if graded
+        else {i.key: i.judged for i in ratings.items}
+    )
     roles, judge = (graded.roles, graded.judge_name) if graded else ((), ratings.judge)
     order = tuple(dict.fromkeys([*declared.strata, *(item.stratum for item in ratings.items)]))
-    found: list[RatingStudy] = []
+    study_of_parts: list[RatingStudy] = []
     for part in declared.graded_by_people:
         rows = ratings.of_part(part.name)
         rated = [
-            Rated(item, given, levels.get(item.key, {}).get(part.name))
+            Rated(item, grades_of_item, levels.get(item.key, {}).get(part.name))
             for item in ratings.items
-            if (given := rows[item.key])
+            if (grades_of_item := rows[item.key])
         ]
         if not rated:
             continue
-        whole = Subset(rated, part, Choices())
-        excluded = tuple(whole.excluded) if choices.exclude and whole.compared else ()
-        if choices.exclude and not whole.compared:
+        all_raters = Subset(rated, part, Choices())
+        excluded = tuple(all_raters.excluded) if choices.exclude and all_raters.compared else ()
+        if choices.exclude and not all_raters.compared:
             raise UsageError(f"{ratings.name}: raters are excluded by their agreement with a judge, and {UNJUDGED}")
         left = replace(ratings, grades=tuple(row for row in ratings.grades if row.rater not in excluded))
         rows = left.of_part(part.name)
-        kept = [replace(each, ratings=of) for each in rated if (of := rows[each.item.key])]
+        kept = [replace(answer, ratings=of) for answer in rated if (of := rows[answer.item.key])]
         pooled = Subset(kept, part, choices)
         if not pooled.rated:
             raise UsageError(f"{ratings.name}: the published rule leaves out every rater; do without `exclude`")
         of = left, part, declared.nouns, order, choices
-        found.append(RatingStudy(*of, whole, pooled, excluded, roles, judge, grades, learned_on))
-    return tuple(found)
+        study_of_parts.append(RatingStudy(*of, all_raters, pooled, excluded, roles, judge, grades, learned_on))
+    return tuple(study_of_parts)
 
 
 def study(

@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from dspy_proact.evaluation.registry import reporting_of
+from dspy_proact.report.glossary import explained
 from dspy_proact.report.headline import study_headline
-from dspy_proact.report.measured import worded
+from dspy_proact.report.measured import in_nouns
 from dspy_proact.report.numbers import (
     coefficient,
     counted,
@@ -19,8 +20,8 @@ from dspy_proact.report.numbers import (
     points_of,
     share,
 )
-from dspy_proact.report.terminal import TerminalTable, each_reason, show, table
-from dspy_proact.report.voted import NOTE, voted_document, voted_table
+from dspy_proact.report.terminal import TerminalTable, reason_lines, show, table
+from dspy_proact.report.voted import TERMS, voted_document, voted_table
 from dspy_proact.runs import Nouns
 from dspy_proact.stats import ENOUGH_RATERS, Estimate, HumanReference
 
@@ -28,30 +29,30 @@ if TYPE_CHECKING:
     from dspy_proact.report.study import RatingStudy, Subset
 
 
-def leading(found: "Sequence[RatingStudy]") -> "list[RatingStudy]":
+def leading(studies: "Sequence[RatingStudy]") -> "list[RatingStudy]":
     """The studies of parts that are the first of some answers, to which headlines are given."""
     seen, first = set[str](), list["RatingStudy"]()
-    for study in found:
+    for study in studies:
         keys = {rated.item.key for rated in study.pooled.rated}
         first += [study] if keys - seen else []
         seen |= keys
     return first
 
 
-def studies_document(found: "Sequence[RatingStudy]") -> dict[str, Any]:
+def studies_document(studies: "Sequence[RatingStudy]") -> dict[str, Any]:
     """The document of `agree --json`: of the one study, or of each part of a grading.
 
     A value that cannot be given is null, and has a reason.
     """
-    documents = [_study_document(study) for study in found]
-    if len(found) == 1:
+    documents = [_study_document(study) for study in studies]
+    if len(studies) == 1:
         return documents[0]
-    return {"parts": {study.part.name or "grade": each for study, each in zip(found, documents, strict=True)}}
+    return {"parts": {study.part.name or "grade": document for study, document in zip(studies, documents, strict=True)}}
 
 
 def _study_document(study: "RatingStudy") -> dict[str, Any]:
     ratings, pooled, nouns = study.ratings, study.pooled, study.nouns
-    apart = {each.rater for each in study.apart}
+    outliers = {standing.rater for standing in study.outliers}
     within = {"items": pooled.within.items, **_of_reference(pooled.within, nouns)}
     return {
         "headline": study_headline(study),
@@ -73,29 +74,29 @@ def _study_document(study: "RatingStudy") -> dict[str, Any]:
         "within": within,
         "pooled": _subset(pooled, nouns),
         f"constant_by_{nouns.stratum}": _estimate(pooled.constant, nouns),
-        **({"voted": voted_document([worded(row, nouns) for row in study.voted])} if study.voted else {}),
+        **({"voted": voted_document([in_nouns(row, nouns) for row in study.voted])} if study.voted else {}),
         "raters": [
             {
                 "rater": str(rater.rater),
                 "ratings": rater.ratings,
                 "against_others": _estimate(rater.against_others, nouns),
                 "against_judge": _estimate(rater.against_judge, nouns),
-                "excluded_by_published_rule": rater.rater in study.whole.excluded,
-                "apart": rater.rater in apart,
+                "excluded_by_published_rule": rater.rater in study.all_raters.excluded,
+                "outlier": rater.rater in outliers,
             }
-            for rater in study.whole.standings
+            for rater in study.all_raters.standings
         ],
-        "partings": [
+        "disagreements": [
             {
-                "item": each.item.key,
-                nouns.stratum: each.item.stratum,
-                nouns.group: each.item.group,
-                **{name: value for name, value in each.item.meta.items() if name == "turn"},
+                "item": answer.item.key,
+                nouns.stratum: answer.item.stratum,
+                nouns.group: answer.item.group,
+                **{name: value for name, value in answer.item.meta.items() if name == "turn"},
                 "difference": difference,
-                "judge": {"grade": each.judge, "reasons": list(study.reasons(each.item))},
-                "people": [{name: getattr(one, name) for name in _PEOPLE} for one in each.ratings],
+                "judge": {"grade": answer.judge, "reasons": list(study.reasons(answer.item))},
+                "people": [{name: getattr(one, name) for name in _PEOPLE} for one in answer.ratings],
             }
-            for each, difference in study.disagreements
+            for answer, difference in study.disagreements
         ],
         "notes": [*cautions(study), *explanations(study)],
         **reporting_of(ratings.benchmark).agreement_document(study),
@@ -116,7 +117,7 @@ def _subset(subset: "Subset", nouns: Nouns) -> dict[str, Any]:
     return {
         "items": len(subset.enough),
         "judged": len(subset.compared),
-        "ratings": sum(len(each.ratings) for each in subset.rated),
+        "ratings": sum(len(answer.ratings) for answer in subset.rated),
         "paired_ratings": subset.paired,
         "confusion": subset.confusion,
         **_of_reference(subset.reference, nouns),
@@ -124,40 +125,40 @@ def _subset(subset: "Subset", nouns: Nouns) -> dict[str, Any]:
     }
 
 
-def _of_reference(found: HumanReference, nouns: Nouns) -> dict[str, Any]:
+def _of_reference(reference: HumanReference, nouns: Nouns) -> dict[str, Any]:
     return {
-        "raters": found.raters,
-        "human_reference": _estimate(found.one_human, nouns),
-        "judge_against_one_human": _estimate(found.judge, nouns),
-        "judge_minus_human": _estimate(found.difference, nouns),
-        "judge_minus_human_98": [found.low98, found.high98],
+        "raters": reference.raters,
+        "human_reference": _estimate(reference.one_human, nouns),
+        "judge_against_one_human": _estimate(reference.judge, nouns),
+        "judge_minus_human": _estimate(reference.difference, nouns),
+        "judge_minus_human_98": [reference.low98, reference.high98],
     }
 
 
 def _estimate(estimate: Estimate, nouns: Nouns) -> dict[str, Any]:
-    return asdict(worded(estimate, nouns))
+    return asdict(in_nouns(estimate, nouns))
 
 
-def print_studies(found: "Sequence[RatingStudy]", console: Console, explain: bool = False) -> None:
+def print_studies(studies: "Sequence[RatingStudy]", console: Console, explain: bool = False) -> None:
     """Print the one study, or the parts of a grading in one table; with `explain`, those with a headline whole."""
-    first, *others = found
+    first, *others = studies
     if not others:
         print_study(first, console, explain)
         return
     rows: list[list[str]] = []
-    for study in found:
+    for study in studies:
         pooled, name = study.pooled, study.part.name or "grade"
         exact, people = pooled.estimates["exact"], pooled.within.one_human
         rows.append([name, str(len(pooled.compared)), percent(exact), coefficient(pooled.kappa), coefficient(people)])
-    reasons = [(study.part.name, worded(study.pooled.kappa, study.nouns).reason) for study in found]
-    show(console, *(line for study in leading(found) for line in (study_headline(study), _counts(study))))
+    reasons = [(study.part.name, in_nouns(study.pooled.kappa, study.nouns).reason) for study in studies]
+    show(console, *(line for study in leading(studies) for line in (study_headline(study), _counts(study))))
     show(console, *([f"judge: {first.judge}"] if first.judge else []))
-    show(console, table(("grade of", "items", "same, %", "kappa", "two raters"), rows), *each_reason(reasons))
+    show(console, table(("grade of", "items", "same, %", "kappa", "two raters"), rows), *reason_lines(reasons))
     within = f", within {first.nouns.strata}" if len(first.order) > 1 else ""
     two = f"two raters: kappa of one with another{within}, which is usually lower."
     how = "commonest grade" if first.choices.consensus == "published" else "shares of grades"
     show(console, f"same, kappa: people's {how} and the judge's. {two}", *first.ratings.about)
-    for study in leading(found) if explain else ():
+    for study in leading(studies) if explain else ():
         show(console, "")
         print_study(study, console, explain)
 
@@ -198,7 +199,12 @@ def print_study(study: "RatingStudy", console: Console, explain: bool = False) -
     if explain:
         confused = ["", "Items by people's grade (rows) and the judge's (columns)", _confusion(study)]
         show(console, "", *_among(study), *(confused if pooled.compared else []), "", *_words(study))
-        show(console, *([NOTE] if study.voted else []), *explanations(study), *_disagreement_lines(study))
+        show(
+            console,
+            *([explained(study.nouns, *TERMS)] if study.voted else []),
+            *explanations(study),
+            *_disagreement_lines(study),
+        )
 
 
 def _among(study: "RatingStudy") -> list[str | TerminalTable]:
@@ -225,7 +231,7 @@ def _confusion(study: "RatingStudy") -> TerminalTable:
 
     heads = block([level.lower() for level in levels])
     counts = [[[f"{round(count, 1):g}" for count in row] for row in subset.confusion] for subset in subsets]
-    rows = [(level, *(block(each[place]) for each in counts)) for place, level in enumerate(levels)]
+    rows = [(level, *(block(count[index]) for count in counts)) for index, level in enumerate(levels)]
     ordered = study.part.scale == "ordinal"
     bias = [("judge - people", *(points_of(subset.estimates["bias"]) for subset in subsets))] if ordered else []
     return table(("", *(Text(f"{name}\n{heads}") for name in study.strata)), rows, *([bias] if ordered else []))
@@ -241,28 +247,19 @@ def _words(study: "RatingStudy") -> Iterator[str]:
         f"{nouns.groups}, and {whose}."
     )
     least = max(2, study.choices.min_ratings)
-    yield f"person, judge: against one rater at a time, on items with {least} ratings or more."
+    yield f"{explained(nouns, 'person, judge')[:-1]}, on items with {least} ratings or more."
     if len(study.order) > 1:
-        yield (
-            f"within: within {nouns.strata}, averaged over them. pooled: lies higher where {nouns.strata} differ in "
-            f"level; a judge that reads nothing and gives each {nouns.stratum} its commonest grade has "
-            f"{plain(study.pooled.constant)} there. ratings, by alpha: of those items."
-        )
+        constant = f"a judge that reads nothing and gives each {nouns.stratum} its commonest grade has"
+        yield f"{explained(nouns, 'within', 'pooled')} There {constant} {plain(study.pooled.constant)}."
     best = {name: subset.reference.best_attainable for name, subset in study.subsets.items()}
-    if any(each.value is not None for each in best.values()):
-        reached = ", ".join(f"{name} {coefficient(each)}" for name, each in best.items())
-        yield (
-            "best: the kappa of a judge that knows each item's expected grade and cuts it best, computed for items "
-            f"whose raters give grades in these shares and agree as far as person: {reached}."
-        )
+    if any(estimate.value is not None for estimate in best.values()):
+        reached = ", ".join(f"{name} {coefficient(estimate)}" for name, estimate in best.items())
+        yield f"{explained(nouns, 'best')[:-1]}: {reached}."
     first, *others = study.part.ties
     ties = f"commonest grade: ties go to {', then '.join([first, *others])}. "
-    weights = (
-        "quadratic: kappa with quadratic weights. judge - people: mean level, by equal steps, in points of 100; above "
-        "0 the judge is the more lenient."
-        if study.part.scale == "ordinal"
-        else "kappa: unweighted, for levels have no order."
-    )
+    weights = "kappa: unweighted, for levels have no order."
+    if study.part.scale == "ordinal":
+        weights = explained(nouns, "quadratic", "judge - people")
     yield f"{ties if study.choices.consensus == 'published' else ''}{weights}"
 
 
@@ -271,20 +268,20 @@ _SHOWN, _LONGEST = 10, 400
 
 
 def _disagreement_lines(study: "RatingStudy") -> Iterator[str]:
-    found = study.disagreements
-    if not found:
+    differing = study.disagreements
+    if not differing:
         return
     yield ""
-    some = f"; {_SHOWN} of them here, all in the JSON" if len(found) > _SHOWN else ""
+    some = f"; {_SHOWN} of them here, all in the JSON" if len(differing) > _SHOWN else ""
     compared = counted(len(study.pooled.compared), "item")
-    yield f"Where the judge and people disagree, largest difference first: {len(found)} of {compared}{some}"
-    for each, _ in found[:_SHOWN]:
-        counts = Counter(each.grades)
+    yield f"Where the judge and people disagree, largest difference first: {len(differing)} of {compared}{some}"
+    for answer, _ in differing[:_SHOWN]:
+        counts = Counter(answer.grades)
         people = ", ".join(f"{level} {counts[level]}" for level in reversed(study.part.levels) if counts[level])
-        yield f"{each.item.key} ({each.item.stratum}): judge {each.judge}, people {people}"
-        said = [("judge", reason) for reason in study.reasons(each.item)]
-        said += [(f"{rating.rater}, {rating.grade}", rating.reason) for rating in each.ratings]
-        for whose, reason in said:
+        yield f"{answer.item.key} ({answer.item.stratum}): judge {answer.judge}, people {people}"
+        reasons = [("judge", reason) for reason in study.reasons(answer.item)]
+        reasons += [(f"{rating.rater}, {rating.grade}", rating.reason) for rating in answer.ratings]
+        for whose, reason in reasons:
             if text := " ".join(reason.split()):
                 yield f"  {whose}: {text if len(text) <= _LONGEST else f'{text[:_LONGEST]}...'}"
 
@@ -297,7 +294,7 @@ def cautions(study: "RatingStudy", explain: bool = True) -> Iterator[str]:
     rated, enough, compared = study.pooled.rated, study.pooled.enough, study.pooled.compared
     nouns = study.nouns
     yield from study.ratings.notes(nouns)
-    if any(not each.item.group for each in rated):
+    if any(not answer.item.group for answer in rated):
         yield f"items without a {nouns.group} count as one {nouns.group}"
     if few := len(rated) - len(enough):
         yield (
@@ -328,9 +325,9 @@ def _missing(study: "RatingStudy", explain: bool) -> Iterator[str]:
             shown = {"person": of.one_human, "judge": of.judge, "judge - person": of.difference}
             shown |= {"best": of.best_attainable} if three else {}
         if explain or not paired:
-            found = subset.estimates
-            shown = {"alpha": subset.alpha, **shown, "exact": found["exact"], "kappa": subset.kappa}
-            shown |= {"judge - people": found["bias"]} if explain and "bias" in found else {}
+            estimates = subset.estimates
+            shown = {"alpha": subset.alpha, **shown, "exact": estimates["exact"], "kappa": subset.kappa}
+            shown |= {"judge - people": estimates["bias"]} if explain and "bias" in estimates else {}
         reasons: defaultdict[str, list[str]] = defaultdict(list)
         for what, estimate in shown.items():
             for reason in estimate.reason.split("; ") if estimate.reason else ():
@@ -344,16 +341,18 @@ def _missing(study: "RatingStudy", explain: bool) -> Iterator[str]:
 
 def explanations(study: "RatingStudy") -> Iterator[str]:
     """Who stands apart, how the judge fares by the alt-test, and what such items can show."""
-    if study.apart:
-        raters = ", ".join(f"{each.rater} {coefficient(each.against_others)}" for each in study.apart)
+    if study.outliers:
+        raters = ", ".join(f"{standing.rater} {coefficient(standing.against_others)}" for standing in study.outliers)
         yield (
-            f"standing apart from the other raters, by kappa with them: {raters}. Two raters reach "
-            f"{plain(study.whole.reference.one_human)} on average. By chance alone one rater in 40 falls so low; "
-            f"here are {len(study.whole.standings)}."
+            f"outliers among the raters, by kappa with the others: {raters}. Two raters reach "
+            f"{plain(study.all_raters.reference.one_human)} on average. By chance alone one rater in 40 falls so low; "
+            f"here are {len(study.all_raters.standings)}."
         )
-    excluded = set(study.whole.excluded) - set(study.excluded)
-    if would := [each for each in study.whole.standings if str(each.rater) in excluded]:
-        named = ", ".join(f"{each.rater} (kappa with the judge {plain(each.against_judge)})" for each in would)
+    excluded = set(study.all_raters.excluded) - set(study.excluded)
+    if would := [standing for standing in study.all_raters.standings if str(standing.rater) in excluded]:
+        named = ", ".join(
+            f"{standing.rater} (kappa with the judge {plain(standing.against_judge)})" for standing in would
+        )
         yield f"the published rule would leave out {named}. {_CIRCULAR}"
     if alternative := study.pooled.alt_test:
         rate = alternative.winning_rate

@@ -13,7 +13,7 @@ from dspy_proact.evaluation.measured_run import MeasuredRun
 from dspy_proact.evaluation.registry import reporting_of
 from dspy_proact.evaluation.reporting import Reporting
 from dspy_proact.plain_text import printable
-from dspy_proact.report.measured import Bounds, ControlCases, Grader, bounds_of, measured, values_of, worded
+from dspy_proact.report.measured import Bounds, ControlCases, Grader, bounds_of, in_nouns, measured, values_of
 from dspy_proact.report.numbers import percent
 from dspy_proact.report.terminal import front_html
 from dspy_proact.runs import CONTROL, Measure, Outcome, RunFolder, read_run
@@ -80,8 +80,8 @@ class Summary(MeasuredRun):
     def shown_measures(self, every: bool = False) -> list[Measure]:
         """The measures that every report shows, or all; those that no case has only where none of them is there."""
         foremost = self.reporting.foremost
-        shown = [each for each in self.measures if every or foremost is None or each.name in foremost]
-        return [each for each in shown if values_of(each, self.outcomes)] or shown
+        shown = [measure for measure in self.measures if every or foremost is None or measure.name in foremost]
+        return [measure for measure in shown if values_of(measure, self.outcomes)] or shown
 
     @property
     def complete(self) -> bool:
@@ -107,15 +107,15 @@ class Summary(MeasuredRun):
         def score(outcome: Outcome) -> float:
             return outcome.score
 
-        found = Scores(mean(scored, passed), mean(scored, score), mean(tried, passed), mean(tried, score))
-        return worded(found, self.nouns)
+        scores = Scores(mean(scored, passed), mean(scored, score), mean(tried, passed), mean(tried, score))
+        return in_nouns(scores, self.nouns)
 
     def measured(self, outcomes: Sequence[Outcome], by_stratum: bool = False) -> dict[str, Estimate]:
         """The measures of some of the outcomes, by name, every outcome weighted equally, or every stratum."""
         strata = self.strata if by_stratum else None
         return {
-            each.name: worded(measured(each, outcomes, self._bounds[each.name], strata), self.nouns)
-            for each in self.measures
+            measure.name: in_nouns(measured(measure, outcomes, self._bounds[measure.name], strata), self.nouns)
+            for measure in self.measures
         }
 
     @cached_property
@@ -167,13 +167,13 @@ class Summary(MeasuredRun):
         if not self.judged_again[0] and len({outcome.key for outcome in self.scored}) == len(self.scored):
             return None
         rows = [(outcome, verdict.score) for outcome in self.scored for verdict in outcome.verdicts]
-        found = repeats(
+        repeated = repeats(
             [score for _, score in rows],
             [outcome.key for outcome, _ in rows],
             [outcome.epoch for outcome, _ in rows],
             [outcome.group for outcome, _ in rows],
         )
-        return worded(found, self.nouns)
+        return in_nouns(repeated, self.nouns)
 
     @cached_property
     def _bounds(self) -> dict[str, Bounds]:

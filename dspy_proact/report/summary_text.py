@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from dspy_proact.report.agreement import GradingAgreement, agree_between, agreement_lines
+from dspy_proact.report.glossary import explained
 from dspy_proact.report.headline import headline
 from dspy_proact.report.measured import SMALL, ControlCases, is_small
 from dspy_proact.report.numbers import coefficient, counted, document, percent, share
-from dspy_proact.report.terminal import TerminalTable, each_reason, show, table
+from dspy_proact.report.terminal import TerminalTable, reason_lines, show, table
 from dspy_proact.runs import Nouns, Outcome
 from dspy_proact.stats import Repeats
 
@@ -32,7 +33,7 @@ def summary_document(summary: "Summary", by: Sequence[str] = ()) -> dict[str, An
         UsageError: The cases have no such key.
     """
     nouns, controls, by_stratum = summary.nouns, summary.controls, summary.reporting.mean == "macro"
-    whole = {
+    parts = {
         "headline": headline(summary),
         "run": _run(summary),
         "complete": summary.complete,
@@ -61,7 +62,7 @@ def summary_document(summary: "Summary", by: Sequence[str] = ()) -> dict[str, An
         }
         for key in by
     }
-    return whole | _repeated(summary) | ({"breakdowns": breakdowns} if by else {})
+    return parts | _repeated(summary) | ({"breakdowns": breakdowns} if by else {})
 
 
 def counts_and_scores(summary: "Summary", outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -139,7 +140,7 @@ def _repeated(summary: "Summary") -> dict[str, Any]:
     if summary.judged_severally:
         several, unanimous = summary.judged_again
         graders = {
-            grader.name: {name: each for name, each in document(grader).items() if name != "name" and each is not None}
+            grader.name: {name: item for name, item in document(grader).items() if name != "name" and item is not None}
             for grader in summary.graders
         }
         blocks["several_verdicts"] = {
@@ -147,7 +148,7 @@ def _repeated(summary: "Summary") -> dict[str, Any]:
             "unanimous": unanimous,
             "awaited": summary.awaited,
             "judges": graders,
-            "agreement": [document(each, summary.nouns) for each in _agreements(summary)],
+            "agreement": [document(agreement, summary.nouns) for agreement in _agreements(summary)],
         }
     if summary.repeats:
         case = summary.nouns.case
@@ -169,7 +170,7 @@ def print_summary(summary: "Summary", console: Console, by: Sequence[str] = (), 
         groups = summary.breakdown(key)
         marked = {f"{name}{'*' if is_small(outcomes) else ''}": outcomes for name, outcomes in groups.items()}
         reasons = ((name, summary.scores_of(outcomes).weighted.reason) for name, outcomes in groups.items())
-        breakdowns += [_table(summary, key, marked), *each_reason(reasons)]
+        breakdowns += [_table(summary, key, marked), *reason_lines(reasons)]
     show(console, headline(summary))
     if manifest and manifest.learned_on:
         rows = counted(manifest.corpus.rows, nouns.row, nouns.rows)
@@ -181,7 +182,7 @@ def print_summary(summary: "Summary", console: Console, by: Sequence[str] = (), 
         measured = {name: summary.measured(of) for name, of in {**strata, "micro": summary.outcomes}.items()}
         if summary.reporting.mean == "macro":
             measured["macro"] = summary.measured(summary.outcomes, by_stratum=True)
-        rows = ([name, *(coefficient(of[each.name]) for each in measures)] for name, of in measured.items())
+        rows = ([name, *(coefficient(of[measure.name]) for measure in measures)] for name, of in measured.items())
         show(console, table((nouns.stratum, *(measure.title for measure in measures)), rows))
     show(console, *breakdowns, *_notes(summary, bool(by), explain))
     if explain:
@@ -204,7 +205,7 @@ def _table(summary: "Summary", first: str, *sections: Mapping[str, Sequence[Outc
 
     labels = (label.lower() for label in summary.labels)
     headings = [first, "scored", *labels, "score", "pass rate", *(["strict"] if strict else [])]
-    return table(headings, *([row(*each) for each in section.items()] for section in sections))
+    return table(headings, *([row(*pair) for pair in section.items()] for section in sections))
 
 
 def _notes(summary: "Summary", broken_down: bool, explain: bool) -> Iterator[str]:
@@ -217,7 +218,7 @@ def _notes(summary: "Summary", broken_down: bool, explain: bool) -> Iterator[str
     yield (
         f"{counted(summary.case_count, nouns.case, nouns.cases)}{again} in "
         f"{counted(summary.group_count, nouns.group, nouns.groups)}{controls}; % with 95 % intervals. "
-        f"micro: the mean over {nouns.cases}; macro: the mean of the {nouns.strata}."
+        f"{explained(nouns, 'micro', 'macro')}"
     )
     if broken_down:
         yield (
@@ -234,11 +235,11 @@ def _notes(summary: "Summary", broken_down: bool, explain: bool) -> Iterator[str
         yield f"{summary.truncated} responses were truncated at the token limit and judged as they are."
     if evidence.checked:
         yield f"evidence: {evidence.verified} of {evidence.checked} verdicts quote words found in the response."
-    yield from (f"{each}." for each in summary.left_out)
+    yield from (f"{sentence}." for sentence in summary.left_out)
     yield from warnings(summary, explain)
     if not summary.controls.reason:
         yield from _control_lines(summary.controls)
-    elif summary.controls.asked:
+    elif summary.controls.requested:
         yield f"{summary.controls.declared.title}: {summary.controls.reason}."
     yield from _several(summary)
     for role, usage in summary.usage.items():
@@ -257,17 +258,15 @@ def _control_lines(controls: ControlCases) -> Iterator[str]:
 
 def _rests_on(summary: "Summary") -> Iterator[str]:
     nouns = summary.nouns
-    yield (
-        f"Intervals are cluster-robust over {nouns.groups}. score: the mean score, 0 to 100; pass rate: the share of "
-        f"{summary.labels[0]}; both over what is scored."
-    )
-    if summary.count("unscored"):
-        yield "strict: the score over all that were tried; unscored ones count 0."
-    if summary.measures:
-        titles = ", ".join(measure.title for measure in summary.measures)
-        yield f"{titles}: 95 % intervals of means are cluster-robust, the others jackknife over {nouns.groups}."
-    if summary.judged_severally:
-        yield "Several verdicts: the commonest grade counts, ties go to the lower; the score is their mean."
+    terms = {
+        "score": True,
+        "pass rate": True,
+        "strict": summary.count("unscored") > 0,
+        "interval": True,
+        "measures": bool(summary.measures),
+        "several verdicts": summary.judged_severally,
+    }
+    yield from (explained(nouns, term) for term, is_shown in terms.items() if is_shown)
     if summary.tried_again:
         yield f"{counted(summary.tried_again, 'failure')} retried."
     if summary.repeats:
@@ -311,7 +310,8 @@ def _variances(repeats: Repeats, nouns: Nouns) -> list[str]:
     known = [f"{name} {figure.value:.3f}" for name, figure in named.items() if figure.value is not None]
     figures = {"epochs": repeats.epochs_worth, "judge epochs": repeats.judge_epochs_worth}
     worth = [
-        f"{name} {f'unknown ({each.reason})' if each.value is None else each.value}" for name, each in figures.items()
+        f"{name} {f'unknown ({figure.reason})' if figure.value is None else figure.value}"
+        for name, figure in figures.items()
     ]
     return [
         f"variance of the score between {', '.join(known)}." if known else "too few repeats to estimate variances.",
@@ -332,14 +332,14 @@ def warnings(summary: "Summary", explain: bool = False) -> Iterator[str]:
         if outcomes is not None or summary.reporting.mean == "macro":
             measured = summary.measured(summary.outcomes if outcomes is None else outcomes, outcomes is None)
             columns |= {measure.title: measured[measure.name] for measure in summary.shown_measures(explain)}
-        told = {column: (estimate.reason or "").split("; ") for column, estimate in columns.items()}
+        reasons_of = {column: (estimate.reason or "").split("; ") for column, estimate in columns.items()}
         bounded = {column for column, estimate in columns.items() if estimate.low is not None} or {*columns}
-        for reason in dict.fromkeys(chain(*told.values())):
-            own = [column for column, reasons in told.items() if reason in reasons]
+        for reason in dict.fromkeys(chain(*reasons_of.values())):
+            own = [column for column, reasons in reasons_of.items() if reason in reasons]
             named = "" if bounded <= {*own} else f"{', '.join(own)} of "
             concerned.setdefault(reason, {}).setdefault(named, []).append(row)
-    told_of: dict[str, list[str]] = {}
-    for reason, places in concerned.items():
-        where = "; ".join(columns + ", ".join(names) for columns, names in places.items())
-        told_of.setdefault(where, []).append(reason)
-    yield from (f"{where}: {'; '.join(filter(None, reasons))}." for where, reasons in told_of.items() if any(reasons))
+    by_rows: dict[str, list[str]] = {}
+    for reason, rows_of in concerned.items():
+        where = "; ".join(columns + ", ".join(names) for columns, names in rows_of.items())
+        by_rows.setdefault(where, []).append(reason)
+    yield from (f"{where}: {'; '.join(filter(None, reasons))}." for where, reasons in by_rows.items() if any(reasons))

@@ -34,37 +34,37 @@ class TerminalTable:
         for number, part in enumerate(self._parts(options.max_width)):
             yield from [Text("")] if number else []
             shown = RichTable(box=box, padding=0, show_edge=False)
-            for place in part:
-                named, folds = place == self._names, self._fold and place == self._names
+            for index in part:
+                named, folds = index == self._names, self._fold and index == self._names
                 overflow, justify = "fold" if folds else "ellipsis", "left" if named else "right"
-                shown.add_column(self._headings[place], justify=justify, overflow=overflow, no_wrap=not folds)
+                shown.add_column(self._headings[index], justify=justify, overflow=overflow, no_wrap=not folds)
             for section in self._sections:
                 for row in section:
-                    shown.add_row(*(row[place] for place in part))
+                    shown.add_row(*(row[index] for index in part))
                 shown.add_section()
             yield shown
 
     def html(self, above: Iterable[str] = ()) -> str:
         """The whole table for a notebook, below lines of text."""
-        sections = [[[each.plain for each in row] for row in section] for section in self._sections]
+        sections = [[[text.plain for text in row] for row in section] for section in self._sections]
         return html_table([heading.plain for heading in self._headings], *sections, above=above)
 
     def _parts(self, room: int) -> Iterator[list[int]]:
         """The columns of each part, by their places: the names, and as many others as there is room for."""
         rows = [self._headings, *(row for section in self._sections for row in section)]
-        lines = ([line for row in rows for line in row[place].split()] for place in range(len(self._headings)))
+        lines = ([line for row in rows for line in row[index].split()] for index in range(len(self._headings)))
         widths = [max((line.cell_len for line in column), default=0) for column in lines]
         name, rest = widths[self._names], sum(widths) - widths[self._names] + len(widths) - 1
         if self._fold:
             name = min(name, _LEAST_NAME if min(name, _LEAST_NAME) + rest <= room else room // 2)
         part, taken = [self._names], name
-        for place, width in enumerate(widths):
-            if place == self._names:
+        for index, width in enumerate(widths):
+            if index == self._names:
                 continue
             if len(part) > 1 and taken + 1 + width > room:
                 yield sorted(part)
                 part, taken = [self._names], name
-            part.append(place)
+            part.append(index)
             taken += 1 + width
         yield sorted(part)
 
@@ -86,11 +86,11 @@ def table(
 
 def show(console: Console, *lines: RenderableType) -> None:
     """Print lines, as they are, and tables."""
-    for each in lines:
-        console.print(cell(each) if isinstance(each, str) else each)
+    for line in lines:
+        console.print(cell(line) if isinstance(line, str) else line)
 
 
-def each_reason(reasons: Iterable[tuple[str, str | None]]) -> Iterator[str]:
+def reason_lines(reasons: Iterable[tuple[str, str | None]]) -> Iterator[str]:
     """Every reason once, after the names of all that it concerns; names without a reason are left out."""
     concerned: defaultdict[str, list[str]] = defaultdict(list)
     for name, reason in reasons:
@@ -184,8 +184,8 @@ def front_html(printing: Callable[[Console], None]) -> str:
     """
     paper = _Paper()
     printing(paper)
-    first = next(place for place, each in enumerate(paper.printed) if isinstance(each, TerminalTable))
-    lines = [each.plain for each in paper.printed[:first] if isinstance(each, Text)]
+    first = next(index for index, item in enumerate(paper.printed) if isinstance(item, TerminalTable))
+    lines = [line.plain for line in paper.printed[:first] if isinstance(line, Text)]
     table = paper.printed[first]
     assert isinstance(table, TerminalTable), "looked for above"
     return table.html(filter(None, lines))

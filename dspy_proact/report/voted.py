@@ -22,11 +22,8 @@ SUREST = 0.99
 ONE_PERSON = "one person"
 _OTHERS = 3
 """Votes on an answer from which on each is set against the others."""
-NOTE = (
-    "majority: the level of most votes; ties are left out. Brier and log loss: of the probability of the best level "
-    f"against the share of votes for it, lower is better; probabilities between {1 - SUREST:.2f} and {SUREST}. "
-    f"{ONE_PERSON}: against the other voters on the same answer, of answers with {_OTHERS} votes or more."
-)
+TERMS = "majority", "Brier, log loss", ONE_PERSON
+"""Those of the table, by which the glossary knows them."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,7 @@ class VotedRow:
 
 
 @dataclass(frozen=True)
-class _Said:
+class _Prediction:
     """A level and a probability, beside the votes of people."""
 
     best: bool
@@ -78,8 +75,8 @@ def voted_rows(
     judge: str,
     part: Part,
     *,
-    given: Mapping[str, Sequence[str]],
-    said: Mapping[str, str],
+    grades: Mapping[str, Sequence[str]],
+    levels: Mapping[str, str],
     likely: Mapping[str, float],
     groups: Mapping[str, str],
 ) -> tuple[VotedRow, ...]:
@@ -88,40 +85,40 @@ def voted_rows(
     Args:
         judge: Its name.
         part: That people and judge grade.
-        given: People's grades of each answer.
-        said: The judge's level of each answer whose verdict could be read.
+        grades: People's, of each answer.
+        levels: The judge's, of each answer whose verdict could be read.
         likely: How probable the judge finds the best level, of answers where it says so; else its level counts.
         groups: Of each answer.
     """
-    if len(part.levels) != 2 or all(len(grades) < 2 for grades in given.values()):
+    if len(part.levels) != 2 or all(len(of_answer) < 2 for of_answer in grades.values()):
         return ()
     worst, best = part.levels
-    votes = {key: [grade == best for grade in grades] for key, grades in given.items() if key in said}
+    votes = {key: [grade == best for grade in of_answer] for key, of_answer in grades.items() if key in levels}
 
-    def judged(levels: Mapping[str, bool], probabilities: Mapping[str, float]) -> list[_Said]:
+    def predicted(is_best: Mapping[str, bool], probabilities: Mapping[str, float]) -> list[_Prediction]:
         return [
-            _Said(levels[key], probabilities.get(key, float(levels[key])), each, groups[key])
-            for key, each in votes.items()
+            _Prediction(is_best[key], probabilities.get(key, float(is_best[key])), of_answer, groups[key])
+            for key, of_answer in votes.items()
         ]
 
     people = [
-        _Said(vote, float(vote), [*each[:place], *each[place + 1 :]], groups[key])
-        for key, each in votes.items()
-        for place, vote in enumerate(each)
-        if len(each) >= _OTHERS
+        _Prediction(vote, float(vote), [*of_answer[:index], *of_answer[index + 1 :]], groups[key])
+        for key, of_answer in votes.items()
+        for index, vote in enumerate(of_answer)
+        if len(of_answer) >= _OTHERS
     ]
     return (
-        _row(judge, judged({key: said[key] == best for key in votes}, likely)),
-        _row(f"always {best}", judged(dict.fromkeys(votes, True), {})),
-        _row(f"always {worst}", judged(dict.fromkeys(votes, False), {})),
+        _row(judge, predicted({key: levels[key] == best for key in votes}, likely)),
+        _row(f"always {best}", predicted(dict.fromkeys(votes, True), {})),
+        _row(f"always {worst}", predicted(dict.fromkeys(votes, False), {})),
         _row(ONE_PERSON, people),
     )
 
 
-def _row(name: str, said: Sequence[_Said]) -> VotedRow:
-    decided = [each for each in said if each.share != 0.5]
-    cases = [[(float(each.share > 0.5), float(each.best))] for each in decided]
-    of_decided, of_all = [each.group for each in decided], [each.group for each in said]
+def _row(name: str, predictions: Sequence[_Prediction]) -> VotedRow:
+    decided = [row for row in predictions if row.share != 0.5]
+    cases = [[(float(row.share > 0.5), float(row.best))] for row in decided]
+    of_decided, of_all = [row.group for row in decided], [row.group for row in predictions]
     nothing = Estimate(None, reason="no answer with a majority")
     return VotedRow(
         name,
@@ -129,8 +126,8 @@ def _row(name: str, said: Sequence[_Said]) -> VotedRow:
         share=cluster_mean([float(true == level) for ((true, level),) in cases], of_decided),
         balanced_accuracy=classification_estimate(cases, of_decided, "balanced_accuracy") if cases else nothing,
         kappa=classification_estimate(cases, of_decided, "kappa") if cases else nothing,
-        brier=cluster_mean([(each.probability - each.share) ** 2 for each in said], of_all),
-        log_loss=part_mean([each.log_loss for each in said], of_all, bounds=(0.0, -math.log(1 - SUREST))),
+        brier=cluster_mean([(row.probability - row.share) ** 2 for row in predictions], of_all),
+        log_loss=part_mean([row.log_loss for row in predictions], of_all, bounds=(0.0, -math.log(1 - SUREST))),
     )
 
 
@@ -146,7 +143,7 @@ def voted_table(rows: Sequence[VotedRow]) -> TerminalTable:
             row.name,
             str(row.answers),
             percent(row.share),
-            *(coefficient(each) for name, each in row.estimates.items() if name != "share"),
+            *(coefficient(estimate) for name, estimate in row.estimates.items() if name != "share"),
         ]
         for row in rows
     )

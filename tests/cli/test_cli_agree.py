@@ -82,7 +82,7 @@ def test_a_sheet_of_a_run_is_filled_in_and_read_back(proact, run, sheet, tmp_pat
     assert (ann["rater"], ann["against_judge"]["value"]) == ("ann", 1)
     assert bob["against_judge"]["value"] < 1
     assert not any("published items" in note for note in document["notes"])
-    assert all("strongest step" in each["judge"]["reasons"][0] for each in document["partings"])
+    assert all("strongest step" in each["judge"]["reasons"][0] for each in document["disagreements"])
     assert "embedded stand-in" in proact("agree", "--run", run, "--ratings", file)[1]
 
 
@@ -201,8 +201,8 @@ def test_json_has_the_judge_and_every_item_on_which_it_parts_with_all_reasons(pr
     status, out, _ = proact(*own, "--json")
     document = json.loads(out)
     assert (status, document["judge"], document["pooled"]["judged"]) == (0, "hosted_vllm/j", 3)
-    assert [(each["item"], each["difference"]) for each in document["partings"]] == [("b", -1), ("c", -0.25)]
-    first = document["partings"][0]
+    assert [(each["item"], each["difference"]) for each in document["disagreements"]] == [("b", -1), ("c", -0.25)]
+    first = document["disagreements"][0]
     assert first["judge"] == {"grade": "FAIL", "reasons": ["because of b"]}
     assert first["people"] == [
         {"rater": "ann", "grade": "PASS", "confidence": 3, "reason": "It plans."},
@@ -243,8 +243,8 @@ def test_an_item_without_a_readable_verdict_is_left_out_and_said(proact, server,
 def test_the_judge_s_grades_of_the_file_give_way_to_those_that_it_gives_now(proact, own, tmp_path):
     (tmp_path / "items.jsonl").write_text(jsonl(*(item(key, judge="FAIL") for key in GRADES)), encoding="utf-8")
     known = json.loads(proact(*own[:5], "--json")[1])
-    assert (known["judge"], [each["judge"]["grade"] for each in known["partings"]]) == (None, ["FAIL"] * 3)
-    assert [each["item"] for each in json.loads(proact(*own, "--json")[1])["partings"]] == ["b", "c"]
+    assert (known["judge"], [each["judge"]["grade"] for each in known["disagreements"]]) == (None, ["FAIL"] * 3)
+    assert [each["item"] for each in json.loads(proact(*own, "--json")[1])["disagreements"]] == ["b", "c"]
 
 
 def test_a_compiled_judge_is_told_to_have_been_compiled_on_these_conversations(proact):

@@ -331,5 +331,5 @@ def test_a_results_file_is_reported_rejudged_without_a_key_and_compared(proact, 
     assert "a judge that the file does not name and embedded on 2 responses" in text
     assert f"dspy-proact compare {file} child" in err
     document = json.loads(proact("compare", file, "child", "--json")[1])
-    assert document["triggers"] == {"shared": 3, "compared": 2, "tried": 3, "worded_otherwise": 0}
+    assert document["triggers"] == {"shared": 3, "compared": 2, "tried": 3, "rephrased": 0}
     assert document["judges"]["evidence"]["first"] == {"checked": 2, "verified": 1}

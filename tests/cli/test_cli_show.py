@@ -191,7 +191,7 @@ def test_what_the_other_run_asks_in_other_words_is_marked_and_said(show, run, re
         "[other wording]: the other run words this case differently; the two cannot be compared."
     )
     first, second, *_ = json.loads(show(run, "--beside", reworded, "--json"))
-    assert (first["worded_otherwise"], second["worded_otherwise"]) == (True, False)
+    assert (first["rephrased"], second["rephrased"]) == (True, False)
     assert f"openai/m in {reworded}, asked with other wording: FAIL\n" in show(
         run, "--trigger", "d1", "--beside", reworded
     )

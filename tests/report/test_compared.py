@@ -125,7 +125,7 @@ def test_a_record_that_is_missing_makes_no_other_trigger(tmp_path):
     """Without its record a file cannot say what was asked; the rubric says that it is the same trigger."""
     lacking = of_file(tmp_path, result_row(turn_records=[result_record(2)]), name="lacking.jsonl")
     comparison = compare(of_file(tmp_path), lacking)
-    assert (comparison.shared, comparison.otherwise) == (3, 0)
+    assert (comparison.shared, comparison.rephrased) == (3, 0)
 
 
 @st.composite
@@ -163,7 +163,7 @@ def near(value: Any) -> Any:
 @given(both=pairs_of_summaries())
 def test_what_is_compared_the_other_way_round_differs_in_sign_only(both: tuple[Summary, Summary]):
     there, back = compare(*both), compare(*reversed(both))
-    assert (there.shared, there.otherwise, len(there.pairs)) == (back.shared, back.otherwise, len(back.pairs))
+    assert (there.shared, there.rephrased, len(there.pairs)) == (back.shared, back.rephrased, len(back.pairs))
     names = [*PHASES, "micro", "macro"]
     for name, row, mirrored in zip(names, _rows(there), _rows(back), strict=True):
         for one, other in ((row.weighted, mirrored.weighted), (row.pass_rate, mirrored.pass_rate)):

@@ -88,7 +88,7 @@ def test_strict_differences_stand_beside_lenient_ones(tmp_path):
     a, b = ["PASS"] * 48, ["PASS", None] * 24
     comparison = compared(tmp_path, spread(16), a, b)
     document = comparison_document(comparison)
-    assert document["triggers"] == {"shared": 48, "compared": 24, "tried": 48, "worded_otherwise": 0}
+    assert document["triggers"] == {"shared": 48, "compared": 24, "tried": 48, "rephrased": 0}
     assert (document["a"]["unscored"], document["b"]["unscored"]) == (0, 24)
     row = document["phases"]["EMERGENT"]
     assert (row["pairs"], row["weighted"]["value"], row["weighted"]["p"]) == (8, 0.0, 1.0)
@@ -152,7 +152,7 @@ def test_without_a_trigger_scored_in_both_everything_is_null_and_nothing_is_show
     comparison = compared(tmp_path, spread(8), [None] * 24, ["PASS"] * 24)
     document = comparison_document(comparison)
     json.dumps(document, allow_nan=False)
-    assert document["triggers"] == {"shared": 24, "compared": 0, "tried": 24, "worded_otherwise": 0}
+    assert document["triggers"] == {"shared": 24, "compared": 0, "tried": 24, "rephrased": 0}
     assert document["overall"]["micro"]["weighted"]["reason"] == "no pairs"
     text = unwrapped(printed(comparison))
     assert "0 triggers scored in both, of 24 shared; left out: 24 of a, 24 of b." in text
@@ -180,7 +180,7 @@ def test_a_trigger_of_one_name_in_other_words_is_another_one_and_is_said(tmp_pat
     first = summary_of(tmp_path / "a", [(same, "PASS"), (trigger("d"), "PASS")])
     second = summary_of(tmp_path / "b", [(same, "PASS"), (trigger("d", **change), "FAIL")], corpus_sha256="dd")
     comparison = compare(first, second)
-    assert (comparison.shared, comparison.otherwise) == (1, 1)
+    assert (comparison.shared, comparison.rephrased) == (1, 1)
     assert comparison.micro.weighted.difference.value == 0
     assert "1 trigger left out: same name, different text." in unwrapped(printed(comparison))
     assert ("corpus", "cc", "dd") in comparison.changed

@@ -170,7 +170,7 @@ def test_the_terminal_shows_measures_who_graded_and_the_benchmarks_words(tmp_pat
     (rhyme,) = [line.split() for line in text.splitlines() if line.startswith("RHYME") and "2.50" in line]
     assert rhyme[1] == "2.50"
     assert "6 riddles in 6 caves; % with 95 % intervals. micro: the mean over riddles" in text
-    assert "Intervals are cluster-robust over caves." in text
+    assert "interval: 95 %, cluster-robust over caves" in text
     assert "RHYME, NUMBER: too few caves: very wide." in text
     assert "judge" not in text.replace("judged", "")
 
@@ -215,7 +215,7 @@ def test_a_measure_is_compared_by_case(tmp_path: Path):
     (row,) = [line for line in file.getvalue().splitlines() if line.startswith("tricks, F1") and "RHYME" in line]
     assert "0.57" in row
     assert "0.43" in row
-    assert "flips whole caves; Holm adjusts it over the kinds" in " ".join(file.getvalue().split())
+    assert "flips all riddles of a cave together" in " ".join(file.getvalue().split())
 
 
 def test_where_one_side_has_no_value_the_difference_says_why(tmp_path: Path):

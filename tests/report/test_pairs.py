@@ -38,7 +38,7 @@ def test_sides_are_named_as_they_stood(read):
     )
     assert study.names == ("new", "old")
     assert [(each.chosen, each.right) for each in study.choices] == [("a", "b"), ("a", "a"), ("b", "a"), ("tie", "b")]
-    assert (study.whole.a, study.whole.b, study.whole.ties) == (2, 1, 1)
+    assert (study.overall.a, study.overall.b, study.overall.ties) == (2, 1, 1)
     # Of four choices one and half a tie.
     assert study.halves == 1.5 / 4
     # On the right stood what ann chose on 2; her 1 and bob's 1 were on the left.
@@ -103,7 +103,7 @@ def test_a_preference_is_said_where_the_interval_excludes_one_half(read):
 def test_an_open_question_is_said_to_be_open(read):
     # Five raters of eight choose b always, three never: to a binomial test 100 of 160 independent choices.
     split = read(many(8, 20, lambda r, i: "b" if r < 5 else "a"))
-    assert split.whole.binomial.p < 0.01
+    assert split.overall.binomial.p < 0.01
     assert pairs_headline(split).startswith("It cannot be told whether people prefer a or b: b is chosen in 100 of 160")
     assert pairs_headline(read(many(2, 3, lambda r, i: "tie"))) == "All 6 choices are ties."
     one = read(many(1, 20, lambda r, i: "b" if i else "a"))

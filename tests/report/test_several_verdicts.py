@@ -370,7 +370,7 @@ def test_a_person_reads_of_each_judge_of_their_agreement_and_of_what_repeats_are
     lines = [line.rstrip() for line in printed(jury(tmp_path), width=300).splitlines()]
     assert lines[0].endswith(" on 4 cases of riddles, judged by sphinx + oracle.")
     assert "4 responses with several verdicts: 2 unanimous." in lines
-    assert "Several verdicts: the commonest grade counts, ties go to the lower; the score is their mean." in lines
+    assert "several verdicts: the commonest grade counts, ties go to the lower; the score is their mean." in lines
     assert [line.partition(",")[0] for line in lines if line.startswith("judge ")] == [
         "judge sphinx: 4 verdicts",
         "judge oracle: 4 verdicts",

@@ -14,7 +14,7 @@ GROUPS = dict(zip(VOTES, "11223", strict=True))
 
 
 def rows(said, likely=None, given=GIVEN):
-    found = voted_rows("judge", PART, given=given, said=said, likely=likely or {}, groups=GROUPS)
+    found = voted_rows("judge", PART, grades=given, levels=said, likely=likely or {}, groups=GROUPS)
     return {row.name: row for row in found}
 
 
@@ -59,9 +59,9 @@ def test_one_person_is_set_against_the_others_where_they_agree():
 
 
 def test_there_is_nothing_to_say_of_single_votes_and_of_more_than_two_levels():
-    assert voted_rows("judge", PART, given={"a": ["YES"]}, said={"a": "NO"}, likely={}, groups=GROUPS) == ()
+    assert voted_rows("judge", PART, grades={"a": ["YES"]}, levels={"a": "NO"}, likely={}, groups=GROUPS) == ()
     three = Part("", ("BAD", "FAIR", "GOOD"))
-    assert voted_rows("judge", three, given={"a": ["GOOD"] * 3}, said={"a": "BAD"}, likely={}, groups=GROUPS) == ()
+    assert voted_rows("judge", three, grades={"a": ["GOOD"] * 3}, levels={"a": "BAD"}, likely={}, groups=GROUPS) == ()
 
 
 def test_ties_alone_have_a_brier_and_no_kappa():

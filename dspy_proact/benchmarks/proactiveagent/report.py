@@ -37,8 +37,8 @@ def published_rows() -> tuple[PublishedRow, ...]:
     """The 16 results files by accuracy, the best first; a note says where the README of the authors differs."""
     rows, known = list[PublishedRow](), published_counts()
     for row in csv_rows(_AGENTS):
-        each = known[row["name"]]
-        tp, fp, tn, fn = (sum(cells) for cells in zip(*each.values(), strict=True))
+        kinds = known[row["name"]]
+        tp, fp, tn, fn = (sum(cells) for cells in zip(*kinds.values(), strict=True))
         recall, precision = tp / (tp + fn), tp / (tp + fp)
         scores = {
             "score": (tp + tn) / (tp + fp + tn + fn),
@@ -49,10 +49,10 @@ def published_rows() -> tuple[PublishedRow, ...]:
             "balanced_accuracy": (recall + tn / (tn + fp)) / 2,
         }
         counts = {
-            kind: Counts.of(sum(cells), (cells[0] + cells[2], cells[1] + cells[3])) for kind, cells in each.items()
+            kind: Counts.of(sum(cells), (cells[0] + cells[2], cells[1] + cells[3])) for kind, cells in kinds.items()
         }
-        told = [f"{name} {row[f'readme_{name}']}" for name in ("recall", "precision", "accuracy", "f1")]
-        notes = (f"the README has {', '.join(told)}",) if row["readme_recall"] else ()
+        numbers = [f"{name} {row[f'readme_{name}']}" for name in ("recall", "precision", "accuracy", "f1")]
+        notes = (f"the README has {', '.join(numbers)}",) if row["readme_recall"] else ()
         rows.append(PublishedRow(row["name"], scores, counts=counts, cases=tp + fp + tn + fn, notes=notes))
     return tuple(sorted(rows, key=lambda row: -(row.scores["score"] or 0.0)))
 
@@ -87,17 +87,17 @@ def ranks_of_runs(runs: Sequence[MeasuredRun]) -> list[list[tuple[MeasuredRun, i
             identity = run.manifest.identity
             judges = " ".join(f"{judge.name} {judge.prompt}" for judge in identity.judges)
             alike[judges, identity.corpus, run.count("scored") + run.count("unscored")].append(run)
-    found: list[list[tuple[MeasuredRun, int, tuple[int, int]]]] = []
+    ranked: list[list[tuple[MeasuredRun, int, tuple[int, int]]]] = []
     for several in alike.values():
         if len(several) > 1:
             scores = [[outcome.score for outcome in run.scored] for run in several]
             groups = [[outcome.group for outcome in run.scored] for run in several]
-            counts = [Counted.of_scores(each.count(1.0), 0, each.count(0.0)) for each in scores]
+            counts = [Counted.of_scores(score.count(1.0), 0, score.count(0.0)) for score in scores]
             known = zip(counts, scores, groups, strict=True)
-            spread = [count.in_groups(each, of) for count, each, of in known]
+            spread = [count.in_groups(values, of) for count, values, of in known]
             ranks = competition_ranks([count.mean for count in counts])
-            found.append(sorted(zip(several, ranks, rank_ranges(spread), strict=True), key=lambda row: row[1]))
-    return found
+            ranked.append(sorted(zip(several, ranks, rank_ranges(spread), strict=True), key=lambda row: row[1]))
+    return ranked
 
 
 def _leaderboard_document(runs: Sequence[MeasuredRun]) -> dict[str, Any]:
@@ -134,9 +134,10 @@ def _answer(kept: str) -> str:
 
 def _grounds(verdict: VerdictRecord) -> Grounds:
     """What the judge said of each proposal, and how sure it is."""
-    said = AssistanceGrade.model_validate(verdict.detail).verdicts
-    sure = ", ".join(f"{each.confidence:.2f}" for each in said)
-    return Grounds("\n\n".join(each.reason for each in said), points=(("probability that a user accepts", sure),))
+    verdicts = AssistanceGrade.model_validate(verdict.detail).verdicts
+    sure = ", ".join(f"{verdict.confidence:.2f}" for verdict in verdicts)
+    reasons = "\n\n".join(verdict.reason for verdict in verdicts)
+    return Grounds(reasons, points=(("probability that a user accepts", sure),))
 
 
 REPORTING = Reporting(

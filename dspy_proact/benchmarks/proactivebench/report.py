@@ -56,9 +56,9 @@ def _alike(one: Outcome, other: Outcome) -> bool:
 
 def _sections(view: View) -> Iterator[PageSection]:
     entry = view["entry"]
-    told = {"question": entry["prompt"], "right category": entry["answer"]}
-    told |= {name: "\n".join(entry[name]) for name in ("options", "categories")}
-    yield PageSection("sample", "terms", tuple(told.items()))
+    terms = {"question": entry["prompt"], "right category": entry["answer"]}
+    terms |= {name: "\n".join(entry[name]) for name in ("options", "categories")}
+    yield PageSection("sample", "terms", tuple(terms.items()))
 
 
 def _answer(kept: str) -> str:
@@ -73,8 +73,8 @@ def _answer(kept: str) -> str:
 def _grounds(verdict: VerdictRecord) -> Grounds:
     """How the trajectory ended, and which right answers an open one gives."""
     grade = TrajectoryGrade.model_validate(verdict.detail)
-    given = tuple((answer, "given" if found else "not given") for answer, found in grade.given.items())
-    return Grounds(f"It ended {grade.ended}.", points=given)
+    answers = tuple((answer, "given" if is_given else "not given") for answer, is_given in grade.given.items())
+    return Grounds(f"It ended {grade.ended}.", points=answers)
 
 
 def _seen(number: int, step: Step) -> str:

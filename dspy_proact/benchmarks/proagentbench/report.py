@@ -44,11 +44,11 @@ def published_rows() -> tuple[PublishedRow, ...]:
             "wanted": wanted,
             "intention": float(row["intention"]) / 100,
         }
-        told = ["P and R were not published" if wanted is None else f"scored where {wanted:.2f} wanted help"]
-        told += [f"published similarity {row['similarity']}"] if row["similarity"] else []
+        notes = ["P and R were not published" if wanted is None else f"scored where {wanted:.2f} wanted help"]
+        notes += [f"published similarity {row['similarity']}"] if row["similarity"] else []
         of_model = row["kind"] in {"zero-shot", "CoT", "self-consistency"}
         name = f"{row['name']} ({row['kind']})"
-        rows.append(PublishedRow(name, scores, kind="model" if of_model else "trained or with memory", notes=told))
+        rows.append(PublishedRow(name, scores, kind="model" if of_model else "trained or with memory", notes=notes))
     return tuple(sorted(rows, key=lambda row: (row.kind, -(row.scores["score"] or 0.0))))
 
 
@@ -81,14 +81,14 @@ def rules(summary: MeasuredRun, outcomes: Sequence[Outcome]) -> dict[str, Mappin
 
 def decision_values(decisions: Sequence[Decision], cost: float) -> dict[str, float | None]:
     """What decisions score, at least one, by the name of a measure; None where that is undefined."""
-    counts, parts = np.zeros((1, 2, 2)), [each.parts(cost) for each in decisions]
-    for each in decisions:
-        counts[0, int(each.wanted), int(each.acted)] += 1
-    values: dict[str, float | None] = {"accuracy": fmean(each["right"] for each in parts)}
+    counts, parts = np.zeros((1, 2, 2)), [decision.parts(cost) for decision in decisions]
+    for decision in decisions:
+        counts[0, int(decision.wanted), int(decision.acted)] += 1
+    values: dict[str, float | None] = {"accuracy": fmean(part["right"] for part in parts)}
     for name in ("precision", "recall", "f1", "balanced_accuracy", "kappa"):
         value = float(classification(counts, name)[0])
         values[name] = None if np.isnan(value) else value
-    return values | {"value": fmean(each["value"] for each in parts)}
+    return values | {"value": fmean(part["value"] for part in parts)}
 
 
 def burstiness(times: Sequence[float]) -> float | None:
@@ -136,9 +136,9 @@ def _details(summary: MeasuredRun) -> Iterator[TerminalTable | str]:
     first = [outcome for outcome in summary.scored if outcome.epoch == 1]
     if not first:
         return
-    found = rules(summary, first)
-    titles = [name.replace("_", " ") for name in found["always"]]
-    yield table(("without a model", *titles), [[name, *map(_number, each.values())] for name, each in found.items()])
+    by_rule = rules(summary, first)
+    titles = [name.replace("_", " ") for name in by_rule["always"]]
+    yield table(("without a model", *titles), [[name, *map(_number, row.values())] for name, row in by_rule.items()])
     if most := commonest(first):
         right = f"is right at {share(most[1])} % of the moments that wanted help"
         yield f"the commonest intention alone, {most[0]}, {right}."
@@ -155,9 +155,9 @@ def _sections(view: View) -> Iterator[PageSection]:
     if "truth" not in view:  # the run keeps no inputs
         yield from sections_of(view)
         return
-    told = (f"{each['seconds_ago']} s ago: {each['app']}" for each in view["activity"])
-    texts = (f"{each['window_title']}\n{each['summary']}".strip() for each in view["activity"])
-    yield PageSection("activity", "chat", tuple(zip(told, texts, strict=True)))
+    headings = (f"{event['seconds_ago']} s ago: {event['app']}" for event in view["activity"])
+    texts = (f"{event['window_title']}\n{event['summary']}".strip() for event in view["activity"])
+    yield PageSection("activity", "chat", tuple(zip(headings, texts, strict=True)))
     yield PageSection("now", "terms", terms_of(view["current"]))
     if view["memory"]:
         yield PageSection("earlier work", "terms", (("memory", view["memory"]),))

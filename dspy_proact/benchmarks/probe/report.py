@@ -75,9 +75,9 @@ def failures(summary: MeasuredRun) -> dict[str, Any]:
     bins = {name: Counter(verdicts=0, correct=0, identified=0) for name in _RECALLS}
     for grade in grades:
         if grade.oracle != "bottleneck":
-            recall, said = grade.search.recall, grade.identified.judgment if grade.identified else "INCORRECT"
-            place = 0 if recall == 0 else 1 if recall <= 0.25 else 2 if recall < 0.75 else 3
-            bins[_RECALLS[place]].update(verdicts=1, correct=said == "CORRECT", identified=said != "INCORRECT")
+            recall, judgment = grade.search.recall, grade.identified.judgment if grade.identified else "INCORRECT"
+            index = 0 if recall == 0 else 1 if recall <= 0.25 else 2 if recall < 0.75 else 3
+            bins[_RECALLS[index]].update(verdicts=1, correct=judgment == "CORRECT", identified=judgment != "INCORRECT")
     return {
         "descriptions": descriptions,
         "resolutions": resolutions,
@@ -97,16 +97,16 @@ def score_spreads(summary: MeasuredRun, prefix: str) -> dict[str, dict[str, floa
         summary: Of a run.
         prefix: `read_` for the answers that could be read; empty for all answers, of which the others score 0.
     """
-    found: dict[str, dict[str, float | int | None]] = {}
+    spreads: dict[str, dict[str, float | int | None]] = {}
     for name in ("f1", "identification", "task", "overall"):
         values = [verdict.parts[key] for verdict in summary.verdicts if (key := f"{prefix}{name}") in verdict.parts]
-        found[name] = {
+        spreads[name] = {
             "count": len(values),
             "mean": fmean(values) if values else None,
             "median": median(values) if values else None,
             "sd": stdev(values) if len(values) > 1 else None,
         }
-    return found
+    return spreads
 
 
 def _report_details(summary: MeasuredRun) -> Iterator[TerminalTable | str]:
@@ -135,19 +135,19 @@ def _report_details(summary: MeasuredRun) -> Iterator[TerminalTable | str]:
 
 def modes_of(grade: ProbeGrade) -> tuple[str, ...]:
     """Every mode that an answer shows."""
-    given, said, verdict = grade.oracle == "bottleneck", grade.identified, grade.resolved
+    is_oracle, identified, verdict = grade.oracle == "bottleneck", grade.identified, grade.resolved
     modes: list[str] = []
-    if not given and said is None:
+    if not is_oracle and identified is None:
         modes = ["nothing"]
-    elif not given and said and said.judgment != "CORRECT":
-        facets = said.facets
+    elif not is_oracle and identified and identified.judgment != "CORRECT":
+        facets = identified.facets
         shows = {
             "root_cause": facets["why_root_cause"] == "incorrect",
             "person": "incorrect" in {facets["who_blocked"], facets["who_blocker"]},
             "deadline": facets["when_deadline"] in {"incorrect", "missing"},
         }
         modes = [mode for mode in shows if shows[mode]] or ["general"]
-    described = given or (said is not None and said.judgment != "INCORRECT")
+    described = is_oracle or (identified is not None and identified.judgment != "INCORRECT")
     if not described or grade.task == 1:
         return tuple(modes)
     if not grade.action_right:
@@ -219,7 +219,7 @@ def _leaderboard_document(runs: Sequence[MeasuredRun]) -> dict[str, Any]:
 def _leaderboard_details(runs: Sequence[MeasuredRun]) -> Iterator[TerminalTable | str]:
     """Failure modes of published models and of runs, and how to read them."""
     shares = published_failures().items()
-    published = [[model, *(share(each[mode], 0) for mode in _PUBLISHED_MODES)] for model, each in shares]
+    published = [[model, *(share(of[mode], 0) for mode in _PUBLISHED_MODES)] for model, of in shares]
     own = [
         [f"[{number}] {run.model_name}"]
         + [f"{share(of['shares'][mode], 0)} ({of['modes'][mode]}/{of['among'][mode]})" for mode in _PUBLISHED_MODES]
@@ -265,10 +265,10 @@ def _answer(kept: str) -> str:
 def _grounds(verdict: VerdictRecord) -> Grounds:
     """What the judges said of an answer, and everything that was counted."""
     grade = ProbeGrade.model_validate(verdict.detail)
-    said = [each.reasoning for each in (grade.identified, grade.resolved) if each]
+    reasons = [part.reasoning for part in (grade.identified, grade.resolved) if part]
     detail = grade.model_dump(mode="json", exclude={name: {"reasoning"} for name in ("identified", "resolved")})
     modes = ", ".join(MODES[mode] for mode in modes_of(grade))
-    return Grounds("\n\n".join(said), points=terms_of(detail | {"failure modes": modes}))
+    return Grounds("\n\n".join(reasons), points=terms_of(detail | {"failure modes": modes}))
 
 
 REPORTING = Reporting(

@@ -32,7 +32,7 @@ from dspy_proact.programs.artefact import Artefact, PredictorState, read_artefac
 from dspy_proact.programs.card import CardRow
 from dspy_proact.recipe import Optimizer, Recipe
 from dspy_proact.report.numbers import coefficient, counted, percent, points_of, probability, share, shown_gain, signed
-from dspy_proact.report.terminal import TerminalTable, each_reason, show, table
+from dspy_proact.report.terminal import TerminalTable, reason_lines, show, table
 
 _SECONDS = 60.0
 """Between two lines."""
@@ -237,7 +237,7 @@ def _notes(card: Card) -> Iterator[str]:
         yield f"{', '.join(values)}: means as they are, of numbers that may be below 0; the change is their difference."
     if card.unchanged:
         yield "after: the programs that the optimizer found in each fold; the program in this file is the start."
-    yield from each_reason((row.title, row.difference.reason) for row in (card.target, *card.rows))
+    yield from reason_lines((row.title, row.difference.reason) for row in (card.target, *card.rows))
     if card.unscored:
         yield f"{counted(card.unscored, card.case)} left out because a verdict on them could not be read."
     for name, (count, of) in card.counts.items():

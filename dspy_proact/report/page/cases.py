@@ -40,8 +40,8 @@ def even_length(lengths: Iterable[int], room: int) -> int | None:
         At most this many characters of each are held; None where nothing need be cut.
     """
     ordered = sorted(lengths)
-    for place, length in enumerate(ordered):
-        share = room // (len(ordered) - place)
+    for index, length in enumerate(ordered):
+        share = room // (len(ordered) - index)
         if length > share:
             return share
         room -= length
@@ -90,13 +90,13 @@ class Block:
     def add(self, item: Item) -> tuple[int, int]:
         """Add an item whose texts were numbered just before; the number of its chunk, and its place in it."""
         added = _json({"texts": self._new, **item})
-        place = len(self._lines), len(self._items)
+        position = len(self._lines), len(self._items)
         self._items.append(added)
         self._new = []
         self._size += len(added)
         if self._size > _CHUNK:
             self._end()
-        return place
+        return position
 
     def lines(self, head: Item) -> Iterable[str]:
         """The block; nothing can be added after that."""
@@ -154,8 +154,11 @@ def block(summaries: Sequence[Summary], longest: int | None = None) -> Iterator[
     first, runs = summaries[0], _runs(summaries)
     scales = [
         scale
-        for each in summaries
-        for scale in (each.labels, each.manifest.control_labels if each.manifest and each.controls.outcomes else ())
+        for summary in summaries
+        for scale in (
+            summary.labels,
+            summary.manifest.control_labels if summary.manifest and summary.controls.outcomes else (),
+        )
         if scale
     ]
     labels = list(dict.fromkeys(label for scale in scales for label in scale))
@@ -168,7 +171,7 @@ def block(summaries: Sequence[Summary], longest: int | None = None) -> Iterator[
         readings = _readings(sides, summaries)
         there = next(side for side in sides if side)
         item = _item(readings, summaries, held, longest)
-        place = held.add(item)
+        position = held.add(item)
         graded = [side and (labels.index(side.label) if side.label else _STATES[side.state]) for side in sides]
         marks = [_ABSENT if mark is None else mark for mark in graded]
         flags = DIFFERENT if key[0] in differing else 0
@@ -176,12 +179,12 @@ def block(summaries: Sequence[Summary], longest: int | None = None) -> Iterator[
             flags |= UNVERIFIED
         if any(side.state == "unscored" for side in sides if side):
             flags |= UNSCORED
-        rows.append([*key, strata.index(there.stratum), marks, flags, _excerpt(readings), *place])
+        rows.append([*key, strata.index(there.stratum), marks, flags, _excerpt(readings), *position])
     head = {
         "runs": [summary.model_name for summary in summaries],
         "letters": [letter(run) for run in range(len(summaries))],
         "labels": labels,
-        "tones": ["best" if each in best else "worst" if each in worst else "middle" for each in labels],
+        "tones": ["best" if label in best else "worst" if label in worst else "middle" for label in labels],
         "strata": strata,
         "control": first.nouns.control,
         "controls": first.nouns.controls,
@@ -195,7 +198,7 @@ def block(summaries: Sequence[Summary], longest: int | None = None) -> Iterator[
 def _runs(summaries: Sequence[Summary]) -> list[dict[Key, Outcome]]:
     """The outcomes of each run."""
     return [
-        {(each.key, each.epoch): each for each in (*summary.outcomes, *summary.controls.outcomes)}
+        {(outcome.key, outcome.epoch): outcome for outcome in (*summary.outcomes, *summary.controls.outcomes)}
         for summary in summaries
     ]
 
@@ -209,9 +212,11 @@ def _readings(sides: Sequence[Outcome | None], summaries: Sequence[Summary]) -> 
         "inputs", "terms", (("left out", "the corpus is of real people; `show` reads what was kept"),)
     )
     return [
-        each
-        and Reading(each.outcome, (left_out,), tuple(Grounds("") for _ in each.grounds), each.answer and "(left out)")
-        for each in readings
+        reading
+        and Reading(
+            reading.outcome, (left_out,), tuple(Grounds("") for _ in reading.grounds), reading.answer and "(left out)"
+        )
+        for reading in readings
     ]
 
 
@@ -223,35 +228,35 @@ def _keys(runs: Sequence[Mapping[Key, Outcome]]) -> dict[Key, None]:
 def _differing(runs: Sequence[Mapping[Key, Outcome]]) -> set[str]:
     """Cases with grades that differ between runs, between judges or between epochs."""
     seen: dict[str, str] = {}
-    found = set[str]()
+    differing = set[str]()
     for run in runs:
         for outcome in run.values():
-            given = [each.label for each in outcome.verdicts]
-            for label in [*given, *([outcome.label] if outcome.label else [])]:
+            labels = [verdict.label for verdict in outcome.verdicts]
+            for label in [*labels, *([outcome.label] if outcome.label else [])]:
                 if seen.setdefault(outcome.key, label) != label:
-                    found.add(outcome.key)
-    return found
+                    differing.add(outcome.key)
+    return differing
 
 
 def _excerpt(readings: Sequence[Reading | None]) -> str:
     """How the last that was said before the answer begins; where nothing was said, how the first answer does."""
-    there = [each for each in readings if each]
+    there = [reading for reading in readings if reading]
     chats = [section.items[-1][1] for section in there[0].sections if section.kind == "chat" and section.items]
-    said = next(iter([*chats, *(each.answer for each in there if each.answer)]), "")
-    line = " ".join(said[: 4 * _EXCERPT].split())
+    text = next(iter([*chats, *(reading.answer for reading in there if reading.answer)]), "")
+    line = " ".join(text[: 4 * _EXCERPT].split())
     return line if len(line) <= _EXCERPT else f"{line[: _EXCERPT - 1]}…"
 
 
 def _fullest(readings: Sequence[Reading | None]) -> Reading:
     """The one that says most of a case: a results file says less of it than a run does."""
-    there = (each for each in readings if each)
-    return max(there, key=lambda each: sum(len(text) for section in each.sections for _, text in section.items))
+    there = (reading for reading in readings if reading)
+    return max(there, key=lambda reading: sum(len(text) for section in reading.sections for _, text in section.items))
 
 
 def _item(
     readings: Sequence[Reading | None], summaries: Sequence[Summary], held: Block, longest: int | None
 ) -> dict[str, Any]:
-    outcome, reporting = next(each for each in readings if each).outcome, summaries[0].reporting
+    outcome, reporting = next(reading for reading in readings if reading).outcome, summaries[0].reporting
     fullest, number = _fullest(readings), held.number
     return {
         "group": outcome.group,
@@ -261,10 +266,10 @@ def _item(
             for section in fullest.sections
         ],
         "sides": [
-            each
-            and _side(each, summary, held)
-            | ({} if reporting.alike(fullest.outcome, each.outcome) else {"otherwise": True})
-            for each, summary in zip(readings, summaries, strict=True)
+            reading
+            and _side(reading, summary, held)
+            | ({} if reporting.alike(fullest.outcome, reading.outcome) else {"rephrased": True})
+            for reading, summary in zip(readings, summaries, strict=True)
         ],
     }
 
@@ -288,7 +293,7 @@ def _side(reading: Reading, summary: Summary, held: Block) -> dict[str, Any]:
             "score": verdict.score,
             "verified": verdict.verified,
             "reasons": number(grounds.reasons),
-            "quotes": [[number(each.text), each.start is not None, each.short] for each in grounds.quotes],
+            "quotes": [[number(quote.text), quote.start is not None, quote.short] for quote in grounds.quotes],
             "points": [[number(name), number(text)] for name, text in grounds.points],
         }
         for verdict, grounds in zip(outcome.verdicts, reading.grounds, strict=True)
@@ -303,11 +308,15 @@ def _images(reading: Reading, summary: Summary, held: Block) -> Iterator[list[An
     """Of each image that was shown its caption, and its number or why there is none."""
     try:
         shown = summary.reporting.thumbnails(summary.manifest, reading.outcome) if summary.manifest else ()
-        for each in shown:
-            number = held.image(each.load()) if held.image_room else None
+        for thumbnail in shown:
+            number = held.image(thumbnail.load()) if held.image_room else None
             if number is None and held.image_room < IMAGE_ROOM // 100:
                 held.image_room = 0  # a page of many cases is not to read images that it does not hold
-            yield [each.caption, number] if number is not None else [each.caption, None, "no room for more images"]
+            yield (
+                [thumbnail.caption, number]
+                if number is not None
+                else [thumbnail.caption, None, "no room for more images"]
+            )
     except CorpusError as error:
         yield ["images", None, str(error)]
 

@@ -12,9 +12,9 @@ from dspy_proact.plain_text import encodable, printable
 from dspy_proact.report.numbers import probability, share, signed
 from dspy_proact.report.page.rendered import readable
 
-Place = str | int
+Step = str | int
 """A key of an object, or a number of a list."""
-Path = tuple[Place, ...]
+Path = tuple[Step, ...]
 _NONE = Markup('<span class="none">–</span>')
 
 
@@ -28,79 +28,79 @@ class Cited:
 
     documents: Mapping[str, Any]
 
-    def at(self, *path: Place | Path) -> Any:
+    def at(self, *path: Step | Path) -> Any:
         """What stands there."""
-        found: Any = self.documents
-        for place in _flat(path):
-            found = found[place]
-        return found
+        value: Any = self.documents
+        for step in _flat(path):
+            value = value[step]
+        return value
 
-    def count(self, *path: Place | Path) -> Markup:
+    def count(self, *path: Step | Path) -> Markup:
         """A whole number."""
         return self._number(path, lambda value: f"{value:,}")
 
-    def share(self, *path: Place | Path) -> Markup:
+    def share(self, *path: Step | Path) -> Markup:
         """A share in [0, 1], in percent."""
         return self._number(path, share)
 
-    def estimate(self, *path: Place | Path) -> Markup:
+    def estimate(self, *path: Step | Path) -> Markup:
         """A share with its interval, in percent."""
         return self._with_interval(path, share, "–")
 
-    def coefficient(self, *path: Place | Path) -> Markup:
+    def coefficient(self, *path: Step | Path) -> Markup:
         """A kappa, a correlation or a measure with its interval."""
         return self._with_interval(path, lambda value: f"{value:.2f}", ", ")
 
-    def points(self, *path: Place | Path) -> Markup:
+    def points(self, *path: Step | Path) -> Markup:
         """A difference with its interval, in points of a hundred."""
         return self._with_interval(path, signed, ", ")
 
-    def probability(self, *path: Place | Path) -> Markup:
+    def probability(self, *path: Step | Path) -> Markup:
         """A p-value."""
         return self._number(path, probability)
 
-    def usd(self, *path: Place | Path) -> Markup:
+    def usd(self, *path: Step | Path) -> Markup:
         """US dollars."""
         return self._number(path, lambda value: f"{value:.4f}")
 
-    def seconds(self, *path: Place | Path) -> Markup:
+    def seconds(self, *path: Step | Path) -> Markup:
         """Seconds, with their unit."""
         return self._number(path, lambda value: f"{value:,.1f}") + Markup(" s")
 
-    def range(self, *path: Place | Path) -> Markup:
+    def range(self, *path: Step | Path) -> Markup:
         """Two whole numbers, or one where they are alike."""
-        found = self.at(*path)
-        if found is None:
+        value = self.at(*path)
+        if value is None:
             return _NONE
-        low, high = found
+        low, high = value
         ends = [self.count(*path, 0)] if low == high else [self.count(*path, 0), self.count(*path, 1)]
         return Markup("–").join(ends)
 
-    def _with_interval(self, path: tuple[Place | Path, ...], shown: Callable[[float], str], to: str) -> Markup:
+    def _with_interval(self, path: tuple[Step | Path, ...], shown: Callable[[float], str], to: str) -> Markup:
         value = self._number((*path, "value"), shown)
         if self.at(*path)["low"] is None:
             return value
         low, high = (self._number((*path, end), shown) for end in ("low", "high"))
         return Markup('{} <span class="interval">[{}{}{}]</span>').format(value, low, to, high)
 
-    def _number(self, path: tuple[Place | Path, ...], shown: Callable[[Any], str]) -> Markup:
+    def _number(self, path: tuple[Step | Path, ...], shown: Callable[[Any], str]) -> Markup:
         value = self.at(*path)
         if value is None:
             return _NONE
         return Markup('<data value="{}" data-at="{}">{}</data>').format(repr(value), pointer(*path), shown(value))
 
 
-def pointer(*path: Place | Path) -> str:
+def pointer(*path: Step | Path) -> str:
     """Where something stands in a document, as a JSON pointer (RFC 6901)."""
-    return "".join(f"/{str(place).replace('~', '~0').replace('/', '~1')}" for place in _flat(path))
+    return "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in _flat(path))
 
 
-def _flat(path: tuple[Place | Path, ...]) -> Iterator[Place]:
-    for each in path:
-        if isinstance(each, tuple):
-            yield from each
+def _flat(path: tuple[Step | Path, ...]) -> Iterator[Step]:
+    for part in path:
+        if isinstance(part, tuple):
+            yield from part
         else:
-            yield each
+            yield part
 
 
 _COLOURS = 6

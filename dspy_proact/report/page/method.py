@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from dspy_proact.report.glossary import explained
 from dspy_proact.report.numbers import counted
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import Manifest, RoleIdentity
@@ -12,41 +13,37 @@ _PACKAGES = {"dspy-proact": "dspy-proact", "dspy": "DSPy", "litellm": "litellm",
 def method(summary: Summary) -> str:
     """What was asked of whom, how it was graded and counted, and with what."""
     nouns, manifest = summary.nouns, summary.manifest
-    asked = counted(summary.case_count, nouns.case, nouns.cases)
+    cases = counted(summary.case_count, nouns.case, nouns.cases)
     groups = counted(summary.group_count, nouns.group, nouns.groups)
     if manifest is None:
         sentences = [
-            f"The responses of {summary.model} to {asked} in {groups} of {summary.benchmark} and their grades are "
+            f"The responses of {summary.model} to {cases} in {groups} of {summary.benchmark} and their grades are "
             "those of a results file, which does not record decoding and prompts."
         ]
     else:
-        sentences = list(_of_run(summary, manifest, f"{asked} in {groups}"))
+        sentences = list(_of_run(summary, manifest, f"{cases} in {groups}"))
     if summary.embedded:
         sentences.append("An embedded stand-in took part, so the scores say nothing about any real model.")
-    sentences.append(
-        f"Lenient scores are over the graded {nouns.cases}; strict scores are over all that were tried; an ungraded "
-        f"one counts 0. Intervals are at 95 %, cluster-robust over {nouns.groups} (CR2 with Bell-McCaffrey degrees "
-        "of freedom, on the logit scale)."
-    )
+    sentences.append(f"Scores: {explained(nouns, 'lenient', 'strict', 'interval')}")
     if manifest:
         used = [f"{name} {manifest.versions[key]}" for key, name in _PACKAGES.items() if key in manifest.versions]
         sentences.append(f"Made with {', '.join(used)}; started {manifest.created}.")
     return " ".join(sentences)
 
 
-def _of_run(summary: Summary, manifest: Manifest, asked: str) -> Iterator[str]:
+def _of_run(summary: Summary, manifest: Manifest, cases: str) -> Iterator[str]:
     identity, corpus = manifest.identity, manifest.corpus
     revision = f", revision {corpus.revision}" if corpus.revision else ""
     often = f", {manifest.epochs} times each" if manifest.epochs > 1 else ""
     prompted = "with a system prompt" if manifest.system_prompt else "without a system prompt"
     yield (
-        f"{_spoken(identity.assistant)} was asked {asked} of the corpus {corpus.name}{revision} (sha256 "
+        f"{_spoken(identity.assistant)} was asked {cases} of the corpus {corpus.name}{revision} (sha256 "
         f"{identity.corpus[:16]}){often}, {prompted}."
     )
-    yield from (f"{each[0].upper()}{each[1:]}." for each in summary.left_out)
-    whole, graded = len(summary.outcomes), len(summary.scored)
+    yield from (f"{sentence[0].upper()}{sentence[1:]}." for sentence in summary.left_out)
+    answered, graded = len(summary.outcomes), len(summary.scored)
     answers = sum(outcome.response is not None for outcome in summary.outcomes)
-    yield f"Of {counted(whole, 'answer')}, {answers:,} were received and {graded:,} graded."
+    yield f"Of {counted(answered, 'answer')}, {answers:,} were received and {graded:,} graded."
     if turns := summary.controls.outcomes:
         seen = summary.controls.count("scored")
         besides = counted(len(turns), summary.nouns.control, summary.nouns.controls)

@@ -23,12 +23,12 @@ from dspy_proact.report.leaderboard import Leaderboard, leaderboard, leaderboard
 from dspy_proact.report.measured import SMALL
 from dspy_proact.report.numbers import share
 from dspy_proact.report.page.cases import block, longest_text
-from dspy_proact.report.page.figures import Cited, Place, colour, letter, pointer, templates
+from dspy_proact.report.page.figures import Cited, Step, colour, letter, pointer, templates
 from dspy_proact.report.page.method import method
 from dspy_proact.report.page.scatter import ScatterPoint, clipped, scatter_svg
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.summary_text import summary_document, warnings
-from dspy_proact.report.terminal import each_reason
+from dspy_proact.report.terminal import reason_lines
 from dspy_proact.runs import Measure
 from dspy_proact.stand_in import demonstration, stand_in_note
 
@@ -56,7 +56,7 @@ class _TableRow:
     """A row of a table: its name, and where its numbers stand."""
 
     name: str
-    path: tuple[Place, ...]
+    path: tuple[Step, ...]
     marked: bool = False
     """Whether there are too few cases to make much of it."""
 
@@ -78,8 +78,8 @@ class _Page:
 
         return Cited(
             {
-                "runs": [summary_document(each, breakdowns(each)) for each in self.summaries],
-                "comparisons": [comparison_document(each) for each in self.comparisons],
+                "runs": [summary_document(summary, breakdowns(summary)) for summary in self.summaries],
+                "comparisons": [comparison_document(comparison) for comparison in self.comparisons],
                 "ranking": self.board and leaderboard_document(self.board),
             }
         )
@@ -98,7 +98,7 @@ class _Page:
 
     @property
     def title(self) -> str:
-        return f"{self.first.benchmark}: {' and '.join(short(each.model_name) for each in self.summaries)}"
+        return f"{self.first.benchmark}: {' and '.join(short(summary.model_name) for summary in self.summaries)}"
 
     @property
     def stand_in(self) -> str:
@@ -111,7 +111,7 @@ class _Page:
 
     @cached_property
     def comparisons(self) -> list[Comparison]:
-        return [compare(self.first, each) for each in self.summaries[1:]]
+        return [compare(self.first, summary) for summary in self.summaries[1:]]
 
     @property
     def about(self) -> str:
@@ -138,12 +138,12 @@ class _Page:
     @property
     def unscored(self) -> bool:
         """Whether something was tried and is unscored."""
-        return any(each.count("unscored") for each in self.summaries)
+        return any(summary.count("unscored") for summary in self.summaries)
 
     @property
     def controlled(self) -> bool:
         """Whether a run has control cases."""
-        return any(not each.controls.reason for each in self.summaries)
+        return any(not summary.controls.reason for summary in self.summaries)
 
     def missing(self, run: int) -> list[str]:
         """States of cases that have no grade, as far as there are such cases."""
@@ -157,13 +157,13 @@ class _Page:
             return None
         points = [
             ScatterPoint(
-                each.model_name,
-                each.controls.rate,
-                each.scores(gain).weighted,
+                summary.model_name,
+                summary.controls.rate,
+                summary.scores(gain).weighted,
                 colour=f"var(--run-{colour(run)})",
                 letter=letter(run),
             )
-            for run, each in enumerate(self.summaries)
+            for run, summary in enumerate(self.summaries)
         ]
         if not any(point.placed for point in points):
             return None
@@ -171,15 +171,15 @@ class _Page:
         title = f"{gain} against {rate}"
         return Markup(scatter_svg(points, title=title, note=self.stand_in, in_page=True, **axes))
 
-    def breakdowns(self, *path: Place) -> dict[str, list[_TableRow]]:
+    def breakdowns(self, *path: Step) -> dict[str, list[_TableRow]]:
         """The rows of each breakdown of a run or a comparison that has more than one group."""
-        found: dict[str, dict[str, Any]] = self.cited.at(*path).get("breakdowns", {})
+        breakdowns: dict[str, dict[str, Any]] = self.cited.at(*path).get("breakdowns", {})
         return {
             key: [
                 _TableRow(name, (*path, "breakdowns", key, name), row.get("small") or row.get("pairs", SMALL) < SMALL)
                 for name, row in groups.items()
             ]
-            for key, groups in found.items()
+            for key, groups in breakdowns.items()
             if len(groups) > 1
         }
 
@@ -197,7 +197,7 @@ class _Page:
 
     def reasons(self, rows: Sequence[_TableRow], *inner: str) -> list[str]:
         """Why rows have no interval or a poor one; further keys lead to the estimate."""
-        return list(each_reason((row.name, self.cited.at(*row.path, *inner).get("reason")) for row in rows))
+        return list(reason_lines((row.name, self.cited.at(*row.path, *inner).get("reason")) for row in rows))
 
     @cached_property
     def board(self) -> Leaderboard | None:
@@ -211,9 +211,9 @@ class _Page:
     @property
     def runs(self) -> dict[str | None, int]:
         """The number of each run, by its path; published rows of the leaderboard have none."""
-        return {each.path: number for number, each in enumerate(self.summaries)}
+        return {summary.path: number for number, summary in enumerate(self.summaries)}
 
-    def measures(self, row: _TableRow, comparison: int | None = None) -> tuple[Place, ...]:
+    def measures(self, row: _TableRow, comparison: int | None = None) -> tuple[Step, ...]:
         """Where the measures of a run's row stand, or those of the same row of a comparison."""
         of, number, *within = row.path[:-1] if row.path[-1] == "micro" else row.path
         return (*((of, number) if comparison is None else ("comparisons", comparison)), *within, "measures")
@@ -221,7 +221,9 @@ class _Page:
     @property
     def further_measures(self) -> list[Measure]:
         """Those that not every report shows."""
-        return [each for each in self.first.shown_measures(every=True) if each not in self.first.shown_measures()]
+        return [
+            measure for measure in self.first.shown_measures(every=True) if measure not in self.first.shown_measures()
+        ]
 
     @property
     def small(self) -> str:
@@ -231,14 +233,17 @@ class _Page:
 def filled(name: str, **shown: Any) -> str:
     """A template with what it is to show, the functions that it calls, and the page's style, script and policy."""
     style, script = (_file(name) for name in ("page.css", "page.js"))
-    digests = (base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in (style, script))
+    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script))
     # The page's own style and script are allowed, and nothing else.
     policy = (
         "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; base-uri 'none'; "
         "form-action 'none'"
     ).format(*digests)
     own = {
-        **{each.__name__: each for each in (cautions, colour, legend, letter, method, pointer, share, short, warnings)},
+        **{
+            function.__name__: function
+            for function in (cautions, colour, legend, letter, method, pointer, share, short, warnings)
+        },
         "style": Markup(style),
         "script": Markup(script),
         "policy": policy,

@@ -94,7 +94,7 @@ def _parser() -> MarkdownIt:
 
 def _marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
     """The text with a character before and after each span; one that begins with the number of an item, after it."""
-    numbers = {found.end() - len(found.group().lstrip(" \t>")): found.end() for found in _LIST_NUMBER.finditer(text)}
+    numbers = {match.end() - len(match.group().lstrip(" \t>")): match.end() for match in _LIST_NUMBER.finditer(text)}
     pieces, last = list[str](), 0
     for start, end in spans:
         begin = min(numbers.get(start, start), end)
@@ -116,22 +116,22 @@ class _Tree:
 
     def nodes(self, parent: SyntaxTreeNode) -> list[Node]:
         """What stands in a node of the parser's."""
-        found: list[Node] = []
+        nodes: list[Node] = []
         for node in parent.children:
             if node.type == "inline" or (node.type in _ELEMENTS and node.hidden):  # the paragraphs of a tight list
-                found += self.nodes(node)
+                nodes += self.nodes(node)
             elif node.type == "link":
                 inner, address = self.nodes(node), str(node.attrs.get("href", ""))
-                found.append(["link", *inner, *([] if "".join(_texts(inner)) == address else [["address", address]])])
+                nodes.append(["link", *inner, *([] if "".join(_texts(inner)) == address else [["address", address]])])
             elif node.type in _ELEMENTS:
-                found.append([_ELEMENTS[node.type], *self.nodes(node)])
+                nodes.append([_ELEMENTS[node.type], *self.nodes(node)])
             elif node.type in ("fence", "code_block", "code_inline"):
-                found.append(["code" if node.type == "code_inline" else "pre", *self._text(node.content)])
+                nodes.append(["code" if node.type == "code_inline" else "pre", *self._text(node.content)])
             elif node.type in ("hr", "hardbreak"):
-                found.append(["hr" if node.type == "hr" else "br"])
+                nodes.append(["hr" if node.type == "hr" else "br"])
             else:
-                found += self._text("\n" if node.type == "softbreak" else node.content)
-        return found
+                nodes += self._text("\n" if node.type == "softbreak" else node.content)
+        return nodes
 
     def _text(self, text: str) -> Iterator[Node]:
         for piece in filter(None, _MARKER.split(text)):
@@ -154,7 +154,7 @@ def _texts(nodes: Sequence[Node]) -> Iterator[str]:
 def readable(text: str, *, words: bool = False) -> Markup:
     """A text of others as markup: Markdown rendered, else as it is written; with each of its words as an element."""
     text = encodable(text)
-    spans = [found.span(1) for found in _WORD.finditer(text) if found.group(1)][:_MOST_WORDS] if words else []
+    spans = [match.span(1) for match in _WORD.finditer(text) if match.group(1)][:_MOST_WORDS] if words else []
     nodes = rendered(text, spans)
     left = iter(spans)
     if nodes is not None and _texts_of_marks(nodes) == [text[start:end] for start, end in spans]:
@@ -166,11 +166,11 @@ def readable(text: str, *, words: bool = False) -> Markup:
 
 
 def _texts_of_marks(nodes: Sequence[Node]) -> list[str]:
-    found = list[str]()
+    texts = list[str]()
     for node in nodes:
         if isinstance(node, list):
-            found += ["".join(node[1:])] if node[0] == "mark" else _texts_of_marks(node[1:])
-    return found
+            texts += ["".join(node[1:])] if node[0] == "mark" else _texts_of_marks(node[1:])
+    return texts
 
 
 def _markup(nodes: Sequence[Node], spans: Iterator[tuple[int, int]]) -> Markup:

@@ -38,8 +38,8 @@ class ScatterPoint:
     """Its name in the picture; without one it has a number."""
 
     def __post_init__(self):
-        for each in (self.x, self.y):
-            numbers = [number for number in (each.low, each.value, each.high) if number is not None]
+        for estimate in (self.x, self.y):
+            numbers = [number for number in (estimate.low, estimate.value, estimate.high) if number is not None]
             if not all(0 <= number <= 1 for number in numbers):
                 raise ValueError(f"a point of a scatter is a share in [0, 1]: {self!r}")
 
@@ -86,14 +86,16 @@ def scatter_svg(
         in_page: Whether a page holds it, whose colours it has: those of page.css, also for a dark and a printed page.
     """
     known = [(point, point.x.value, point.y.value) for point in points]
-    drawn = [(each, a, b) for each, a, b in known if a is not None and b is not None]
+    drawn = [(point, a, b) for point, a, b in known if a is not None and b is not None]
     spots = [
-        _Spot(each, each.letter or str(number), _across(a), _down(b))
-        for number, (each, a, b) in enumerate(drawn, start=1)
+        _Spot(point, point.letter or str(number), _across(a), _down(b))
+        for number, (point, a, b) in enumerate(drawn, start=1)
     ]
     texts = ["; ".join(f"{spot.name} {clipped(spot.point.name, _LONGEST_NAME)}" for spot in spots), note]
     for point in points:
-        reasons = [f"{axis}: {each.reason}" for axis, each in ((x, point.x), (y, point.y)) if each.value is None]
+        reasons = [
+            f"{axis}: {estimate.reason}" for axis, estimate in ((x, point.x), (y, point.y)) if estimate.value is None
+        ]
         texts += [f"Not drawn: {point.name} ({'; '.join(reasons)})"] if reasons else []
     below = [
         line
@@ -107,13 +109,13 @@ def scatter_svg(
     ]
     tips: list[str] = []  # one a spot; it also names what the spot hides
     for spot in spots:
-        here = [each.point for each in spots if (each.across, each.down) == (spot.across, spot.down)]
-        lines = (f"{each.name}: {x} {percent(each.x)} %, {y} {percent(each.y)} %" for each in here)
+        here = [other.point for other in spots if (other.across, other.down) == (spot.across, spot.down)]
+        lines = (f"{point.name}: {x} {percent(point.x)} %, {y} {percent(point.y)} %" for point in here)
         tips.append("\n".join(map(clipped, lines)))
     # What stands later is drawn first.
     last_first = list(zip(spots, tips, strict=True))[::-1]
-    given = {"title": title, "x": x, "y": y, "count": len(points), "spots": last_first, "below": below}
-    shown = templates().get_template("scatter.svg").render(**given, in_page=in_page, clipped=clipped)
+    shown_values = {"title": title, "x": x, "y": y, "count": len(points), "spots": last_first, "below": below}
+    shown = templates().get_template("scatter.svg").render(**shown_values, in_page=in_page, clipped=clipped)
     return f"{shown}\n"
 
 

@@ -103,8 +103,8 @@ def test_a_judge_that_votes_as_one_annotator_has_the_leave_one_out_figures(votes
             key = f"{number}/{place}"
             given[key], said[key] = [*words[:place], *words[place + 1 :]], words[place]
     groups = {key: grades[int(key.partition("/")[0])].turn.partition("/")[0] for key in [*given, *everybody]}
-    judge = voted_rows("judge", part, given=given, said=said, likely={}, groups=groups)[0]
-    *_, person = voted_rows("x", part, given=everybody, said=everybody_says(everybody), likely={}, groups=groups)
+    judge = voted_rows("judge", part, grades=given, levels=said, likely={}, groups=groups)[0]
+    *_, person = voted_rows("x", part, grades=everybody, levels=everybody_says(everybody), likely={}, groups=groups)
     for row in (judge, person):
         assert (row.answers, round(row.share.value, 3), round(row.kappa.value, 3)) == (2315, 0.658, 0.272)
 

@@ -22,7 +22,7 @@ def author_agreement() -> Estimate:
     for row in sample_offer_ratings():
         rows[row.key].append(row)
     responses = sample_control_responses()
-    scenario_of = {each.origin.dialogue: each.origin.scenario for each in load_corpus("sample").dialogues}
+    scenario_of = {dialogue.origin.dialogue: dialogue.origin.scenario for dialogue in load_corpus("sample").dialogues}
     grades = [[row.grade for row in rows[response.item]] for response in responses]
     raters = [[row.rater for row in rows[response.item]] for response in responses]
     panel = Panel.of(grades, CONTROL_LABELS, raters)

@@ -19,7 +19,7 @@ from dspy_proact.benchmarks.proactbench.types import NOUNS, Grade, Phase
 from dspy_proact.evaluation.published import pooled
 from dspy_proact.evaluation.ratings import Ratings
 from dspy_proact.report.leaderboard import DESIGN_EFFECT
-from dspy_proact.report.measured import worded
+from dspy_proact.report.measured import in_nouns
 from dspy_proact.report.plan import PublishedRatings, components_of
 from dspy_proact.report.study import Subset
 from dspy_proact.stats import Estimate, alphas, coincidences, cross_tables, kappas, majority, tally
@@ -58,10 +58,10 @@ def published_rule(subset: Subset) -> PublishedRule:
     left out. All gradings equal (0 / 0): no value. One item, or resamples that do not enclose the value: no bounds. An
     item with too few ratings for a consensus counts for alpha all the same.
     """
-    judged = [each for each in subset.rated if each.judge is not None]
-    counts = tally([each.grades for each in judged], subset.levels)
-    consensus = [majority(each.grades, subset.part.ties) for each in subset.compared]
-    tables = cross_tables(consensus, [each.judge for each in subset.compared], subset.levels)
+    judged = [answer for answer in subset.rated if answer.judge is not None]
+    counts = tally([answer.grades for answer in judged], subset.levels)
+    consensus = [majority(answer.grades, subset.part.ties) for answer in subset.compared]
+    tables = cross_tables(consensus, [answer.judge for answer in subset.compared], subset.levels)
     confusion, kappa, alpha = tables.sum(axis=0), partial(kappas, weight="none"), partial(alphas, metric="ordinal")
     return PublishedRule(
         items=len(tables),
@@ -81,8 +81,8 @@ def published_document(subset: Subset) -> dict[str, Any]:
         "ratings": rule.ratings,
         "confusion": [list(row) for row in rule.confusion],
         "exact": rule.exact,
-        "alpha_ordinal": asdict(worded(rule.alpha, NOUNS)),
-        "kappa": asdict(worded(rule.kappa, NOUNS)),
+        "alpha_ordinal": asdict(in_nouns(rule.alpha, NOUNS)),
+        "kappa": asdict(in_nouns(rule.kappa, NOUNS)),
     }
 
 
@@ -114,9 +114,9 @@ def _percentiles(
     if items == 1:
         return Estimate(value, reason="rests on one item")
     # How often each item is in each resample: shape (RESAMPLES, items).
-    places = np.random.default_rng(seed).integers(0, items, size=(RESAMPLES, items))
-    places += items * np.arange(RESAMPLES)[:, None]
-    drawn = np.bincount(places.ravel(), minlength=RESAMPLES * items).reshape(RESAMPLES, items).astype(np.float64)
+    drawn_items = np.random.default_rng(seed).integers(0, items, size=(RESAMPLES, items))
+    drawn_items += items * np.arange(RESAMPLES)[:, None]
+    drawn = np.bincount(drawn_items.ravel(), minlength=RESAMPLES * items).reshape(RESAMPLES, items).astype(np.float64)
     resampled = statistic(np.tensordot(drawn, tables, axes=1))
     low, high = (float(end) for end in np.nanpercentile(resampled, [2.5, 97.5]))
     if not low <= value <= high:

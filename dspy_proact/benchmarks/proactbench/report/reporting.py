@@ -36,30 +36,30 @@ def differences(run: Summary) -> tuple[str, ...]:
     manifest = run.manifest
     assert manifest is not None, "asked of runs only"
     assistant, judges = manifest.identity.assistant, manifest.identity.judges
-    found: list[str] = []
+    differing: list[str] = []
     if len(judges) != 1:
-        found.append(f"graded by a jury ({manifest.identity.judge_name}), not by {JUDGE} alone")
+        differing.append(f"graded by a jury ({manifest.identity.judge_name}), not by {JUDGE} alone")
     elif own_name(judges[0].model) != JUDGE:
-        found.append(f"graded by {judges[0].model}, not by {JUDGE}")
+        differing.append(f"graded by {judges[0].model}, not by {JUDGE}")
     elsewhere = sorted({judge.endpoint for judge in judges if judge.endpoint})
     prompts = sorted({judge.program for judge in judges} - {"official"})
-    found += [f"the judge was called at {endpoint}, not at its provider's own" for endpoint in elsewhere]
-    found += [f"the judge's prompt is {prompt!r}, not the official one" for prompt in prompts]
+    differing += [f"the judge was called at {endpoint}, not at its provider's own" for endpoint in elsewhere]
+    differing += [f"the judge's prompt is {prompt!r}, not the official one" for prompt in prompts]
     if assistant.program != "bare":
-        found.append(f"the responses are of the program {assistant.program!r}, not of the bare model")
+        differing.append(f"the responses are of the program {assistant.program!r}, not of the bare model")
     by_hand = [f"{role}'s {name}" for role, names in manifest.overrides.items() for name in names]
-    found += [f"the {parameter} was set by hand, not by the preset" for parameter in by_hand]
-    asked = {phase: len({outcome.key for outcome in run.of_stratum(phase)}) for phase in TRIGGERS_PER_PHASE}
+    differing += [f"the {parameter} was set by hand, not by the preset" for parameter in by_hand]
+    counts = {phase: len({outcome.key for outcome in run.of_stratum(phase)}) for phase in TRIGGERS_PER_PHASE}
     if manifest.corpus.name != CORPUS:
-        found.append(f"the corpus is {manifest.corpus.name!r}, not {CORPUS}")
-    elif asked != TRIGGERS_PER_PHASE:
-        by_phase = ", ".join(f"{phase} {asked[phase]} of {most}" for phase, most in TRIGGERS_PER_PHASE.items())
-        found.append(f"{sum(asked.values())} of {sum(TRIGGERS_PER_PHASE.values())} triggers ({by_phase})")
+        differing.append(f"the corpus is {manifest.corpus.name!r}, not {CORPUS}")
+    elif counts != TRIGGERS_PER_PHASE:
+        by_phase = ", ".join(f"{phase} {counts[phase]} of {most}" for phase, most in TRIGGERS_PER_PHASE.items())
+        differing.append(f"{sum(counts.values())} of {sum(TRIGGERS_PER_PHASE.values())} triggers ({by_phase})")
     if manifest.epochs != 1:
-        found.append(f"{manifest.epochs} responses to each trigger, not 1")
+        differing.append(f"{manifest.epochs} responses to each trigger, not 1")
     if manifest.judge_epochs != 1:
-        found.append(f"{manifest.judge_epochs} verdicts on each response, not 1")
-    return tuple(found)
+        differing.append(f"{manifest.judge_epochs} verdicts on each response, not 1")
+    return tuple(differing)
 
 
 def alike(one: Outcome, other: Outcome) -> bool:
@@ -73,8 +73,8 @@ def alike(one: Outcome, other: Outcome) -> bool:
     theirs: list[dict[str, Any]] = b.get("conversation") or []
     if not ours or not theirs or min(len(ours), len(theirs)) > 1:
         return a == b
-    said = (ours[-1].get("user"), theirs[-1].get("user"))
-    return a.get("rubric") == b.get("rubric") and (said[0] == said[1] or None in said)
+    messages = (ours[-1].get("user"), theirs[-1].get("user"))
+    return a.get("rubric") == b.get("rubric") and (messages[0] == messages[1] or None in messages)
 
 
 def _user_message(outcome: Outcome, _: VerdictRecord | None) -> str | None:
@@ -99,8 +99,8 @@ def _evidence(_: Outcome, verdict: VerdictRecord | None) -> str | None:
 def sections(view: View) -> Iterator[PageSection]:
     """The conversation up to the user's message that was answered, and the rubric where there is one."""
     turns: list[dict[str, str | None]] = view.get("conversation") or []
-    said = [(who, text) for turn in turns for who in ("user", "assistant") if (text := turn.get(who)) is not None]
-    yield PageSection("conversation", "chat", tuple(said))
+    messages = [(who, text) for turn in turns for who in ("user", "assistant") if (text := turn.get(who)) is not None]
+    yield PageSection("conversation", "chat", tuple(messages))
     if rubric := view.get("rubric"):
         criteria = ((str(grade), rubric.get(f"{grade.lower()}_criteria")) for grade in Grade)
         yield PageSection("rubric", "terms", tuple((grade, text) for grade, text in criteria if text))
@@ -111,18 +111,18 @@ def grounds(verdict: VerdictRecord) -> Grounds:
     detail = verdict.detail
     if "offers" not in detail:
         return Grounds(detail["reasoning"], tuple(map(Quote.model_validate, detail["evidence"])))
-    found = Offers.model_validate(detail)
-    told = (
+    offers = Offers.model_validate(detail)
+    points = (
         (
             offer.quote.text,
             f"{'asked for' if offer.asked_for else 'not asked for'}, "
             f"{'refers to something the user said' if offer.grounded else 'would fit anybody'}",
         )
-        for offer in found.offers
+        for offer in offers.offers
     )
     # The quote of an offer may be as short as it is.
-    quotes = tuple(offer.quote.model_copy(update={"short": False}) for offer in found.offers)
-    return Grounds(found.reasoning, quotes, tuple(told))
+    quotes = tuple(offer.quote.model_copy(update={"short": False}) for offer in offers.offers)
+    return Grounds(offers.reasoning, quotes, tuple(points))
 
 
 def agreement_document(study: RatingStudy) -> dict[str, Any]:

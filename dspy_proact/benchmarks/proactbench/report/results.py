@@ -132,11 +132,11 @@ def _trigger(outcome: Outcome) -> ResultTrigger:
     if not (outcome.label and outcome.verdicts):
         return trigger
     score = Grade(outcome.label).score
-    given = min(outcome.verdicts, key=lambda verdict: abs(verdict.score - score))
-    verdict = Verdict.model_validate(given.detail)
+    nearest = min(outcome.verdicts, key=lambda verdict: abs(verdict.score - score))
+    verdict = Verdict.model_validate(nearest.detail)
     evidence = tuple(quote.text for quote in verdict.evidence)
-    said = {"label": outcome.label, "reasoning": verdict.reasoning, "evidence": evidence}
-    return trigger.model_copy(update={"status": "EVALUATED", **said})
+    evaluated = {"label": outcome.label, "reasoning": verdict.reasoning, "evidence": evidence}
+    return trigger.model_copy(update={"status": "EVALUATED", **evaluated})
 
 
 PUBLISHED_DIALOGUES = 198
@@ -195,8 +195,8 @@ class Check:
     def stray(self) -> Mapping[str, int]:
         """Labels and statuses that are none of the format's own words, with their counts, the commonest first."""
         named = (f"{trigger.status}/{trigger.label}" for trigger in self.results.triggers if trigger.stray)
-        told = (name if len(name) <= _LONGEST_LABEL else f"{name[:_LONGEST_LABEL]}..." for name in named)
-        return dict(Counter(told).most_common())
+        shown = (name if len(name) <= _LONGEST_LABEL else f"{name[:_LONGEST_LABEL]}..." for name in named)
+        return dict(Counter(shown).most_common())
 
     @cached_property
     def counted(self) -> LabelCounts:
@@ -276,8 +276,8 @@ def check_lines(check: Check) -> list[str]:
         faults[what] = (len(keys), first)
     lines += [f"{what}: {count}{f' ({which})' if which else ''}." for what, (count, which) in faults.items()]
     if check.misstated:
-        told = f"{_told(results.stated)}; by their own labels: {_told(check.counted)}"
-        lines.append(f"counts stated in the rows: {told}.")
+        counts_line = f"{_counts_line(results.stated)}; by their own labels: {_counts_line(check.counted)}"
+        lines.append(f"counts stated in the rows: {counts_line}.")
     else:
         lines.append("counts stated in the rows agree with their labels.")
     if results.stated_triggers != len(results.triggers):
@@ -288,9 +288,9 @@ def check_lines(check: Check) -> list[str]:
     return [*lines, f"weighted score by the stated counts: {stated or 'none'}; recomputed: {recomputed}."]
 
 
-def _told(counts: LabelCounts) -> str:
+def _counts_line(counts: LabelCounts) -> str:
     nonzero = {phase: [f"{label} {n}" for label, n in of.items() if n] for phase, of in counts.items()}
-    return ", ".join(f"{phase} {'/'.join(told)}" for phase, told in nonzero.items() if told) or "none"
+    return ", ".join(f"{phase} {'/'.join(labels)}" for phase, labels in nonzero.items() if labels) or "none"
 
 
 def _weighted(counts: Mapping[str, int]) -> float | None:

@@ -37,12 +37,12 @@ def test_the_choices_are_the_published_ones(study, data):
 
 def test_the_published_figures_come_out(study):
     """Table 1 of the study: counts, shares and exact binomial tests."""
-    whole = study.whole
+    overall = study.overall
     assert (len(study.choices), study.items, len(study.raters)) == (146, 45, 8)
-    assert (whole.b, whole.decided, whole.ties) == (115, 144, 2)
+    assert (overall.b, overall.decided, overall.ties) == (115, 144, 2)
     strata = {row.name: (row.decided, round(row.share.value, 3)) for row in study.strata}
     assert strata == {"FAIL": (80, 0.825), "PARTIAL": (27, 0.852), "PASS": (37, 0.703)}
-    for row in (whole, *study.strata):
+    for row in (overall, *study.strata):
         published, p = study.published.figures[row.name]
         assert row.share.value == pytest.approx(published.value, abs=5e-4)
         # Of all choices the study has 2.56e-13, where 2 sum C(144, k) / 2^144 from 115 on is 2.5545e-13.
@@ -71,7 +71,7 @@ def test_each_rater_is_as_published_and_one_stands_apart(study):
 
 def test_ours_holds_what_theirs_leaves_out(study):
     """Over items and raters: [.448, .951], where the binomial interval is [.724, .861] and theirs over items close."""
-    ours, exact = study.whole.share, study.whole.binomial.share
+    ours, exact = study.overall.share, study.overall.binomial.share
     assert (round(ours.low, 3), round(ours.high, 3)) == (0.448, 0.951)
     assert (round(exact.low, 3), round(exact.high, 3)) == (0.724, 0.861)
     assert pairs_headline(study).startswith(

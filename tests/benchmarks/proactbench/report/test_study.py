@@ -109,7 +109,7 @@ def test_the_terminal_has_every_digit_in_80_columns_and_names_who_stands_apart(p
     assert "…" not in out
     assert "EMERGENT    17 0.12 [-0.18, 0.41] 0.32 [-0.03, 0.68] 0.21 [-0.12, 0.53] 0.31" in out
     assert "judge - people -12.6 [-32.7, +7.5] -14.1 [-32.7, +4.4] +12.9 [+3.8, +21.9]" in out
-    assert [rater["rater"] for rater in document["raters"] if rater["apart"]] == ["A07"]
+    assert [rater["rater"] for rater in document["raters"] if rater["outlier"]] == ["A07"]
     assert [rater["rater"] for rater in document["raters"] if rater["excluded_by_published_rule"]] == ["A08"]
     assert "would leave out A08 (kappa with the judge -0.02). This is circular" in words
     assert "standing apart from the other raters, by kappa with them: A07" in words
@@ -354,4 +354,4 @@ def test_without_enough_there_is_a_reason(rows, value, reason):
 )
 def test_a_person_with_five_ratings_that_do_not_agree_with_the_judge_is_left_out(judge, excluded):
     found = study(of(*[("EMERGENT", each, "+") for each in judge]))
-    assert bool(found.whole.excluded) is excluded
+    assert bool(found.all_raters.excluded) is excluded
