@@ -57,7 +57,6 @@ PROMISED = {
 """Names that stand in files, in JSON or in prompts, and why they stay."""
 REMAINING: dict[str, int] = {
     "dspy_proact/benchmarks": 261,
-    "dspy_proact/cli": 88,
     "dspy_proact/evaluation": 49,
     "dspy_proact/label": 124,
     "dspy_proact/programs": 21,

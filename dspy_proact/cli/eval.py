@@ -58,7 +58,11 @@ def benchmarks(as_json: bool) -> None:
         documents = [
             {"name": entry.name}
             | _facts(entry)
-            | {"settings": [{name: getattr(each, name) for name in taken} for each in settings_of(entry.settings_type)]}
+            | {
+                "settings": [
+                    {name: getattr(setting, name) for name in taken} for setting in settings_of(entry.settings_type)
+                ]
+            }
             for entry in known().values()
         ]
         print_json({"benchmarks": documents})
@@ -69,7 +73,7 @@ def benchmarks(as_json: bool) -> None:
         facts = {name.replace("_", " "): text for name, text in _facts(entry).items()}
         facts["default judge"] = facts.pop("judge") or "none"
         settings = settings_of(entry.settings_type)
-        facts |= {f"--set {each.usual}": f"{each.wants}. {each.description}" for each in settings}
+        facts |= {f"--set {setting.usual}": f"{setting.wants}. {setting.description}" for setting in settings}
         facts |= {} if settings else {"settings": "none"}
         with formatter.section(entry.name):
             formatter.write_dl([(name, printable(text or "")) for name, text in facts.items()])
@@ -311,7 +315,7 @@ def rejudge(
         for responses in existing_responses(declared, run, corpus)
     ]
     alone = len(rejudgings) == 1
-    ending = run_all([(each, _path(each, output.out, alone)) for each in rejudgings], scope, output)
+    ending = run_all([(rejudging, _path(rejudging, output.out, alone)) for rejudging in rejudgings], scope, output)
     if ending is None:
         return 0
     if not alone:

@@ -123,18 +123,18 @@ def sheet(
         of = ["--run", run]
         name = run.resolve().name + (f"--{drawn}" if drawn else "--disputed" if disputed else "")
     text = rating_sheet(rated, declared, draw=drawn)
-    whole = not any(part.name for part in declared.graded_by_people)  # else no score follows from a grade
+    correctable = not any(part.name for part in declared.graded_by_people)  # else no score follows from a grade
     file = written(text, out or FOLDER / f"{name}.csv", *filter(None, (run, items)))
     message = f"Fill in annotator and grade in {file}, a copy for each rater."
-    if drawn and whole and enough and enough <= drawn.count:
+    if drawn and correctable and enough and enough <= drawn.count:
         split = f"{message} Raters may split the rows."
         say_next(Next.DRAWN, split, benchmark=chosen.words, run=run, file=file)
         return
-    if drawn and whole:
+    if drawn and correctable:
         mend = f"use --draw {enough} or more" if enough else "this run has fewer"
         nouns = declared.nouns
-        each = f" per {nouns.stratum}" if len(declared.strata) > 1 else ""
-        say(f"A corrected score takes at least {FEWEST_RATED} rated {nouns.cases}{each}; {mend}.")
+        per_stratum = f" per {nouns.stratum}" if len(declared.strata) > 1 else ""
+        say(f"A corrected score takes at least {FEWEST_RATED} rated {nouns.cases}{per_stratum}; {mend}.")
     say_next(Next.SHEET_WRITTEN, message, benchmark=chosen.words, items=of, file=file)
 
 
@@ -225,7 +225,7 @@ _SCREENS = {"DISPLAY", "WAYLAND_DISPLAY"}
         number_option(
             "--draw", click.IntRange(1, _MOST), "Only N responses of each RUN, balanced across strata and grades."
         ),
-        number_option("--each", click.IntRange(1, 1000), "Raters of every response.", default=2),
+        number_option("--each", click.IntRange(1, 1000), "Raters of every response.", default=2, name="per_item"),
         number_option("--raters", click.IntRange(1, 1000), "Raters among whom the work is divided.", default=4),
         number_option(
             "--repeated", Between(0, 1), "Share of a rater's responses that come twice.", "SHARE", default=0.1
@@ -251,7 +251,7 @@ _SCREENS = {"DISPLAY", "WAYLAND_DISPLAY"}
 def serve(
     runs: tuple[Path, ...],
     draw: int | None,
-    each: int,
+    per_item: int,
     raters: int,
     repeated: float,
     seed: int,
@@ -287,8 +287,8 @@ def serve(
         raise UsageError(f"{flag}: {file} was begun already; leave it out, or begin another study with --db")
     if not again and not pairs and not {"*", "--ratings"} & declared.options:
         raise UsageError(f"{declared.name}: no command reads people's grades of it; --pairs of two runs is read")
-    asked = Design(draw, each, max(each, raters), repeated, seed, disputed, "pairs" if pairs else "grades")
-    collection = open_study(file, declared, summaries, asked)
+    design = Design(draw, per_item, max(per_item, raters), repeated, seed, disputed, "pairs" if pairs else "grades")
+    collection = open_study(file, declared, summaries, design)
     design = collection.store.study.design
 
     def ready(address: str) -> None:

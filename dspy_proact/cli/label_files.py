@@ -75,7 +75,7 @@ def _write_ratings(
 
     if official is not None and (out is not None or official.exists()):
         raise UsageError(f"--official {official}: {'leave --out out' if out else 'exists; name another folder'}")
-    labels = Labels.given((str(study),), run, None)
+    labels = Labels.named((str(study),), run, None)
     assert labels.run, "a study has a run"
     declared = chosen.known(labels.run)
     ratings = labels.load(declared)
@@ -162,14 +162,14 @@ def import_(study: Path, files: tuple[Path, ...], run: Path | None, chosen: Benc
         for file in files:
             text = text_of(read_bytes(str(file), "a file of ratings"), str(file))
             if text.lstrip()[:1] == "{":
-                found = import_saved(store, items, text, str(file))
+                added = import_saved(store, items, text, str(file))
             else:
                 read = labels_in(text, str(file), parts)
                 if not read.labels:
                     raise CorpusError("the grade is empty on every line; fill it in", source=str(file))
-                found = import_labels(store, items, read.labels)
-            known = f"; {found.known} were there, {found.differing} of them with another grade, which stays"
-            say(f"{file}: {counted(found.new, 'rating')} added{known if found.known else ''}.")
+                added = import_labels(store, items, read.labels)
+            known = f"; {added.known} were there, {added.differing} of them with another grade, which stays"
+            say(f"{file}: {counted(added.new, 'rating')} added{known if added.known else ''}.")
     say_next(Next.CHOSEN if pairs else Next.RATED, benchmark=chosen.words, run=None, file=study)
 
 

@@ -62,8 +62,8 @@ def command_line(step: Next, **words: Words) -> str:
     parts: list[str | Path] = ["dspy-proact"]
     for part in step.split():
         named = re.fullmatch(r"\{(\w+)\}", part)
-        given = words[named[1]] if named else part
-        parts += [given] if isinstance(given, str | Path) else given or []
+        value = words[named[1]] if named else part
+        parts += [value] if isinstance(value, str | Path) else value or []
     # A path that begins like an option is named by its folder.
     return shlex.join(
         f"./{part}" if isinstance(part, Path) and str(part).startswith("-") else str(part) for part in parts

@@ -166,7 +166,7 @@ def _recorded_revision(corpus: str, out: Path | None) -> str | None:
 
     folders = [out] if out else list(COMPILES.glob("assistant--*"))
     claims = [Claim(folder, CLAIM, CompileClaim, "compile") for folder in folders]
-    for claim in sorted((each for each in claims if each.exists), key=lambda each: -each.file.stat().st_mtime):
+    for claim in sorted((claim for claim in claims if claim.exists), key=lambda claim: -claim.file.stat().st_mtime):
         with suppress(RunError):  # what cannot be read is no compile to go on with; it is refused later
             if (data := claim.read().data).name == corpus:
                 return data.revision

@@ -17,7 +17,7 @@ from dspy_proact.cli.options.kinds import (
     text_option,
 )
 from dspy_proact.cli.options.labels import FILES, RATINGS, Labels, label_options
-from dspy_proact.cli.options.models import GATE_IF_ASKED, JUDGING, NamedModel, model_options
+from dspy_proact.cli.options.models import JUDGING, LAZY_GATE, NamedModel, model_options
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, flags_of, verb
 from dspy_proact.cli.views.message import console, print_json, print_more, say
 from dspy_proact.errors import UsageError
@@ -67,7 +67,7 @@ _CHOICES = Bundle(
         ),
     ),
 )
-_OF_JUDGE = (*flags_of(_JUDGE, JUDGING, VERDICTS, GATE_IF_ASKED), "--out", "--dry-run")
+_OF_JUDGE = (*flags_of(_JUDGE, JUDGING, VERDICTS, LAZY_GATE), "--out", "--dry-run")
 """Options that have an effect only where a judge is asked."""
 
 
@@ -91,7 +91,7 @@ _OF_JUDGE = (*flags_of(_JUDGE, JUDGING, VERDICTS, GATE_IF_ASKED), "--out", "--dr
         ),
     ),
     _CHOICES,
-    GATE_IF_ASKED,
+    LAZY_GATE,
     Section(Heading.OUTPUT, explain_option()),
     output_options("the judge's grades. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the numbers"),
     first="--ratings --run --items --judge --judge-program --benchmark --dry-run --out --explain --json",
@@ -157,8 +157,8 @@ def agree(
     learned_on = rejudging.learned_by_judge()
     for graded in map(summary_of, ending.begun):
         if graded.verdicts:
-            found = studies(ratings, choices, benchmark=declared, graded=graded, learned_on=learned_on)
-            _show_studies(found, marked_words(graded, labels.marked), output.as_json, explain)
+            results = studies(ratings, choices, benchmark=declared, graded=graded, learned_on=learned_on)
+            _show_studies(results, marked_words(graded, labels.marked), output.as_json, explain)
     return ending.close(declared)
 
 
@@ -182,19 +182,21 @@ def _show_pairs(named: str, chosen: BenchmarkChoice, as_json: bool, explain: boo
         print_more()
 
 
-def _show_studies(found: "Sequence[RatingStudy]", words: "Sequence[MarkedWords]", as_json: bool, explain: bool) -> None:
+def _show_studies(
+    results: "Sequence[RatingStudy]", words: "Sequence[MarkedWords]", as_json: bool, explain: bool
+) -> None:
     from dspy_proact.report.marked_words import marked_words_document, print_marked_words
     from dspy_proact.report.study_text import leading, print_studies, studies_document
 
     if as_json:
         marked = {"marked_words": marked_words_document(words)} if words else {}
-        print_json(studies_document(found) | marked)
+        print_json(studies_document(results) | marked)
         return
-    print_studies(found, console(), explain)
+    print_studies(results, console(), explain)
     if explain:
         print_marked_words(words, console())
         return
-    differ = any(study.disagreements for study in leading(found))
+    differ = any(study.disagreements for study in leading(results))
     besides = ", and where judge and people differ most" if differ else ""
     print_more(besides=besides + (", and the words that raters marked" if words else ""))
 
@@ -214,15 +216,15 @@ def _compare_stored(
     from dspy_proact.report.study import studies
 
     ratings = labels.load(declared, settings)
-    found = studies(ratings, choices, benchmark=declared, graded=labels.summary)
+    results = studies(ratings, choices, benchmark=declared, graded=labels.summary)
     words = marked_words(labels.summary, labels.marked) if labels.summary else ()
-    _show_studies(found, words, output.as_json, explain)
+    _show_studies(results, words, output.as_json, explain)
     if output.as_json:
         return 0
     if labels.run is None and labels.items is None and labels.ratings == ("published",):
         say(f"To rate responses of your own: {command_line(Next.TO_BE_RATED)}")
-    gradable = all(item.judgeable for item in ratings.rated) and any(study.pooled.enough for study in found)
-    if any(study.pooled.compared for study in found) or not gradable:
+    gradable = all(item.judgeable for item in ratings.rated) and any(study.pooled.enough for study in results)
+    if any(study.pooled.compared for study in results) or not gradable:
         say_next(Next.AGREED, options=Typed().options(), more="--json" if explain else "--explain")
     else:
         message = "A judge can grade the items; estimate the cost first, then drop --dry-run to run."

@@ -87,9 +87,9 @@ def report(
     summary, check = _summary(run, corpus)
     corrected = Corrected(summary, ratings_of(ratings, summary)) if ratings else None
     if as_json:
-        whole = summary_document(summary, by) | ({"results": dict(check.document)} if check else {})
-        whole |= {"corrected": corrected_document(corrected)} if corrected else {}
-        print_json(whole)
+        document = summary_document(summary, by) | ({"results": dict(check.document)} if check else {})
+        document |= {"corrected": corrected_document(corrected)} if corrected else {}
+        print_json(document)
     else:
         print_summary(summary, console(), by, explain)
         show(console(), *(check.lines if check else ()))
@@ -190,9 +190,9 @@ def compare(
     if ratings:
         corrected = compare_corrected(comparison, ratings_of(ratings[:1], a), ratings_of(ratings[1:], b))
     if as_json:
-        whole = comparison_document(comparison)
-        whole |= {"corrected": corrected_comparison_document(corrected)} if corrected else {}
-        print_json(whole)
+        document = comparison_document(comparison)
+        document |= {"corrected": corrected_comparison_document(corrected)} if corrected else {}
+        print_json(document)
         return
     print_comparison(comparison, console(), explain)
     if corrected:

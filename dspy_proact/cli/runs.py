@@ -60,20 +60,20 @@ def runs(folder: Path, as_json: bool) -> None:
 
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; name the one that holds runs")
-    found = [_row(path) for path in sorted(folder.iterdir()) if RunFolder(path).exists]
-    found.sort(key=lambda row: row["created"] or "", reverse=True)
+    rows = [_row(path) for path in sorted(folder.iterdir()) if RunFolder(path).exists]
+    rows.sort(key=lambda row: row["created"] or "", reverse=True)
     if as_json:
-        print_json(found)
+        print_json(rows)
         return
-    if not found:
+    if not rows:
         say(f"{folder}: no run in it.")
         return
-    for row in found:
+    for row in rows:
         if row["reason"]:
             say(row["reason"])
     names = ("run", "benchmark", "model", "judge", "score", "state", "created", "path")
-    rows = (["-" if row[name] is None else str(row[name]) for name in names] for row in found)
-    Console(soft_wrap=True).print(table(names, rows, fold=False))
+    cells = (["-" if row[name] is None else str(row[name]) for name in names] for row in rows)
+    Console(soft_wrap=True).print(table(names, cells, fold=False))
 
 
 def _row(path: Path) -> dict[str, Any]:

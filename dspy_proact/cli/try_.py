@@ -46,7 +46,7 @@ _LONGEST_REPEATED = 80
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Where:
     """Where a prompt is tried: on cases of a corpus, or in a conversation of the person's own."""
 
     corpus: str | None
@@ -104,9 +104,9 @@ class _Place:
         return cases
 
 
-_PLACE = Bundle(
-    "place",
-    _Place,
+_WHERE = Bundle(
+    "where",
+    _Where,
     corpus_option("Corpus of the cases. Default: the published one; the sample if embedded."),
     Section(
         Heading.CASES,
@@ -135,14 +135,14 @@ _PLACE = Bundle(
         Heading.JUDGE,
     ),
     JUDGE_PROGRAM,
-    _PLACE,
+    _WHERE,
     GATE,
     Bundle(
         "shown",
         Shown,
         Section(
             Heading.OUTPUT,
-            flag_option("--whole", "Show all of a case, such as earlier turns and rubric."),
+            flag_option("--whole", "Show all of a case, such as earlier turns and rubric.", "in_full"),
             json_option("the responses and verdicts"),
         ),
     ),
@@ -159,7 +159,7 @@ def try_(
     program: Path | None,
     judge: NamedModel,
     judge_program: Path | None,
-    place: _Place,
+    where: _Where,
     gate: "Gate",
     shown: Shown,
 ) -> int:
@@ -168,19 +168,19 @@ def try_(
     Without TEXT the bare model answers alone. A --conversation is JSON, JSON lines, or text in which `User:` and
     `Assistant:` begin a message; it ends with the user and is not graded. Nothing is written to disk.
     """
-    _refuse_together(text, program, judge_program, place)
+    _refuse_together(text, program, judge_program, where)
     declared = chosen.declared()
     settings, embedded = chosen.settings(declared), model.spec(EMBEDDED).name == EMBEDDED
-    if place.examined:
+    if where.examined:
         from dspy_proact.cli.views.trial import examine
 
         return examine(declared, settings, judge, judge_program, gate, shown)
-    if place.listed:
+    if where.listed:
         from dspy_proact.cli.views.trial import print_cases
 
-        listed = place.cases(declared, settings, embedded)
+        listed = where.cases(declared, settings, embedded)
         print_cases(declared, listed, shown.as_json)
-        corpus = corpus_of(declared, place.corpus, embedded)
+        corpus = corpus_of(declared, where.corpus, embedded)
         say_next(Next.KEYS_LISTED, benchmark=chosen.words, corpus=corpus, key=listed[0].key)
         return 0
     from dspy_proact.cli.views.runs import say_of_card
@@ -190,7 +190,7 @@ def try_(
 
     # DSPy would log a line for every response cut at the token limit, which is shown beside it.
     logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
-    own = place.own(declared)
+    own = where.own(declared)
     prompt = _prompt(text, program, own and own[1])
     if judge.name and own:
         say("A conversation of your own has no rubric; --judge is ignored.")
@@ -200,7 +200,7 @@ def try_(
         spec, grading, benchmark=declared, settings=settings, program=program, system_prompt=prompt, gate=gate
     )
     say_of_card("--program", getattr(trial.program, "card", None), "assistant", [spec.name])
-    cases = [own[0]] if own else place.cases(declared, settings, embedded)
+    cases = [own[0]] if own else where.cases(declared, settings, embedded)
     count = counted(len(cases) * (1 if trial.program is None else 2), "response")
     say(f"Asking for {count}{'' if own else ' with a verdict on each'}.")
     tried = trial.run(cases)
@@ -214,20 +214,20 @@ def try_(
     return exit_status(tried.halt, unscored=tried.failed)
 
 
-def _refuse_together(text: str | None, program: Path | None, judge_program: Path | None, place: _Place) -> None:
+def _refuse_together(text: str | None, program: Path | None, judge_program: Path | None, where: _Where) -> None:
     """Raise a `UsageError` for what cannot be tried together."""
-    if place.keys and (place.strata or place.phases):
+    if where.keys and (where.strata or where.phases):
         raise UsageError(f"--case and {first_typed(('--stratum', '--phase'))} are mutually exclusive")
-    if place.conversation is not None and (flag := first_typed(_OF_CASES)):
+    if where.conversation is not None and (flag := first_typed(_OF_CASES)):
         raise UsageError(f"--conversation and {flag} are mutually exclusive")
     typed_text = None if text is None else "TEXT"
-    if place.examined:
+    if where.examined:
         read = (*_OF_JUDGES, *_OF_BENCHMARKS, *flags_of(GATE), "--whole", "--json")
         if flag := typed_text or first_typed(but=read):
             raise UsageError(f"--judge-cases and {flag} are mutually exclusive")
     elif judge_program:
         raise UsageError("--judge-program: has no effect without --judge-cases")
-    if place.listed and (flag := typed_text or first_typed(but=_OF_LISTS)):
+    if where.listed and (flag := typed_text or first_typed(but=_OF_LISTS)):
         raise UsageError(f"--list and {flag} are mutually exclusive: a list makes no call")
     if text is not None and program:
         raise UsageError("TEXT and --program are mutually exclusive: a program has its own prompt")
@@ -261,7 +261,7 @@ def _say_next(text: str | None, prompt: str | None, program: Path | None, graded
     elif program is None:
         words = text or prompt or ""
         named = bool(text) and words.startswith("@")
-        whole = named or (len(words) <= _LONGEST_REPEATED and words.isprintable() and not words.startswith("@"))
-        shown += "" if whole else f"{' ' if shown else ''}With the prompt in FILE:"
-        beginning = ["--system-prompt", words if whole else "@FILE"]
+        as_it_is = named or (len(words) <= _LONGEST_REPEATED and words.isprintable() and not words.startswith("@"))
+        shown += "" if as_it_is else f"{' ' if shown else ''}With the prompt in FILE:"
+        beginning = ["--system-prompt", words if as_it_is else "@FILE"]
     say_next(Next.TRIED, shown, prompt=beginning, options=again)

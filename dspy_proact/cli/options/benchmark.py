@@ -43,7 +43,7 @@ class BenchmarkChoice:
     """The benchmark that a person names, if any, and what it is set to."""
 
     benchmark: str | None
-    given: tuple[tuple[str, str], ...] = ()
+    values: tuple[tuple[str, str], ...] = ()
     """Names and values, as they were typed."""
 
     @property
@@ -104,9 +104,9 @@ class BenchmarkChoice:
         """
         from dspy_proact.cli.options.settings import read_settings
 
-        settings = read_settings(declared.settings_type, self.given, declared.name)
+        settings = read_settings(declared.settings_type, self.values, declared.name)
         if answers:
-            settings.require_effect(name for name, _ in self.given)
+            settings.require_effect(name for name, _ in self.values)
         return settings
 
     def settings_of_grading(self, declared: "Benchmark[Any, Any]", before: Mapping[str, Any]) -> "Settings":
@@ -117,13 +117,13 @@ class BenchmarkChoice:
         """
         from dspy_proact.cli.options.settings import plain, read_settings
 
-        settings = read_settings(declared.settings_type, self.given, declared.name, before)
+        settings = read_settings(declared.settings_type, self.values, declared.name, before)
         usual = declared.settings_type()
-        for name, _ in self.given:
+        for name, _ in self.values:
             if name not in declared.of_grading and plain(settings, name) != before.get(name, plain(usual, name)):
                 free = f"; only {', '.join(sorted(declared.of_grading))} may be set" if declared.of_grading else ""
                 raise UsageError(f"--set {name}: would change the answers, which exist already{free}; leave it out")
-        settings.require_effect(name for name, _ in self.given if name in declared.of_grading)
+        settings.require_effect(name for name, _ in self.values if name in declared.of_grading)
         return settings
 
 
@@ -179,7 +179,7 @@ def _options(default: str, *more: click.Option) -> Bundle:
 
 _OF_RUN = f"that of the run, if one is given, else {DEFAULT_BENCHMARK}"
 _SET = click.Option(
-    ["--set", "given"],
+    ["--set", "values"],
     type=name_value,
     metavar="NAME=VALUE",
     multiple=True,
@@ -246,10 +246,10 @@ def strata_options(text: str) -> tuple[click.Option, click.Option]:
     )
 
 
-def _scope(*, strata: Sequence[str] = (), phases: Sequence[str] = (), votes: int | None, **given: Any) -> "Scope":
+def _scope(*, strata: Sequence[str] = (), phases: Sequence[str] = (), votes: int | None, **options: Any) -> "Scope":
     from dspy_proact.runs import Scope
 
-    return Scope(strata=(*strata, *phases), judge_epochs=votes, **given)
+    return Scope(strata=(*strata, *phases), judge_epochs=votes, **options)
 
 
 _TIMES = click.IntRange(1, 1000)

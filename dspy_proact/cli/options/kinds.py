@@ -82,10 +82,17 @@ class _Number(click.Option):
 
 
 def number_option(
-    flag: str, kind: click.ParamType, text: str, metavar: str = "N", default: float | None = None
+    flag: str,
+    kind: click.ParamType,
+    text: str,
+    metavar: str = "N",
+    default: float | None = None,
+    name: str | None = None,
 ) -> click.Option:
-    """An option that takes a number; its help says the default where there is one."""
-    return _Number([flag], type=kind, metavar=metavar, default=default, show_default=True, help=text)
+    """An option that takes a number; its help says the default where there is one. `name` is as in `flag_option`."""
+    return _Number(
+        [flag, name] if name else [flag], type=kind, metavar=metavar, default=default, show_default=True, help=text
+    )
 
 
 def choice_option(flag: str, among: Sequence[str], text: str, default: str | None = None) -> click.Option:
@@ -142,7 +149,7 @@ class Output:
 class Shown:
     """What is printed of a case."""
 
-    whole: bool
+    in_full: bool
     """All of it, such as earlier turns and the rubric."""
     as_json: bool
 

@@ -69,7 +69,7 @@ class Labels:
     items: Path | None
 
     @classmethod
-    def given(cls, ratings: tuple[str, ...], run: Path | None, items: Path | None) -> "Labels":
+    def named(cls, ratings: tuple[str, ...], run: Path | None, items: Path | None) -> "Labels":
         """What a person named; the file of a study of `label serve` knows its run.
 
         Raises:
@@ -105,8 +105,8 @@ class Labels:
         """The words that raters marked, as far as the ratings are those of studies."""
         from dspy_proact.report.marked_words import marked_of
 
-        ratings = (each for study in self.studies.values() for each in study.ratings)
-        return marked_of((each.case, each.rater, each.spans) for each in ratings)
+        ratings = (rating for study in self.studies.values() for rating in study.ratings)
+        return marked_of((rating.case, rating.rater, rating.spans) for rating in ratings)
 
     def load(self, declared: "Benchmark[Any, Any]", settings: "Settings | None" = None) -> "Ratings":
         """The ratings, joined with what they are of; raises as `load_ratings` does."""
@@ -131,7 +131,7 @@ def label_options(default: str, named: str, text: str) -> Bundle:
         path_option("--run", "Run that the ratings file rates."),
         path_option("--items", "File of the items that the ratings file rates; see --help-all for the format."),
     )
-    return Bundle("labels", Labels.given, Section(Heading.CASES, *options))
+    return Bundle("labels", Labels.named, Section(Heading.CASES, *options))
 
 
 def ratings_of(named: Sequence[str], summary: "Summary") -> "PeoplesRatings":
@@ -160,8 +160,8 @@ def _studies(named: Iterable[str], summary: "Summary") -> "dict[str, RunRatings]
     from dspy_proact.report.numbers import counted
 
     declared = benchmark_of(summary.benchmark)
-    found = {name: ratings_of_run(Path(name), declared, summary) for name in named if is_study(name)}
-    for name, rated in found.items():
+    studies = {name: ratings_of_run(Path(name), declared, summary) for name in named if is_study(name)}
+    for name, rated in studies.items():
         if rated.changed:
             say(f"{name}: left out {counted(rated.changed, 'rating')} of texts that have changed since.")
-    return found
+    return studies

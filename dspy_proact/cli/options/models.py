@@ -117,7 +117,7 @@ _LIMITS = Section(
     number_option("--max-usd", Positive(), "Stop before this many US dollars are spent.", "USD"),
 )
 GATE = Bundle("gate", _gate, _CALLS, _LIMITS)
-GATE_IF_ASKED = Bundle("gate", partial(partial, _gate), *GATE.sections)
+LAZY_GATE = Bundle("gate", partial(partial, _gate), *GATE.sections)
 """Like `GATE`, but as a function that opens it: for a command that may not ask a model."""
 
 # Programs
@@ -134,24 +134,24 @@ PROGRAM = path_option("--program", "Compiled assistant, as `optimize assistant` 
 ASSISTANT = Section(Heading.MODELS, SYSTEM_PROMPT, PROGRAM)
 
 
-def text_of(given: str | None) -> str | None:
+def text_of(text: str | None) -> str | None:
     """TEXT as it is, or the contents of the file of @FILE; raises `UsageError` where that cannot be read.
 
     Where TEXT is the name of a file, a note says that the name itself is the prompt.
     """
     from dspy_proact.kept import open_to_read, read_contents
 
-    if given is None or not given.startswith("@"):
-        if given is not None and encodable(given) != given:
+    if text is None or not text.startswith("@"):
+        if text is not None and encodable(text) != text:
             raise UsageError("the system prompt is not UTF-8 text")
         try:
-            named = bool(given) and Path(given or "").is_file()
+            named = bool(text) and Path(text or "").is_file()
         except (OSError, ValueError):  # too long for the name of a file
             named = False
         if named:
-            say(f"The prompt is the text {given!r} itself. There is a file of that name: for its contents, @{given}")
-        return given
-    path = Path(given.removeprefix("@"))
+            say(f"The prompt is the text {text!r} itself. There is a file of that name: for its contents, @{text}")
+        return text
+    path = Path(text.removeprefix("@"))
     try:
         with open_to_read(path) as file:
             text = read_contents(file).decode("utf-8-sig")
@@ -162,10 +162,10 @@ def text_of(given: str | None) -> str | None:
         raise UsageError(f"{path}: cannot be read: {why}") from error
 
 
-def _recipe(**given: Any) -> "Recipe":
+def _recipe(**options: Any) -> "Recipe":
     from dspy_proact.recipe import Recipe
 
-    return Recipe.model_validate(given)
+    return Recipe.model_validate(options)
 
 
 # Compiles

@@ -56,13 +56,13 @@ def settings_of(kind: type[Settings]) -> list[Setting]:
 
 
 def read_settings(
-    kind: type[Settings], given: Sequence[tuple[str, str]], of: str, before: Mapping[str, Any] | None = None
+    kind: type[Settings], texts: Sequence[tuple[str, str]], of: str, before: Mapping[str, Any] | None = None
 ) -> Settings:
     """The settings that a person gives; the others as they were before, or by default.
 
     Args:
         kind: The benchmark's model.
-        given: Names and values, as they were typed.
+        texts: Names and values, as they were typed.
         of: Name of the benchmark, for a message.
         before: As JSON; the defaults where None.
 
@@ -70,7 +70,7 @@ def read_settings(
         UsageError: A name is unknown or given twice, or a value is not what its setting takes.
     """
     values: dict[str, Any] = {}
-    for name, text in given:
+    for name, text in texts:
         if name not in kind.model_fields:
             known = ", ".join(setting.usual for setting in settings_of(kind))
             near = get_close_matches(name, kind.model_fields, n=1)
@@ -105,7 +105,7 @@ def _read(kind: type[Settings], name: str, text: str) -> Any:
         try:
             return getattr(alone.model_validate({name: json.loads(text)}), name)
         except ValueError:
-            (setting,) = [each for each in settings_of(kind) if each.name == name]
+            (setting,) = [setting for setting in settings_of(kind) if setting.name == name]
             taken = f"{name} takes {setting.wants}, by default {_typed(setting.default)}: {setting.description}"
             own = _own(error)
             raise UsageError(f"--set {name}={text}: {f'{own}. {taken}' if own else taken}") from error
@@ -114,7 +114,7 @@ def _read(kind: type[Settings], name: str, text: str) -> Any:
 def _own(error: ValidationError) -> str:
     """The message of the first check that a benchmark raised itself; empty for checks of pydantic alone."""
     raised = (line.get("ctx", {}).get("error") for line in error.errors())
-    return next((str(each) for each in raised if isinstance(each, Exception)), "")
+    return next((str(error) for error in raised if isinstance(error, Exception)), "")
 
 
 def _typed(value: Any) -> str:
@@ -122,7 +122,7 @@ def _typed(value: Any) -> str:
 
 
 def _wanted(field: FieldInfo) -> str:
-    bounds = {name: getattr(each, name) for each in field.metadata for name in _BOUNDS if hasattr(each, name)}
+    bounds = {name: getattr(bound, name) for bound in field.metadata for name in _BOUNDS if hasattr(bound, name)}
     within = "".join(f" {_BOUNDS[name]} {bound:.15g}" for name, bound in bounds.items())
     if {"ge", "le"} <= bounds.keys():
         within = f" from {bounds['ge']:.15g} to {bounds['le']:.15g}"
@@ -137,7 +137,7 @@ def _words(annotation: Any) -> list[str]:
     """The words that describe a type, without repetition."""
     origin = get_origin(annotation)
     if origin in (Union, UnionType):
-        return list(dict.fromkeys(word for each in get_args(annotation) for word in _words(each)))
+        return list(dict.fromkeys(word for part in get_args(annotation) for word in _words(part)))
     if origin is Literal:
         return list(dict.fromkeys(map(str, get_args(annotation))))
     if annotation is bool:

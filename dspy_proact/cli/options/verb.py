@@ -124,8 +124,8 @@ class Verb(click.Command):
         """
         for part in self.parts:
             if isinstance(part, Bundle):
-                given = {option.name: ctx.params.pop(option.name) for option in part.options if option.name}
-                named = {name.removeprefix(part.prefix): value for name, value in given.items()}
+                values = {option.name: ctx.params.pop(option.name) for option in part.options if option.name}
+                named = {name.removeprefix(part.prefix): value for name, value in values.items()}
                 ctx.params[part.name] = part.value(**named)
         try:
             return super().invoke(ctx)
@@ -224,16 +224,19 @@ def _configured(path: Path, of: Verb, typed_flags: Collection[str]) -> list[str]
 
     try:
         with open_to_read(path) as file:
-            given = tomllib.loads(read_contents(file).decode())
+            configured = tomllib.loads(read_contents(file).decode())
     except OSError as error:
         raise click.UsageError(f"--config {path}: cannot be read: {error.strerror}") from None
     except ValueError as error:  # not UTF-8, or not TOML
         raise click.UsageError(f"--config {path}: {error}") from None
     options = {
-        flag.removeprefix("--"): each for each in of.params if isinstance(each, click.Option) for flag in each.opts
+        flag.removeprefix("--"): option
+        for option in of.params
+        if isinstance(option, click.Option)
+        for flag in option.opts
     }
     words: list[str] = []
-    for name, value in given.items():
+    for name, value in configured.items():
         option = options.get(name)
         if option is None or name in ("config", "help-all"):
             near = get_close_matches(name, options, n=1)
@@ -244,9 +247,9 @@ def _configured(path: Path, of: Verb, typed_flags: Collection[str]) -> list[str]
         if option.is_flag:
             words += [option.opts[0]] if value else []
             continue
-        pairs = [f"{key}={_as_typed(each)}" for key, each in value.items()] if isinstance(value, dict) else value
-        for each in pairs if isinstance(pairs, list) else [pairs]:
-            words += [option.opts[0], _placed(option, _as_typed(each), path.parent)]
+        pairs = [f"{key}={_as_typed(item)}" for key, item in value.items()] if isinstance(value, dict) else value
+        for item in pairs if isinstance(pairs, list) else [pairs]:
+            words += [option.opts[0], _placed(option, _as_typed(item), path.parent)]
     return words
 
 
@@ -270,8 +273,8 @@ def _placed(option: click.Option, text: str, folder: Path) -> str:
     return text
 
 
-def _print_all(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
-    if asked and not ctx.resilient_parsing:
+def _print_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
         ctx.meta[_ALL] = True
         click.echo(ctx.get_help())
         ctx.exit()

@@ -64,8 +64,8 @@ class ShownRun:
         self.strata = [*source.strata, *(controls_of(manifest) if manifest else [])]
         self._own_labels, self._control_labels = source.labels, manifest.control_labels if manifest else ()
         self.labels = [*self._own_labels, *self._control_labels]
-        places = {key: place for place, key in enumerate(dict.fromkeys(outcome.key for outcome in outcomes))}
-        self.outcomes = sorted(outcomes, key=lambda outcome: places[outcome.key])  # stable: epochs stay in order
+        order = {key: index for index, key in enumerate(dict.fromkeys(outcome.key for outcome in outcomes))}
+        self.outcomes = sorted(outcomes, key=lambda outcome: order[outcome.key])  # stable: epochs stay in order
 
     @property
     def _reporting(self) -> "Reporting":
@@ -111,7 +111,7 @@ class ShownRun:
         return [
             outcome
             for outcome in outcomes
-            if any(folded in each.casefold() for each in (outcome.key, outcome.group, *self.reading(outcome).texts))
+            if any(folded in text.casefold() for text in (outcome.key, outcome.group, *self.reading(outcome).texts))
         ]
 
     def reworded(self, outcomes: Iterable[Outcome], other: "ShownRun") -> set[str]:
@@ -127,7 +127,7 @@ class ShownRun:
         for outcome in self.outcomes:
             if outcome.label is not None:
                 labels[outcome.key].add(outcome.label)
-        return {key for key, given in labels.items() if len(given) > 1}
+        return {key for key, known in labels.items() if len(known) > 1}
 
     def answer(self, outcome: Outcome) -> str:
         """The response as text; empty where there is none."""
@@ -161,12 +161,14 @@ def print_cases(
         click.echo()
     counts: list[str] = []
     for controls, plural in ((False, nouns.cases), (True, nouns.controls)):
-        some, total = (sum((each.stratum == CONTROL) is controls for each in of) for of in (matching, run.outcomes))
+        some, total = (
+            sum((outcome.stratum == CONTROL) is controls for outcome in of) for of in (matching, run.outcomes)
+        )
         if total or not controls:
             counts.append(f"{some:,} of {total:,} {plural}")
-    each = ", each epoch counted" if several else ""
+    note = ", each epoch counted" if several else ""
     left = f", {len(shown):,} of them above; --limit {len(matching)} lists all" if len(shown) < len(matching) else ""
-    click.echo(textwrap.fill(printable(f"{' and '.join(counts)}{each}{left}."), width))
+    click.echo(textwrap.fill(printable(f"{' and '.join(counts)}{note}{left}."), width))
     if reworded:
         note = f"[{_REWORDED}]: the other run words this case differently; the two cannot be compared."
         click.echo(textwrap.fill(note, width))
@@ -176,23 +178,23 @@ def _lines(
     run: ShownRun, shown: Sequence[Outcome], width: int, other: ShownRun | None, reworded: Collection[str], text: str
 ) -> Iterator[str]:
     columns = [
-        [run.nouns.stratum, *(printable(each.stratum) for each in shown)],
-        ["grade", *(printable(each.label or each.state) for each in shown)],
+        [run.nouns.stratum, *(printable(outcome.stratum) for outcome in shown)],
+        ["grade", *(printable(outcome.label or outcome.state) for outcome in shown)],
     ]
     if run.outcomes[-1].epoch > 1:
-        columns.insert(0, ["epoch", *(str(each.epoch) for each in shown)])
+        columns.insert(0, ["epoch", *(str(outcome.epoch) for outcome in shown)])
     if other:
-        pairs = (other.placed.get((each.key, each.epoch)) for each in shown)
+        pairs = (other.placed.get((outcome.key, outcome.epoch)) for outcome in shown)
         columns.append(["beside", *(printable(there.label or there.state) if there else "-" for there in pairs)])
     widths = [max(map(cell_len, column)) for column in columns]
-    longest = max(len(run.nouns.case), *(len(each.key) for each in shown))
+    longest = max(len(run.nouns.case), *(len(outcome.key) for outcome in shown))
     room = min(longest, max(_LEAST_KEY, width - sum(widths) - len(widths) - 1 - _EXCERPT))
-    keys = [run.nouns.case, *map(printable, run.abridged([each.key for each in shown], room))]
-    responses = [run.answer(each) for each in shown if each.response]
+    keys = [run.nouns.case, *map(printable, run.abridged([outcome.key for outcome in shown], room))]
+    responses = [run.answer(outcome) for outcome in shown if outcome.response]
     begin = commonprefix(responses)  # noqa: RUF071 - characters are meant, not parts of a path
     # With which different responses all begin, in whole words: it tells no case from another.
     alike = begin.rfind(" ") + 1 if len(set(responses)) > 1 else 0
-    notes = ["response", *(_note(run, each, reworded, text, alike) for each in shown)]
+    notes = ["response", *(_note(run, outcome, reworded, text, alike) for outcome in shown)]
     for key, note, *cells in zip(keys, notes, *columns, strict=True):
         parts = [set_cell_size(cell, size) for cell, size in zip([key, *cells], [room, *widths], strict=True)]
         line = " ".join([*parts, note])

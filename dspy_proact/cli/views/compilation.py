@@ -46,7 +46,7 @@ class CompileProgress(ProgressOnStderr, CompileObserver):
     def __init__(self, folder: Path) -> None:
         super().__init__("left at most")
         self._folder = folder
-        self._said = time.monotonic()
+        self._last_line = time.monotonic()
         self._last: Stand | None = None
 
     def started(self, forecast: Forecast, stand: Stand) -> None:
@@ -64,8 +64,8 @@ class CompileProgress(ProgressOnStderr, CompileObserver):
         """Show how far it is."""
         self._last = stand
         self._move(stand.done, stand_text(stand))
-        if not self._bar and time.monotonic() - self._said >= _SECONDS:
-            self._said = time.monotonic()
+        if not self._bar and time.monotonic() - self._last_line >= _SECONDS:
+            self._last_line = time.monotonic()
             self._say(f"calls {stand_text(stand)}")
 
     @property
@@ -149,8 +149,8 @@ def compile_shown(
         if output.as_json:
             print_json(forecast_document(forecast))
         else:
-            asked = {f"{role.replace('_', ' ')} {model.name}": model for role, model in compiling.models.items()}
-            sent = [sent_line(name, model.decoding) for name, model in asked.items() if not model.embedded]
+            models = {f"{role.replace('_', ' ')} {model.name}": model for role, model in compiling.models.items()}
+            sent = [sent_line(name, model.decoding) for name, model in models.items() if not model.embedded]
             lines = [*forecast_text(forecast, compiling.limits), *sent, "Dry run: no calls were made."]
             click.echo("\n".join(lines))
         return 0
@@ -217,8 +217,8 @@ def _row(row: CardRow) -> list[str]:
     before, after, difference = row.before, row.after, row.difference
     if row.unit == "times":
         means = (
-            "-" if each.value is None else f"{each.value:{'.0f' if each.value >= 10 else '.2g'}}"
-            for each in (before, after)
+            "-" if number.value is None else f"{number.value:{'.0f' if number.value >= 10 else '.2g'}}"
+            for number in (before, after)
         )
         return [count, *means, "-" if difference.value is None else f"x {coefficient(difference)}", probability(row.p)]
     if row.unit in ("kappa", "value"):
@@ -293,12 +293,14 @@ def _explained(artefact: Artefact) -> Iterator[str | TerminalTable]:
 
 
 def _candidates(card: Card) -> TerminalTable:
-    harm = any(each.harm is not None for each in card.candidates)
+    harm = any(candidate.harm is not None for candidate in card.candidates)
     rows: list[list[str]] = []
-    for number, each in enumerate(card.candidates, start=1):
-        what = ", ".join([*(["chosen"] if each.chosen else []), *(f"breaks {guard}" for guard in each.broken)])
-        harmed = ["-" if each.harm is None else share(each.harm, 0)] if harm else []
-        rows.append([str(number), share(each.score), share(each.share, 0), *harmed, what])
+    for number, candidate in enumerate(card.candidates, start=1):
+        what = ", ".join(
+            [*(["chosen"] if candidate.chosen else []), *(f"breaks {guard}" for guard in candidate.broken)]
+        )
+        harmed = ["-" if candidate.harm is None else share(candidate.harm, 0)] if harm else []
+        rows.append([str(number), share(candidate.score), share(candidate.share, 0), *harmed, what])
     return table(("candidate", "score", "compared", *(["harm"] if harm else []), ""), rows, fold=False)
 
 

@@ -165,8 +165,8 @@ class RunProgress(ProgressOnStderr, Observer):
 
 def _broken(parts: Sequence[str], width: int) -> str:
     """Parts in lines of so many columns, none of them broken."""
-    whole = "; ".join(part.replace(" ", "\xa0") for part in parts)
-    return textwrap.fill(whole, width, subsequent_indent="  ").replace("\xa0", " ")
+    text = "; ".join(part.replace(" ", "\xa0") for part in parts)
+    return textwrap.fill(text, width, subsequent_indent="  ").replace("\xa0", " ")
 
 
 def duration(seconds: float) -> str:
@@ -205,7 +205,7 @@ def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_js
     forecasts = {
         execution.manifest.identity.assistant.model: execution.forecast(path, scope) for execution, path in runs
     }
-    identities = {each.assistant.model: each for each in (execution.manifest.identity for execution, _ in runs)}
+    identities = {execution.manifest.identity.assistant.model: execution.manifest.identity for execution, _ in runs}
     if as_json:
         documents = [
             {
@@ -234,9 +234,9 @@ def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_js
             click.echo(forecast.assumption)
         assumed = f"if a call takes {SECONDS[0]:g} to {SECONDS[1]:g} seconds and none has to wait"
         click.echo(f"Time: {low} to {high}, {assumed}.")
-    whole = list(forecasts.values())
-    usd = sum(role.usd[1] for forecast in whole for role in (forecast.assistant, forecast.judge) if role.usd)
-    calls, tokens = (sum(getattr(forecast, name) for forecast in whole) for name in ("calls", "most_tokens"))
+    known = list(forecasts.values())
+    usd = sum(role.usd[1] for forecast in known for role in (forecast.assistant, forecast.judge) if role.usd)
+    calls, tokens = (sum(getattr(forecast, name) for forecast in known) for name in ("calls", "most_tokens"))
     for line in exceeded(runs[0][0].limits, calls, tokens, usd):
         click.echo(line)
     click.echo("Dry run: no calls were made.")
@@ -244,20 +244,20 @@ def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_js
 
 def _sent(identity: Identity, forecast: RunForecast) -> dict[str, dict[str, Any]]:
     """The parameters of each model that is asked, by its role and name; the stand-in takes none."""
-    asked = {"assistant": [identity.assistant] * bool(forecast.assistant.calls)}
-    asked["judge"] = [*identity.judges] * bool(forecast.judge.calls)
+    by_role = {"assistant": [identity.assistant] * bool(forecast.assistant.calls)}
+    by_role["judge"] = [*identity.judges] * bool(forecast.judge.calls)
     return {
-        f"{role} {each.model}": each.decoding
-        for role, models in asked.items()
-        for each in models
-        if each.model != EMBEDDED
+        f"{role} {model.model}": model.decoding
+        for role, models in by_role.items()
+        for model in models
+        if model.model != EMBEDDED
     }
 
 
 def sent_line(name: str, decoding: Mapping[str, Any]) -> str:
     """Which parameters a model is sent, in a sentence; `name` begins with its role."""
-    given = ", ".join(f"{parameter}={json.dumps(value)}" for parameter, value in decoding.items())
-    return printable(f"{name} is sent {given or 'no parameters'}.")
+    texts = ", ".join(f"{parameter}={json.dumps(value)}" for parameter, value in decoding.items())
+    return printable(f"{name} is sent {texts or 'no parameters'}.")
 
 
 def _role(role: RoleCalls) -> str:
@@ -349,7 +349,7 @@ def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope, output: Output
                 f"--{argument.replace('_', '-')}",
                 participants[0].program_card,
                 role,
-                [each.model.name for each in participants],
+                [participant.model.name for participant in participants],
             )
     if output.dry_run:
         _print_forecasts(runs, scope, output.as_json)

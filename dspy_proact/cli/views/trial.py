@@ -62,23 +62,23 @@ def reading_of(
 ) -> Reading:
     """A case as `show` has it, with what came of a side, whose `answer` may be there already."""
     answer = answer or (side and side.answer)
-    said = answer.model_dump(mode="json") if answer else {}
+    fields = answer.model_dump(mode="json") if answer else {}
     outcome = Outcome(
         stratum=case.stratum,
         group=case.group,
         state="pending",
         key=case.key,
-        response=answer_text(said) if answer else None,
-        truncated=bool(said.get("truncated")),
+        response=answer_text(fields) if answer else None,
+        truncated=bool(fields.get("truncated")),
         view=case.view.model_dump(mode="json"),
     )
     if side and side.error:
         outcome = outcome.unscored(f"no verdict: {side.error}" if answer else side.error)
-    given = [
+    verdicts = [
         VerdictRecord.of(scored, scored.detail.model_dump(mode="json"), judge)
         for scored in (side.verdicts if side else ())
     ]
-    return Reading.of(outcome.graded(given, declared.labels) if given else outcome, declared.name)
+    return Reading.of(outcome.graded(verdicts, declared.labels) if verdicts else outcome, declared.name)
 
 
 def _gist(reading: Reading) -> tuple[str, str]:
@@ -118,7 +118,7 @@ def print_tried(
     if shown.as_json:
         if embedded:
             say(STAND_IN)
-        print_json([_pair_document(declared, pair, models, shown.whole) for pair in pairs])
+        print_json([_pair_document(declared, pair, models, shown.in_full) for pair in pairs])
         return
     click.echo(printable(" judged by ".join(model.name for model in models)))
     if embedded:
@@ -128,7 +128,7 @@ def print_tried(
     for pair in pairs:
         case, reading = pair.case, reading_of(declared, pair.case)
         sheet.line(readable(f"{case.stratum}  {case.key}".strip() or "your conversation"), "bold reverse")
-        if shown.whole:
+        if shown.in_full:
             print_sections(sheet, reading.sections)
         else:
             who, text = _gist(reading)
@@ -141,17 +141,17 @@ def print_tried(
             (name, reading_of(declared, case, side, judge=judge)) for name, side in zip(names, pair.sides, strict=True)
         )
         # Side by side where it fits.
-        sheet.columns([reading_column(name, each, labels, sheet.styled) for name, each in readings])
+        sheet.columns([reading_column(name, reading, labels, sheet.styled) for name, reading in readings])
     for line in _spent_lines(models, (side for pair in pairs for side in pair.sides)):
         click.echo(printable(line))
 
 
-def _pair_document(declared: Declared, pair: Pair, models: Sequence[Model], whole: bool) -> dict[str, Any]:
+def _pair_document(declared: Declared, pair: Pair, models: Sequence[Model], in_full: bool) -> dict[str, Any]:
     """One case with its answers: an object of the list of `try --json`, which scripts read.
 
     Key and stratum have the benchmark's nouns as names; both are null for a conversation of a person's own. `with` is
     null where there was neither a prompt nor a program. `error` begins with a short word; an answer or a grade that a
-    halt left out has `stopped`. If `whole`, `sections` has all of the case.
+    halt left out has `stopped`. If `in_full`, `sections` has all of the case.
     """
 
     def of(side: Side) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def _pair_document(declared: Declared, pair: Pair, models: Sequence[Model], whol
     return {
         declared.nouns.case: pair.case.key or None,
         declared.nouns.stratum: pair.case.stratum or None,
-        **({"sections": sections_document(sections)} if whole else {}),
+        **({"sections": sections_document(sections)} if in_full else {}),
         "with": None if pair.prompted is None else of(pair.prompted),
         "without": of(pair.bare),
         "usage": {role: document(usage) for role, usage in _spent(models, pair.sides).items()},
@@ -205,7 +205,7 @@ def examine(
     if tried.begun and shown.as_json:
         if model.embedded:
             say(STAND_IN)
-        print_json([_judged_document(declared, *each, model, shown.whole) for each in judged])
+        print_json([_judged_document(declared, *item, model, shown.in_full) for item in judged])
     elif tried.begun:
         name = program_name(judge)
         _print_judged(declared, judged, model, model.name if name == "default" else f"{model.name} ({name})", shown)
@@ -243,7 +243,7 @@ def _print_judged(declared: Declared, judged: Judged, model: Model, name: str, s
             sheet.line()
             for line in _missed(worked, side, reading):
                 sheet.text(readable(line))
-            if shown.whole:
+            if shown.in_full:
                 print_sections(sheet, reading.sections)
                 sheet.line("response", "bold")
                 sheet.text(readable(reading.answer or ""))
@@ -256,10 +256,10 @@ def _right(worked: WorkedCase, side: Side) -> bool | None:
 
 def _count(judged: Judged) -> str:
     """In how many cases the judge is right, and in how many that is not known."""
-    graded, count = [each for each in judged if each[1].label], len(judged)
+    graded, count = [item for item in judged if item[1].label], len(judged)
     if not graded:
         return f"gives no grade in any of {count} worked cases"
-    right = f"{sum(bool(_right(*each)) for each in graded)} of {counted(len(graded), 'worked case')}"
+    right = f"{sum(bool(_right(*item)) for item in graded)} of {counted(len(graded), 'worked case')}"
     none = count - len(graded)
     left = f"; {none} of {count} {'has' if none == 1 else 'have'} no grade" if none else ""
     return f"gives the grade that the rule gives in {right}{left}"
@@ -275,19 +275,19 @@ def _missed(worked: WorkedCase, side: Side, reading: Reading) -> Iterator[str]:
         yield f"The judge: {verdict.label}. {in_a_line(grounds.reasons)}"
 
 
-def _judged_document(declared: Declared, worked: WorkedCase, side: Side, model: Model, whole: bool) -> dict[str, Any]:
+def _judged_document(declared: Declared, worked: WorkedCase, side: Side, model: Model, in_full: bool) -> dict[str, Any]:
     """An object of the list of `try --judge-cases --json`.
 
     `grade` is the judge's and `expected` the rule's; without a verdict `grade` and `right` are null and `error` begins
     with a short word. `grades` has those of all its verdicts, `reasons`, `quotes` and `points` are of the first, and
-    `unread` has why others could not be read. If `whole`, `sections` has the case, and `response` what is graded.
+    `unread` has why others could not be read. If `in_full`, `sections` has the case, and `response` what is graded.
     """
     reading = reading_of(declared, worked.case, side, worked.answer)
     return {
         "case": worked.name,
         "rule": worked.rule,
         declared.nouns.stratum: worked.case.stratum,
-        **({"sections": sections_document(reading.sections), "response": reading.answer} if whole else {}),
+        **({"sections": sections_document(reading.sections), "response": reading.answer} if in_full else {}),
         "expected": worked.label,
         "why": worked.why,
         "grade": side.label,
