@@ -1,13 +1,9 @@
-"""How a compile is done: its optimizer, and what each optimizer needs. Imports nothing slow."""
-
-from typing import Literal, get_args
+"""How a compile is done."""
 
 from pydantic import Field
 
+from dspy_proact.optimizer_names import Optimizer
 from dspy_proact.types import Frozen
-
-Optimizer = Literal["labeled", "bootstrap", "miprov2", "gepa", "search"]
-OPTIMIZERS: tuple[Optimizer, ...] = get_args(Optimizer)
 
 
 class Recipe(Frozen):
@@ -22,14 +18,3 @@ class Recipe(Frozen):
     """Folds of whole units, each tested by a program that never saw it."""
     seed: int = Field(default=0, ge=0)
     """Of folds, draws and studies."""
-
-
-def optimizers_of(role: Literal["assistant", "judge"], demos: bool = True) -> tuple[Optimizer, ...]:
-    """The optimizers of use for the program of a role, with or without worked examples.
-
-    `labeled` shows answers by people, which only a judge has; `gepa` and `search` alone change instructions without
-    showing worked examples.
-    """
-    if not demos:
-        return "search", "gepa"
-    return OPTIMIZERS if role == "judge" else tuple(name for name in OPTIMIZERS if name != "labeled")

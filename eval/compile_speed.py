@@ -28,7 +28,8 @@ from dspy_proact.compile.assistant_target import AssistantTarget
 from dspy_proact.compile.compile import Compile
 from dspy_proact.compile.judge_target import JudgeTarget
 from dspy_proact.compile.target import PROPOSER
-from dspy_proact.recipe import OPTIMIZERS, Recipe
+from dspy_proact.optimizer_names import OPTIMIZERS
+from dspy_proact.recipe import Recipe
 
 PROMISED = {"judge search": 20, "judge bootstrap": 12, "assistant search": 12, "assistant bootstrap": 12}
 ROLES = {"assistant": ASSISTANT, "judge": JUDGE, "proposer": PROPOSER}

@@ -14,7 +14,18 @@ import pytest
 import dspy_proact
 
 HOUSE = Path(dspy_proact.__file__).parent
-NOUNS = {"errors", "types", "calls", "switch", "plain_text", "evidence", "images", "recipe", "stand_in"}
+NOUNS = {
+    "errors",
+    "types",
+    "calls",
+    "switch",
+    "plain_text",
+    "evidence",
+    "images",
+    "optimizer_names",
+    "recipe",
+    "stand_in",
+}
 BELOW_REPORTS = NOUNS | {"stats", "kept", "runs", "files", "evaluation"}
 BELOW_COMPILES = BELOW_REPORTS | {"models", "programs"}
 MAY_IMPORT = {

@@ -34,7 +34,7 @@ from dspy_proact.cli.options.models import (
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import say
 from dspy_proact.errors import RunError, UsageError
-from dspy_proact.recipe import optimizers_of
+from dspy_proact.optimizer_names import optimizers_of
 
 if TYPE_CHECKING:
     from dspy_proact.models import Gate

@@ -10,7 +10,8 @@ from functools import cached_property
 from dspy_proact.calls import CallObserver, Price
 from dspy_proact.evaluation.forecast import SECONDS, RoleCalls
 from dspy_proact.models import Model
-from dspy_proact.recipe import Optimizer, Recipe
+from dspy_proact.optimizer_names import Optimizer
+from dspy_proact.recipe import Recipe
 from dspy_proact.runs import Bar, ExpectedCall, in_notebook
 
 PROPOSALS: Mapping[Optimizer, int] = {"labeled": 0, "bootstrap": 0, "miprov2": 40, "gepa": 100, "search": 3}

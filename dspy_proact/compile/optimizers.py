@@ -27,7 +27,8 @@ from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.training import Candidate, Training
 from dspy_proact.evaluation.participant import fingerprint_of
 from dspy_proact.models.dspy_internals import InstructionProposer, grounded_proposer
-from dspy_proact.recipe import Optimizer, Recipe
+from dspy_proact.optimizer_names import Optimizer
+from dspy_proact.recipe import Recipe
 
 NO_END = 10**9
 """Errors after which DSPy would give up: failures that matter end a compile by themselves."""

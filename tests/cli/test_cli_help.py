@@ -26,8 +26,9 @@ from dspy_proact.cli.options.verb import Bundle, Heading, Verb
 from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.models import EMBEDDED as NAME_OF_THE_STAND_IN
 from dspy_proact.models import Gate, ModelSpec
+from dspy_proact.optimizer_names import OPTIMIZERS
 from dspy_proact.programs.artefact import write_artefact
-from dspy_proact.recipe import OPTIMIZERS, Recipe
+from dspy_proact.recipe import Recipe
 from dspy_proact.runs import RunFolder
 
 OF_ONE_BENCHMARK = ("PROBE", "ProactBench", "--phase", "--judge-prompt")

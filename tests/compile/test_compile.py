@@ -21,8 +21,8 @@ from dspy_proact.compile.judge_target import JudgeTarget
 from dspy_proact.errors import Interrupted, LimitReached, ProviderDown, RunError, UsageError
 from dspy_proact.evaluation.compiled import load_assistant
 from dspy_proact.models import Gate, Limits, ModelSpec
+from dspy_proact.optimizer_names import OPTIMIZERS
 from dspy_proact.programs.artefact import read_artefact, write_artefact
-from dspy_proact.recipe import OPTIMIZERS
 from dspy_proact.report.ratings import load_ratings
 
 ROLES = ("assistant", "judge", "report", "proposer")

@@ -25,7 +25,7 @@ from dspy_proact.compile.judge_target import JudgeTarget
 from dspy_proact.compile.search import journal_at
 from dspy_proact.errors import Halt, Interrupted, LimitReached, StorageFault
 from dspy_proact.models import Gate, Limits
-from dspy_proact.recipe import OPTIMIZERS, Optimizer
+from dspy_proact.optimizer_names import OPTIMIZERS, Optimizer
 
 WIDTH = 64
 PRICE = Price(prompt=1e-6, completion=4e-6)

@@ -34,7 +34,7 @@ from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse, Reply
 from dspy_proact.benchmarks.proactbench.tuning import HINT
 from dspy_proact.benchmarks.proactbench.types import Phase
-from dspy_proact.recipe import OPTIMIZERS
+from dspy_proact.optimizer_names import OPTIMIZERS
 
 PERSONAS = {"judge": 4, "assistant": 4}
 WORDS = tuple(token(persona) for persona in range(6))
