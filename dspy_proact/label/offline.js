@@ -1,36 +1,46 @@
 // A slate that works from disk: what is rated is kept in the browser, and saved as a file.
 (async () => {
-  const { begin, token, kept, draftName } = rating;
+  const { begin, token, draftName } = rating;
   const of = (id) => document.getElementById(id);
   const slate = JSON.parse(of("slate").textContent);
   const places = [...document.querySelectorAll("template.place")].map(({ content }) => ({ content, ...content.querySelector(".item").dataset }));
   const nameOf = ({ item, repeated }) => `${item} ${Number(repeated)}`;
-  let ratings = [], database = null, unbind = () => {};
+  let ratings = [], drafts = new Map(), database = null, unbind = () => {};
 
-  // Not in localStorage: a browser that crashes loses what it kept there in the last seconds, and of two tabs one
-  // overwrites what the other kept. Without a database ratings are kept while the page is open.
+  // Not in localStorage: a browser that crashes loses what it kept there in the last seconds, Chromium at times all that a
+  // page from disk kept there before a reload, and of two tabs one overwrites what the other kept. Without a database
+  // ratings are kept while the page is open.
   function opened() {
     return new Promise((done, failed) => {
       const request = indexedDB.open(`slate ${slate.study} ${slate.rater}`);
-      request.onupgradeneeded = () => request.result.createObjectStore("ratings");
+      request.onupgradeneeded = () => ["ratings", "drafts"].forEach((name) => request.result.createObjectStore(name));
       request.onsuccess = () => done(request.result);
       request.onerror = () => failed(request.error);
     });
   }
 
-  // The result of one request to the database, when what it changed is on disk.
-  function requested(mode, make) {
+  // The result of one request to the database; what it changed of the ratings is on disk then.
+  function requested(name, mode, make) {
     return new Promise((done, failed) => {
-      const transaction = database.transaction("ratings", mode, { durability: "strict" });
-      const request = make(transaction.objectStore("ratings"));
+      const transaction = database.transaction(name, mode, { durability: name === "ratings" ? "strict" : "relaxed" });
+      const request = make(transaction.objectStore(name));
       transaction.oncomplete = () => done(request.result);
       transaction.onabort = () => failed(transaction.error);
+      transaction.commit(); // now, so that leaving the page does not abort it
     });
+  }
+
+  function draftKept(name, draft) {
+    if (draft === undefined) return drafts.get(name) || {};
+    if (draft) drafts.set(name, draft);
+    else drafts.delete(name);
+    if (database) requested("drafts", "readwrite", (store) => (draft ? store.put({ name, draft }, name) : store.delete(name))).catch(() => {});
+    return {};
   }
 
   async function refresh() {
     if (!database) return;
-    const names = new Set(places.map(nameOf)), all = await requested("readonly", (store) => store.getAll());
+    const names = new Set(places.map(nameOf)), all = await requested("ratings", "readonly", (store) => store.getAll());
     ratings = all.filter((one) => names.has(nameOf(one))).sort((a, b) => a.time - b.time);
   }
 
@@ -47,7 +57,7 @@
     const names = new Set(ratings.map(nameOf)), next = places.find((place) => !names.has(nameOf(place)));
     put(next ? next.content : of("done").content);
     if (next) {
-      unbind = begin(of("here").querySelector(".item"), send, undo);
+      unbind = begin(of("here").querySelector(".item"), send, undo, draftKept);
       return;
     }
     of("save-all").addEventListener("click", save);
@@ -60,7 +70,7 @@
     if (!database) ratings.push(timed);
     else {
       try {
-        await requested("readwrite", (store) => store.add(timed, nameOf(one)));
+        await requested("ratings", "readwrite", (store) => store.add(timed, nameOf(one)));
       } catch (error) { // another tab of this page rated it first, which stays
         if (error.name !== "ConstraintError") throw new Error(`The browser could not keep this: ${error.message}`);
       }
@@ -73,14 +83,14 @@
     await refresh();
     const last = ratings.pop();
     if (!last) throw new Error("There is nothing to undo.");
-    kept(draftName(places.find((place) => nameOf(place) === nameOf(last)).study, last.item, last.repeated), { ...last, key: token() });
-    if (database) await requested("readwrite", (store) => store.delete(nameOf(last)));
+    draftKept(draftName(places.find((place) => nameOf(place) === nameOf(last)).study, last.item, last.repeated), { ...last, key: token() });
+    if (database) await requested("ratings", "readwrite", (store) => store.delete(nameOf(last)));
     await refresh();
     show();
   }
 
   async function save() {
-    await refresh();
+    await refresh().catch(() => {}); // what is in the page is saved
     const text = JSON.stringify({ ...slate, ratings }, null, 1);
     const link = document.createElement("a");
     Object.assign(link, { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: `ratings-${slate.number}.json` });
@@ -91,6 +101,7 @@
   try {
     database = await opened();
     await refresh();
+    drafts = new Map((await requested("drafts", "readonly", (store) => store.getAll())).map(({ name, draft }) => [name, draft]));
   } catch {
     database = null;
     of("unkept").hidden = false;

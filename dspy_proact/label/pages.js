@@ -6,15 +6,15 @@
 
   async function post(path, fields, key = token()) {
     const body = new URLSearchParams({ ...fields, key, csrf: document.body.dataset.csrf || "" });
-    let response, told;
+    let response, answer;
     try {
       response = await fetch(path, { method: "POST", body, redirect: "error" });
-      told = await response.json();
+      answer = await response.json();
     } catch {
       throw new Error("The server does not answer. What you wrote stays in this page; try again in a moment.");
     }
-    if (!response.ok) throw new Error(told.problem);
-    return told;
+    if (!response.ok) throw new Error(answer.problem);
+    return answer;
   }
 
   const go = ({ to }) => location.replace(to);
@@ -27,26 +27,26 @@
   }
 
   async function undo() {
-    const told = await post("/undo", {});
-    if (told.draft) kept(draftName(document.body.dataset.study, told.draft.item, told.draft.repeated), { ...told.draft, key: token() });
-    go(told);
+    const answer = await post("/undo", {}), { draft } = answer;
+    if (draft) kept(draftName(document.body.dataset.study, draft.item, draft.repeated), { ...draft, key: token() });
+    go(answer);
   }
 
   // Practice: the right grade and why, above the criteria.
-  function explain(told) {
+  function explain({ correct, grade, why: reason, passed, again }) {
     const box = of("explained"), title = document.createElement("h2"), why = document.createElement("p");
     const next = document.createElement("a"), more = document.createElement("p");
-    title.textContent = told.correct ? `Right: ${told.grade}` : `Here it is ${told.grade}`;
-    why.textContent = told.why;
-    more.textContent = told.passed ? "That was the practice. Now the real ones."
-      : told.passed === false ? "Both rounds went differently from the criteria. Read them closely; your ratings are marked for whoever runs this study."
-        : told.again ? "Two or more of three were graded otherwise. Read the criteria once more, and try three others." : "";
+    title.textContent = correct ? `Right: ${grade}` : `Here it is ${grade}`;
+    why.textContent = reason;
+    more.textContent = passed ? "That was the practice. Now the real ones."
+      : passed === false ? "Both rounds went differently from the criteria. Read them closely before you go on."
+        : again ? "Two or more of three were graded otherwise. Read the criteria once more, and try three others." : "";
     Object.assign(next, { href: "/rate", className: "save", textContent: "Next" });
     box.replaceChildren(title, why, more, next);
     box.hidden = false;
     const form = document.querySelector(".rating");
     for (const input of form.elements) input.disabled = true;
-    form.querySelector(`input[value="${CSS.escape(told.grade)}"]`)?.closest("label").classList.add("right");
+    form.querySelector(`input[value="${CSS.escape(grade)}"]`)?.closest("label").classList.add("right");
     form.prepend(box);
     form.scrollTop = 0;
     next.focus();
@@ -55,9 +55,9 @@
   function rate(article) {
     const practice = "practice" in article.dataset;
     begin(article, async ({ key, spans, ...fields }) => {
-      const told = await post(practice ? "/practice" : "/rate", { ...fields, spans: JSON.stringify(spans) }, key);
-      if (practice) explain(told);
-      else go(told);
+      const answer = await post(practice ? "/practice" : "/rate", { ...fields, spans: JSON.stringify(spans) }, key);
+      if (practice) explain(answer);
+      else go(answer);
     }, undo);
     of("leave")?.addEventListener("click", () => of("leaving").showModal());
     of("leaving").addEventListener("close", () => {
@@ -71,8 +71,8 @@
     if (!fragment) return;
     of("door-state").textContent = "";
     attempt(async () => {
-      const told = await post("/enter", { token: fragment });
-      if (!told.join) { go(told); return; }
+      const answer = await post("/enter", { token: fragment });
+      if (!answer.join) { go(answer); return; }
       form.hidden = false;
       form.elements.name.focus();
     });

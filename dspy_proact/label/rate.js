@@ -23,12 +23,13 @@ const rating = (() => {
   const draftName = (study, item, repeated) => `rating ${study} ${item} ${Number(repeated)}`;
 
   // Binds an item. `send(rating)` keeps a rating, or a skip whose grade is "", and resolves when that is on disk; it
-  // rejects with an Error that says why it is not. `undo()` likewise. Returns a function that unbinds.
-  function begin(article, send, undo) {
+  // rejects with an Error that says why it is not. `undo()` likewise. `drafts` keeps
+  // drafts as `kept` does. Returns a function that unbinds.
+  function begin(article, send, undo, drafts = kept) {
     const form = article.querySelector("form"), text = article.querySelector("[data-marked]");
     const { item, repeated, study } = article.dataset, practice = "practice" in article.dataset;
     const name = draftName(study, item, repeated);
-    const draft = { key: token(), grade: "", confidence: "", reason: "", spans: [], seconds: 0, ...kept(name) };
+    const draft = { key: token(), grade: "", confidence: "", reason: "", spans: [], seconds: 0, ...drafts(name) };
     const words = text ? [...text.querySelectorAll(".w")] : [];
     const froms = words.map((word) => Number(word.dataset.from)), tos = words.map((word) => Number(word.dataset.to));
     const ending = new AbortController(), bound = { signal: ending.signal };
@@ -43,7 +44,7 @@ const rating = (() => {
       draft.grade = chosen("grade")?.value || "";
       draft.confidence = chosen("confidence")?.value || "";
       draft.reason = part("textarea")?.value || "";
-      if (!practice) kept(name, draft);
+      if (!practice) drafts(name, draft);
       form.dataset.asks = draft.grade && part(".confidence") ? "confidence" : "grade";
     }
 
@@ -68,10 +69,10 @@ const rating = (() => {
         const range = document.createRange();
         range.setStartBefore(words[inside.indexOf(n)]);
         range.setEndAfter(words[inside.lastIndexOf(n)]);
-        const said = range.toString();
+        const marked = range.toString();
         const entry = document.createElement("li"), quote = document.createElement("q"), drop = document.createElement("button");
-        quote.textContent = said;
-        Object.assign(drop, { type: "button", textContent: "×", ariaLabel: `Remove the mark: ${said}` });
+        quote.textContent = marked;
+        Object.assign(drop, { type: "button", textContent: "×", ariaLabel: `Remove the mark: ${marked}` });
         drop.addEventListener("click", () => { unmark(span); part(".mark").focus(); });
         entry.append(quote, drop);
         return entry;
@@ -194,7 +195,7 @@ const rating = (() => {
       const { key, confidence, spans, seconds } = draft, skipped = grade === "";
       return doing("Saving …", async () => {
         await send({ key, item, repeated, grade, confidence: skipped ? "" : confidence, reason, spans: skipped ? [] : spans, seconds });
-        kept(name, null);
+        drafts(name, null);
       });
     }
 
