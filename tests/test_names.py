@@ -58,7 +58,6 @@ PROMISED = {
 REMAINING: dict[str, int] = {
     "dspy_proact/benchmarks": 261,
     "dspy_proact/evaluation": 49,
-    "dspy_proact/label": 124,
     "dspy_proact/programs": 21,
     "dspy_proact/report": 309,
     "dspy_proact/stats": 7,

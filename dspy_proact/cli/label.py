@@ -293,7 +293,7 @@ def serve(
 
     def ready(address: str) -> None:
         what = "pairs" if design.kind == "pairs" else "items"
-        say(f"{len(collection.items)} {what}, each for {design.each} of {design.raters} raters. Ratings: {file}")
+        say(f"{len(collection.items)} {what}, each for {design.ratings} of {design.raters} raters. Ratings: {file}")
         click.echo(f"For raters:    {address}/#{collection.entry}")
         click.echo(f"For the owner: {address}/#{collection.owner}")
         if host and not is_loopback(host):

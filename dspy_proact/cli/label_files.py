@@ -108,7 +108,7 @@ def _write_page(study: Path, name: str, out: Path | None, chosen: BenchmarkChoic
     runs = runs_of(study)
     with closing(Store.open(study)) as store:
         rated = rated_of(chosen.known(*runs), list(map(summary_of, runs)), store.study.design.kind)
-        items = store.chosen(rated, whole=False)
+        items = store.chosen(rated, complete=False)
         rater, page = offline_page(store, items, name)
     written(page, out or FOLDER / f"{study.stem}--{rater.number}.html", study)
     say(f"Send it to {rater.name}, who opens it in a browser, rates, and saves a file for `label import {study} FILE`.")
@@ -157,7 +157,7 @@ def import_(study: Path, files: tuple[Path, ...], run: Path | None, chosen: Benc
     with closing(Store.open(study)) as store:
         pairs = store.study.design.kind == "pairs"
         rated = rated_of(declared, list(map(summary_of, runs)), store.study.design.kind)
-        items = store.chosen(rated, whole=False)
+        items = store.chosen(rated, complete=False)
         parts = list(dict.fromkeys(item.part.name for item in items))
         for file in files:
             text = text_of(read_bytes(str(file), "a file of ratings"), str(file))

@@ -60,13 +60,13 @@ def origins(port: int, host: str = "127.0.0.1", url: str | None = None) -> Mappi
     """
     names = ["127.0.0.1", "localhost", "[::1]", f"[{host}]" if ":" in host else host]
     names += [] if is_loopback(host) else [socket.gethostname()]
-    found = {f"{name}:{port}".lower(): f"http://{name}:{port}".lower() for name in names}
+    by_host = {f"{name}:{port}".lower(): f"http://{name}:{port}".lower() for name in names}
     if url is not None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.netloc or parts.path.strip("/") or "@" in url:
             raise UsageError(f"`url` {url!r}: is not like https://label.example.org")
-        found[parts.netloc.lower()] = f"{parts.scheme}://{parts.netloc.lower()}"
-    return found
+        by_host[parts.netloc.lower()] = f"{parts.scheme}://{parts.netloc.lower()}"
+    return by_host
 
 
 def is_loopback(host: str) -> bool:

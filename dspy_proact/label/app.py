@@ -25,13 +25,21 @@ from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.label.access import Guard, csrf_of, fields_of, problem, token_of_rater
 from dspy_proact.label.assignment import assign
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import LONGEST_REASON, PRACTICE_ROUND, Given, Practice, Rater, StudyItem, practice_passed
+from dspy_proact.label.study import (
+    LONGEST_REASON,
+    PRACTICE_ROUND,
+    Practice,
+    Rater,
+    StudyItem,
+    Submission,
+    practice_passed,
+)
 from dspy_proact.report.page.figures import templates
 
 _COOKIE_SECONDS = 90 * 86_400
 _MOST_RATERS = 1_000
 """That join."""
-_FORM = TypeAdapter(Given)
+_FORM = TypeAdapter(Submission)
 _STATIC = {"page.css": "dspy_proact.report.page"} | dict.fromkeys(("label.css", "rate.js", "pages.js"), __package__)
 
 
@@ -93,7 +101,7 @@ class _Pages:
     def __init__(self, collection: Collection):
         self._of, self._store = collection, collection.store
         self._items = {item.key: item for item in collection.items}
-        self._practice = {each.item.key: each for each in collection.practice}
+        self._practice = {practice.item.key: practice for practice in collection.practice}
 
     # Coming in
 
@@ -139,20 +147,20 @@ class _Pages:
         """What is next: practice until it is passed or over, then the first open place, and in the end nothing."""
         rater = self._rater(request)
         practised = self._store.practice(rater.number)
-        left = next((each.item for key, each in self._practice.items() if key not in practised), None)
-        told = {"practice": True, "again": len(practised) >= PRACTICE_ROUND, "swapped": False, "repeated": False}
+        left = next((practice.item for key, practice in self._practice.items() if key not in practised), None)
+        context = {"practice": True, "again": len(practised) >= PRACTICE_ROUND, "swapped": False, "repeated": False}
         if left and practice_passed([*practised.values()]) is None:
-            told |= {"done": len(practised) % PRACTICE_ROUND, "total": PRACTICE_ROUND}
-            return self._page("rate.html", request, rater, item=left, **told)
-        places = assign(self._store, rater.number)
-        states = Counter(place.state for place in places)
+            context |= {"done": len(practised) % PRACTICE_ROUND, "total": PRACTICE_ROUND}
+            return self._page("rate.html", request, rater, item=left, **context)
+        slots = assign(self._store, rater.number)
+        states = Counter(slot.state for slot in slots)
         done = states["rated"] + states["skipped"]
-        place = next((place for place in places if place.state == "open"), None)
-        if place is None:
+        slot = next((slot for slot in slots if slot.state == "open"), None)
+        if slot is None:
             return self._page("done.html", request, rater, left=False, done=done)
-        item = self._items[place.item]
-        told = {"practice": False, "swapped": self._store.swapped(rater.number, item), "repeated": place.repeated}
-        return self._page("rate.html", request, rater, item=item, done=done, total=done + states["open"], **told)
+        item = self._items[slot.item]
+        context = {"practice": False, "swapped": self._store.swapped(rater.number, item), "repeated": slot.repeated}
+        return self._page("rate.html", request, rater, item=item, done=done, total=done + states["open"], **context)
 
     async def left(self, request: Request) -> Response:
         """After what was not rated was given back."""
@@ -167,24 +175,24 @@ class _Pages:
         if practice is None or grade not in practice.item.levels:
             raise HTTPException(409, "This is not to be practised.")
         self._store.practise(number, practice.item.key, grade, grade == practice.grade)
-        given = self._store.practice(number)
-        ends = len(given) % PRACTICE_ROUND == 0
-        passed = practice_passed([*given.values()]) if ends else None
-        again = ends and passed is None and len(given) < len(self._practice)
-        told = {"correct": given[practice.item.key], "grade": practice.grade, "why": practice.why}
-        return JSONResponse(told | {"passed": passed, "again": again})
+        correct = self._store.practice(number)
+        ends = len(correct) % PRACTICE_ROUND == 0
+        passed = practice_passed([*correct.values()]) if ends else None
+        again = ends and passed is None and len(correct) < len(self._practice)
+        answer = {"correct": correct[practice.item.key], "grade": practice.grade, "why": practice.why}
+        return JSONResponse(answer | {"passed": passed, "again": again})
 
     async def give(self, request: Request) -> Response:
         """Keep a rating, or a skip."""
         number, fields = await self._writing(request)
-        given, slate = _given(fields), self._store.slate(number)
-        item = self._items.get(given.item)
-        if not item or (item.key, given.repeated) not in {(each.item, each.repeated) for each in slate}:
+        submission, slate = _submission(fields), self._store.slate(number)
+        item = self._items.get(submission.item)
+        if not item or (item.key, submission.repeated) not in {(slot.item, slot.repeated) for slot in slate}:
             raise HTTPException(409, "This is not yours to rate.")
-        given = self._store.turned(number, item, given)
-        if misfit := item.misfit(given):
+        submission = self._store.turned(number, item, submission)
+        if misfit := item.misfit(submission):
             raise HTTPException(409, f"This cannot be kept: {' '.join(misfit)}.")
-        self._store.give(number, given)
+        self._store.give(number, submission)
         return JSONResponse({"to": "/rate"})
 
     async def undo(self, request: Request) -> Response:
@@ -224,11 +232,11 @@ class _Pages:
 
     async def adjudicate(self, request: Request) -> Response:
         """Keep a grade of the owner's with its reason, beside the ratings."""
-        given = _given(await fields_of(request, self._owners_token(request)))
-        item = self._items.get(given.item)
-        if not item or given.grade not in item.levels or not 1 <= len(given.reason) <= LONGEST_REASON:
+        submission = _submission(await fields_of(request, self._owners_token(request)))
+        item = self._items.get(submission.item)
+        if not item or submission.grade not in item.levels or not 1 <= len(submission.reason) <= LONGEST_REASON:
             raise HTTPException(409, f"Choose a grade, with a reason of at most {LONGEST_REASON} characters.")
-        self._store.adjudicate(given)
+        self._store.adjudicate(submission)
         return RedirectResponse(f"/owner#{item.key}", 303)
 
     # Who asks, and what they see
@@ -261,15 +269,15 @@ class _Pages:
             raise HTTPException(403, "Open the owner's link.")
         return token
 
-    def _page(self, name: str, request: Request | None = None, rater: Rater | None = None, **told: Any) -> Response:
+    def _page(self, name: str, request: Request | None = None, rater: Rater | None = None, **context: Any) -> Response:
         if request and rater:
             # Drafts in a browser are of one rater: another who uses it sees none of them.
-            told |= {"csrf": csrf_of(self._token(request, "rater")), "study": f"{self._store.id}-{rater.number}"}
+            context |= {"csrf": csrf_of(self._token(request, "rater")), "study": f"{self._store.id}-{rater.number}"}
         page = templates(__package__).get_template(name)
-        return HTMLResponse(page.render(rater=rater, kind=self._store.study.design.kind, **told))
+        return HTMLResponse(page.render(rater=rater, kind=self._store.study.design.kind, **context))
 
 
-def _given(fields: dict[str, str]) -> Given:
+def _submission(fields: dict[str, str]) -> Submission:
     """What a form gives to an item, now; raises `HTTPException` where it is not what a page sends."""
     try:
         return replace(_FORM.validate_python(fields), time=None)

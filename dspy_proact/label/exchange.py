@@ -20,7 +20,7 @@ from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.files.labels import Label, LabelFile
 from dspy_proact.files.rows import Line
 from dspy_proact.label.store import Store, pseudonym
-from dspy_proact.label.study import LONGEST_SECONDS, Given, Rating, StudyItem, items_of, pairs_of, run_key
+from dspy_proact.label.study import LONGEST_SECONDS, Rating, StudyItem, Submission, items_of, pairs_of, run_key
 from dspy_proact.plain_text import encodable, shown
 from dspy_proact.report.pairs import PairChoice, PairStudy
 from dspy_proact.report.summary import Summary
@@ -51,17 +51,17 @@ class RunRatings:
         return LabelFile(
             tuple(
                 Label(
-                    Line(self.source, each.number, ""),
-                    each.rater,
-                    each.case.strip(),
-                    each.part,
-                    each.grade,
-                    each.confidence or None,
-                    each.reason,
-                    each.seconds or None,
+                    Line(self.source, rating.number, ""),
+                    rating.rater,
+                    rating.case.strip(),
+                    rating.part,
+                    rating.grade,
+                    rating.confidence or None,
+                    rating.reason,
+                    rating.seconds or None,
                     draw=self.draw or "",
                 )
-                for each in self.ratings
+                for rating in self.ratings
             )
         )
 
@@ -74,7 +74,7 @@ def is_study(named: str | Path) -> bool:
 def runs_of(path: Path) -> tuple[Path, ...]:
     """Where the runs of a study are; raises a `UsageError` where one is not there any more."""
     with closing(Store.open(path)) as store:
-        runs = [Path(each.path) for each in store.study.runs]
+        runs = [Path(run.path) for run in store.study.runs]
         mend = "move it back" if store.study.design.kind == "pairs" else "name where it is with `run`"
     if gone := next((run for run in runs if not run.is_dir()), None):
         raise UsageError(f"{path}: its run was in {gone}, where there is none now; {mend}")
@@ -94,16 +94,16 @@ def ratings_of_run(path: Path, declared: Benchmark[Any, Any], summary: Summary) 
             raise UsageError(f"{path}: rates {study.benchmark}, and {summary.path} is of {declared.name}")
         if study.design.kind == "pairs":
             raise UsageError(f"{path}: its raters chose between two responses; read it with `pairs={path}`")
-        run = next((each for each in study.runs if each.run == run_key(summary)), None)
+        run = next((one for one in study.runs if one.run == run_key(summary)), None)
         if run is None:
-            rated = ", ".join(each.path for each in study.runs)
+            rated = ", ".join(one.path for one in study.runs)
             raise UsageError(f"{path}: rates no response of {summary.path}; its ratings are of {rated}")
-        given = [each for each in store.ratings(repeats=False) if each.run == run.run]
-        current = _current(store, items_of(declared, [summary]), given)
+        ratings = [rating for rating in store.ratings(repeats=False) if rating.run == run.run]
+        current = _current(store, items_of(declared, [summary]), ratings)
     if not current:
-        why = "all its ratings are of texts that have changed since" if given else "nobody has rated it yet"
+        why = "all its ratings are of texts that have changed since" if ratings else "nobody has rated it yet"
         raise UsageError(f"{path}: has no rating of {summary.path}: {why}")
-    return RunRatings(str(path), current, run.draw, len(given) - len(current))
+    return RunRatings(str(path), current, run.draw, len(ratings) - len(current))
 
 
 def pair_study(path: Path, declared: Benchmark[Any, Any], summaries: Sequence[Summary]) -> PairStudy:
@@ -116,41 +116,41 @@ def pair_study(path: Path, declared: Benchmark[Any, Any], summaries: Sequence[Su
         if store.study.design.kind != "pairs":
             raise UsageError(f"{path}: its raters graded single responses; read it with `ratings={path}`")
         first, second = summaries
-        given, items = store.ratings(repeats=False), {each.key: each for each in pairs_of(declared, first, second)}
-        current = _current(store, list(items.values()), given)
-        numbers = {each.name: each.number for each in store.raters()}
+        ratings, items = store.ratings(repeats=False), {item.key: item for item in pairs_of(declared, first, second)}
+        current = _current(store, list(items.values()), ratings)
+        numbers = {rater.name: rater.number for rater in store.raters()}
         # The second response, which is b, stands on the right where the two are not swapped.
-        turned = [store.swapped(numbers[each.rater], items[each.item]) for each in current]
+        turned = [store.swapped(numbers[rating.rater], items[rating.item]) for rating in current]
     if not current:
-        why = "their responses have changed since" if given else "nobody has chosen yet"
+        why = "their responses have changed since" if ratings else "nobody has chosen yet"
         raise UsageError(f"{path}: has no choice between {first.path} and {second.path}: {why}")
     strata = {outcome.key: outcome.stratum for outcome in first.outcomes}
-    names = [Path(each.path).name for each in summaries]
-    a, b = names if names[0] != names[1] else [each.path for each in summaries]
+    names = [Path(summary.path).name for summary in summaries]
+    a, b = names if names[0] != names[1] else [summary.path for summary in summaries]
     choices = tuple(
         PairChoice(
-            each.rater,
-            each.case,
-            SIDES[each.grade],
+            rating.rater,
+            rating.case,
+            SIDES[rating.grade],
             right="a" if swapped else "b",
-            confidence=each.confidence,
-            seconds=each.seconds or None,
-            stratum=strata[each.case],
+            confidence=rating.confidence,
+            seconds=rating.seconds or None,
+            stratum=strata[rating.case],
         )
-        for each, swapped in zip(current, turned, strict=True)
+        for rating, swapped in zip(current, turned, strict=True)
     )
     return PairStudy(str(path), (a, b), choices)
 
 
-def _current(store: Store, items: Sequence[StudyItem], given: Sequence[Rating]) -> tuple[Rating, ...]:
+def _current(store: Store, items: Sequence[StudyItem], ratings: Sequence[Rating]) -> tuple[Rating, ...]:
     """Those of some ratings whose items are still what was rated, and that say of these what can be said of them."""
     current = store.current(items)
     return tuple(
-        each
-        for each in given
-        if (item := current.get(each.item))
-        and (item.case, item.part.name) == (each.case, each.part)
-        and not item.misfit(each)
+        rating
+        for rating in ratings
+        if (item := current.get(rating.item))
+        and (item.case, item.part.name) == (rating.case, rating.part)
+        and not item.misfit(rating)
     )
 
 
@@ -178,7 +178,7 @@ def import_labels(store: Store, items: Sequence[StudyItem], labels: Sequence[Lab
     by_case = {(item.case, item.part.name): item for item in items}
     if len(by_case) < len(items):
         raise UsageError(f"{store.path}: rates the same cases of several runs; name one with `run`")
-    by_rater, names = defaultdict[str, dict[str, Given]](dict), dict[str, str]()
+    by_rater, names = defaultdict[str, dict[str, Submission]](dict), dict[str, str]()
     for label in labels:
         item = by_case.get((label.item, label.part))
         if item is None:
@@ -191,11 +191,11 @@ def import_labels(store: Store, items: Sequence[StudyItem], labels: Sequence[Lab
         own = by_rater[names.setdefault(name.casefold(), name)]  # as the store finds raters
         if item.key in own:
             raise label.error(f"{shown(label.rater)} grades {shown(label.item)} twice; keep one of the two", "item")
-        own[item.key] = _given(label, item)
+        own[item.key] = _submission(label, item)
     return add_ratings(store, {name: [*own.values()] for name, own in by_rater.items()})
 
 
-def _given(label: Label, item: StudyItem) -> Given:
+def _submission(label: Label, item: StudyItem) -> Submission:
     """What a label gives to its item: a level in any case, of the text as a spreadsheet keeps it."""
     texts = (label.response or "", "".join(item.responses).replace("\0", "\ufffd"))
     if label.response and len({" ".join(encodable(text).split()) for text in texts}) > 1:
@@ -204,28 +204,28 @@ def _given(label: Label, item: StudyItem) -> Given:
     confidence = label.confidence or _ASSUMED_CONFIDENCE
     key = hashlib.sha256(f"import {item.key}".encode()).hexdigest()[:32]
     grade = levels.get(label.grade.casefold(), label.grade)
-    given = Given(item.key, grade, key, confidence, label.reason, seconds=seconds)
-    if misfit := item.misfit(given):
+    submission = Submission(item.key, grade, key, confidence, label.reason, seconds=seconds)
+    if misfit := item.misfit(submission):
         field, why = misfit
         raise label.error(why, field)
-    return given
+    return submission
 
 
-def add_ratings(store: Store, by_rater: Mapping[str, Sequence[Given]]) -> Imported:
+def add_ratings(store: Store, by_rater: Mapping[str, Sequence[Submission]]) -> Imported:
     """Add ratings and skips, as far as the study has none of the rater's for the item; each gets its place."""
-    grades = {(each.rater, each.item, each.repeated): each.grade for each in store.ratings()}
+    grades = {(rating.rater, rating.item, rating.repeated): rating.grade for rating in store.ratings()}
     new = known = differing = 0
-    for name, given in by_rater.items():
+    for name, submissions in by_rater.items():
         rater = store.rater_named(name) or store.add_rater(name)
-        places = {(each.item, each.repeated): each.state for each in store.slate(rater.number)}
-        there = [places.get((each.item, each.repeated)) in ("rated", "skipped") for each in given]
-        due = [each for each, stands in zip(given, there, strict=True) if not stands]
-        unplanned = [at for each in due if (at := (each.item, each.repeated)) not in places]
+        states = {(slot.item, slot.repeated): slot.state for slot in store.slate(rater.number)}
+        there = [states.get((one.item, one.repeated)) in ("rated", "skipped") for one in submissions]
+        due = [one for one, stands in zip(submissions, there, strict=True) if not stands]
+        unplanned = [at for one in due if (at := (one.item, one.repeated)) not in states]
         store.assign(rater.number, lambda unplanned=unplanned: unplanned)
         new += store.give(rater.number, *due)
         known += sum(there)
         differing += sum(
-            stands and each.grade != grades.get((rater.name, each.item, each.repeated), "")
-            for each, stands in zip(given, there, strict=True)
+            stands and one.grade != grades.get((rater.name, one.item, one.repeated), "")
+            for one, stands in zip(submissions, there, strict=True)
         )
     return Imported(new, known, differing)

@@ -3,7 +3,7 @@
   const { begin, token, draftName } = rating;
   const of = (id) => document.getElementById(id);
   const slate = JSON.parse(of("slate").textContent);
-  const places = [...document.querySelectorAll("template.place")].map(({ content }) => ({ content, ...content.querySelector(".item").dataset }));
+  const slots = [...document.querySelectorAll("template.slot")].map(({ content }) => ({ content, ...content.querySelector(".item").dataset }));
   const nameOf = ({ item, repeated }) => `${item} ${Number(repeated)}`;
   let ratings = [], drafts = new Map(), database = null, unbind = () => {};
 
@@ -40,7 +40,7 @@
 
   async function refresh() {
     if (!database) return;
-    const names = new Set(places.map(nameOf)), all = await requested("ratings", "readonly", (store) => store.getAll());
+    const names = new Set(slots.map(nameOf)), all = await requested("ratings", "readonly", (store) => store.getAll());
     ratings = all.filter((one) => names.has(nameOf(one))).sort((a, b) => a.time - b.time);
   }
 
@@ -49,12 +49,12 @@
     unbind = () => {};
     of("here").replaceChildren(template.cloneNode(true));
     of("progress").value = ratings.length;
-    of("count").textContent = `${ratings.length} of ${places.length}`;
+    of("count").textContent = `${ratings.length} of ${slots.length}`;
     scrollTo({ top: 0 });
   }
 
   function show() {
-    const names = new Set(ratings.map(nameOf)), next = places.find((place) => !names.has(nameOf(place)));
+    const names = new Set(ratings.map(nameOf)), next = slots.find((slot) => !names.has(nameOf(slot)));
     put(next ? next.content : of("done").content);
     if (next) {
       unbind = begin(of("here").querySelector(".item"), send, undo, draftKept);
@@ -83,7 +83,7 @@
     await refresh();
     const last = ratings.pop();
     if (!last) throw new Error("There is nothing to undo.");
-    draftKept(draftName(places.find((place) => nameOf(place) === nameOf(last)).study, last.item, last.repeated), { ...last, key: token() });
+    draftKept(draftName(slots.find((slot) => nameOf(slot) === nameOf(last)).study, last.item, last.repeated), { ...last, key: token() });
     if (database) await requested("ratings", "readwrite", (store) => store.delete(nameOf(last)));
     await refresh();
     show();

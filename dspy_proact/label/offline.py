@@ -18,7 +18,7 @@ from dspy_proact.files.rows import Id, JsonFile, OwnPart
 from dspy_proact.label.assignment import assign
 from dspy_proact.label.exchange import Imported, add_ratings
 from dspy_proact.label.store import Store, pseudonym
-from dspy_proact.label.study import Given, Rater, StudyItem
+from dspy_proact.label.study import Rater, StudyItem, Submission
 from dspy_proact.plain_text import encodable, shown
 from dspy_proact.report.page.figures import templates
 
@@ -37,26 +37,26 @@ def offline_page(store: Store, items: Iterable[StudyItem], name: str) -> tuple[R
     name = pseudonym(name)
     rater = store.rater_named(name) or store.add_rater(name)
     slate = assign(store, rater.number)
-    if not any(place.state == "open" for place in slate):
+    if not any(slot.state == "open" for slot in slate):
         raise UsageError(f"{store.path}: there is nothing left to rate for {name}")
     by_key = {item.key: item for item in items}
-    places = [
-        (item, store.swapped(rater.number, item), place.repeated)
-        for place in slate
-        if place.state == "open" and (item := by_key.get(place.item))
+    slots = [
+        (item, store.swapped(rater.number, item), slot.repeated)
+        for slot in slate
+        if slot.state == "open" and (item := by_key.get(slot.item))
     ]
-    told = {"format": FORMAT, "study": store.id, "rater": rater.name, "number": rater.number}
+    identity = {"format": FORMAT, "study": store.id, "rater": rater.name, "number": rater.number}
     style = _text("report.page", "page.css") + _text("label", "label.css")
     script = _text("label", "rate.js") + _text("label", "offline.js")
-    digests = (base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in (style, script))
+    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script))
     policy = "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'"
     page = templates(__package__).get_template("offline.html")
     text = page.render(
-        places=places,
+        slots=slots,
         practice=False,
         study=f"{store.id}-{rater.number}",
         kind=store.study.design.kind,
-        slate=Markup(json.dumps(told).replace("<", "\\u003c")),
+        slate=Markup(json.dumps(identity).replace("<", "\\u003c")),
         style=Markup(style),
         script=Markup(script),
         policy=policy.format(*digests),
@@ -70,7 +70,7 @@ class _Saved(OwnPart):
     rater: Id
     number: int
     """The rater's own, so that a name that somebody changed is found."""
-    ratings: list[Given]
+    ratings: list[Submission]
 
 
 def import_saved(store: Store, items: Sequence[StudyItem], text: str, source: str) -> Imported:
@@ -79,26 +79,26 @@ def import_saved(store: Store, items: Sequence[StudyItem], text: str, source: st
     Raises:
         CorpusError: The file is none of an offline page, is damaged, or is of another study, rater or slate.
     """
-    whole = JsonFile.of(source, text)
-    saved = _Saved.of(whole)
+    file = JsonFile.of(source, text)
+    saved = _Saved.of(file)
     if saved.study != store.id:
-        raise whole.error(f"ratings of another study than {store.path}", "study")
+        raise file.error(f"ratings of another study than {store.path}", "study")
     rater = store.rater_named(saved.rater)
     if rater is None or rater.number != saved.number:
         why = f"is another rater than the page was made for, number {saved.number}" if rater else "is no rater"
-        raise whole.error(f"{shown(saved.rater)} {why} of {store.path}", "rater")
-    by_key, given = {item.key: item for item in items}, dict[tuple[str, bool], Given]()
-    slate = {(each.item, each.repeated) for each in store.slate(rater.number)}
+        raise file.error(f"{shown(saved.rater)} {why} of {store.path}", "rater")
+    by_key, submissions = {item.key: item for item in items}, dict[tuple[str, bool], Submission]()
+    slate = {(slot.item, slot.repeated) for slot in store.slate(rater.number)}
     for number, rated in enumerate(saved.ratings):
         item, at = by_key.get(rated.item), (rated.item, rated.repeated)
-        if item is None or at not in slate or at in given:
-            why = "is there twice" if at in given else "is not this rater's to rate, or its text has changed"
-            raise whole.error(f"{shown(rated.item)} {why}", f"ratings[{number}].item")
-        given[at] = store.turned(rater.number, item, rated)
-        if misfit := item.misfit(given[at]):
+        if item is None or at not in slate or at in submissions:
+            why = "is there twice" if at in submissions else "is not this rater's to rate, or its text has changed"
+            raise file.error(f"{shown(rated.item)} {why}", f"ratings[{number}].item")
+        submissions[at] = store.turned(rater.number, item, rated)
+        if misfit := item.misfit(submissions[at]):
             field, why = misfit
-            raise whole.error(why, f"ratings[{number}].{field}")
-    return add_ratings(store, {rater.name: [*given.values()]})
+            raise file.error(why, f"ratings[{number}].{field}")
+    return add_ratings(store, {rater.name: [*submissions.values()]})
 
 
 def _text(room: str, name: str) -> str:

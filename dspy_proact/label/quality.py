@@ -16,7 +16,7 @@ from typing import Any
 from dspy_proact.evaluation.benchmark import Benchmark, Part
 from dspy_proact.label.exchange import SIDES
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import LONGEST_REASON, Design, Given, Rater, Rating, Study, StudyItem
+from dspy_proact.label.study import LONGEST_REASON, Design, Rater, Rating, Study, StudyItem, Submission
 from dspy_proact.report.numbers import counted, plain, share, shown_gain
 from dspy_proact.report.page.figures import templates
 from dspy_proact.report.pairs import PairChoice, PairStudy, pairs_headline
@@ -40,7 +40,7 @@ class RatedPart:
     items: tuple[StudyItem, ...]
     groups: tuple[str, ...]
     """Of the items."""
-    given: tuple[tuple[Rating, ...], ...]
+    by_item: tuple[tuple[Rating, ...], ...]
     """To each item, without planned repeats."""
     repeats: tuple[Rating, ...]
     complete: int
@@ -49,7 +49,7 @@ class RatedPart:
     @cached_property
     def ratings(self) -> tuple[Rating, ...]:
         """Item by item, without planned repeats."""
-        return tuple(each for of in self.given for each in of)
+        return tuple(rating for of in self.by_item for rating in of)
 
     @cached_property
     def panel(self) -> Panel:
@@ -57,14 +57,14 @@ class RatedPart:
         return self._panel_until(math.inf)
 
     def _panel_until(self, number: float) -> Panel:
-        given = [[each for each in of if each.number <= number] for of in self.given]
-        grades, raters = ([[getattr(each, name) for each in of] for of in given] for name in ("grade", "rater"))
+        ratings = [[rating for rating in of if rating.number <= number] for of in self.by_item]
+        grades, raters = ([[getattr(rating, name) for rating in of] for of in ratings] for name in ("grade", "rater"))
         return Panel.of(grades, self.part.levels, raters)
 
     @cached_property
     def growth(self) -> tuple[tuple[int, Estimate], ...]:
         """Krippendorff's alpha, ordinal or nominal as the scale is, of so many of the ratings in time, up to all."""
-        numbers = [0, *sorted(each.number for each in self.ratings)]
+        numbers = [0, *sorted(rating.number for rating in self.ratings)]
         counts = dict.fromkeys(math.ceil((len(numbers) - 1) * step / _STEPS) for step in range(1, _STEPS + 1))
         return tuple((n, alpha_estimate(self._panel_until(numbers[n]), self.part.scale, self.groups)) for n in counts)
 
@@ -105,7 +105,7 @@ class Overview:
     """Those who agree least first."""
     disputed: tuple[tuple[StudyItem, Sequence[Rating]], ...]
     """Items whose ratings differ, or that the owner graded; the most disagreement first."""
-    adjudications: Mapping[str, Given]
+    adjudications: Mapping[str, Submission]
     """By key of the item."""
     carried: str
     """What the labels would carry today, a sentence."""
@@ -123,24 +123,24 @@ def overview(
         groups: Of each case, which intervals allow for; each case is its own where None.
     """
     ratings, adjudged = store.ratings(), store.adjudications()
-    rated = [*_parts(items, ratings, groups or {}, store.study.design.each)]
+    rated = [*_parts(items, ratings, groups or {}, store.study.design.ratings)]
     pairs = [
         (part.part, pair) for part in rated for pair in rater_pairs(part.panel, part.groups, part.part.weight, _SHARED)
     ]
-    pairs.sort(key=lambda each: each[1].same if each[1].kappa.value is None else each[1].kappa.value)
+    pairs.sort(key=lambda pair: pair[1].same if pair[1].kappa.value is None else pair[1].kappa.value)
     disputed = [
-        (found, item, given)
+        (by, item, ratings)
         for part in rated
-        for item, given, found in zip(part.items, part.given, disagreements(part.panel, part.part.weight), strict=True)
-        if found or item.key in adjudged
+        for item, ratings, by in zip(part.items, part.by_item, disagreements(part.panel, part.part.weight), strict=True)
+        if by or item.key in adjudged
     ]
-    disputed.sort(key=lambda each: -each[0])
+    disputed.sort(key=lambda entry: -entry[0])
     return Overview(
         design=store.study.design,
         parts=tuple(rated),
         raters=tuple(_rater(store, rater, rated) for rater in store.raters()),
         pairs=tuple(pairs[:_MOST]),
-        disputed=tuple((item, given) for _, item, given in disputed[:_MOST]),
+        disputed=tuple((item, ratings) for _, item, ratings in disputed[:_MOST]),
         adjudications=adjudged,
         carried=_carried(store.study, declared, rated),
     )
@@ -150,18 +150,18 @@ def _parts(
     items: Sequence[StudyItem], ratings: Sequence[Rating], groups: Mapping[str, str], planned: int
 ) -> Iterator[RatedPart]:
     of_item = defaultdict[str, list[Rating]](list)
-    for each in ratings:
-        of_item[each.item].append(each)
+    for rating in ratings:
+        of_item[rating.item].append(rating)
     for part in dict.fromkeys(item.part for item in items):
         own = tuple(item for item in items if item.part == part)
-        given = tuple(tuple(each for each in of_item[item.key] if not each.repeated) for item in own)
-        repeats = tuple(each for item in own for each in of_item[item.key] if each.repeated)
+        by_item = tuple(tuple(rating for rating in of_item[item.key] if not rating.repeated) for item in own)
+        repeats = tuple(rating for item in own for rating in of_item[item.key] if rating.repeated)
         keys = tuple(groups.get(item.case, item.case) for item in own)
-        yield RatedPart(part, own, keys, given, repeats, sum(len(of) >= planned for of in given))
+        yield RatedPart(part, own, keys, by_item, repeats, sum(len(of) >= planned for of in by_item))
 
 
 def _rater(store: Store, rater: Rater, rated: Sequence[RatedPart]) -> RaterStanding:
-    slate = Counter(place.state for place in store.slate(rater.number))
+    slate = Counter(slot.state for slot in store.slate(rater.number))
     practice = store.practice(rater.number).values()
     first = {rating.item: rating for part in rated for rating in part.ratings if rating.rater == rater.name}
     repeats = [(part.part, rating) for part in rated for rating in part.repeats if rating.rater == rater.name]
@@ -195,7 +195,9 @@ def _carried(study: Study, declared: Benchmark[Any, Any], rated: Sequence[RatedP
     """What a compile of the judge could show with the labels as they are; of pairs, what people prefer."""
     if study.design.kind == "pairs":
         one, other = (Path(run.path).name or run.path for run in study.runs)
-        choices = [PairChoice(each.rater, each.case, SIDES[each.grade]) for part in rated for each in part.ratings]
+        choices = [
+            PairChoice(rating.rater, rating.case, SIDES[rating.grade]) for part in rated for rating in part.ratings
+        ]
         return pairs_headline(PairStudy("pairs", (one, other), choices)) if choices else "Nobody has chosen yet."
     of_items = [
         (item.unit, group)
@@ -203,8 +205,8 @@ def _carried(study: Study, declared: Benchmark[Any, Any], rated: Sequence[RatedP
         for item, group, count in zip(part.items, part.groups, part.panel.counts, strict=True)
         if count.any()
     ]
-    units, groups = ({*each} for each in zip(*of_items, strict=True)) if of_items else (set(), set())
-    raters, parts = {each.rater for part in rated for each in part.ratings}, declared.graded_by_people
+    units, groups = ({*keys} for keys in zip(*of_items, strict=True)) if of_items else (set(), set())
+    raters, parts = {rating.rater for part in rated for rating in part.ratings}, declared.graded_by_people
     # As a compile has it: kappas, and so gains in them, are of one grade on an ordinal scale of three.
     is_cut = len(parts) == 1 and not parts[0].name and parts[0].scale == "ordinal" and len(parts[0].levels) == 3
     gain = smallest_gain(len(units), len(groups), len(raters)) if is_cut else None

@@ -82,9 +82,9 @@ const rating = (() => {
     // Marks from one word to another, together with the marks that this touches.
     function mark(one, other) {
       let start = froms[Math.min(one, other)], end = tos[Math.max(one, other)];
-      const apart = draft.spans.filter(([from, to]) => to < start || from > end);
-      for (const [from, to] of draft.spans) if (!apart.some((span) => span[0] === from)) { start = Math.min(start, from); end = Math.max(end, to); }
-      draft.spans = [...apart, [start, end]].sort((a, b) => a[0] - b[0]);
+      const others = draft.spans.filter(([from, to]) => to < start || from > end);
+      for (const [from, to] of draft.spans) if (!others.some((span) => span[0] === from)) { start = Math.min(start, from); end = Math.max(end, to); }
+      draft.spans = [...others, [start, end]].sort((a, b) => a[0] - b[0]);
       keep();
       draw();
     }

@@ -30,9 +30,9 @@ from typing import Any, Literal, Self, TypeVar
 from pydantic import TypeAdapter
 
 from dspy_proact.errors import StorageFault, UsageError
-from dspy_proact.label.study import LONGEST_NAME, Given, Place, Rater, Rating, Study, StudyItem
+from dspy_proact.label.study import LONGEST_NAME, Rater, Rating, Slot, Study, StudyItem, Submission
 
-G = TypeVar("G", bound=Given)
+G = TypeVar("G", bound=Submission)
 _FORMAT = 2
 _BUSY_SECONDS = 30
 _STUDY, _RATINGS = TypeAdapter(Study), TypeAdapter(tuple[Rating, ...])
@@ -111,7 +111,7 @@ class Store:
         with store._transaction():
             for statement in filter(str.strip, _SCHEMA.split(";")):
                 store._db.execute(statement)
-            row = (store.id, _FORMAT, _STUDY.dump_json(study).decode(), b"", b"")
+            row = (store.id, _FORMAT, _STUDY.dump_json(study, by_alias=True).decode(), b"", b"")
             store._db.execute("INSERT INTO study VALUES (?, ?, ?, ?, ?)", row)
             store._db.executemany(
                 "INSERT INTO items VALUES (?, ?, ?, ?, ?, ?)",
@@ -148,20 +148,20 @@ class Store:
 
     def current(self, items: Iterable[StudyItem]) -> dict[str, StudyItem]:
         """Those of some items that are rated and have the texts that were, by key in the order of the draw."""
-        given = {item.key: item for item in items}
+        by_key = {item.key: item for item in items}
         rows = self._db.execute("SELECT item, mark FROM items ORDER BY rank")
-        return {key: given[key] for key, mark in rows if key in given and given[key].mark == mark}
+        return {key: by_key[key] for key, mark in rows if key in by_key and by_key[key].mark == mark}
 
-    def chosen(self, items: Iterable[StudyItem], *, whole: bool = True) -> tuple[StudyItem, ...]:
+    def chosen(self, items: Iterable[StudyItem], *, complete: bool = True) -> tuple[StudyItem, ...]:
         """Those of some items that are rated and have the texts that were, in the order of the draw.
 
         Raises:
-            UsageError: There is none, or with `whole` one of the study's is not among them.
+            UsageError: There is none, or with `complete` one of the study's is not among them.
         """
         known = {item.key: item for item in items}
         current = self.current(known.values())
         for key, case in self._db.execute('SELECT item, "case" FROM items ORDER BY rank'):
-            if key not in current and (whole or not current):
+            if key not in current and (complete or not current):
                 how = "with another text" if key in known else "in none"
                 raise UsageError(f"{self.path}: {case!r} is {how} of the runs; name those that the study began with")
         return tuple(current.values())
@@ -170,10 +170,10 @@ class Store:
         """Whether a rater sees the second response of a pair first: by chance, and always alike."""
         return len(item.responses) > 1 and hashlib.sha256(f"{self.id} {rater} {item.key}".encode()).digest()[0] % 2 == 1
 
-    def turned(self, rater: int, item: StudyItem, given: G) -> G:
+    def turned(self, rater: int, item: StudyItem, submission: G) -> G:
         """What a form says of an item as the order of the runs has it, whichever response it showed first; and back."""
-        grade = _SIDES.get(given.grade, given.grade) if self.swapped(rater, item) else given.grade
-        return replace(given, grade=grade)
+        grade = _SIDES.get(submission.grade, submission.grade) if self.swapped(rater, item) else submission.grade
+        return replace(submission, grade=grade)
 
     # Tokens and raters
 
@@ -216,7 +216,7 @@ class Store:
 
     def rater_named(self, name: str) -> Rater | None:
         """Who has a pseudonym, which is as `pseudonym` gives it; capitals make no other person."""
-        return next((each for each in self.raters() if each.name.casefold() == name.casefold()), None)
+        return next((rater for rater in self.raters() if rater.name.casefold() == name.casefold()), None)
 
     def raters(self) -> tuple[Rater, ...]:
         """Everyone, in the order in which they came."""
@@ -234,12 +234,12 @@ class Store:
 
     # Slates
 
-    def slate(self, rater: int | None = None) -> tuple[Place, ...]:
+    def slate(self, rater: int | None = None) -> tuple[Slot, ...]:
         """All places of a rater, in order; of all raters, one after another, where none is named."""
         which, values = ("", ()) if rater is None else ("WHERE rater = ?", (rater,))
         wanted = f"SELECT rater, item, repeated, state FROM places {which} ORDER BY rater, place"
         rows = self._db.execute(wanted, values)
-        return tuple(Place(whose, item, bool(repeated), state) for whose, item, repeated, state in rows)
+        return tuple(Slot(whose, item, bool(repeated), state) for whose, item, repeated, state in rows)
 
     def assign(self, rater: int, choose: Callable[[], Iterable[tuple[str, bool]]]) -> int:
         """Add what is chosen, items and whether they are repeats, to a rater's slate; how many that are.
@@ -252,7 +252,7 @@ class Store:
             self._db.executemany(
                 "INSERT INTO slates VALUES (?, ?, ?, ?, NULL) ON CONFLICT (rater, item, repeated) DO UPDATE "
                 "SET place = excluded.place, returned = NULL WHERE returned IS NOT NULL",
-                rows := [(rater, place, item, again) for place, (item, again) in enumerate(choose(), start=last + 1)],
+                rows := [(rater, number, item, again) for number, (item, again) in enumerate(choose(), start=last + 1)],
             )
         return len(rows)
 
@@ -272,7 +272,7 @@ class Store:
 
     # The log
 
-    def give(self, rater: int, *given: Given) -> int:
+    def give(self, rater: int, *submissions: Submission) -> int:
         """Add ratings and skips of a rater to the log, all or none of them; how many are new.
 
         Raises:
@@ -281,7 +281,8 @@ class Store:
         """
         now = self._clock()
         rows = [
-            asdict(each) | {"rater": rater, "spans": json.dumps(each.spans), "time": each.time or now} for each in given
+            asdict(one) | {"rater": rater, "spans": json.dumps(one.spans), "time": one.time or now}
+            for one in submissions
         ]
         insert = (
             "INSERT INTO log VALUES (NULL, :rater, :item, :repeated, :grade, :confidence, :reason, :spans, :seconds, "
@@ -302,21 +303,21 @@ class Store:
         """
         last = "rater = (SELECT name FROM raters WHERE rater = ?) ORDER BY number DESC LIMIT 1"
         with self._transaction():
-            (given,) = self._given(last, rater) or (None,)
-            if given is None or self._row("SELECT 1 FROM log WHERE undoing = ?", key):
+            (undone,) = self._ratings_where(last, rater) or (None,)
+            if undone is None or self._row("SELECT 1 FROM log WHERE undoing = ?", key):
                 return None
-            undoing = (self._clock(), key, given.number)
+            undoing = (self._clock(), key, undone.number)
             self._db.execute("UPDATE log SET undone = ?, undoing = ? WHERE number = ?", undoing)
-            # A place that was given back while its rating stood is open again for whoever undoes it.
-            place = (rater, given.item, given.repeated)
-            self._db.execute("UPDATE slates SET returned = NULL WHERE rater = ? AND item = ? AND repeated = ?", place)
-        return given
+            # A slot that was given back while its rating stood is open again for whoever undoes it.
+            slot = (rater, undone.item, undone.repeated)
+            self._db.execute("UPDATE slates SET returned = NULL WHERE rater = ? AND item = ? AND repeated = ?", slot)
+        return undone
 
     def ratings(self, repeats: bool = True) -> tuple[Rating, ...]:
         """Every rating that stands, in the order in which they were given; without `repeats`, no planned second one."""
-        return self._given("grade <> '' AND repeated <= ? ORDER BY number", repeats)
+        return self._ratings_where("grade <> '' AND repeated <= ? ORDER BY number", repeats)
 
-    def _given(self, which: str, value: object) -> tuple[Rating, ...]:
+    def _ratings_where(self, which: str, value: object) -> tuple[Rating, ...]:
         with _undamaged(self.path):
             return _RATINGS.validate_python(
                 [dict(row) for row in self._db.execute(f"SELECT * FROM given WHERE {which}", (value,))]
@@ -324,17 +325,17 @@ class Store:
 
     # The owner's grades
 
-    def adjudicate(self, given: Given) -> None:
+    def adjudicate(self, submission: Submission) -> None:
         """Keep a grade of the owner's for an item with its reason, beside the ratings; the last of an item counts."""
-        row = (given.item, given.grade, given.reason, self._clock(), given.key)
+        row = (submission.item, submission.grade, submission.reason, self._clock(), submission.key)
         insert = "INSERT OR IGNORE INTO adjudications (item, grade, reason, time, key) VALUES (?, ?, ?, ?, ?)"
         with self._transaction():
             self._db.execute(insert, row)
 
-    def adjudications(self) -> dict[str, Given]:
+    def adjudications(self) -> dict[str, Submission]:
         """The last of each item that has one, by its key."""
         rows = self._db.execute("SELECT item, grade, key, reason FROM adjudications ORDER BY number")
-        return {item: Given(item, grade, key, reason=reason) for item, grade, key, reason in rows}
+        return {item: Submission(item, grade, key, reason=reason) for item, grade, key, reason in rows}
 
     def _row(self, statement: str, *values: object) -> Any:
         return self._db.execute(statement, values).fetchone()

@@ -40,10 +40,10 @@ class Design:
 
     count: int | None = None
     """Responses of each run, or pairs; None for all."""
-    each: int = 2
-    """Ratings of every item, each by another rater."""
+    ratings: Annotated[int, Field(alias="each")] = 2
+    """Ratings of every item, by different raters; `each` in the file of a study."""
     raters: int = 4
-    """Among whom the work is divided, at least `each`."""
+    """Among whom the work is divided, at least `ratings`."""
     repeated: float = 0.1
     """Share of a rater's units that come again, in [0, 1]."""
     seed: int = 0
@@ -91,21 +91,21 @@ def practice_passed(correct: Sequence[bool]) -> bool | None:
     """
     starts = range(0, PRACTICE_ROUND * PRACTICE_ROUNDS, PRACTICE_ROUND)
     rounds = [correct[start : start + PRACTICE_ROUND] for start in starts]
-    if any(len(given) == PRACTICE_ROUND and sum(given) >= PRACTICE_RIGHT for given in rounds):
+    if any(len(of_round) == PRACTICE_ROUND and sum(of_round) >= PRACTICE_RIGHT for of_round in rounds):
         return True
     return None if len(rounds[-1]) < PRACTICE_ROUND else False
 
 
 @dataclass(frozen=True)
-class Place:
-    """One place of a rater's slate."""
+class Slot:
+    """One item of a rater's slate."""
 
     rater: int
     item: str
     repeated: bool
     """Whether the rater is to rate the item a second time."""
     state: Literal["open", "rated", "skipped", "returned"]
-    """Returned places were given back, and somebody else rates their items."""
+    """Returned ones were given back, and somebody else rates their items."""
 
 
 def _of_json(value: Any) -> Any:
@@ -113,7 +113,7 @@ def _of_json(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Given:
+class Submission:
     """What somebody gives to an item: a rating, a skip, whose grade is empty, or the owner's own grade.
 
     Forms, files of offline pages and the log hold it under the names of these fields; texts are read as numbers.
@@ -141,7 +141,7 @@ class Given:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rating(Given):
+class Rating(Submission):
     """What a rater gave to an item, as the log has it. What was undone is none."""
 
     number: int
@@ -196,20 +196,21 @@ class StudyItem:
         read = (self.sections, self.criteria, self.responses, self.part.question, self.part.levels)
         return _digest(repr(read))
 
-    def misfit(self, given: Given) -> tuple[str, str] | None:
+    def misfit(self, submission: Submission) -> tuple[str, str] | None:
         """The field of a rating or a skip that no page would give to this item, and why; None where all fit."""
-        spans, length = sorted(given.spans), len(self.responses[0]) if len(self.responses) == 1 else 0
+        spans, length = sorted(submission.spans), len(self.responses[0]) if len(self.responses) == 1 else 0
         within = all(0 <= start < end <= length for start, end in spans)
-        apart = all(before[1] <= after[0] for before, after in pairwise(spans))
+        separate = all(before[1] <= after[0] for before, after in pairwise(spans))
+        steps = range(1, 6) if submission.grade else (0,)
         checks = (
-            ("grade", given.grade in ("", *self.part.levels), "is none of the grades of this item"),
-            ("confidence", given.confidence in (range(1, 6) if given.grade else (0,)), "is none of 1, 2, 3, 4 and 5"),
-            ("reason", given.grade or given.reason, "is missing; a skip needs one"),
-            ("reason", len(given.reason) <= LONGEST_REASON, f"has more than {LONGEST_REASON:,} characters"),
+            ("grade", submission.grade in ("", *self.part.levels), "is none of the grades of this item"),
+            ("confidence", submission.confidence in steps, "is none of 1, 2, 3, 4 and 5"),
+            ("reason", submission.grade or submission.reason, "is missing; a skip needs one"),
+            ("reason", len(submission.reason) <= LONGEST_REASON, f"has more than {LONGEST_REASON:,} characters"),
             ("spans", within, "are not words of the response"),
-            ("spans", apart, "overlap"),
+            ("spans", separate, "overlap"),
             ("spans", len(spans) <= MOST_SPANS, f"are more than {MOST_SPANS}"),
-            ("seconds", 0 <= given.seconds <= LONGEST_SECONDS, "are no time within a day"),
+            ("seconds", 0 <= submission.seconds <= LONGEST_SECONDS, "are no time within a day"),
         )
         return next(((field, why) for field, fits, why in checks if not fits), None)
 
@@ -250,14 +251,14 @@ def items_of(declared: Benchmark[Any, Any], summaries: Sequence[Summary]) -> tup
         keys.append(run_key(summary))
     items = list[StudyItem]()
     for run, summary in zip(keys, summaries, strict=True):
-        answered = (each for each in summary.outcomes if each.epoch == 1 and each.response is not None)
+        answered = (outcome for outcome in summary.outcomes if outcome.epoch == 1 and outcome.response is not None)
         readings = [Reading.of(outcome, summary.benchmark) for outcome in answered]
         for reading, part in product(readings, declared.graded_by_people):
             (sections, criteria), case = _parted(reading.sections, part), reading.outcome.key
             key = _digest(run, case, part.name)
             items.append(StudyItem(key, run, case, part, sections, criteria, (reading.answer or "",)))
     if not items:
-        raise UsageError(f"{', '.join(each.path for each in summaries)}: there is no response to rate")
+        raise UsageError(f"{', '.join(summary.path for summary in summaries)}: there is no response to rate")
     return tuple(items)
 
 
@@ -268,7 +269,7 @@ def pairs_of(declared: Benchmark[Any, Any], a: Summary, b: Summary) -> tuple[Stu
     """
     items, part = items_of(declared, (a, b)), declared.graded_by_people[0]
     rated = [item for item in items if item.part == part]
-    first, second = ({item.case: item for item in rated if item.run == run_key(each)} for each in (a, b))
+    first, second = ({item.case: item for item in rated if item.run == run_key(summary)} for summary in (a, b))
     paired = [
         replace(
             item,
@@ -297,19 +298,19 @@ def rated_of(declared: Benchmark[Any, Any], summaries: Sequence[Summary], kind: 
 
 def practice_of(declared: Benchmark[Any, Any], seed: int, count: int = 6) -> tuple[Practice, ...]:
     """Worked cases to practise on, the grades by turns and otherwise by chance; none where none are declared."""
-    whole = next((part for part in declared.graded_by_people if not part.name), None)
-    if whole is None:
+    main = next((part for part in declared.graded_by_people if not part.name), None)
+    if main is None:
         return ()
-    by_grade: dict[str, list[WorkedCase]] = {level: [] for level in whole.levels}
-    for worked in sorted(declared.worked_cases(), key=lambda each: _digest(str(seed), each.name)):
+    by_grade: dict[str, list[WorkedCase]] = {level: [] for level in main.levels}
+    for worked in sorted(declared.worked_cases(), key=lambda worked: _digest(str(seed), worked.name)):
         by_grade[worked.label].append(worked)
     rounds = (cases[number] for number in range(count) for cases in by_grade.values() if number < len(cases))
-    said, made = reporting_of(declared.name), list[Practice]()
+    reporting, made = reporting_of(declared.name), list[Practice]()
     for worked in islice(rounds, count):
-        sections, criteria = _parted(tuple(said.sections(worked.case.view.model_dump(mode="json"))), whole)
-        answer = said.answer(answer_text(worked.answer.model_dump(mode="json")))
+        sections, criteria = _parted(tuple(reporting.sections(worked.case.view.model_dump(mode="json"))), main)
+        answer = reporting.answer(answer_text(worked.answer.model_dump(mode="json")))
         key = _digest("practice", worked.name)
-        item = StudyItem(key, "", worked.name, whole, sections, criteria, (answer,))
+        item = StudyItem(key, "", worked.name, main, sections, criteria, (answer,))
         made.append(Practice(item, worked.label, worked.why or worked.rule))
     return tuple(made)
 
@@ -318,8 +319,8 @@ def _parted(sections: tuple[PageSection, ...], part: Part) -> tuple[tuple[PageSe
     """The sections before the response, and the criteria: the section whose terms are levels, else the part's own."""
     terms = (section for section in sections if section.kind == "terms" and section.items)
     own = next((section for section in terms if {*dict(section.items)} <= {*part.levels}), None)
-    said = dict(own.items) if own else part.criteria
-    criteria = tuple((level, said[level]) for level in reversed(part.levels) if level in said)
+    meanings = dict(own.items) if own else part.criteria
+    criteria = tuple((level, meanings[level]) for level in reversed(part.levels) if level in meanings)
     return tuple(section for section in sections if section is not own), criteria
 
 

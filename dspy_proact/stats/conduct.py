@@ -49,9 +49,9 @@ def conducts(panel: Panel, order: Sequence[float], groups: Sequence[Hashable]) -
         shared = own[counts[own] > 0]
         shared = shared[np.argsort(times[shared], kind="stable")]
         same = np.sum(panel.own[shared] * panel.others[shared], axis=1) / counts[shared]
-        above = labels[shared] - (sums[panel.items] - level)[shared] / counts[shared]
+        above: NDArray[np.float64] = labels[shared] - (sums[panel.items] - level)[shared] / counts[shared]
         half = len(shared) // 2
-        keys = [groups[item] for item in panel.items[shared]]
+        keys = [groups[item] for item in panel.items[shared].tolist()]
         by_name[name] = Conduct(
             shares=tuple(panel.own[own].mean(axis=0).tolist()),
             agreement=cluster_mean(same, keys) if keys else Estimate(None, reason=UNPAIRED),

@@ -12,7 +12,7 @@ from typing import Any
 
 from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.label.store import Store
-from dspy_proact.label.study import Design, Given, Study, StudyItem, StudyRun, items_of, pairs_of, run_key
+from dspy_proact.label.study import Design, Study, StudyItem, StudyRun, Submission, items_of, pairs_of, run_key
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 from dspy_proact.stats import Estimate
@@ -21,13 +21,13 @@ LABELS = ["FAIL", "PARTIAL", "PASS"]
 TIES = ["PARTIAL", "PASS", "FAIL"]
 PHASES = ["EMERGENT", "CRITICAL", "RECOVERY"]
 GRADES = ("PASS", "PARTIAL", "FAIL", "FAIL")
-Grading = Callable[[str, StudyItem, int], str | Given | None]
+Grading = Callable[[str, StudyItem, int], str | Submission | None]
 """What a rater says of an item with its place: a grade, all of a rating, or nothing."""
 
 
-def given(item: str, grade: str, confidence: int = 4, **more: Any) -> Given:
+def given(item: str, grade: str, confidence: int = 4, **more: Any) -> Submission:
     """A rating with a key of its own, or a skip, whose grade is empty."""
-    return Given(item, grade, secrets.token_hex(16), confidence if grade else 0, **more)
+    return Submission(item, grade, secrets.token_hex(16), confidence if grade else 0, **more)
 
 
 def study_of(
@@ -43,7 +43,7 @@ def study_of(
     declared = benchmark_of(summaries[0].benchmark)
     items = pairs_of(declared, *summaries) if pairs else items_of(declared, summaries)
     of = tuple(StudyRun(run_key(each), each.path, draw) for each in summaries)
-    design = Design(each=len(raters), raters=len(raters), kind="pairs" if pairs else "grades")
+    design = Design(ratings=len(raters), raters=len(raters), kind="pairs" if pairs else "grades")
     store = Store.create(path, Study(declared.name, of, design), items)
     with closing(store):
         for name in raters:
@@ -53,7 +53,7 @@ def study_of(
             store.give(
                 rater.number,
                 *(
-                    each if isinstance(each, Given) else given(item.key, each)
+                    each if isinstance(each, Submission) else given(item.key, each)
                     for item, each in said
                     if each is not None
                 ),

@@ -68,7 +68,7 @@ def collected(
 ) -> Collection:
     """A new study in a file."""
     kind = "pairs" if len(items[0].responses) > 1 else "grades"
-    design = Design(each=each, raters=raters, repeated=repeated, kind=kind)
+    design = Design(ratings=each, raters=raters, repeated=repeated, kind=kind)
     study = Study("riddles", (StudyRun("r1", "runs/one"),), design)
     store = Store.create(path, study, items)
     return Collection(store, tuple(items), practised, Riddles(), {}, *store.new_tokens())

@@ -23,7 +23,7 @@ def begun(tmp_path, clock):
     stores = []
 
     def begin(units, parts=("",), each=2, raters=4, repeated=0.0):
-        study = Study("toy", (StudyRun("r1", "runs/one"),), Design(each=each, raters=raters, repeated=repeated))
+        study = Study("toy", (StudyRun("r1", "runs/one"),), Design(ratings=each, raters=raters, repeated=repeated))
         items = [
             StudyItem(f"{unit}{part}", "r1", f"case {unit}", Part(part, ("bad", "good")), (), (), ("An answer.",))
             for unit in range(units)
@@ -165,7 +165,7 @@ def test_a_short_slate_repeats_nothing(begun):
 @hypothesis.given(units=st.integers(1, 30), raters=st.integers(1, 7), data=st.data())
 def test_every_item_gets_its_planned_raters_whoever_leaves(tmp_path_factory, units, raters, data):
     each = data.draw(st.integers(1, raters))
-    study = Study("toy", (StudyRun("r1", "runs/one"),), Design(each=each, raters=raters))
+    study = Study("toy", (StudyRun("r1", "runs/one"),), Design(ratings=each, raters=raters))
     items = [StudyItem(f"{unit}", "r1", f"{unit}", Part("", ("bad", "good")), (), (), ("",)) for unit in range(units)]
     store = Store.create(tmp_path_factory.mktemp("plan") / "study.db", study, items)
     store._db.execute("PRAGMA synchronous = OFF")  # many studies, none of which has to outlast the machine
@@ -241,6 +241,6 @@ def test_pairs_are_drawn_by_the_grades_of_both(run, other, declared):
     assert (study.design.kind, len(items), {each.draw for each in study.runs}) == ("pairs", 9, {None})
     strata = {each.key: each.stratum for each in run.outcomes}
     assert {*Counter(strata[item.case] for item in items).values()} == {3}, "each of three phases"
-    for refused in (Design(disputed=True, kind="pairs"), Design(count=49, kind="pairs"), Design(each=5)):
+    for refused in (Design(disputed=True, kind="pairs"), Design(count=49, kind="pairs"), Design(ratings=5)):
         with pytest.raises(UsageError):
             design_study(declared, [run, other], refused)

@@ -40,7 +40,7 @@ def test_labels_go_from_the_app_to_agree(proact, request, benchmark):
     request.getfixturevalue(benchmark)
     declared = benchmark_named(benchmark)
     Evaluation("sample", benchmark=benchmark).run(Path("run"))
-    design = Design(count=3, each=1, raters=1, repeated=0.0)
+    design = Design(count=3, ratings=1, raters=1, repeated=0.0)
     collection = open_study(Path("study.db"), declared, [summarize(RunFolder(Path("run")))], design)
     with serving(collection) as served:
         parts = declared.graded_by_people
@@ -78,7 +78,7 @@ def test_choices_go_from_the_app_to_agree(proactbench, proact):
     Path("two/cases.jsonl").write_bytes(Path("one/cases.jsonl").read_bytes())
     Path("two/events.jsonl").write_text("".join(f"{json.dumps(event)}\n" for event in events), "utf-8")
     summaries = [summarize(RunFolder(Path(name))) for name in ("one", "two")]
-    design = Design(count=4, each=1, raters=1, repeated=0.0, kind="pairs")
+    design = Design(count=4, ratings=1, raters=1, repeated=0.0, kind="pairs")
     collection = open_study(Path("study.db"), declared, summaries, design)
     with serving(collection) as served:
         swapped = collection.store.swapped

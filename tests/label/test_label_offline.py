@@ -183,7 +183,7 @@ def test_choices_come_back_as_they_were_meant_whichever_stood_first(proact, brow
     items = pairs_of(benchmark_named("proactbench"), *runs)
     of = tuple(StudyRun(run_key(each), each.path) for each in runs)
     store = Store.create(
-        Path("study.db"), Study("proactbench", of, Design(each=1, raters=1, repeated=0, kind="pairs")), items
+        Path("study.db"), Study("proactbench", of, Design(ratings=1, raters=1, repeated=0, kind="pairs")), items
     )
     store.close()
     with visit(browser, exported(proact, Path("study.db"))) as page:

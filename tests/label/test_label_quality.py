@@ -98,7 +98,7 @@ def test_parts_stand_beside_one_another_each_on_its_scale(rated):
 
 def test_of_pairs_the_page_says_which_is_preferred(tmp_path):
     items = [replace(item(number, part=PREFERENCE), responses=("One.", "Two."), criteria=()) for number in range(8)]
-    study = Study("riddles", (StudyRun("r1", "runs/one"), StudyRun("r2", "runs/two")), Design(each=4, kind="pairs"))
+    study = Study("riddles", (StudyRun("r1", "runs/one"), StudyRun("r2", "runs/two")), Design(ratings=4, kind="pairs"))
     store = Store.create(tmp_path / "pairs.db", study, items)
     assert overview(store, items, Riddles()).carried == "Nobody has chosen yet."
     for _ in range(4):

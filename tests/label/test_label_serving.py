@@ -97,7 +97,7 @@ def test_twenty_raters_at_once_lose_nothing_and_memory_stays_flat(tmp_path, item
 
 
 def test_links_stay_good_until_their_file_is_gone(run, tmp_path):
-    design, file = Design(count=2, each=1, raters=1), tmp_path / "labels" / "study.db"
+    design, file = Design(count=2, ratings=1, raters=1), tmp_path / "labels" / "study.db"
     links, opened = tmp_path / "labels" / "study.links", []
     for kept in (None, None, "other"):
         if kept is not None:

@@ -12,7 +12,7 @@ from dspy_proact.evaluation.benchmark import Part
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import Design, Study, StudyItem, StudyRun
 
-STUDY = Study("toy", (StudyRun("r1", "runs/one", "2-0-1a2b3c4d"),), Design(each=2, raters=3))
+STUDY = Study("toy", (StudyRun("r1", "runs/one", "2-0-1a2b3c4d"),), Design(ratings=2, raters=3))
 
 
 def item(key, text="An answer."):
