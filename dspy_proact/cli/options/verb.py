@@ -122,12 +122,12 @@ class Verb(click.Command):
 
         What fails in it names options, as a person typed them, in place of arguments of the library.
         """
-        for part in self.parts:
-            if isinstance(part, Bundle):
-                values = {option.name: ctx.params.pop(option.name) for option in part.options if option.name}
-                named = {name.removeprefix(part.prefix): value for name, value in values.items()}
-                ctx.params[part.name] = part.value(**named)
         try:
+            for part in self.parts:
+                if isinstance(part, Bundle):
+                    values = {option.name: ctx.params.pop(option.name) for option in part.options if option.name}
+                    named = {name.removeprefix(part.prefix): value for name, value in values.items()}
+                    ctx.params[part.name] = part.value(**named)
             return super().invoke(ctx)
         except (ProactError, Halt) as failure:
             failure.args = (with_options(str(failure), flags_in_hand()),)
