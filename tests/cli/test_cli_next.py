@@ -298,7 +298,9 @@ def test_where_one_judge_tunes_and_reports_it_is_named_as_it_was(proact, server)
 
 def test_nobody_words_beside_it_what_is_next():
     house = Path(cli.__file__).parent
-    assert [path.name for path in house.rglob("*.py") if "Next:" in path.read_text(encoding="utf-8")] == ["message.py"]
+    assert [path.name for path in house.rglob("*.py") if "Next:" in path.read_text(encoding="utf-8")] == [
+        "next_step.py"
+    ]
 
 
 @pytest.mark.parametrize("step", Next, ids=str.lower)

@@ -28,8 +28,9 @@ _OF_OTHER_COMMANDS = ("--keep-inputs", "--program", "--judge-program", "--pairs"
 
 
 def flags_in_hand() -> Collection[str]:
-    """The options of the command that runs."""
-    return [flag for param in click.get_current_context().command.params for flag in param.opts]
+    """The options of the command that runs; none where none does."""
+    context = click.get_current_context(silent=True)
+    return [flag for param in context.command.params for flag in param.opts] if context else []
 
 
 def with_options(message: str, flags: Collection[str]) -> str:
