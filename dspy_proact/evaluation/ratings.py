@@ -206,10 +206,6 @@ class Ratings:
         source, about = RatingsSource(origin=name, files={}), (declared.about_raters,) if declared.about_raters else ()
         return cls(name, declared.name, tuple(items.values()), tuple(grades), source, about=about)
 
-    def of_part(self, part: str) -> Mapping[str, tuple[HumanGrade, ...]]:
-        """The grades of one part of the grading, by the key of every item in order; none for one without a grade."""
-        return {key: tuple(row for row in rows if row.part == part) for key, rows in self.by_item.items()}
-
     @cached_property
     def by_item(self) -> Mapping[str, tuple[HumanGrade, ...]]:
         """The grades of every item, by key in item order; none for an item without a grade."""
@@ -221,14 +217,11 @@ class Ratings:
     @cached_property
     def rated(self) -> tuple[RatedItem, ...]:
         """Items that somebody graded, with their grades."""
-        rated: list[RatedItem] = []
-        for item in self.items:
-            grades = defaultdict[str, list[HumanGrade]](list)
-            for grade in self.by_item[item.key]:
-                grades[grade.part].append(grade)
-            if grades:
-                rated.append(replace(item, grades=grades))
-        return tuple(rated)
+        by_part = {
+            key: {part: [row for row in rows if row.part == part] for part in dict.fromkeys(row.part for row in rows)}
+            for key, rows in self.by_item.items()
+        }
+        return tuple(replace(item, grades=by_part[item.key]) for item in self.items if by_part[item.key])
 
     @property
     def raters(self) -> tuple[str, ...]:

@@ -128,7 +128,7 @@ class _Finding:
         nothing = f"nothing can be said of a judge beside a {self._person}, for {reason}"
         if not pooled.compared:
             return nothing[0].upper() + nothing[1:]
-        raters = {rating.rater for rated in pooled.compared for rating in rated.ratings}
+        raters = {grade.rater for item in pooled.compared for grade in item.grades[study.part.name]}
         whose = "the only rater" if len(raters) == 1 else f"these {counted(len(raters), 'rater')}"
         same = sum(row[level] for level, row in enumerate(pooled.confusion))
         exact = pooled.estimates["exact"]
@@ -157,7 +157,7 @@ class _Finding:
             f"kappa{f' {self._strata}' if self._strata else ''} {plain(within.judge)} and {plain(within.one_human)}, "
             f"difference {difference.value:+.2f}, {bounds(difference, lambda value: f'{value:+.2f}')}{self._scope}"
         )
-        groups = len({rated.item.group for rated in self._pooled.compared if len(rated.ratings) > 1})
+        groups = len({item.group for item in self._pooled.compared if len(self._pooled.grades(item)) > 1})
         low, high = within.low98 or 0, within.high98 or 0
         if groups < CLAIM_GROUPS or within.items < SHARE_ITEMS:
             few = counted(groups, nouns.group, nouns.groups) if groups < CLAIM_GROUPS else counted(within.items, "item")

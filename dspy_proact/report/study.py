@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
 from dspy_proact.errors import UsageError
-from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade, Part
+from dspy_proact.evaluation.benchmark import Benchmark, Part
 from dspy_proact.evaluation.ratings import RatedItem, Ratings
 from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.plain_text import printable
@@ -52,29 +52,14 @@ class Choices:
 
 
 @dataclass(frozen=True)
-class Rated:
-    """An item with the ratings of one part of it, at least one."""
-
-    item: RatedItem
-    ratings: tuple[HumanGrade, ...]
-    judge: str | None
-    """The judge's level; None where it is not known."""
-
-    @property
-    def grades(self) -> list[str]:
-        """Aligned with the ratings."""
-        return [rating.grade for rating in self.ratings]
-
-
-@dataclass(frozen=True)
 class Subset:
     """One stratum of a study, or all of it. Items without a group count as one group."""
 
     epsilon: ClassVar[float] = 0.15
     """Of the alt-test: people with training, but no experts."""
 
-    rated: Sequence[Rated]
-    """Items with at least one rating."""
+    rated: Sequence[RatedItem]
+    """Items with at least one rating of the part, and its level by the judge where that is known."""
     part: Part
     choices: Choices
 
@@ -88,15 +73,23 @@ class Subset:
         """The score of each level, in [0, 1], by equal steps."""
         return {level: index / max(1, len(self.levels) - 1) for index, level in enumerate(self.levels)}
 
-    @cached_property
-    def enough(self) -> list[Rated]:
-        """Items with enough ratings."""
-        return [answer for answer in self.rated if len(answer.ratings) >= self.choices.min_ratings]
+    def grades(self, item: RatedItem) -> list[str]:
+        """The level that each person gave to the part of an item."""
+        return [grade.grade for grade in item.grades[self.part.name]]
+
+    def judged(self, item: RatedItem) -> str:
+        """The judge's level of the part of a compared item."""
+        return item.judged[self.part.name]
 
     @cached_property
-    def compared(self) -> list[Rated]:
+    def enough(self) -> list[RatedItem]:
+        """Items with enough ratings."""
+        return [item for item in self.rated if len(self.grades(item)) >= self.choices.min_ratings]
+
+    @cached_property
+    def compared(self) -> list[RatedItem]:
         """Items with enough ratings and a judge's grade."""
-        return [answer for answer in self.enough if answer.judge is not None]
+        return [item for item in self.enough if self.part.name in item.judged]
 
     @property
     def silence(self) -> str | None:
@@ -115,17 +108,18 @@ class Subset:
     @property
     def paired(self) -> int:
         """Ratings of items that have two or more, which alone say how far people agree."""
-        return sum(len(answer.ratings) for answer in self.rated if len(answer.ratings) > 1)
+        counts = [len(self.grades(item)) for item in self.rated]
+        return sum(count for count in counts if count > 1)
 
     @cached_property
     def confusion(self) -> list[list[float]]:
         """Compared items by people's grade (row) and the judge's (column), in the order of levels; shares if soft."""
         soft = self.choices.consensus == "soft"
         table = [[0.0] * len(self.levels) for _ in self.levels]
-        for answer in self.compared:
-            grades = answer.grades if soft else [majority(answer.grades, self.part.ties)]
-            for grade in grades:
-                table[self.levels.index(grade)][self.levels.index(answer.judge or "")] += 1 / len(grades)
+        for item in self.compared:
+            levels = self.grades(item) if soft else [majority(self.grades(item), self.part.ties)]
+            for level in levels:
+                table[self.levels.index(level)][self.levels.index(self.judged(item))] += 1 / len(levels)
         return [[round(count, 6 if soft else None) for count in row] for row in table]
 
     @cached_property
@@ -134,7 +128,7 @@ class Subset:
 
         On a nominal scale those that know no distance between levels.
         """
-        beside, panel, groups = self._beside, self._panel(self.rated), [answer.item.group for answer in self.rated]
+        beside, panel, groups = self._beside, self._panel(self.rated), [item.group for item in self.rated]
         metrics: tuple[Literal["nominal", "ordinal", "interval"], ...] = ("nominal",)
         recalls = {f"recall_{level.lower()}": partial(beside.recall, index) for index, level in enumerate(self.levels)}
         one_label: dict[str, Callable[[], Estimate]] = {
@@ -180,7 +174,7 @@ class Subset:
 
     def _reference(self, within: bool = False) -> HumanReference:
         of = self.compared or self.enough
-        strata = [answer.item.stratum for answer in of] if within else None
+        strata = [item.stratum for item in of] if within else None
         reference = human_reference(self._judged(of), self.part.weight, strata)
         if self.compared:
             return reference
@@ -191,9 +185,9 @@ class Subset:
     def constant(self) -> Estimate:
         """Pooled kappa with one person of a judge that reads nothing and gives each stratum its commonest grade."""
         counts = defaultdict[str, Counter[str]](Counter)
-        for answer in self.compared:
-            counts[answer.item.stratum].update(answer.grades)
-        grades = [counts[answer.item.stratum].most_common(1)[0][0] for answer in self.compared]
+        for item in self.compared:
+            counts[item.stratum].update(self.grades(item))
+        grades = [counts[item.stratum].most_common(1)[0][0] for item in self.compared]
         if not self.compared:
             return self.missing
         return human_reference(self._judged(self.compared, grades), self.part.weight).judge
@@ -228,16 +222,16 @@ class Subset:
     def _beside(self) -> Judged:
         return self._judged(self.compared, ties=self.part.ties if self.choices.consensus == "published" else None)
 
-    def _panel(self, rated: Sequence[Rated]) -> Panel:
-        raters = [[rating.rater for rating in answer.ratings] for answer in rated]
-        return Panel.of([answer.grades for answer in rated], self.levels, raters)
+    def _panel(self, rated: Sequence[RatedItem]) -> Panel:
+        raters = [[grade.rater for grade in item.grades[self.part.name]] for item in rated]
+        return Panel.of([self.grades(item) for item in rated], self.levels, raters)
 
     def _judged(
-        self, rated: Sequence[Rated], judge: Sequence[str] | None = None, ties: Sequence[str] | None = None
+        self, rated: Sequence[RatedItem], judge: Sequence[str] | None = None, ties: Sequence[str] | None = None
     ) -> Judged:
         """The judge beside people; the worst level stands for what is not known, where no number depends on it."""
-        grades = judge or [answer.judge or self.levels[0] for answer in rated]
-        return Judged.of(self._panel(rated), grades, self.levels, [answer.item.group for answer in rated], ties)
+        grades = judge or [item.judged.get(self.part.name, self.levels[0]) for item in rated]
+        return Judged.of(self._panel(rated), grades, self.levels, [item.group for item in rated], ties)
 
 
 @dataclass(frozen=True, repr=False)
@@ -280,18 +274,19 @@ class RatingStudy:
     @property
     def count(self) -> int:
         """Ratings of the part."""
-        return sum(len(answer.ratings) for answer in self.pooled.rated)
+        return sum(len(self.pooled.grades(item)) for item in self.pooled.rated)
 
     @property
     def raters(self) -> list[str]:
         """Who gave them."""
-        return [*dict.fromkeys(rating.rater for answer in self.pooled.rated for rating in answer.ratings)]
+        grades = (grade for item in self.pooled.rated for grade in item.grades[self.part.name])
+        return [*dict.fromkeys(grade.rater for grade in grades)]
 
     @cached_property
     def strata(self) -> Mapping[str, Subset]:
         """Each stratum of the benchmark, also those that nobody rated."""
         return {
-            name: replace(self.pooled, rated=[answer for answer in self.pooled.rated if answer.item.stratum == name])
+            name: replace(self.pooled, rated=[item for item in self.pooled.rated if item.stratum == name])
             for name in self.order
         }
 
@@ -308,20 +303,20 @@ class RatingStudy:
         return [standing for standing, high in rows if high is not None and usual is not None and high < usual]
 
     @cached_property
-    def disagreements(self) -> list[tuple[Rated, float]]:
+    def disagreements(self) -> list[tuple[RatedItem, float]]:
         """Items whose judge's level differs from the mean of people's, with the difference; the largest come first.
 
         It is in [-1, 1], above 0 where the judge is the more lenient; on a nominal scale the share who say otherwise.
         """
-        worth, rows = self.pooled.worth, list[tuple[Rated, float]]()
-        for answer in self.pooled.compared:
-            assert answer.judge is not None, "compared items have one"
-            difference = worth[answer.judge] - sum(worth[grade] for grade in answer.grades) / len(answer.grades)
+        worth, differences = self.pooled.worth, list[tuple[RatedItem, float]]()
+        for item in self.pooled.compared:
+            judge, grades = self.pooled.judged(item), self.pooled.grades(item)
+            difference = worth[judge] - sum(worth[grade] for grade in grades) / len(grades)
             if self.part.scale == "nominal":
-                difference = 1 - answer.grades.count(answer.judge) / len(answer.grades)
+                difference = 1 - grades.count(judge) / len(grades)
             if abs(difference) > 1e-9:
-                rows.append((answer, difference))
-        return sorted(rows, key=lambda row: -round(abs(row[1]), 9))
+                differences.append((item, difference))
+        return sorted(differences, key=lambda pair: -round(abs(pair[1]), 9))
 
     def reasons(self, item: RatedItem) -> tuple[str, ...]:
         """The judge's for its grade of an item, one a verdict."""
@@ -332,9 +327,9 @@ class RatingStudy:
         """The judge, what needs no judge and one person, beside the votes of several on two levels; else nothing."""
         name, by_key = self.part.name, self.judge_grades.items()
         likely = {key: grades.likelihoods[name] for key, grades in by_key if name in grades.likelihoods}
-        grades = {answer.item.key: answer.grades for answer in self.pooled.compared}
-        levels = {answer.item.key: answer.judge for answer in self.pooled.compared if answer.judge is not None}
-        groups = {answer.item.key: answer.item.group for answer in self.pooled.compared}
+        grades = {item.key: self.pooled.grades(item) for item in self.pooled.compared}
+        levels = {item.key: self.pooled.judged(item) for item in self.pooled.compared}
+        groups = {item.key: item.group for item in self.pooled.compared}
         judge = self.judge or "judge"
         return voted_rows(judge, self.part, grades=grades, levels=levels, likely=likely, groups=groups)
 
@@ -370,11 +365,10 @@ def studies(
     order = tuple(dict.fromkeys([*declared.strata, *(item.stratum for item in ratings.items)]))
     study_of_parts: list[RatingStudy] = []
     for part in declared.graded_by_people:
-        rows = ratings.of_part(part.name)
         rated = [
-            Rated(item, grades_of_item, levels.get(item.key, {}).get(part.name))
-            for item in ratings.items
-            if (grades_of_item := rows[item.key])
+            replace(item, grades={part.name: item.grades[part.name]}, judged=levels.get(item.key, {}))
+            for item in ratings.rated
+            if part.name in item.grades
         ]
         if not rated:
             continue
@@ -383,8 +377,8 @@ def studies(
         if choices.exclude and not all_raters.compared:
             raise UsageError(f"{ratings.name}: raters are excluded by their agreement with a judge, and {UNJUDGED}")
         left = replace(ratings, grades=tuple(row for row in ratings.grades if row.rater not in excluded))
-        rows = left.of_part(part.name)
-        kept = [replace(answer, ratings=of) for answer in rated if (of := rows[answer.item.key])]
+        still = {item.key: item.grades for item in left.rated if part.name in item.grades}
+        kept = [replace(item, grades=still[item.key]) for item in rated if item.key in still]
         pooled = Subset(kept, part, choices)
         if not pooled.rated:
             raise UsageError(f"{ratings.name}: the published rule leaves out every rater; do without `exclude`")

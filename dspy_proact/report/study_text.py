@@ -33,7 +33,7 @@ def leading(studies: "Sequence[RatingStudy]") -> "list[RatingStudy]":
     """The studies of parts that are the first of some answers, to which headlines are given."""
     seen, first = set[str](), list["RatingStudy"]()
     for study in studies:
-        keys = {rated.item.key for rated in study.pooled.rated}
+        keys = {item.key for item in study.pooled.rated}
         first += [study] if keys - seen else []
         seen |= keys
     return first
@@ -88,15 +88,15 @@ def _study_document(study: "RatingStudy") -> dict[str, Any]:
         ],
         "disagreements": [
             {
-                "item": answer.item.key,
-                nouns.stratum: answer.item.stratum,
-                nouns.group: answer.item.group,
-                **{name: value for name, value in answer.item.meta.items() if name == "turn"},
+                "item": item.key,
+                nouns.stratum: item.stratum,
+                nouns.group: item.group,
+                **{name: value for name, value in item.meta.items() if name == "turn"},
                 "difference": difference,
-                "judge": {"grade": answer.judge, "reasons": list(study.reasons(answer.item))},
-                "people": [{name: getattr(one, name) for name in _PEOPLE} for one in answer.ratings],
+                "judge": {"grade": study.pooled.judged(item), "reasons": list(study.reasons(item))},
+                "people": [{name: getattr(one, name) for name in _PEOPLE} for one in item.grades[study.part.name]],
             }
-            for answer, difference in study.disagreements
+            for item, difference in study.disagreements
         ],
         "notes": [*cautions(study), *explanations(study)],
         **reporting_of(ratings.benchmark).agreement_document(study),
@@ -117,7 +117,7 @@ def _subset(subset: "Subset", nouns: Nouns) -> dict[str, Any]:
     return {
         "items": len(subset.enough),
         "judged": len(subset.compared),
-        "ratings": sum(len(answer.ratings) for answer in subset.rated),
+        "ratings": sum(len(subset.grades(item)) for item in subset.rated),
         "paired_ratings": subset.paired,
         "confusion": subset.confusion,
         **_of_reference(subset.reference, nouns),
@@ -275,12 +275,12 @@ def _disagreement_lines(study: "RatingStudy") -> Iterator[str]:
     some = f"; {_SHOWN} of them here, all in the JSON" if len(differing) > _SHOWN else ""
     compared = counted(len(study.pooled.compared), "item")
     yield f"Where the judge and people disagree, largest difference first: {len(differing)} of {compared}{some}"
-    for answer, _ in differing[:_SHOWN]:
-        counts = Counter(answer.grades)
+    for item, _ in differing[:_SHOWN]:
+        counts = Counter(study.pooled.grades(item))
         people = ", ".join(f"{level} {counts[level]}" for level in reversed(study.part.levels) if counts[level])
-        yield f"{answer.item.key} ({answer.item.stratum}): judge {answer.judge}, people {people}"
-        reasons = [("judge", reason) for reason in study.reasons(answer.item)]
-        reasons += [(f"{rating.rater}, {rating.grade}", rating.reason) for rating in answer.ratings]
+        yield f"{item.key} ({item.stratum}): judge {study.pooled.judged(item)}, people {people}"
+        reasons = [("judge", reason) for reason in study.reasons(item)]
+        reasons += [(f"{grade.rater}, {grade.grade}", grade.reason) for grade in item.grades[study.part.name]]
         for whose, reason in reasons:
             if text := " ".join(reason.split()):
                 yield f"  {whose}: {text if len(text) <= _LONGEST else f'{text[:_LONGEST]}...'}"
@@ -294,7 +294,7 @@ def cautions(study: "RatingStudy", explain: bool = True) -> Iterator[str]:
     rated, enough, compared = study.pooled.rated, study.pooled.enough, study.pooled.compared
     nouns = study.nouns
     yield from study.ratings.notes(nouns)
-    if any(not answer.item.group for answer in rated):
+    if any(not item.group for item in rated):
         yield f"items without a {nouns.group} count as one {nouns.group}"
     if few := len(rated) - len(enough):
         yield (

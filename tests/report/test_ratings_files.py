@@ -324,7 +324,7 @@ def test_a_sheet_of_parts_has_a_row_a_part_and_keeps_times_and_the_draw(tmp_path
     )
     study = read(tmp_path, rating_sheet(ITEMS, TRAITS, draw=draw, grades={"a": grades}), declared=TRAITS)
     assert (study.grades, study.draws, study.ignored_fields) == (grades, {draw}, {})
-    assert study.of_part("topic") == {"a": grades[1:], "b": (), "c": ()}
+    assert {item.key: item.grades["topic"] for item in study.rated} == {"a": list(grades[1:])}
     error = refusal(lambda: read(tmp_path, "item,annotator,part,grade\na,ann,tone,HOME\n", declared=TRAITS))
     assert "line 2, field 'grade': a grade is KIND or RUDE, not 'HOME'" in str(error)
     assert read(tmp_path, CSV).draws == frozenset()

@@ -58,10 +58,10 @@ def published_rule(subset: Subset) -> PublishedRule:
     left out. All gradings equal (0 / 0): no value. One item, or resamples that do not enclose the value: no bounds. An
     item with too few ratings for a consensus counts for alpha all the same.
     """
-    judged = [answer for answer in subset.rated if answer.judge is not None]
-    counts = tally([answer.grades for answer in judged], subset.levels)
-    consensus = [majority(answer.grades, subset.part.ties) for answer in subset.compared]
-    tables = cross_tables(consensus, [answer.judge for answer in subset.compared], subset.levels)
+    judged = [item for item in subset.rated if subset.part.name in item.judged]
+    counts = tally([subset.grades(item) for item in judged], subset.levels)
+    consensus = [majority(subset.grades(item), subset.part.ties) for item in subset.compared]
+    tables = cross_tables(consensus, [subset.judged(item) for item in subset.compared], subset.levels)
     confusion, kappa, alpha = tables.sum(axis=0), partial(kappas, weight="none"), partial(alphas, metric="ordinal")
     return PublishedRule(
         items=len(tables),
