@@ -83,9 +83,9 @@ def now(request: Request) -> str:
     """What is sent now where a model takes no schema, which is the most."""
     view = request.view
     sent = (
-        Judge().messages(view, request.response)
+        Judge().messages(view.inputs(request.response))
         if isinstance(view, JudgeView)
-        else OfferDetector().messages(view, request.response)
+        else OfferDetector().messages(view.inputs(request.response))
     )
     return "\n".join(message["content"] for message in sent)
 

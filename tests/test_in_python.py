@@ -53,7 +53,7 @@ SHOWN = {
     "Leaderboard('proactbench', 16 ranked, 0 runs)": leaderboard,
     "Dialogue('": lambda: load_corpus("sample").dialogues[0],
     "Case('": lambda: cases_of(load_corpus("sample"))[0],
-    "OfferDetector()": OfferDetector,
+    "OfferDetector('default', demos=0)": OfferDetector,
 }
 
 

@@ -8,7 +8,7 @@ import dspy
 
 from dspy_proact.programs.asking import Asking, ask_now, ours
 from dspy_proact.programs.direct import Direct
-from dspy_proact.programs.question import Answering
+from dspy_proact.programs.program import Program
 from dspy_proact.runs import Settings
 
 
@@ -31,11 +31,12 @@ class Ask:
 
     async def __call__(self, **inputs: Any) -> dspy.Prediction:
         """The program's prediction; raises errors of `errors`, such as a `StageError` where there is none."""
+        own = isinstance(self.program, Program)
+        if own and self.asking not in (None, ask_now):
+            return await self.program.answer_by(self.asking, **inputs)
         # DSPy would remember ten thousand calls, images included, which nothing reads; a compile needs its traces.
         lean = {"disable_history": True} | ({} if self.asking is ask_now else {"max_trace_size": 0})
         with ours(), dspy.context(lm=self.lm, **lean):
-            if self.asking and isinstance(self.program, Answering):
-                return await self.program.answer_by(self.asking, **inputs)
             if self.asking is ask_now:
-                return self.program(**inputs)
+                return await self.program.answer_by(ask_now, **inputs) if own else self.program(**inputs)
             return await self.program.acall(**inputs)

@@ -4,9 +4,7 @@ A body is a coroutine that takes a way to ask: `forward` runs it with `ask_now` 
 `ask`. DSPy's wrapping of failures is undone here alone: a body sees errors of `errors` only.
 """
 
-import hashlib
-import json
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
@@ -129,24 +127,7 @@ def image_inputs(program: dspy.Module) -> list[str]:
     return [name for name, field in fields.items() if images(field.annotation)]
 
 
-def rendered(predictor: dspy.Predict, adapter: dspy.Adapter, inputs: dict[str, Any]) -> list[dict[str, Any]]:
+def rendered(predictor: dspy.Predict, adapter: dspy.Adapter, inputs: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The messages that a predictor sends under an adapter; inputs that it does not take are left out."""
     signature = cast("type[dspy.Signature]", predictor.signature)
     return adapter.format(signature, predictor.demos, {name: inputs[name] for name in signature.input_fields})
-
-
-def fingerprint(program: dspy.Module, adapter: Callable[[dspy.Predict], dspy.Adapter]) -> str:
-    """sha256, in hexadecimal, of what a program says to its model.
-
-    Args:
-        program: Whose predictors ask.
-        adapter: Under each of them.
-    """
-    said: list[Any] = []
-    for name, predictor in program.named_predictors():
-        signature = cast("type[dspy.Signature]", predictor.signature)
-        # Requests with the names of the inputs in place of values do not show what is in a nested model; a schema does.
-        asked = rendered(predictor, adapter(predictor), {field: f"{{{field}}}" for field in signature.input_fields})
-        schema = signature.model_json_schema()
-        said.append([name, asked, schema["properties"], schema.get("$defs")])  # the title changes with instructions
-    return hashlib.sha256(json.dumps(said, ensure_ascii=False, sort_keys=True).encode()).hexdigest()

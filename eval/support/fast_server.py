@@ -64,8 +64,11 @@ def requests_of(corpus: Corpus) -> Iterator[tuple[str, dict[str, Any]]]:
     """What a run sends, by role."""
     for dialogue in corpus.dialogues:
         for view in (JudgeView.of(dialogue, trigger) for trigger in dialogue.triggers):
-            yield "assistant", {"model": "any", "messages": Assistant().messages(AssistantView.of(view.conversation))}
-            yield "judge", {"model": "any", "messages": Judge().messages(view, RESPONSE)}
+            yield (
+                "assistant",
+                {"model": "any", "messages": Assistant().messages(AssistantView.of(view.conversation).inputs)},
+            )
+            yield "judge", {"model": "any", "messages": Judge().messages(view.inputs(RESPONSE))}
 
 
 if __name__ == "__main__":

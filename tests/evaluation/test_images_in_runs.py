@@ -20,7 +20,7 @@ from dspy_proact.evaluation import registry
 from dspy_proact.evaluation.benchmark import CallForecast
 from dspy_proact.images import Picture, scaled
 from dspy_proact.programs.asking import uploaded
-from dspy_proact.programs.question import Question
+from dspy_proact.programs.program import Question
 from dspy_proact.recipe import Recipe
 from dspy_proact.runs import ExpectedCall, RunFolder
 from dspy_proact.types import Frozen

@@ -18,7 +18,7 @@ from dspy_proact.models.endpoint import find_route
 from dspy_proact.models.gate import most_of
 from dspy_proact.models.prices import count_tokens, find_capacity
 from dspy_proact.programs import Direct
-from dspy_proact.programs.question import Question
+from dspy_proact.programs.program import Question
 
 
 @pytest.mark.parametrize(

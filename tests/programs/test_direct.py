@@ -28,9 +28,14 @@ def with_demo(judge: Judge) -> Judge:
     return judge
 
 
+def replied(assistant, asking):
+    inputs = AssistantView.of(TURNS).inputs
+    return assistant.answer_by(asking, **inputs) if asking else assistant.acall(**inputs)
+
+
 QUESTIONS = {
-    "bare": lambda asking: Assistant().respond(AssistantView.of(TURNS), asking),
-    "prompted": lambda asking: Assistant(" Be\tbrief. ").respond(AssistantView.of(TURNS), asking),
+    "bare": lambda asking: replied(Assistant(), asking),
+    "prompted": lambda asking: replied(Assistant(" Be\tbrief. "), asking),
     "judge": lambda asking: Judge().judge(VIEW, RESPONSE, asking),
     "compiled judge": lambda asking: with_demo(Judge()).judge(VIEW, RESPONSE, asking),
     "detector": lambda asking: OfferDetector().look(ControlView(conversation=TURNS, turn=2), RESPONSE, asking),

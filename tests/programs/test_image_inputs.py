@@ -18,7 +18,7 @@ from dspy_proact.programs import Direct
 from dspy_proact.programs.artefact import Artefact
 from dspy_proact.programs.asking import image_inputs
 from dspy_proact.programs.fenced_json import FencedJSON
-from dspy_proact.programs.question import Question
+from dspy_proact.programs.program import Question
 
 
 class Compare(dspy.Signature):

@@ -122,3 +122,13 @@ def test_an_example_of_which_no_field_or_no_response_is_known_is_not_shown(asked
     shown = '{\n "conversation": [],\n "response": "Pack."\n}'
     assert [row["content"] for row in asked[0].messages if row["role"] == "system"] == [f"A worked example:\n{shown}"]
     assert len(asked[1].messages) == 2
+
+
+def test_a_judge_takes_plain_dictionaries(asked):
+    inputs = example_of(Judge, 9).inputs().toDict()
+    plain = {
+        "conversation": [turn.model_dump() for turn in example_of(Judge, 9).conversation],
+        "rubric": RUBRIC.model_dump(),
+    }
+    assert Judge()(**inputs).grade == Judge()(**{**inputs, **plain}).grade
+    assert asked[0].said == asked[1].said

@@ -146,14 +146,9 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
         return assistant if role == "assistant" else judge
 
-    async def answer(self, case: Case, ask: "Ask") -> Response:
-        """The assistant's response at the trigger: an independent probe, with the curated turns before it."""
-        return await ask.program.respond(AssistantView.of(conversation_of(case.view)), ask.asking)
-
     def inputs(self, view: BaseModel) -> dict[str, Any]:
-        """The turns before, and the message that awaits its response."""
-        seen = AssistantView.of(conversation_of(view))
-        return {"history": list(seen.history), "user_message": seen.user_message}
+        """The curated turns before, whatever was answered at them, and the message that awaits its response."""
+        return AssistantView.of(conversation_of(view)).inputs
 
     def answer_of(self, prediction: Any) -> Response:
         """The response, and whether it was cut."""

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import Any
 
 from pydantic import Field
 
@@ -194,6 +195,11 @@ class AssistantView(Frozen):
         assert last.assistant is None, "the last turn must await its response"
         return cls(history=tuple(history), user_message=last.user)
 
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """What the assistant is called with."""
+        return {"history": list(self.history), "user_message": self.user_message}
+
 
 class JudgeView(Frozen):
     """What the judge sees beside the response."""
@@ -208,6 +214,10 @@ class JudgeView(Frozen):
         """The view on a trigger of a dialogue; the curated response at the trigger is left behind."""
         return cls(conversation=_awaiting(dialogue, trigger.turn), turn=trigger.turn, rubric=trigger.rubric)
 
+    def inputs(self, response: str) -> dict[str, Any]:
+        """What the judge of a response is called with."""
+        return {"conversation": list(self.conversation), "rubric": self.rubric, "response": response}
+
 
 class ControlView(Frozen):
     """What the detector of offers sees beside the response."""
@@ -220,6 +230,10 @@ class ControlView(Frozen):
     def of(cls, dialogue: Dialogue, turn: int) -> "ControlView":
         """The view on a turn of a dialogue, counted from 1; its curated response is left behind."""
         return cls(conversation=_awaiting(dialogue, turn), turn=turn)
+
+    def inputs(self, response: str) -> dict[str, Any]:
+        """What the detector of offers in a response is called with."""
+        return {"conversation": list(self.conversation), "response": response}
 
 
 def canonical(values: object) -> bytes:

@@ -10,7 +10,7 @@ import dspy
 from dspy_proact.benchmarks.proactiveagent.turns import Earlier, StreamEvent, TurnView, said
 from dspy_proact.programs.asking import Asking
 from dspy_proact.programs.fenced_json import FencedJSON
-from dspy_proact.programs.question import Question
+from dspy_proact.programs.program import Question
 
 _TASK = (
     "Decide whether to offer a person help now, and with what.",
@@ -38,18 +38,18 @@ class ProposeAssistance(dspy.Signature):
     message: str | None = dspy.OutputField(desc="what you say to the person, in one or two sentences; null: silence")
 
 
-def _asked(candidates: int, history: bool) -> Any:
-    """What is asked of an agent that may make several proposals, or is shown its earlier ones."""
-    asked: Any = ProposeAssistance
+def _signature(candidates: int, history: bool) -> Any:
+    """The question to an agent that may make several proposals, or is shown its earlier ones."""
+    signature: Any = ProposeAssistance
     several = _SEVERAL.format(most={2: "two", 3: "three"}[candidates]) if candidates > 1 else ""
-    asked = asked.with_instructions("\n\n".join(filter(None, (*_TASK, several, _HISTORY * history, _DATA))))
+    signature = signature.with_instructions("\n\n".join(filter(None, (*_TASK, several, _HISTORY * history, _DATA))))
     if candidates > 1:
         desc = "the tasks, the best first, each in one sentence that names what it is about; empty: silence"
-        asked = asked.delete("proposal").insert(1, "proposals", dspy.OutputField(desc=desc), list[str])
+        signature = signature.delete("proposal").insert(1, "proposals", dspy.OutputField(desc=desc), list[str])
     if history:
         field = dspy.InputField(desc="what you proposed at earlier turns, oldest first")
-        asked = asked.insert(1, "earlier", field, list[Earlier])
-    return asked
+        signature = signature.insert(1, "earlier", field, list[Earlier])
+    return signature
 
 
 class JudgeProposal(dspy.Signature):
@@ -85,14 +85,16 @@ class ProposingAgent(Question):
     """
 
     def __init__(self, candidates: int = 1, history: bool = False):
-        super().__init__(_asked(candidates, history))
+        super().__init__(_signature(candidates, history))
         self.candidates = candidates
 
     async def answer_by(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
         """A prediction of no more than as many proposals as are asked for."""
         prediction = await super().answer_by(asking, **inputs)
         if "proposals" in prediction:
-            prediction.proposals = [text for each in prediction.proposals if (text := said(each))][: self.candidates]
+            prediction.proposals = [text for proposal in prediction.proposals if (text := said(proposal))][
+                : self.candidates
+            ]
         return prediction
 
 
@@ -111,7 +113,7 @@ class _VerdictJSON(FencedJSON):
 class ProposalJudge(Question):
     """Says whether a user would accept a proposal, or silence."""
 
-    adapted = _VerdictJSON
+    adapter = _VerdictJSON
 
     def __init__(self) -> None:
         super().__init__(JudgeProposal, "proposal")

@@ -98,7 +98,7 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
         """The judge of open answers."""
         if not self.judged(settings):
             return None
-        from dspy_proact.programs.question import Question
+        from dspy_proact.programs.program import Question
 
         return Question(self.module("programs").JudgeOpenAnswer, "question", "answer")
 

@@ -3,6 +3,7 @@
 Instructions, names, order, types and descriptions of the fields are prompt text, those of `EarlierStep` included.
 """
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ from dspy_proact.benchmarks.proactivebench.lettered import lettered
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Sample, Step
 from dspy_proact.programs.asking import Asking, uploaded
 from dspy_proact.programs.fenced_json import FreeText
-from dspy_proact.programs.question import Question
+from dspy_proact.programs.program import Question
 from dspy_proact.types import Frozen
 
 _EARLIER = "Before it you are shown earlier steps: those of examples that are solved, and your own of this question."
@@ -68,20 +69,20 @@ class EarlierStep(Frozen):
 class Looker(Question):
     """Plays the environment of a `sample`, one question a step, or answers openly about its first image."""
 
-    adapted = FreeText
+    adapter = FreeText
 
     def __init__(self, settings: ProactiveBenchSettings):
-        asked: Any = AnswerOpenly if settings.program == "open" else ChooseOption
+        signature: Any = AnswerOpenly if settings.program == "open" else ChooseOption
         if settings.cot:
-            told = dspy.OutputField(desc="what the image shows, and what can be told from it")
-            asked = asked.prepend("reasoning", told, str)
+            reasoning = dspy.OutputField(desc="what the image shows, and what can be told from it")
+            signature = signature.prepend("reasoning", reasoning, str)
         if settings.program == "choose" and (settings.history or settings.examples):
-            asked = asked.with_instructions(f"{asked.instructions}\n\n{_EARLIER}")
+            signature = signature.with_instructions(f"{signature.instructions}\n\n{_EARLIER}")
             steps = dspy.InputField(desc="what was chosen at each of these images, in their order")
-            asked = asked.prepend("earlier", steps, list[EarlierStep])
+            signature = signature.prepend("earlier", steps, list[EarlierStep])
             images = dspy.InputField(desc="the images of earlier steps, oldest first")
-            asked = asked.prepend("earlier_images", images, list[dspy.Image])
-        super().__init__(asked, "question", "options")
+            signature = signature.prepend("earlier_images", images, list[dspy.Image])
+        super().__init__(signature, "question", "options")
         self.settings = settings
 
     async def answer_by(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
@@ -92,18 +93,18 @@ class Looker(Question):
         state = made.start
         while not state.stopped:
             image, sha256 = await self._image(asking, sample, made, state)
-            said = await super().answer_by(asking, **self._inputs(made, state, image, past, images))
+            answer = await super().answer_by(asking, **self._inputs(made, state, image, past, images))
             if self.settings.program == "open":
-                step = Step(image=made.path(state), sha256=sha256, crop=made.crop(state), text=said.answer)
+                step = Step(image=made.path(state), sha256=sha256, crop=made.crop(state), text=answer.answer)
                 return dspy.Prediction(steps=[step])
-            step, state = Step.taken(made, state, said.choice, sha256)
+            step, state = Step.taken(made, state, answer.choice, sha256)
             steps.append(step)
             if self.settings.history:
                 past.append(self._earlier("this question", made, step))
                 images.append(image)
         return dspy.Prediction(steps=steps)
 
-    def messages(self, inputs: dict[str, Any]) -> list[dict[str, Any]]:
+    def messages(self, inputs: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The first request about a sample, without examples and with a text in place of its image."""
         made = inputs["sample"].played(self.settings)
         return super().messages(self._inputs(made, made.start, "(an image)", [], []))
@@ -111,17 +112,16 @@ class Looker(Question):
     def _inputs(self, made: Environment, state: State, image: Any, *earlier: list[Any]) -> dict[str, Any]:
         """The inputs of a question at a step, after earlier steps and their images."""
         question, options = made.question(self.settings.hint), lettered(made.shown(state))
-        seen = {"image": image, "question": question, "options": options}
-        given = seen | {name: [*each] for name, each in zip(("earlier", "earlier_images"), earlier, strict=True)}
+        past, images = map(list, earlier)
+        inputs = {"image": image, "question": question, "options": options, "earlier": past, "earlier_images": images}
         signature: Any = self.question.signature
-        return {name: given[name] for name in signature.input_fields}
+        return {name: inputs[name] for name in signature.input_fields}
 
     async def _image(self, asking: Asking, sample: Sample, made: Environment, state: State) -> tuple[dspy.Image, str]:
         """The image of a step, and the sha256 of its file; raises a `ContentError` where it cannot be shown."""
         path, crop = made.path(state), made.crop(state)
-        told = sample.images.description(path, crop)
         load = partial(sample.images.load, made.world, path)
-        sent_as = {"longest": self.settings.longest, "crop": crop, "description": told}
+        sent_as = {"longest": self.settings.longest, "crop": crop, "description": sample.images.description(path, crop)}
         upload = await uploaded(asking, load, path, sample.images.source_of(made.world, path), **sent_as)
         return dspy.Image(upload.uri), upload.picture.sha256
 

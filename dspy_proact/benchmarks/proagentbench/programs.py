@@ -5,6 +5,7 @@ included.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,7 @@ from dspy_proact.benchmarks.proagentbench.moments import Activity, Assistance, I
 from dspy_proact.benchmarks.proagentbench.screens import Screenshot
 from dspy_proact.programs.asking import Asking, ask_for_fields, uploaded
 from dspy_proact.programs.fenced_json import AN_IMAGE
-from dspy_proact.programs.question import Question
+from dspy_proact.programs.program import Question
 
 _SEEN = (
     "You see what a person does at a computer: the windows of the last minutes, oldest first, and the current state of "
@@ -71,7 +72,7 @@ class MomentAgent(Question):
     Args:
         staged: Whether it asks when, and only where help is needed how; in one question otherwise.
         cot: Whether the model reasons before it decides.
-        memory: Whether it is told what was counted in the person's earlier work.
+        memory: Whether it is shown what was counted in the person's earlier work.
         screenshot: Whether it is shown a screenshot of the current state.
         samples: Answers of which the majority decides.
     """
@@ -103,16 +104,16 @@ class MomentAgent(Question):
         for number in range(self.samples):
             # A rollout keeps a compile's record from giving one answer for all; it is not sent.
             more: dict[str, Any] = {"config": {"rollout_id": number}} if number else {}
-            said = await ask_for_fields(asking, self.question, self.adapter, **inputs, **more)
-            if said.need_help and self.how is not None:
-                how = await ask_for_fields(asking, self.how, self.adapter, **inputs, **more)
-                said = dspy.Prediction(need_help=True, intention=how.intention, query=how.query)
-            drawn.append(said)
+            sample = await ask_for_fields(asking, self.question, self.wording, **inputs, **more)
+            if sample.need_help and self.how is not None:
+                how = await ask_for_fields(asking, self.how, self.wording, **inputs, **more)
+                sample = dspy.Prediction(need_help=True, intention=how.intention, query=how.query)
+            drawn.append(sample)
         return dspy.Prediction(**(joined(drawn).model_dump() | {"picture": picture}))
 
-    def messages(self, inputs: dict[str, Any]) -> list[dict[str, Any]]:
+    def messages(self, inputs: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The first request about these inputs."""
-        return super().messages(inputs | {"screenshot": AN_IMAGE})
+        return super().messages({**inputs, "screenshot": AN_IMAGE})
 
 
 def joined(drawn: list[dspy.Prediction]) -> Assistance:
@@ -120,12 +121,12 @@ def joined(drawn: list[dspy.Prediction]) -> Assistance:
 
     The query is the first with that intention.
     """
-    helping = [each for each in drawn if each.need_help]
+    helping = [sample for sample in drawn if sample.need_help]
     if 2 * len(helping) <= len(drawn):
         return Assistance(need_help=False, share=1 - len(helping) / len(drawn))
-    counted = Counter(each.intention for each in helping)
+    counted = Counter(sample.intention for sample in helping)
     intention = max(counted, key=lambda name: counted[name])
-    query = next(each.query for each in helping if each.intention == intention)
+    query = next(sample.query for sample in helping if sample.intention == intention)
     return Assistance(need_help=True, intention=intention, query=query, share=len(helping) / len(drawn))
 
 

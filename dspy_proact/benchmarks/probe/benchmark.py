@@ -209,7 +209,7 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
     def inputs(self, view: BaseModel) -> dict[str, Any]:
         """The world, the items and the actions."""
         assert isinstance(view, TaskView), "PROBE makes its own cases"
-        return {"world": view.world, "documents": list(view.items), "actions": list(view.actions)}
+        return view.inputs
 
     async def grade(self, case: Case, answer: Solution, ask: "Ask") -> Scored[ProbeGrade]:
         """Ids counted, and what a judge says of the description and of the parameters, where there is any."""

@@ -20,7 +20,7 @@ def answer_calls(case: Case, program: Any, settings: Settings) -> Sequence[Expec
     wanted = ProbeSettings.of(settings)
     if wanted.agent != "single":
         return None
-    return [ExpectedCall(program.expected(shown(wanted.oracle, case.view_as(ProbeView))), SOLUTION_TOKENS)]
+    return [ExpectedCall(program.messages(shown(wanted.oracle, case.view_as(ProbeView)).inputs), SOLUTION_TOKENS)]
 
 
 def grade_calls(case: Case, answer: Solution | None, judge: Any, settings: Settings) -> Sequence[ExpectedCall]:

@@ -24,7 +24,7 @@ from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import Action, Facets, ProbeView, Relationship, Solution
 from dspy_proact.programs.asking import Asking
 from dspy_proact.programs.fenced_json import FencedJSON
-from dspy_proact.programs.question import Answering, Question
+from dspy_proact.programs.program import Program, Question
 from dspy_proact.types import Frozen
 
 _FOLDER = files("dspy_proact.benchmarks.probe")
@@ -128,28 +128,26 @@ def verdicts(said: Mapping[str, dspy.Prediction]) -> tuple[IdentificationVerdict
     return identified, resolved
 
 
-class ProbeJudge(Answering):
+class ProbeJudge(Program):
     """Both judges of an answer."""
-
-    name = "default"
 
     def __init__(self) -> None:
         super().__init__()
         self.identification = Question(JudgeIdentification, *_FENCED)
         self.resolution = Question(JudgeParameters, *_FENCED)
 
-    def _asked(self, inputs: Mapping[str, Any]) -> Question:
+    def _judge(self, inputs: Mapping[str, Any]) -> Question:
         """The one whose inputs these are."""
         return self.identification if "description" in inputs else self.resolution
 
     async def answer_by(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
         """What that one says; raises a `StageError` when there is nothing."""
-        return await self._asked(inputs).answer_by(asking, **inputs)
+        return await self._judge(inputs).answer_by(asking, **inputs)
 
-    def messages(self, inputs: dict[str, Any]) -> list[dict[str, Any]]:
-        """The first request about these inputs."""
-        return self._asked(inputs).messages(inputs)
+    def first(self, inputs: Mapping[str, Any]) -> dspy.Predict:
+        """The predictor whose inputs these are."""
+        return self._judge(inputs).question
 
-    def adapter(self, note: str = "") -> FencedJSON:
+    def wording(self, note: str = "") -> FencedJSON:
         """That of either, since neither has an input of the other's fenced name."""
         return FencedJSON(*_FENCED, note=note)

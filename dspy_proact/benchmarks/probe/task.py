@@ -159,6 +159,11 @@ class TaskView(Frozen):
     items: tuple[Item, ...]
     actions: tuple[Action, ...]
 
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """What an agent is called with."""
+        return {"world": self.world, "documents": list(self.items), "actions": list(self.actions)}
+
 
 class ProbeView(TaskView):
     """What a run keeps of a task."""

@@ -71,7 +71,7 @@ class OwnTuning(Tuning):
 
     def calls(self, program: Any, case: Case) -> Sequence[ExpectedCall]:
         """The first question; each further one is counted as long."""
-        return [ExpectedCall(program.expected(case.view_as(ProbeView).task), SOLUTION_TOKENS)]
+        return [ExpectedCall(program.messages(case.view_as(ProbeView).task.inputs), SOLUTION_TOKENS)]
 
     def feedback(self, case: Case, answer: Solution, scored: Scored[Any] | None) -> Feedback:
         """How each stage did; for those who have not seen it with what it answered."""

@@ -76,9 +76,9 @@ def test_a_control_turn_is_answered_like_a_trigger_and_looked_at_for_offers(serv
     assert RunFolder(tmp_path / "run").manifest().controls == OfferDetector().fingerprint()
     assert isinstance(case.view, ControlView)
     sent = max(server.of("assistant"), key=lambda sent: len(sent.messages))
-    assert sent.messages == Assistant().messages(AssistantView.of(case.view.conversation))
+    assert sent.messages == Assistant().messages(AssistantView.of(case.view.conversation).inputs)
     (looked,) = [each for each in server.of("judge") if is_about_offers(each)]
-    assert looked.messages == OfferDetector().messages(case.view, "one\ntwo")
+    assert looked.messages == OfferDetector().messages(case.view.inputs("one\ntwo"))
     (event,) = [each for each in RunFolder(tmp_path / "run").events() if each.key.case == case.key and each.grade]
     assert event.grade is not None
     assert (event.grade.label, event.grade.score, event.grade.verified) == ("UNWANTED", 0.0, True)

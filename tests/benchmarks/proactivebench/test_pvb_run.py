@@ -15,7 +15,7 @@ from dspy_proact.benchmarks.proactivebench.entries import NAMES
 from dspy_proact.benchmarks.proactivebench.programs import JudgeOpenAnswer, Looker
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Trajectory
 from dspy_proact.errors import UsageError
-from dspy_proact.programs.question import Question
+from dspy_proact.programs.program import Question
 from dspy_proact.runs import RunFolder
 
 CODED = re.compile(rb"[A-Za-z0-9+/]{200,}|;base64,|\x89PNG")

@@ -117,7 +117,7 @@ class Scripted:
     def fingerprint(self) -> str:
         return "cc"
 
-    def expected(self, task: Any) -> list[dict[str, str]]:
+    def messages(self, inputs: Any) -> list[dict[str, str]]:
         return [{"role": "user", "content": "word " * 100}]
 
     def shown(self, inputs: dict[str, Any]) -> TaskView:

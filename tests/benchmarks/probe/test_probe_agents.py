@@ -64,7 +64,7 @@ def test_an_agent_answers_in_the_calls_that_it_counts(server, name):
     assert solution.model_dump(include=set(SOLVED)) == {**SOLVED, "evidence": ("a1", "b2")}
     assert not solution.faults
     assert solution.turns == len(server.sent) == len(SCRIPTS[name])
-    assert server.sent[0].messages == AGENTS[name]().expected(task_of())
+    assert server.sent[0].messages == AGENTS[name]().messages(example_of(task_of()).inputs())
 
 
 @AGENT

@@ -1,6 +1,7 @@
-"""The adapters under ProactBench's programs, and the hash of what they send.
+"""The adapters under ProactBench's programs: the assistant's, with demos in its system message, and the judge's.
 
-`BareChat`, under the assistant, sends the chat messages as they are, and nothing of DSPy's own formatting.
+`BareChat`, under the assistant, sends the chat messages as they are, and nothing of DSPy's own formatting. An
+instruction, and demos as worked examples, make up the system message.
 
 `IndentedText`, under the judge and the detector of offers, sends plain text, in which what others wrote is indented:
 
@@ -34,6 +35,7 @@ from dspy_proact.models.dspy_internals import default_instructions
 from dspy_proact.plain_text import encodable
 from dspy_proact.programs.asking import rendered
 from dspy_proact.programs.fenced_json import FencedJSON
+from dspy_proact.programs.program import Program
 
 MARGIN = "    "
 _NAMES_OTHERS = re.compile(r"user agent|evaluator|planner|judge|quot(e|ing)|\bcite", re.IGNORECASE)
@@ -59,13 +61,15 @@ _STAND_INS: dict[str, Any] = {
 """Inputs that a fingerprint is taken with; the rubric speaks to others."""
 
 
-def fingerprint(*calls: tuple[dspy.Predict, dspy.Adapter]) -> str:
+def fingerprint(program: Program, *further: tuple[dspy.Predict, dspy.Adapter]) -> str:
     """Hash what a program says to its model: sha256 of the messages that it sends for stand-in inputs.
 
     Args:
-        calls: Predictors, each with its adapter.
+        program: Whose predictors ask in its usual wording.
+        further: Questions in another wording.
     """
-    messages = [rendered(predictor, adapter, _STAND_INS) for predictor, adapter in calls]
+    questions = [*((predictor, program.wording()) for predictor in program.predictors()), *further]
+    messages = [rendered(predictor, adapter, _STAND_INS) for predictor, adapter in questions]
     return hashlib.sha256(json.dumps(messages, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
@@ -85,22 +89,22 @@ class BareChat(dspy.Adapter):
 
     def format(self, signature: type[dspy.Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]) -> list[Any]:
         """The chat messages of one call."""
-        system = self.system(signature, demos)
+        system = self.system_message(signature, demos)
         messages = [{"role": "system", "content": system}] if system else []
         for turn in history_of(inputs["history"]).turns:
             messages += [{"role": "user", "content": turn.user}, {"role": "assistant", "content": turn.assistant}]
         return [*messages, {"role": "user", "content": inputs["user_message"]}]
 
-    def system(self, signature: type[dspy.Signature], demos: list[dict[str, Any]]) -> str:
-        """The system message; empty where none is sent."""
-        return "\n\n".join(filter(None, [self.hint, instruction_of(signature), *map(_demo_text, demos)]))
+    def system_message(self, signature: type[dspy.Signature], demos: list[dict[str, Any]]) -> str:
+        """Hint, instruction and demos; empty where none is sent."""
+        return "\n\n".join(filter(None, [self.hint, instruction_of(signature), *map(_worked_example, demos)]))
 
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
         """The answer, as it came, as the signature's only output."""
         return {next(iter(signature.output_fields)): encodable(completion)}
 
 
-def _demo_text(demo: Mapping[str, Any]) -> str:
+def _worked_example(demo: Mapping[str, Any]) -> str:
     """A demo as the system message has it, with the fields that it has; empty where it shows no response."""
     if not demo.get("response"):
         return ""
@@ -191,8 +195,8 @@ def _sections(signature: type[dspy.Signature], inputs: Mapping[str, Any]) -> Ite
             rubric = Rubric.model_validate(inputs[name])
             criteria = {"PASS": rubric.pass_criteria, "PARTIAL": rubric.partial_criteria, "FAIL": rubric.fail_criteria}
             texts = [f"{grade}:\n{indented(text)}" for grade, text in criteria.items()]
-            told = f" {_ADDRESSEES}" if _NAMES_OTHERS.search("\n".join(criteria.values())) else ""
-            yield "\n".join([f"{heading}, {rubric.phase}.{told}", *texts])
+            note = f" {_ADDRESSEES}" if _NAMES_OTHERS.search("\n".join(criteria.values())) else ""
+            yield "\n".join([f"{heading}, {rubric.phase}.{note}", *texts])
         elif field.annotation == list[Turn]:
             texts = [heading]
             for number, turn in enumerate(_CONVERSATION.validate_python(inputs[name]), start=1):

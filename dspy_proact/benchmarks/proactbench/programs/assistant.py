@@ -5,19 +5,18 @@ The names of `Reply`'s fields are a file format: their order and types are part 
 
 import warnings
 from collections.abc import Iterable
-from typing import Any, Self, cast
+from typing import Self, cast
 
 import dspy
 
 from dspy_proact.benchmarks.proactbench import embedded
 from dspy_proact.benchmarks.proactbench.conversation import History, history_of
 from dspy_proact.benchmarks.proactbench.programs.adapters import BareChat, fingerprint, instruction_of
-from dspy_proact.benchmarks.proactbench.types import AssistantView, Response, Turn, usable
+from dspy_proact.benchmarks.proactbench.types import Turn, usable
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Role
-from dspy_proact.programs.asking import Asking, ask, ask_now, rendered, run_now
-from dspy_proact.programs.card import Card as AssistantCard
-from dspy_proact.programs.program_table import program_html, program_line
+from dspy_proact.programs.asking import Asking
+from dspy_proact.programs.program import Program
 from dspy_proact.programs.streaming import Pieces, streamed
 
 ASSISTANT = Role("assistant", "model", "response", embedded.assistant)
@@ -33,7 +32,7 @@ class Reply(dspy.Signature):
 
 
 # MIPROv2 shows its proposer the source of this class: any change in it changes what a compile sends.
-class Assistant(dspy.Module):
+class Assistant(Program):
     """Answers the user's last message. Uncompiled it sends the bare chat and is the model under test itself.
 
     Args:
@@ -42,7 +41,6 @@ class Assistant(dspy.Module):
 
     Attributes:
         learned_from: Marks of the conversations that it was compiled on (`views.dialogue_mark`).
-        card: What its compile showed; None where it is not compiled.
 
     Raises:
         UsageError: The instruction is blank.
@@ -55,14 +53,7 @@ class Assistant(dspy.Module):
         self.reply = dspy.Predict(Reply if instruction is None else Reply.with_instructions(instruction))
         self.adapter = BareChat(hint)
         self.learned_from: frozenset[str] = frozenset()
-        self.card: AssistantCard | None = None
         self._filed: tuple[str, str] | None = None
-
-    def __repr__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] - as if DSPy's had said more
-        return program_line(self)
-
-    def _repr_html_(self) -> str:
-        return program_html(self)
 
     @property
     def name(self) -> str:
@@ -77,11 +68,6 @@ class Assistant(dspy.Module):
         return self
 
     @property
-    def demos(self) -> int:
-        """Worked examples that it shows."""
-        return len(self.reply.demos)
-
-    @property
     def instruction(self) -> str:
         """What it tells its model to do; empty for nothing."""
         return instruction_of(cast("type[dspy.Signature]", self.reply.signature))
@@ -89,12 +75,13 @@ class Assistant(dspy.Module):
     @property
     def system_prompt(self) -> str:
         """All that is said beside the conversation, worked examples included; empty for the bare chat."""
-        return self.adapter.system(cast("type[dspy.Signature]", self.reply.signature), self.reply.demos)
+        return self.adapter.system_message(cast("type[dspy.Signature]", self.reply.signature), self.reply.demos)
 
-    def forward(self, history: History, user_message: str) -> dspy.Prediction:
+    async def answer_by(self, asking: Asking, history: History, user_message: str) -> dspy.Prediction:
         """A prediction with `response`, and whether it is `truncated`.
 
         Args:
+            asking: The way to ask.
             history: The turns before, in any form of `conversation`. A system message in it is the system prompt where
                 there is no other; else it is left out with a warning.
             user_message: The message to answer.
@@ -103,41 +90,29 @@ class Assistant(dspy.Module):
             UsageError: The history is none.
             StageError: There is no response.
         """
-        return run_now(self._replied(ask_now, history, user_message))
-
-    async def aforward(self, history: History, user_message: str) -> dspy.Prediction:
-        """The same, awaited."""
-        return await self._replied(ask, history, user_message)
+        before = history_of(history)
+        adapter = self._adapter_under(before.system) if before.system else self.adapter
+        answer = await asking(self.reply, adapter, history=list(before.turns), user_message=user_message)
+        return dspy.Prediction(response=usable(answer.prediction.response), truncated=answer.truncated)
 
     def stream(self, history: History, user_message: str) -> Pieces:
         """The response piece by piece as the model writes it, for `for` and `async for`; raises as `forward` does."""
         return streamed(self, history=history, user_message=user_message)
 
-    async def respond(self, view: AssistantView, asking: Asking | None = None) -> Response:
-        """The response to what the view shows; by way of DSPy where no other way to ask is given."""
-        inputs = {"history": list(view.history), "user_message": view.user_message}
-        prediction = await (self._replied(asking, **inputs) if asking else self.acall(**inputs))
-        return Response(text=prediction.response, truncated=prediction.truncated)
-
-    def messages(self, view: AssistantView) -> list[dict[str, Any]]:
-        """What `respond` sends."""
-        inputs = {"history": list(view.history), "user_message": view.user_message}
-        return rendered(self.reply, self.adapter, inputs)
+    def wording(self, note: str = "") -> BareChat:
+        """The adapter, which has no place for a note."""
+        del note
+        return self.adapter
 
     def fingerprint(self) -> str:
         """Hash of what it says to its model."""
-        return fingerprint((self.reply, self.adapter))
+        return fingerprint(self)
 
-    async def _replied(self, asking: Asking, history: History, user_message: str) -> dspy.Prediction:
-        before = history_of(history)
-        adapter = _told(self, before.system) if before.system else self.adapter
-        answered = await asking(self.reply, adapter, history=list(before.turns), user_message=user_message)
-        return dspy.Prediction(response=usable(answered.prediction.response), truncated=answered.truncated)
-
-
-def _told(assistant: Assistant, system: str) -> BareChat:
-    """The adapter where a history has a system message, which takes the place of no prompt but a missing one."""
-    if not assistant.system_prompt:
-        return BareChat(system)
-    warnings.warn("history: its system message is left out; the assistant has a system prompt of its own", stacklevel=2)
-    return assistant.adapter
+    def _adapter_under(self, system: str) -> BareChat:
+        """The adapter where a history has a system message, which takes the place of no prompt but a missing one."""
+        if not self.system_prompt:
+            return BareChat(system)
+        warnings.warn(
+            "history: its system message is left out; the assistant has a system prompt of its own", stacklevel=2
+        )
+        return self.adapter

@@ -14,7 +14,7 @@ import json
 from collections.abc import Mapping
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import dspy
 from pydantic import BaseModel
@@ -25,9 +25,9 @@ from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Ru
 from dspy_proact.errors import StageError, UsageError
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.models import Role
-from dspy_proact.programs.asking import Asking, ask, ask_for_fields, ask_now, rendered, run_now
+from dspy_proact.programs.asking import Asking, ask_for_fields
 from dspy_proact.programs.fenced_json import FencedJSON, only_object
-from dspy_proact.programs.program_table import program_html, program_line
+from dspy_proact.programs.program import Program
 
 JUDGE = Role("judge", "judge", "verdict", embedded.judge)
 """For whom its calls are counted, how a person names its model, and what stands in for one."""
@@ -38,7 +38,7 @@ def _text(name: str) -> str:
 
 
 INSTRUCTIONS: Mapping[Phase, str] = {phase: f"{_text('judge')}\n\n{_text(f'judge_{phase.lower()}')}" for phase in Phase}
-"""What the judge is told in each phase."""
+"""The judge's instruction in each phase."""
 
 
 class GradeResponse(dspy.Signature):
@@ -66,7 +66,7 @@ class QuoteEvidence(dspy.Signature):
 
 
 # MIPROv2 shows its proposer the source of this class: any change in it changes what a compile sends.
-class Judge(dspy.Module):
+class Judge(Program):
     """Grades a response, in our words.
 
     It has a predictor for each phase, so that an optimizer can change what is said in one of them. A verdict that
@@ -77,98 +77,64 @@ class Judge(dspy.Module):
         ask_quote_again: False leaves the second question about quotes out, so that one call is one trace (compiling).
     """
 
-    name = "default"
     votes = 1
     """Verdicts to ask for on each response."""
     cuts: Mapping[Phase, tuple[float, float]] = MappingProxyType({})
     """By phase, from where on the mean level of verdicts is PARTIAL, and PASS; where there are none, the commonest."""
-    card: Any = None
-    """What its compile showed; None where it is not compiled."""
 
     def __init__(self, ask_quote_again: bool = True) -> None:
         super().__init__()
         self.emergent, self.critical, self.recovery = (
-            dspy.Predict(GradeResponse.with_instructions(told)) for told in INSTRUCTIONS.values()
+            dspy.Predict(GradeResponse.with_instructions(text)) for text in INSTRUCTIONS.values()
         )
         self.quote = dspy.Predict(QuoteEvidence) if ask_quote_again else None
 
-    def __repr__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] - as if DSPy's had said more
-        return program_line(self)
-
-    def _repr_html_(self) -> str:
-        return program_html(self)
-
-    @property
-    def demos(self) -> int:
-        """The most worked examples that it shows at once."""
-        return max(len(grading.demos) for grading in self._gradings)
-
-    @property
-    def instruction(self) -> str:
-        """What it tells its model to do in the first phase."""
-        return cast("type[dspy.Signature]", self.emergent.signature).instructions
-
-    def forward(self, conversation: list[Turn], rubric: Rubric, response: str) -> dspy.Prediction:
+    async def answer_by(
+        self, asking: Asking, conversation: list[Turn], rubric: Rubric, response: str
+    ) -> dspy.Prediction:
         """A prediction with `reasoning`, `evidence` and `grade`; raises a `StageError` when there is none."""
-        return run_now(self._graded(ask_now, conversation, rubric, response))
-
-    async def aforward(self, conversation: list[Turn], rubric: Rubric, response: str) -> dspy.Prediction:
-        """The same, awaited."""
-        return await self._graded(ask, conversation, rubric, response)
+        turns = [Turn.model_validate(turn) for turn in conversation]
+        inputs = {"conversation": turns, "rubric": Rubric.model_validate(rubric), "response": response}
+        verdict = await ask_for_fields(asking, self.first(inputs), self.wording, **inputs)
+        if self.quote is None or verdict.grade == "FAIL" or _is_quoted(verdict.evidence, response):
+            return verdict
+        graded = {"rubric": inputs["rubric"], "response": response, "grade": verdict.grade}
+        try:
+            quoted = (await asking(self.quote, IndentedText(), **graded, reasoning=verdict.reasoning)).prediction
+        except StageError:
+            return verdict  # it is there and paid for; it stays, unverified
+        evidence = quoted.evidence if _is_quoted(quoted.evidence, response) else verdict.evidence
+        return dspy.Prediction(reasoning=verdict.reasoning, evidence=evidence, grade=verdict.grade)
 
     async def judge(self, view: JudgeView, response: str, asking: Asking | None = None) -> Verdict:
         """The verdict on a response, its quotes located; by way of DSPy where no other way to ask is given."""
-        inputs = _inputs(view, response)
-        return _located(await (self._graded(asking, **inputs) if asking else self.acall(**inputs)), response)
+        inputs = view.inputs(response)
+        return _located(await (self.answer_by(asking, **inputs) if asking else self.acall(**inputs)), response)
 
     def judge_now(self, view: JudgeView, response: str) -> Verdict:
-        """The same, not awaited."""
-        return _located(self(**_inputs(view, response)), response)
+        """Synchronous version of `judge`."""
+        return _located(self(**view.inputs(response)), response)
 
-    def messages(self, view: JudgeView, response: str) -> list[dict[str, Any]]:
-        """What `judge` sends first."""
-        return rendered(self._grading(view.rubric), self._wording(), _inputs(view, response))
+    def first(self, inputs: Mapping[str, Any]) -> dspy.Predict:
+        """The predictor of the rubric's phase."""
+        return (self.emergent, self.critical, self.recovery)[list(Phase).index(inputs["rubric"].phase)]
+
+    def wording(self, note: str = "") -> FencedJSON:
+        """The adapter under a question; the note says why it is asked again."""
+        return IndentedText(note)
 
     def fingerprint(self) -> str:
         """Hash of what it says to its model."""
-        again = [(self.quote, IndentedText())] if self.quote else []
-        return fingerprint(*((grading, self._wording()) for grading in self._gradings), *again)
-
-    @property
-    def _gradings(self) -> tuple[dspy.Predict, ...]:
-        return self.emergent, self.critical, self.recovery
-
-    def _grading(self, rubric: Rubric) -> dspy.Predict:
-        return self._gradings[list(Phase).index(rubric.phase)]
-
-    def _wording(self, note: str = "") -> FencedJSON:
-        """The adapter under a question for a grade; the note says why it is asked again."""
-        return IndentedText(note)
-
-    async def _graded(self, asking: Asking, conversation: list[Turn], rubric: Rubric, response: str) -> dspy.Prediction:
-        shown = {"conversation": conversation, "rubric": rubric, "response": response}
-        said = await ask_for_fields(asking, self._grading(rubric), self._wording, **shown)
-        if self.quote is None or said.grade == "FAIL" or _found(said.evidence, response):
-            return said
-        asked = {"rubric": rubric, "response": response, "grade": said.grade, "reasoning": said.reasoning}
-        try:
-            again = (await asking(self.quote, IndentedText(), **asked)).prediction
-        except StageError:
-            return said  # the verdict is there and paid for; it stays, unverified
-        evidence = again.evidence if _found(again.evidence, response) else said.evidence
-        return dspy.Prediction(reasoning=said.reasoning, evidence=evidence, grade=said.grade)
+        return fingerprint(self)
 
 
-def _inputs(view: JudgeView, response: str) -> dict[str, Any]:
-    return {"conversation": list(view.conversation), "rubric": view.rubric, "response": response}
+def _located(verdict: dspy.Prediction, response: str) -> Verdict:
+    evidence = locate_quotes(verdict.evidence, response)
+    return Verdict(reasoning=verdict.reasoning, evidence=evidence, grade=Grade(verdict.grade))
 
 
-def _located(said: dspy.Prediction, response: str) -> Verdict:
-    evidence = locate_quotes(said.evidence, response)
-    return Verdict(reasoning=said.reasoning, evidence=evidence, grade=Grade(said.grade))
-
-
-def _found(evidence: list[str], response: str) -> bool:
+def _is_quoted(evidence: list[str], response: str) -> bool:
+    """Whether a quote counts as evidence."""
     return any(quote.counts for quote in locate_quotes(evidence, response))
 
 
@@ -202,7 +168,8 @@ class OfficialJudge(Judge):
         text = json.dumps(schema.model_json_schema())
         return hashlib.sha256(f"{super().fingerprint()}\n{text}".encode()).hexdigest()
 
-    def _wording(self, note: str = "") -> FencedJSON:
+    def wording(self, note: str = "") -> FencedJSON:
+        """The official words, whatever the note."""
         return self._prompt
 
 
@@ -212,7 +179,7 @@ class OfficialPrompt(FencedJSON):
     def __init__(self) -> None:
         super().__init__()
         self.system_message = _official("prompts.runtime", "JUDGE_SYSTEM_TEMPLATE")
-        self._worded = _official("prompts.runtime", "build_judge_eval_message")
+        self._message = _official("prompts.runtime", "build_judge_eval_message")
         self._point, self.schema = _official("types", "TriggerPoint"), _official("types", "JudgeOutput")
         if not isinstance(self.system_message, str):
             raise _changed("its system message is no text")
@@ -229,7 +196,7 @@ class OfficialPrompt(FencedJSON):
             history += [{"role": "user", "content": turn.user}, {"role": "assistant", "content": answer}]
         try:
             point = self._point(turn=len(inputs["conversation"]), evaluation_rubric=criteria)
-            message = self._worded(point, history)
+            message = self._message(point, history)
         except Exception as error:  # of another package, whatever it is
             raise _changed(f"its judge message cannot be built ({type(error).__name__})") from error
         if not isinstance(message, str):

@@ -7,7 +7,6 @@ the instruction stands in `offers.txt`.
 
 from importlib.resources import files
 from itertools import islice
-from typing import Any
 
 import dspy
 
@@ -15,7 +14,8 @@ from dspy_proact.benchmarks.proactbench.programs.adapters import IndentedText, f
 from dspy_proact.benchmarks.proactbench.types import ControlView, Offer, Offers, Turn
 from dspy_proact.errors import StageError
 from dspy_proact.evidence import Passage, locate
-from dspy_proact.programs.asking import Asking, ask, ask_for_fields, ask_now, rendered, run_now
+from dspy_proact.programs.asking import Asking, ask_for_fields
+from dspy_proact.programs.program import Program
 from dspy_proact.types import Frozen, Quote
 
 _INSTRUCTION = files("dspy_proact.benchmarks.proactbench.programs").joinpath("offers.txt").read_text("utf-8").strip()
@@ -46,7 +46,7 @@ class DetectOffers(dspy.Signature):
     offers: list[DetectedOffer] = dspy.OutputField()
 
 
-class OfferDetector(dspy.Module):
+class OfferDetector(Program):
     """Lists the offers in a response.
 
     An answer that cannot be read is asked for once more, and so is one with a quote that does not stand in the
@@ -57,60 +57,46 @@ class OfferDetector(dspy.Module):
         super().__init__()
         self.detect = dspy.Predict(DetectOffers)
 
-    def __repr__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] - as if DSPy's had said more
-        return "OfferDetector()"
-
-    def forward(self, conversation: list[Turn], response: str) -> dspy.Prediction:
+    async def answer_by(self, asking: Asking, conversation: list[Turn], response: str) -> dspy.Prediction:
         """A prediction with `reasoning` and `offers`; raises a `StageError` when there is none."""
-        return run_now(self._detected(ask_now, conversation, response))
-
-    async def aforward(self, conversation: list[Turn], response: str) -> dspy.Prediction:
-        """Async version of `forward`."""
-        return await self._detected(ask, conversation, response)
+        inputs = {"conversation": conversation, "response": response}
+        detected = await ask_for_fields(asking, self.detect, self.wording, **inputs)
+        unfound = next((offer.quote for offer in located(detected, response).offers if offer.quote.start is None), None)
+        if unfound is None:
+            return detected
+        try:
+            return (await asking(self.detect, _again(unfound.text), **inputs)).prediction
+        except StageError:
+            return detected  # what is there is paid for; what does not stand in the response does not count
 
     async def look(self, view: ControlView, response: str, asking: Asking | None = None) -> Offers:
         """The offers of a response at a control turn, their quotes located, asked as `Judge.judge` does."""
-        inputs = _inputs(view, response)
-        return located(await (self._detected(asking, **inputs) if asking else self.acall(**inputs)), response)
+        inputs = view.inputs(response)
+        return located(await (self.answer_by(asking, **inputs) if asking else self.acall(**inputs)), response)
 
-    def messages(self, view: ControlView, response: str) -> list[dict[str, Any]]:
-        """What `look` sends first."""
-        return rendered(self.detect, IndentedText(), _inputs(view, response))
+    def wording(self, note: str = "") -> IndentedText:
+        """The adapter under its question; the note says why it is asked again."""
+        return IndentedText(note)
 
     def fingerprint(self) -> str:
         """Hash of what it says to its model."""
-        return fingerprint((self.detect, IndentedText()), (self.detect, _again("{quote}")))
-
-    async def _detected(self, asking: Asking, conversation: list[Turn], response: str) -> dspy.Prediction:
-        shown = {"conversation": conversation, "response": response}
-        said = await ask_for_fields(asking, self.detect, lambda note: IndentedText(note=note), **shown)
-        unfound = next((offer.quote for offer in located(said, response).offers if offer.quote.start is None), None)
-        if unfound is None:
-            return said
-        try:
-            return (await asking(self.detect, _again(unfound.text), **shown)).prediction
-        except StageError:
-            return said  # what is there is paid for; what does not stand in the response does not count
+        return fingerprint(self, (self.detect, _again("{quote}")))
 
 
-def located(said: dspy.Prediction, response: str) -> Offers:
-    """What a detector said, with the places of its quotes in the response."""
+def located(detected: dspy.Prediction, response: str) -> Offers:
+    """The offers of a detector, with the places of their quotes in the response."""
     passage = Passage(response)
-    places: dict[tuple[int, int] | str, Offer] = {}
-    for each in passage.within_budget(said.offers):
-        found = [(part.start, part.end) for part in islice(locate(each.quote, passage), _MAX_PARTS)]
-        starts = [start for start, _ in found if start is not None]
-        ends = [end for _, end in found if end is not None]
-        quote, place = Quote(text=each.quote), each.quote
-        if found and len(starts) == len(found):
-            quote, place = Quote(text=each.quote, start=min(starts), end=max(ends)), (min(starts), max(ends))
-        if place not in places or places[place].asked_for:  # the same words twice are one offer, unwanted if once said
-            places[place] = Offer(quote=quote, grounded=each.grounded, asked_for=each.asked_for)
-    return Offers(reasoning=said.reasoning, offers=tuple(places.values()))
-
-
-def _inputs(view: ControlView, response: str) -> dict[str, Any]:
-    return {"conversation": list(view.conversation), "response": response}
+    offers: dict[tuple[int, int] | str, Offer] = {}
+    for offer in passage.within_budget(detected.offers):
+        spans = [(part.start, part.end) for part in islice(locate(offer.quote, passage), _MAX_PARTS)]
+        starts = [start for start, _ in spans if start is not None]
+        ends = [end for _, end in spans if end is not None]
+        quote, key = Quote(text=offer.quote), offer.quote
+        if spans and len(starts) == len(spans):
+            quote, key = Quote(text=offer.quote, start=min(starts), end=max(ends)), (min(starts), max(ends))
+        if key not in offers or offers[key].asked_for:  # the same words twice are one offer, unwanted if once said
+            offers[key] = Offer(quote=quote, grounded=offer.grounded, asked_for=offer.asked_for)
+    return Offers(reasoning=detected.reasoning, offers=tuple(offers.values()))
 
 
 def _again(quote: str) -> IndentedText:

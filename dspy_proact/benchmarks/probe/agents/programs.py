@@ -20,8 +20,8 @@ from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError
 from dspy_proact.models import Embedder
 from dspy_proact.programs import FencedJSON
-from dspy_proact.programs.asking import Answer, Asking, ask_for_fields, ask_now, rendered
-from dspy_proact.programs.question import Answering
+from dspy_proact.programs.asking import Answer, Asking, ask_for_fields, ask_now
+from dspy_proact.programs.program import Program
 
 _FENCED = ("bottleneck", "action", "question")
 """What a model wrote and is shown again."""
@@ -80,8 +80,8 @@ class Session:
             return {}
         self.turns += 1
         try:
-            asked = getattr(self._agent, question)
-            answer = await ask_for_fields(self._counted, asked, self._agent.adapter, **inputs)
+            predictor = getattr(self._agent, question)
+            answer = await ask_for_fields(self._counted, predictor, self._agent.wording, **inputs)
         except ContentError as error:
             self._last = error
             return {}
@@ -129,7 +129,7 @@ class Session:
         )
 
 
-class AgentModule(Answering):
+class AgentModule(Program):
     """An agent.
 
     Args:
@@ -137,8 +137,6 @@ class AgentModule(Answering):
         embedder: By which it searches; None searches by words.
     """
 
-    name: str
-    """By which a person chooses it."""
     asks: ClassVar[Mapping[str, type[dspy.Signature]]]
     """What it asks, by the names of its predictors."""
 
@@ -169,12 +167,11 @@ class AgentModule(Answering):
         truncated = any(call.finish_reason == "length" for call in calls)
         return dspy.Prediction(**solution.model_copy(update={"truncated": truncated}).model_dump())
 
-    def expected(self, task: TaskView) -> list[Mapping[str, Any]]:
-        """The messages of its first call, for a forecast."""
-        inputs = {"world": task.world, "documents": list(task.items), "actions": list(task.actions), "steps": []}
-        return list(rendered(self.predictors()[0], self.adapter(), inputs | {"left": self.turns, "most": self.turns}))
+    def messages(self, inputs: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The first request about these inputs."""
+        return super().messages({**inputs, "steps": [], "left": self.turns, "most": self.turns})
 
-    def adapter(self, note: str = "") -> FencedJSON:
+    def wording(self, note: str = "") -> FencedJSON:
         """A repair takes what can be read of an answer."""
         return PartialJSON(*_FENCED, note=note) if note else FencedJSON(*_FENCED)
 

@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, Assistant, BareChat, Reply
-from dspy_proact.benchmarks.proactbench.types import AssistantView, Response, Turn
+from dspy_proact.benchmarks.proactbench.types import AssistantView, Turn
 from dspy_proact.errors import ContentError, ProviderError
 from dspy_proact.evaluation.compiled import load_assistant
 from dspy_proact.programs.artefact import read_artefact, signature_hash, write_artefact
@@ -73,8 +73,8 @@ def test_no_answer_is_an_error_with_its_reason_after_one_call(server, name, back
 @pytest.mark.parametrize(("ended", "truncated"), [("length", True), ("stop", False)])
 def test_a_response_that_was_cut_is_taken_and_flagged(server, name, backend, ended, truncated):
     server.script = lambda sent: Answer("The last boat", finish_reason=ended)
-    found = asyncio.run(awaited(opened(server, name, backend), Assistant().respond(VIEW)))
-    assert found == Response(text="The last boat", truncated=truncated)
+    found = asyncio.run(awaited(opened(server, name, backend), Assistant().acall(**VIEW.inputs)))
+    assert (found.response, found.truncated) == ("The last boat", truncated)
 
 
 # The bare chat
@@ -177,7 +177,7 @@ def test_the_answer_is_the_response_as_it_came(text):
 
 
 FROZEN_SIGNATURE = "cb9e9b728a7f86749bb33204ed0bdd35cb9d0eeac2920bf49b0cdc2eed8f2af9"
-VIEWS = [AssistantView.of(item.case.view.conversation) for item in items_of(corpus(1))]
+VIEWS = [AssistantView.of(case.view.conversation) for case in items_of(corpus(1))]
 SAID = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60).filter(str.strip)
 
 
@@ -197,7 +197,7 @@ def test_an_assistant_from_a_file_says_what_the_assistant_said_that_was_written(
     assert again.system_prompt == assistant.system_prompt
     assert again.instruction == assistant.instruction
     for view in VIEWS:
-        assert again.messages(view) == assistant.messages(view)
+        assert again.messages(view.inputs) == assistant.messages(view.inputs)
     assert again.fingerprint() == assistant.fingerprint()
     assert len(assistant.fingerprint()) == 64
     assert (assistant.fingerprint() == Assistant().fingerprint()) is (not instruction and not demos)

@@ -154,7 +154,7 @@ def test_the_last_line_names_the_fields_in_their_order(signature, names):
 def test_the_words_of_ours_are_600_tokens_at_most(phase):
     rubric = Rubric(phase=phase, pass_criteria="", partial_criteria="", fail_criteria="")
     view = JudgeView(conversation=(Turn(user="", assistant=None),), turn=1, rubric=rubric)
-    texts = [message["content"] for message in Judge().messages(view, "")]
+    texts = [message["content"] for message in Judge().messages(view.inputs(""))]
     assert sum(map(o200k_tokens, texts)) <= 600
 
 

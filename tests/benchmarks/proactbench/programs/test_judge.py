@@ -194,7 +194,7 @@ def test_the_instructions_stand_in_files_and_each_phase_has_its_own():
     assert DetectOffers.instructions == text("offers.txt")
     for phase in Phase:
         view = VIEW.model_copy(update={"rubric": VIEW.rubric.model_copy(update={"phase": phase})})
-        (system, *_) = Judge().messages(view, "a")
+        (system, *_) = Judge().messages(view.inputs("a"))
         assert system["content"] == f"{text('judge.txt')}\n\n{text(f'judge_{phase.lower()}.txt')}"
 
 
@@ -256,7 +256,7 @@ def test_the_shape_of_the_answer_is_said_once_by_a_schema_or_by_the_last_line(se
         assert ("Answer with one JSON object: " in sent.messages[-1]["content"]) is not takes
 
 
-@pytest.mark.parametrize(("shown", "digest"), [(Judge, "9c9cf7fdce56b22a"), (Assistant, "4391c74d571967b5")])
+@pytest.mark.parametrize(("shown", "digest"), [(Judge, "dfc2a00e96bc275d"), (Assistant, "9f6102c06b775f88")])
 def test_the_source_that_miprov2_shows_its_proposer_is_the_recorded_one(shown, digest):
     # Golden scenes of the night (judge_demos, assistant_demos) record what follows from it.
     assert hashlib.sha256(inspect.getsource(shown).encode()).hexdigest()[:16] == digest

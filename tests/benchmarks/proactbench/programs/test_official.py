@@ -77,7 +77,7 @@ def test_the_messages_are_those_of_the_package_to_the_character(server, package,
     answers_once(server, evaluated())
     said(opened(server, name, backend), way)
     assert [sent.messages for sent in server.sent] == [of_the_package()]
-    assert OfficialJudge().messages(VIEW, RESPONSE) == of_the_package()  # what a plan counts is what is sent
+    assert OfficialJudge().messages(VIEW.inputs(RESPONSE)) == of_the_package()  # what a plan counts is what is sent
 
 
 @BACKENDS
@@ -121,7 +121,7 @@ def test_every_text_reaches_the_package_as_it_is_and_comes_back(echo, texts, use
     turns = (*(Turn(user=a, assistant=b) for a, b in texts), Turn(user=user, assistant=None))
     criteria = {"pass_criteria": criterion, "partial_criteria": "p", "fail_criteria": "f"}
     rubric = Rubric(phase=phase, **criteria)
-    sent = echo.messages(JudgeView(conversation=turns, turn=len(turns), rubric=rubric), response)
+    sent = echo.messages(JudgeView(conversation=turns, turn=len(turns), rubric=rubric).inputs(response))
     point, history = json.loads(sent[1]["content"])
     assert point["turn"] == len(turns)
     assert point["evaluation_rubric"] == {"type": phase.value, **criteria}
@@ -193,7 +193,7 @@ def test_a_quote_that_is_not_there_is_not_asked_for_again_and_leaves_the_verdict
 def test_without_the_package_the_message_says_how_to_install_it():
     with missing(), pytest.raises(UsageError) as caught:
         OfficialJudge()
-    assert "--judge-prompt official" in str(caught.value)
+    assert "`judge_prompt=official`" in str(caught.value)
     assert "pip install 'proactbench @ git+https://github.com/boson-ai/ProactBench'" in str(caught.value)
 
 
@@ -226,7 +226,7 @@ SCHEMAS = {
 def test_a_package_that_is_not_as_it_was_is_refused_before_the_first_call(tmp_path, server, runtime, types):
     with installed(tmp_path, runtime, types), pytest.raises(UsageError) as caught:
         Evaluation("sample", judge=ModelSpec(name="hosted_vllm/any", api_base=server.judge), judge_prompt="official")
-    assert str(caught.value).startswith("--judge-prompt official: ")
+    assert str(caught.value).startswith("`judge_prompt=official`: ")
     assert "not the one known here" in str(caught.value)
     assert not server.sent
 

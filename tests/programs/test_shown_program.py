@@ -28,7 +28,7 @@ def test_a_program_shows_what_it_tells_its_model(tmp_path):
     assert harmless(Judge()._repr_html_()).count("\n") > 3
     with installed(tmp_path):
         judge = OfficialJudge()
-        (system, _) = judge.messages(judges.study().items[0].view, "Good.")
+        (system, _) = judge.messages(judges.study().items[0].view.inputs("Good."))
         assert judge.instruction == system["content"]
 
 

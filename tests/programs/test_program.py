@@ -9,7 +9,7 @@ from fakes.server import Answer
 
 from dspy_proact.models import Gate, ModelSpec, Role, open_model
 from dspy_proact.programs.direct import Direct
-from dspy_proact.programs.question import Question
+from dspy_proact.programs.program import Question
 
 
 class Sort(dspy.Signature):
