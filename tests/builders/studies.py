@@ -22,10 +22,10 @@ TIES = ["PARTIAL", "PASS", "FAIL"]
 PHASES = ["EMERGENT", "CRITICAL", "RECOVERY"]
 GRADES = ("PASS", "PARTIAL", "FAIL", "FAIL")
 Grading = Callable[[str, StudyItem, int], str | Submission | None]
-"""What a rater says of an item with its place: a grade, all of a rating, or nothing."""
+"""What a rater says of an item with its number: a grade, all of a rating, or nothing."""
 
 
-def given(item: str, grade: str, confidence: int = 4, **more: Any) -> Submission:
+def submission(item: str, grade: str, confidence: int = 4, **more: Any) -> Submission:
     """A rating with a key of its own, or a skip, whose grade is empty."""
     return Submission(item, grade, secrets.token_hex(16), confidence if grade else 0, **more)
 
@@ -42,20 +42,20 @@ def study_of(
     summaries = [summarize(RunFolder(run)) for run in runs]
     declared = benchmark_of(summaries[0].benchmark)
     items = pairs_of(declared, *summaries) if pairs else items_of(declared, summaries)
-    of = tuple(StudyRun(run_key(each), each.path, draw) for each in summaries)
+    of = tuple(StudyRun(run_key(run), run.path, draw) for run in summaries)
     design = Design(ratings=len(raters), raters=len(raters), kind="pairs" if pairs else "grades")
     store = Store.create(path, Study(declared.name, of, design), items)
     with closing(store):
         for name in raters:
             rater = store.add_rater(name)
-            said = [(item, grade(name, item, number)) for number, item in enumerate(items)]
-            store.assign(rater.number, lambda said=said: [(item.key, False) for item, _ in said])
+            graded = [(item, grade(name, item, number)) for number, item in enumerate(items)]
+            store.assign(rater.number, lambda graded=graded: [(item.key, False) for item, _ in graded])
             store.give(
                 rater.number,
                 *(
-                    each if isinstance(each, Submission) else given(item.key, each)
-                    for item, each in said
-                    if each is not None
+                    one if isinstance(one, Submission) else submission(item.key, one)
+                    for item, one in graded
+                    if one is not None
                 ),
             )
     return path

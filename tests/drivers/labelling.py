@@ -46,7 +46,7 @@ def item(number: int, text: str = "It is the moon.", part: Part = PART, run: str
 def practice(*grades: str) -> tuple[Practice, ...]:
     """Practice items with these grades."""
     made = (item(number, f"Practice answer {number}.", run="") for number in range(900, 900 + len(grades)))
-    return tuple(Practice(each, grade, f"Because of rule {grade}.") for each, grade in zip(made, grades, strict=True))
+    return tuple(Practice(one, grade, f"Because of rule {grade}.") for one, grade in zip(made, grades, strict=True))
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,16 @@ class Served:
 
 
 def collected(
-    path: Path, items: Sequence[StudyItem], *practised: Practice, each: int = 2, raters: int = 2, repeated: float = 0.0
+    path: Path,
+    items: Sequence[StudyItem],
+    *practised: Practice,
+    ratings: int = 2,
+    raters: int = 2,
+    repeated: float = 0.0,
 ) -> Collection:
     """A new study in a file."""
     kind = "pairs" if len(items[0].responses) > 1 else "grades"
-    design = Design(ratings=each, raters=raters, repeated=repeated, kind=kind)
+    design = Design(ratings=ratings, raters=raters, repeated=repeated, kind=kind)
     study = Study("riddles", (StudyRun("r1", "runs/one"),), design)
     store = Store.create(path, study, items)
     return Collection(store, tuple(items), practised, Riddles(), {}, *store.new_tokens())
@@ -107,8 +112,8 @@ class Answer:
 
     def field(self, name: str) -> str:
         """An attribute of the page, `data-NAME`."""
-        (found,) = re.findall(rf'data-{name}="([^"]*)"', self.text)
-        return found
+        (value,) = re.findall(rf'data-{name}="([^"]*)"', self.text)
+        return value
 
 
 @dataclass
@@ -132,8 +137,8 @@ class Visitor:
                 "Content-Type": "application/x-www-form-urlencoded",
                 "Sec-Fetch-Site": "same-origin",
             }
-        given = {name.replace("_", "-"): value for name, value in headers.items()}
-        own = {name: value for name, value in (own | given).items() if value is not None}
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        own = {name: value for name, value in (own | headers).items() if value is not None}
         self.connection.request(method, path, body, own)
 
     def ask(self, method: str, path: str, body: str | bytes | None = None, **headers: str | None) -> Answer:
@@ -176,9 +181,9 @@ def rating(page: Answer, **changed: object) -> dict[str, object]:
     return {**shown, "grade": "SOLVED", "confidence": 4, "reason": "", "spans": "[]", "seconds": 2.5, **changed}
 
 
-def label_serve(said: str, *arguments: str) -> None:
+def label_serve(output: str, *arguments: str) -> None:
     """What a child is for `dspy-proact label serve` that writes its standard output into a pipe."""
-    os.dup2(os.open(said, os.O_WRONLY), 1)
+    os.dup2(os.open(output, os.O_WRONLY), 1)
     command_line("label", "serve", *arguments)
 
 

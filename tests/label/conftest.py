@@ -27,7 +27,7 @@ def declared(proactbench):
 @pytest.fixture
 def other(run):
     """A run of the same cases whose responses are longer, but for the first."""
-    longer = tuple(replace(each, response=f"{each.response} More.") for each in run.outcomes[1:])
+    longer = tuple(replace(outcome, response=f"{outcome.response} More.") for outcome in run.outcomes[1:])
     identity = run.manifest.identity.model_copy(update={"benchmark": "other"})
     manifest = run.manifest.model_copy(update={"identity": identity})
     return replace(run, path="other", outcomes=(run.outcomes[0], *longer), manifest=manifest)

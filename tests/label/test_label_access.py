@@ -16,7 +16,7 @@ WRITES = ("/practice", "/rate", "/undo", "/leave", "/link")
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
-    made = collected(tmp_path_factory.mktemp("access") / "study.db", [item(n) for n in range(4)], each=2, raters=2)
+    made = collected(tmp_path_factory.mktemp("access") / "study.db", [item(n) for n in range(4)], ratings=2, raters=2)
     with serving(made) as running:
         for name in ("Ann", "Bob"):
             assert "0 of 4" in joined(running, name).get("/rate").text
@@ -123,13 +123,13 @@ def test_a_body_that_does_not_come_is_not_waited_for(ann, monkeypatch):
     assert ann.ask("POST", "/leave", b"", Content_Length="5").status == 408
 
 
-PLACES = ("item", "repeated", "grade", "confidence", "reason", "spans", "seconds", "key", "name", "token")
+FIELDS = ("item", "repeated", "grade", "confidence", "reason", "spans", "seconds", "key", "name", "token")
 
 
 @pytest.mark.parametrize("text", ["../../etc/passwd", "' OR 1=1; DROP TABLE log; --", ATTACK.replace("\0", ""), "\0"])
 def test_no_parameter_is_a_path_a_statement_or_markup(served, ann, text):
     before = (served.store.ratings(), len(served.store.raters()))
-    for name in PLACES:
+    for name in FIELDS:
         fields = {"item": item(0).key, "repeated": 0, "grade": "LOST", "confidence": 3, "reason": "", "seconds": 1}
         for path in (*WRITES, "/enter", "/join"):
             if path not in ("/leave", "/link") and not (path == "/undo" and name != "key"):
@@ -142,8 +142,8 @@ def test_no_parameter_is_a_path_a_statement_or_markup(served, ann, text):
 def test_no_file_but_four_is_served(served):
     visitor = Visitor(served.port)
     for name in ("page.css", "label.css", "rate.js", "pages.js"):
-        found = visitor.get(f"/static/{name}")
-        assert (found.status, found.headers["cache-control"]) == (200, "private, max-age=300")
+        page = visitor.get(f"/static/{name}")
+        assert (page.status, page.headers["cache-control"]) == (200, "private, max-age=300")
     for name in ("app.py", "../app.py", "page.js", "templates/item.html", ".."):
         assert visitor.get(f"/static/{name}").status == 404
 
@@ -184,15 +184,15 @@ def test_there_are_only_so_many_raters(tmp_path, monkeypatch):
 
 
 def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path):
-    with serving(collected(tmp_path / "study.db", [item(n) for n in range(2)], each=1, raters=1)) as served:
+    with serving(collected(tmp_path / "study.db", [item(n) for n in range(2)], ratings=1, raters=1)) as served:
         ann = joined(served, "Ann")
         ann.post("/rate", rating(ann.get("/rate")))
-        given = rating(ann.get("/rate"), reason="x" * 4000) | {"key": key()}
+        form = rating(ann.get("/rate"), reason="x" * 4000) | {"key": key()}
         served.store._row(f"PRAGMA max_page_count = {served.store._row('PRAGMA page_count')[0]}")
-        full = [ann.post("/rate", given)]
+        full = [ann.post("/rate", form)]
         assert (full[0].status, "disk is full" in full[0].json["problem"]) == (507, True)
         served.store._row("PRAGMA max_page_count = 100000")
-        assert ann.post("/rate", given).status == 200, "the same click, once there is room"
+        assert ann.post("/rate", form).status == 200, "the same click, once there is room"
         assert len(served.store.ratings()) == 2
 
 
@@ -211,7 +211,7 @@ def test_which_hosts_are_served(monkeypatch):
 
 
 def test_texts_of_others_are_text_on_every_page(tmp_path):
-    with serving(collected(tmp_path / "study.db", [item(1, text=ATTACK)], each=1, raters=1)) as served:
+    with serving(collected(tmp_path / "study.db", [item(1, text=ATTACK)], ratings=1, raters=1)) as served:
         ann = joined(served, "<b>Ann</b><script>alert(1)</script>")
         for path in ("/briefing", "/rate"):
             text = ann.get(path).text

@@ -21,13 +21,13 @@ def test_a_rater_goes_from_item_to_item_and_each_rating_is_kept(served):
     for number in range(4):
         page = ann.get("/rate")
         assert f"{number} of 4" in page.text
-        given = rating(page, grade="CLOSE", confidence=3, reason=" It hints. ", spans="[[0, 2], [6, 9]]", seconds=12.5)
-        assert ann.post("/rate", given).json == {"to": "/rate"}
+        form = rating(page, grade="CLOSE", confidence=3, reason=" It hints. ", spans="[[0, 2], [6, 9]]", seconds=12.5)
+        assert ann.post("/rate", form).json == {"to": "/rate"}
     assert "You rated all 4" in ann.get("/rate").text
-    assert len({each.item for each in served.store.ratings()}) == 4
-    each = served.store.ratings()[0]
-    assert (each.rater, each.grade, each.confidence, each.reason) == ("Ann", "CLOSE", 3, "It hints.")
-    assert (each.spans, each.seconds) == (((0, 2), (6, 9)), 12.5)
+    assert len({rating.item for rating in served.store.ratings()}) == 4
+    first = served.store.ratings()[0]
+    assert (first.rater, first.grade, first.confidence, first.reason) == ("Ann", "CLOSE", 3, "It hints.")
+    assert (first.spans, first.seconds) == (((0, 2), (6, 9)), 12.5)
 
 
 def test_joining_twice_by_one_click_is_one_rater_and_a_name_is_taken_once(served):
@@ -35,7 +35,7 @@ def test_joining_twice_by_one_click_is_one_rater_and_a_name_is_taken_once(served
     assert [ann.post("/join", fields).status for _ in range(2)] == [200, 200]
     other = Visitor(served.port).post("/join", fields | {"key": key()})
     assert (other.status, "taken" in other.json["problem"]) == (409, True)
-    assert [each.name for each in served.store.raters()] == ["Ann"]
+    assert [rater.name for rater in served.store.raters()] == ["Ann"]
 
 
 def test_one_goes_on_elsewhere_by_a_link_of_ones_own(served):
@@ -52,8 +52,8 @@ def test_what_is_undone_comes_back_with_what_was_said(served):
     ann = joined(served, "Ann")
     page = ann.get("/rate")
     ann.post("/rate", rating(page, grade="LOST", reason="No.", spans="[[0, 2]]"))
-    told = ann.post("/undo", {}).json
-    draft = told["draft"]
+    answer = ann.post("/undo", {}).json
+    draft = answer["draft"]
     assert (draft["item"], draft["grade"], draft["spans"]) == (page.field("item"), "LOST", [[0, 2]])
     assert {*draft} == {"item", "repeated", "grade", "confidence", "reason", "spans", "seconds"}, "nothing else of it"
     assert ann.get("/rate").field("item") == page.field("item")
@@ -70,7 +70,7 @@ def test_a_skip_has_a_reason_and_the_rest_is_given_back(served):
     assert served.store._row("SELECT reason FROM log WHERE grade = '' AND undone IS NULL")["reason"] == "I know it."
     assert ann.post("/leave", {}).json == {"to": "/left"}
     assert "Thank you" in ann.get("/left").text
-    assert {each.state for each in served.store.slate(1)} == {"skipped", "returned"}
+    assert {slot.state for slot in served.store.slate(1)} == {"skipped", "returned"}
 
 
 @pytest.mark.parametrize(
@@ -101,31 +101,32 @@ def test_what_the_page_would_not_send_is_refused(served, changed):
     assert served.store.ratings() == ()
 
 
-def practised(tmp_path, *given):
+def practised(tmp_path, *grades):
     """A rater who gave these grades to practice items of which every one is SOLVED, and what each was answered."""
-    with serving(collected(tmp_path / "study.db", [item(1)], *practice(*["SOLVED"] * 6), each=1, raters=1)) as served:
+    items = practice(*["SOLVED"] * 6)
+    with serving(collected(tmp_path / "study.db", [item(1)], *items, ratings=1, raters=1)) as served:
         ann = joined(served, "Ann")
-        told = [ann.post("/practice", rating(ann.get("/rate"), grade=grade)).json for grade in given]
-        return told, ann.get("/rate").text, practice_passed([*served.store.practice(1).values()])
+        answers = [ann.post("/practice", rating(ann.get("/rate"), grade=grade)).json for grade in grades]
+        return answers, ann.get("/rate").text, practice_passed([*served.store.practice(1).values()])
 
 
 def test_practice_is_explained_and_passed_with_two_of_three(tmp_path):
-    told, page, passed = practised(tmp_path, "SOLVED", "LOST", "SOLVED")
-    assert [each["correct"] for each in told] == [True, False, True]
-    assert told[1] | {"correct": 0} == {
+    answers, page, passed = practised(tmp_path, "SOLVED", "LOST", "SOLVED")
+    assert [one["correct"] for one in answers] == [True, False, True]
+    assert answers[1] | {"correct": 0} == {
         "correct": 0,
         "grade": "SOLVED",
         "why": "Because of rule SOLVED.",
         "passed": None,
         "again": False,
     }
-    assert (told[2]["passed"], passed, "data-practice" in page) == (True, True, False)
+    assert (answers[2]["passed"], passed, "data-practice" in page) == (True, True, False)
 
 
 def test_who_fails_the_practice_twice_is_told_so_and_marked_and_may_rate(tmp_path):
-    told, page, passed = practised(tmp_path, *["LOST"] * 6)
-    assert [each["again"] for each in told] == [False, False, True, False, False, False]
-    assert [each["passed"] for each in told] == [None] * 5 + [False]
+    answers, page, passed = practised(tmp_path, *["LOST"] * 6)
+    assert [one["again"] for one in answers] == [False, False, True, False, False, False]
+    assert [one["passed"] for one in answers] == [None] * 5 + [False]
     assert (passed, "data-practice" in page) == (False, False)
 
 
@@ -134,7 +135,7 @@ def test_pairs_are_shown_in_both_orders_and_kept_in_that_of_the_runs(tmp_path):
         type(item(0))(**{**item(number, part=PREFERENCE).__dict__, "responses": ("One.", "Other.")})
         for number in range(16)
     ]
-    with serving(collected(tmp_path / "study.db", pairs, each=1, raters=1)) as served:
+    with serving(collected(tmp_path / "study.db", pairs, ratings=1, raters=1)) as served:
         ann, first = joined(served, "Ann"), []
         for _ in pairs:
             page = ann.get("/rate")
@@ -149,7 +150,7 @@ def test_pairs_are_shown_in_both_orders_and_kept_in_that_of_the_runs(tmp_path):
             side = "first" if first[-1] == "One." else "second"
             assert ann.post("/rate", rating(page, grade=side)).status == 200
         assert {"One.", "Other."} == {*first}
-        assert {each.grade for each in served.store.ratings()} == {"first"}
+        assert {rating.grade for rating in served.store.ratings()} == {"first"}
 
 
 def test_a_rater_sees_nothing_of_who_made_or_graded_a_response(served):

@@ -7,7 +7,7 @@ from itertools import combinations, groupby
 
 import hypothesis
 import pytest
-from builders.studies import given
+from builders.studies import submission
 from hypothesis import strategies as st
 
 from dspy_proact.errors import UsageError
@@ -22,8 +22,8 @@ def begun(tmp_path, clock):
     """Makes the store of a study of so many units, of one item or of several parts each."""
     stores = []
 
-    def begin(units, parts=("",), each=2, raters=4, repeated=0.0):
-        study = Study("toy", (StudyRun("r1", "runs/one"),), Design(ratings=each, raters=raters, repeated=repeated))
+    def begin(units, parts=("",), ratings=2, raters=4, repeated=0.0):
+        study = Study("toy", (StudyRun("r1", "runs/one"),), Design(ratings=ratings, raters=raters, repeated=repeated))
         items = [
             StudyItem(f"{unit}{part}", "r1", f"case {unit}", Part(part, ("bad", "good")), (), (), ("An answer.",))
             for unit in range(units)
@@ -48,42 +48,42 @@ def join(store, count):
 
 
 def opened(store, rater):
-    return [place for place in store.slate(rater) if place.state == "open"]
+    return [slot for slot in store.slate(rater) if slot.state == "open"]
 
 
 def more(store, rater):
     """How much is open to a rater who asks for it."""
-    return sum(place.state == "open" for place in assign(store, rater))
+    return sum(slot.state == "open" for slot in assign(store, rater))
 
 
 def rate(store, rater, count=None, grade="good"):
     """Rate the first open places, or all; skip them where the grade is empty."""
-    for place in opened(store, rater)[:count]:
-        store.give(rater, given(place.item, grade, repeated=place.repeated))
+    for slot in opened(store, rater)[:count]:
+        store.give(rater, submission(slot.item, grade, repeated=slot.repeated))
 
 
 def raters_of(store):
     """Of each item, those who have rated it or are to."""
-    found = defaultdict(list)
-    for place in store.slate():
-        if place.state in ("open", "rated") and not place.repeated:
-            found[place.item].append(place.rater)
-    return found
+    raters_of = defaultdict(list)
+    for slot in store.slate():
+        if slot.state in ("open", "rated") and not slot.repeated:
+            raters_of[slot.item].append(slot.rater)
+    return raters_of
 
 
 def test_the_planned_raters_have_the_same_share_and_all_are_comparable(begun):
-    store = begun(20, each=2, raters=4)
+    store = begun(20, ratings=2, raters=4)
     raters = join(store, 4)
     assert [len(opened(store, rater)) for rater in raters] == [10] * 4
     assert {len(people) for people in raters_of(store).values()} == {2}
     # 20 units fall on the pairs of raters, but for the two who divided all units first.
     beside = Counter(tuple(sorted(people)) for people in raters_of(store).values())
     assert beside == dict.fromkeys([(1, 3), (1, 4), (2, 3), (2, 4)], 5)
-    assert [place.item for place in store.slate(1)] == [str(unit) for unit in range(10)], "the beginning of the draw"
+    assert [slot.item for slot in store.slate(1)] == [str(unit) for unit in range(10)], "the beginning of the draw"
 
 
 def test_who_comes_late_finds_nothing_and_takes_what_others_give_back(begun):
-    store = begun(10, each=1, raters=2)
+    store = begun(10, ratings=1, raters=2)
     ann, bob, eve = join(store, 3)
     assert opened(store, eve) == []
     rate(store, ann, 2)
@@ -96,7 +96,7 @@ def test_who_comes_late_finds_nothing_and_takes_what_others_give_back(begun):
 
 def test_what_is_kept_for_raters_who_have_yet_to_come_is_given_to_nobody_else(begun):
     """The share of each is 5 of 10 items; one person rates an item once, so that ann may have all ten."""
-    store = begun(10, each=2, raters=4)
+    store = begun(10, ratings=2, raters=4)
     (ann,) = join(store, 1)
     rate(store, ann)
     assert more(store, ann) == 0
@@ -109,7 +109,7 @@ def test_what_is_kept_for_raters_who_have_yet_to_come_is_given_to_nobody_else(be
 
 def test_a_day_after_the_first_rating_nothing_is_kept_for_who_has_not_come(begun, clock):
     """The share of each is 5 of 10 items; one person rates an item once, so that ann may have all ten."""
-    store = begun(10, each=2, raters=4)
+    store = begun(10, ratings=2, raters=4)
     (ann,) = join(store, 1)
     rate(store, ann)
     assert more(store, ann) == 0
@@ -118,7 +118,7 @@ def test_a_day_after_the_first_rating_nothing_is_kept_for_who_has_not_come(begun
 
 
 def test_whoever_is_idle_is_not_waited_for(begun, clock):
-    store = begun(10, each=1, raters=2)
+    store = begun(10, ratings=1, raters=2)
     ann, bob = join(store, 2)
     rate(store, ann, 1)
     clock.now += IDLE_SECONDS + 1
@@ -127,11 +127,11 @@ def test_whoever_is_idle_is_not_waited_for(begun, clock):
     assert more(store, ann) == 0, "all is given"
     store.give_back(bob)
     assert more(store, ann) == 4
-    assert [place.state for place in store.slate(ann)] == ["rated", *["open"] * 4], "back in places that count once"
+    assert [slot.state for slot in store.slate(ann)] == ["rated", *["open"] * 4], "back in places that count once"
 
 
 def test_a_skipped_item_gets_another_rater_and_never_this_one(begun):
-    store = begun(4, each=1, raters=2)
+    store = begun(4, ratings=1, raters=2)
     ann, bob = join(store, 2)
     rate(store, ann, grade="")
     rate(store, bob)
@@ -142,50 +142,50 @@ def test_a_skipped_item_gets_another_rater_and_never_this_one(begun):
 
 
 def test_parts_of_a_unit_follow_one_another_also_where_they_come_again(begun):
-    store = begun(20, parts=("search", "action"), each=1, raters=1, repeated=0.2)
+    store = begun(20, parts=("search", "action"), ratings=1, raters=1, repeated=0.2)
     (ann,) = join(store, 1)
-    slate = [(place.item.removesuffix("search").removesuffix("action"), place.repeated) for place in store.slate(ann)]
+    slate = [(slot.item.removesuffix("search").removesuffix("action"), slot.repeated) for slot in store.slate(ann)]
     runs = [(key, len(list(several))) for key, several in groupby(slate)]
     assert {count for _, count in runs} == {2}
     units = [key for key, _ in runs]
     # 4 of 20 come again, half a slate after the first time.
-    again = [place for place, (_, repeated) in enumerate(units) if repeated]
-    assert [units[place][0] for place in again] == ["0", "2", "5", "7"]
-    between = [place - units.index((units[place][0], False)) for place in again]
+    again = [index for index, (_, repeated) in enumerate(units) if repeated]
+    assert [units[index][0] for index in again] == ["0", "2", "5", "7"]
+    between = [index - units.index((units[index][0], False)) for index in again]
     assert between == [11, 12, 13, 14]
 
 
 def test_a_short_slate_repeats_nothing(begun):
-    store = begun(5, each=1, raters=1, repeated=1.0)
+    store = begun(5, ratings=1, raters=1, repeated=1.0)
     (ann,) = join(store, 1)
-    assert not any(place.repeated for place in store.slate(ann))
+    assert not any(slot.repeated for slot in store.slate(ann))
 
 
 @hypothesis.settings(max_examples=25, deadline=None)
 @hypothesis.given(units=st.integers(1, 30), raters=st.integers(1, 7), data=st.data())
 def test_every_item_gets_its_planned_raters_whoever_leaves(tmp_path_factory, units, raters, data):
-    each = data.draw(st.integers(1, raters))
-    study = Study("toy", (StudyRun("r1", "runs/one"),), Design(ratings=each, raters=raters))
+    ratings = data.draw(st.integers(1, raters))
+    study = Study("toy", (StudyRun("r1", "runs/one"),), Design(ratings=ratings, raters=raters))
     items = [StudyItem(f"{unit}", "r1", f"{unit}", Part("", ("bad", "good")), (), (), ("",)) for unit in range(units)]
     store = Store.create(tmp_path_factory.mktemp("plan") / "study.db", study, items)
     store._db.execute("PRAGMA synchronous = OFF")  # many studies, none of which has to outlast the machine
     for rater in join(store, raters):
         rate(store, rater, data.draw(st.integers(0, 40)))
         store.give_back(rater)
-    assert all(len(people) <= each for people in raters_of(store).values())
-    for rater in join(store, each):
+    assert all(len(people) <= ratings for people in raters_of(store).values())
+    for rater in join(store, ratings):
         while opened(store, rater):
             rate(store, rater)
             assign(store, rater)
     counts = Counter(rating.item for rating in store.ratings(repeats=False))
-    assert counts == dict.fromkeys((item.key for item in items), each)
+    assert counts == dict.fromkeys((item.key for item in items), ratings)
     pairs = [(rating.rater, rating.item) for rating in store.ratings(repeats=False)]
     assert len(pairs) == len({*pairs})
     store.close()
 
 
 def test_raters_who_come_at_once_are_given_nothing_too_often(begun):
-    path = begun(40, each=3, raters=12).path
+    path = begun(40, ratings=3, raters=12).path
 
     def come(number):
         store = Store.open(path)
@@ -208,29 +208,29 @@ def test_a_study_is_drawn_as_a_sheet_is(run, declared, proactbench):
     study, items = design_study(declared, [run], Design(count=20, seed=3))
     draw, rows = draw_of(run, 20, 3)
     assert [item.case for item in items] == [row.key for row in rows]
-    assert [each.draw for each in study.runs] == [str(draw)]
+    assert [one.draw for one in study.runs] == [str(draw)]
 
 
 def test_runs_take_turns_and_what_has_no_grade_comes_last(run, other, declared):
-    first = next(each for each in other.outcomes if each.key == run.outcomes[0].key)
+    first = next(outcome for outcome in other.outcomes if outcome.key == run.outcomes[0].key)
     ungraded = replace(first, state="unscored", label=None, verdicts=())
     some = replace(other, outcomes=(ungraded, *other.outcomes[1:]))
     study, items = design_study(declared, [run, some], Design())
-    keys = [each.run for each in study.runs]
+    keys = [one.run for one in study.runs]
     assert [item.run for item in items[:6]] == keys * 3
     assert (len(items), items[-1].unit) == (98, (keys[1], first.key))
-    assert [each.draw.split("-")[0] for each in study.runs] == ["49", "48"], "in no draw"
+    assert [one.draw.split("-")[0] for one in study.runs] == ["49", "48"], "in no draw"
 
 
 def test_what_judges_dispute_comes_first_and_is_no_draw(run, declared):
     with pytest.raises(UsageError, match="differ"):
         design_study(declared, [run], Design(disputed=True))
-    passed = [each for each in run.outcomes if each.label == "PASS"][:2]
+    passed = [outcome for outcome in run.outcomes if outcome.label == "PASS"][:2]
     against = {
-        each.key: replace(each, verdicts=(*each.verdicts, replace(each.verdicts[0], label=label, score=score)))
-        for each, label, score in zip(passed, ("PARTIAL", "FAIL"), (0.5, 0.0), strict=True)
+        one.key: replace(one, verdicts=(*one.verdicts, replace(one.verdicts[0], label=label, score=score)))
+        for one, label, score in zip(passed, ("PARTIAL", "FAIL"), (0.5, 0.0), strict=True)
     }
-    jury = replace(run, outcomes=tuple(against.get(each.key, each) for each in run.outcomes))
+    jury = replace(run, outcomes=tuple(against.get(outcome.key, outcome) for outcome in run.outcomes))
     study, items = design_study(declared, [jury], Design(count=5, disputed=True))
     assert [item.case for item in items[:2]] == [passed[1].key, passed[0].key]
     assert (len(items), study.runs[0].draw) == (5, None)
@@ -238,9 +238,9 @@ def test_what_judges_dispute_comes_first_and_is_no_draw(run, declared):
 
 def test_pairs_are_drawn_by_the_grades_of_both(run, other, declared):
     study, items = design_study(declared, [run, other], Design(count=9, kind="pairs"))
-    assert (study.design.kind, len(items), {each.draw for each in study.runs}) == ("pairs", 9, {None})
-    strata = {each.key: each.stratum for each in run.outcomes}
-    assert {*Counter(strata[item.case] for item in items).values()} == {3}, "each of three phases"
+    assert (study.design.kind, len(items), {one.draw for one in study.runs}) == ("pairs", 9, {None})
+    strata = {outcome.key: outcome.stratum for outcome in run.outcomes}
+    assert {*Counter(strata[item.case] for item in items).values()} == {3}, "one of three phases"
     for refused in (Design(disputed=True, kind="pairs"), Design(count=49, kind="pairs"), Design(ratings=5)):
         with pytest.raises(UsageError):
             design_study(declared, [run, other], refused)

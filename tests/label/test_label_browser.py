@@ -34,8 +34,8 @@ def ready(page, counted):
 
 
 def press(page, *keys):
-    for each in keys:
-        page.keyboard.press(each)
+    for name in keys:
+        page.keyboard.press(name)
 
 
 def did(folder, *words):
@@ -117,8 +117,8 @@ def test_from_a_run_to_labels_by_keyboard_alone(browser, tmp_path, proactbench):
     os.mkfifo(tmp_path / "said")
     options = ("--draw", 10, "--each", 2, "--raters", 2, "--repeated", 0, "--port", 0, "--db", "study.db")
     server = Child(label_serve, tmp_path / "said", "run", *options, folder=tmp_path)
-    with (tmp_path / "said").open() as said:
-        (base, entry), (_, owner) = (next(said).split()[-1].split("/#") for _ in range(2))
+    with (tmp_path / "said").open() as output:
+        (base, entry), (_, owner) = (next(output).split()[-1].split("/#") for _ in range(2))
         rate_by_browser(browser, base, entry)
         bob = rate_over_http(base, entry)
         with tab(browser, base, f"/#{owner}") as page:
@@ -133,18 +133,18 @@ def test_from_a_run_to_labels_by_keyboard_alone(browser, tmp_path, proactbench):
     assert (ended.returncode, "Stopped; every rating is kept." in ended.stderr) == (0, True), ended.stderr
     assert not [token for token in (entry, owner, bob) if token in ended.stderr]
     store = Store.open(tmp_path / "study.db")
-    ann = [each for each in store.ratings() if each.rater == "Ann"]
-    assert [each.grade for each in ann] == ["PASS"] * 4 + ["FAIL"] + [LEVELS[number % 3] for number in range(5, 10)]
+    ann = [rating for rating in store.ratings() if rating.rater == "Ann"]
+    assert [one.grade for one in ann] == ["PASS"] * 4 + ["FAIL"] + [LEVELS[number % 3] for number in range(5, 10)]
     assert (len(ann[0].spans), ann[0].reason, ann[0].confidence) == (1, "It sees what was said.", 4)
     assert store._row("SELECT count(*) FROM log WHERE undone IS NOT NULL")[0] == 1
     assert ([*store.practice(1).values()], len(store.ratings())) == ([True] * 3, 20)
-    assert [each.grade for each in store.adjudications().values()] == ["FAIL"]
+    assert [one.grade for one in store.adjudications().values()] == ["FAIL"]
     store.close()
     assert did(tmp_path, "report", "run", "--ratings", "study.db", "--json")
 
 
 def test_time_stands_still_while_nobody_reads(browser, tmp_path):
-    with serving(collected(tmp_path / "study.db", [item(0)], each=1, raters=1)) as served:
+    with serving(collected(tmp_path / "study.db", [item(0)], ratings=1, raters=1)) as served:
         with tab(browser, served.base, f"/#{served.entry}", **OWN) as page:
             page.get_by_label("Pseudonym").fill("Ann")
             press(page, "Enter")
@@ -203,7 +203,7 @@ def hostile(tmp_path_factory):
     """Two items by whom nobody should trust, after practice, and a rater of the same kind."""
     items = [item(number, text=f"{ATTACK} **{number}** and more words") for number in range(2)]
     folder = tmp_path_factory.mktemp("hostile")
-    with serving(collected(folder / "study.db", items, *practice("SOLVED"), each=1, raters=1)) as served:
+    with serving(collected(folder / "study.db", items, *practice("SOLVED"), ratings=1, raters=1)) as served:
         yield served
 
 
@@ -240,7 +240,7 @@ def test_script_in_texts_and_pseudonyms_is_text(browser, hostile):
 
 
 def test_a_wrong_link_is_named_and_the_right_one_is_taken_in_the_same_tab(browser, tmp_path):
-    made = collected(tmp_path / "study.db", [item(0)], each=1, raters=1)
+    made = collected(tmp_path / "study.db", [item(0)], ratings=1, raters=1)
     with serving(made) as served, tab(browser, served.base, "/#wrong", complaints=1) as page:
         expect(page.locator(".problem")).to_contain_text("This link is not whole, or not valid any more.")
         page.goto(f"{served.base}/#{served.entry}")
@@ -251,7 +251,7 @@ def test_a_wrong_link_is_named_and_the_right_one_is_taken_in_the_same_tab(browse
 
 def test_what_was_typed_stays_in_the_page_until_it_is_kept(browser, tmp_path):
     """On a full disk, and without a server: the page says why, and the same click counts once it is mended."""
-    made = collected(tmp_path / "study.db", [item(number) for number in range(2)], each=1, raters=1)
+    made = collected(tmp_path / "study.db", [item(number) for number in range(2)], ratings=1, raters=1)
     with serving(made) as served, tab(browser, served.base, f"/#{served.entry}", complaints=2) as page:
         page.get_by_label("Pseudonym").fill("Ann")
         press(page, "Enter")
@@ -271,17 +271,17 @@ def test_what_was_typed_stays_in_the_page_until_it_is_kept(browser, tmp_path):
         assert page.input_value("textarea") == "x" * 4000
         press(page, "Control+Enter")
         ready(page, "1 of 2")
-        assert [(each.grade, len(each.reason)) for each in served.store.ratings()] == [("SOLVED", 4000)]
+        assert [(rating.grade, len(rating.reason)) for rating in served.store.ratings()] == [("SOLVED", 4000)]
         press(page, "1", "5", "s")
         page.keyboard.type("I cannot tell.")
         press(page, "Control+Enter", "Enter")  # a grade is chosen, and this dialog keeps a skip alone
         expect(page.locator("h1")).to_have_text("Thank you, Ann")
-        assert [place.state for place in served.store.slate(1)] == ["rated", "skipped"]
+        assert [slot.state for slot in served.store.slate(1)] == ["rated", "skipped"]
 
 
 def usable(page):
-    found = Axe().run(page)
-    assert found.violations_count == 0, (page.url, found.generate_report())
+    result = Axe().run(page)
+    assert result.violations_count == 0, (page.url, result.generate_report())
     assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
 
 
@@ -290,7 +290,7 @@ def test_everybody_can_use_the_pages(browser, tmp_path):
     pair = replace(item(1, part=PREFERENCE), responses=("One.", "Other."))
     phone, desk = {"width": 390, "height": 844}, {"width": 1280, "height": 844}
     items, practised = [item(0), item(1)], practice("SOLVED")
-    grades = collected(tmp_path / "grades.db", items, *practised, each=1, raters=1)
+    grades = collected(tmp_path / "grades.db", items, *practised, ratings=1, raters=1)
     with serving(grades) as served, tab(browser, served.base, f"/#{served.entry}", 1, viewport=phone) as page:
         for step in GRADED:
             step(page)
@@ -299,7 +299,7 @@ def test_everybody_can_use_the_pages(browser, tmp_path):
                 page.emulate_media(color_scheme="dark")
                 usable(page)
                 page.emulate_media(color_scheme="light")
-    pairs = collected(tmp_path / "pairs.db", [pair], each=1, raters=1)
+    pairs = collected(tmp_path / "pairs.db", [pair], ratings=1, raters=1)
     dark = {"viewport": desk, "color_scheme": "dark"}
     with serving(pairs) as served, tab(browser, served.base, f"/#{served.entry}", 1, **dark) as page:
         for step in CHOSEN:
@@ -323,12 +323,12 @@ def test_the_owner_grades_beside_the_ratings_and_a_rater_sees_none_of_them(brows
             page.wait_for_selector("main.owner")
             assert page.locator("h1").inner_text() == "2 of 2 items have their 2 ratings"
             form = page.locator(".disputed", has_text="case 1").locator("form")
-            for said in ("Half named.", f"Half named, again. {bad}"):
-                page.locator("details").evaluate_all("all => all.forEach(each => each.open = true)")
+            for reason in ("Half named.", f"Half named, again. {bad}"):
+                page.locator("details").evaluate_all("all => all.forEach(one => one.open = true)")
                 usable(page)
                 form.locator("select").select_option("CLOSE")
-                form.locator("textarea").fill(said)
+                form.locator("textarea").fill(reason)
                 form.locator("button").click()
-                page.wait_for_selector(f"text={said.partition(' <')[0]}")
+                page.wait_for_selector(f"text={reason.partition(' <')[0]}")
         (graded,) = served.store.adjudications().values()
         assert (graded.grade, graded.reason, len(served.store.ratings())) == ("CLOSE", f"Half named, again. {bad}", 4)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from builders.benchmarks import write_mine
 from builders.runs import PHASES, answered, graded, manifest, trigger, written
-from builders.studies import given, study_of
+from builders.studies import study_of, submission
 from drivers.terminal import unwrapped
 
 from dspy_proact.evaluation import registry
@@ -56,19 +56,19 @@ def agreed(proact, *arguments):
 
 def test_agree_reads_a_study_without_a_step_as_it_reads_the_sheet_filled_in(proact, run):
     study_of(Path("study.db"), run, grade=by_turns)
-    found = agreed(proact, "--ratings", "study.db")
-    assert (found["ratings"]["ratings"], found["ratings"]["raters"], found["pooled"]["items"]) == (24, 2, 12)
-    assert agreed(proact, "--ratings", "study.db", "--run", run) == found
+    document = agreed(proact, "--ratings", "study.db")
+    assert (document["ratings"]["ratings"], document["ratings"]["raters"], document["pooled"]["items"]) == (24, 2, 12)
+    assert agreed(proact, "--ratings", "study.db", "--run", run) == document
     rows = list(csv.DictReader(StringIO(proact("label", "sheet", run, "--out", "-")[1])))
     with Path("sheet.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         for rater in ("Ann", "Bob"):
-            given = ((row, by_turns(rater, None, number)) for number, row in enumerate(rows))
-            writer.writerows({**row, "annotator": rater, "grade": grade, "confidence": 4} for row, grade in given)
+            graded = ((row, by_turns(rater, None, number)) for number, row in enumerate(rows))
+            writer.writerows({**row, "annotator": rater, "grade": grade, "confidence": 4} for row, grade in graded)
     by_sheet = agreed(proact, "--ratings", "sheet.csv", "--run", run)
-    assert by_sheet["ratings"]["sha256"] == found["ratings"]["sha256"]
-    assert {**by_sheet, "ratings": None} == {**found, "ratings": None}
+    assert by_sheet["ratings"]["sha256"] == document["ratings"]["sha256"]
+    assert {**by_sheet, "ratings": None} == {**document, "ratings": None}
 
 
 def test_a_rating_counts_once_and_practice_what_was_undone_and_the_owners_grades_do_not(proact, run):
@@ -76,9 +76,9 @@ def test_a_rating_counts_once_and_practice_what_was_undone_and_the_owners_grades
     before = agreed(proact, "--ratings", "study.db")
     store = Store.open(Path("study.db"))
     ((item,), *_) = store.units()
-    store.give(1, given(item, "FAIL", 1, repeated=True))
+    store.give(1, submission(item, "FAIL", 1, repeated=True))
     store.practise(1, "p1", "FAIL", correct=False)
-    store.adjudicate(given(item, "FAIL", reason="It is none."))
+    store.adjudicate(submission(item, "FAIL", reason="It is none."))
     assert agreed(proact, "--ratings", "study.db") == before
     store.undo(1, "u1")  # the second one, and then the twelfth
     store.undo(1, "u2")
@@ -111,10 +111,10 @@ def test_reports_and_comparisons_read_it_too(proact):
     study_of(Path("study.db"), Path("run"), Path("other"), grade=better, draw=draw)
     status, out, err = proact("report", "run", "--ratings", "study.db", "--json")
     assert status == 0, err
-    whole = json.loads(out)["corrected"]["overall"]["micro"]
-    assert (whole["rated"], whole["ratings"], whole["raters"]) == (12, 24, 2)
+    micro = json.loads(out)["corrected"]["overall"]["micro"]
+    assert (micro["rated"], micro["ratings"], micro["raters"]) == (12, 24, 2)
     # Ann's are a third PASS, PARTIAL and FAIL each, Bob's all FAIL: (.5 + 0) / 2.
-    assert whole["mean_of_the_rated"] == pytest.approx(0.25)
+    assert micro["mean_of_the_rated"] == pytest.approx(0.25)
     ratings = ("--ratings", "study.db", "--ratings", "study.db")
     status, out, err = proact("compare", "run", "other", *ratings, "--json")
     assert status == 0, err
@@ -191,10 +191,10 @@ def test_choices_between_two_runs_are_read_as_a_study_of_pairs(proact):
     study_of(Path("pairs.db"), Path("before"), Path("after"), grade=choice, pairs=True)
     status, out, err = proact("agree", "--pairs", "pairs.db", "--json")
     assert status == 0, err
-    found = json.loads(out)
-    assert (found["a"], found["b"], found["choices"], found["items"]) == ("before", "after", 24, 12)
-    assert [found["all"][name] for name in ("a", "b", "ties")] == [6, 12, 6]
-    assert {each["name"]: each["b"] for each in found["strata"]} == {"CRITICAL": 4, "EMERGENT": 4, "RECOVERY": 4}
+    document = json.loads(out)
+    assert (document["a"], document["b"], document["choices"], document["items"]) == ("before", "after", 24, 12)
+    assert [document["all"][name] for name in ("a", "b", "ties")] == [6, 12, 6]
+    assert {one["name"]: one["b"] for one in document["strata"]} == {"CRITICAL": 4, "EMERGENT": 4, "RECOVERY": 4}
     status, _, err = proact("agree", "--ratings", "pairs.db", "--run", "before")
     assert status == 2
     assert "its raters chose between two responses; read it with --pairs pairs.db" in unwrapped(err)
@@ -220,5 +220,5 @@ def test_labels_of_a_benchmark_of_ones_own_go_to_agree(proact, tmp_path, monkeyp
     write_mine(tmp_path)
     assert proact("eval", "--benchmark", "mine.py", "--out", "run")[0] == 0
     study_of(Path("study.db"), Path("run"), grade=lambda rater, *_: "CLEAR" if rater == "Ann" else "VAGUE")
-    found = agreed(proact, "--benchmark", "mine.py", "--ratings", "study.db", "--consensus", "soft")["pooled"]
-    assert (found["judged"], found["exact"]["value"]) == (8, 0.5)
+    document = agreed(proact, "--benchmark", "mine.py", "--ratings", "study.db", "--consensus", "soft")["pooled"]
+    assert (document["judged"], document["exact"]["value"]) == (8, 0.5)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from builders.runs import PHASES, answered, graded, manifest, trigger, written
-from builders.studies import given, rows_of, study_of
+from builders.studies import rows_of, study_of, submission
 from drivers.terminal import unwrapped
 
 from dspy_proact.evaluation.evaluation import Evaluation
@@ -31,9 +31,9 @@ def run(proact):
 def rated(rater, item, number):
     """Of all fields something, and a skip."""
     if (rater, number) == ("Bob", 2):
-        return given(item.key, "", reason="Not in my language.")
+        return submission(item.key, "", reason="Not in my language.")
     grade = ("PASS", "PARTIAL", "FAIL")[number]
-    return given(item.key, grade, 5, reason="=Because, \u201cit\u201d says so.", spans=((1, 6),), seconds=12.5)
+    return submission(item.key, grade, 5, reason="=Because, \u201cit\u201d says so.", spans=((1, 6),), seconds=12.5)
 
 
 @pytest.fixture
@@ -94,8 +94,8 @@ def test_what_a_rater_has_rated_in_the_study_stays(proact, study):
     )
     assert ratings_of(study) == [*before, ("Cy Twombly", KEYS[0], "", "PASS", 3, "", 0.0)]
     with closing(Store.open(study)) as store:
-        (place,) = store.slate(3)
-        assert (place.state, [each.name for each in store.raters()]) == ("rated", ["Ann", "Bob", "Cy Twombly"])
+        (slot,) = store.slate(3)
+        assert (slot.state, [rater.name for rater in store.raters()]) == ("rated", ["Ann", "Bob", "Cy Twombly"])
 
 
 def test_the_official_layout_holds_what_was_rated(proact, study, refused):
@@ -106,12 +106,12 @@ def test_the_official_layout_holds_what_was_rated(proact, study, refused):
     assert first["dialogue_history"][-1] == {"role": "user", "content": first["user_message"]}
     assert (first["item_id"], first["judge_score"], first["trigger_type"]) == (KEYS[0], "Pass", "EMERGENT")
     texts = [Path(f"official/results/{name}.jsonl").read_text("utf-8") for name in ("A01", "A02")]
-    lines = [[json.loads(each) for each in text.splitlines()] for text in texts]
-    assert [len(each) for each in lines] == [3, 2]
+    lines = [[json.loads(one) for one in text.splitlines()] for text in texts]
+    assert [len(one) for one in lines] == [3, 2]
     assert lines[1][1]["score"] == "Partial"
-    assert {each["time_spent_seconds"] for each in lines[0]} == {12.5}
+    assert {one["time_spent_seconds"] for one in lines[0]} == {12.5}
     by_folder, by_study = (
-        json.loads(proact("agree", "--ratings", each, "--json")[1]) for each in ("official", "study.db")
+        json.loads(proact("agree", "--ratings", one, "--json")[1]) for one in ("official", "study.db")
     )
     assert all(by_folder[part] == by_study[part] for part in ("phases", "pooled", "within"))
     assert "exists; name another folder" in refused("label", "export", study, "--official", "official")

@@ -36,7 +36,7 @@ def test_each_part_that_people_grade_is_an_item_with_criteria_of_its_own(run, de
 def test_the_mark_is_of_everything_that_is_read(run, declared):
     item = items_of(declared, [run])[0]
     others = replace(item, responses=("Other.",)), replace(item, criteria=()), replace(item, sections=())
-    assert len({item.mark, *(each.mark for each in others)}) == 4
+    assert len({item.mark, *(one.mark for one in others)}) == 4
     assert replace(item, key="another").mark == item.mark
 
 
@@ -59,9 +59,9 @@ def test_a_pair_is_of_two_responses_that_differ(run, other, declared):
 
 def test_practice_has_each_grade_by_turns_and_why(declared):
     practice = practice_of(declared, seed=1)
-    assert len({each.item.key for each in practice}) == 6
-    assert sorted(each.grade for each in practice[:3]) == ["FAIL", "PARTIAL", "PASS"]
-    assert all(each.why and each.item.criteria and each.item.responses[0] for each in practice)
+    assert len({one.item.key for one in practice}) == 6
+    assert sorted(one.grade for one in practice[:3]) == ["FAIL", "PARTIAL", "PASS"]
+    assert all(one.why and one.item.criteria and one.item.responses[0] for one in practice)
     assert practice_of(declared, seed=1) == practice != practice_of(declared, seed=2)
 
 

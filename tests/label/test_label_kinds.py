@@ -17,7 +17,7 @@ from dspy_proact.runs import RunFolder
 
 def rate_all(served, collection, grade):
     """A rater who practises, and then gives each item its grade, with the first word marked; how many that are."""
-    ann, right, given = joined(served, "Ann"), {each.item.key: each.grade for each in collection.practice}, 0
+    ann, right, count = joined(served, "Ann"), {one.item.key: one.grade for one in collection.practice}, 0
     items = {item.key: item for item in collection.items}
     while True:
         page = ann.get("/rate")
@@ -29,9 +29,9 @@ def rate_all(served, collection, grade):
             spans = "[]" if items[key].part == PREFERENCE else "[[0, 3]]"
             answer = ann.post("/rate", rating(page, grade=grade(items[key]), spans=spans))
             assert answer.status == 200, answer.text
-            given += 1
+            count += 1
             continue
-        return given
+        return count
 
 
 @pytest.mark.parametrize("benchmark", ["proactbench", "probe", "proactiveagent"])
@@ -47,13 +47,13 @@ def test_labels_go_from_the_app_to_agree(proact, request, benchmark):
         assert rate_all(served, collection, lambda item: item.levels[0]) == 3 * len(parts)
     status, out, err = proact("agree", "--ratings", "study.db", "--json")
     assert status == 0, err
-    found = json.loads(out)
-    studies = found["parts"] if benchmark == "probe" else {"grade": found}
-    assert {name: each["pooled"]["items"] for name, each in studies.items()} == {
+    document = json.loads(out)
+    studies = document["parts"] if benchmark == "probe" else {"grade": document}
+    assert {name: one["pooled"]["items"] for name, one in studies.items()} == {
         part.name or "grade": 3 for part in parts
     }
-    assert {(each["ratings"]["ratings"], each["ratings"]["raters"]) for each in studies.values()} == {(3, 1)}
-    assert found["marked_words"][0]["marked"] == 3
+    assert {(one["ratings"]["ratings"], one["ratings"]["raters"]) for one in studies.values()} == {(3, 1)}
+    assert document["marked_words"][0]["marked"] == 3
 
 
 def test_grades_that_no_command_reads_are_not_collected(proactivebench, proact):
@@ -84,6 +84,6 @@ def test_choices_go_from_the_app_to_agree(proactbench, proact):
         swapped = collection.store.swapped
         assert rate_all(served, collection, lambda item: "first" if swapped(1, item) else "second") == 4
         sides = [swapped(1, item) for item in collection.items]
-    found = json.loads(proact("agree", "--pairs", "study.db", "--json")[1])
-    assert [found["all"][name] for name in ("a", "b", "ties")] == [0, 4, 0]
-    assert found["right"] == {"chosen": sides.count(False), "of": 4}
+    document = json.loads(proact("agree", "--pairs", "study.db", "--json")[1])
+    assert [document["all"][name] for name in ("a", "b", "ties")] == [0, 4, 0]
+    assert document["right"] == {"chosen": sides.count(False), "of": 4}

@@ -110,9 +110,9 @@ def test_a_slate_is_rated_from_disk_kept_across_a_reload_and_imported_once(proac
         Path("ann.json").write_text(saved(page, "#save-all"), "utf-8")
     keys = [case.key for case in CASES]
     with closing(Store.open(study)) as store:
-        assert [place.state for place in store.slate(1)] == ["open"] * 3
-    for told in ("3 ratings added.", "0 ratings added; 3 were there, 0 of them with another grade, which stays."):
-        assert told in unwrapped(proact("label", "import", study, "ann.json")[2])
+        assert [slot.state for slot in store.slate(1)] == ["open"] * 3
+    for message in ("3 ratings added.", "0 ratings added; 3 were there, 0 of them with another grade, which stays."):
+        assert message in unwrapped(proact("label", "import", study, "ann.json")[2])
         end = len(TEXT) - 1
         assert ratings_of(study) == [
             ("Ann", keys[0], "PASS", 4, "It says </script> to \u201cAnn\u201d.", ((end - len("call Ann"), end),)),
@@ -181,7 +181,7 @@ def test_choices_come_back_as_they_were_meant_whichever_stood_first(proact, brow
 
     runs = [summarize(RunFolder(judged(name, f"The {name} text.", model=name))) for name in ("one", "other")]
     items = pairs_of(benchmark_named("proactbench"), *runs)
-    of = tuple(StudyRun(run_key(each), each.path) for each in runs)
+    of = tuple(StudyRun(run_key(one), one.path) for one in runs)
     store = Store.create(
         Path("study.db"), Study("proactbench", of, Design(ratings=1, raters=1, repeated=0, kind="pairs")), items
     )
@@ -193,13 +193,13 @@ def test_choices_come_back_as_they_were_meant_whichever_stood_first(proact, brow
             rate(page, f"{number} of 3", "1" if "other" in first else "3", "5", "Enter")
         Path("ann.json").write_text(saved(page, "#save-all"), "utf-8")
     assert proact("label", "import", "study.db", "ann.json")[0] == 0
-    found = json.loads(proact("agree", "--pairs", "study.db", "--json")[1])
-    assert [found["all"][name] for name in ("a", "b", "ties")] == [0, 3, 0], "the other text in all three"
+    document = json.loads(proact("agree", "--pairs", "study.db", "--json")[1])
+    assert [document["all"][name] for name in ("a", "b", "ties")] == [0, 3, 0], "the other text in all three"
 
 
 def test_everybody_can_use_the_page_and_texts_of_others_are_text_in_it(tmp_path, browser):
     """axe-core finds no violation on any of its steps, nor is it wider than a phone; the pseudonym attacks as well."""
-    collection = collected(tmp_path / "study.db", [item(1, ATTACK)], each=1, raters=1)
+    collection = collected(tmp_path / "study.db", [item(1, ATTACK)], ratings=1, raters=1)
     with closing(collection.store) as store:
         _, text = offline_page(store, collection.items, "<script>alert(1)</script>")
     (tmp_path / "page.html").write_text(text, "utf-8")
@@ -211,8 +211,8 @@ def test_everybody_can_use_the_page_and_texts_of_others_are_text_in_it(tmp_path,
 
         for step in (lambda: None, begin, lambda: rate(page, "0 of 1", "1", "4", "Enter")):
             step()
-            found = Axe().run(page)
-            assert found.violations_count == 0, found.generate_report()
+            document = Axe().run(page)
+            assert document.violations_count == 0, document.generate_report()
             assert page.evaluate("document.documentElement.scrollWidth") <= 390
             assert page.locator("#here script, #here img").count() == 0
         expect(page.locator("#save-all")).to_be_focused()
@@ -223,11 +223,11 @@ def file_of(db, **changes):
     with closing(Store.open(db)) as store:
         rated = {"item": store.units()[0][0], "repeated": "0", "grade": "PASS", "confidence": "4", "reason": ""}
         rated |= {"spans": [[0, 5]], "seconds": 1.5, "time": 1.7e9, "key": "0" * 32}
-        whole = {"format": "dspy-proact offline ratings 1", "study": store.id, "rater": "Ann", "number": 1}
-        whole["ratings"] = [rated]
+        document = {"format": "dspy-proact offline ratings 1", "study": store.id, "rater": "Ann", "number": 1}
+        document["ratings"] = [rated]
     for name, value in changes.items():
-        (whole if name in whole else rated)[name] = value
-    return json.dumps(whole | ({"ratings": [rated, rated]} if changes.get("ratings") == "twice" else {}))
+        (document if name in document else rated)[name] = value
+    return json.dumps(document | ({"ratings": [rated, rated]} if changes.get("ratings") == "twice" else {}))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from builders.studies import given as given_to
+from builders.studies import submission
 from drivers.labelling import LEVELS, PART, Riddles, collected, item
 
 from dspy_proact.evaluation.benchmark import Part
@@ -22,18 +22,18 @@ def rated(tmp_path):
     """Makes the store of a study in which raters gave these grades, one a column, None where there is none."""
     stores = []
 
-    def rate(items, grades, each=2, repeated=(), **kind):
-        collection = collected(tmp_path / f"{len(stores)}.db", items, each=each, raters=len(grades[0]), **kind)
+    def rate(items, grades, ratings=2, repeated=(), **kind):
+        collection = collected(tmp_path / f"{len(stores)}.db", items, ratings=ratings, raters=len(grades[0]), **kind)
         store = collection.store
         stores.append(store)
-        for number, given in enumerate(zip(*grades, strict=True)):
+        for number, own in enumerate(zip(*grades, strict=True)):
             rater = store.add_rater(f"rater {number}")
-            mine = [(of, grade) for of, grade in zip(items, given, strict=True) if grade]
+            mine = [(of, grade) for of, grade in zip(items, own, strict=True) if grade]
             store.assign(rater.number, lambda mine=mine: [(of.key, False) for of, _ in mine])
             for of, grade in mine:
-                store.give(rater.number, given_to(of.key, grade, seconds=10.0 + number))
+                store.give(rater.number, submission(of.key, grade, seconds=10.0 + number))
             for of, grade in repeated if not number else ():
-                store.give(rater.number, given_to(of.key, grade, repeated=True))
+                store.give(rater.number, submission(of.key, grade, repeated=True))
         return store
 
     yield rate
@@ -45,13 +45,13 @@ def test_coverage_and_agreement_are_those_of_the_ratings(rated):
     items = [item(number) for number in range(6)]
     lost, close, solved = LEVELS
     grades = [(lost, lost), (solved, solved), (close, lost), (close, close), (solved, None), (None, None)]
-    found = overview(rated(items, grades, repeated=[(items[0], close), (items[1], solved)]), items, Riddles())
-    (part,) = found.parts
-    assert (len(part.items), part.complete, len(part.ratings), len(found.raters)) == (6, 4, 9, 2)
-    panel = Panel.of([[each for each in of if each] for of in grades], LEVELS, [[0, 1], *[[0, 1]] * 3, [0], []])
+    view = overview(rated(items, grades, repeated=[(items[0], close), (items[1], solved)]), items, Riddles())
+    (part,) = view.parts
+    assert (len(part.items), part.complete, len(part.ratings), len(view.raters)) == (6, 4, 9, 2)
+    panel = Panel.of([[one for one in of if one] for of in grades], LEVELS, [[0, 1], *[[0, 1]] * 3, [0], []])
     assert part.growth[-1][1] == alpha_estimate(panel, "ordinal", [of.case for of in items])
     assert [count for count, _ in part.growth] == [2, 3, 4, 5, 6, 7, 8, 9], "eighths of 9, each rounded up"
-    ann, bob = found.raters
+    ann, bob = view.raters
     assert (ann.rated, bob.rated, ann.again, bob.again) == (5, 4, (1, 2), (0, 0))
     # LOST became CLOSE once, and SOLVED stayed.
     assert (ann.moved, bob.moved) == (0.5, None)
@@ -59,8 +59,8 @@ def test_coverage_and_agreement_are_those_of_the_ratings(rated):
     # Of four shared items three are alike; Ann gave LOST once, CLOSE and SOLVED twice.
     assert part.conducts["rater 0"].agreement.value == 0.75
     assert part.conducts["rater 0"].shares == (0.2, 0.4, 0.4)
-    assert "too few for any claim" in found.carried
-    assert found.pairs == (), "four shared items"
+    assert "too few for any claim" in view.carried
+    assert view.pairs == (), "four shared items"
 
 
 def test_items_with_most_disagreement_come_first_and_two_raters_who_agree_least(rated):
@@ -69,15 +69,15 @@ def test_items_with_most_disagreement_come_first_and_two_raters_who_agree_least(
     store = rated(
         items, [(lost, lost, lost), (lost, close, lost), (lost, solved, lost), (solved,) * 3, (close,) * 3], 3
     )
-    store.adjudicate(given_to(items[3].key, lost, reason="It names nothing."))
-    found = overview(store, items, Riddles())
+    store.adjudicate(submission(items[3].key, lost, reason="It names nothing."))
+    view = overview(store, items, Riddles())
     # Of three ratings two of three pairs differ, by a quarter of the squared scale and by all of it.
-    assert disagreements(found.parts[0].panel, "quadratic") == pytest.approx([0, 1 / 6, 2 / 3, 0, 0])
-    assert [item.case for item, _ in found.disputed] == ["case 2", "case 1", "case 3"]
-    assert found.adjudications[items[3].key].grade == lost
-    assert [pair.raters for _, pair in found.pairs][-1] == ("rater 0", "rater 2")
-    assert [pair.same for _, pair in found.pairs] == [0.6, 0.6, 1.0]
-    page = owner_page(found, "csrf")
+    assert disagreements(view.parts[0].panel, "quadratic") == pytest.approx([0, 1 / 6, 2 / 3, 0, 0])
+    assert [item.case for item, _ in view.disputed] == ["case 2", "case 1", "case 3"]
+    assert view.adjudications[items[3].key].grade == lost
+    assert [pair.raters for _, pair in view.pairs][-1] == ("rater 0", "rater 2")
+    assert [pair.same for _, pair in view.pairs] == [0.6, 0.6, 1.0]
+    page = owner_page(view, "csrf")
     # LOST is 60 % of the first rater's, 20 and 60 of the others': the median is 60.
     assert '<tfoot><tr><th scope="row">median</th><td class="number">20</td><td class="number">20</td>' in page
     assert '<td class="number">60</td><td class="number">-0.1</td><td>0.80</td>' in page
@@ -86,14 +86,14 @@ def test_items_with_most_disagreement_come_first_and_two_raters_who_agree_least(
 def test_parts_stand_beside_one_another_each_on_its_scale(rated):
     items = [item(10 * number + at, part=part) for number in range(8) for at, part in enumerate((PART, NOMINAL))]
     grades = [(of.part.levels[number // 2 % 3], of.part.levels[number // 3 % 3]) for number, of in enumerate(items)]
-    found = overview(rated(items, grades), items, Riddles())
-    assert [(each.part.name, len(each.items), len(each.ratings)) for each in found.parts] == [
+    view = overview(rated(items, grades), items, Riddles())
+    assert [(one.part.name, len(one.items), len(one.ratings)) for one in view.parts] == [
         ("", 8, 16),
         ("kind", 8, 16),
     ]
-    assert {part.name for part, _ in found.pairs} == {"", "kind"}
-    assert {*disagreements(found.parts[1].panel, "none")} == {0.0, 1.0}
-    assert "kind" in owner_page(found, "csrf")
+    assert {part.name for part, _ in view.pairs} == {"", "kind"}
+    assert {*disagreements(view.parts[1].panel, "none")} == {0.0, 1.0}
+    assert "kind" in owner_page(view, "csrf")
 
 
 def test_of_pairs_the_page_says_which_is_preferred(tmp_path):
@@ -104,12 +104,12 @@ def test_of_pairs_the_page_says_which_is_preferred(tmp_path):
     for _ in range(4):
         rater = store.add_rater(f"rater {len(store.raters())}")
         grades = ["second"] * 7 + ["first"]
-        given = (given_to(of.key, grade) for of, grade in zip(items, grades, strict=True))
+        choices = (submission(of.key, grade) for of, grade in zip(items, grades, strict=True))
         store.assign(rater.number, lambda: [(of.key, False) for of in items])
-        store.give(rater.number, *given)
-    found = overview(store, items, Riddles())
+        store.give(rater.number, *choices)
+    view = overview(store, items, Riddles())
     store.close()
-    assert "two is chosen in 28 of 32" in found.carried
-    assert found.parts[0].growth[-1][1].value == 1
-    page = owner_page(found, "csrf")
+    assert "two is chosen in 28 of 32" in view.carried
+    assert view.parts[0].growth[-1][1].value == 1
+    page = owner_page(view, "csrf")
     assert "The second response" not in page, "nobody disagrees"

@@ -20,7 +20,7 @@ from dspy_proact.label.serving import open_study
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import Design
 
-RATERS, EACH = 20, 10
+RATERS, RATINGS = 20, 10
 
 
 class Restarted:
@@ -48,29 +48,30 @@ class Restarted:
 @pytest.mark.parametrize("clicks", [10, pytest.param(50, marks=pytest.mark.nightly)])
 def test_no_rating_is_lost_or_doubled_when_the_server_is_killed_right_after_each_click(tmp_path, clicks):
     """Every other click is killed with its answer on the way, and is sent once more."""
-    collection = collected(tmp_path / "study.db", [item(number) for number in range(clicks)], each=1, raters=1)
+    collection = collected(tmp_path / "study.db", [item(number) for number in range(clicks)], ratings=1, raters=1)
     collection.store.add_rater("Ann", token := key())
     collection.store.close()
-    server, given = Restarted(tmp_path, token, clicks), {}
+    server, form = Restarted(tmp_path, token, clicks), {}
     for click in range(clicks):
         with server:
             if click % 2:
-                assert server.ann.post("/rate", given).status == 200
+                assert server.ann.post("/rate", form).status == 200
             page = server.ann.get("/rate")
             assert f"{click} of {clicks}" in page.text
-            given = rating(page) | {"key": key(), "csrf": server.ann.csrf}
+            form = rating(page) | {"key": key(), "csrf": server.ann.csrf}
             if click % 2:
-                assert server.ann.post("/rate", given).status == 200
+                assert server.ann.post("/rate", form).status == 200
             else:
-                server.ann.send("POST", "/rate", urlencode(given))
+                server.ann.send("POST", "/rate", urlencode(form))
     store = Store.open(tmp_path / "study.db")
-    assert Counter(each.item for each in store.ratings()) == Counter(key for unit in store.units() for key in unit)
+    assert Counter(rating.item for rating in store.ratings()) == Counter(key for unit in store.units() for key in unit)
     store.close()
 
 
 @pytest.mark.parametrize("items", [40, pytest.param(200, marks=pytest.mark.nightly)])
 def test_twenty_raters_at_once_lose_nothing_and_memory_stays_flat(tmp_path, items):
-    made = collected(tmp_path / "study.db", [item(n) for n in range(items)], each=EACH, raters=RATERS, repeated=0.1)
+    every = [item(n) for n in range(items)]
+    made = collected(tmp_path / "study.db", every, ratings=RATINGS, raters=RATERS, repeated=0.1)
     used = []
 
     def rate(served, number):
@@ -84,14 +85,14 @@ def test_twenty_raters_at_once_lose_nothing_and_memory_stays_flat(tmp_path, item
         return count
 
     with serving(made) as served, ThreadPoolExecutor(RATERS) as raters:
-        given = list(raters.map(lambda number: rate(served, number), range(RATERS)))
+        counts = list(raters.map(lambda number: rate(served, number), range(RATERS)))
         first, all_of_them = served.store.ratings(repeats=False), served.store.ratings()
-        places = served.store.slate()
-    assert len(first) == items * EACH
-    assert len(all_of_them) == sum(given) == len(places)
-    assert {*Counter(each.item for each in first).values()} == {EACH}
-    assert len({(each.rater, each.item, each.repeated) for each in all_of_them}) == len(all_of_them)
-    assert 0.075 <= sum(each.repeated for each in all_of_them) / len(first) <= 0.125, "a tenth comes again"
+        slots = served.store.slate()
+    assert len(first) == items * RATINGS
+    assert len(all_of_them) == sum(counts) == len(slots)
+    assert {*Counter(one.item for one in first).values()} == {RATINGS}
+    assert len({(one.rater, one.item, one.repeated) for one in all_of_them}) == len(all_of_them)
+    assert 0.075 <= sum(one.repeated for one in all_of_them) / len(first) <= 0.125, "a tenth comes again"
     # Blocks of memory. What is drawn of the items is kept, and nothing grows with the ratings.
     assert used[-1] - used[1] < 5_000, used
 
@@ -123,23 +124,23 @@ def test_a_study_is_of_its_runs(run, tmp_path):
 
 def test_what_was_decided_at_the_beginning_and_a_port_in_use_are_refused_with_the_mend(proact, run, tmp_path):
     open_study(tmp_path / "study.db", benchmark_named("proactbench"), [run], Design(count=2)).store.close()
-    status, _, said = proact("label", "serve", run.path, "--db", "study.db", "--each", "3")
-    assert (status, "--each: study.db was begun already" in said) == (2, True)
-    status, _, said = proact("label", "serve", run.path, "--db", ".")
-    assert (status, ".: is a folder; name a file" in said) == (2, True)
+    status, _, error = proact("label", "serve", run.path, "--db", "study.db", "--each", "3")
+    assert (status, "--each: study.db was begun already" in error) == (2, True)
+    status, _, error = proact("label", "serve", run.path, "--db", ".")
+    assert (status, ".: is a folder; name a file" in error) == (2, True)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        status, _, said = proact("label", "serve", run.path, "--db", "study.db", "--port", port)
-        assert (status, f"--port {port}: cannot be used at 127.0.0.1" in said) == (2, True)
+        status, _, error = proact("label", "serve", run.path, "--db", "study.db", "--port", port)
+        assert (status, f"--port {port}: cannot be used at 127.0.0.1" in error) == (2, True)
         assert proact("label", "serve", run.path, "--db", "new/study.db", "--port", port)[0] == 2
     assert [*(tmp_path / "new").iterdir()] == [], "what nobody was let into is not begun"
-    status, _, said = proact("label", "serve", run.path, "--db", "study.db", "--port", 0, "--url", "label.example.org")
-    assert (status, "--url" in said) == (2, True)
+    status, _, error = proact("label", "serve", run.path, "--db", "study.db", "--port", 0, "--url", "label.example.org")
+    assert (status, "--url" in error) == (2, True)
 
 
 def test_without_its_packages_the_command_says_what_to_install(proact, run, monkeypatch):
     monkeypatch.setitem(sys.modules, "starlette.applications", None)
     for name in ("app", "serving"):
         monkeypatch.delitem(sys.modules, f"dspy_proact.label.{name}", raising=False)
-    status, _, said = proact("label", "serve", run.path)
-    assert (status, "pip install starlette uvicorn" in said) == (2, True)
+    status, _, error = proact("label", "serve", run.path)
+    assert (status, "pip install starlette uvicorn" in error) == (2, True)

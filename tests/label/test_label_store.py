@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
-from builders.studies import given
+from builders.studies import submission
 
 from dspy_proact.errors import StorageFault, UsageError
 from dspy_proact.evaluation.benchmark import Part
@@ -35,7 +35,7 @@ def ann(store):
 
 
 def states(store, rater):
-    return [place.state for place in store.slate(rater)]
+    return [slot.state for slot in store.slate(rater)]
 
 
 def test_a_study_is_read_as_it_was_declared(store, tmp_path):
@@ -51,13 +51,13 @@ def test_no_token_is_in_the_file(tmp_path):
     assert not any(store.holds("", role) for role in ("owner", "entry"))
     (owner, entry), token = store.new_tokens(), "a token of Ann's"
     rater = store.add_rater("Ann", token)
-    held = [(each, role) for each in (owner, entry, token) for role in ("owner", "entry") if store.holds(each, role)]
+    held = [(one, role) for one in (owner, entry, token) for role in ("owner", "entry") if store.holds(one, role)]
     assert held == [(owner, "owner"), (entry, "entry")]
     assert store.rater_of(token) == rater
     assert store.rater_of(owner) is None
     store.close()
     written = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    assert not [each for each in (owner, entry, token) if each.encode() in written]
+    assert not [one for one in (owner, entry, token) if one.encode() in written]
 
 
 def test_new_tokens_end_the_old_ones(store):
@@ -79,63 +79,63 @@ def test_a_pseudonym_is_of_one_person_in_whatever_form_it_is_written(store):
 
 
 def test_one_key_is_one_row_and_an_item_has_one_rating_of_a_rater(store, ann):
-    once = given("a", "good")
+    once = submission("a", "good")
     assert (store.give(ann, once), store.give(ann, once)) == (1, 0)
     with pytest.raises(UsageError, match="already"):
-        store.give(ann, given("a", "bad", 4))
+        store.give(ann, submission("a", "bad", 4))
     assert [rating.grade for rating in store.ratings()] == ["good"]
 
 
 def test_of_several_that_are_given_at_once_all_are_kept_or_none(store, ann):
     with pytest.raises(UsageError, match="already"):
-        store.give(ann, given("a", "good", 4), given("b", "good", 4), given("b", "bad", 4))
+        store.give(ann, submission("a", "good", 4), submission("b", "good", 4), submission("b", "bad", 4))
     assert store.ratings() == ()
 
 
 def test_what_is_undone_can_be_given_again_and_stays_in_the_log(store, ann):
-    store.give(ann, given("a", "good", 4))
-    store.give(ann, given("b", "", reason="a friend of mine"))
+    store.give(ann, submission("a", "good", 4))
+    store.give(ann, submission("b", "", reason="a friend of mine"))
     assert states(store, ann) == ["rated", "skipped"]
     assert store.undo(ann, "u1").reason == "a friend of mine"
     assert store.undo(ann, "u1") is None, "the same click again"
     assert store.undo(ann, "u2").grade == "good"
     assert states(store, ann) == ["open", "open"]
-    store.give(ann, given("a", "bad", 2))
+    store.give(ann, submission("a", "bad", 2))
     assert [(rating.number, rating.grade) for rating in store.ratings()] == [(3, "bad")]
 
 
 def test_whoever_is_idle_gives_the_rest_back(store, ann, clock):
     bob = store.add_rater("Bob")
     store.assign(bob.number, lambda: [("c", False)])
-    store.give(ann, given("a", "good", 4))
+    store.give(ann, submission("a", "good", 4))
     clock.now += 100
-    store.give(bob.number, given("c", "good", 4))
+    store.give(bob.number, submission("c", "good", 4))
     assert store.give_back(idle=50) == 1
     assert (states(store, ann), states(store, bob.number)) == (["rated", "returned"], ["rated"])
 
 
 def test_the_last_grade_of_the_owner_counts_and_no_rating_changes(store, ann):
-    store.give(ann, given("a", "good", 4))
-    last = given("a", "bad", reason="Another reason.")
-    for each in (given("a", "good", reason="A reason."), last, replace(last, grade="good")):
-        store.adjudicate(each)
-    assert [(key, each.grade) for key, each in store.adjudications().items()] == [("a", "bad")]
+    store.give(ann, submission("a", "good", 4))
+    last = submission("a", "bad", reason="Another reason.")
+    for one in (submission("a", "good", reason="A reason."), last, replace(last, grade="good")):
+        store.adjudicate(one)
+    assert [(key, one.grade) for key, one in store.adjudications().items()] == [("a", "bad")]
     assert [rating.grade for rating in store.ratings()] == ["good"]
 
 
 def test_on_a_full_disk_what_was_kept_stays_and_the_rest_is_refused(store, ann):
-    store.give(ann, given("a", "good", 4))
+    store.give(ann, submission("a", "good", 4))
     (pages,) = store._row("PRAGMA page_count")
     store._row(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(StorageFault, match="full"):
-        store.give(ann, given("b", "good", reason="x" * 100_000))
+        store.give(ann, submission("b", "good", reason="x" * 100_000))
     assert [rating.item for rating in store.ratings()] == ["a"]
     store._row("PRAGMA max_page_count = 100000")
-    assert store.give(ann, given("b", "good", 4)) == 1
+    assert store.give(ann, submission("b", "good", 4)) == 1
 
 
 def test_an_item_with_another_text_is_not_the_one_that_was_rated(store):
-    assert [each.key for each in store.chosen([item("c"), item("a"), item("b")])] == ["a", "b", "c"]
+    assert [one.key for one in store.chosen([item("c"), item("a"), item("b")])] == ["a", "b", "c"]
     with pytest.raises(UsageError, match="'case b' is with another text"):
         store.chosen([item("a"), item("b", "Another."), item("c")])
 
@@ -163,7 +163,7 @@ def test_a_database_of_something_else_is_refused_and_stays_as_it_was(tmp_path):
     with pytest.raises(UsageError, match="is no file of `label serve`"):
         Store.open(path)
     assert path.read_bytes() == before
-    assert [each.name for each in tmp_path.iterdir()] == ["other.db"]
+    assert [one.name for one in tmp_path.iterdir()] == ["other.db"]
 
 
 def test_a_study_without_its_settings_is_refused_in_a_line(store):

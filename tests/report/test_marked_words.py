@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from builders.runs import JUDGE, answered, graded, manifest, trigger, written
-from builders.studies import given, study_of
+from builders.studies import study_of, submission
 from drivers.terminal import unwrapped
 
 from dspy_proact.report import summarize
@@ -54,7 +54,7 @@ def test_a_response_counts_once_and_those_without_both_do_not(run):
 def test_agree_tells_it_of_a_study(proact, run):
     def half(rater, item, number):
         spans = ((0, 21),) if number < 2 else ()
-        return given(item.key, "PASS", 5, spans=spans)
+        return submission(item.key, "PASS", 5, spans=spans)
 
     study_of(Path("study.db"), run, raters=["Ann"], grade=half)
     status, out, err = proact("agree", "--ratings", "study.db", "--json")
