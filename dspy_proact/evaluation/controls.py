@@ -26,10 +26,8 @@ class Controls:
     """The stratum whose score a page sets against that share; None for none."""
     document: Callable[[Outcomes], Mapping[str, Any]] = lambda _: {}
     """Further keys of the `controls` of `report --json`."""
-    lines: Callable[[Outcomes], Iterable[str]] = lambda _: ()
-    """Further sentences below the rate, of control cases that there are."""
-    notes: Callable[[], Iterable[str]] = tuple
-    """What the rate rests on, in sentences for `report --explain`."""
+    lines: "Callable[[Outcomes, bool], Iterable[str]]" = lambda _, __: ()
+    """Further sentences below the rate, of control cases that there are; or, if true, those of `--explain`."""
 
     @property
     def key(self) -> str:

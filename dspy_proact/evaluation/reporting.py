@@ -5,7 +5,7 @@ Terminal and page show the same values.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel
@@ -74,6 +74,18 @@ class Column:
     kind: Literal["string", "int64", "float64", "bool"]
     of: Callable[[Outcome, VerdictRecord | None], Any]
     """Its value for an outcome and one of its verdicts; None where there is nothing."""
+    of_verdict: bool = False
+    """Whether it stands among those of verdicts, after the response."""
+
+
+@dataclass(frozen=True)
+class Addition:
+    """What a benchmark adds to a report."""
+
+    document: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Further keys of its JSON."""
+    details: "Iterable[RenderableType]" = ()
+    """Further tables and sentences, with `--explain`."""
 
 
 def text_of(value: Any) -> str:
@@ -122,10 +134,6 @@ def _answer(kept: str) -> str:
     return values[0] if len(values) == 1 and isinstance(values[0], str) else kept
 
 
-def _detail(_: Outcome, verdict: VerdictRecord | None) -> str | None:
-    return json.dumps(verdict.detail, sort_keys=True, ensure_ascii=False) if verdict else None
-
-
 @dataclass(frozen=True)
 class Reporting:
     """How reports show a benchmark; the defaults serve any."""
@@ -146,10 +154,8 @@ class Reporting:
     """Keys of a case by which differences are broken down."""
     alike: Callable[[Outcome, Outcome], bool] = lambda one, other: one.view == other.view
     """Whether two outcomes of one key are of the same case, whatever settings show of it: they may be compared then."""
-    case_columns: tuple[Column, ...] | None = None
-    """Columns of an exported table for a case; None for one each key."""
-    verdict_columns: tuple[Column, ...] = (Column("detail", "string", _detail),)
-    """Columns of an exported table for a verdict."""
+    columns: tuple[Column, ...] | None = None
+    """Columns of an exported table for a case and a verdict; None for one each key of a case, and the detail."""
     detail: Callable[[str], type[BaseModel] | None] = lambda _: None
     """What the detail of a verdict in a stratum is; None where that is not known."""
     answer: Callable[[str], str] = _answer
@@ -160,15 +166,11 @@ class Reporting:
     """What there is to read of a verdict."""
     thumbnails: Callable[[Manifest, Outcome], Iterable[Thumbnail]] = lambda _, __: ()
     """Images that a page shows beside an answer of a run; raises a `CorpusError` likewise."""
-    agreement_document: Callable[[Any], Mapping[str, Any]] = lambda _: {}
-    """Further keys of `agree --json`, of a study of a part of the grading."""
-    document: Callable[[MeasuredRun], Mapping[str, Any]] = lambda _: {}
-    """Further keys of `report --json`."""
-    details: Callable[[MeasuredRun], "Iterable[RenderableType]"] = lambda _: ()
-    """Further tables and sentences of `report --explain`."""
-    leaderboard_document: Callable[[Sequence[MeasuredRun]], Mapping[str, Any]] = lambda _: {}
-    """Further keys of `leaderboard --json`, of the runs on it."""
-    leaderboard_details: Callable[[Sequence[MeasuredRun]], "Iterable[RenderableType]"] = lambda _: ()
-    """Further tables and sentences of `leaderboard --explain`, likewise."""
+    run: Callable[[MeasuredRun], Addition] = lambda _: Addition()
+    """What it adds to the report of a run."""
+    leaderboard: Callable[[Sequence[MeasuredRun]], Addition] = lambda _: Addition()
+    """What it adds to a leaderboard, of the runs on it."""
+    agreement: Callable[[Any], Addition] = lambda _: Addition()
+    """What it adds to a `report.study.RatingStudy` of a part of the grading."""
     citation: str = ""
     """What to cite, as a BibTeX entry."""

@@ -6,6 +6,7 @@ is in its folder, as `Reporting` and `Controls`.
 # pyright: reportUnusedImport=false
 
 from dspy_proact.evaluation.controls import Controls as Controls
+from dspy_proact.evaluation.reporting import Addition as Addition
 from dspy_proact.evaluation.reporting import Column as Column
 from dspy_proact.evaluation.reporting import Grounds as Grounds
 from dspy_proact.evaluation.reporting import PageSection as PageSection

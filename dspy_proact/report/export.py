@@ -4,6 +4,7 @@ It is CSV that a spreadsheet cannot be made to run, or Parquet.
 """
 
 import csv
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from dspy_proact.evaluation.registry import reporting_of
 from dspy_proact.evaluation.reporting import Column
 from dspy_proact.files.hub import without_progress_bars
 from dspy_proact.kept import replacing
+from dspy_proact.runs import Outcome, VerdictRecord
 
 _BEGINS_FORMULA = re.compile(
     r"(?:^|(?<=[;\t\r\n]))(?=(?:[^\S\t\r\n]|[\u200b\ufeff])*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r])"
@@ -70,14 +72,15 @@ def columns(summary: MeasuredRun) -> list[Column]:
 
     A key of the cases or a part whose name is taken gets "case_" or "part_" before it.
     """
-    nouns, reporting, manifest = summary.nouns, reporting_of(summary.benchmark), summary.manifest
+    nouns, manifest, columns = summary.nouns, summary.manifest, reporting_of(summary.benchmark).columns
+    declared = (Column("detail", "string", _detail, of_verdict=True),) if columns is None else columns
     program = manifest.identity.assistant.program if manifest else None
     judging = {judge.model: judge.program for judge in manifest.identity.judges} if manifest else {}
     table = [
         Column("key", "string", lambda outcome, _: outcome.key),
         Column(nouns.group, "string", lambda outcome, _: outcome.group),
         Column(nouns.stratum, "string", lambda outcome, _: outcome.stratum),
-        *(reporting.case_columns or ()),
+        *(column for column in declared if not column.of_verdict),
         Column("epoch", "int64", lambda outcome, _: outcome.epoch),
         Column("model", "string", lambda _, __: summary.model),
         Column("program", "string", lambda _, __: program),
@@ -90,20 +93,24 @@ def columns(summary: MeasuredRun) -> list[Column]:
         Column("score", "float64", lambda _, verdict: verdict.score if verdict else None),
         Column("response", "string", lambda outcome, _: outcome.response),
         Column("truncated", "bool", lambda outcome, _: None if outcome.response is None else outcome.truncated),
-        *reporting.verdict_columns,
+        *(column for column in declared if column.of_verdict),
         Column("verified", "bool", lambda _, verdict: verdict.verified if verdict else None),
     ]
     keys = sorted({key for outcome in summary.outcomes for key in outcome.meta})
-    own = [_of_key(key, summary) for key in keys] if reporting.case_columns is None else []
-    declared = [part for measure in summary.measures for part in measure.parts]
+    own = [_of_key(key, summary) for key in keys] if columns is None else []
+    of_measures = [part for measure in summary.measures for part in measure.parts]
     measured = [part for verdict in summary.verdicts for part in verdict.parts]
-    parts = [_of_part(part) for part in dict.fromkeys([*declared, *measured])]
+    parts = [_of_part(part) for part in dict.fromkeys([*of_measures, *measured])]
     for prefix, more in (("case", own), ("part", parts)):
         taken = {column.name for column in table}
         table += [
             replace(column, name=f"{prefix}_{column.name}") if column.name in taken else column for column in more
         ]
     return table
+
+
+def _detail(_: Outcome, verdict: VerdictRecord | None) -> str | None:
+    return json.dumps(verdict.detail, sort_keys=True, ensure_ascii=False) if verdict else None
 
 
 def _of_key(key: str, summary: MeasuredRun) -> Column:

@@ -303,7 +303,7 @@ def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
             for entry in board.entries
         ],
         "design_effect": DESIGN_EFFECT if board.with_ranges else None,
-        **reporting_of(board.declared.name).leaderboard_document(board.summaries),
+        **reporting_of(board.declared.name).leaderboard(board.summaries).document,
     }
 
 
@@ -376,7 +376,7 @@ def _details(board: Leaderboard) -> Iterator[Any]:
             "transitive, so there are no groups of equals."
         )
     yield from reason_lines((entry.name, note) for entry in board.entries for note in entry.notes)
-    yield from reporting_of(board.declared.name).leaderboard_details(board.summaries)
+    yield from reporting_of(board.declared.name).leaderboard(board.summaries).details
 
 
 def _rank(rank: int | tuple[int, int] | None) -> str:

@@ -99,7 +99,7 @@ def _study_document(study: "RatingStudy") -> dict[str, Any]:
             for item, difference in study.disagreements
         ],
         "notes": [*cautions(study), *explanations(study)],
-        **reporting_of(ratings.benchmark).agreement_document(study),
+        **reporting_of(ratings.benchmark).agreement(study).document,
     }
 
 

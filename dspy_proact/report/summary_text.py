@@ -53,7 +53,7 @@ def summary_document(summary: "Summary", by: Sequence[str] = ()) -> dict[str, An
         **({"controls_reason": controls.reason} if controls.reason else {}),
         "evidence": document(summary.evidence),
         "usage": {role: document(usage) for role, usage in summary.usage.items()},
-        **summary.reporting.document(summary),
+        **summary.reporting.run(summary).document,
     }
     breakdowns = {
         key: {
@@ -186,7 +186,7 @@ def print_summary(summary: "Summary", console: Console, by: Sequence[str] = (), 
         show(console, table((nouns.stratum, *(measure.title for measure in measures)), rows))
     show(console, *breakdowns, *_notes(summary, bool(by), explain))
     if explain:
-        show(console, *summary.reporting.details(summary), *_rests_on(summary))
+        show(console, *summary.reporting.run(summary).details, *_rests_on(summary))
 
 
 def _table(summary: "Summary", first: str, *sections: Mapping[str, Sequence[Outcome] | None]) -> TerminalTable:
@@ -253,7 +253,7 @@ def _control_lines(controls: ControlCases) -> Iterator[str]:
     of = f"{controls.count('scored')}/{len(controls.outcomes)} {controls.nouns.controls}"
     name, share_of = controls.declared.rate or controls.worst, f"{percent(controls.rate)} % of {of}"
     yield f"{name}: {share_of}{reason}. Not included in the scores."
-    yield from controls.declared.lines(controls)
+    yield from controls.declared.lines(controls, explain=False)
 
 
 def _rests_on(summary: "Summary") -> Iterator[str]:
@@ -272,7 +272,7 @@ def _rests_on(summary: "Summary") -> Iterator[str]:
     if summary.repeats:
         yield from _variances(summary.repeats, nouns)
     if not summary.controls.reason:
-        yield from summary.controls.declared.notes()
+        yield from summary.controls.declared.lines(summary.controls, explain=True)
     yield from summary.reporting.notes
 
 

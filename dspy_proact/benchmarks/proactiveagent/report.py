@@ -7,13 +7,12 @@ The rows are counted from the authors' results files (source in NOTICE), whose s
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from dspy_proact.benchmarks.proactiveagent.corpus import FOLDER, NAME
 from dspy_proact.benchmarks.proactiveagent.turns import AssistanceGrade
 from dspy_proact.evaluation.measured_run import MeasuredRun
 from dspy_proact.evaluation.published import Counts, PublishedRow
-from dspy_proact.evaluation.reporting import Grounds, PageSection, Reporting, View
+from dspy_proact.evaluation.reporting import Addition, Grounds, PageSection, Reporting, View
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.report.numbers import percent
 from dspy_proact.report.terminal import TerminalTable, table
@@ -22,6 +21,8 @@ from dspy_proact.stats import Counted, cluster_mean, competition_ranks, rank_ran
 
 _AGENTS = FOLDER / "published" / "agents.csv"
 _KINDS = ("coding", "writing")
+Ranked = list[tuple[MeasuredRun, int, tuple[int, int]]]
+"""Runs that were measured alike, each with its rank and its range of ranks, the best first."""
 
 
 def published_counts() -> dict[str, dict[str, tuple[int, int, int, int]]]:
@@ -76,7 +77,7 @@ def differences(summary: MeasuredRun) -> Iterator[str]:
     yield f"judged by {summary.judge_name} with our prompt, not by the authors' reward model"
 
 
-def ranks_of_runs(runs: Sequence[MeasuredRun]) -> list[list[tuple[MeasuredRun, int, tuple[int, int]]]]:
+def ranks_of_runs(runs: Sequence[MeasuredRun]) -> list[Ranked]:
     """Runs that the same judges graded at the same turns, with rank and range of ranks, the best first.
 
     Ranges rest on the spread between traces of each run, as those of the leaderboard.
@@ -87,7 +88,7 @@ def ranks_of_runs(runs: Sequence[MeasuredRun]) -> list[list[tuple[MeasuredRun, i
             identity = run.manifest.identity
             judges = " ".join(f"{judge.name} {judge.prompt}" for judge in identity.judges)
             alike[judges, identity.corpus, run.count("scored") + run.count("unscored")].append(run)
-    ranked: list[list[tuple[MeasuredRun, int, tuple[int, int]]]] = []
+    ranked: list[Ranked] = []
     for several in alike.values():
         if len(several) > 1:
             scores = [[outcome.score for outcome in run.scored] for run in several]
@@ -100,18 +101,17 @@ def ranks_of_runs(runs: Sequence[MeasuredRun]) -> list[list[tuple[MeasuredRun, i
     return ranked
 
 
-def _leaderboard_document(runs: Sequence[MeasuredRun]) -> dict[str, Any]:
-    return {
-        "runs_alike": [
-            [{"path": run.path, "rank": rank, "rank_range": list(span)} for run, rank, span in rows]
-            for rows in ranks_of_runs(runs)
-        ]
-    }
-
-
-def _leaderboard_details(runs: Sequence[MeasuredRun]) -> Iterator[TerminalTable | str]:
+def _leaderboard(runs: Sequence[MeasuredRun]) -> Addition:
     """Ranks of runs among themselves, where they were measured alike."""
-    for rows in ranks_of_runs(runs):
+    ranked = ranks_of_runs(runs)
+    alike = [
+        [{"path": run.path, "rank": rank, "rank_range": list(span)} for run, rank, span in rows] for rows in ranked
+    ]
+    return Addition({"runs_alike": alike}, _details(ranked))
+
+
+def _details(ranked: list[Ranked]) -> Iterator[TerminalTable | str]:
+    for rows in ranked:
         cells: list[list[str]] = []
         for run, rank, (low, high) in rows:
             accuracy = cluster_mean([case.score for case in run.scored], [case.group for case in run.scored])
@@ -156,8 +156,7 @@ REPORTING = Reporting(
         "0; the mean over turns.",
         "the 12 published traces are few: intervals over them are wide, and speak of these people and their work.",
     ),
-    leaderboard_document=_leaderboard_document,
-    leaderboard_details=_leaderboard_details,
+    leaderboard=_leaderboard,
     detail=lambda _: AssistanceGrade,
     answer=_answer,
     sections=_sections,

@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import fmean, pstdev
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from dspy_proact.benchmarks.proagentbench.corpus import DATA
 from dspy_proact.benchmarks.proagentbench.moments import MomentGrade
 from dspy_proact.evaluation.measured_run import MeasuredRun
 from dspy_proact.evaluation.published import PublishedRow
-from dspy_proact.evaluation.reporting import Grounds, PageSection, Reporting, View, sections_of, terms_of
+from dspy_proact.evaluation.reporting import Addition, Grounds, PageSection, Reporting, View, sections_of, terms_of
 from dspy_proact.evaluation.stream import Decision
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.report.numbers import share
@@ -120,31 +119,25 @@ def commonest(outcomes: Sequence[Outcome]) -> tuple[str, float] | None:
     return next(((name, count / known.total()) for name, count in known.most_common(1)), None)
 
 
-def _document(summary: MeasuredRun) -> dict[str, Any]:
+def _of_run(summary: MeasuredRun) -> Addition:
+    """Rules without a model, burstiness and the commonest intention at the moments of the first epoch."""
     first = [outcome for outcome in summary.scored if outcome.epoch == 1]
     if not first:
-        return {}
-    most = commonest(first)
-    return {
-        "rules": rules(summary, first),
-        "burstiness": bursts(first),
-        "commonest_intention": most and {"name": most[0], "share": most[1]},
-    }
-
-
-def _details(summary: MeasuredRun) -> Iterator[TerminalTable | str]:
-    first = [outcome for outcome in summary.scored if outcome.epoch == 1]
-    if not first:
-        return
-    by_rule = rules(summary, first)
+        return Addition()
+    by_rule, by_person, most = rules(summary, first), bursts(first), commonest(first)
+    intention = most and {"name": most[0], "share": most[1]}
+    document = {"rules": by_rule, "burstiness": by_person, "commonest_intention": intention}
     titles = [name.replace("_", " ") for name in by_rule["always"]]
-    yield table(("without a model", *titles), [[name, *map(_number, row.values())] for name, row in by_rule.items()])
-    if most := commonest(first):
+    details: list[TerminalTable | str] = [
+        table(("without a model", *titles), [[name, *map(_number, row.values())] for name, row in by_rule.items()])
+    ]
+    if most:
         right = f"is right at {share(most[1])} % of the moments that wanted help"
-        yield f"the commonest intention alone, {most[0]}, {right}."
-    rows = [[person, *map(_number, sides.values())] for person, sides in bursts(first).items()]
-    yield table(("burstiness, -1 to 1", "of help sought", "of help given"), rows)
-    yield "burstiness: (s - m) / (s + m) of the gaps between moments; - where there are fewer than two gaps."
+        details.append(f"the commonest intention alone, {most[0]}, {right}.")
+    rows = [[person, *map(_number, sides.values())] for person, sides in by_person.items()]
+    details.append(table(("burstiness, -1 to 1", "of help sought", "of help given"), rows))
+    details.append("burstiness: (s - m) / (s + m) of the gaps between moments; - where there are fewer than two gaps.")
+    return Addition(document, details)
 
 
 def _number(value: float | None) -> str:
@@ -198,8 +191,7 @@ REPORTING = Reporting(
     answer=_answer,
     sections=_sections,
     grounds=_grounds,
-    document=_document,
-    details=_details,
+    run=_of_run,
     citation=(
         "@article{tang2026proagentbench,\n  title={ProAgentBench},\n  author={Tang and others},\n"
         "  journal={arXiv preprint arXiv:2602.04482},\n  year={2026}\n}"

@@ -12,7 +12,7 @@ the ids decide. An answer that describes nothing shows `nothing`, which the pape
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean, median, stdev
 from typing import Any
@@ -22,6 +22,7 @@ from dspy_proact.benchmarks.probe.task import DATA
 from dspy_proact.evaluation.measured_run import MeasuredRun
 from dspy_proact.evaluation.published import PublishedRow
 from dspy_proact.evaluation.reporting import (
+    Addition,
     Grounds,
     PageSection,
     Reporting,
@@ -109,16 +110,20 @@ def score_spreads(summary: MeasuredRun, prefix: str) -> dict[str, dict[str, floa
     return spreads
 
 
-def _report_details(summary: MeasuredRun) -> Iterator[TerminalTable | str]:
+def _of_run(summary: MeasuredRun) -> Addition:
     """The paper's tables and figures, of a run."""
-    sides, spread = [score_spreads(summary, prefix) for prefix in ("read_", "")], ("mean", "median", "sd")
+    counts, readable, every = failures(summary), score_spreads(summary, "read_"), score_spreads(summary, "")
+    return Addition({"failures": counts, "readable": readable, "all": every}, _details(counts, (readable, every)))
+
+
+def _details(counts: Mapping[str, Any], sides: Sequence[Mapping[str, Any]]) -> Iterator[TerminalTable | str]:
+    spread = ("mean", "median", "sd")
     rows: list[list[str]] = []
     for name in sides[0]:
         cells = [[str(side[name]["count"]), *(share(side[name][key]) for key in spread)] for side in sides]
         rows.append([name, *cells[0], *cells[1]])
     yield table(("score, %", "readable", *spread, "all", *spread), rows)
     yield "readable: answers that could be read, which published scores are of. all: another answer counts 0."
-    counts = failures(summary)
     modes: list[list[str]] = []
     for mode, title in MODES.items():
         shares = (share(counts[of][mode], 0) for of in ("shares", "shares_of_all"))
@@ -210,21 +215,21 @@ def published_failures() -> Mapping[str, Mapping[str, float]]:
     return {row["model"]: {mode: float(row[mode]) for mode in _PUBLISHED_MODES} for row in rows}
 
 
-def _leaderboard_document(runs: Sequence[MeasuredRun]) -> dict[str, Any]:
+def _leaderboard(runs: Sequence[MeasuredRun]) -> Addition:
     """The published failure modes, and those of runs, by path, with the share of each mode."""
     published = [{"model": model, **shares} for model, shares in published_failures().items()]
-    return {"published_failures": published, "failures": {run.path: failures(run) for run in runs}}
+    of_runs = {run.path: failures(run) for run in runs}
+    return Addition({"published_failures": published, "failures": of_runs}, _failure_modes(runs, of_runs.values()))
 
 
-def _leaderboard_details(runs: Sequence[MeasuredRun]) -> Iterator[TerminalTable | str]:
+def _failure_modes(runs: Sequence[MeasuredRun], of_runs: Iterable[Mapping[str, Any]]) -> Iterator[TerminalTable | str]:
     """Failure modes of published models and of runs, and how to read them."""
     shares = published_failures().items()
     published = [[model, *(share(of[mode], 0) for mode in _PUBLISHED_MODES)] for model, of in shares]
     own = [
         [f"[{number}] {run.model_name}"]
         + [f"{share(of['shares'][mode], 0)} ({of['modes'][mode]}/{of['among'][mode]})" for mode in _PUBLISHED_MODES]
-        for number, run in enumerate(runs, start=1)
-        for of in [failures(run)]
+        for number, (run, of) in enumerate(zip(runs, of_runs, strict=True), start=1)
     ]
     yield table(("of failures, % with", *(MODES[mode] for mode in _PUBLISHED_MODES)), published, own)
     yield (
@@ -285,14 +290,8 @@ REPORTING = Reporting(
         "is another than their facets make. unknown ids, malformed: per task; fewer is better.",
     ),
     breakdowns=("person", "generator"),
-    document=lambda summary: {
-        "failures": failures(summary),
-        "readable": score_spreads(summary, "read_"),
-        "all": score_spreads(summary, ""),
-    },
-    details=_report_details,
-    leaderboard_document=_leaderboard_document,
-    leaderboard_details=_leaderboard_details,
+    run=_of_run,
+    leaderboard=_leaderboard,
     alike=_alike,
     detail=lambda _: ProbeGrade,
     answer=_answer,

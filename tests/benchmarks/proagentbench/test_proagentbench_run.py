@@ -88,7 +88,7 @@ def test_a_run_gives_measures_and_stands_beside_rules(server, corpus, tmp_path):
     assert len(server.sent) == 14
     assert means(evaluated(server, corpus, tmp_path / "run", negatives="all", cost=0.5)) == found
     assert len(server.sent) == 14
-    document = summary.reporting.document(summary)
+    document = summary.reporting.run(summary).document
     always, never = document["rules"]["always"], document["rules"]["never"]
     assert always["f1"] == pytest.approx(2 * (5 / 14) / (1 + 5 / 14))
     assert (always["recall"], always["balanced_accuracy"], always["kappa"]) == (1, 0.5, 0)
@@ -107,7 +107,7 @@ def test_a_run_gives_measures_and_stands_beside_rules(server, corpus, tmp_path):
 
 def test_baselines_ask_no_model_and_are_those_beside_a_run(server, corpus, tmp_path):
     graph = evaluated(server, corpus, tmp_path / "graph", baseline="graph", negatives="all")
-    beside = graph.reporting.document(graph)["rules"]
+    beside = graph.reporting.run(graph).document["rules"]
     for name, rule in (("graph", "graph alone"), ("always", "always"), ("never", "never")):
         found = means(evaluated(server, corpus, tmp_path / name, baseline=name, negatives="all"))
         assert {key: found[key] for key in beside[rule]} == pytest.approx(beside[rule])

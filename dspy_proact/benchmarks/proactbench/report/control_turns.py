@@ -39,8 +39,16 @@ def _document(turns: Outcomes) -> dict[str, Any]:
     return {"offers": offers, "rule": CONTROL_RULE}
 
 
-def _lines(turns: Outcomes) -> Iterator[str]:
-    """What verdicts quote, and how many unwanted offers fit this user."""
+def _lines(turns: Outcomes, explain: bool) -> Iterator[str]:
+    """What verdicts quote, and how many unwanted offers fit this user; or the rule, and how far people agree."""
+    if explain:
+        agreement = author_agreement()
+        yield f"{CONTROL_RULE}."
+        yield (
+            f"author reference: the sample's raters agree on unwanted offers with nominal alpha "
+            f"{coefficient(agreement)} (author ratings, {agreement.reason}, no human study)."
+        )
+        return
     evidence, unwanted = turns.evidence, _unwanted(turns)
     yield (
         f"{evidence.verified} of {evidence.checked} verdicts that name an offer, wanted or not, quote only words found "
@@ -50,14 +58,6 @@ def _lines(turns: Outcomes) -> Iterator[str]:
         fitting = sum(offer.grounded for offer in unwanted)
         others = "; the others would fit anybody" if fitting < len(unwanted) else ""
         yield f"{fitting:,} of {len(unwanted):,} unwanted offers refer to what the user said{others}."
-
-
-def _notes() -> Iterator[str]:
-    yield f"{CONTROL_RULE}."
-    yield (
-        f"author reference: the sample's raters agree on unwanted offers with nominal alpha "
-        f"{coefficient(author_agreement())} (author ratings, {author_agreement().reason}, no human study)."
-    )
 
 
 def _prompt() -> str:
@@ -74,5 +74,4 @@ CONTROLS = Controls(
     gain="RECOVERY",
     document=_document,
     lines=_lines,
-    notes=_notes,
 )

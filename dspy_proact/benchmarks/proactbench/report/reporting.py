@@ -9,7 +9,7 @@ from dspy_proact.benchmarks.proactbench.corpus.bundled import (
     TRIGGERS_PER_PHASE,
 )
 from dspy_proact.benchmarks.proactbench.types import Grade, Offers, Verdict
-from dspy_proact.evaluation.reporting import Column, Grounds, PageSection, Reporting, View
+from dspy_proact.evaluation.reporting import Addition, Column, Grounds, PageSection, Reporting, View
 from dspy_proact.report.leaderboard import own_name
 from dspy_proact.report.study import RatingStudy
 from dspy_proact.report.summary import Summary
@@ -125,11 +125,11 @@ def grounds(verdict: VerdictRecord) -> Grounds:
     return Grounds(offers.reasoning, quotes, tuple(points))
 
 
-def agreement_document(study: RatingStudy) -> dict[str, Any]:
+def _agreement(study: RatingStudy) -> Addition:
     """The statistics of the published study, by its own rules."""
     from dspy_proact.benchmarks.proactbench.report.published_rule import published_document
 
-    return {"published": {name: published_document(subset) for name, subset in study.strata.items()}}
+    return Addition({"published": {name: published_document(subset) for name, subset in study.strata.items()}})
 
 
 REPORTING = Reporting(
@@ -145,21 +145,19 @@ REPORTING = Reporting(
     ungrouped=frozenset({"curated_response"}),
     breakdowns=("life_domain", "turn"),
     alike=alike,
-    case_columns=(
+    columns=(
         Column("dialogue", "string", lambda outcome, _: outcome.meta.get("dialogue")),
         Column("life_domain", "string", lambda outcome, _: outcome.meta.get("life_domain")),
         Column("turn", "int64", lambda outcome, _: outcome.meta.get("turn")),
         Column("earlier_turns", "string", _earlier_turns),
         Column("user_message", "string", _user_message),
         *map(_criteria, ("pass", "partial", "fail")),
-    ),
-    verdict_columns=(
-        Column("reasoning", "string", lambda _, verdict: verdict.detail.get("reasoning") if verdict else None),
-        Column("evidence", "string", _evidence),
+        Column("reasoning", "string", lambda _, verdict: verdict.detail.get("reasoning") if verdict else None, True),
+        Column("evidence", "string", _evidence, of_verdict=True),
     ),
     detail=lambda stratum: Offers if stratum == CONTROL else Verdict,
     sections=sections,
     grounds=grounds,
-    agreement_document=agreement_document,
+    agreement=_agreement,
     citation=CITATION,
 )
