@@ -253,7 +253,7 @@ def _control_lines(controls: ControlCases) -> Iterator[str]:
     of = f"{controls.count('scored')}/{len(controls.outcomes)} {controls.nouns.controls}"
     name, share_of = controls.declared.rate or controls.worst, f"{percent(controls.rate)} % of {of}"
     yield f"{name}: {share_of}{reason}. Not included in the scores."
-    yield from controls.declared.lines(controls, explain=False)
+    yield from controls.declared.lines(controls, False)
 
 
 def _rests_on(summary: "Summary") -> Iterator[str]:
@@ -272,7 +272,7 @@ def _rests_on(summary: "Summary") -> Iterator[str]:
     if summary.repeats:
         yield from _variances(summary.repeats, nouns)
     if not summary.controls.reason:
-        yield from summary.controls.declared.lines(summary.controls, explain=True)
+        yield from summary.controls.declared.lines(summary.controls, True)
     yield from summary.reporting.notes
 
 

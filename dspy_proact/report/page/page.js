@@ -471,7 +471,7 @@
         only ? [...by(only), only.verified === false ? flag("unverified") : null] : null,
         told.reason ? element("span", "quiet", letters(told.reason)) : null,
         told.truncated ? flag("cut at the token limit") : null,
-        told.otherwise ? flag("asked with other wording") : null,
+        told.rephrased ? flag("asked with other wording") : null,
         told.awaited ? flag(`${told.awaited} verdicts pending`) : null),
       missing ? element("p", "quiet", "No response.") : element("div", `response run-${run % COLOURS}`, ...response(told, texts)),
       told.images ? element("div", "shots", ...told.images.map((each) => image(each, texts))) : null,

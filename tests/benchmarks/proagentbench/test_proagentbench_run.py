@@ -321,7 +321,7 @@ def test_a_run_of_the_sample_is_explained_shown_and_compared_with_one_that_saw_m
     shown = ("--set", "memory=graph", "--set", "window=60", "--set", "screenshot=true")
     assert proact("eval", *of, *shown, "--out", "shown")[0] == 0
     compared = json.loads(proact("compare", "run", "shown", "--json")[1])
-    assert compared["moments"] == {"shared": 30, "compared": 30, "tried": 30, "worded_otherwise": 0}
+    assert compared["moments"] == {"shared": 30, "compared": 30, "tried": 30, "rephrased": 0}
     assert proact("rejudge", "run", "--set", "cost=4", "--out", "dear")[0] == 0
 
 

@@ -206,4 +206,4 @@ def test_runs_on_sanitized_tasks_and_on_tasks_as_they_are_can_be_compared(tmp_pa
     raw = corpus_of(*map(renamed, CORPUS.cases))
     other = summary_of(tmp_path / "other", WRONG, corpus=raw, sanitize=False)
     comparison = compare(summary_of(tmp_path, GOOD), other)
-    assert (len(comparison.pairs), comparison.otherwise) == (4, 0)
+    assert (len(comparison.pairs), comparison.rephrased) == (4, 0)

@@ -233,7 +233,7 @@ def test_where_there_are_none_they_are_null_with_a_reason_and_not_0(tmp_path: Pa
     for summary, why in (
         (
             summarized(tmp_path / "unasked", TRIGGERS, GRADED, manifest()),
-            "control turns were not asked for; --con",
+            "control turns were not asked for; a run with controls",
         ),
         (without, "the corpus has no control turns"),
         (summarize_results(read_results(tmp_path / "results.jsonl")), "a results file holds no control turns"),

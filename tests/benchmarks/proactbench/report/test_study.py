@@ -112,7 +112,7 @@ def test_the_terminal_has_every_digit_in_80_columns_and_names_who_stands_apart(p
     assert [rater["rater"] for rater in document["raters"] if rater["outlier"]] == ["A07"]
     assert [rater["rater"] for rater in document["raters"] if rater["excluded_by_published_rule"]] == ["A08"]
     assert "would leave out A08 (kappa with the judge -0.02). This is circular" in words
-    assert "standing apart from the other raters, by kappa with them: A07" in words
+    assert "outliers among the raters, by kappa with the others: A07" in words
     assert any("too few to rank judges" in note for note in document["notes"])
     # What is said of a column that is not printed is left out.
     assert ("exact of EMERGENT" in words, "exact" in flat(published, explain=False)) == (True, False)
