@@ -284,7 +284,7 @@ def test_a_limit_on_money_needs_a_price_of_every_model(server):
     known = {name: model.model_copy(update={"price": given}) for name, model in at_server(server).items()}
     at(server, corpus(), recipe(), gate=Gate(limits=Limits(usd=1.0)), **known)
     for name, model in at_server(server).items():
-        with pytest.raises(UsageError, match=f"needs a price for --{name.replace('_', '-')}"):
+        with pytest.raises(UsageError, match=f"needs a price for `{name}`"):
             at(server, corpus(), recipe(), gate=Gate(limits=Limits(usd=1.0)), **(known | {name: model}))
 
 

@@ -133,8 +133,8 @@ def test_the_reward_of_a_step_lets_who_asks_for_ever_win_nothing_but_at_one():
     asker, solver = played("QD", "A", "A", "A"), played("QD", "A", "A dog")
     for reward, wins in ((0.5, False), (0.75, False), (1.0, False)):
         settings = ProactiveBenchSettings(ask_reward=reward)
-        metric = OwnTuning(ProactiveBench(), settings).metric
-        ever, solved = (metric(graded(*each, settings)) for each in (asker, solver))
+        tuning = OwnTuning(ProactiveBench(), settings)
+        ever, solved = (tuning.feedback(*run, graded(*run, settings)).score for run in (asker, solver))
         assert (ever, solved) == (pytest.approx(2 * reward / 3), pytest.approx((reward + 1) / 2))
         assert (ever >= solved) == wins
     # Where every step may ask, at 1 it is as good as answering.

@@ -279,15 +279,16 @@ def test_a_compile_is_for_the_value_at_a_cost_so_that_always_helping_wins_nothin
     """At a cost of 3 help is worth 1 or -3 and silence 0, which from -3 to 1 is brought to 1, 0 and .75."""
     settings = ProAgentBenchSettings(cost=3)
     tuning = benchmark_named("proagentbench").tuning(settings)
+    case = benchmark_named("proagentbench").read("sample", settings).cases[0]
     wanted, other = Truth(wanted=True, intention="Translation", query="a"), Truth(wanted=False)
     helped, silent = Assistance(need_help=True), Assistance(need_help=False)
     grades = [graded(answer, truth, settings.cost) for answer in (helped, silent) for truth in (wanted, other)]
-    assert [tuning.metric(each) for each in grades] == [1, 0, 0.75, 0.75]
+    assert [tuning.feedback(case, helped, grade).score for grade in grades] == [1, 0, 0.75, 0.75]
     usual = benchmark_named("proagentbench").tuning(ProAgentBenchSettings())
     grades = [graded(answer, truth, 1) for answer in (helped, silent) for truth in (wanted, other)]
-    values = [usual.metric(each) for each in grades]
+    values = [usual.feedback(case, helped, grade).score for grade in grades]
     assert sum(values[:2]) == sum(values[2:]) == 1  # where half of the moments wanted help
-    assert "costs 3" in tuning.notes(0)[-1]
+    assert "costs 3" in tuning.notes(0, ())[-1]
     with pytest.raises(UsageError, match="there is nothing to tune"):
         benchmark_named("proagentbench").tuning(ProAgentBenchSettings(baseline="always")).require("assistant")
 

@@ -124,14 +124,15 @@ def test_what_is_right_and_test_people_of_a_fold_stay_hidden(server, compiled):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"recipe": Recipe(optimizer="bootstrap")}, "has no worked examples"),
         ({"settings": ProbeSettings(agent="react")}, "depends on answers"),
-        ({"settings": ProbeSettings(agent="stages", oracle="evidence")}, "--set oracle=evidence"),
+        ({"settings": ProbeSettings(agent="stages", oracle="evidence")}, "`settings.oracle=evidence`"),
     ],
 )
 def test_what_cannot_be_tuned_is_refused_before_a_call(server, changes, told):
     with pytest.raises(UsageError, match=told):
         compile_at(server, **changes)
+    with pytest.raises(UsageError, match="has no worked examples"):
+        compile_at(server, "bootstrap")
     assert not server.sent
 
 
