@@ -331,7 +331,7 @@ def show(
     terminal = sys.stdout.isatty()
     click.echo(printable(prompt) if terminal else prompt)
     if terminal and printable(prompt) != prompt:
-        say("Characters that a terminal would obey are shown as escapes; piped into a file they are as they are.")
+        say("Control characters are escaped on a terminal; a file gets them unchanged.")
 
 
 def _prompt(artefact: "Artefact", no_demos: bool, file: Path) -> str:

@@ -281,11 +281,11 @@ def _list(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: b
 
     matching = choice.among(run, other)
     _say_stand_in(run, other, as_json)
-    if other and choice.disagree and (reworded := run.reworded(matching, other)):
-        more, matching = len(matching), [outcome for outcome in matching if outcome.key not in reworded]
+    if other and choice.disagree and (rephrased := run.rephrased(matching, other)):
+        more, matching = len(matching), [outcome for outcome in matching if outcome.key not in rephrased]
         more -= len(matching)
         verbs = ("differs but was", "is") if more == 1 else ("differ but were", "are")
-        say(f"{more:,} more {verbs[0]} asked with other wording there, and {verbs[1]} left out.")
+        say(f"{more:,} more {verbs[0]} rephrased there, and {verbs[1]} left out.")
     if as_json:
         _print_list(run, other, matching[: choice.limit])
         return
@@ -307,14 +307,14 @@ def _say_next_case(run: "ShownRun", key: str, **words: Words) -> None:
 def _print_list(run: "ShownRun", other: "ShownRun | None", shown: "Sequence[Outcome]") -> None:
     from dspy_proact.report.reading import outcome_document
 
-    reworded = run.reworded(shown, other) if other else ()
+    rephrased = run.rephrased(shown, other) if other else ()
     ends = "["
     for outcome in shown:  # one by one: a large run in one text would take several times its size
         document = outcome_document(outcome, run.nouns)
         if other:
             there = other.placed.get((outcome.key, outcome.epoch))
             document["beside"] = outcome_document(there, other.nouns) if there else None
-            document["rephrased"] = outcome.key in reworded
+            document["rephrased"] = outcome.key in rephrased
         click.echo(ends + "\n" + json.dumps(document, indent=2, allow_nan=False), nl=False)
         ends = ","
     click.echo("\n]" if shown else "[]")
@@ -332,18 +332,18 @@ def _show(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: b
     reading = run.reading(run.placed[key, epoch])
     there = other.placed.get((key, epoch)) if other else None
     beside = other.reading(there) if other and there else None
-    reworded = bool(other and run.reworded(of_key, other))
+    rephrased = bool(other and run.rephrased(of_key, other))
     _say_stand_in(run, other, as_json)
     if as_json:
         document = reading_document(reading, run.nouns)
         if other:
             document["beside"] = reading_document(beside, other.nouns) if beside else None
-            document["rephrased"] = reworded
+            document["rephrased"] = rephrased
         print_json(document)
         return
     named = [(run.name, reading)]
     if other:
-        otherwise = ", asked with other wording" if reworded else ""
+        otherwise = ", rephrased" if rephrased else ""
         named = [(f"{run.name} in {run.path}", reading), (f"{other.name} in {other.path}{otherwise}", beside)]
     print_reading(Console(), named, run.labels_of(reading.outcome.stratum))
     if len(of_key) > 1:

@@ -185,23 +185,21 @@ def reworded(tmp_path_factory):
 
 def test_what_the_other_run_asks_in_other_words_is_marked_and_said(show, run, reworded):
     lines = show(run, "--beside", reworded).splitlines()
-    assert "PASS     FAIL    [other wording] Label the boxes" in lines[1]
-    assert sum("[other wording]" in line for line in lines) == 2
+    assert "PASS     FAIL    [rephrased] Label the boxes" in lines[1]
+    assert sum("[rephrased]" in line for line in lines) == 2
     assert " ".join(lines[-2:]) == (
-        "[other wording]: the other run words this case differently; the two cannot be compared."
+        "[rephrased]: the other run words this case differently; the two cannot be compared."
     )
     first, second, *_ = json.loads(show(run, "--beside", reworded, "--json"))
     assert (first["rephrased"], second["rephrased"]) == (True, False)
-    assert f"openai/m in {reworded}, asked with other wording: FAIL\n" in show(
-        run, "--trigger", "d1", "--beside", reworded
-    )
-    assert "other wording" not in show(run, "--trigger", "d2", "--beside", reworded)
+    assert f"openai/m in {reworded}, rephrased: FAIL\n" in show(run, "--trigger", "d1", "--beside", reworded)
+    assert "rephrased" not in show(run, "--trigger", "d2", "--beside", reworded)
 
 
 def test_what_is_asked_in_other_words_is_no_disagreement(proact, run, reworded):
     status, out, err = proact("show", run, "--beside", reworded, "--disagree")
     assert (status, listed(out)) == (0, KEYS[1:2])
-    assert "1 more differs but was asked with other wording there, and is left out." in err
+    assert "1 more differs but was rephrased there, and is left out." in err
 
 
 def test_a_key_that_is_shortened_is_told_from_the_others_and_taken(show, tmp_path):
@@ -230,7 +228,7 @@ def test_a_results_file_is_listed_and_searched_as_a_run_is(show, proact, tmp_pat
     assert proact("export", "small", "--format", "official", "--out", "results.jsonl")[0] == 0
     ours, theirs = (json.loads(show(path, "--json")) for path in ("small", "results.jsonl"))
     assert [(each["trigger"], each["grade"]) for each in theirs] == [(each["trigger"], each["grade"]) for each in ours]
-    assert "other wording" not in show("small", "--beside", "results.jsonl")  # though it says less of a trigger
+    assert "rephrased" not in show("small", "--beside", "results.jsonl")  # though it says less of a trigger
     for options, place in (([], 1), (["--json"], 2)):
         assert "embedded stand-in" in proact("show", "small", *options)[place]
     word = ours[0]["response"].split()[-1]

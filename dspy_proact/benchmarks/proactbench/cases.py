@@ -92,7 +92,7 @@ def responses_of_results(results: Results, corpus: Corpus) -> Responses:
         message = dialogue.turns[trigger.turn - 1].user
         if trigger.rubric != asked.rubric or trigger.user_message not in (None, message):
             raise UsageError(
-                f"{results.name}: the trigger {trigger.key!r} is worded otherwise in the corpus {corpus.name!r}; "
+                f"{results.name}: the trigger {trigger.key!r} is rephrased in the corpus {corpus.name!r}; "
                 "name the version of the corpus that it answers with `corpus`"
             )
     stages = {trigger.key: _stage(trigger.key, trigger.response) for trigger in results.triggers}

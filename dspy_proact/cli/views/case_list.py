@@ -28,8 +28,8 @@ _BEFORE = 20
 """Characters before the text that was searched for."""
 _TAILS = 5, 9, 13
 """Characters that are kept of the end of a key, as many as it takes."""
-_REWORDED = "other wording"
-"""Mark of a case that the other run was asked with other wording."""
+_REPHRASED = "rephrased"
+"""Mark of a case that the other run words differently."""
 
 
 class ShownRun:
@@ -114,8 +114,8 @@ class ShownRun:
             if any(folded in text.casefold() for text in (outcome.key, outcome.group, *self.reading(outcome).texts))
         ]
 
-    def reworded(self, outcomes: Iterable[Outcome], other: "ShownRun") -> set[str]:
-        """Keys of those of these cases that another run was asked with other wording: they cannot be compared."""
+    def rephrased(self, outcomes: Iterable[Outcome], other: "ShownRun") -> set[str]:
+        """Keys of those of these cases that another run words differently: they cannot be compared."""
         pairs = [(outcome, other.placed.get((outcome.key, outcome.epoch))) for outcome in outcomes]
         alike = self._reporting.alike
         return {one.key for one, there in pairs if there and not alike(one, there)}
@@ -154,8 +154,8 @@ def print_cases(
     `other` is the run beside it, and `text` what was searched for, empty for nothing.
     """
     several, nouns = run.outcomes and run.outcomes[-1].epoch > 1, run.nouns
-    reworded = run.reworded(shown, other) if other else set[str]()
-    for line in _lines(run, shown, width, other, reworded, text) if shown else ():
+    rephrased = run.rephrased(shown, other) if other else set[str]()
+    for line in _lines(run, shown, width, other, rephrased, text) if shown else ():
         click.echo(line)
     if shown:
         click.echo()
@@ -169,13 +169,13 @@ def print_cases(
     note = ", each epoch counted" if several else ""
     left = f", {len(shown):,} of them above; --limit {len(matching)} lists all" if len(shown) < len(matching) else ""
     click.echo(textwrap.fill(printable(f"{' and '.join(counts)}{note}{left}."), width))
-    if reworded:
-        note = f"[{_REWORDED}]: the other run words this case differently; the two cannot be compared."
+    if rephrased:
+        note = f"[{_REPHRASED}]: the other run words this case differently; the two cannot be compared."
         click.echo(textwrap.fill(note, width))
 
 
 def _lines(
-    run: ShownRun, shown: Sequence[Outcome], width: int, other: ShownRun | None, reworded: Collection[str], text: str
+    run: ShownRun, shown: Sequence[Outcome], width: int, other: ShownRun | None, rephrased: Collection[str], text: str
 ) -> Iterator[str]:
     columns = [
         [run.nouns.stratum, *(printable(outcome.stratum) for outcome in shown)],
@@ -194,20 +194,20 @@ def _lines(
     begin = commonprefix(responses)  # noqa: RUF071 - characters are meant, not parts of a path
     # With which different responses all begin, in whole words: it tells no case from another.
     alike = begin.rfind(" ") + 1 if len(set(responses)) > 1 else 0
-    notes = ["response", *(_note(run, outcome, reworded, text, alike) for outcome in shown)]
+    notes = ["response", *(_note(run, outcome, rephrased, text, alike) for outcome in shown)]
     for key, note, *cells in zip(keys, notes, *columns, strict=True):
         parts = [set_cell_size(cell, size) for cell, size in zip([key, *cells], [room, *widths], strict=True)]
         line = " ".join([*parts, note])
         yield line.rstrip() if cell_len(line) <= width else set_cell_size(line, width).rstrip()
 
 
-def _note(run: ShownRun, outcome: Outcome, reworded: Collection[str], text: str, alike: int) -> str:
+def _note(run: ShownRun, outcome: Outcome, rephrased: Collection[str], text: str, alike: int) -> str:
     """Marks of a case, and an excerpt of the response, from the text that is searched for or where responses differ."""
     marks = [
         *(["unverified"] if outcome.unverified else []),
         *(["verdicts differ"] if outcome.split else []),
         *(["epochs differ"] if outcome.key in run.differing_epochs else []),
-        *([_REWORDED] if outcome.key in reworded else []),
+        *([_REPHRASED] if outcome.key in rephrased else []),
         *([outcome.reason] if outcome.reason else []),
     ]
     response = run.answer(outcome)

@@ -307,10 +307,10 @@ OTHERWISE = {
     "dialogue": (row(unique_id_eval="other"), "3 of its 3 triggers are not in the corpus"),
     "user message": (
         row(turn_records=[record(1), record(2, user_message="Else?"), *map(record, (3, 4, 5))]),
-        "is worded otherwise",
+        "is rephrased",
     ),
-    "criterion": (row(trigger_points=points(OTHER_RUBRIC)), "is worded otherwise"),
-    "phase": (row(trigger_points=points(trigger_point(2, "RECOVERY"))), "is worded otherwise"),
+    "criterion": (row(trigger_points=points(OTHER_RUBRIC)), "is rephrased"),
+    "phase": (row(trigger_points=points(trigger_point(2, "RECOVERY"))), "is rephrased"),
 }
 
 

@@ -149,7 +149,7 @@ def test_a_part_of_a_run_and_a_results_file_have_pages_too(browser, proact, runs
     assert (status, "The page is in page.html" in told) == (0, True)
     with visit(browser, tmp_path / "page.html") as page:
         assert page.inner_text(FOUND) == "49 of 49 triggers, 15 of 15 control turns"
-        assert "asked with other wording" not in page.inner_text("#case")
+        assert "rephrased" not in page.inner_text("#case")
 
 
 def test_axe_finds_no_violation(browser, two):
