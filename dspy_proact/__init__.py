@@ -29,18 +29,12 @@ if TYPE_CHECKING:
     from dspy_proact.compile.compile import Compile
     from dspy_proact.compile.judge_target import JudgeTarget
     from dspy_proact.errors import ContentError, Halt, ProactError
-    from dspy_proact.evaluation.benchmark import (
-        Benchmark,
-        CallForecast,
-        CorpusFacts,
-        HumanGrade,
-        Part,
-        Start,
-    )
+    from dspy_proact.evaluation.benchmark import Benchmark, CallForecast, CorpusFacts, ModelDefaults, Rule, Start
     from dspy_proact.evaluation.compiled import load_assistant, load_judge
     from dspy_proact.evaluation.evaluation import Evaluation, Rejudging
     from dspy_proact.evaluation.execution import Execution
-    from dspy_proact.evaluation.published import PublishedRow
+    from dspy_proact.evaluation.people import HumanGrade, Part, People
+    from dspy_proact.evaluation.published import Published, PublishedRow
     from dspy_proact.evaluation.ratings import RatedItem, Ratings
     from dspy_proact.evaluation.responses import Responses
     from dspy_proact.evaluation.results import ResultsFormat
@@ -104,13 +98,16 @@ __all__ = [
     "JudgeView",
     "Limits",
     "Measure",
+    "ModelDefaults",
     "ModelSpec",
     "Nouns",
     "OfferDetector",
     "Part",
+    "People",
     "Phase",
     "ProactBench",
     "ProactError",
+    "Published",
     "PublishedRow",
     "RatedItem",
     "Ratings",
@@ -121,6 +118,7 @@ __all__ = [
     "Responses",
     "ResultsFormat",
     "Rubric",
+    "Rule",
     "RunFolder",
     "Scope",
     "Scored",
@@ -169,7 +167,8 @@ __all__ = [
 ]
 
 _ROOMS = {
-    "evaluation.benchmark": "Benchmark CallForecast CorpusFacts HumanGrade Part Start",
+    "evaluation.benchmark": "Benchmark CallForecast CorpusFacts ModelDefaults Rule Start",
+    "evaluation.people": "HumanGrade Part People",
     "evaluation.evaluation": "Evaluation Rejudging",
     "evaluation.execution": "Execution",
     "benchmarks.proactbench.benchmark": "ProactBench",
@@ -186,7 +185,7 @@ _ROOMS = {
     "benchmarks.proactbench.types": (
         "AssistantView Dialogue Grade JudgeView Phase Response Rubric Trigger Turn Verdict"
     ),
-    "evaluation.published": "PublishedRow",
+    "evaluation.published": "Published PublishedRow",
     "evaluation.ratings": "RatedItem Ratings",
     "evaluation.responses": "Responses",
     "evaluation.results": "ResultsFormat",

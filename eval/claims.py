@@ -19,7 +19,7 @@ from support.scores import Effects, Thresholds, simulate_pair
 
 from dspy_proact import stats, study
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
-from dspy_proact.evaluation.benchmark import HumanGrade
+from dspy_proact.evaluation.people import HumanGrade
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.report.headline import study_headline
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from dspy_proact import load_ratings, study
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
-from dspy_proact.evaluation.benchmark import HumanGrade
+from dspy_proact.evaluation.people import HumanGrade
 from dspy_proact.evaluation.ratings import Ratings
 from dspy_proact.report.numbers import coefficient
 

@@ -50,9 +50,7 @@ FACE = "__init__.py"
 """Its public names are imported when they are first used; some are the default benchmark's."""
 REGISTRY = ("evaluation/registry.py", "")
 """Imports the benchmarks of the package by the names of their folders, of which it names none."""
-OPEN_CIRCLES: tuple[set[str], ...] = (
-    {f"evaluation/{name}.py" for name in ("benchmark", "own_file", "ratings", "registry", "responses")},
-)
+OPEN_CIRCLES: tuple[set[str], ...] = ()
 """Files that still import each other through a function; none is added, and one that has opened is removed."""
 
 

@@ -49,8 +49,10 @@ def main() -> None:
     try:
         status = proact(standalone_mode=False)
     except (Exception, Halt, SystemExit) as failure:
-        _print_failure(failure)
-        status = exit_status(failure)
+        own_file = sys.modules.get("dspy_proact.evaluation.own_file")  # without it no file of a person's was loaded
+        cause = own_file.in_own_file(failure) if own_file else failure
+        _print_failure(cause)
+        status = exit_status(cause)
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -65,6 +67,6 @@ def _print_failure(failure: BaseException) -> None:
         case click.Abort() | SystemExit():
             pass
         case _:
-            say(traceback.format_exc())
+            say("".join(traceback.format_exception(failure)))
             bug = f"{type(failure).__name__}: {failure}"
             complain(f"{bug}. This is a bug in dspy-proact; please report it with the traceback above.")

@@ -83,13 +83,15 @@ def benchmarks(as_json: bool) -> None:
 
 def _facts(entry: "Benchmark[Any, Any]") -> dict[str, str | None]:
     """What is said of a benchmark before its settings, by name in JSON."""
+    from dspy_proact.evaluation.published import best_published
+
     return {
         "measures": entry.about,
         "size": entry.corpus.size,
         "licence": entry.corpus.licence,
         "data": entry.corpus.source,
-        "best_published": entry.best,
-        "judge": entry.judge_name,
+        "best_published": best_published(entry),
+        "judge": entry.models.judge,
     }
 
 
@@ -153,6 +155,7 @@ def evaluate(
     --model, an embedded stand-in runs the bundled sample. Several --model make a run each, in folders under --out.
     """
     from dspy_proact.cli.views.runs import run_all, say_of_corpus
+    from dspy_proact.evaluation.checks import checked_cases
     from dspy_proact.evaluation.evaluation import Evaluation
 
     declared = chosen.declared()
@@ -166,7 +169,7 @@ def evaluate(
     judges, named = judges_of(declared, judge, embedded), corpus_of(declared, corpus, embedded)
     published = named == declared.corpus.name
     revision = _recorded_revision(declared.name, named, models, output.out) if published else None
-    cases = declared.read(named, settings, revision)
+    cases = checked_cases(declared, declared.read(named, settings, revision))
     say_of_corpus(named, cases.corpus)
     evaluations = [
         Evaluation(

@@ -29,6 +29,7 @@ from dspy_proact.cli.options.labels import FILES, RATINGS, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import console, print_json, say
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.people import parts_of
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.benchmark import Benchmark
@@ -103,6 +104,8 @@ def sheet(
     declared = chosen.known(*([run] if run else []))
     if (run is None) == (items is None):
         raise UsageError("label sheet takes what is to be rated: either RUN or --items FILE")
+    from dspy_proact.evaluation.ratings import items_in
+
     drawn: Draw | None = None
     enough: int | None = None
     if run is None:
@@ -110,7 +113,7 @@ def sheet(
             flag = "--disputed" if draw is None else "--draw"
             raise UsageError(f"{flag} and --items are mutually exclusive: a draw needs the grades of a RUN")
         assert items is not None, "one of them is given"
-        rated: Sequence[RatedItem] = declared.items_of_text(read_bytes(str(items), "a file of items"), str(items))
+        rated: Sequence[RatedItem] = items_in(declared, read_bytes(str(items), "a file of items"), str(items))
         name, of = items.stem, ["--items", items]
     else:
         summary = summary_of(run)
@@ -123,7 +126,7 @@ def sheet(
         of = ["--run", run]
         name = run.resolve().name + (f"--{drawn}" if drawn else "--disputed" if disputed else "")
     text = rating_sheet(rated, declared, draw=drawn)
-    correctable = not any(part.name for part in declared.graded_by_people)  # else no score follows from a grade
+    correctable = not any(part.name for part in parts_of(declared))  # else no score follows from a grade
     file = written(text, out or FOLDER / f"{name}.csv", *filter(None, (run, items)))
     message = f"Fill in annotator and grade in {file}, a copy for each rater."
     if drawn and correctable and enough and enough <= drawn.count:
@@ -285,7 +288,7 @@ def serve(
         flag := first_typed(of=("--draw", "--each", "--raters", "--repeated", "--seed", "--disputed", "--pairs"))
     ):
         raise UsageError(f"{flag}: {file} was begun already; leave it out, or begin another study with --db")
-    if not again and not pairs and not {"*", "--ratings"} & declared.options:
+    if not again and not pairs and declared.people is None:
         raise UsageError(f"{declared.name}: no command reads people's grades of it; --pairs of two runs is read")
     design = Design(draw, per_item, max(per_item, raters), repeated, seed, disputed, "pairs" if pairs else "grades")
     collection = open_study(file, declared, summaries, design)

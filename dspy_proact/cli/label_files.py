@@ -80,7 +80,9 @@ def _write_ratings(
     declared = chosen.known(labels.run)
     ratings = labels.load(declared)
     if official is not None:
-        for path, text in declared.official_files(ratings).items():
+        if declared.people is None or declared.people.official_files is None:
+            raise UsageError(f"--official: {declared.name} has no such layout; leave it out")
+        for path, text in declared.people.official_files(ratings).items():
             written(text, official / path)
         say_next(Next.RATED, benchmark=None, run=None, file=official)
         return

@@ -221,11 +221,10 @@ def judge(
     from dspy_proact.cli.views.compilation import compile_shown
     from dspy_proact.compile.compile import Compile
     from dspy_proact.compile.judge_target import JudgeTarget
-    from dspy_proact.evaluation.benchmark import Benchmark
 
     declared, tuned = chosen.declared(), judge.spec(EMBEDDED)
     settings = chosen.settings(declared, answers=False)
-    if type(declared).judge is Benchmark.judge:
+    if not declared.has_judge:
         raise UsageError(f"{declared.name} is graded without a judge; there is none to tune")
     target = JudgeTarget(
         labels.load(declared, settings),
@@ -242,7 +241,8 @@ def judge(
         say("--guard cases: the embedded stand-in reads no rules, so the cases measure nothing.")
     typed = Typed()
     # Settings that say which ratings are read have no effect in what comes next.
-    texts = [text for text in typed.texts.get("--set", ()) if text.partition("=")[0].strip() not in declared.of_ratings]
+    of_ratings = declared.settings_type.of_ratings
+    texts = [text for text in typed.texts.get("--set", ()) if text.partition("=")[0].strip() not in of_ratings]
     kept = [*typed.options("--benchmark"), *(word for text in texts for word in ("--set", text))]
     following = partial(say_next, settings=kept, options=[*typed.model("--judge", EMBEDDED), *typed.calls()])
     if labels.run is not None:

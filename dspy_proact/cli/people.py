@@ -127,14 +127,12 @@ def agree(
     if labels.ratings == ("published",) and (labels.run or labels.items):
         flag = "--run" if labels.run else "--items"
         raise UsageError(f"{flag}: name ratings of it with --ratings FILE; `label sheet` writes a file to fill in")
-    from dspy_proact.evaluation.benchmark import Benchmark
-
-    if name := min(settings.model_fields_set - declared.of_ratings, default=None):
+    if name := min(settings.model_fields_set - declared.settings_type.of_ratings, default=None):
         raise UsageError(
             f"--set {name}: agree reads no setting of {declared.name}; the answers that people graded are shown to "
             "judges alike, whatever is set. Leave it out"
         )
-    if not judge.name and type(declared).judge is not Benchmark.judge:  # else it grades by itself
+    if not judge.name and declared.has_judge:  # else it grades by itself
         return _compare_stored(declared, settings, choices, labels, output, explain)
     from dspy_proact.cli.views.runs import run_all
     from dspy_proact.evaluation.evaluation import Rejudging

@@ -231,5 +231,5 @@ def leaderboard(runs: tuple[Path, ...], chosen: BenchmarkChoice, explain: bool, 
     if runs:
         say_next(Next.RANKED, benchmark=chosen.words, run=runs[0])
     else:
-        conditions = [word for named in declared.as_published.items() for word in words_of(*named)]
-        say_next(Next.PUBLISHED_RANKED, declared.published_beside, benchmark=chosen.words, conditions=conditions)
+        conditions = [word for named in board.published.as_published.items() for word in words_of(*named)]
+        say_next(Next.PUBLISHED_RANKED, board.published.beside, benchmark=chosen.words, conditions=conditions)

@@ -84,11 +84,12 @@ class _Where:
             UsageError: It has no such case or stratum.
         """
         from dspy_proact.cli.views.runs import say_of_corpus
+        from dspy_proact.evaluation.checks import checked_cases
         from dspy_proact.runs import CONTROL, select_cases
 
         strata, corpus = (*self.strata, *self.phases), corpus_of(declared, self.corpus, embedded)
         chosen = known_names("--stratum", strata, declared.strata)
-        read = declared.read(corpus, settings)
+        read = checked_cases(declared, declared.read(corpus, settings))
         say_of_corpus(corpus, read.corpus)
         known = {case.key: case for case in read.cases if case.stratum != CONTROL}
         if self.keys:
@@ -210,7 +211,7 @@ def try_(
     if tried.halt:
         say(f"Stopped: {message_of(tried.halt)}")
     else:
-        _say_next(text, prompt, program, not own, bool({"*", "--system-prompt"} & declared.options))
+        _say_next(text, prompt, program, not own, declared.models.system_prompt)
     return exit_status(tried.halt, unscored=tried.failed)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from dspy_proact.compile.folds import grouped_folds
 from dspy_proact.compile.target import OutOfFold
-from dspy_proact.evaluation.benchmark import Benchmark, Part
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.people import Part, graded_levels, parts_of
 from dspy_proact.evaluation.ratings import RatedItem
 from dspy_proact.evaluation.tuning import ScoredPrediction
 from dspy_proact.programs.artefact import Cuts
@@ -51,7 +52,7 @@ def is_cut(declared: Declared) -> bool:
 
     A run applies cuts to labels, so that those of a part with a name would change scores that people did not grade.
     """
-    parts = declared.graded_by_people
+    parts = parts_of(declared)
     return len(parts) == 1 and not parts[0].name and parts[0].scale == "ordinal" and len(parts[0].levels) == 3
 
 
@@ -62,7 +63,7 @@ def plain_cuts(declared: Declared) -> dict[str, Cuts]:
 
 def levels_in(declared: Declared, votes: Votes, part: Part) -> list[int]:
     """The level of a part in each verdict that could be read and grades it."""
-    levels = (declared.graded_parts(judgement.scored).get(part.name) for judgement in votes)
+    levels = (graded_levels(declared, judgement.scored).get(part.name) for judgement in votes)
     return [part.levels.index(level) for level in levels if level in part.levels]
 
 
@@ -83,7 +84,7 @@ def level_of(declared: Declared, votes: Votes, part: Part, cuts: Cuts | None = N
 
 def levels_of(declared: Declared, votes: Votes, cuts: Cuts | None = None) -> dict[str, int]:
     """The level of each part that people grade; of one that no verdict grades there is none."""
-    levels = {part.name: level_of(declared, votes, part, cuts) for part in declared.graded_by_people}
+    levels = {part.name: level_of(declared, votes, part, cuts) for part in parts_of(declared)}
     return {name: level for name, level in levels.items() if level is not None}
 
 
@@ -100,7 +101,7 @@ class Agreement:
     """
 
     def __init__(self, declared: Declared, items: Sequence[RatedItem]):
-        self._parts = {part.name: part for part in declared.graded_by_people}
+        self._parts = {part.name: part for part in parts_of(declared)}
         self._counts = Counter((name, item.stratum) for item in items for name in item.grades)
         self._sums: defaultdict[tuple[str, str], Sequence[float]] = defaultdict(list)
         for item in items:
@@ -148,7 +149,7 @@ def fitted_cuts(
         votes: Its verdicts, aligned.
         seed: Of the inner folds.
     """
-    (part,) = declared.graded_by_people
+    (part,) = parts_of(declared)
     levels = [levels_in(declared, verdicts, part) for verdicts in votes]
     means = [(item, fmean(own)) for item, own in zip(items, levels, strict=True) if own]
     cuts = dict.fromkeys(map(str, declared.strata), PLAIN)
@@ -179,7 +180,7 @@ def share_rows(
 
     The first row is that of all parts.
     """
-    parts = {part.name: part for part in declared.graded_by_people}
+    parts = {part.name: part for part in parts_of(declared)}
 
     def agreement(own: Sequence[RatedItem], *part: str) -> Change:
         def agreed(item: RatedItem, voted: Voted) -> float | None:
@@ -210,7 +211,7 @@ def kappa_rows(
 
     The first row is that of the average.
     """
-    (part,), nouns = declared.graded_by_people, declared.nouns
+    (part,), nouns = parts_of(declared), declared.nouns
     there = {item.stratum for item in items}
     strata = [stratum for stratum in declared.strata if stratum in there]
     gains = improvement(

@@ -17,6 +17,7 @@ from dspy_proact.compile.target import OutOfFold, Target, Tuned
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark, Start
+from dspy_proact.evaluation.checks import checked_cases
 from dspy_proact.evaluation.evaluation import role_of
 from dspy_proact.evaluation.own_file import located
 from dspy_proact.evaluation.participant import fingerprint_of
@@ -80,7 +81,9 @@ class AssistantTarget(Target):
     ):
         super().__init__(benchmark, settings)
         declared = self.declared
-        self.case_set = corpus if isinstance(corpus, CaseSet) else declared.read(corpus, self.settings, revision)
+        if not isinstance(corpus, CaseSet):
+            corpus = checked_cases(declared, declared.read(corpus, self.settings, revision))
+        self.case_set: CaseSet = corpus
         self.case_set.require(self.settings)
         self._read(self.case_set.cases, self.case_set.cases)
         if wrong := [name for name in strata if name not in declared.strata]:
@@ -232,7 +235,8 @@ class AssistantTarget(Target):
         """By the reporting judge: the score of the chosen strata, and everything that is measured."""
         declared, chosen = self.declared, self.chosen(self.items)
         groups = [case.group for case in chosen]
-        aim = ", ".join(self.strata) if len(self.strata) < len(declared.strata_of(self.case_set)) else "score"
+        there = {case.stratum for case in self.case_set.cases}.intersection(declared.strata)
+        aim = ", ".join(self.strata) if len(self.strata) < len(there) else "score"
         change = score_change(*tests.numbers(chosen, lambda examined: examined.score), groups, seed=seed)
         shown, hidden = list[str](), list[str]()
         for case in self.items:

@@ -30,7 +30,8 @@ from dspy_proact.compile.target import OutOfFold, Target, Tuned
 from dspy_proact.errors import ContentError, StageError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark, Start, WorkedCase
 from dspy_proact.evaluation.evaluation import role_of
-from dspy_proact.evaluation.ratings import RatedItem, Ratings
+from dspy_proact.evaluation.people import parts_of
+from dspy_proact.evaluation.ratings import RatedItem, Ratings, ratings_named
 from dspy_proact.evaluation.tuning import Feedback, ScoredPrediction
 from dspy_proact.models import ModelSpec
 from dspy_proact.programs import DataSource
@@ -90,7 +91,7 @@ class JudgeTarget(Target):
             raise UsageError(f"{ratings.name}: ratings of {ratings.benchmark}, and the judge is {declared.name}'s")
         if declared.judge(self.settings, Start()) is None:
             raise UsageError(f"{declared.name} is graded without a judge; there is none to tune")
-        read = ratings or declared.ratings("sample", self.settings)
+        read = ratings or ratings_named(declared, "sample", self.settings)
         assert read is not None, "the sample is a name of ratings"
         self.ratings, items = read, self._graded(read)
         self._read(items, [item.case for item in items])
@@ -131,7 +132,7 @@ class JudgeTarget(Target):
                 f"{ratings.name}: has ratings without conversations and responses, so that no judge can be tuned to "
                 "it; name ratings that come with what was rated, with `ratings`"
             )
-        parts = [part.name for part in self.declared.graded_by_people if part.tuned]
+        parts = [part.name for part in parts_of(self.declared) if part.tuned]
         graded = [
             replace(item, grades=grades)
             for item in ratings.rated
@@ -207,7 +208,7 @@ class JudgeTarget(Target):
 
     def right(self, votes: Mapping[str, Votes], cuts: Mapping[str, Cuts]) -> frozenset[str]:
         """Names of the worked cases whose label is that of the rules, by these cuts."""
-        part = self.declared.graded_by_people[0]
+        part = parts_of(self.declared)[0]
         levels = {
             case.name: level_of(self.declared, votes[case.name], part, cuts.get(case.case.stratum))
             for case in self.worked

@@ -5,24 +5,23 @@ graded; every further attribute or method makes further commands work on it. A f
 slow at its top: methods that need DSPy import it themselves, so that reports of its runs load neither DSPy nor litellm.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from dspy_proact.errors import ContentError, UsageError
-from dspy_proact.evaluation.published import PublishedRow
+from dspy_proact.errors import ContentError
+from dspy_proact.evaluation.people import People
+from dspy_proact.evaluation.published import Published
 from dspy_proact.evaluation.results import ResultsFormat
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.ask import Ask
     from dspy_proact.evaluation.controls import Controls
-    from dspy_proact.evaluation.ratings import RatedItem, Ratings
     from dspy_proact.evaluation.reporting import Reporting
     from dspy_proact.models import Embedder, Gate
 
@@ -42,58 +41,6 @@ class Start:
     """A system prompt, or the name of a judge's prompt; None for the program's own."""
     file: Path | None = None
     """Of a compiled program, or the folder of its compile; `program` and `judge` of a benchmark are not given one."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of a grading that people grade too."""
-
-    name: str
-    levels: tuple[str, ...]
-    """From worst to best on an ordinal scale; in any order on a nominal one."""
-    scale: Literal["ordinal", "nominal"] = "ordinal"
-    tuned: bool = True
-    """Whether a compile of the judge counts it; its agreement with people is reported either way."""
-    question: str = ""
-    """What a rater is asked about it, a sentence; empty for which grade the response earns."""
-    criteria: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
-    """What its levels mean, by level, where a case does not say so itself."""
-
-    @property
-    def weight(self) -> Literal["quadratic", "none"]:
-        """How disagreement grows with the distance of two levels: by its square; on a nominal scale any is 1."""
-        return "quadratic" if self.scale == "ordinal" else "none"
-
-    @property
-    def ties(self) -> tuple[str, ...]:
-        """Every level, in the order in which it wins a tie: of three the middle one, then the best."""
-        middle = self.levels[1:2] if len(self.levels) == 3 else ()
-        return tuple(dict.fromkeys((*middle, *reversed(self.levels))))
-
-
-@dataclass(frozen=True)
-class HumanGrade:
-    """One person's grade of one part of one answer."""
-
-    case: str
-    answer: BaseModel | None
-    """None where its labels alone are known, which no benchmark declares."""
-    grade: str
-    rater: str
-    part: str = ""
-    """Name of the part; empty for the grading as a whole."""
-    reason: str = ""
-    item: str = ""
-    """Key of the answer, where a case has several; the case's key otherwise."""
-    confidence: int | None = None
-    """From 1 to 5, where 5 is certain."""
-    seconds: float | None = None
-    """How long it took."""
-
-    @property
-    def key(self) -> str:
-        """Of the answer."""
-        return self.item or self.case
 
 
 @dataclass(frozen=True)
@@ -126,6 +73,32 @@ class CorpusFacts:
     grade, and the system prompt in it, if any. Raises a `CorpusError` that names its second argument, the source."""
 
 
+@dataclass(frozen=True)
+class ModelDefaults:
+    """How the models of a benchmark are asked, where a person does not say."""
+
+    judge: str | None = None
+    """The judge of a real model; None for none."""
+    temperatures: Mapping[str, float] = field(default_factory=dict[str, float])
+    """By role, `assistant` or `judge`, in place of the 0.7 of models that take one."""
+    system_prompt: bool = False
+    """Whether the program under test takes a system prompt of a person's."""
+    judge_prompts: Sequence[str] = ()
+    """Names of the judge's other prompts than its own."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What stands in place of the model under test."""
+
+    name: str
+    """Shown in place of the model's."""
+    setting: str
+    """The setting that makes it so, as NAME=VALUE."""
+    judged: bool = False
+    """Whether a judge grades its answers."""
+
+
 def unknown(*_: Any) -> None:
     """The calls of a stage where they are not known in advance."""
 
@@ -153,11 +126,7 @@ def lazily(module: str, name: str) -> Callable[..., Any]:
 
 
 class Benchmark(Generic[Answer, Detail]):
-    """A set of cases, a program under test and a way to grade its answers.
-
-    Attributes:
-        file: The file of a person's own benchmark; None for one of the package.
-    """
+    """A set of cases, a program under test and a way to grade its answers."""
 
     name: ClassVar[str]
     """As a person types it and runs record it."""
@@ -178,36 +147,16 @@ class Benchmark(Generic[Answer, Detail]):
     """The model of a case's view, as it is read from disk; None where answers cannot be judged again."""
     settings_type: type[Settings] = Settings
     """What `--set` sets."""
-    of_grading: frozenset[str] = frozenset()
-    """Settings that affect grades but no answer, so that a rejudging may change them."""
-    of_ratings: frozenset[str] = frozenset()
-    """Settings that affect which people's ratings are read."""
-    options: frozenset[str] = frozenset(
-        {"--corpus", "--program", "--judge-program", "--max-demos", "--ratings", "--run"}
-    )
-    """Options that this benchmark supports, of those that not every one does; see `cli/options/benchmark.py`."""
-    judge_name: str | None = None
-    """Judge of a real model where none is named; None for none."""
+    models: ModelDefaults = ModelDefaults()
+
+    people: People | None = People()
+    """How people grade the answers; None where no command reads people's grades."""
+    published: Published | None = None
+    forecast: CallForecast = CallForecast()
+    results: ResultsFormat | None = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
-
-    temperatures: Mapping[str, float] = MappingProxyType({})
-    """By role, `assistant` or `judge`, in place of the 0.7 of models that take one."""
-    forecast: CallForecast = CallForecast()
-    results: ResultsFormat | None = None
-    as_published: Mapping[str, str] = MappingProxyType({})
-    """Arguments of an evaluation made as the published scores were, as `settings.history`, with their values."""
-    published_beside: str = "A run of your own stands beside them: leaderboard RUN."
-    """Where a run stands on the leaderboard."""
-    file: Path | None = None
-
-    @property
-    def best(self) -> str:
-        """The best published score and its source, a sentence; empty without one."""
-        first = next(iter(self.published()), None)
-        score = first and first.scores.get("score")
-        return f"{100 * score:.1f} of 100 ({first.name})" if first and score is not None else ""
 
     # Cases
 
@@ -223,10 +172,6 @@ class Benchmark(Generic[Answer, Detail]):
             CorpusError: There is no such corpus, or it is not valid.
         """
         raise NotImplementedError(f"{self.name}: `read` is not declared")
-
-    def strata_of(self, case_set: CaseSet) -> Sequence[str]:
-        """The strata that reports of these cases show; all by default."""
-        return self.strata
 
     def mark(self, view: BaseModel) -> str:
         """A hash by which a compiled program knows the cases it has seen: equal for cases of one row of the corpus."""
@@ -248,6 +193,11 @@ class Benchmark(Generic[Answer, Detail]):
         """The judge, a `dspy.Module`; None where answers are graded without a model. Raises as `program` does."""
         return None
 
+    @property
+    def has_judge(self) -> bool:
+        """Whether it declares a judge, for some settings at least."""
+        return type(self).judge is not Benchmark.judge
+
     def stand_in(self, role: str) -> StandIn | StandInFields | None:
         """What the embedded model answers as `assistant` or `judge`; None where it has no stand-in."""
         return None
@@ -256,23 +206,9 @@ class Benchmark(Generic[Answer, Detail]):
         """Further models that the program under test calls; raises `UsageError` where they cannot be called."""
         return ()
 
-    def settled(self, settings: Settings, companions: Sequence["Embedder"]) -> Settings:
-        """The settings as a run records them, such as with the endpoint of a further model."""
-        return settings
-
-    def unasked(self, settings: Settings) -> str | None:
-        """The name shown in place of a model for a program that calls none; None where one is called."""
+    def rule(self, settings: Settings) -> Rule | None:
+        """The rule that stands in place of the model under test, and asks none; None where a model is asked."""
         return None
-
-    def judged(self, settings: Settings) -> bool:
-        """Whether the judge is asked, if there is one; by default not about the answers of what asks no model."""
-        return self.unasked(settings) is None
-
-    def require(self, settings: Settings, models: Iterable[str], start: Start) -> None:
-        """Raise a `UsageError` where settings, models and program do not fit together.
-
-        `models` are the names of the one under test and of the judges.
-        """
 
     # Answers and grades
 
@@ -313,94 +249,6 @@ class Benchmark(Generic[Answer, Detail]):
     def worked_cases(self) -> Sequence[WorkedCase]:
         """Answers whose label follows from a rule, for `try --judge-cases` and `optimize judge --guard cases`."""
         return ()
-
-    # People, and what was published
-
-    parts: Sequence[Part] = ()
-    """Parts of a grading that people grade; the labels, from worst to best, where none are declared."""
-    for_raters: str = ""
-    """What a rater is to know of the grading before the first item, in sentences."""
-    about_raters: str = ""
-    """What a reader must know of the people behind `human_grades`, in sentences."""
-
-    label_scores: Mapping[str, float] = MappingProxyType({})
-    """The score of each label, in [0, 1], where scores are of labels alone; else a run's own say which they are."""
-
-    def ratings(self, named: str, settings: Settings) -> "Ratings | None":
-        """Ratings of a name, or in a form of its own, with what they are of.
-
-        Args:
-            named: As a person types it. By default `sample` and `published` are `human_grades`.
-            settings: Those in `of_ratings` say what is read.
-
-        Returns:
-            None where it has none of this name and form: it is a file of labels, then.
-
-        Raises:
-            CorpusError: There are no such ratings, or they are not valid.
-            UsageError: The benchmark declares no human grades.
-        """
-        from dspy_proact.evaluation.ratings import Ratings
-
-        if named not in ("sample", "published"):
-            return None
-        if not (grades := self.human_grades()):
-            raise UsageError(f"{self.name}: there are no people's ratings to agree with; declare `human_grades`")
-        return Ratings.of_human_grades(named, self, grades, self.read("sample", self.settings_type()).cases)
-
-    def items_of_text(self, data: bytes, source: str) -> "tuple[RatedItem, ...]":
-        """The items to be rated that a file's bytes hold.
-
-        Raises a `CorpusError` that names the `source`, or a `UsageError` where the benchmark has no form of items.
-        """
-        raise UsageError(f"`items`: {self.name} has no form of items; name the run that is rated")
-
-    def official_files(self, ratings: "Ratings") -> Mapping[str, str]:
-        """Ratings in the layout of its study, by path in the folder; raises a `UsageError` where it has none."""
-        raise UsageError(f"`official`: {self.name} has no such layout; leave it out")
-
-    def published_ratings(self) -> Any | None:
-        """A published study of how ratings vary, a `report.plan.PublishedRatings`, which plans assume; or None."""
-        return None
-
-    def human_grades(self) -> Sequence[HumanGrade]:
-        """Grades that people gave to answers."""
-        return ()
-
-    def published_pairs(self) -> Any | None:
-        """A published study of preferences between two answers, a `report.pairs.PublishedPairs`; None without one."""
-        return None
-
-    @property
-    def graded_by_people(self) -> Sequence[Part]:
-        """The parts that people grade: the grading as a whole where none are declared."""
-        return self.parts or (Part("", tuple(reversed(self.labels))),)
-
-    def graded_parts(self, scored: Scored[Detail]) -> Mapping[str, str]:
-        """What a judge said of each part that people grade, by its name."""
-        said = {part.name: getattr(scored.detail, part.name, None) for part in self.parts if part.name}
-        return {"": scored.label} | {name: str(level) for name, level in said.items() if level is not None}
-
-    def likelihoods(self, scored: Scored[Detail]) -> Mapping[str, float]:
-        """How probable a judge finds it that people give a part of two levels its best one, in [0, 1], by its name."""
-        return {}
-
-    def published(self) -> Sequence[PublishedRow]:
-        """Scores that were published, the best first."""
-        return ()
-
-    def differences(self, run: Any) -> Sequence[str]:
-        """How the conditions of a run, a `report.Summary`, differ from the published rows'; ranked where none do."""
-        return ("no condition is declared under which a run is ranked",)
-
-    leaderboard_columns: Mapping[str, str] = MappingProxyType({})
-    """Heading of each score of the leaderboard, by its name; those of the first published row where none are given."""
-    leaderboard_numbers: frozenset[str] = frozenset()
-    """Names of its columns that are plain numbers and no shares."""
-    leaderboard_headline: str = "score"
-    """Name of the score that ranks."""
-    leaderboard_notes: Sequence[str] = ()
-    """What the table is to be read with, in sentences."""
 
     # Reports
 

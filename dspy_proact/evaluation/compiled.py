@@ -70,9 +70,13 @@ def compiled_program(
         UsageError: The file cannot be used, or a prompt is named beside it, or for a program that takes none.
     """
     given = ("program", "system_prompt") if role == "assistant" else ("judge_program", "judge_prompt")
-    if start.prompt is not None and not {"*", f"--{given[1].replace('_', '-')}"} & declared.options:
+    prompts = declared.models.judge_prompts
+    if start.prompt is not None and not (declared.models.system_prompt if role == "assistant" else prompts):
         lacked = "system prompt" if role == "assistant" else "choice of judge prompts"
         raise UsageError(f"`{given[1]}`: {declared.name} has no {lacked}; leave it out")
+    if role == "judge" and start.prompt not in (None, *prompts):
+        known = ", ".join(("default", *prompts))
+        raise UsageError(f"no judge's prompt is called {start.prompt!r}; there are {known}")
     if start.file is None:
         return declared.program(settings, start, companions) if role == "assistant" else declared.judge(settings, start)
     if start.prompt is not None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from pydantic import ConfigDict, Field
 
 from dspy_proact.runs import Settings
-from dspy_proact.types import Frozen
 
 if TYPE_CHECKING:
     from dspy_proact.models import Embedder, Gate
@@ -16,7 +15,7 @@ OF_EMBEDDER = ("embedder_api_base", "embedder_price")
 """Settings that have no effect without an embedder."""
 
 
-class EmbedderSettings(Frozen):
+class EmbedderSettings(Settings):
     """Settings that name an embedder."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
@@ -46,8 +45,9 @@ class WithEmbedder:
         spec = ModelSpec(name=settings.embedder, api_base=settings.embedder_api_base, price=price)
         return (open_embedder(spec, gate, "settings.embedder"),)
 
-    def settled(self, settings: Settings, companions: "Sequence[Embedder]") -> Settings:
-        """The settings with the embedder's endpoint."""
-        if not companions:
-            return settings
-        return settings.model_copy(update={"embedder_api_base": companions[0].endpoint})
+
+def with_endpoint(settings: Settings, companions: "Sequence[Embedder]") -> Settings:
+    """The settings as a run records them: with the endpoint of the embedder that they name, if any."""
+    if not companions or not isinstance(settings, EmbedderSettings):
+        return settings
+    return settings.model_copy(update={"embedder_api_base": companions[0].endpoint})

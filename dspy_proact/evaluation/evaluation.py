@@ -8,7 +8,9 @@ from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark, Start
+from dspy_proact.evaluation.checks import checked_cases
 from dspy_proact.evaluation.compiled import compiled_program, module_or_file
+from dspy_proact.evaluation.embedding import with_endpoint
 from dspy_proact.evaluation.execution import Execution
 from dspy_proact.evaluation.own_file import located
 from dspy_proact.evaluation.participant import Participant
@@ -63,27 +65,30 @@ class Evaluation(Execution):
         settings, (module, file) = settings or declared.settings_type(), module_or_file(program)
         start = Start(system_prompt, file)
         settings.require_effect(name for name, value in settings if value != type(settings).model_fields[name].default)
-        declared.require(settings, [ModelSpec.of(each).name for each in (model, *_several(judge))], start)
+        names = [ModelSpec.of(named).name for named in (model, *_several(judge))]
+        require_nothing_asked(declared, settings, names, start)
         companions = declared.companions(settings, gate)
-        settings = declared.settled(settings, companions)
-        cases = corpus if isinstance(corpus, CaseSet) else declared.read(corpus, settings, revision)
+        settings = with_endpoint(settings, companions)
+        if not isinstance(corpus, CaseSet):
+            corpus = checked_cases(declared, declared.read(corpus, settings, revision))
+        cases: CaseSet = corpus
         cases.require(settings)
         if keep_inputs and not cases.corpus.private:
             raise UsageError(f"`keep_inputs`: a run keeps the inputs of {cases.corpus.name!r} anyway; leave it out")
         if module is None:
             module = compiled_program(declared, settings, start, "assistant", companions)
-        role, rule = role_of(declared, "assistant"), declared.unasked(settings)
+        role, rule = role_of(declared, "assistant"), declared.rule(settings)
         learned, prices = 0, dict[str, Price]()
         if rule is not None:  # a rule that asks no model stands under its own name
             role = replace(role, stand_in=role.stand_in or (lambda _, __: ""))
-            opened = replace(open_model(EMBEDDED, role, gate), name=rule)
+            opened = replace(open_model(EMBEDDED, role, gate), name=rule.name)
         else:
             opened = replace(open_model(model, role, gate), companions=tuple(companions))
             if seen := frozenset[str](getattr(module, "learned_from", ())):
                 learned = len(seen & {declared.mark(case.view) for case in cases.cases})
             prices = dict.fromkeys([EMBEDDER], companions[0].price) if companions else prices
         ask = Ask.in_run(module, None if rule is not None else opened.lm, settings)
-        asked = declared.judged(settings)
+        asked = rule is None or rule.judged
         judges = _judges(declared, settings, judge, gate, prompt=judge_prompt, program=judge_program, asked=asked)
         answering = Participant(opened, ask, learned, prices)
         super().__init__(declared, cases, settings, answering, judges, gate=gate, keep_inputs=keep_inputs)
@@ -134,7 +139,7 @@ def _judges(
     if not asked:
         return []
     if judge is None:
-        if named and declared.judged(settings):
+        if named and not declared.has_judge:
             raise UsageError(f"{declared.name} is graded without a judge; leave `judge` out")
         return []
     specs = sorted(map(ModelSpec.of, _several(EMBEDDED if named is None else named)), key=lambda spec: spec.name)
@@ -159,7 +164,27 @@ def role_of(declared: Benchmark[Any, Any], name: str, argument: str | None = Non
 
     writes, usual = ("response", "model") if name == "assistant" else ("verdict", "judge")
     answers = answer if stand_in else None
-    return Role(name, argument or usual, writes, answers, declared.temperatures.get(name))
+    return Role(name, argument or usual, writes, answers, declared.models.temperatures.get(name))
+
+
+def require_nothing_asked(
+    declared: Benchmark[Any, Any], settings: Settings, models: Sequence[str], start: Start
+) -> None:
+    """Raise a `UsageError` where a rule is given a model, a program, or a judge that grades nothing of it.
+
+    Args:
+        declared: The benchmark.
+        settings: Of it.
+        models: The names of the one under test and of the judges.
+        start: A person's own.
+    """
+    if (rule := declared.rule(settings)) is None:
+        return
+    model, *judges = models
+    named = [name for name in (model, *([] if rule.judged else judges)) if name != EMBEDDED]
+    if start.file or named:
+        arguments = "`model` and `program`" if rule.judged else "`model`, `judge` and `program`"
+        raise UsageError(f"`settings.{rule.setting}`: a baseline asks no model; leave {arguments} out")
 
 
 def _several(named: Named | None) -> Sequence[ModelSpec | str]:

@@ -13,8 +13,9 @@ from pydantic import BaseModel
 from dspy_proact.errors import Halt, ProviderDown, UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.checks import require_answer, require_grade
 from dspy_proact.evaluation.forecast import RoleCalls, RunForecast
-from dspy_proact.evaluation.own_file import located, require_answer, require_grade
+from dspy_proact.evaluation.own_file import located
 from dspy_proact.evaluation.participant import Participant, run_name
 from dspy_proact.evaluation.responses import Responses
 from dspy_proact.kept import now, versions
@@ -207,7 +208,7 @@ class Execution:
 
         answers = list[RoleCalls]()
         if self._assistant:
-            program, rule = self._assistant.ask.program, declared.unasked(self._settings)
+            program, rule = self._assistant.ask.program, declared.rule(self._settings)
             asked = (work.case for work, key in stages if key.stage == "response")
             calls = ([] if rule else declared.forecast.answers(case, program, self._settings) for case in asked)
             answers.append(RoleCalls.of(self._assistant.model, calls))
@@ -264,6 +265,8 @@ class Execution:
     def _begun(self, answering: Participant | Responses) -> Manifest:
         declared, judges = self._declared, [*self._judges.values()]
         # The judges of a run have one program.
+        strata = answering.strata if isinstance(answering, Responses) else ()
+        there = {case.stratum for case in self._case_set.cases}
         cards = {"assistant": answering.card, "judge": judges[0].card if judges else None}
         return Manifest(
             identity=Identity(
@@ -274,7 +277,7 @@ class Execution:
                 corpus=self._case_set.sha256,
                 parent=self._copied and self._copied.parent,
             ),
-            strata=tuple(declared.strata_of(self._case_set)),
+            strata=strata or tuple(stratum for stratum in declared.strata if stratum in there),
             labels=tuple(declared.labels),
             control_labels=tuple(declared.controls.labels) if declared.controls else (),
             nouns=declared.nouns,

@@ -1,10 +1,14 @@
 """Published scores: counts of labels, and rows of a leaderboard."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from dspy_proact.evaluation.benchmark import Benchmark
+    from dspy_proact.evaluation.measured_run import MeasuredRun
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,17 @@ def _share(part: float, whole: int) -> float | None:
     return part / whole if whole else None
 
 
+def unranked(_: "MeasuredRun") -> Iterable[str]:
+    """Why a run is not ranked where nothing says how the published rows were measured."""
+    return ("no condition is declared under which a run is ranked",)
+
+
+def several_answers(run: "MeasuredRun") -> Iterable[str]:
+    """That a run has several answers to a case, where published rows have one."""
+    assert run.manifest is not None, "the leaderboard asks of runs only"
+    return [f"{run.manifest.epochs} answers to each {run.nouns.case}"] if run.manifest.epochs > 1 else []
+
+
 @dataclass(frozen=True)
 class PublishedRow:
     """Scores that were published."""
@@ -91,3 +106,42 @@ class PublishedRow:
     """How many cases it was measured on; None where that is not known."""
     notes: Sequence[str] = ()
     """What speaks against it, in sentences without their end."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """What was published of a benchmark, and how runs stand beside it."""
+
+    rows: Callable[[], Sequence[PublishedRow]]
+    """The published scores, the best first."""
+    differences: "Callable[[MeasuredRun], Iterable[str]]" = unranked
+    """How the conditions of a run differ from those of the rows; a run without differences is ranked among them."""
+    headline: str = "score"
+    """Name of the score that ranks."""
+    columns: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    """Heading of each score, by its name; the scores of the first row where none are given."""
+    numbers: frozenset[str] = frozenset()
+    """Names of the columns that are plain numbers and no shares, such as ProactiveBench's interventions."""
+    notes: Sequence[str] = ()
+    """What the table is to be read with, in sentences."""
+    beside: str = "A run of your own stands beside them: leaderboard RUN."
+    """Where a run stands in the table."""
+    as_published: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    """Arguments of an evaluation made as the published scores were, as `settings.history`, with their values."""
+    source: str = ""
+    """Where the scores stand."""
+
+
+def best_published(declared: "Benchmark[Any, Any]") -> str:
+    """The best published score, whose it is and its source; empty where nothing was published."""
+    published, rows = declared.published, published_rows(declared)
+    if published is None or not rows or (score := rows[0].scores.get(published.headline)) is None:
+        return ""
+    best = [row.name for row in rows if (row.kind, row.scores.get(published.headline)) == (rows[0].kind, score)]
+    source = f" ({published.source})" if published.source else ""
+    return f"{100 * score:.1f} % {published.columns.get(published.headline, 'score')}: {' and '.join(best)}{source}"
+
+
+def published_rows(declared: "Benchmark[Any, Any]") -> Sequence[PublishedRow]:
+    """The published scores, the best first; none where nothing was published."""
+    return tuple(declared.published.rows()) if declared.published else ()

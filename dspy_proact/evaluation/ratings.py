@@ -15,11 +15,13 @@ from typing import Any, Self
 from pydantic import BaseModel, Field
 
 from dspy_proact.errors import CorpusError, UsageError
-from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade, Part
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.checks import checked_cases, checked_grades
+from dspy_proact.evaluation.people import HumanGrade, Part, People, parts_of
 from dspy_proact.files.labels import Label, LabelFile
 from dspy_proact.plain_text import encodable
 from dspy_proact.plain_text import shown as quoted
-from dspy_proact.runs import Case, Nouns, answer_text
+from dspy_proact.runs import Case, Nouns, Settings, answer_text
 from dspy_proact.types import Frozen
 
 
@@ -172,7 +174,7 @@ class Ratings:
             left = f": the grade is empty on {ungraded} lines; fill it in" if ungraded else ""
             raise CorpusError(f"there is no rating in it{left}", source=name)
         _require_single(labels, by_key)
-        levels = {part.name: part.levels for part in declared.graded_by_people}
+        levels = {part.name: part.levels for part in parts_of(declared)}
         ignored = sum((Counter(file.ignored) for file in files), Counter[str]())
         return cls(
             name=name,
@@ -203,8 +205,8 @@ class Ratings:
             text, meta = answer_text(grade.answer.model_dump(mode="json")), {**case.meta, "case": case.key}
             item = RatedItem(grade.key, case.group, case.stratum, text, case.view, grade.answer, meta=meta)
             items.setdefault(grade.key, item)
-        source, about = RatingsSource(origin=name, files={}), (declared.about_raters,) if declared.about_raters else ()
-        return cls(name, declared.name, tuple(items.values()), tuple(grades), source, about=about)
+        source, about = RatingsSource(origin=name, files={}), declared.people.about if declared.people else ""
+        return cls(name, declared.name, tuple(items.values()), tuple(grades), source, about=(about,) if about else ())
 
     @cached_property
     def by_item(self) -> Mapping[str, tuple[HumanGrade, ...]]:
@@ -251,6 +253,41 @@ class Ratings:
             (len(self.ignored_fields), f"ignored fields that the format does not know: {ignored}"),
         )
         return tuple(note for count, note in notes if count)
+
+
+def ratings_named(declared: Benchmark[Any, Any], name: str, settings: Settings) -> Ratings | None:
+    """Ratings that a benchmark knows by a name, or in a form of its own, with what they are of.
+
+    Args:
+        declared: The benchmark.
+        name: As a person types it. By default `sample` and `published` are its declared grades.
+        settings: Of the benchmark.
+
+    Returns:
+        None where it has none of this name and form: it is a file of labels, then.
+
+    Raises:
+        CorpusError: There are no such ratings, or they are not valid.
+        UsageError: The benchmark declares no human grades.
+    """
+    people = declared.people or People()
+    if people.ratings:
+        return people.ratings(declared, name, settings)
+    if name not in ("sample", "published"):
+        return None
+    if people.grades is None or not (grades := tuple(people.grades())):
+        raise UsageError(
+            f"{declared.name}: there are no people's ratings to agree with; declare `grades` of its `people`"
+        )
+    sample = checked_cases(declared, declared.read("sample", declared.settings_type()))
+    return Ratings.of_human_grades(name, declared, checked_grades(declared, grades), sample.cases)
+
+
+def items_in(declared: Benchmark[Any, Any], data: bytes, source: str) -> Sequence[RatedItem]:
+    """The items to be rated in a file; raises a `UsageError` where the benchmark has no form of items."""
+    if declared.people is None or declared.people.items is None:
+        raise UsageError(f"`items`: {declared.name} has no form of items; name the run that is rated")
+    return declared.people.items(data, source)
 
 
 def _require_single(labels: Sequence[Label], items: Mapping[str, RatedItem]) -> None:

@@ -56,6 +56,8 @@ class Responses:
     """What the card of its program says, where that was compiled."""
     learned_on: int = 0
     """Rows of the corpus that its program was compiled on."""
+    strata: tuple[str, ...] = ()
+    """Of the run; empty where they follow from the cases."""
     price: Price = _COPIED
 
     def __repr__(self) -> str:
@@ -78,7 +80,8 @@ class Responses:
         if not manifest.keeps_inputs:
             raise UsageError(f"{folder.path}: holds no inputs that could be judged; make the run with `keep_inputs`")
         settings = declared.settings_type.model_validate(identity.settings)
-        rule = declared.unasked(settings)  # which stands in place of a model under a name of its own
+        model = identity.assistant.model
+        rule = declared.rule(settings)  # which stands in place of a model under a name of its own
         answered = (
             event.model_copy(update={"calls": ()}) for event in folder.events() if event.key.stage == "response"
         )
@@ -92,7 +95,7 @@ class Responses:
             identity=identity.assistant,
             case_set=CaseSet(cases, manifest.corpus, identity.corpus),
             stages=stages,
-            embedded=identity.assistant.model == "embedded" or (manifest.embedded and identity.assistant.model == rule),
+            embedded=model == "embedded" or (manifest.embedded and rule is not None and model == rule.name),
             benchmark=identity.benchmark,
             settings=identity.settings,
             epochs=manifest.epochs,
@@ -100,6 +103,7 @@ class Responses:
             system_prompt=manifest.system_prompt,
             card=manifest.cards.get("assistant"),
             learned_on=manifest.learned_on,
+            strata=manifest.strata,
         )
 
     @classmethod

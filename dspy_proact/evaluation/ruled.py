@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import ConfigDict
 
-from dspy_proact.errors import UsageError
-from dspy_proact.evaluation.benchmark import Answer, Benchmark, Detail, StandIn, Start
-from dspy_proact.evaluation.published import PublishedRow
-from dspy_proact.runs import CaseSet, Measure, Settings
+from dspy_proact.evaluation.benchmark import Answer, Benchmark, Detail, Rule, StandIn, Start
+from dspy_proact.runs import Measure, Settings
 from dspy_proact.types import Frozen
 
 if TYPE_CHECKING:
@@ -78,24 +76,9 @@ class ByRule:
 class RuledBenchmark(Benchmark[Answer, Detail]):
     """A benchmark whose settings are a `Baseline` too."""
 
-    published_in: str
-    """Where the published scores stand, for people."""
-    published_as: str = "accuracy"
-    """What the score is called there that ranks them."""
-
     def module(self, name: str) -> Any:
         """A module beside the declaration, imported when it is needed."""
         return import_module(f"{type(self).__module__.rpartition('.')[0]}.{name}")
-
-    @property
-    def reports(self) -> Any:
-        """Its module of reports: `published_rows`, `differences` and `PARTICULARS`."""
-        return self.module("report")
-
-    def strata_of(self, case_set: CaseSet) -> Sequence[str]:
-        """Those that there are."""
-        there = {case.stratum for case in case_set.cases}
-        return [stratum for stratum in self.strata if stratum in there]
 
     def agent(self, settings: Settings, companions: "Sequence[Embedder]") -> Any:
         """The program under test where no rule stands in its place."""
@@ -114,39 +97,15 @@ class RuledBenchmark(Benchmark[Answer, Detail]):
         """As its own module of tuning says."""
         return self.module("tuning").OwnTuning(self, settings)
 
-    def unasked(self, settings: Settings) -> str | None:
-        """What stands for the model of a baseline, which asks none."""
-        return None if _rule(settings).baseline == "none" else "rule"
-
-    def require(self, settings: Settings, models: Iterable[str], start: Start) -> None:
-        """Raise a `UsageError` where a baseline is given a model, a program, or a judge that grades nothing of it."""
-        rule, (model, *judges) = _rule(settings).baseline, models
-        given = [name for name in (model, *([] if self.judged(settings) else judges)) if name != "embedded"]
-        if rule != "none" and (start.file or given):
-            given = "`model` and `program`" if self.judged(settings) else "`model`, `judge` and `program`"
-            raise UsageError(f"`settings.baseline={rule}`: a baseline asks no model; leave {given} out")
-
-    @property
-    def best(self) -> str:
-        """The best published headline, and whose it is."""
-        (first, *others), name = self.published(), self.leaderboard_headline
-        equal = (row.name for row in others if (row.kind, row.scores[name]) == (first.kind, first.scores[name]))
-        value = 100 * (first.scores[name] or 0.0)
-        return f"{value:.1f} % {self.published_as}: {' and '.join((first.name, *equal))} ({self.published_in})"
-
-    def published(self) -> Sequence[PublishedRow]:
-        """As the module of reports reads them."""
-        return self.reports.published_rows()
-
-    def differences(self, run: Any) -> Sequence[str]:
-        """As the module of reports finds them, and several answers to a case."""
-        epochs, found = run.manifest.epochs, tuple(self.reports.differences(run))
-        return found if epochs == 1 else (*found, f"{epochs} answers to each {self.nouns.case}")
+    def rule(self, settings: Settings) -> Rule | None:
+        """The baseline that the settings name."""
+        baseline = _rule(settings).baseline
+        return None if baseline == "none" else Rule("rule", f"baseline={baseline}")
 
     @property
     def reporting(self) -> "Reporting":
         """That of the module of reports."""
-        return self.reports.REPORTING
+        return self.module("report").REPORTING
 
 
 def _rule(settings: Settings) -> Baseline:

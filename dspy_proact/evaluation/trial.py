@@ -15,7 +15,7 @@ from dspy_proact.errors import Halt, UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark, Start
 from dspy_proact.evaluation.compiled import compiled_program, module_or_file
-from dspy_proact.evaluation.evaluation import role_of
+from dspy_proact.evaluation.evaluation import require_nothing_asked, role_of
 from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.models import Gate, Model, ModelSpec, open_model
 from dspy_proact.runs import (
@@ -137,14 +137,15 @@ class Trial:
         settings = settings or declared.settings_type()
         self.program, file = module_or_file(program)
         start = Start(system_prompt, file)
-        declared.require(settings, [ModelSpec.of(each).name for each in (model, judge) if each is not None], start)
+        named = [ModelSpec.of(each).name for each in (model, judge) if each is not None]
+        require_nothing_asked(declared, settings, named, start)
         companions = declared.companions(settings, self._gate)
         self._declared = declared
         if self.program is None and start != Start():
             self.program = compiled_program(declared, settings, start, "assistant", companions)
         opened = open_model(model, role_of(declared, "assistant"), self._gate)
         tested = replace(opened, companions=tuple(companions))
-        asked = None if declared.unasked(settings) else tested.lm
+        asked = None if declared.rule(settings) else tested.lm
         bare = declared.program(settings, Start(), companions)
         self._asks = [Ask.in_run(each, asked, settings) for each in (self.program, bare) if each is not None]
         judging = None if judge is None else declared.judge(settings, Start())

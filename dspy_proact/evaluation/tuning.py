@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.people import graded_levels, parts_of
 from dspy_proact.evaluation.ratings import RatedItem
 from dspy_proact.programs.artefact import ProgramRole
 from dspy_proact.programs.asking import ask_now
@@ -140,7 +141,7 @@ class Tuning:
 
     def require(self, role: ProgramRole) -> None:
         """Raise a `UsageError` where something is set with which the program of a role cannot be compiled."""
-        if role == "assistant" and self.declared.unasked(self.settings) is not None:
+        if role == "assistant" and self.declared.rule(self.settings) is not None:
             raise UsageError("there is nothing to tune: as set, no model is asked; leave the baseline out")
 
     def units(self, cases: Sequence[Case]) -> Mapping[str, str]:
@@ -212,16 +213,16 @@ class Tuning:
             inputs: Of the judge; may be changed.
             before: The first verdict of the judge that a compile starts from.
         """
-        if before is None or not (levels := self.declared.graded_parts(before.scored)):
+        if before is None or not (levels := graded_levels(self.declared, before.scored)):
             return None
-        parts = [part for part in self.declared.graded_by_people if part.name in item.grades]
+        parts = [part for part in parts_of(self.declared) if part.name in item.grades]
         if any(levels.get(part.name) != item.consensus(part) for part in parts):
             return None
         return dspy.Example(**{**inputs.toDict(), **before.prediction.toDict()}).with_inputs(*inputs.inputs().keys())
 
     def judge_feedback(self, item: RatedItem, judgement: ScoredPrediction) -> Feedback:
         """Where the judge and people differ, for a proposer."""
-        levels, lines = self.declared.graded_parts(judgement.scored), list[str]()
+        levels, lines = graded_levels(self.declared, judgement.scored), list[str]()
         for part, grades in item.grades.items():
             people = Counter(grade.grade for grade in grades)
             counted = ", ".join(f"{count} {level}" for level, count in people.items())

@@ -13,7 +13,8 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-from dspy_proact.evaluation.benchmark import Benchmark, Part
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.people import Part, parts_of
 from dspy_proact.label.exchange import SIDES
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import LONGEST_REASON, Design, Rater, Rating, Study, StudyItem, Submission
@@ -206,7 +207,7 @@ def _carried(study: Study, declared: Benchmark[Any, Any], rated: Sequence[RatedP
         if count.any()
     ]
     units, groups = ({*keys} for keys in zip(*of_items, strict=True)) if of_items else (set(), set())
-    raters, parts = {rating.rater for part in rated for rating in part.ratings}, declared.graded_by_people
+    raters, parts = {rating.rater for part in rated for rating in part.ratings}, parts_of(declared)
     # As a compile has it: kappas, and so gains in them, are of one grade on an ordinal scale of three.
     is_cut = len(parts) == 1 and not parts[0].name and parts[0].scale == "ordinal" and len(parts[0].levels) == 3
     gain = smallest_gain(len(units), len(groups), len(raters)) if is_cut else None

@@ -13,7 +13,8 @@ from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic_core import from_json
 
 from dspy_proact.errors import UsageError
-from dspy_proact.evaluation.benchmark import Benchmark, Part, WorkedCase
+from dspy_proact.evaluation.benchmark import Benchmark, WorkedCase
+from dspy_proact.evaluation.people import Part, parts_of
 from dspy_proact.evaluation.registry import reporting_of
 from dspy_proact.evaluation.reporting import PageSection
 from dspy_proact.report.reading import Reading
@@ -253,7 +254,7 @@ def items_of(declared: Benchmark[Any, Any], summaries: Sequence[Summary]) -> tup
     for run, summary in zip(keys, summaries, strict=True):
         answered = (outcome for outcome in summary.outcomes if outcome.epoch == 1 and outcome.response is not None)
         readings = [Reading.of(outcome, summary.benchmark) for outcome in answered]
-        for reading, part in product(readings, declared.graded_by_people):
+        for reading, part in product(readings, parts_of(declared)):
             (sections, criteria), case = _parted(reading.sections, part), reading.outcome.key
             key = _digest(run, case, part.name)
             items.append(StudyItem(key, run, case, part, sections, criteria, (reading.answer or "",)))
@@ -267,7 +268,7 @@ def pairs_of(declared: Benchmark[Any, Any], a: Summary, b: Summary) -> tuple[Stu
 
     Cases whose responses are equal are left out.
     """
-    items, part = items_of(declared, (a, b)), declared.graded_by_people[0]
+    items, part = items_of(declared, (a, b)), parts_of(declared)[0]
     rated = [item for item in items if item.part == part]
     first, second = ({item.case: item for item in rated if item.run == run_key(summary)} for summary in (a, b))
     paired = [
@@ -298,7 +299,7 @@ def rated_of(declared: Benchmark[Any, Any], summaries: Sequence[Summary], kind: 
 
 def practice_of(declared: Benchmark[Any, Any], seed: int, count: int = 6) -> tuple[Practice, ...]:
     """Worked cases to practise on, the grades by turns and otherwise by chance; none where none are declared."""
-    main = next((part for part in declared.graded_by_people if not part.name), None)
+    main = next((part for part in parts_of(declared) if not part.name), None)
     if main is None:
         return ()
     by_grade: dict[str, list[WorkedCase]] = {level: [] for level in main.levels}

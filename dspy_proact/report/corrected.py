@@ -10,6 +10,7 @@ from rich.console import Console
 
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.people import parts_of
 from dspy_proact.evaluation.ratings import Ratings
 from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.plain_text import printable
@@ -115,7 +116,7 @@ def peoples_ratings(ratings: Ratings, summary: Summary, benchmark: Benchmark[Any
     grades = {key: ratings.by_item[key] for key in shared if key in scored}
     if unknown := sorted({row.grade for rows in grades.values() for row in rows} - scores.keys()):
         why = f"what {unknown[0]} scores is not known, for no {nouns.case} of {summary.path} has this grade"
-        raise UsageError(f"{ratings.name}: {why}; declare `label_scores`")
+        raise UsageError(f"{ratings.name}: {why}; declare `scores` of its `people`")
     rated_scores = {key: {row.rater: scores[row.grade] for row in rows} for key, rows in grades.items()}
     notes: list[str] = ["these raters are language-model agents, not people"] if ratings.agents else []
     if elsewhere := len(rated) - len(shared):
@@ -132,8 +133,8 @@ def peoples_ratings(ratings: Ratings, summary: Summary, benchmark: Benchmark[Any
 def _scores(declared: Benchmark[Any, Any], summary: Summary) -> Mapping[str, float]:
     """The score of each label: as it is declared, or what the label scored throughout the run."""
     require_one_grade(declared, summary.path)
-    if declared.label_scores:
-        return declared.label_scores
+    if declared.people and declared.people.scores:
+        return declared.people.scores
     known = {(verdict.label, verdict.score) for outcome in ratable(summary) for verdict in outcome.verdicts}
     if len(known) > len(dict(known)):
         raise UsageError(
@@ -144,7 +145,7 @@ def _scores(declared: Benchmark[Any, Any], summary: Summary) -> Mapping[str, flo
 
 def require_one_grade(declared: Benchmark[Any, Any], where: str) -> None:
     """Raise a `UsageError` that begins with `where` if people grade parts of an answer, from which no score follows."""
-    if parts := ", ".join(part.name for part in declared.graded_by_people if part.name):
+    if parts := ", ".join(part.name for part in parts_of(declared) if part.name):
         raise UsageError(f"{where}: people grade parts of its answers ({parts}), and no score follows from one")
 
 

@@ -15,7 +15,8 @@ from rich.text import Text
 
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
-from dspy_proact.evaluation.published import Counts, pooled
+from dspy_proact.evaluation.checks import checked_rows
+from dspy_proact.evaluation.published import Counts, Published, pooled, published_rows
 from dspy_proact.evaluation.registry import benchmark_of, reporting_of
 from dspy_proact.report.glossary import explained
 from dspy_proact.report.numbers import bounds, counted, document, listed, percent, plain, share
@@ -104,6 +105,12 @@ class Leaderboard:
         return f"Leaderboard({self.declared.name!r}, {len(self.ranked)} ranked, {len(self.runs)} runs)"
 
     @property
+    def published(self) -> Published:
+        """What its rows are of."""
+        assert self.declared.published is not None, "a leaderboard has published rows"
+        return self.declared.published
+
+    @property
     def ranked(self) -> tuple[LeaderboardRow, ...]:
         """Those with a rank, the published ones among them."""
         return tuple(entry for entry in self.entries if entry.rank is not None)
@@ -143,24 +150,24 @@ def leaderboard(runs: Sequence[Summary] = (), benchmark: Benchmark[Any, Any] | s
         UsageError: Nothing was published, one path is given twice, or a run is of another benchmark.
     """
     declared = benchmark_of(next((run.benchmark for run in runs), None), benchmark)
-    rows = declared.published()
-    if not rows:
+    rows = checked_rows(declared, published_rows(declared))
+    if declared.published is None or not rows:
         raise UsageError(f"{declared.name}: it has no leaderboard; `compare` takes two of its runs")
     paths = [Path(run.path).resolve() for run in runs]
     if again := next((run.path for run, path in zip(runs, paths, strict=True) if paths.count(path) > 1), None):
         raise UsageError(f"{again}: given twice; name each run once")
     if strange := next((run for run in runs if run.benchmark != declared.name), None):
         raise UsageError(f"{strange.path}: of {strange.benchmark!r}; the leaderboard is of {declared.name}")
-    columns = dict(declared.leaderboard_columns) or {name: name for name in rows[0].scores}
+    columns = dict(declared.published.columns) or {name: name for name in rows[0].scores}
     entries: list[LeaderboardRow] = []
     for row in rows:
         reason = _COUNTS_ONLY if row.counts else _MEANS_ONLY
         scores = {name: Estimate(row.scores.get(name), reason=reason) for name in columns}
         entries.append(LeaderboardRow(row.name, row.kind, scores, row.counts, cases=row.cases, notes=tuple(row.notes)))
     with_counts = any(row.counts for row in rows)
-    entries += [_run(declared, run, columns, with_counts) for run in runs]
+    entries += [_run(declared, declared.published, run, columns, with_counts) for run in runs]
     rankable = [entry for entry in entries if not entry.differences and entry.kind in (rows[0].kind, "run")]
-    ranked = _with_ranks(rankable, declared.leaderboard_headline)
+    ranked = _with_ranks(rankable, declared.published.headline)
     rest = [entry for entry in entries if entry not in rankable]
     return Leaderboard(declared, (*ranked, *rest), columns, tuple(runs))
 
@@ -183,13 +190,15 @@ def _with_ranks(entries: Sequence[LeaderboardRow], column: str) -> list[Leaderbo
     ]
 
 
-def _run(declared: Benchmark[Any, Any], run: Summary, columns: Mapping[str, str], with_counts: bool) -> LeaderboardRow:
+def _run(
+    declared: Benchmark[Any, Any], published: Published, run: Summary, columns: Mapping[str, str], with_counts: bool
+) -> LeaderboardRow:
     own = {SCORE: run.micro.weighted, STRICT: run.micro.strict_weighted, MACRO: run.macro.weighted}
     strata = {stratum: run.scores(stratum).weighted for stratum in declared.strata if stratum in columns}
-    measures = run.measured(run.outcomes, by_stratum=declared.leaderboard_headline == MACRO)
+    measures = run.measured(run.outcomes, by_stratum=published.headline == MACRO)
     known = {**measures, **strata, **own}
     differences = [note] if (note := stand_in_note(run.roles)) else []
-    differences += declared.differences(run) if run.manifest else [UNKNOWN_ORIGIN]
+    differences += published.differences(run) if run.manifest else [UNKNOWN_ORIGIN]
     cases, unscored = declared.nouns.cases, run.count("unscored")
     # A model could gain by what it does not answer.
     if pending := run.count("pending"):
@@ -265,7 +274,7 @@ def _first(board: Leaderboard) -> str:
 
 def _score(board: Leaderboard, entry: LeaderboardRow) -> str:
     """With its interval where it has one, which published rows have not."""
-    headline = board.declared.leaderboard_headline
+    headline = board.published.headline
     score, name = entry.scores[headline], board.columns[headline]
     text = f"{name} {share(score.value)} %"
     return text if score.low is None else f"{text}, {bounds(score)}"
@@ -309,7 +318,7 @@ def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
 
 def print_leaderboard(board: Leaderboard, console: Console, explain: bool = False) -> None:
     """Print the headline, the table, what each run is and how it differs; with `explain`, the details."""
-    headline, nouns = board.declared.leaderboard_headline, board.declared.nouns
+    headline, nouns = board.published.headline, board.declared.nouns
     show(console, leaderboard_headline(board), _table(board))
     for number, entry in enumerate(board.runs, start=1):
         score, title = entry.scores[headline], board.columns[headline]
@@ -333,7 +342,7 @@ def _table(board: Leaderboard) -> TerminalTable:
         counts = [f"{entry.tried.scored}/{entry.tried.total + entry.pending}"] if board.with_ranges else []
         # No room for a full 100.0, which would take a column's width from the names.
         scores = [
-            plain(score) if column in board.declared.leaderboard_numbers else share(score.value).replace("100.0", "100")
+            plain(score) if column in board.published.numbers else share(score.value).replace("100.0", "100")
             for column, score in ((column, entry.scores[column]) for column in board.columns)
         ]
         return [*map(_rank, placed), f"{own_name(entry.name)}{marks.get(id(entry), '')}", *counts, *scores]
@@ -344,7 +353,7 @@ def _table(board: Leaderboard) -> TerminalTable:
 
 def legend(board: Leaderboard) -> Iterator[str]:
     """What the columns are, and what the benchmark says of them."""
-    others = listed([title for name, title in board.columns.items() if name in board.declared.leaderboard_numbers])
+    others = listed([title for name, title in board.columns.items() if name in board.published.numbers])
     yield f"scores in %{f' (but {others})' if others else ''}, over what was scored, as published."
     if board.with_ranges:
         dropped = sum(entry.tried.unscored for entry in board.entries if entry.published)
@@ -353,7 +362,7 @@ def legend(board: Leaderboard) -> Iterator[str]:
             f"{explained(nouns, 'strict', 'range')} Of the published models' {nouns.cases} {dropped} have no published "
             "grade."
         )
-    yield from board.declared.leaderboard_notes
+    yield from board.published.notes
 
 
 def _details(board: Leaderboard) -> Iterator[Any]:

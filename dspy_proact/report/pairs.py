@@ -213,9 +213,9 @@ def load_pairs(named: str | Path) -> PairStudy:
     declared = find_benchmark(str(named))
     if declared is None:
         return read_pairs(str(named))
-    published: PublishedPairs | None = declared.published_pairs()
+    published: PublishedPairs | None = declared.people.pairs() if declared.people and declared.people.pairs else None
     if published is None:
-        raise UsageError(f"{declared.name} declares no `published_pairs`; give a CSV of choices")
+        raise UsageError(f"{declared.name} declares no `pairs`; give a CSV of choices")
     return read_pairs(str(published.file), declared.name, published)
 
 

@@ -107,7 +107,8 @@ def labelling_plan(
             and no published study, or people grade parts of answers.
     """
     declared = benchmark_of(summary and summary.benchmark, benchmark)
-    nouns, published = declared.nouns, declared.published_ratings()
+    nouns, study = declared.nouns, declared.people and declared.people.study
+    published: PublishedRatings | None = study(declared) if study else None
     where = summary.path if summary else declared.name
     require_one_grade(declared, where)
     if ratings is None and published is None:

@@ -16,8 +16,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from dspy_proact.errors import CorpusError, RunError, UsageError
-from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade
-from dspy_proact.evaluation.ratings import Draw, RatedItem, Ratings, RatingsSource, folded
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.people import HumanGrade, People, graded_levels, parts_of
+from dspy_proact.evaluation.ratings import Draw, RatedItem, Ratings, RatingsSource, folded, items_in, ratings_named
 from dspy_proact.evaluation.registry import benchmark_named, benchmark_of, reporting_of
 from dspy_proact.evaluation.responses import Responses
 from dspy_proact.files.labels import LabelFile, labels_in
@@ -54,10 +55,11 @@ def judge_grades(summary: Summary, declared: Benchmark[Any, Any]) -> dict[str, J
         for verdict in outcome.verdicts:
             detail: Any = kind.model_validate(verdict.detail) if kind else SimpleNamespace(**verdict.detail)
             scored.append(Scored(verdict.score, verdict.label, detail))
-        graded, likely = list(map(declared.graded_parts, scored)), list(map(declared.likelihoods, scored))
+        likelihoods = (declared.people or People()).likelihoods
+        graded, likely = [graded_levels(declared, each) for each in scored], [likelihoods(each) for each in scored]
         levels = {
             part.name: majority_label(named, part.levels[::-1])
-            for part in declared.graded_by_people
+            for part in parts_of(declared)
             if (named := [levels[part.name] for levels in graded if levels.get(part.name) in part.levels])
         }
         if "" in levels and outcome.label:
@@ -161,7 +163,7 @@ def rating_sheet(
     Raises:
         RunError: An item cannot be read.
     """
-    parts, reporting = declared.graded_by_people, reporting_of(declared.name)
+    parts, reporting = parts_of(declared), reporting_of(declared.name)
     several = any(part.name for part in parts)
     timed = any(row.seconds is not None for rows in (grades or {}).values() for row in rows)
     columns = ["item", "annotator", *(["part"] if several else []), "grade", "confidence", "reason"]
@@ -213,7 +215,8 @@ def load_ratings(
     declared, names = benchmark_named(benchmark), [named] if isinstance(named, str) else list(named)
     if twice := next((name for index, name in enumerate(names) if name in names[:index]), None):
         raise CorpusError("is named twice; name each file once", source=twice)
-    if items is None and len(names) == 1 and (own := declared.ratings(names[0], settings or declared.settings_type())):
+    settings = settings or declared.settings_type()
+    if items is None and len(names) == 1 and (own := ratings_named(declared, names[0], settings)):
         return own
     bundled, studies = ("published", "sample", declared.corpus.name or declared.name), studies or {}
     if bundle := next((name for name in names if name in bundled), None):
@@ -222,14 +225,14 @@ def load_ratings(
     reader, beside = FileReader(), dict[str, bytes]()
     if isinstance(items, str | Path):
         beside[str(items)] = reader.read(items, "a file of items")
-        items = declared.items_of_text(beside[str(items)], str(items))
+        items = items_in(declared, beside[str(items)], str(items))
     wanted = f"{', '.join(bundled)}, or a CSV or JSONL file of ratings, or a folder of them"
     sheets = [sheet for name in names if name not in studies for sheet in _sheets(name)]
     contents = {sheet: reader.read(sheet, wanted) for sheet in sheets}
     if items is None:
         problem = "a file of ratings does not hold what was rated; give its run, or a file of its items"
         raise CorpusError(problem, source=names[0])
-    parts = [part.name for part in declared.graded_by_people]
+    parts = [part.name for part in parts_of(declared)]
     files = [labels_in(text_of(data, sheet), sheet, parts) for sheet, data in contents.items()]
     files += [studies[name] for name in names if name in studies]
     source = RatingsSource.of(" + ".join(names), contents | beside)

@@ -10,7 +10,8 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Literal
 
 from dspy_proact.errors import UsageError
-from dspy_proact.evaluation.benchmark import Benchmark, Part
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.people import Part, parts_of
 from dspy_proact.evaluation.ratings import RatedItem, Ratings
 from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.plain_text import printable
@@ -364,7 +365,7 @@ def studies(
     roles, judge = (graded.roles, graded.judge_name) if graded else ((), ratings.judge)
     order = tuple(dict.fromkeys([*declared.strata, *(item.stratum for item in ratings.items)]))
     study_of_parts: list[RatingStudy] = []
-    for part in declared.graded_by_people:
+    for part in parts_of(declared):
         rated = [
             replace(item, grades={part.name: item.grades[part.name]}, judged=levels.get(item.key, {}))
             for item in ratings.rated

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from dspy_proact.evaluation.benchmark import Part
+from dspy_proact.evaluation.people import Part
 from dspy_proact.report.numbers import coefficient, document, percent
 from dspy_proact.report.terminal import TerminalTable, table
 from dspy_proact.stats import Estimate, classification_estimate, cluster_mean, part_mean

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -25,6 +25,10 @@ class Settings(Frozen):
     """
 
     model_config = ConfigDict(use_attribute_docstrings=True)
+    of_grading: ClassVar[frozenset[str]] = frozenset()
+    """Names of those that affect grades but no answer, so that a rejudging may change them."""
+    of_ratings: ClassVar[frozenset[str]] = frozenset()
+    """Names of those that affect which people's ratings are read."""
 
     @classmethod
     def of(cls, settings: "Settings") -> Self:

@@ -1,11 +1,12 @@
-"""Benchmarks that are not the package's: a contest of riddles, and the one of docs/benchmarks.md as it stands there.
+"""Benchmarks that are not the package's: a contest of riddles, and the one of docs/own-benchmark.md as it stands there.
 
 In the contest a model thinks about a riddle, then guesses. It grades by itself, in two calls an answer, with parts,
 measures and settings of every kind; `Refereed` has a judge.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
 import dspy
 from drivers.script import ROOT
@@ -26,11 +27,12 @@ from dspy_proact import (
     Scored,
 )
 from dspy_proact.evaluation.benchmark import CallForecast, CorpusFacts
+from dspy_proact.evaluation.published import Published
 from dspy_proact.runs import ExpectedCall, Settings
 from dspy_proact.types import Frozen
 
 THOUGHT_TOKENS, GUESS_TOKENS = (20, 200), (2, 10)
-TEXT = (ROOT / "docs" / "benchmarks.md").read_text("utf-8").partition("<!-- file: mine.py -->\n```python\n")[2]
+TEXT = (ROOT / "docs" / "own-benchmark.md").read_text("utf-8").partition("<!-- file: mine.py -->\n```python\n")[2]
 TEXT = TEXT.partition("```\n")[0]
 TRICKS = {0, 1, 2, 3}
 """Numbers of the riddles that are tricks."""
@@ -43,6 +45,8 @@ COUNT = 10
 
 class Rules(Settings):
     """What a contest can be set to."""
+
+    of_grading: ClassVar = frozenset({"longest"})
 
     longest: int = 3
     """Words that a guess may have to be taken."""
@@ -57,6 +61,22 @@ class Rules(Settings):
     """Points for a quick guess."""
     barred: tuple[str, ...] = ()
     """Words that nobody may say."""
+
+
+class Declared(Benchmark[Any, Any]):
+    """A benchmark that is never run."""
+
+    labels: Sequence[str] = ("GOOD", "POOR")
+    answer_type = Frozen
+
+    def read(self, corpus, settings, revision=None):
+        raise NotImplementedError
+
+    def program(self, settings, start, companions=()):
+        raise NotImplementedError
+
+    async def grade(self, case, answer, ask):
+        raise NotImplementedError
 
 
 class Attempt(Frozen):
@@ -112,8 +132,6 @@ class Contest(Benchmark[Attempt, Remark]):
     view = Riddle
     answer_type = Attempt
     settings_type = Rules
-    of_grading = frozenset({"longest"})
-    options = frozenset()
     forecast = CallForecast(guess_calls, assumption="Guesses are counted after thoughts of 50 words.")
 
     def read(self, corpus, settings, revision=None):
@@ -137,8 +155,7 @@ class Refereed(Contest):
     def judge(self, settings, start):
         return dspy.Predict("guess -> right: bool")
 
-    def published(self):
-        return [PublishedRow("nobody", {"score": 0.9})]
+    published = Published(lambda: [PublishedRow("nobody", {"score": 0.9})])
 
 
 def contest(endpoint: str, rules: Rules | None = None, concurrency: int = 4) -> Evaluation:

@@ -19,7 +19,7 @@ from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Ru
 from dspy_proact.compile.compile import Compile
 from dspy_proact.compile.judge_target import JudgeTarget
 from dspy_proact.compile.training import variant
-from dspy_proact.evaluation.benchmark import HumanGrade
+from dspy_proact.evaluation.people import HumanGrade, parts_of
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.models import Gate
 from dspy_proact.programs import Card, CardRow, CardUsage, DataSource, Provenance
@@ -250,7 +250,7 @@ def graded(of: Ratings) -> Sequence[RatedItem]:
 
 def consensus(each: RatedItem) -> str:
     """The commonest grade of an item."""
-    (part,) = ProactBench().graded_by_people
+    (part,) = parts_of(ProactBench())
     return each.consensus(part)
 
 

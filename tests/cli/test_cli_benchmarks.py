@@ -172,7 +172,6 @@ def test_what_proactbench_does_not_have_and_unknown_benchmarks_are_refused(
     [
         (["--phase", "RECOVERY"], "--phase: contest has no phases; use --stratum"),
         (["--system-prompt", "x"], "--system-prompt: contest has no system prompt"),
-        (["--program", "nowhere.json"], "--program: contest has no compiled assistant"),
     ],
 )
 def test_what_it_does_not_have_is_not_asked_for(guessed, server, more, told):

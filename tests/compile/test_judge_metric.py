@@ -13,14 +13,15 @@ from dspy_proact.benchmarks.proactbench.programs import GradeResponse
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Response
 from dspy_proact.compile.agreement import Agreement, Votes, fitted_cuts, level_of, plain_cuts, soft
 from dspy_proact.errors import UsageError
-from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade, Part
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.people import HumanGrade, Part, People, parts_of
 from dspy_proact.evaluation.ratings import RatedItem
 from dspy_proact.evaluation.tuning import ScoredPrediction
 from dspy_proact.programs.artefact import Cuts
 
 P, H, F = Grade.PASS, Grade.PARTIAL, Grade.FAIL
 DECLARED = ProactBench()
-(PART,) = DECLARED.graded_by_people
+(PART,) = parts_of(DECLARED)
 PLAIN = plain_cuts(DECLARED)
 
 
@@ -130,15 +131,15 @@ def test_only_labels_of_the_phase_count_and_what_could_not_be_read_is_worth_noth
 class TwoParts(Benchmark):
     name = "two parts"
     strata = ("all",)
-    parts = (Part("colour", ("red", "green", "blue"), "nominal"), Part("size", ("small", "large")))
+    people = People(parts=(Part("colour", ("red", "green", "blue"), "nominal"), Part("size", ("small", "large"))))
 
 
 def test_cuts_are_made_of_grades_of_the_whole_alone_for_a_run_applies_them_to_its_labels():
     class OnePart(TwoParts):
-        parts = (Part("size", ("small", "middle", "large")),)
+        people = People(parts=(Part("size", ("small", "middle", "large")),))
 
     class Whole(TwoParts):
-        parts = (Part("", ("small", "middle", "large")),)
+        people = People(parts=(Part("", ("small", "middle", "large")),))
 
     assert plain_cuts(OnePart()) == {}
     assert plain_cuts(Whole()) == {"all": Cuts(partial=0.5, full=1.5)}

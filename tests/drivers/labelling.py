@@ -16,7 +16,8 @@ from urllib.parse import urlencode
 import uvicorn
 
 from drivers.child import command_line
-from dspy_proact.evaluation.benchmark import Benchmark, Part
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.people import Part, People
 from dspy_proact.evaluation.reporting import PageSection
 from dspy_proact.label.access import origins
 from dspy_proact.label.app import Collection, application
@@ -33,7 +34,7 @@ class Riddles(Benchmark):
 
     name = "riddles"
     labels = LEVELS[::-1]
-    for_raters = "A riddle is solved when its answer is named."
+    people = People(briefing="A riddle is solved when its answer is named.")
 
 
 def item(number: int, text: str = "It is the moon.", part: Part = PART, run: str = "r1") -> StudyItem:

@@ -14,14 +14,15 @@ from drivers.child import Child
 from fakes.player import played
 from fakes.server import Answer, Sent, Server, error
 
-from dspy_proact import Benchmark, Evaluation, Gate, ModelSpec
+from dspy_proact import Evaluation, Gate, ModelSpec
 from dspy_proact.errors import LimitReached
+from dspy_proact.evaluation.checks import file_of
 from dspy_proact.evaluation.registry import benchmarks
 from dspy_proact.models import Limits
 from dspy_proact.runs import RunFolder, Scope
 
 SCOPE = Scope(limit=6)
-OWN = {name: each for name, each in benchmarks().items() if each.file is None}
+OWN = {name: each for name, each in benchmarks().items() if file_of(each) is None}
 HISTORIES = {name: each.settings_type.model_fields.get("history") for name, each in OWN.items()}
 CHAINED = [f"{name} history=2" for name, field in HISTORIES.items() if field and field.annotation is int]
 EVERY = pytest.mark.parametrize("name", [*OWN, *CHAINED])
@@ -32,7 +33,7 @@ def at(server: Server | SimpleNamespace, name: str, **gate):
     named, _, chosen = name.partition(" ")
     declared, (setting, _, count) = OWN[named], chosen.partition("=")
     models = [ModelSpec(name="openai/any", api_base=base) for base in (server.assistant, server.judge)]
-    if type(declared).judge is Benchmark.judge:  # it is graded without one
+    if not declared.has_judge:  # it is graded without one
         del models[1]
     settings = declared.settings_type(**({setting: int(count)} if setting else {}))
     gate = Gate(retries=0, concurrency=1, **gate)

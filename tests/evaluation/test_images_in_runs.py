@@ -74,7 +74,6 @@ class Colours(Benchmark[Said, Remark]):
     name = "colours"
     labels = ("RIGHT", "WRONG")
     view, answer_type = Shown, Said
-    options = frozenset()
     forecast = CallForecast(look_calls)
 
     def __init__(self, folder: Path):

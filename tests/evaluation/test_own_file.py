@@ -101,29 +101,71 @@ def test_a_program_without_a_field_of_the_answer_says_which(told):
     assert said.startswith(f"{path}: `answer` failed: TypeError: the program gives reply, and Reply needs tone"), said
 
 
-MEASURES = "    measures = "
-PARTS = "    from dspy_proact import Part\n    parts = "
+def parts(*declared):
+    """`people` with these parts of the grading."""
+    part = "__import__('dspy_proact').Part"
+    return f"People(human_grades, parts=[{', '.join(f'{part}({each})' for each in declared)}])"
 
 
-@pytest.mark.parametrize(
-    ("was", "becomes", "message"),
-    [
-        ("    async def grade(", "    async def graded(", "NextStep does not declare grade"),
-        ('("CLEAR", "LONG", "VAGUE")', '"CLEAR"', "NextStep: `labels` takes different texts, from best to worst"),
-        ("longest: int = 40", "longest: int", "NextStep: the setting 'longest' has no valid default; each needs one"),
-        (
-            MEASURES,
-            f'{PARTS}(Part("", labels),)\n{MEASURES}',
-            "NextStep: the part without a name has the `labels`",
-        ),
-        (MEASURES, f'{PARTS}(Part("x", ("NO", "NO")),)\n{MEASURES}', "NextStep: the levels of the part 'x' are two"),
-        (MEASURES, f'{PARTS}2 * (Part("x", ("A", "B")),)\n{MEASURES}', "NextStep: two of `parts` have one name"),
-        ('    name = "next-step"\n', "", "declares no benchmark: derive a class from `dspy_proact.Benchmark` with"),
-    ],
-)
-def test_what_is_not_declared_is_named(told, was, becomes, message):
+PEOPLE, GRADE, VIEW = "People(human_grades)", "    async def grade(", "view, answer_type"
+WRONG = {
+    "missing": (GRADE, "    async def _grade(", "class NextStep", "NextStep: does not declare grade"),
+    "misspelt": (
+        "    labels = (",
+        "    lables = (",
+        "lables =",
+        "no member of a benchmark; did you mean `labels`?",
+    ),
+    "misspelt method": (
+        "def stand_in(",
+        "def standin(",
+        "def standin",
+        "no member of a benchmark; did you mean `stand_in`?",
+    ),
+    "misspelt value": (
+        "Published(published_rows, differences)",
+        "Published(row=published_rows)",
+        "Published(row",
+        "TypeError: Published.__init__() got an unexpected keyword argument 'row'; did you mean rows?",
+    ),
+    "one text": ('("CLEAR", "LONG", "VAGUE")', '"CLEAR"', "labels =", "`labels` takes different texts, from best to"),
+    "no value": (PEOPLE, "human_grades", "people =", "`people` takes a People; it is a method"),
+    "no model": (
+        "= Message, Reply, Terms",
+        "= Message, dict, Terms",
+        "view, answer_type",
+        "`answer_type` takes a pydantic",
+    ),
+    "not awaited": (
+        "    def feedback(",
+        "    def answer(self, case, ask):\n        return None\n\n    def feedback(",
+        "def answer(",
+        "`answer` is awaited; declare it with `async def`",
+    ),
+    "few arguments": (
+        "def judge(self, settings, start)",
+        "def judge(self, settings)",
+        "def judge(",
+        "`judge` is called with (settings, start); it takes (settings)",
+    ),
+    "no default": ("longest: int = 40", "longest: int", "settings_type", "the setting 'longest' has no valid default"),
+    "whole": (PEOPLE, parts('"", ("A", "B")'), "people =", "the part without a name has the `labels`"),
+    "equal levels": (PEOPLE, parts('"x", ("NO", "NO")'), "people =", "the levels of the part 'x' are two"),
+    "equal parts": (PEOPLE, parts(*2 * ['"x", ("A", "B")']), "people =", "two of `parts` have one name"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_declaration_is_refused_with_file_line_and_mend(told, wrong):
+    was, becomes, at, message = WRONG[wrong]
     path, said = told(was, becomes)
-    assert said.startswith(f"{path}: {message}"), said
+    assert said.startswith(f"{path}:{line_of(path, at)}: "), said
+    assert message in said
+
+
+def test_a_file_without_a_benchmark_is_refused(told):
+    path, said = told('    name = "next-step"\n', "")
+    assert said.startswith(f"{path}: declares no benchmark: derive a class from `dspy_proact.Benchmark` with"), said
 
 
 @pytest.mark.parametrize("role", ["assistant", "judge"])
@@ -143,10 +185,8 @@ def test_published_rows_and_human_grades_are_checked(told):
         (', item=f"{key}-plain"', ', item=f"{key}-helpful"', "'late-helpful' is of two answers; give each of them"),
         ('("ann", "bob")', '("ann", "ann")', "'ann' grades 'late-helpful' twice"),
     ):
-        registry._of_file.cache_clear()
-        declared = registry.benchmark_named(str(write_mine(path.parent, was, becomes)))
-        with pytest.raises(registry.UsageError, match=f"`human_grades`: {why}"):
-            declared.human_grades()
+        path, said = told(was, becomes, "agree", "--benchmark", "mine.py")
+        assert said.startswith(f"{path}:{line_of(path, 'people =')}: `people`: {why}"), said
 
 
 def test_one_of_several_in_a_file_is_named(told, proact):

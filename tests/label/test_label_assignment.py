@@ -11,7 +11,7 @@ from builders.studies import submission
 from hypothesis import strategies as st
 
 from dspy_proact.errors import UsageError
-from dspy_proact.evaluation.benchmark import Part
+from dspy_proact.evaluation.people import Part
 from dspy_proact.label.assignment import IDLE_SECONDS, assign, design_study
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import Design, Study, StudyItem, StudyRun

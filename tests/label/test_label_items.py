@@ -6,7 +6,7 @@ import pytest
 from drivers.labelling import item as riddle
 
 from dspy_proact.errors import UsageError
-from dspy_proact.evaluation.benchmark import Part
+from dspy_proact.evaluation.people import Part
 from dspy_proact.label.study import PREFERENCE, items_of, pairs_of, practice_of, run_key
 
 

@@ -8,6 +8,7 @@ import pytest
 from drivers.labelling import joined, rating, serving
 
 from dspy_proact.evaluation.evaluation import Evaluation
+from dspy_proact.evaluation.people import parts_of
 from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.label.serving import open_study
 from dspy_proact.label.study import PREFERENCE, Design
@@ -43,7 +44,7 @@ def test_labels_go_from_the_app_to_agree(proact, request, benchmark):
     design = Design(count=3, ratings=1, raters=1, repeated=0.0)
     collection = open_study(Path("study.db"), declared, [summarize(RunFolder(Path("run")))], design)
     with serving(collection) as served:
-        parts = declared.graded_by_people
+        parts = parts_of(declared)
         assert rate_all(served, collection, lambda item: item.levels[0]) == 3 * len(parts)
     status, out, err = proact("agree", "--ratings", "study.db", "--json")
     assert status == 0, err

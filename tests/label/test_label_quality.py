@@ -6,7 +6,7 @@ import pytest
 from builders.studies import submission
 from drivers.labelling import LEVELS, PART, Riddles, collected, item
 
-from dspy_proact.evaluation.benchmark import Part
+from dspy_proact.evaluation.people import Part
 from dspy_proact.label.quality import overview, owner_page
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import PREFERENCE, Design, Study, StudyRun

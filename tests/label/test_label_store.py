@@ -8,7 +8,7 @@ import pytest
 from builders.studies import submission
 
 from dspy_proact.errors import StorageFault, UsageError
-from dspy_proact.evaluation.benchmark import Part
+from dspy_proact.evaluation.people import Part
 from dspy_proact.label.store import Store
 from dspy_proact.label.study import Design, Study, StudyItem, StudyRun
 

@@ -84,7 +84,7 @@ def test_what_is_no_choice_is_refused_by_its_line(read, text, told):
 def test_what_is_neither_a_study_nor_a_file_is_refused(probe):
     with pytest.raises(CorpusError, match="there is no such file"):
         load_pairs("nothing.csv")
-    with pytest.raises(UsageError, match="probe declares no `published_pairs`"):
+    with pytest.raises(UsageError, match="probe declares no `pairs`"):
         load_pairs("probe")
 
 

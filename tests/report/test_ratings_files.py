@@ -9,13 +9,15 @@ from typing import Any
 from unicodedata import normalize
 
 import pytest
+from builders.benchmarks import Declared
 from builders.dialogues import jsonl, refusal, without
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from dspy_proact.evaluation import registry
-from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade, Part
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.people import HumanGrade, Part, People
 from dspy_proact.evaluation.ratings import Draw, RatedItem, Ratings, RatingsSource
 from dspy_proact.report.ratings import load_ratings, rating_sheet
 from dspy_proact.runs import Nouns
@@ -33,15 +35,14 @@ class Reply(BaseModel, frozen=True):
     text: str
 
 
-class Paths(Benchmark[Reply, Any]):
+class Paths(Declared):
     name, labels, answer_type = "paths", ("GOOD", "FAIR", "POOR"), Reply
     nouns = Nouns(strata="hours", group="valley")
-    file = Path(__file__)
 
 
 class Traits(Paths):
     name = "traits"
-    parts = (Part("tone", ("RUDE", "KIND")), Part("topic", ("HOME", "WORK"), "nominal"))
+    people = People(parts=(Part("tone", ("RUDE", "KIND")), Part("topic", ("HOME", "WORK"), "nominal")))
 
 
 PATHS, TRAITS = Paths(), Traits()

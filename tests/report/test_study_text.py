@@ -2,15 +2,14 @@
 
 import io
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import pytest
+from builders.benchmarks import Declared
 from pydantic import BaseModel
 from rich.console import Console
 
 from dspy_proact.evaluation import registry
-from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade, Part
+from dspy_proact.evaluation.people import HumanGrade, Part, People
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.report.study import Choices, studies
 from dspy_proact.report.study_text import print_studies, studies_document
@@ -21,11 +20,10 @@ class Reply(BaseModel, frozen=True):
     text: str
 
 
-class Traits(Benchmark[Reply, Any]):
+class Traits(Declared):
     nouns = Nouns(strata="hours", group="valley", groups="valleys")
     name, labels, answer_type = "traits", ("GOOD", "POOR"), Reply
-    parts = (Part("tone", ("WARM", "COLD", "ODD"), "nominal"), Part("fit", ("NO", "YES")))
-    file = Path(__file__)
+    people = People(parts=(Part("tone", ("WARM", "COLD", "ODD"), "nominal"), Part("fit", ("NO", "YES"))))
 
 
 TRAITS = Traits()

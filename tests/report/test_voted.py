@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dspy_proact.evaluation.benchmark import Part
+from dspy_proact.evaluation.people import Part
 from dspy_proact.report.voted import ONE_PERSON, voted_rows
 
 PART = Part("", ("NO", "YES"))

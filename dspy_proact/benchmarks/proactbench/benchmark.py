@@ -1,8 +1,6 @@
 """ProactBench: a turn of a curated dialogue, a response to it, and a judge that grades it by a rubric."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -26,19 +24,19 @@ from dspy_proact.benchmarks.proactbench.types import (
     conversation_of,
     dialogue_mark,
 )
-from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import (
     Benchmark,
     CallForecast,
     CorpusFacts,
+    ModelDefaults,
     StandIn,
     Start,
     WorkedCase,
     lazily,
 )
-from dspy_proact.evaluation.published import PublishedRow
+from dspy_proact.evaluation.people import People
+from dspy_proact.evaluation.published import Published
 from dspy_proact.evaluation.results import ResultsFormat
-from dspy_proact.files.github import cache_folder
 from dspy_proact.runs import Case, CaseSet, Scored, Settings
 
 if TYPE_CHECKING:
@@ -46,11 +44,8 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.proactbench.tuning import ProactTuning
     from dspy_proact.evaluation.ask import Ask
     from dspy_proact.evaluation.controls import Controls
-    from dspy_proact.evaluation.ratings import RatedItem, Ratings
     from dspy_proact.evaluation.reporting import Reporting
     from dspy_proact.models import Embedder
-    from dspy_proact.report.pairs import PublishedPairs
-    from dspy_proact.report.plan import PublishedRatings
 
 HUB = "proactbench"
 """Name of the published corpus."""
@@ -74,9 +69,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     nouns = NOUNS
     view = JudgeView
     answer_type = Response
-    options = frozenset({"*"})
-    judge_name = "openai/gpt-5.4"
-    label_scores = MappingProxyType({str(grade): grade.score for grade in Grade})
+    models = ModelDefaults(judge="openai/gpt-5.4", system_prompt=True, judge_prompts=("official",))
     forecast = CallForecast(
         answer_calls, grade_calls, f"Judge prompts assume {ASSUMED_WORDS}-word responses where none exist yet."
     )
@@ -85,38 +78,30 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         write=lazily(f"{_PACKAGE}.report.results", "export_results"),
         responses=responses_in,
     )
-    as_published = MappingProxyType({"judge_prompt": "official"})
-    for_raters = (
-        "You read a conversation up to a message of the user's, and the response to it. Somewhere the user mentioned "
-        "something that matters and did not ask about it. Grade whether the response acts on that unasked, and not how "
-        "good it is otherwise: a fine answer to the question alone may fail. The criteria say what a full and what a "
-        "partial uptake are in this conversation."
+    published = Published(
+        rows=bundled.published_models,
+        differences=lazily(f"{_PACKAGE}.report.reporting", "differences"),
+        columns={"score": "score", "strict": "strict"} | {str(phase): phase[0] for phase in Phase},
+        notes=(
+            f"{', '.join(phase[0] for phase in Phase)}: the score by phase ({', '.join(Phase)}).",
+            "published: ProactBench (arXiv 2605.09228), judge GPT-5.4.",
+        ),
+        beside="To be ranked, a run must use the published judge, prompt and corpus: leaderboard RUN.",
+        as_published={"judge_prompt": "official"},
+        source="arXiv 2605.09228",
     )
-    published_beside = "To be ranked, a run must use the published judge, prompt and corpus: leaderboard RUN."
-
-    leaderboard_columns = MappingProxyType(
-        {"score": "score", "strict": "strict"} | {str(phase): phase[0] for phase in Phase}
+    people = People(
+        briefing="You read a conversation up to a message of the user's, and the response to it. Somewhere the user "
+        "mentioned something that matters and did not ask about it. Grade whether the response acts on that unasked, "
+        "and not how good it is otherwise: a fine answer to the question alone may fail. The criteria say what a full "
+        "and what a partial uptake are in this conversation.",
+        scores={str(grade): grade.score for grade in Grade},
+        ratings=bundled.known_ratings,
+        items=rated_items.items_in,
+        official_files=rated_items.official_files,
+        study=lazily(f"{_PACKAGE}.report.published_rule", "published_study"),
+        pairs=lazily(f"{_PACKAGE}.report.published_pairs", "published_pairs"),
     )
-    leaderboard_notes = (
-        f"{', '.join(phase[0] for phase in Phase)}: the score by phase ({', '.join(Phase)}).",
-        "published: ProactBench (arXiv 2605.09228), judge GPT-5.4.",
-    )
-
-    @property
-    def best(self) -> str:
-        """Of the published models, over all phases."""
-        first = self.published()[0]
-        return f"score {100 * (first.scores['score'] or 0):.1f} of 100: {first.name} (arXiv 2605.09228)"
-
-    def published(self) -> Sequence[PublishedRow]:
-        """The 16 published models, best first; the triggers without a published grade are unscored."""
-        return bundled.published_models()
-
-    def differences(self, run: Any) -> Sequence[str]:
-        """Judge, prompt, decoding, corpus and extent of the published models."""
-        from dspy_proact.benchmarks.proactbench.report.reporting import differences
-
-        return differences(run)
 
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         """Every trigger and control turn of a corpus: of a `Corpus`, or as `load_corpus` reads it."""
@@ -136,8 +121,6 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         """Our judge, or one with the official words."""
         from dspy_proact.benchmarks.proactbench.programs import Judge, OfficialJudge
 
-        if start.prompt not in (None, "official"):
-            raise UsageError(f"no judge's prompt is called {start.prompt!r}; there are default, official")
         return OfficialJudge() if start.prompt == "official" else Judge()
 
     def stand_in(self, role: str) -> StandIn:
@@ -166,38 +149,6 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         assert isinstance(case.view, JudgeView), "ProactBench makes its own cases"
         verdict = await ask.program.judge(case.view, answer.text, ask.asking)
         return Scored(verdict.grade.score, verdict.grade, verdict, verdict.verified)
-
-    def ratings(self, named: str, settings: Settings) -> "Ratings | None":
-        """The bundled studies, the published one in full, fetched once, or a folder in its layout."""
-        if named == "published":
-            return bundled.published_study(self)
-        if named == bundled.SAMPLE:
-            return bundled.sample_study(self)
-        if named == HUB:
-            return rated_items.fetched_study(self, cache_folder())
-        flat = (path.suffix.lower() in {".csv", ".jsonl"} for path in Path(named).glob("*"))
-        official = Path(named).is_dir() and ((Path(named) / rated_items.ITEMS).is_file() or not any(flat))
-        return rated_items.read_folder(self, Path(named)) if official else None
-
-    def items_of_text(self, data: bytes, source: str) -> "tuple[RatedItem, ...]":
-        """Responses with conversation and rubric, one a line."""
-        return rated_items.items_in(data, source)
-
-    def official_files(self, ratings: "Ratings") -> Mapping[str, str]:
-        """The items and a file a rater, as in the published study."""
-        return rated_items.official_files(ratings)
-
-    def published_ratings(self) -> "PublishedRatings":
-        """How ratings vary in the published study, and the published corpus as its models did on average."""
-        from dspy_proact.benchmarks.proactbench.report.published_rule import published_corpus
-
-        return published_corpus(bundled.published_study(self))
-
-    def published_pairs(self) -> "PublishedPairs":
-        """The study of responses by a writer who saw the rubric."""
-        from dspy_proact.benchmarks.proactbench.report.published_pairs import PAIRS
-
-        return PAIRS
 
     def tuning(self, settings: Settings) -> "ProactTuning":
         """For Recovery; what is told of a verdict has nothing of the rubric."""

@@ -9,6 +9,7 @@ import dspy
 
 from dspy_proact.benchmarks.proactbench.programs import JUDGE_INSTRUCTIONS, Assistant, BareChat, Judge
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Response, Rubric, Verdict
+from dspy_proact.evaluation.people import parts_of
 from dspy_proact.evaluation.ratings import RatedItem
 from dspy_proact.evaluation.tuning import (
     NO_VERDICT,
@@ -150,7 +151,7 @@ class ProactTuning(Tuning):
         gave it too. The quotes are the judge's that stand in the response, whatever its grade: what they quote is
         there.
         """
-        (part,), verdict = self.declared.graded_by_people, before and before.scored.detail
+        (part,), verdict = parts_of(self.declared), before and before.scored.detail
         consensus = item.consensus(part)
         reasons = [grade.reason.strip() for grade in item.grades[""] if grade.grade == consensus]
         reasons = [*filter(None, reasons)]

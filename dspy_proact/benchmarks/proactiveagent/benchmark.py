@@ -1,8 +1,7 @@
 """ProactiveAgent: propose help at the right moments of a person's work, and be accepted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -17,9 +16,12 @@ from dspy_proact.benchmarks.proactiveagent.turns import (
     TurnView,
     Verdict,
     graded,
+    likelihoods,
     said,
 )
-from dspy_proact.evaluation.benchmark import CallForecast, CorpusFacts, Part, Start, lazily
+from dspy_proact.evaluation.benchmark import CallForecast, CorpusFacts, ModelDefaults, Rule, Start, lazily
+from dspy_proact.evaluation.people import Part, People
+from dspy_proact.evaluation.published import Published
 from dspy_proact.evaluation.results import ResultsFormat
 from dspy_proact.evaluation.ruled import RuledBenchmark
 from dspy_proact.evaluation.stream import decision_measures
@@ -27,9 +29,8 @@ from dspy_proact.runs import Case, CaseSet, Measure, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.ask import Ask
-    from dspy_proact.evaluation.ratings import Ratings
 
-_POSITIONS = "Raters are positions in a row of votes; whether a position is one person throughout is not known."
+_PACKAGE = "dspy_proact.benchmarks.proactiveagent"
 _PUBLISHED = decision_measures("turns with a proposal")
 
 
@@ -65,55 +66,55 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
     answer_type = Assistance
     view = TurnView
     settings_type = ProactiveAgentSettings
-    of_grading = frozenset({"cost"})
-    of_ratings = frozenset({"silence"})
-    options = frozenset({"--corpus", "--program", "--judge-program", "--max-demos", "--ratings", "--run"})
-    judge_name = "openai/gpt-4o"
-    temperatures = MappingProxyType({"assistant": 0.0, "judge": 0.0})
+    models = ModelDefaults(judge="openai/gpt-4o", temperatures={"assistant": 0.0, "judge": 0.0})
     forecast = CallForecast(
         answer_calls,
         grade_calls,
         "Where there is no answer yet, one proposal of 20 words is counted: in what judges are asked, and with the "
         "setting history at every earlier turn.",
     )
-    parts = (
-        Part(
-            "",
-            (REJECTED, ACCEPTED),
-            question="Would the person accept this now?",
-            criteria={
-                ACCEPTED: "A proposal that fits what they are doing, saves them work not done yet, says what they "
-                "would get, and is worth the interruption; or silence where they can go on without help.",
-                REJECTED: "A proposal about something else, too early or too late, of what they are doing anyway, or "
-                "so general that it fits any work; or silence where they would welcome help.",
-            },
+    people = People(
+        parts=(
+            Part(
+                "",
+                (REJECTED, ACCEPTED),
+                question="Would the person accept this now?",
+                criteria={
+                    ACCEPTED: "A proposal that fits what they are doing, saves them work not done yet, says what they "
+                    "would get, and is worth the interruption; or silence where they can go on without help.",
+                    REJECTED: "A proposal about something else, too early or too late, of what they are doing anyway, "
+                    "or so general that it fits any work; or silence where they would welcome help.",
+                },
+            ),
         ),
+        briefing="You read what a person does at a computer, oldest first; the last event is now. Nobody asked for "
+        "help. An assistant proposes a task that it would do for the person, or stays silent. Put yourself in the "
+        "person's place: would you let it do that now, or be left alone? To be polite or well meant is not enough.",
+        about="The votes of the sample are its authors', who are language-model agents.",
+        likelihoods=likelihoods,
+        ratings=lazily(f"{_PACKAGE}.votes", "known_ratings"),
     )
-    for_raters = (
-        "You read what a person does at a computer, oldest first; the last event is now. Nobody asked for help. An "
-        "assistant proposes a task that it would do for the person, or stays silent. Put yourself in the person's "
-        "place: would you let it do that now, or be left alone? To be polite or well meant is not enough."
-    )
-    about_raters = "The votes of the sample are its authors', who are language-model agents."
-    leaderboard_columns = MappingProxyType(
-        {
+    published = Published(
+        rows=lazily(f"{_PACKAGE}.report", "published_rows"),
+        differences=lazily(f"{_PACKAGE}.report", "differences"),
+        columns={
             "score": "accuracy",
             "recall": "R",
             "precision": "P",
             "f1": "F1",
             "acted": "proposes",
             "balanced_accuracy": "balanced",
-        }
+        },
+        notes=(
+            "published rows are counted from the authors' results files, whose judge is their reward model; the tables "
+            "of README and paper are of other runs of it. The files count the written word null as a proposal.",
+            "an agent that always proposes has recall 1, so that R and F1 tell hardly anything of when an agent speaks "
+            "up; read P beside how often it proposes, and balanced accuracy.",
+        ),
+        beside="A run of your own stands below the published rows, whose judge is the authors' reward model.",
+        source="the authors' results files",
     )
-    leaderboard_notes = (
-        "published rows are counted from the authors' results files, whose judge is their reward model; the tables of "
-        "README and paper are of other runs of it. The files count the written word null as a proposal.",
-        "an agent that always proposes has recall 1, so that R and F1 tell hardly anything of when an agent speaks up; "
-        "read P beside how often it proposes, and balanced accuracy.",
-    )
-    results = ResultsFormat(responses=lazily("dspy_proact.benchmarks.proactiveagent.outputs", "read_outputs"))
-    published_in = "the authors' results files"
-    published_beside = "A run of your own stands below the published rows, whose judge is the authors' reward model."
+    results = ResultsFormat(responses=lazily(f"{_PACKAGE}.outputs", "read_outputs"))
 
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         """Every turn of the traces, with as many events as the settings show."""
@@ -129,9 +130,10 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
         assert isinstance(view, TurnView), "the benchmark makes its own cases"
         return view.origin
 
-    def judged(self, settings: Settings) -> bool:
-        """Whether a judge grades: baselines' decisions too."""
-        return True
+    def rule(self, settings: Settings) -> Rule | None:
+        """The baseline that the settings name; a judge grades its decisions too."""
+        rule = super().rule(settings)
+        return rule and replace(rule, judged=True)
 
     def agent(self, settings: Settings, companions: Sequence[Any]) -> Any:
         """The agent that proposes help."""
@@ -176,21 +178,3 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
         done = answer.proposals or ("silence",)
         told = zip(done, scored.detail.verdicts, strict=True)
         return "\n".join(f"{'accepted' if v.accepted else 'rejected'}: {each}. {v.reason}" for each, v in told)
-
-    # People's votes
-
-    def ratings(self, named: str, settings: Settings) -> "Ratings | None":
-        """The votes of the sample, or of a folder in the layout of the authors' repository, on the turns there."""
-        from dspy_proact.benchmarks.proactiveagent.votes import are_labels, load_votes
-        from dspy_proact.evaluation.ratings import Ratings
-
-        wanted, bundled = ProactiveAgentSettings.of(settings), named in ("sample", "published")
-        if not bundled and are_labels(named):
-            return None
-        votes = load_votes("sample" if bundled else named, wanted.window)
-        found = Ratings.of_human_grades(named, self, votes.human_grades(wanted.silence), votes.turns.cases)
-        return found if bundled else replace(found, about=(_POSITIONS,))
-
-    def likelihoods(self, scored: Scored[AssistanceGrade]) -> Mapping[str, float]:
-        """How probable the judge finds it that a person accepts."""
-        return {"": scored.detail.verdicts[0].confidence}

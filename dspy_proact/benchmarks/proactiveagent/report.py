@@ -75,6 +75,7 @@ def differences(summary: MeasuredRun) -> Iterator[str]:
         if not settings.get("history"):
             yield "the agent is not shown its earlier proposals, as the published ones were"
     yield f"judged by {summary.judge_name} with our prompt, not by the authors' reward model"
+    yield from several_answers(summary)
 
 
 def ranks_of_runs(runs: Sequence[MeasuredRun]) -> list[Ranked]:

@@ -6,7 +6,7 @@ accepted a true negative, and silence that is rejected a false negative.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -30,6 +30,8 @@ class StreamEvent(Frozen):
 class ProactiveAgentSettings(Rules, Settings):
     """The settings of ProactiveAgent."""
 
+    of_grading: ClassVar[frozenset[str]] = frozenset({"cost"})
+    of_ratings: ClassVar[frozenset[str]] = frozenset({"silence"})
     window: int = Field(default=50, ge=1, le=1000)
     """Events that agent and judge see, the last one included; no official trace has more than 21."""
     candidates: int = Field(default=1, ge=1, le=3)
@@ -114,3 +116,8 @@ def graded(answer: Assistance, verdicts: tuple[Verdict, ...], cost: float) -> Sc
     parts = decision.parts(cost) | ({"accept_rate": sum(accepted) / len(accepted)} if decision.acted else {})
     label = ACCEPTED if decision.right else REJECTED
     return Scored(float(decision.right), label, AssistanceGrade(verdicts=verdicts), parts=parts)
+
+
+def likelihoods(scored: Scored[AssistanceGrade]) -> dict[str, float]:
+    """How probable the judge finds it that a person accepts."""
+    return {"": scored.detail.verdicts[0].confidence}

@@ -11,9 +11,9 @@ What must be known of them, all counted in the 1,749 official rows:
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from pydantic import Field
 
@@ -28,11 +28,13 @@ from dspy_proact.benchmarks.proactiveagent.corpus import (
     origin_of,
     places,
 )
-from dspy_proact.benchmarks.proactiveagent.turns import ACCEPTED, REJECTED, Assistance, said
+from dspy_proact.benchmarks.proactiveagent.turns import ACCEPTED, REJECTED, Assistance, ProactiveAgentSettings, said
 from dspy_proact.errors import CorpusError
-from dspy_proact.evaluation.benchmark import HumanGrade
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.people import HumanGrade
+from dspy_proact.evaluation.ratings import Ratings
 from dspy_proact.files.rows import FileReader, Line, RawPart, lines_in, lines_of
-from dspy_proact.runs import CaseSet
+from dspy_proact.runs import CaseSet, Settings
 
 Category = Literal["Correct-Detection (CD)", "False-Alarm (FA)", "Correct-Rejection (CR)", "Missed-Need (MN)"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
@@ -189,3 +191,16 @@ def _joined(spec: str, lines: Iterator[Line], known: Sequence[Trace], window: in
     ]
     groups = len({case.group for case in cases})
     return Votes(case_set_of(spec, cases, groups, {}), tuple(rows))
+
+
+_POSITIONS = "Raters are positions in a row of votes; whether a position is one person throughout is not known."
+
+
+def known_ratings(declared: Benchmark[Any, Any], named: str, settings: Settings) -> Ratings | None:
+    """The votes of the sample, or of a folder in the layout of the authors' repository, on the turns there."""
+    wanted, bundled = ProactiveAgentSettings.of(settings), named in ("sample", "published")
+    if not bundled and are_labels(named):
+        return None
+    votes = load_votes("sample" if bundled else named, wanted.window)
+    ratings = Ratings.of_human_grades(named, declared, votes.human_grades(wanted.silence), votes.turns.cases)
+    return ratings if bundled else replace(ratings, about=(_POSITIONS,))

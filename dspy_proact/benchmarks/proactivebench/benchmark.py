@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -14,13 +13,15 @@ from dspy_proact.benchmarks.proactivebench.forecast import answer_calls, grade_c
 from dspy_proact.benchmarks.proactivebench.lettered import plain
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Sample, Trajectory, TrajectoryGrade
 from dspy_proact.errors import ContentError
-from dspy_proact.evaluation.benchmark import CallForecast, CorpusFacts, Start
+from dspy_proact.evaluation.benchmark import CallForecast, CorpusFacts, ModelDefaults, Start, lazily
+from dspy_proact.evaluation.published import Published
 from dspy_proact.evaluation.ruled import RuledBenchmark, means_of
 from dspy_proact.runs import Case, CaseSet, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.ask import Ask
 
+_PACKAGE = "dspy_proact.benchmarks.proactivebench"
 _SHOWN_SOLVED = ("ROD", "MVP-N")
 """Environments in which examples are shown, as published."""
 _MEASURES = ["interventions", "asks", "abstains", "guesses", "useful", "blind", "step_reward", "asking", "category"]
@@ -48,25 +49,27 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
     answer_type = Trajectory
     view = Sample
     settings_type = trajectory.ProactiveBenchSettings
-    of_grading = frozenset({"ask_reward"})
-    options = frozenset({"--corpus", "--program", "--judge-program"})
-    judge_name = "openai/gpt-4o"
-    temperatures = MappingProxyType({"assistant": 0.0, "judge": 0.0})
-    as_published = MappingProxyType({"settings.upstream_rule": "true"})
+    models = ModelDefaults(judge="openai/gpt-4o", temperatures={"assistant": 0.0, "judge": 0.0})
+    people = None
     forecast = CallForecast(
         answer_calls,
         grade_calls,
         "Two steps a sample are counted, with images of the first one's size; who asks more takes more.",
     )
-    leaderboard_headline = "macro"
-    leaderboard_numbers = frozenset({"interventions"})
-    leaderboard_columns = MappingProxyType({"macro": "accuracy", "interventions": "interventions"})
-    leaderboard_notes = (
-        "accuracy and interventions are means of the environments, to be read together: who asks until the limit has "
-        "many interventions, and who guesses at once is right at a quarter of the samples of six environments.",
+    published = Published(
+        rows=lazily(f"{_PACKAGE}.report", "published_rows"),
+        differences=lazily(f"{_PACKAGE}.report", "differences"),
+        headline="macro",
+        columns={"macro": "accuracy", "interventions": "interventions"},
+        numbers=frozenset({"interventions"}),
+        notes=(
+            "accuracy and interventions are means of the environments, to be read together: who asks until the limit "
+            "has many interventions, and who guesses at once is right at a quarter of the samples of six environments.",
+        ),
+        beside="A run of your own stands below the published rows, which were asked in other words.",
+        as_published={"settings.upstream_rule": "true"},
+        source="arXiv 2603.19466",
     )
-    published_in = "arXiv 2603.19466"
-    published_beside = "A run of your own stands below the published rows, which were asked in other words."
 
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         """The entries of the environments asked for, with other moves under the control."""
@@ -85,18 +88,13 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
                 cases.append(Case(f"{name}/{entry.id}", f"{name}: {plain(entry.answer)}", name, view))
         return replace(CaseSet.of(found.record.name, cases), corpus=found.record)
 
-    def judged(self, settings: Settings) -> bool:
-        """Whether answers are open."""
-        wanted = ProactiveBenchSettings.of(settings)
-        return wanted.program == "open" and wanted.baseline == "none"
-
     def agent(self, settings: Settings, companions: Sequence[Any]) -> Any:
         """The program that looks at images."""
         return self.module("programs").Looker(settings)
 
     def judge(self, settings: Settings, start: Start) -> Any:
         """The judge of open answers."""
-        if not self.judged(settings):
+        if not _is_open(settings):
             return None
         from dspy_proact.programs.program import Question
 
@@ -114,7 +112,7 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
     async def grade(self, case: Case, answer: Trajectory, ask: "Ask") -> Scored[TrajectoryGrade]:
         """By the environment, or what a judge finds in an open answer; as published, no verdict finds nothing."""
         wanted = ProactiveBenchSettings.of(ask.settings)
-        if not self.judged(wanted):
+        if not _is_open(wanted):
             return trajectory.graded(case, answer, wanted)
         inputs = judge_inputs(case, answer.steps[0].text, wanted)
         listed = len(inputs["right_answers"])
@@ -131,3 +129,9 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
     def feedback(self, case: Case, answer: Trajectory, scored: Scored[TrajectoryGrade]) -> str:
         """What became of each step, without any category."""
         return self.module("tuning").step_feedback(answer, scored)
+
+
+def _is_open(settings: Settings) -> bool:
+    """Whether answers are open, which a judge grades."""
+    wanted = ProactiveBenchSettings.of(settings)
+    return wanted.program == "open" and wanted.baseline == "none"

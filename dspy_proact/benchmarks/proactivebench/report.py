@@ -10,7 +10,7 @@ from dspy_proact.benchmarks.proactivebench.corpus import read_corpus
 from dspy_proact.benchmarks.proactivebench.entries import FOLDER, NAMES, WORLDS, Name, World
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings, Step, Trajectory, TrajectoryGrade
 from dspy_proact.evaluation.measured_run import MeasuredRun
-from dspy_proact.evaluation.published import PublishedRow
+from dspy_proact.evaluation.published import PublishedRow, several_answers
 from dspy_proact.evaluation.reporting import Grounds, PageSection, Reporting, Thumbnail, View
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.images import thumbnail
@@ -47,6 +47,7 @@ def differences(summary: MeasuredRun) -> Iterator[str]:
     if other:
         yield f"with {', '.join(f'{name}={json.dumps(own.get(name))}' for name in other)}"
     yield "asked in our words, for JSON"
+    yield from several_answers(summary)
 
 
 def _alike(one: Outcome, other: Outcome) -> bool:

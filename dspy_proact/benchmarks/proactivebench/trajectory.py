@@ -1,7 +1,7 @@
 """A trajectory through an environment: what can be set, what is shown and said at each step, and how that is graded."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -22,6 +22,7 @@ _OF_MOVES = ("history", "examples", "control", "ask_reward")
 class ProactiveBenchSettings(Baseline, Settings):
     """The settings of ProactiveBench."""
 
+    of_grading: ClassVar[frozenset[str]] = frozenset({"ask_reward"})
     program: Literal["choose", "open"] = "choose"
     """choose plays the environment by lettered options; open answers the first image in its own words, for a judge."""
     environments: tuple[Name, ...] = Field(default=NAMES, min_length=1)

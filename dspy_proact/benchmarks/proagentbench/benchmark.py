@@ -1,7 +1,6 @@
 """ProAgentBench: say when a person at a computer turns to an AI assistant, and with what."""
 
 from collections.abc import Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -18,8 +17,9 @@ from dspy_proact.benchmarks.proagentbench.moments import (
     graded,
 )
 from dspy_proact.errors import CorpusError
-from dspy_proact.evaluation.benchmark import CallForecast, CorpusFacts
+from dspy_proact.evaluation.benchmark import CallForecast, CorpusFacts, lazily
 from dspy_proact.evaluation.embedding import WithEmbedder
+from dspy_proact.evaluation.published import Published
 from dspy_proact.evaluation.ranking import cosine
 from dspy_proact.evaluation.ruled import RuledBenchmark
 from dspy_proact.evaluation.stream import decision_measures
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dspy_proact.evaluation.ask import Ask
     from dspy_proact.models import Embedder
 
+_PACKAGE = "dspy_proact.benchmarks.proagentbench"
 _LONGEST_EMBEDDED = 20_000
 """Characters of a query that are embedded."""
 
@@ -66,10 +67,11 @@ class ProAgentBench(WithEmbedder, RuledBenchmark[Assistance, MomentGrade]):
     answer_type = Assistance
     view = MomentView
     settings_type = ProAgentBenchSettings
-    of_grading = frozenset({"cost"})
-    options = frozenset({"--corpus", "--program"})
-    leaderboard_columns = MappingProxyType(
-        {
+    people = None
+    published = Published(
+        rows=lazily(f"{_PACKAGE}.report", "published_rows"),
+        differences=lazily(f"{_PACKAGE}.report", "differences"),
+        columns={
             "score": "accuracy",
             "precision": "P",
             "recall": "R",
@@ -77,15 +79,15 @@ class ProAgentBench(WithEmbedder, RuledBenchmark[Assistance, MomentGrade]):
             "balanced_accuracy": "balanced",
             "wanted": "wanted",
             "intention": "intention",
-        }
+        },
+        notes=(
+            "always helping has F1 66.7 where half of the moments wanted help; `wanted` is that share, which a "
+            "published row implies by its accuracy, P and R: rows of other shares are of other moments.",
+            "the commonest intention alone is right at 35 % of the published moments that wanted help.",
+        ),
+        beside="A run of your own stands below the published rows, whose moments are not public.",
+        source="arXiv 2602.04482",
     )
-    leaderboard_notes = (
-        "always helping has F1 66.7 where half of the moments wanted help; `wanted` is that share, which a published "
-        "row implies by its accuracy, P and R: rows of other shares are of other moments.",
-        "the commonest intention alone is right at 35 % of the published moments that wanted help.",
-    )
-    published_in = "arXiv 2602.04482"
-    published_beside = "A run of your own stands below the published rows, whose moments are not public."
 
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         """The moments of every person, as the settings show and choose them."""

@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from pydantic import Field
 
@@ -52,6 +52,7 @@ Memory = Literal["none", "graph", "rag", "persona"]
 class ProAgentBenchSettings(EmbedderSettings, Rules, Settings):
     """The settings of ProAgentBench."""
 
+    of_grading: ClassVar[frozenset[str]] = frozenset({"cost"})
     baseline: RuleName | Literal["graph"] = "none"  # pyright: ignore[reportIncompatibleVariableOverride] - frozen
     """A rule in place of the program, which asks no model; graph decides by the counts of memory=graph alone."""
     program: Literal["joint", "staged"] = "joint"

@@ -66,6 +66,7 @@ def differences(summary: MeasuredRun) -> Iterator[str]:
         yield "all moments without help, not as many as with it"
     yield f"the corpus is {manifest.corpus.name!r}; which moments were published is not known"
     yield "our prompt, and nothing shown of the window that the moment opens"
+    yield from several_answers(summary)
 
 
 def rules(summary: MeasuredRun, outcomes: Sequence[Outcome]) -> dict[str, Mapping[str, float | None]]:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from types import MappingProxyType
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel
@@ -16,19 +16,24 @@ from dspy_proact.benchmarks.probe.scoring import (
     SOLVED,
     FacetWord,
     ProbeGrade,
+    authors_grades,
     graded,
+    levels,
 )
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.benchmarks.probe.task import DATA, PARTS, ProbeView, Solution, TaskView, shown
+from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution, TaskView, shown
 from dspy_proact.errors import ContentError
-from dspy_proact.evaluation.benchmark import CallForecast, CorpusFacts, HumanGrade, Part, Start
+from dspy_proact.evaluation.benchmark import CallForecast, CorpusFacts, ModelDefaults, Rule, Start, lazily
 from dspy_proact.evaluation.embedding import WithEmbedder
+from dspy_proact.evaluation.people import Part, People
+from dspy_proact.evaluation.published import Published
 from dspy_proact.evaluation.ruled import RuledBenchmark, means_of
 from dspy_proact.runs import Case, CaseSet, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.ask import Ask
 
+_PACKAGE = "dspy_proact.benchmarks.probe"
 _UNREADABLE = ("empty", "unreadable", "calls")
 """Reasons for which an answer is missing or malformed, which is the model's doing."""
 _MEASURES = """
@@ -88,67 +93,65 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
     answer_type = Solution
     view = ProbeView
     settings_type = ProbeSettings
-    of_grading = frozenset({"upstream_rule"})
-    options = frozenset({"--corpus", "--program", "--judge-program", "--ratings", "--run"})
-    judge_name = "openai/gpt-4o-mini"
-    temperatures = MappingProxyType({"judge": 0.0})
+    models = ModelDefaults(judge="openai/gpt-4o-mini", temperatures={"judge": 0.0})
     forecast = CallForecast(
         answer_calls,
         grade_calls,
         f"Judges are counted as asked about a description of {ASSUMED_WORDS} words and the parameters of the right "
         "action where there is no answer yet; the calls of other agents than single cannot be estimated.",
     )
-    parts = (
-        Part(
-            "description",
-            JUDGMENTS,
-            question="Does the response describe the bottleneck of the section gold?",
-            criteria={
-                "CORRECT": "Who reads it would act on the same problem with the same understanding.",
-                "PARTIALLY_CORRECT": "The same problem, with something wrong or left out.",
-                "INCORRECT": "Another problem, or none.",
-            },
+    people = People(
+        grades=authors_grades,
+        parts=(
+            Part(
+                "description",
+                JUDGMENTS,
+                question="Does the response describe the bottleneck of the section gold?",
+                criteria={
+                    "CORRECT": "Who reads it would act on the same problem with the same understanding.",
+                    "PARTIALLY_CORRECT": "The same problem, with something wrong or left out.",
+                    "INCORRECT": "Another problem, or none.",
+                },
+            ),
+            *(
+                Part(name, get_args(FacetWord), "nominal", question=f"What does it say of {meaning}?", criteria=_SAID)
+                for name, meaning in _FACETS.items()
+            ),
+            Part(
+                "parameters",
+                JUDGMENTS,
+                question="Are the parameters of the action right? Another set than that of gold may be as good.",
+                criteria={
+                    "CORRECT": "All that matter are there and right, and the action would resolve the bottleneck.",
+                    "PARTIALLY_CORRECT": "Seven to nine in ten are, or a part would be resolved.",
+                    "INCORRECT": "Most are missing, or they reach the wrong people or systems, or resolve nothing.",
+                },
+            ),
+            Part(
+                "would_resolve",
+                ("no", "partially", "yes"),
+                tuned=False,
+                question="Would the action with these parameters resolve the bottleneck?",
+                criteria={
+                    "yes": "It would be gone or on its way out.",
+                    "partially": "A part would remain, or somebody asks back.",
+                },
+            ),
         ),
-        *(
-            Part(name, get_args(FacetWord), "nominal", question=f"What does it say of {_FACETS[name]}?", criteria=_SAID)
-            for name in _FACETS
-        ),
-        Part(
-            "parameters",
-            JUDGMENTS,
-            question="Are the parameters of the action right? Another set than that of gold may be as good.",
-            criteria={
-                "CORRECT": "All that matter are there and right, and the action would resolve the bottleneck.",
-                "PARTIALLY_CORRECT": "Seven to nine in ten are, or a part would be resolved.",
-                "INCORRECT": "Most are missing, or they reach the wrong people or systems, or resolve nothing.",
-            },
-        ),
-        Part(
-            "would_resolve",
-            ("no", "partially", "yes"),
-            tuned=False,
-            question="Would the action with these parameters resolve the bottleneck?",
-            criteria={
-                "yes": "It would be gone or on its way out.",
-                "partially": "A part would remain, or somebody asks back.",
-            },
-        ),
+        briefing="Somewhere in a person's documents is one problem that holds work up. The response says which, and "
+        "what to do; the section gold says what is really the matter. Grade what the response says, not how well it is "
+        "written. You are asked about it part by part. The same in other words is the same; a role or a team may stand "
+        "for a name where it can be no other.",
+        about="The grades are of the sample's authors, who are language-model agents, on answers that they wrote to "
+        "be of four qualities: agreement with them says nothing of people, and nothing of answers that a model would "
+        "give.",
+        levels=levels,
     )
-    for_raters = (
-        "Somewhere in a person's documents is one problem that holds work up. The response says which, and what to do; "
-        "the section gold says what is really the matter. Grade what the response says, not how well it is written. "
-        "You are asked about it part by part. The same in other words is the same; a role or a team may stand for "
-        "a name where it can be no other."
-    )
-    about_raters = (
-        "The grades are of the sample's authors, who are language-model agents, on answers that they wrote to be of "
-        "four qualities: agreement with them says nothing of people, and nothing of answers that a model would give."
-    )
-    as_published = MappingProxyType({"settings.sanitize": "false", "settings.upstream_rule": "true"})
-
-    leaderboard_headline = "task"
-    leaderboard_columns = MappingProxyType(
-        {
+    published = Published(
+        rows=lazily(f"{_PACKAGE}.report", "published_rows"),
+        differences=lazily(f"{_PACKAGE}.report", "differences"),
+        headline="task",
+        columns={
             "precision": "P",
             "recall": "R",
             "f1": "F1",
@@ -156,10 +159,11 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
             "task": "task",
             "overall": "overall",
             "end_to_end": "end to end",
-        }
+        },
+        notes=("task is the paper's headline, and asks neither for evidence nor for identification.",),
+        as_published={"settings.sanitize": "false", "settings.upstream_rule": "true"},
+        source="arXiv 2510.19771",
     )
-    leaderboard_notes = ("task is the paper's headline, and asks neither for evidence nor for identification.",)
-    published_in, published_as = "arXiv 2510.19771", "task execution"
 
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         """Every task of a corpus, as `load_tasks` reads it by the settings."""
@@ -174,9 +178,10 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
         content = [view.world.model_dump(mode="json", exclude={"today"}), view.gold.description]
         return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
 
-    def unasked(self, settings: Settings) -> str | None:
-        """What stands for the model of a baseline."""
-        return "blind" if super().unasked(settings) else None
+    def rule(self, settings: Settings) -> Rule | None:
+        """The baseline that the settings name, which only searches."""
+        rule = super().rule(settings)
+        return rule and replace(rule, name="blind")
 
     def agent(self, settings: Settings, companions: Sequence[Any]) -> Any:
         """The agent that the settings name."""
@@ -242,27 +247,3 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
         if grade.faults:
             lines.append(f"Faults of form: {', '.join(grade.faults)}.")
         return "\n".join(lines)
-
-    def graded_parts(self, scored: Scored[ProbeGrade]) -> dict[str, str]:
-        """The judgment of each judge that was asked, each facet of a description, and what parameters would do."""
-        grade, parts = scored.detail, dict[str, str]()
-        if grade.identified:
-            parts |= {"description": grade.identified.judgment, **grade.identified.facets}
-        if grade.resolved:
-            parts |= {"parameters": grade.resolved.judgment, "would_resolve": grade.resolved.would_resolve}
-        return parts
-
-    def human_grades(self) -> Sequence[HumanGrade]:
-        """Grades that the sample's authors gave by hand: four descriptions and four sets of parameters a task.
-
-        Of a description its judgment and each facet, of parameters their judgment and whether they would resolve. Each
-        is an answer with nothing else in it.
-        """
-        grades: list[HumanGrade] = []
-        for kind in ("descriptions", "parameters"):
-            for line in (DATA / "sample" / f"graded_{kind}.jsonl").read_text(encoding="utf-8").splitlines():
-                row = json.loads(line)
-                answer = Solution.model_validate(row["answer"])
-                for part, level in row["grades"].items():
-                    grades.append(HumanGrade(row["task"], answer, level, "authors", part, item=row["key"]))
-        return grades

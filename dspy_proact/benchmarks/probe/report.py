@@ -20,7 +20,7 @@ from typing import Any
 from dspy_proact.benchmarks.probe.scoring import STAGE_WEIGHTS, ProbeGrade, overall_score
 from dspy_proact.benchmarks.probe.task import DATA
 from dspy_proact.evaluation.measured_run import MeasuredRun
-from dspy_proact.evaluation.published import PublishedRow
+from dspy_proact.evaluation.published import PublishedRow, several_answers
 from dspy_proact.evaluation.reporting import (
     Addition,
     Grounds,
@@ -207,6 +207,7 @@ def differences(run: MeasuredRun) -> Iterator[str]:
         yield f"the paper names no judge; here {run.judge_name}, with our prompt"
     yield from run.left_out
     yield from (f"{count} {state}" for state in ("unscored", "pending") if (count := run.count(state)))
+    yield from several_answers(run)
 
 
 def published_failures() -> Mapping[str, Mapping[str, float]]:

@@ -3,11 +3,13 @@
 Source: the paper (arXiv 2510.19771) and its evaluator.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Literal
 
 from dspy_proact.benchmarks.probe.settings import OracleName, ProbeSettings
-from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution
+from dspy_proact.benchmarks.probe.task import DATA, PARTS, ProbeView, Solution
+from dspy_proact.evaluation.people import HumanGrade
 from dspy_proact.runs import Scored
 from dspy_proact.types import Frozen
 
@@ -178,3 +180,27 @@ def identification_score(facets: Mapping[str, str], inapplicable: Collection[str
 def overall_score(stages: Mapping[str, float]) -> float:
     """The paper's weighted mean of `f1`, `identification` and `task`."""
     return sum(weight * stages[name] for name, weight in STAGE_WEIGHTS.items())
+
+
+def levels(scored: Scored[ProbeGrade]) -> dict[str, str]:
+    """The judgment of each judge that was asked, each facet of a description, and what parameters would do."""
+    grade, parts = scored.detail, dict[str, str]()
+    if grade.identified:
+        parts |= {"description": grade.identified.judgment, **grade.identified.facets}
+    if grade.resolved:
+        parts |= {"parameters": grade.resolved.judgment, "would_resolve": grade.resolved.would_resolve}
+    return parts
+
+
+def authors_grades() -> Iterator[HumanGrade]:
+    """Grades that the sample's authors gave by hand: four descriptions and four sets of parameters a task.
+
+    Of a description its judgment and each facet, of parameters their judgment and whether they would resolve. Each is
+    an answer with nothing else in it.
+    """
+    for kind in ("descriptions", "parameters"):
+        for line in (DATA / "sample" / f"graded_{kind}.jsonl").read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            answer = Solution.model_validate(row["answer"])
+            for part, level in row["grades"].items():
+                yield HumanGrade(row["task"], answer, level, "authors", part, item=row["key"])

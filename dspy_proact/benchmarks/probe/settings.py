@@ -25,6 +25,7 @@ _BESIDE_EVIDENCE = (*_OF_TOOLS, "calls", "agent", "upstream_rule", "oracle")
 class ProbeSettings(EmbedderSettings, Baseline, Settings):
     """The settings of PROBE; the defaults are the published setting, mended."""
 
+    of_grading: ClassVar[frozenset[str]] = frozenset({"upstream_rule"})
     of_rule: ClassVar[frozenset[str]] = frozenset({"baseline", "take"})
     agent: AgentName = "single"
     """The program under test; single is one call that sees everything, as published."""

@@ -1,6 +1,6 @@
 """Options that say what a command is about: the benchmark and its settings, runs, the corpus, and which cases."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,19 +20,23 @@ if TYPE_CHECKING:
     from dspy_proact.report import Summary
     from dspy_proact.runs import Nouns, Scope, Settings
 
-LACKED = {
-    "--system-prompt": "system prompt",
-    "--program": "compiled assistant",
-    "--judge-prompt": "choice of judge prompts",
-    "--judge-program": "compiled judge",
-    "--min-kappa": "compiled judge",
-    "--corpus": "choice of corpora",
-    "--max-demos": "worked examples",
-    "--ratings": "choice of ratings",
-    "--run": "ratings of runs",
-    "--items": "ratings of items",
+
+def _takes_demos(declared: "Benchmark[Any, Any]") -> bool:
+    tuning = declared.tuning(declared.settings_type())
+    return tuning is None or any(proposal.demos for proposal in tuning.proposals.values())
+
+
+LACKED: "Mapping[str, tuple[str, Callable[[Benchmark[Any, Any]], Any]]]" = {
+    "--system-prompt": ("system prompt", lambda declared: declared.models.system_prompt),
+    "--judge-prompt": ("choice of judge prompts", lambda declared: declared.models.judge_prompts),
+    "--judge-program": ("compiled judge", lambda declared: declared.has_judge),
+    "--min-kappa": ("compiled judge", lambda declared: declared.has_judge),
+    "--max-demos": ("worked examples", _takes_demos),
+    "--ratings": ("choice of ratings", lambda declared: declared.people),
+    "--run": ("ratings of runs", lambda declared: declared.people),
+    "--items": ("ratings of items", lambda declared: declared.people and declared.people.items),
 }
-"""Options that not every benchmark has, and what one lacks that does not have them."""
+"""Options that not every benchmark has, what one lacks that does not have them, and whether a benchmark has them."""
 LEFT_OUT = "..."
 """In a key that is shown shortened, and may be given so."""
 _MOST_NAMED = 3
@@ -92,8 +96,8 @@ class BenchmarkChoice:
         if "--phase" in typed():
             require_phases(declared.nouns, declared.name)
         for flag in typed():
-            if flag in LACKED and not {"*", flag} & declared.options:
-                raise UsageError(f"{flag}: {declared.name} has no {LACKED[flag]}; leave it out")
+            if flag in LACKED and not LACKED[flag][1](declared):
+                raise UsageError(f"{flag}: {declared.name} has no {LACKED[flag][0]}; leave it out")
         return declared
 
     def settings(self, declared: "Benchmark[Any, Any]", answers: bool = True) -> "Settings":
@@ -118,12 +122,12 @@ class BenchmarkChoice:
         from dspy_proact.cli.options.settings import plain, read_settings
 
         settings = read_settings(declared.settings_type, self.values, declared.name, before)
-        usual = declared.settings_type()
+        usual, of_grading = declared.settings_type(), declared.settings_type.of_grading
         for name, _ in self.values:
-            if name not in declared.of_grading and plain(settings, name) != before.get(name, plain(usual, name)):
-                free = f"; only {', '.join(sorted(declared.of_grading))} may be set" if declared.of_grading else ""
+            if name not in of_grading and plain(settings, name) != before.get(name, plain(usual, name)):
+                free = f"; only {', '.join(sorted(of_grading))} may be set" if of_grading else ""
                 raise UsageError(f"--set {name}: would change the answers, which exist already{free}; leave it out")
-        settings.require_effect(name for name, _ in self.values if name in declared.of_grading)
+        settings.require_effect(name for name, _ in self.values if name in of_grading)
         return settings
 
 
@@ -209,13 +213,11 @@ def judges_of(declared: "Benchmark[Any, Any]", named: "NamedModel", embedded: bo
     Raises:
         UsageError: A real model is judged, and the benchmark names no judge of its own.
     """
-    from dspy_proact.evaluation.benchmark import Benchmark
-
-    if not named.name and type(declared).judge is Benchmark.judge:
+    if not named.name and not declared.has_judge:
         return ()
-    if not named.name and not embedded and declared.judge_name is None:
+    if not named.name and not embedded and declared.models.judge is None:
         raise UsageError(f"{declared.name} declares no judge of a real model; name one with --judge")
-    return named.specs(EMBEDDED if embedded or declared.judge_name is None else declared.judge_name)
+    return named.specs(EMBEDDED if embedded or declared.models.judge is None else declared.models.judge)
 
 
 # Cases

@@ -141,12 +141,13 @@ def ratings_of(named: Sequence[str], summary: "Summary") -> "PeoplesRatings":
         CorpusError: There are no such ratings, or they are not valid.
         UsageError: They are of other responses, or no score follows from a grade of people's.
     """
+    from dspy_proact.evaluation.ratings import ratings_named
     from dspy_proact.evaluation.registry import benchmark_of
     from dspy_proact.report.corrected import peoples_ratings
     from dspy_proact.report.ratings import load_ratings, rated_items
 
     declared = benchmark_of(summary.benchmark)
-    if len(named) == 1 and (own := declared.ratings(named[0], declared.settings_type())):
+    if len(named) == 1 and (own := ratings_named(declared, named[0], declared.settings_type())):
         return peoples_ratings(own, summary, declared)
     studies = {name: study.labels for name, study in _studies(named, summary).items()}
     ratings = load_ratings(named, rated_items(summary, declared), benchmark=declared, studies=studies)

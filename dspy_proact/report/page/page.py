@@ -14,6 +14,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from dspy_proact.evaluation.published import published_rows
 from dspy_proact.evaluation.registry import find_benchmark
 from dspy_proact.plain_text import encodable
 from dspy_proact.report.comparison import Comparison, compare
@@ -203,7 +204,7 @@ class _Page:
     def board(self) -> Leaderboard | None:
         """The leaderboard with these runs, if anything was published; with one run only if it stands in it."""
         declared = find_benchmark(self.first.benchmark)
-        if not declared or not declared.published():
+        if not declared or not published_rows(declared):
             return None
         board = leaderboard(self.summaries, declared)
         return board if self.several or board.stands else None

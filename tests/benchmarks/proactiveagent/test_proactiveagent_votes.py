@@ -11,6 +11,7 @@ from watched import asked, judging
 
 from dspy_proact.benchmarks.proactiveagent.votes import Vote, Votes, load_votes
 from dspy_proact.errors import CorpusError
+from dspy_proact.evaluation.people import parts_of
 from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.report.voted import voted_rows
 from dspy_proact.stats import classification_estimate
@@ -94,7 +95,7 @@ def test_labels_of_silence_contradict_the_votes(votes):
 def test_a_judge_that_votes_as_one_annotator_has_the_leave_one_out_figures(votes):
     """As `agree` counts them: one of three votes is the judge's, the other two are people's; and as its own row."""
     grades = [row for row in votes.rows if row.proposal]
-    part, groups = benchmark_named("proactiveagent").graded_by_people[0], {}
+    part, groups = parts_of(benchmark_named("proactiveagent"))[0], {}
     given, said, everybody = {}, {}, {}
     for number, row in enumerate(grades):
         words = ["ACCEPTED" if vote else "REJECTED" for vote in row.votes]

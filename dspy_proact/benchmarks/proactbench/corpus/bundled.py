@@ -7,8 +7,10 @@ They are no human study, and agreement with them shows how tools work and nothin
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from dspy_proact.benchmarks.proactbench.corpus import rated_items
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import DATA, read_jsonl, sample_path
 from dspy_proact.benchmarks.proactbench.corpus.rated_items import (
     PUBLISHED,
@@ -19,12 +21,14 @@ from dspy_proact.benchmarks.proactbench.corpus.rated_items import (
     study_of,
 )
 from dspy_proact.benchmarks.proactbench.types import HELD_BACK, UNWANTED, Grade, JudgeView, Phase, Response
-from dspy_proact.evaluation.benchmark import Benchmark, HumanGrade, WorkedCase
+from dspy_proact.evaluation.benchmark import Benchmark, WorkedCase
+from dspy_proact.evaluation.people import HumanGrade
 from dspy_proact.evaluation.published import Counts, PublishedRow, pooled
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
+from dspy_proact.files.github import cache_folder
 from dspy_proact.files.labels import Label, LabelFile, labels_in
 from dspy_proact.files.rows import Line, csv_rows
-from dspy_proact.runs import Case
+from dspy_proact.runs import Case, Settings
 from dspy_proact.types import Frozen
 
 HUMAN_ALPHA: Mapping[str, float] = {"EMERGENT": 0.17, "CRITICAL": 0.16, "RECOVERY": 0.28}
@@ -148,3 +152,16 @@ def judge_cases() -> tuple[WorkedCase, ...]:
         answer = Response(text=each["response"])
         worked.append(WorkedCase(each["name"], case, answer, Grade(each["grade"]), each["rule"], each["why"]))
     return tuple(worked)
+
+
+def known_ratings(declared: Benchmark[Any, Any], named: str, settings: Settings) -> Ratings | None:  # noqa: ARG001
+    """The bundled studies, the published one in full, fetched once, or a folder in its layout."""
+    if named == "published":
+        return published_study(declared)
+    if named == SAMPLE:
+        return sample_study(declared)
+    if named == "proactbench":
+        return rated_items.fetched_study(declared, cache_folder())
+    flat = (path.suffix.lower() in {".csv", ".jsonl"} for path in Path(named).glob("*"))
+    official = Path(named).is_dir() and ((Path(named) / rated_items.ITEMS).is_file() or not any(flat))
+    return rated_items.read_folder(declared, Path(named)) if official else None

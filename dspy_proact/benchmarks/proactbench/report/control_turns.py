@@ -8,8 +8,8 @@ from typing import Any
 from dspy_proact.benchmarks.proactbench.corpus.bundled import sample_control_responses, sample_offer_ratings
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import CONTROL_RULE, load_corpus
 from dspy_proact.benchmarks.proactbench.types import CONTROL_LABELS, ControlView, Offer, Offers
-from dspy_proact.evaluation.benchmark import HumanGrade
 from dspy_proact.evaluation.controls import Controls
+from dspy_proact.evaluation.people import HumanGrade
 from dspy_proact.report.numbers import coefficient
 from dspy_proact.runs import Outcomes
 from dspy_proact.stats import Estimate, Panel, alpha_estimate

@@ -29,3 +29,8 @@ PAIRS = PublishedPairs(
         "differ widely; the bootstrap draws items again, and raters never.",
     ),
 )
+
+
+def published_pairs() -> PublishedPairs:
+    """The study of responses by a writer who saw the rubric."""
+    return PAIRS

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dspy_proact.benchmarks.proactbench.corpus import bundled
 from dspy_proact.benchmarks.proactbench.corpus.bundled import TRIGGERS_PER_PHASE, published_models
 from dspy_proact.benchmarks.proactbench.types import NOUNS, Grade, Phase
+from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.published import pooled
 from dspy_proact.evaluation.ratings import Ratings
 from dspy_proact.report.leaderboard import DESIGN_EFFECT
@@ -122,3 +124,8 @@ def _percentiles(
     if not low <= value <= high:
         return Estimate(value, reason="the resamples do not enclose it")
     return Estimate(value, low, high)
+
+
+def published_study(declared: Benchmark[Any, Any]) -> PublishedRatings:
+    """How ratings vary in the published study, and the published corpus as its models did on average."""
+    return published_corpus(bundled.published_study(declared))

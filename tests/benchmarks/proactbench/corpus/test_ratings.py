@@ -12,7 +12,7 @@ from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.corpus.bundled import published_study
 from dspy_proact.benchmarks.proactbench.corpus.rated_items import BALANCED, rated_item
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Response, Rubric, Turn
-from dspy_proact.evaluation.benchmark import HumanGrade
+from dspy_proact.evaluation.people import HumanGrade
 from dspy_proact.report.ratings import load_ratings
 
 PERSONA = "0123456789abcdef0123456789abcdef"

@@ -11,7 +11,7 @@ from dspy_proact import study
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.report.published_rule import published_rule
 from dspy_proact.errors import UsageError
-from dspy_proact.evaluation.benchmark import HumanGrade
+from dspy_proact.evaluation.people import HumanGrade, parts_of
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.report.headline import study_headline
 from dspy_proact.report.ratings import load_ratings
@@ -28,7 +28,7 @@ PUBLISHED = {
     "RECOVERY": ((0.2780, 0.0494, 0.4474), (0.5522, 0.2278, 0.8413), [[6, 2, 0], [0, 4, 3], [0, 1, 4]]),
 }
 COUNTS = {"items", "judged", "ratings", "paired_ratings", "raters", "judge_minus_human_98", "confusion"}
-(PART,) = ProactBench().graded_by_people
+(PART,) = parts_of(ProactBench())
 FAIL, PARTIAL, PASS = LABELS = PART.levels
 LETTERS = {"F": FAIL, "P": PARTIAL, "+": PASS}
 BETTER = [("EMERGENT", *row) for row in [("+", "++F"), ("F", "FF+"), ("P", "PP+"), ("+", "++P")] * 8]

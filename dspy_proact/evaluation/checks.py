@@ -1,0 +1,276 @@
+"""What a person's own benchmark is checked for: the declaration when it is loaded, and what its functions return."""
+
+import ast
+import inspect
+import math
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from dspy_proact.errors import SetupFault, UsageError
+from dspy_proact.evaluation.benchmark import Benchmark, CallForecast, CorpusFacts, ModelDefaults
+from dspy_proact.evaluation.controls import Controls
+from dspy_proact.evaluation.people import HumanGrade, People, parts_of
+from dspy_proact.evaluation.published import Published, PublishedRow
+from dspy_proact.evaluation.reporting import Reporting
+from dspy_proact.evaluation.results import ResultsFormat
+from dspy_proact.runs import CONTROL, Case, CaseSet, Measure, Nouns, Scored, Settings
+
+Declared = Benchmark[Any, Any]
+_PACKAGE = __name__.partition(".")[0]
+Fault = tuple[str, str]
+"""The member at fault, or an empty text for the class, and what is wrong with it."""
+MEMBERS = tuple(dict.fromkeys(name for name in (*Benchmark.__annotations__, *vars(Benchmark)) if name[0] != "_"))
+"""Everything that a benchmark may declare."""
+REQUIRED = ("name", "labels", "answer_type", "read", "program", "grade")
+_VALUES: Mapping[str, tuple[type, bool]] = {
+    "nouns": (Nouns, False),
+    "corpus": (CorpusFacts, False),
+    "models": (ModelDefaults, False),
+    "forecast": (CallForecast, False),
+    "people": (People, True),
+    "published": (Published, True),
+    "results": (ResultsFormat, True),
+    "controls": (Controls, True),
+    "reporting": (Reporting, True),
+}
+"""Members that are values, with their class and whether they may be None."""
+_NEAR = 0.8
+"""How alike a name of a person's own and a member are, at least, that one is taken for the other misspelt."""
+
+
+def faults_of_declaration(declared: Declared) -> Iterator[Fault]:
+    """What is missing, misspelt or wrong in a declaration, the worst first."""
+    own = {name for kind in _classes(declared) for name in vars(kind) if not name.startswith("_")}
+    for name in sorted(own - {*MEMBERS}):
+        if near := get_close_matches(name, MEMBERS, n=1, cutoff=_NEAR):
+            problem = f"is no member of a benchmark; did you mean `{near[0]}`? Begin a name of your own with _"
+            yield name, f"`{name}` {problem}"
+    lacking = [name for name in REQUIRED if getattr(type(declared), name, None) is getattr(Benchmark, name, None)]
+    if lacking:
+        yield "", f"does not declare {', '.join(lacking)}"
+    for name in sorted(own & {*MEMBERS}):
+        yield from ((name, fault) for fault in _faults_of_member(declared, name))
+    yield from _faults_of_parts(declared)
+    try:
+        declared.settings_type()
+    except ValidationError as error:
+        where = error.errors()[0]["loc"][0]
+        yield "settings_type", f"the setting {where!r} has no valid default; each needs one"
+
+
+def file_of(declared: Declared) -> Path | None:
+    """The file of a benchmark that is not of this package; None for one of it."""
+    kind = type(declared)
+    if kind.__module__.startswith(f"{_PACKAGE}."):
+        return None
+    return Path(getattr(sys.modules.get(kind.__module__), "__file__", None) or kind.__module__)
+
+
+def line_of(declared: Declared, file: Path, member: str) -> str:
+    """FILE:LINE at which a member is declared, or else the class; the file alone where that is not known."""
+    try:
+        tree = ast.parse(file.read_text("utf-8"))
+    except (OSError, SyntaxError):
+        return str(file)
+    classes = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    nodes = [classes[kind.__name__] for kind in _classes(declared) if kind.__name__ in classes]
+    for node in nodes:
+        for statement in node.body:
+            if member in _names(statement):
+                return f"{file}:{statement.lineno}"
+    return f"{file}:{nodes[0].lineno}" if nodes else str(file)
+
+
+def checked_cases(declared: Declared, cases: Any) -> CaseSet:
+    """The cases that `read` returned; raises a `UsageError` where a person's are not valid."""
+    return _checked(declared, "read", cases, _faults_of_cases)
+
+
+def checked_grades(declared: Declared, grades: Sequence[Any]) -> Sequence[HumanGrade]:
+    """The grades of `people`; raises likewise."""
+    return _checked(declared, "people", grades, _faults_of_grades)
+
+
+def checked_rows(declared: Declared, rows: Sequence[Any]) -> Sequence[PublishedRow]:
+    """The rows of `published`; raises likewise."""
+    return _checked(declared, "published", rows, _faults_of_rows)
+
+
+def require_answer(declared: Declared, answer: Any) -> None:
+    """Raise a `SetupFault` where a person's `answer` returned something else than it declares."""
+    if (file := file_of(declared)) and not isinstance(answer, declared.answer_type):
+        wanted = declared.answer_type.__name__
+        where = line_of(declared, file, "answer")
+        raise SetupFault(f"{where}: `answer` returned {_typed(answer)} in place of {wanted}")
+
+
+def require_grade(declared: Declared, case: Case, scored: Any) -> None:
+    """Raise a `SetupFault` where a person's `grade` returned an undeclared label, or a score or part out of range."""
+    if file := file_of(declared):
+        labels = declared.controls.labels if declared.controls and case.stratum == CONTROL else declared.labels
+        for fault in _faults_of_grade(labels, scored):
+            raise SetupFault(f"{line_of(declared, file, 'grade')}: `grade` returned {fault} (case {case.key!r})")
+
+
+def _checked(declared: Declared, member: str, value: Any, faults: Any) -> Any:
+    if file := file_of(declared):
+        for fault in faults(declared, value):
+            raise UsageError(f"{line_of(declared, file, member)}: `{member}`: {fault}")
+    return value
+
+
+def _classes(declared: Declared) -> list[type]:
+    """The person's own classes, the nearest first."""
+    kinds = type(declared).__mro__
+    return [kind for kind in kinds[: kinds.index(Benchmark)] if not kind.__module__.startswith(f"{_PACKAGE}.")]
+
+
+def _names(statement: ast.stmt) -> list[str]:
+    """What a statement of a class declares."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+        return [statement.name]
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    return [node.id for target in targets if target for node in ast.walk(target) if isinstance(node, ast.Name)]
+
+
+def _faults_of_member(declared: Declared, name: str) -> Iterator[str]:
+    value, usual = getattr(declared, name), getattr(Benchmark, name, None)
+    if inspect.isfunction(usual):
+        yield from _faults_of_method(name, value, usual)
+    elif name in _VALUES:
+        kind, optional = _VALUES[name]
+        if not isinstance(value, kind) and not (optional and value is None):
+            yield f"`{name}` takes {_article(kind.__name__)}; it is {_typed(value)}"
+    elif name in _PLAIN and not _PLAIN[name][0](value):
+        yield f"`{name}` takes {_PLAIN[name][1]}; it is {value!r}"
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str) and 0 < len(set(value)) == len(value)
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+_PLAIN: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(("name", "about"), (lambda value: isinstance(value, str), "a text")),
+    **dict.fromkeys(("labels", "strata"), (_is_texts, "different texts, from best to worst, as a tuple")),
+    "measures": (lambda value: all(isinstance(each, Measure) for each in value), "a tuple of Measure"),
+    "answer_type": (_is_model, "a pydantic model"),
+    "view": (lambda value: value is None or _is_model(value), "a pydantic model"),
+    "settings_type": (
+        lambda value: _is_model(value) and issubclass(value, Settings),
+        "a class derived from `dspy_proact.Settings`",
+    ),
+}
+"""Members that are no values and no methods: what each must be, and in words."""
+
+
+def _faults_of_method(name: str, method: Any, usual: Any) -> Iterator[str]:
+    if not callable(method):
+        yield f"`{name}` is a method; it is {_typed(method)}"
+        return
+    if inspect.iscoroutinefunction(usual) and not inspect.iscoroutinefunction(method):
+        yield f"`{name}` is awaited; declare it with `async def`"
+    parameters = [*inspect.signature(usual).parameters][1:]
+    try:
+        inspect.signature(method).bind(*parameters)
+    except TypeError:
+        taken = ", ".join(inspect.signature(method).parameters)
+        yield f"`{name}` is called with ({', '.join(parameters)}); it takes ({taken})"
+
+
+def _faults_of_parts(declared: Declared) -> Iterator[Fault]:
+    parts = declared.people.parts if isinstance(declared.people, People) else ()
+    if len({part.name for part in parts}) < len(parts):
+        yield "people", "two of `parts` have one name"
+    for part in parts:
+        if len(part.levels) < 2 or len(set(part.levels)) < len(part.levels):
+            yield "people", f"the levels of the part {part.name!r} are two different texts or more, not {part.levels!r}"
+        if not part.name and tuple(part.levels) != tuple(reversed(declared.labels)):
+            problem = f"has the `labels` as its levels, from worst to best, not {part.levels!r}"
+            yield "people", f"the part without a name {problem}"
+
+
+def _faults_of_cases(declared: Declared, cases: Any) -> Iterator[str]:
+    if not isinstance(cases, CaseSet):
+        yield f"returned {_typed(cases)} in place of a CaseSet; CaseSet.of(NAME, CASES) makes one"
+        return
+    if not cases.cases:
+        yield "returned no cases"
+    for key, count in Counter(case.key for case in cases.cases).items():
+        if count > 1:
+            yield f"the key {key!r} is that of {count} cases; keys are unique"
+    chains = {case.chain: (case.group, case.stratum) for case in cases.cases if case.chain}
+    strata = [*declared.strata, *([CONTROL] if declared.controls else [])]
+    for case in cases.cases:
+        if case.stratum not in strata:
+            yield f"the case {case.key!r} has the stratum {case.stratum!r}, which is none of {', '.join(strata)}"
+        if case.chain and chains[case.chain] != (case.group, case.stratum):
+            yield f"the chain {case.chain!r} has cases of several groups or strata; {case.key!r} is one of them"
+        if not isinstance(case.view, BaseModel):
+            yield f"the view of the case {case.key!r} is {_typed(case.view)}; it takes a pydantic model"
+
+
+def _faults_of_grades(declared: Declared, grades: Sequence[Any]) -> Iterator[str]:
+    levels = {part.name: part.levels for part in parts_of(declared)}
+    answers, rated = dict[str, Any](), set[tuple[str, str, str]]()
+    for row in grades:
+        if not isinstance(row, HumanGrade):
+            yield f"its grades have {_typed(row)} in place of a HumanGrade"
+        elif row.part not in levels:
+            yield f"the part {row.part!r} of case {row.case!r} is none of {', '.join(map(repr, levels))}"
+        elif row.grade not in levels[row.part]:
+            known = ", ".join(reversed(levels[row.part]))
+            yield f"the grade {row.grade!r} of case {row.case!r} is none of {known}"
+        elif not isinstance(row.answer, declared.answer_type):
+            yield f"the answer of case {row.case!r} is {_typed(row.answer)} in place of {declared.answer_type.__name__}"
+        elif answers.setdefault(row.key, row.answer) != row.answer:
+            yield f"{row.key!r} is of two answers; give each of them an `item` of its own"
+        elif (of := (row.key, row.part, row.rater)) in rated:
+            yield f"{row.rater!r} grades {row.key!r} twice"
+        else:
+            rated.add(of)
+
+
+def _faults_of_rows(declared: Declared, rows: Sequence[Any]) -> Iterator[str]:
+    known = ["score", *declared.strata, *(measure.name for measure in declared.measures)]
+    for row in rows:
+        if not isinstance(row, PublishedRow):
+            yield f"its rows have {_typed(row)} in place of a PublishedRow"
+            return
+        for name, value in row.scores.items():
+            if name not in known:
+                yield f"{name!r} of {row.name!r} is none of {', '.join(known)}"
+            elif value is not None and not 0 <= value <= 1:
+                yield f"{name} of {row.name!r} is {value!r}; scores are shares from 0 to 1"
+
+
+def _faults_of_grade(labels: Sequence[str], scored: Any) -> Iterator[str]:
+    if not isinstance(scored, Scored):
+        yield f"{_typed(scored)} in place of Scored"
+        return
+    if scored.label not in labels:
+        yield f"the label {scored.label!r}, which is none of {', '.join(labels)}"
+    if not (isinstance(scored.score, int | float) and 0 <= scored.score <= 1):
+        yield f"the score {scored.score!r}, which is not a number from 0 to 1"
+    if not isinstance(scored.detail, BaseModel):
+        yield f"{_typed(scored.detail)} as the detail, which takes a pydantic model"
+    for name, value in scored.parts.items():
+        if not (isinstance(value, int | float) and math.isfinite(value)):
+            yield f"the part {name}={value!r}, which is not a finite number"
+
+
+def _typed(value: Any) -> str:
+    return _article(type(value).__name__) if value is not None else "None"
+
+
+def _article(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "AEIOU" else f"a {noun}"
