@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dspy_proact.benchmarks.proactiveagent.corpus import FOLDER, NAME
 from dspy_proact.benchmarks.proactiveagent.turns import AssistanceGrade
 from dspy_proact.evaluation.measured_run import MeasuredRun
-from dspy_proact.evaluation.published import Counts, PublishedRow
+from dspy_proact.evaluation.published import Counts, PublishedRow, several_answers
 from dspy_proact.evaluation.reporting import Addition, Grounds, PageSection, Reporting, View
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.report.numbers import percent

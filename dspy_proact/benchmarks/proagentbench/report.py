@@ -14,7 +14,7 @@ import numpy as np
 from dspy_proact.benchmarks.proagentbench.corpus import DATA
 from dspy_proact.benchmarks.proagentbench.moments import MomentGrade
 from dspy_proact.evaluation.measured_run import MeasuredRun
-from dspy_proact.evaluation.published import PublishedRow
+from dspy_proact.evaluation.published import PublishedRow, several_answers
 from dspy_proact.evaluation.reporting import Addition, Grounds, PageSection, Reporting, View, sections_of, terms_of
 from dspy_proact.evaluation.stream import Decision
 from dspy_proact.files.rows import csv_rows
