@@ -78,19 +78,19 @@ class People:
     about: str = ""
     """What a reader must know of the people behind `grades`, in sentences."""
     scores: Mapping[str, float] = field(default_factory=dict[str, float], hash=False)
-    """The score of each label, in [0, 1], where scores are of labels alone; else those of a run's verdicts are taken.
-    ProactBench declares them, for a results file may lack a label."""
+    """The score of each label, in [0, 1], where scores are of labels alone; else those of a run's verdicts are taken,
+    which may lack a label."""
     levels: Callable[[Scored[Any]], Mapping[str, str]] | None = None
-    """A judge's level of each part, by its name, where parts are no fields of the verdict's detail, as in PROBE."""
+    """A judge's level of each part, by its name, where parts are no fields of the verdict's detail."""
     likelihoods: Callable[[Scored[Any]], Mapping[str, float]] = lambda _: {}
     """How probable a judge finds it that people give a part of two levels its best one, in [0, 1], by the part's name;
-    ProactiveAgent's judge says so."""
+    for a judge that says how sure it is."""
     ratings: "Callable[[Benchmark[Any, Any], str, Settings], Ratings | None] | None" = None
     """Ratings by a name of the benchmark's own or in a form of its own, in place of `grades`; None for a file of
     labels. The settings in `of_ratings` say what is read. Raises a `CorpusError` where they are not valid."""
     items: "Callable[[bytes, str], Sequence[RatedItem]] | None" = None
     """The items to be rated in the bytes of a file, for `--items`; a `CorpusError` names the second argument, the
-    source. ProactBench's official study has such files."""
+    source. For an official study with files of items."""
     official_files: "Callable[[Ratings], Mapping[str, str]] | None" = None
     """Ratings in the layout of the official study, by path in the folder, for `label export --official`; likewise."""
     study: "Callable[[Benchmark[Any, Any]], Any] | None" = None
