@@ -260,12 +260,9 @@ def test_reports_reach_a_terminal_through_one_file_which_escapes_what_they_show(
 
 
 def options_named(tree: ast.Module) -> Iterator[str]:
-    """Texts of a file that name an option; docstrings may show a command, and a benchmark declares `options`."""
+    """Texts of a file that name an option; docstrings may show a command."""
     nodes = list(ast.walk(tree))
     shown = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-    for node in nodes:
-        if isinstance(node, ast.Assign | ast.AnnAssign) and ast.unparse(node).startswith("options"):
-            shown |= {id(part) for part in ast.walk(node)}
     texts = [node.value for node in nodes if isinstance(node, ast.Constant) and id(node) not in shown]
     # A variable of a style, `var(--run)`, is no option.
     yield from (text for text in texts if isinstance(text, str) and re.search(r"(?<![(\w-])--[a-z]", text))
