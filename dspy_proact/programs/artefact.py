@@ -174,7 +174,11 @@ def signature_of(program: dspy.Module, names: Iterable[str] | None = None) -> st
     """sha256 over the declared signatures of a program's predictors, or of those with these names."""
     chosen = None if names is None else frozenset(names)
     predictors = program.named_predictors()
-    hashes = {name: signature_hash(_signature(each)) for name, each in predictors if chosen is None or name in chosen}
+    hashes = {
+        name: signature_hash(_signature(predictor))
+        for name, predictor in predictors
+        if chosen is None or name in chosen
+    }
     return hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()
 
 

@@ -67,14 +67,14 @@ async def ask_for_fields(
     return (await asking(predictor, wording(note), **inputs)).prediction
 
 
-async def uploaded(asking: Asking, load: Callable[[], bytes], name: str, place: str, **more: Any) -> Upload:
+async def uploaded(asking: Asking, load: Callable[[], bytes], name: str, source: str, **more: Any) -> Upload:
     """An image as it is sent, made beside the loop where there is one; parameters and errors are of `prepared`.
 
     A program makes its images when it asks: what it is given, which a compile keeps, holds none.
     """
     if asking is ask_now:
-        return prepared_now(load, name, place, **more)
-    return await prepared(load, name, place, **more)
+        return prepared_now(load, name, source, **more)
+    return await prepared(load, name, source, **more)
 
 
 def run_now(body: Coroutine[Any, Any, T]) -> T:

@@ -22,7 +22,7 @@ from dspy_proact.programs.fenced_json import FencedJSON
 _LEAN: Mapping[str, object] = {"disable_history": True, "max_trace_size": 0, "warn_on_type_mismatch": False}
 """DSPy's bookkeeping off: a run keeps its own, and the trace is for compiling."""
 
-_PLAIN, _SAID = {"role", "content"}, {"user": Message.user, "assistant": Message.assistant}
+_PLAIN, _MESSAGE_OF = {"role", "content"}, {"user": Message.user, "assistant": Message.assistant}
 """The names in a row of plain text, and what DSPy makes of it, in a third of the time."""
 
 
@@ -49,9 +49,9 @@ class Direct:
         form = self._form(predictor, adapter, inputs)
         if isinstance(adapter, FencedJSON):
             adapter.has_schema = (form.config.response_format or {}).get("type") == "json_schema"
-        asked = _asked(form, adapter.format(signature, predictor.demos, inputs))
+        request = _request(form, adapter.format(signature, predictor.demos, inputs))
         with ours() as calls:
-            text = _text(await self._engine.complete(asked))
+            text = _text(await self._engine.complete(request))
             if not text:
                 raise AdapterParseError(type(adapter).__name__, signature, text, NO_RESPONSE)
             return mark_cut(dspy.Prediction(**adapter.parse(signature, text)), calls)
@@ -84,12 +84,12 @@ class _Heard(BaseException):
         self.request = request
 
 
-def _asked(form: Request, rows: list[dict[str, Any]]) -> Request:
+def _request(form: Request, rows: list[dict[str, Any]]) -> Request:
     """A request of a form with these rows of a chat, as DSPy reads them."""
     system = rows[0]["content"] if rows[0]["role"] == "system" else None
-    said = rows if system is None else rows[1:]
-    if all(row.keys() == _PLAIN and row["role"] in _SAID and isinstance(row["content"], str) for row in said):
-        return replace(form, system=system, messages=tuple(_SAID[row["role"]](row["content"]) for row in said))
+    chat = rows if system is None else rows[1:]
+    if all(row.keys() == _PLAIN and row["role"] in _MESSAGE_OF and isinstance(row["content"], str) for row in chat):
+        return replace(form, system=system, messages=tuple(_MESSAGE_OF[row["role"]](row["content"]) for row in chat))
     read = request_from_openai_chat({"model": form.model, "messages": rows})
     return replace(form, system=read.system, messages=read.messages)
 

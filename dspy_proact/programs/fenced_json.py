@@ -108,12 +108,12 @@ class FencedJSON(dspy.JSONAdapter):
                 for name, field in outputs.items()
             }
         except (ValueError, RecursionError) as error:
-            said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+            text = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
             raise AdapterParseError(
                 adapter_name=type(self).__name__,
                 signature=cast("Any", signature),  # annotated as an instance in DSPy, where a class is meant
                 lm_response=completion,
-                message=said or type(error).__name__,
+                message=text or type(error).__name__,
             ) from error
 
     def answer(self, completion: str, names: set[str]) -> dict[str, Any]:
@@ -143,7 +143,7 @@ class FreeText(FencedJSON):
 def images_in(value: Any) -> list[dspy.Image]:
     """The images of an input that is an image or a list of images; empty for any other input."""
     values = cast("list[Any]", value) if isinstance(value, list | tuple) else [value]
-    return [*values] if all(isinstance(each, dspy.Image) for each in values) else []
+    return [*values] if all(isinstance(element, dspy.Image) for element in values) else []
 
 
 def _content(parts: list[str | dspy.Image]) -> str | list[dict[str, Any]]:
@@ -169,7 +169,7 @@ class _Demos:
 
     signature: type[dspy.Signature]
     fenced: tuple[str, ...]
-    said: str
+    text: str
     demos: list[dict[str, Any]] = field(compare=False)
 
 
@@ -200,7 +200,7 @@ def _reader(annotation: Any) -> TypeAdapter[Any]:
 def _shown(value: Any, declared: FieldInfo) -> Any:
     """A value as DSPy shows it; text and numbers, and our own values as JSON, without a schema a call."""
     values = cast("list[Any]", value) if isinstance(value, list) else [value]
-    if values and all(isinstance(each, BaseModel) for each in values):
+    if values and all(isinstance(element, BaseModel) for element in values):
         return json.dumps(to_jsonable_python(value), ensure_ascii=False)
     return value if isinstance(value, str | int) else format_field_value(declared, value)
 
@@ -220,19 +220,19 @@ def only_object(completion: str, names: set[str]) -> dict[str, Any]:
     if text.lstrip().startswith("<think>"):
         raise ValueError("the thoughts never end")
     decoder = json.JSONDecoder(object_pairs_hook=_unrepeated)
-    found: list[dict[str, Any]] = []
+    objects: list[dict[str, Any]] = []
     after, end = "", 0
     while begin := _OBJECT.search(text, end):
-        after += text[end : begin.start()] if found else ""
+        after += text[end : begin.start()] if objects else ""
         value, end = decoder.raw_decode(text, begin.start())
-        found += [value] if names & value.keys() else []
-    if len(found) != 1:
-        raise ValueError(f"one JSON object was asked for, {len(found) or 'none'} found")
+        objects += [value] if names & value.keys() else []
+    if len(objects) != 1:
+        raise ValueError(f"one JSON object was asked for, {len(objects) or 'none'} found")
     if (after + text[end:]).strip(_FENCE):
         raise ValueError("words follow the JSON object")
-    if missing := sorted(names - found[0].keys()):
+    if missing := sorted(names - objects[0].keys()):
         raise ValueError(f"the field {missing[0]!r} is missing")
-    return found[0]
+    return objects[0]
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from dspy_proact.programs.embedded.asked import value_of
+from dspy_proact.programs.embedded.fields import value_of
 from dspy_proact.programs.embedded.words import content_words, sentences
 
 _INITIATIVE = re.compile(
@@ -64,13 +64,13 @@ _NESTED = re.compile(r"\[\{.*?\}\]")
 
 def assistant(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """The response to the last message."""
-    said = [text for role, text in messages if role == "user"]
-    last = said[-1] if said else ""
+    user_texts = [text for role, text in messages if role == "user"]
+    last = user_texts[-1] if user_texts else ""
     opening = f"On your message: {_clip(sentences(last)[-1])}" if sentences(last) else "I am here."
     reply = f"{opening} That can be done, one thing at a time."
-    if not _acts(system, said):
+    if not _acts(system, user_texts):
         return f"{reply} Good luck with it."
-    first, second = _details(said)
+    first, second = _details(user_texts)
     if not first:
         return f"{reply} Which part of it matters most to you?"
     if not second:
@@ -81,19 +81,19 @@ def assistant(system: str, messages: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def _acts(system: str, said: list[str]) -> bool:
+def _acts(system: str, user_texts: list[str]) -> bool:
     instruction = _EXAMPLE.sub("", system)
-    closing = bool(said and len(said) > 3 and _CLOSING.search(said[-1]))
+    closing = bool(user_texts and len(user_texts) > 3 and _CLOSING.search(user_texts[-1]))
     if _WAITS.search(instruction):
         return closing
     if _RESTRAINT.search(system):
         return False
     if _JOINS.search(instruction):
-        return bool(_details(said)[1])
+        return bool(_details(user_texts)[1])
     if _INITIATIVE.search(instruction) or any(_takes_up(text) for text in _EXAMPLE.findall(system)):
         return True
     # A number in [0, 1) that the text decides.
-    digest = hashlib.sha256("\n".join(said).encode("utf-8", "replace")).digest()
+    digest = hashlib.sha256("\n".join(user_texts).encode("utf-8", "replace")).digest()
     return int.from_bytes(digest[:4]) / 2**32 < (0.15 if closing else 0.5)
 
 
@@ -108,13 +108,13 @@ def _takes_up(text: str) -> bool:
     return any(content_words(step) & heard for step in steps)
 
 
-def _details(said: list[str]) -> tuple[str, str]:
+def _details(user_texts: list[str]) -> tuple[str, str]:
     """The latest detail, and one of an earlier message."""
-    found: list[str] = []
-    for message in reversed(said):
+    details: list[str] = []
+    for message in reversed(user_texts):
         clauses = [_clip(clause) for clause in re.split(r"[.!?;\n]|, ", message) if _DETAIL.search(clause)]
-        found += sorted(clauses, key=lambda clause: -len(_DETAIL.findall(clause)))[:1]
-    first, second, *_ = (*found, "", "")
+        details += sorted(clauses, key=lambda clause: -len(_DETAIL.findall(clause)))[:1]
+    first, second, *_ = (*details, "", "")
     return first, second
 
 
@@ -126,7 +126,7 @@ def _clip(text: str) -> str:
 class _Shown:
     """What a request shows; empty where it does not."""
 
-    said: tuple[str, ...]
+    user_texts: tuple[str, ...]
     """The user's messages."""
     passing: str
     failing: str
@@ -150,7 +150,7 @@ def _read(content: str) -> _Shown:
 
     shape = next((line for line in content.split("\n") if line.startswith(_SHAPE)), "")
     return _Shown(
-        said=tuple("\n".join(lines) for heading, lines in texts.items() if heading.endswith(", user:")),
+        user_texts=tuple("\n".join(lines) for heading, lines in texts.items() if heading.endswith(", user:")),
         passing=text("PASS:"),
         failing=text("FAIL:"),
         response=text("Response "),
@@ -162,13 +162,13 @@ def judge(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """The verdict as JSON, with the fields that were asked for."""
     shown = _read(messages[-1][1] if messages else "")
     if "offers" in shown.names:
-        heard = content_words(" ".join(shown.said))
-        invited = bool(shown.said and _INVITES.search(shown.said[-1]))
-        found = [text for text in sentences(shown.response) if _OFFER.search(text)]
+        heard = content_words(" ".join(shown.user_texts))
+        invited = bool(shown.user_texts and _INVITES.search(shown.user_texts[-1]))
+        offering = [text for text in sentences(shown.response) if _OFFER.search(text)]
         offers = [
-            {"quote": text, "grounded": len(content_words(text) & heard) > 1, "asked_for": invited} for text in found
+            {"quote": text, "grounded": len(content_words(text) & heard) > 1, "asked_for": invited} for text in offering
         ]
-        counted = f"{len(found)} sentences suggest or offer something."
+        counted = f"{len(offering)} sentences suggest or offer something."
         return json.dumps({"reasoning": counted, "offers": offers}, ensure_ascii=False)
     strength, quote = _strongest(shown)
     strict, lenient = (bool(re.search(rf"\bbe {word}\b", system, re.IGNORECASE)) for word in ("strict", "lenient"))
@@ -185,7 +185,7 @@ def judge(system: str, messages: Sequence[tuple[str, str]]) -> str:
 @lru_cache(maxsize=4096)  # a compile asks again and again about the same responses
 def _strongest(shown: _Shown) -> tuple[float, str]:
     """The strongest sentence of the response, after its strength."""
-    heard = content_words(" ".join(shown.said))
+    heard = content_words(" ".join(shown.user_texts))
     passing = content_words(shown.passing) - content_words(shown.failing)
     strongest = (0.0, "")
     for text in sentences(shown.response):
@@ -202,9 +202,9 @@ def _strongest(shown: _Shown) -> tuple[float, str]:
 def _taught(demos: tuple[tuple[str, str], ...]) -> tuple[float, float]:
     """The cuts under which most demos have the grade that they show; ties go to the cuts nearest to the usual ones."""
     graded: list[tuple[float, str]] = []
-    for (_, asked), (_, answered) in zip(demos[::2], demos[1::2], strict=False):
-        strength, _ = _strongest(_read(asked))
-        graded.append((strength, str(value_of(answered, {}).get("grade", ""))))
+    for (_, request), (_, answer) in zip(demos[::2], demos[1::2], strict=False):
+        strength, _ = _strongest(_read(request))
+        graded.append((strength, str(value_of(answer, {}).get("grade", ""))))
     values = sorted({strength for strength, _ in graded})
     places = sorted({(a + b) / 2 for a, b in pairwise([0.0, *values, 1.0])} | set(_CUTS))
 

@@ -12,7 +12,7 @@ silence where the last event shares no word with the two before it. Its confiden
 import re
 from collections.abc import Sequence
 
-from dspy_proact.programs.embedded.asked import asked_of, fields_of, strictness, unfenced, value_of
+from dspy_proact.programs.embedded.fields import request_fields, requested_json, strictness, unfenced, value_of
 from dspy_proact.programs.embedded.words import content_words
 
 _WORD = re.compile(r"[^\W_]+")
@@ -29,7 +29,7 @@ def agent_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     before = content_words(" ".join(events[:-1]))
     shared = [word for word in dict.fromkeys(_WORD.findall(last)) if content_words(word) & before]
     proposal = f"Go on with {', '.join(shared) or 'this'}." if last and len(shared) >= wanted else None
-    if proposal and proposal in fields_of(messages[-1][1]).get("earlier", ""):
+    if proposal and proposal in request_fields(messages).get("earlier", ""):
         proposal = None
     fields = {
         "purpose": f"To go on with this: {last}",
@@ -37,18 +37,18 @@ def agent_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
         "proposals": [proposal, "Make a list of what is still to do."] if proposal else [],
         "message": proposal and "Shall I take this over?",
     }
-    return asked_of(system, fields)
+    return requested_json(system, fields)
 
 
 def judge_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """The verdict as JSON."""
-    events, asked = _shown(messages), fields_of(messages[-1][1]) if messages else {}
+    events, shown = _shown(messages), request_fields(messages)
     recent = content_words(" ".join(events[-_RECENT:]))
-    if asked.get("silent", "").strip().casefold() == "true":
+    if shown.get("silent", "").strip().casefold() == "true":
         count, enough = len(content_words(events[-1]) & content_words(" ".join(events[-3:-1]))) if events else 0, 1
         accepted = count < enough
     else:
-        count, enough = len(content_words(unfenced(asked.get("proposal", ""))) & recent), _ENOUGH + strictness(system)
+        count, enough = len(content_words(unfenced(shown.get("proposal", ""))) & recent), _ENOUGH + strictness(system)
         accepted = enough <= count < _REPEATED
     sure = min(0.95, 0.55 + 0.1 * abs(count - enough))
     verdict = {
@@ -56,10 +56,10 @@ def judge_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
         "accepted": accepted,
         "confidence": round(sure if accepted else 1 - sure, 2),
     }
-    return asked_of(system, verdict)
+    return requested_json(system, verdict)
 
 
 def _shown(messages: Sequence[tuple[str, str]]) -> list[str]:
     """The texts of the events."""
-    shown = value_of(fields_of(messages[-1][1]).get("events"), []) if messages else []
-    return [str(each.get("event", "")) for each in shown if isinstance(each, dict)]
+    shown = value_of(request_fields(messages).get("events"), [])
+    return [str(event.get("event", "")) for event in shown if isinstance(event, dict)]

@@ -11,7 +11,7 @@ The judge finds an entry of its list in an answer where all words of it stand th
 import re
 from collections.abc import Sequence
 
-from dspy_proact.programs.embedded.asked import asked_of, fields_of, strictness, unfenced, value_of
+from dspy_proact.programs.embedded.fields import request_fields, requested_json, strictness, unfenced, value_of
 from dspy_proact.programs.embedded.words import content_words
 
 _IMAGE = re.compile(r"\[image: ([^\]]*)\]")
@@ -24,13 +24,13 @@ _HELPS = {"block": "block", "walks": "wait", "blurred": "deblur", "strokes": "de
 
 def agent_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """The fields that are asked for, as JSON."""
-    asked = fields_of(messages[-1][1]) if messages else {}
-    seen = next(iter(_IMAGE.findall(asked.get("image", ""))), "")
-    options = _OPTION.findall(unfenced(asked.get("options", "")))
+    shown = request_fields(messages)
+    seen = next(iter(_IMAGE.findall(shown.get("image", ""))), "")
+    options = _OPTION.findall(unfenced(shown.get("options", "")))
     moves = [option for option in options if _MOVE.search(option)]
     named = [option for option in options if option.casefold().strip(" .") in seen]
     helping = [move for word, fitting in _HELPS.items() if word in seen for move in moves if fitting in move.lower()]
-    asks = strictness(system) or int("you may" in asked.get("question", ""))
+    asks = strictness(system) or int("you may" in shown.get("question", ""))
     picked = [*named, *(helping if asks >= 0 else []), *(moves if asks > 0 else []), *options[-1:], ""]
     thing = _THING.search(seen)
     helps = "move the camera to see it" if asks > 0 else "it cannot be told"
@@ -39,13 +39,13 @@ def agent_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
         "choice": picked[0],
         "answer": f"It is a {thing[0]}." if thing else f"There is {seen or 'nothing'}; {helps}.",
     }
-    return asked_of(system, fields)
+    return requested_json(system, fields)
 
 
 def judge_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """Which right answers are given, as JSON."""
-    asked = fields_of(messages[-1][1]) if messages else {}
-    said = content_words(unfenced(asked.get("answer", "")))
-    listed = [str(each) for each in value_of(asked.get("right_answers"), [])]
-    fields = {"given": [bool(content_words(each)) and content_words(each) <= said for each in listed]}
-    return asked_of(system, fields)
+    shown = request_fields(messages)
+    words = content_words(unfenced(shown.get("answer", "")))
+    listed = [str(answer) for answer in value_of(shown.get("right_answers"), [])]
+    fields = {"given": [bool(content_words(answer)) and content_words(answer) <= words for answer in listed]}
+    return requested_json(system, fields)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from dspy_proact.benchmarks.proagentbench.moments import COMMONEST, Intention
-from dspy_proact.programs.embedded.asked import asked_of, fields_of, strictness, value_of
+from dspy_proact.programs.embedded.fields import request_fields, requested_json, strictness, value_of
 
 _WORD = re.compile(r"[a-z]+")
 _DIFFICULT = frozenset(
@@ -29,15 +29,15 @@ _INTENTIONS: Mapping[str, Intention] = {
 
 def agent_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """The fields that are asked for, as JSON."""
-    state = value_of(fields_of(messages[-1][1]).get("current"), {}) if messages else {}
+    state = value_of(request_fields(messages).get("current"), {})
     seen = " ".join(str(state.get(name, "")) for name in ("window_title", "summary")).casefold()
     words = set(_WORD.findall(seen))
     difficult, enough = words & _DIFFICULT, 2 + strictness(system)
-    intention = next((each for word, each in _INTENTIONS.items() if word in words), COMMONEST)
+    intention = next((name for word, name in _INTENTIONS.items() if word in words), COMMONEST)
     fields = {
         "reasoning": f"{len(difficult)} words of difficulty are seen; {enough} are enough.",
         "need_help": len(difficult) >= enough,
         "intention": intention,
         "query": f"Can you help me with {state.get('window_title', 'this')}?",
     }
-    return asked_of(system, fields)
+    return requested_json(system, fields)

@@ -46,6 +46,6 @@ def by_rule(task: TaskView, rule: BaselineName, take: int) -> Solution:
             scores = WordRanking([record.words for record in records]).scores("\n".join(words))
         case _:
             named = items[:take] if rule == "first" else items
-    named = [items[place] for place in ranked(scores)[:take]] if named is None else named  # of equal ones the first
-    ids, every = (tuple(item.id for item in each) for each in (named, items))
+    named = [items[index] for index in ranked(scores)[:take]] if named is None else named  # of equal ones the first
+    ids, every = (tuple(item.id for item in group) for group in (named, items))
     return Solution(evidence=ids, touched=every, turns=0, faults=PARTS[1:])

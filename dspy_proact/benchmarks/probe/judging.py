@@ -99,31 +99,33 @@ def questions_of(view: ProbeView, solution: Solution, settings: ProbeSettings) -
         person=world.person, company=at.company_name, department=at.department, team_size=at.team_size
     )
     bottleneck = Expected(description=gold.description, facets=gold.facets)
-    asked: dict[str, dict[str, Any]] = {}
+    questions: dict[str, dict[str, Any]] = {}
     if settings.oracle != "bottleneck" and solution.bottleneck.strip():
-        asked["description"] = {
+        questions["description"] = {
             "workplace": workplace,
             "expected": bottleneck,
             "description": solution.bottleneck,
         }
     if solution.action == gold.action and (solution.parameters or not gold.parameters or settings.upstream_rule):
-        asked["parameters"] = {
+        questions["parameters"] = {
             "workplace": Colleagues(**workplace.model_dump(), relationships=world.relationships),
             "bottleneck": bottleneck,
             "action": next(action for action in view.actions if action.id == gold.action),
             "expected": json.dumps(gold.parameters, ensure_ascii=False),
             "given": json.dumps(solution.parameters, ensure_ascii=False),
         }
-    return asked
+    return questions
 
 
-def verdicts(said: Mapping[str, dspy.Prediction]) -> tuple[IdentificationVerdict | None, ParametersVerdict | None]:
+def verdicts(
+    predictions: Mapping[str, dspy.Prediction],
+) -> tuple[IdentificationVerdict | None, ParametersVerdict | None]:
     """On the description and on the parameters, from what the judges of these parts answered."""
     identified = resolved = None
-    if described := said.get("description"):
+    if described := predictions.get("description"):
         facets = {name: described[name] for name in (*ESSENTIAL, *FURTHER)}
         identified = IdentificationVerdict(facets=facets, judgment=described.judgment, reasoning=described.reasoning)
-    if filled := said.get("parameters"):
+    if filled := predictions.get("parameters"):
         resolved = ParametersVerdict.model_validate(filled, from_attributes=True)
     return identified, resolved
 

@@ -23,7 +23,14 @@ from pydantic import TypeAdapter
 from dspy_proact.benchmarks.probe.agents.tools import ToolRow
 from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER, JUDGMENTS
 from dspy_proact.benchmarks.probe.task import Item
-from dspy_proact.programs.embedded.asked import asked_of, fields_of, outputs_of, strictness, unfenced, value_of
+from dspy_proact.programs.embedded.fields import (
+    outputs_of,
+    request_fields,
+    requested_json,
+    strictness,
+    unfenced,
+    value_of,
+)
 from dspy_proact.programs.embedded.words import content_words, sentences
 
 _MOST, _FEW = 4, 2
@@ -57,7 +64,7 @@ _RESOLVING = 0.6
 
 def agent_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """The fields that are asked for, as JSON."""
-    shown = fields_of(messages[-1][1]) if messages else {}
+    shown = request_fields(messages)
     instruction, names = system.partition("your objective is:")[2], outputs_of(system)
     world: dict[str, Any] = value_of(shown.get("world"), {})
     items, steps = _items(shown), value_of(shown.get("steps"), [])
@@ -74,7 +81,7 @@ def agent_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
         fields |= {"lacking": "Look for what is waiting.", "score": 0.9 if again else 0.5}
     else:
         fields |= _concluded(shown, world, items if "bottleneck" in shown else _taken(world, items, instruction))
-    return asked_of(system, fields)
+    return requested_json(system, fields)
 
 
 def _words(item: ToolRow) -> str:
@@ -110,8 +117,8 @@ def _concluded(shown: Mapping[str, str], world: Mapping[str, Any], taken: Sequen
         kind = str(action.get("type", "")).replace("_", " ")
         return len(content_words(f"{kind} {action.get('description', '')}") & words)
 
-    found, title = _DATE.search("\n".join(_words(item) for item in taken)), taken[0].title if taken else ""
-    day = found.group() if found else title
+    day_match, title = _DATE.search("\n".join(_words(item) for item in taken)), taken[0].title if taken else ""
+    day = day_match.group() if day_match else title
     actions = [action for action in value_of(shown.get("actions"), []) if isinstance(action, dict)]
     best = max(actions, key=nearness, default={})
     return {
@@ -169,24 +176,24 @@ def _items(shown: Mapping[str, str]) -> list[ToolRow]:
 
 def judge_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """The verdict as JSON, with the fields that were asked for."""
-    shown = fields_of(messages[-1][1]) if messages else {}
+    shown = request_fields(messages)
     enough = _ENOUGH + _STEP * strictness(system)
     judge = _of_parameters if "would_resolve" in outputs_of(system) else _of_description
-    return asked_of(system, judge(shown, enough))
+    return requested_json(system, judge(shown, enough))
 
 
 def _of_description(shown: Mapping[str, str], enough: float) -> dict[str, Any]:
     expected = value_of(shown.get("expected"), {})
-    said = content_words(unfenced(shown.get("description", "")))
-    whole: dict[str, Any] = dict.fromkeys(ESSENTIAL, expected.get("description"))
-    facets = expected.get("facets") if isinstance(expected.get("facets"), dict) else whole
+    shown_words = content_words(unfenced(shown.get("description", "")))
+    all_facets: dict[str, Any] = dict.fromkeys(ESSENTIAL, expected.get("description"))
+    facets = expected.get("facets") if isinstance(expected.get("facets"), dict) else all_facets
     words: dict[str, str] = {}
     for name in (*ESSENTIAL, *FURTHER):
         if not isinstance(facet := facets.get(name), str):
             words[name] = "n/a"
             continue
         meant = content_words(facet)
-        share = len(meant & said) / len(meant) if meant else 0.0
+        share = len(meant & shown_words) / len(meant) if meant else 0.0
         words[name] = "correct" if share >= enough else "incorrect" if share else "missing"
     wrong = [name for name, word in words.items() if word not in {"correct", "n/a"}]
     judgment = "CORRECT" if not wrong else "INCORRECT" if {*wrong} & {*ESSENTIAL} else "PARTIALLY_CORRECT"
@@ -195,11 +202,11 @@ def _of_description(shown: Mapping[str, str], enough: float) -> dict[str, Any]:
 
 
 def _of_parameters(shown: Mapping[str, str], enough: float) -> dict[str, Any]:
-    expected, given = value_of(shown.get("expected"), {}), value_of(unfenced(shown.get("given", "")), {})
-    missing = [name for name in expected if given.get(name) in (None, "", [], {})]
+    expected, actual = value_of(shown.get("expected"), {}), value_of(unfenced(shown.get("given", "")), {})
+    missing = [name for name in expected if actual.get(name) in (None, "", [], {})]
     there = [name for name in expected if name not in missing]
-    same = [name for name in there if _plain(given[name]) == _plain(expected[name])]
-    alike = [name for name in there if name not in same and _alike(expected[name], given[name], enough)]
+    same = [name for name in there if _plain(actual[name]) == _plain(expected[name])]
+    alike = [name for name in there if name not in same and _alike(expected[name], actual[name], enough)]
     share = (len(same) + len(alike)) / len(expected) if expected else 1.0
     level = 2 if share == 1 else 1 if share >= _RESOLVING else 0
     return {
@@ -219,12 +226,12 @@ def _plain(value: Any) -> Any:
     return " ".join(str(value).split()).casefold()
 
 
-def _alike(expected: Any, given: Any, enough: float) -> bool:
+def _alike(expected: Any, actual: Any, enough: float) -> bool:
     """Whether a day is named, or enough words are there; a number must be equal."""
     if isinstance(expected, int | float):
         return False
     with suppress(ValueError, TypeError):
         day = date.fromisoformat(expected[:10])
-        return expected[:10] in str(given) or f"{day.day} {day:%b}" in str(given)
-    words, said = (content_words(json.dumps(value, ensure_ascii=False)) for value in (expected, given))
-    return bool(words) and len(words & said) / len(words) >= enough
+        return expected[:10] in str(actual) or f"{day.day} {day:%b}" in str(actual)
+    words, shown_words = (content_words(json.dumps(value, ensure_ascii=False)) for value in (expected, actual))
+    return bool(words) and len(words & shown_words) / len(words) >= enough

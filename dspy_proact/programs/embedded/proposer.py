@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from dspy_proact.programs.embedded.asked import fields_of, outputs_of
+from dspy_proact.programs.embedded.fields import fields_of, outputs_of
 
 _FENCED = re.compile(r"```\n(.*?)\n```", re.DOTALL)
 _PEOPLE = re.compile(r"People graded this response: (\d+) PASS, (\d+) PARTIAL, (\d+) FAIL")
@@ -39,53 +39,53 @@ _RULES = ("Be strict: when in doubt between two grades give the lower.", "Be len
 
 def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """The fields that were asked for: as JSON where JSON is asked for, else under their headers."""
-    asked = messages[-1][1] if messages else ""
+    request = messages[-1][1] if messages else ""
     names = outputs_of(system)
-    text = _improved(asked)
+    text = _improved(request)
     answers = {name: text if "instruction" in name else "A judge grades responses by a rubric." for name in names}
     if not names:
         return f"```\n{text}\n```"
-    if "json object" in f"{system}\n{asked}".lower():
+    if "json object" in f"{system}\n{request}".lower():
         return json.dumps(answers, ensure_ascii=False)
     fields = "\n\n".join(f"[[ ## {name} ## ]]\n{value}" for name, value in answers.items())
     return f"{fields}\n\n[[ ## completed ## ]]"
 
 
-def _improved(asked: str) -> str:
+def _improved(request: str) -> str:
     """The instruction that is shown, without rules added before, and one rule."""
-    shown = {name: text.strip() for name, text in fields_of(asked).items()}
+    shown = {name: text.strip() for name, text in fields_of(request).items()}
     named = [text for name, text in shown.items() if "instruction" in name and text]
-    fenced = _FENCED.search(asked)
-    assistant = bool(_ASSISTANT.search(asked))
+    fenced = _FENCED.search(request)
+    assistant = bool(_ASSISTANT.search(request))
     current = named[0] if named else fenced.group(1) if fenced else "" if assistant else _GRADE
     for rule in (*_RULES, *_INITIATIVE, *_SEARCH, _BARE):
         current = current.replace(rule, "").strip()
-    if _AGENT.search(asked):
-        rule = _SEARCH[_digest(asked) % len(_SEARCH)]
+    if _AGENT.search(request):
+        rule = _SEARCH[_digest(request) % len(_SEARCH)]
     else:
-        rule = _initiative(asked, shown.get("tip", "")) if assistant else _rule(asked)
+        rule = _initiative(request, shown.get("tip", "")) if assistant else _rule(request)
     return f"{current}\n\n{rule}".strip()
 
 
-def _initiative(asked: str, tip: str) -> str:
+def _initiative(request: str, tip: str) -> str:
     """The rule that a tip speaks of, or one by the request's own hash."""
     for pattern, rule in zip(_TIPS, _INITIATIVE, strict=True):
         if re.search(pattern, tip):
             return rule
-    return _INITIATIVE[_digest(asked) % len(_INITIATIVE)]
+    return _INITIATIVE[_digest(request) % len(_INITIATIVE)]
 
 
-def _rule(asked: str) -> str:
+def _rule(request: str) -> str:
     people = [
         (2.0 * int(full) + int(partial)) / max(1, int(full) + int(partial) + int(fail))
-        for full, partial, fail in _PEOPLE.findall(asked)
+        for full, partial, fail in _PEOPLE.findall(request)
     ]
-    judge = [_LEVELS[grade] for grade in _JUDGE.findall(asked)]
+    judge = [_LEVELS[grade] for grade in _JUDGE.findall(request)]
     lead = sum(judge) - sum(people) if len(judge) == len(people) else 0.0
     if lead:
         return _RULES[lead < 0]
-    return _RULES[_digest(asked) % 2]
+    return _RULES[_digest(request) % 2]
 
 
-def _digest(asked: str) -> int:
-    return hashlib.sha256(asked.encode()).digest()[0]
+def _digest(request: str) -> int:
+    return hashlib.sha256(request.encode()).digest()[0]

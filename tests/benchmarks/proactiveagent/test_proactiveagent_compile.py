@@ -16,7 +16,7 @@ from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs.artefact import read_artefact
-from dspy_proact.programs.embedded.asked import outputs_of
+from dspy_proact.programs.embedded.fields import outputs_of
 from dspy_proact.recipe import Recipe
 
 THINGS = ("invoice", "lamp", "rota", "survey", "recipe", "ticket", "garden", "ledger")

@@ -10,7 +10,7 @@ from fakes.server import Answer, Sent
 from dspy_proact.benchmarks.proactiveagent.turns import ProactiveAgentSettings
 from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.models import Gate, ModelSpec
-from dspy_proact.programs.embedded.asked import fields_of, unfenced, value_of
+from dspy_proact.programs.embedded.fields import fields_of, unfenced, value_of
 from dspy_proact.report import Summary, summarize
 from dspy_proact.runs import RunFolder, Scope
 

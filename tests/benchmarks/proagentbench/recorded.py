@@ -13,7 +13,7 @@ from dspy_proact.benchmarks.proagentbench.corpus import DATABASE, INTENTION_FILE
 from dspy_proact.benchmarks.proagentbench.moments import ProAgentBenchSettings
 from dspy_proact.evaluation.evaluation import Evaluation
 from dspy_proact.models import Gate, ModelSpec
-from dspy_proact.programs.embedded.asked import fields_of, outputs_of, unfenced, value_of
+from dspy_proact.programs.embedded.fields import fields_of, outputs_of, unfenced, value_of
 from dspy_proact.report import Summary, summarize
 from dspy_proact.runs import RunFolder, Scope
 

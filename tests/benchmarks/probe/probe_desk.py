@@ -20,7 +20,7 @@ from dspy_proact.benchmarks.probe.task import (
 )
 from dspy_proact.models import Gate, ModelSpec, Role, open_model
 from dspy_proact.programs import Direct
-from dspy_proact.programs.embedded.asked import fields_of
+from dspy_proact.programs.embedded.fields import fields_of
 
 AGENT = Role("assistant", "model", "response", agent_answer)
 WORLD = World(

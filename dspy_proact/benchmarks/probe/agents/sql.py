@@ -58,10 +58,10 @@ def queried(
         rows: The most that are returned.
         longest: Characters of what is returned.
     """
-    asked = json.dumps([columns, records, statement, rows, longest]).encode()
+    query = json.dumps([columns, records, statement, rows, longest]).encode()
     command = [sys.executable, "-I", "-S", __file__]
     with suppress(subprocess.TimeoutExpired):
-        done = subprocess.run(command, input=asked, capture_output=True, timeout=_SECONDS_WAITED, check=False)
+        done = subprocess.run(command, input=query, capture_output=True, timeout=_SECONDS_WAITED, check=False)
         if done.returncode == 0:
             text, ids = json.loads(done.stdout)
             return text, tuple(ids)

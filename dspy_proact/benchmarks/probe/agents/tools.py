@@ -110,8 +110,8 @@ class Toolbox:
                 observation = await self._search(argument)
             case "sql":
                 rows = [[encodable(text) for text in astuple(record)[:-1]] for record in self._records.values()]
-                asked = (COLUMNS, rows, argument, self._bounds.rows, self._bounds.observation)
-                observation = Observation(*(queried(*asked) if self._now else await asyncio.to_thread(queried, *asked)))
+                query = (COLUMNS, rows, argument, self._bounds.rows, self._bounds.observation)
+                observation = Observation(*(queried(*query) if self._now else await asyncio.to_thread(queried, *query)))
             case "read":
                 observation = self._read(argument)
         self.touched = tuple(dict.fromkeys((*self.touched, *observation.ids)))
@@ -135,7 +135,7 @@ class Toolbox:
         except ContentError as error:
             return Observation(cut(f"The search failed: {error}", self._bounds.observation))
         best = ranked(scores)[: self._bounds.hits]
-        return self._shown([records[place] for place in best], "No item has any of these words.")
+        return self._shown([records[index] for index in best], "No item has any of these words.")
 
     async def _scores(self, records: Sequence[ToolRow], query: str) -> Sequence[float]:
         """One number per record, higher is better: BM25, or the cosine of embeddings where there is an embedder."""
@@ -152,8 +152,8 @@ class Toolbox:
 
     def _read(self, named: str) -> Observation:
         """The items of one id, or of several with blanks or commas between them, as far as there is room."""
-        whole, known = named.strip(), self._records
-        ids = [whole] if whole in known else list(dict.fromkeys(re.findall(r"[^\s,]+", whole)))
+        argument, known = named.strip(), self._records
+        ids = [argument] if argument in known else list(dict.fromkeys(re.findall(r"[^\s,]+", argument)))
         missing = [id_ for id_ in ids if id_ not in known]
         observation = self._shown([known[id_] for id_ in ids if id_ in known], "No such item.")
         if not missing or not observation.ids:

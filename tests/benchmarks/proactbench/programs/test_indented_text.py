@@ -80,7 +80,7 @@ def test_each_text_is_found_under_its_own_heading_again(before, last, passing, f
     def lines(text):
         return "\n".join(text.splitlines()).rstrip("\n")
 
-    assert [text.rstrip("\n") for text in shown.said] == [lines(turn.user) for turn in turns]
+    assert [text.rstrip("\n") for text in shown.user_texts] == [lines(turn.user) for turn in turns]
     assert [text.rstrip("\n") for text in (shown.passing, shown.failing, shown.response)] == [
         lines(text) for text in (passing, failing, response)
     ]

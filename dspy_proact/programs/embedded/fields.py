@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 _HEADER = re.compile(r"^\[\[ ## (\w+) ## \]\]\n", re.MULTILINE)
@@ -11,11 +11,11 @@ _OUTPUTS = re.compile(r"^Your output fields are:\n((?:\d+\. .*\n?)+)", re.MULTIL
 
 def outputs_of(system: str) -> list[str]:
     """Names of the fields that a system message asks for; empty where it asks for none."""
-    asked = _OUTPUTS.search(system)
-    return re.findall(r"^\d+\. `(\w+)`", asked.group(1), re.MULTILINE) if asked else []
+    listed = _OUTPUTS.search(system)
+    return re.findall(r"^\d+\. `(\w+)`", listed.group(1), re.MULTILINE) if listed else []
 
 
-def asked_of(system: str, fields: Mapping[str, Any]) -> str:
+def requested_json(system: str, fields: Mapping[str, Any]) -> str:
     """The fields that a system message asks for, or else all, as JSON; one that is not there is empty."""
     return json.dumps({name: fields.get(name, "") for name in outputs_of(system) or fields}, ensure_ascii=False)
 
@@ -24,6 +24,11 @@ def fields_of(content: str) -> dict[str, str]:
     """The fields of a request, by name. Only headers at the beginning of a line count; fenced lines have none."""
     parts = _HEADER.split(content)
     return {name: text.strip("\n") for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def request_fields(messages: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """The fields of the last message; none where there is no message."""
+    return fields_of(messages[-1][1]) if messages else {}
 
 
 def value_of(text: str | None, otherwise: Any) -> Any:
