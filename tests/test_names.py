@@ -56,9 +56,8 @@ PROMISED = {
 }
 """Names that stand in files, in JSON or in prompts, and why they stay."""
 REMAINING: dict[str, int] = {
-    "dspy_proact/benchmarks": 261,
+    "dspy_proact/benchmarks": 120,
     "dspy_proact/evaluation": 49,
-    "dspy_proact/programs": 21,
     "dspy_proact/report": 309,
     "eval": 136,
     "eval/support": 32,
@@ -75,7 +74,7 @@ REMAINING: dict[str, int] = {
     "tests/files": 4,
     "tests/kept": 3,
     "tests/models": 22,
-    "tests/programs": 32,
+    "tests/programs": 24,
     "tests/report": 156,
     "tests/runs": 21,
     "tests/stats": 91,

@@ -57,10 +57,10 @@ class Looker(Question):
         self.folder = folder
 
     async def answer_by(self, asking, **inputs):
-        place = self.folder / inputs["file"]
-        upload = await uploaded(asking, place.read_bytes, inputs["file"], str(place))
-        said = await super().answer_by(asking, picture=dspy.Image(upload.uri), question=inputs["question"])
-        return dspy.Prediction(colour=said.colour, picture=upload.picture)
+        path = self.folder / inputs["file"]
+        upload = await uploaded(asking, path.read_bytes, inputs["file"], str(path))
+        prediction = await super().answer_by(asking, picture=dspy.Image(upload.uri), question=inputs["question"])
+        return dspy.Prediction(colour=prediction.colour, picture=upload.picture)
 
 
 def look_calls(case, program, settings):
@@ -160,13 +160,13 @@ def test_what_is_shown_printed_and_exported_of_a_run_holds_no_image(server, fold
     server.script = looking
     evaluation(server, folder).run(tmp_path / "run")
     monkeypatch.setattr(registry, "_GIVEN", {})
-    told = ""
+    output = ""
     for verb in (["show", "run", "--json"], ["show", "run"], ["report", "run", "--json"], ["report", "run"]):
         status, out, err = proact(*verb)
         assert status == 0, err
-        told += out + err
-    assert "1.png" in told
-    assert not CODED.search(told)
+        output += out + err
+    assert "1.png" in output
+    assert not CODED.search(output)
     (tmp_path / "made").mkdir()
     assert proact("export", "run", "--format", "csv", "--out", "made/run.csv")[0] == 0
     assert proact("report", "run", "--html", "made/run.html")[0] == 0
@@ -197,13 +197,13 @@ def test_a_forecast_says_what_it_does_not_count(server, folder, tmp_path, capsys
 @pytest.mark.parametrize("bad", [b"", b"<html>", "cut"])
 def test_a_bad_picture_makes_a_sentence_and_no_call(server, folder, tmp_path, bad):
     server.script = looking
-    place = folder / "3.png"
-    place.write_bytes(place.read_bytes()[:5000] if bad == "cut" else bad)
+    path = folder / "3.png"
+    path.write_bytes(path.read_bytes()[:5000] if bad == "cut" else bad)
     assert evaluation(server, folder).run(tmp_path / "run").unscored == 1
     assert len(server.sent) == 7
     (failure,) = [event.failure for event in RunFolder(tmp_path / "run").events() if event.failure]
     assert (failure.kind, failure.reason) == ("content", "image")
-    assert failure.detail.startswith(f"{place}: ")
+    assert failure.detail.startswith(f"{path}: ")
 
 
 def test_a_provider_that_repeats_an_image_puts_none_into_the_run(server, folder, tmp_path):

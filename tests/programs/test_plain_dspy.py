@@ -37,7 +37,7 @@ def is_right(example, prediction, trace=None):
 
 
 @pytest.fixture(autouse=True)
-def asked(server):
+def requests(server):
     """What a model was asked that plans boxes and grades everything PASS; it is the one that is configured."""
     server.script = lambda sent: Answer(verdict("PASS", ["Label a box"]) if "Rubric, " in sent.text else "Label a box.")
     lm = dspy.LM("openai/any", api_base=server.assistant, api_key="none", cache=False, num_retries=0)
@@ -45,19 +45,19 @@ def asked(server):
         yield server.sent
 
 
-def last_request(asked):
+def last_request(requests):
     """The messages sent last; nothing hidden was sent ever."""
-    assert HIDDEN not in "".join(sent.text for sent in asked)
-    return asked[-1].messages
+    assert HIDDEN not in "".join(sent.text for sent in requests)
+    return requests[-1].messages
 
 
 @PROGRAMS
-def test_labeled_few_shot_shows_examples_with_the_fields_that_they_have(program, asked):
+def test_labeled_few_shot_shows_examples_with_the_fields_that_they_have(program, requests):
     train, new = examples(program), example_of(program, 9)
     compiled = dspy.LabeledFewShot(k=2).compile(program(), trainset=train)
     assert compiled.demos == 2
     assert is_right(new, compiled(**new.inputs()))
-    messages = last_request(asked)
+    messages = last_request(requests)
     if program is Assistant:
         system, *_, user = messages
         assert system["content"].count("A worked example:") == 2
@@ -71,13 +71,13 @@ def test_labeled_few_shot_shows_examples_with_the_fields_that_they_have(program,
 
 
 @PROGRAMS
-def test_bootstrap_few_shot_shows_its_own_answers_and_then_examples(program, asked):
+def test_bootstrap_few_shot_shows_its_own_answers_and_then_examples(program, requests):
     optimizer = dspy.BootstrapFewShot(metric=is_right, max_bootstrapped_demos=1, max_labeled_demos=2)
     compiled = optimizer.compile(program(), trainset=examples(program))
     new = example_of(program, 9)
     assert compiled.demos == 2
     assert is_right(new, compiled(**new.inputs()))
-    messages = last_request(asked)
+    messages = last_request(requests)
     if program is Judge:
         assert [json.loads(row["content"])["reasoning"] for row in messages[2:-1:2]] == [NOT_SUPPLIED, "because"]
     else:
@@ -85,50 +85,52 @@ def test_bootstrap_few_shot_shows_its_own_answers_and_then_examples(program, ask
 
 
 @PROGRAMS
-def test_evaluate_runs_it_over_examples_in_threads(program, asked):
+def test_evaluate_runs_it_over_examples_in_threads(program, requests):
     score = dspy.Evaluate(devset=examples(program), metric=is_right, num_threads=2)(program()).score
-    assert (score, len(asked)) == (100.0, 4)
+    assert (score, len(requests)) == (100.0, 4)
 
 
 @PROGRAMS
-def test_what_is_saved_and_loaded_sends_the_same(program, asked, tmp_path):
+def test_what_is_saved_and_loaded_sends_the_same(program, requests, tmp_path):
     compiled = dspy.LabeledFewShot(k=3).compile(program(), trainset=examples(program))
     compiled.save(tmp_path / "program.json")
     loaded = program()
     loaded.load(tmp_path / "program.json")
     inputs = example_of(program, 9).inputs()
     compiled(**inputs), loaded(**inputs)
-    assert asked[0].said == asked[1].said
+    assert requests[0].said == requests[1].said
     assert (loaded.demos, loaded.fingerprint()) == (3, compiled.fingerprint())
 
 
 @PROGRAMS
-def test_the_model_is_that_of_the_context_in_either_way(program, asked, server):
+def test_the_model_is_that_of_the_context_in_either_way(program, requests, server):
     inputs = example_of(program, 9).inputs()
     other = dspy.LM("openai/other", api_base=server.judge, api_key="none", cache=False, num_retries=0)
     with dspy.context(lm=other):
         program()(**inputs)
         asyncio.run(program().acall(**inputs))
     program()(**inputs)
-    assert [(sent.role, sent.body["model"]) for sent in asked] == [("judge", "other")] * 2 + [("assistant", "any")]
+    assert [(sent.role, sent.body["model"]) for sent in requests] == [("judge", "other")] * 2 + [("assistant", "any")]
 
 
-def test_an_example_of_which_no_field_or_no_response_is_known_is_not_shown(asked):
+def test_an_example_of_which_no_field_or_no_response_is_known_is_not_shown(requests):
     assistant, judge = Assistant(), Judge()
     assistant.reply.demos = [dspy.Example(user_message="Hi."), dspy.Example(response="Pack."), dspy.Example()]
     judge.emergent.demos = [dspy.Example(response="Pack."), dspy.Example(grade="PASS"), dspy.Example()]
     assistant(**example_of(Assistant, 9).inputs())
     judge(**example_of(Judge, 9).inputs())
     shown = '{\n "conversation": [],\n "response": "Pack."\n}'
-    assert [row["content"] for row in asked[0].messages if row["role"] == "system"] == [f"A worked example:\n{shown}"]
-    assert len(asked[1].messages) == 2
+    assert [row["content"] for row in requests[0].messages if row["role"] == "system"] == [
+        f"A worked example:\n{shown}"
+    ]
+    assert len(requests[1].messages) == 2
 
 
-def test_a_judge_takes_plain_dictionaries(asked):
+def test_a_judge_takes_plain_dictionaries(requests):
     inputs = example_of(Judge, 9).inputs().toDict()
     plain = {
         "conversation": [turn.model_dump() for turn in example_of(Judge, 9).conversation],
         "rubric": RUBRIC.model_dump(),
     }
     assert Judge()(**inputs).grade == Judge()(**{**inputs, **plain}).grade
-    assert asked[0].said == asked[1].said
+    assert requests[0].said == requests[1].said
