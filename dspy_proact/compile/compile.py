@@ -6,7 +6,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from dspy_proact.calls import Call, Usage, collect_calls
 from dspy_proact.compile.agreement import PLAIN
@@ -77,19 +77,6 @@ class Finished:
     artefact: Artefact
     paid: int
     """Requests that this command sent; the others were in the record."""
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """The outcome of a compile."""
-
-    tuned: Tuned
-    """On all items."""
-    choice: Choice
-    """The candidates among which it was chosen."""
-    tests: OutOfFold
-    fold_scores: tuple[float | None, ...]
-    """Of each fold's program on its test items."""
 
 
 class Compile:
@@ -223,19 +210,18 @@ class Compile:
             record = Record(folder / "record.jsonl")
             try:
                 with record, signals_handled(otherwise=interrupted), silenced():
-                    task, compiled = self._recorded(record, folder, observer)
+                    artefact = self._recorded(record, folder, observer)
                     switch.check()
             except Halt:
                 if claimed is None and not record.answers:
                     claim.leave(*folder.glob("*"))  # none where the folder was removed
                 raise
-            artefact = task.artefact(compiled)
             path = folder / f"{self.target.role}.json"
             write_artefact(path, artefact)
             return Finished(path, artefact, record.paid)
 
-    def _recorded(self, record: Record, folder: Path, observer: CompileObserver) -> tuple[Self, Compiled]:
-        """A copy of this compile whose models answer from a record, and its outcome."""
+    def _recorded(self, record: Record, folder: Path, observer: CompileObserver) -> Artefact:
+        """What comes of a copy of this compile whose models answer from a record."""
         progress = Progress(observer, self.forecast(), len(record.answers))
         task = copy(self)
         task.target, task.excerpts = self._opened(self.target, record), Excerpts(SHOWN)
@@ -247,13 +233,13 @@ class Compile:
 
         record.on_answer = count
         try:
-            return task, task._cross_fit(progress, folder)
+            return task._cross_fit(progress, folder)
         finally:
             wait_for(record.settled())
             for model in task.models.values():
                 wait_for(model.aclose())
 
-    def _cross_fit(self, progress: Progress, folder: Path) -> Compiled:
+    def _cross_fit(self, progress: Progress, folder: Path) -> Artefact:
         """Test the start; then, side by side, tune on all but each fold and test on it, and tune on everything."""
         items = self.target.items
         before = self.tested(self.target.start, items)
@@ -278,10 +264,21 @@ class Compile:
         after = Tested(
             {item.key: results[item.key] for item in items}, tuple(call for tested in tests for call in tested.calls)
         )
-        scores = (
+        scores = [
             self.target.mean_score(tested.results, fold.test) for tested, fold in zip(tests, self.folds, strict=True)
+        ]
+        states = states_of(tuned.program)
+        return Artefact(
+            signature=signature_of(tuned.program, states),
+            benchmark=self.target.declared.name,
+            role=self.target.role,
+            program=type(tuned.program).__name__,
+            settings=self.target.settings.model_dump(mode="json"),
+            states=states,
+            card=self._card(tuned, choice, OutOfFold(before, after), scores),
+            votes=self.target.votes,
+            cuts=dict(tuned.cuts),
         )
-        return Compiled(tuned, choice, OutOfFold(before, after), tuple(scores))
 
     def training(self, train: Sequence[Any], before: Tested) -> Training:
         """One training set, with the test results of its items before; no other item is in reach."""
@@ -315,26 +312,9 @@ class Compile:
         role = self.target.role
         return Tested(results, tuple(call for _, calls in tests for call in calls if call.role == role))
 
-    # What is written
-
-    def artefact(self, compiled: Compiled) -> Artefact:
-        """The file of the program compiled on everything, with its card and how its answers are read."""
-        target, tuned = self.target, compiled.tuned
-        states = states_of(tuned.program)
-        return Artefact(
-            signature=signature_of(tuned.program, states),
-            benchmark=target.declared.name,
-            role=target.role,
-            program=type(tuned.program).__name__,
-            settings=target.settings.model_dump(mode="json"),
-            states=states,
-            card=self._card(compiled),
-            votes=target.votes,
-            cuts=dict(tuned.cuts),
-        )
-
-    def _card(self, compiled: Compiled) -> Card:
-        target, choice, tests = self.target, compiled.choice, compiled.tests
+    def _card(self, tuned: Tuned, choice: Choice, tests: OutOfFold, fold_scores: Sequence[float | None]) -> Card:
+        """What the compile showed, out of fold, of the program tuned on all items."""
+        target = self.target
         made = Provenance(
             models=self.identity.models,
             recipe=self.recipe,
@@ -347,9 +327,9 @@ class Compile:
         )
         answers, price = target.votes * len(target.items), self.models[target.role].price
         before, after = (CardUsage.of(tested.calls, answers, price) for tested in (tests.before, tests.after))
-        plain = all(cuts == PLAIN for cuts in compiled.tuned.cuts.values())
-        unchanged = plain and fingerprint_of(compiled.tuned.program) == made.start
-        fields: dict[str, Any] = target.card(compiled.tuned, tests, self.recipe.seed)
+        plain = all(cuts == PLAIN for cuts in tuned.cuts.values())
+        unchanged = plain and fingerprint_of(tuned.program) == made.start
+        fields: dict[str, Any] = target.card(tuned, tests, self.recipe.seed)
         fields["shown"] &= not unchanged
         uncounted = "tokens" in fields["guards"] and before.tokens is None
         warnings = [SAME_JUDGE if self.same_judge else None, UNCOUNTED if uncounted else None, self.excerpts.warning]
@@ -363,7 +343,7 @@ class Compile:
             group=target.declared.nouns.group,
             groups=target.declared.nouns.groups,
             group_count=len({item.group for item in target.items}),
-            fold_scores=compiled.fold_scores,
+            fold_scores=tuple(fold_scores),
             candidates=tuple(
                 CandidateCard(
                     score=candidate.score,
