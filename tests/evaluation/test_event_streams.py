@@ -18,7 +18,7 @@ def outcome(number: int, parts: dict[str, float]) -> Outcome:
 
 
 def values(decisions, cost=1.0):
-    outcomes = [outcome(number, each.parts(cost)) for number, each in enumerate(decisions)]
+    outcomes = [outcome(number, decision.parts(cost)) for number, decision in enumerate(decisions)]
     return {name: measured(measure, outcomes, (-inf, inf)).value for name, measure in MEASURES.items()}
 
 
@@ -30,7 +30,7 @@ def test_measures_are_those_that_are_worked_by_hand():
     a cost of 2 is (3 - 4) / 10.
     """
     judged = [(True, True)] * 3 + [(True, False)] * 2 + [(False, True)] * 4 + [(False, False)]
-    assert values([Decision.judged(*each) for each in judged], cost=2.0) == pytest.approx(
+    assert values([Decision.judged(*pair) for pair in judged], cost=2.0) == pytest.approx(
         {
             "recall": 3 / 4,
             "precision": 3 / 5,

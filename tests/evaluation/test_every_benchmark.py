@@ -22,8 +22,8 @@ from dspy_proact.models import Limits
 from dspy_proact.runs import RunFolder, Scope
 
 SCOPE = Scope(limit=6)
-OWN = {name: each for name, each in benchmarks().items() if file_of(each) is None}
-HISTORIES = {name: each.settings_type.model_fields.get("history") for name, each in OWN.items()}
+OWN = {name: declared for name, declared in benchmarks().items() if file_of(declared) is None}
+HISTORIES = {name: declared.settings_type.model_fields.get("history") for name, declared in OWN.items()}
 CHAINED = [f"{name} history=2" for name, field in HISTORIES.items() if field and field.annotation is int]
 EVERY = pytest.mark.parametrize("name", [*OWN, *CHAINED])
 

@@ -230,8 +230,8 @@ def test_a_parameter_that_is_not_finite_is_refused_saying_where_it_stands(tmp_pa
 
 @BOTH
 def test_a_file_that_is_none_of_ours_is_refused(tmp_path, program):
-    whole = json.dumps(content(program)).encode()
-    for contents in (b"", b"{}", b"[]", b"null", whole[:-20], b"\xff\xfe" + whole, pickle.dumps({"lm": None})):
+    valid = json.dumps(content(program)).encode()
+    for contents in (b"", b"{}", b"[]", b"null", valid[:-20], b"\xff\xfe" + valid, pickle.dumps({"lm": None})):
         assert "not a compiled program of ours" in refused(tmp_path, program, contents)
 
 
