@@ -11,13 +11,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import median
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 from unicodedata import normalize
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import ConfigDict
 from rich.console import Console
 
 from dspy_proact.errors import CorpusError, UsageError
+from dspy_proact.files.labels import Confidence, Seconds
 from dspy_proact.files.rows import Id, Line, Name, OwnPart, read_bytes, text_of
 from dspy_proact.files.sheets import CsvSheet, csv_text
 from dspy_proact.report.glossary import explained
@@ -28,11 +29,6 @@ from dspy_proact.stats import ENOUGH_RATERS, Binomial, Estimate, exact_binomial,
 
 _WANTED = "the name of a benchmark with a published study of pairs, or a CSV of choices"
 _COLUMNS = ("annotator", "item", "chosen")
-_QUICK = 1 / 3
-"""A rater is quick whose median time is below this share of that of the other raters' medians."""
-_AGAINST = 0.05
-"""A rater is against the others whose own choices fall on the other answer with a binomial p below this."""
-_blank = BeforeValidator(lambda value: None if isinstance(value, str) and not value.strip() else value)
 
 
 @dataclass(frozen=True)
@@ -108,10 +104,6 @@ class PairRater:
     preferred: Preferred
     seconds: float | None
     """Median of a choice; None where no time is known."""
-    quick: bool
-    """Whether it is below a third of that of the other raters."""
-    against: bool
-    """Whether they chose the answer that the others did not, more often than by chance."""
     without: float | None
     """Share of b among the others' choices; None where there are none."""
 
@@ -164,16 +156,14 @@ class PairStudy:
         own = defaultdict[str, list[PairChoice]](list)
         for choice in self.choices:
             own[choice.rater].append(choice)
-        known = {name: [choice.seconds for choice in own[name] if choice.seconds is not None] for name in sorted(own)}
-        times, raters = {name: median(seconds) for name, seconds in known.items() if seconds}, list[PairRater]()
-        for rater in known:
-            preferred, time = Preferred.of(rater, own[rater]), times.get(rater)
+        raters = list[PairRater]()
+        for rater in sorted(own):
+            preferred, times = (
+                Preferred.of(rater, own[rater]),
+                [one.seconds for one in own[rater] if one.seconds is not None],
+            )
             a, b = self.overall.a - preferred.a, self.overall.b - preferred.b
-            others = [time_of_other for name, time_of_other in times.items() if name != rater]
-            quick = time is not None and bool(others) and time < _QUICK * median(others)
-            sure = preferred.binomial is not None and preferred.binomial.p < _AGAINST
-            against = sure and (preferred.b - preferred.a) * (b - a) < 0
-            raters.append(PairRater(rater, preferred, time, quick, against, b / (a + b) if a + b else None))
+            raters.append(PairRater(rater, preferred, median(times) if times else None, b / (a + b) if a + b else None))
         return raters
 
     def _divided(self, key: Callable[[PairChoice], str | None]) -> list[Preferred]:
@@ -192,8 +182,8 @@ class PairRow(OwnPart):
     annotator: Id
     item: Id
     chosen: Id
-    confidence: Annotated[Annotated[int, Field(ge=1, le=5)] | None, _blank] = None
-    seconds: Annotated[Annotated[float, Field(ge=0, allow_inf_nan=False)] | None, _blank] = None
+    confidence: Confidence = None
+    seconds: Seconds = None
     stratum: Name = ""
     left: Name = ""
     right: Name = ""
@@ -301,9 +291,7 @@ def pairs_document(study: PairStudy) -> dict[str, Any]:
     """The document of `agree --pairs --json`."""
     published = study.published
     raters = [
-        rater.preferred.for_json()
-        | {"seconds": rater.seconds, "quick": rater.quick, "against": rater.against, "without": rater.without}
-        for rater in study.raters
+        rater.preferred.for_json() | {"seconds": rater.seconds, "without": rater.without} for rater in study.raters
     ]
     return {
         "headline": pairs_headline(study),
@@ -337,7 +325,8 @@ def print_pairs(study: PairStudy, console: Console, explain: bool = False) -> No
     ]
     sections = [
         [
-            [row.name, f"{row.b}/{row.decided}", percent(row.share), _binomial(row.binomial)]
+            [row.name, f"{row.b}/{row.decided}", percent(row.share)]
+            + [f"{percent(own.share).partition(' ')[2]} p {probability(own.p)}" if (own := row.binomial) else "-"]
             + ([percent(figures[row.name][0]) if row.name in figures else ""] if figures else [])
             for row in part
         ]
@@ -363,13 +352,8 @@ def print_pairs(study: PairStudy, console: Console, explain: bool = False) -> No
         show(console, *(explained(Nouns(), term) for term in ("share", "binomial", "seconds", "others")))
 
 
-def _binomial(binomial: Binomial | None) -> str:
-    """The exact interval with its p-value."""
-    return f"{percent(binomial.share).partition(' ')[2]} p {probability(binomial.p)}" if binomial else "-"
-
-
 def _notes(study: PairStudy) -> Iterator[str]:
-    """What is to be known of ties, sides and raters."""
+    """What is to be known of ties and sides."""
     (_, b), overall = study.names, study.overall
     yield f"{counted(len(study.choices), 'choice')} of {counted(study.items, 'item')}."
     if overall.ties:
@@ -377,10 +361,3 @@ def _notes(study: PairStudy) -> Iterator[str]:
         yield f"{counted(overall.ties, 'tie')} left out of the shares; {halves}."
     if study.right[1]:
         yield f"The answer on the right was chosen in {study.right[0]} of {study.right[1]}."
-    for rater in study.raters:
-        own = rater.preferred
-        if rater.against:
-            most, chosen = max((own.a, study.names[0]), (own.b, b))
-            yield f"{rater.rater} chose {chosen} in {most} of {own.decided}, against the others."
-        if rater.quick:
-            yield f"{rater.rater} took {rater.seconds:.0f} seconds a choice, less than a third of what others took."

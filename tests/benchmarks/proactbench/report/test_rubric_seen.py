@@ -54,7 +54,7 @@ def test_the_published_figures_come_out(study):
     }
 
 
-def test_each_rater_is_as_published_and_one_stands_apart(study):
+def test_each_rater_is_as_published(study):
     told = {r.rater: (r.preferred.a, r.preferred.b, r.preferred.ties, round(r.seconds)) for r in study.raters}
     assert told == {
         "P01": (1, 19, 0, 129),
@@ -66,7 +66,6 @@ def test_each_rater_is_as_published_and_one_stands_apart(study):
         "P07": (3, 3, 0, 254),
         "P08": (2, 18, 0, 158),
     }
-    assert [r.rater for r in study.raters if r.quick] == [r.rater for r in study.raters if r.against] == ["P06"]
 
 
 def test_ours_holds_what_theirs_leaves_out(study):
@@ -84,7 +83,7 @@ def test_agree_shows_it(proact):
     status, out, err = proact("agree", "--pairs", "proactbench")
     words = " ".join(out.split())
     assert (status, err) == (0, "")
-    for told in ("115/144", "P06 chose A in 16 of 20", "P06 took 20 seconds", "Fault: the study's file", "--explain"):
+    for told in ("115/144", "Fault: the study's file", "--explain"):
         assert told in words
     document = json.loads(proact("agree", "--pairs", "proactbench", "--json")[1])
     assert (document["all"]["b"], document["published"]["figures"]["all"]["value"]) == (115, 0.799)
