@@ -1,6 +1,7 @@
 """Statistics of binary predictions: precision, recall, F1, balanced accuracy and kappa of a set of cases.
 
-Each is a function of one table of counts, true by row and said by column. An interval leaves out one group at a time.
+Each is a function of one table of counts, truth by row and prediction by column. An interval leaves out one group at a
+time.
 """
 
 from collections.abc import Hashable, Sequence
@@ -15,15 +16,15 @@ from dspy_proact.stats.jackknife import Jackknife, gain, ratio
 from dspy_proact.types import Classification
 
 UNDEFINED: dict[Classification, str] = {
-    "f1": "nothing is true and nothing was said to be",
-    "precision": "nothing was said to be true",
-    "recall": "nothing is true",
-    "balanced_accuracy": "all true or all untrue",
-    "kappa": "all one and the same",
+    "f1": "no positive case, and none predicted",
+    "precision": "no case predicted as positive",
+    "recall": "no positive case",
+    "balanced_accuracy": "no positive or no negative case",
+    "kappa": "truth and predictions are all alike",
 }
 """What is so where a statistic is 0 / 0."""
 Cases = Sequence[Sequence[tuple[float, float]]]
-"""What is true and what was said of each case, 0 or 1, once a verdict: a case's verdicts count 1 together."""
+"""Truth and prediction of each case, 0 or 1, once a verdict: a case's verdicts count 1 together."""
 
 
 def classification(tables: NDArray[np.float64], statistic: Classification) -> NDArray[np.float64]:
@@ -32,7 +33,7 @@ def classification(tables: NDArray[np.float64], statistic: Classification) -> ND
     F1 is the harmonic mean of precision and recall; balanced accuracy is the mean of the recalls of yes and of no, so
     that 0.5 is chance; kappa is unweighted.
 
-    From shape (..., 2, 2), what is true by row and what was said by column, no before yes, to (...). nan where it is
+    From shape (..., 2, 2), truth by row and prediction by column, no before yes, to (...). nan where it is
     undefined (0 / 0, see `UNDEFINED`).
     """
     right_no, false_yes = tables[..., 0, 0], tables[..., 0, 1]
@@ -58,7 +59,7 @@ def classification_estimate(cases: Cases, groups: Sequence[Hashable], statistic:
     """A statistic of cases, with its jackknife interval; silence as in `Jackknife.of`.
 
     Raises:
-        ValueError: The lengths differ, nothing was said of a case, or something other than 0 or 1 is.
+        ValueError: The lengths differ, a case has no prediction, or something other than 0 or 1 is.
     """
     bounds = (-1.0 if statistic == "kappa" else 0.0, 1.0)
     of_tables = partial(classification, statistic=statistic)
@@ -82,7 +83,7 @@ def _tables(cases: Cases) -> NDArray[np.float64]:
     tables = np.zeros((len(cases), 2, 2))
     for table, pairs in zip(tables, cases, strict=True):
         if not pairs or not {number for pair in pairs for number in pair} <= {0, 1}:
-            raise ValueError(f"what is true and what was said is 0 or 1, once a case at least, not {list(pairs)!r}")
+            raise ValueError(f"truth and prediction are 0 or 1, once a case at least, not {list(pairs)!r}")
         for true, predicted in pairs:
             table[int(true), int(predicted)] += 1 / len(pairs)
     return tables

@@ -221,7 +221,7 @@ def test_a_measure_is_compared_by_case(tmp_path: Path):
 def test_where_one_side_has_no_value_the_difference_says_why(tmp_path: Path):
     comparison = compared(tmp_path, [(0, 0), (0, 0)], [(0, 1), (0, 0)], TRICKS)
     found = comparison_document(comparison)["overall"]["measures"]["tricks"]
-    assert found["a"]["reason"] == found["difference"]["reason"] == "nothing is true and nothing was said to be"
+    assert found["a"]["reason"] == found["difference"]["reason"] == "no positive riddle, and none predicted"
     assert found["b"]["value"] == 0
 
 
