@@ -23,8 +23,8 @@ VIEW = JudgeView(conversation=TURNS, turn=2, rubric=RUBRIC)
 
 def with_demo(judge: Judge) -> Judge:
     shown = {"conversation": list(TURNS), "turn": 2, "rubric": RUBRIC, "response": RESPONSE}
-    said = {"reasoning": "because", "evidence": ["Then call Ann"], "grade": "PASS"}
-    judge.emergent.demos = [dspy.Example(**shown, **said, augmented=True)]
+    text = {"reasoning": "because", "evidence": ["Then call Ann"], "grade": "PASS"}
+    judge.emergent.demos = [dspy.Example(**shown, **text, augmented=True)]
     return judge
 
 

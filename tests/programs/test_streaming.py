@@ -18,8 +18,8 @@ from dspy_proact.programs.streaming import streamed
 # litellm's own, for every chunk of a stream.
 pytestmark = pytest.mark.filterwarnings("ignore:Accessing the 'model_.*' attribute on the instance:DeprecationWarning")
 ENGINES = pytest.mark.parametrize("engine", ["auto", "litellm"])
-ASKED = {"history": [], "user_message": "When does the ferry leave?"}
-WHOLE = " The last  boat\n\nleaves at five. \n"
+REQUEST = {"history": [], "user_message": "When does the ferry leave?"}
+ANSWER = " The last  boat\n\nleaves at five. \n"
 
 opened = partial(client.opened, role=ASSISTANT)
 
@@ -42,7 +42,7 @@ def pieces(model, program=None):
     async def run():
         try:
             with dspy.context(lm=lm):
-                return [piece async for piece in streamed(program or Assistant(), **ASKED)]
+                return [piece async for piece in streamed(program or Assistant(), **REQUEST)]
         finally:
             assert others() == []
             if lm is not model:
@@ -53,11 +53,11 @@ def pieces(model, program=None):
 
 @ROUTES
 def test_a_stream_asks_what_is_asked_without_one(server, name, backend):
-    server.script = lambda sent: Answer(WHOLE)
+    server.script = lambda sent: Answer(ANSWER)
     model = opened(server, name, backend)
     streaming = pieces(model)
     with dspy.context(lm=model.lm):
-        assert "".join(streaming) == Assistant()(**ASKED).response
+        assert "".join(streaming) == Assistant()(**REQUEST).response
     first, second = (
         {key: value for key, value in sent.body.items() if not key.startswith("stream")} for sent in server.sent
     )
@@ -92,20 +92,20 @@ def test_an_answer_of_no_use_is_a_content_error(server, name, backend, answer, r
 
 
 async def closed():
-    stream = streamed(Assistant(), **ASKED)
+    stream = streamed(Assistant(), **REQUEST)
     assert await anext(stream) == " "
     await stream.aclose()
 
 
 async def closed_by_another_task():
-    stream = streamed(Assistant(), **ASKED)
+    stream = streamed(Assistant(), **REQUEST)
     await asyncio.create_task(anext(stream))
     await asyncio.create_task(stream.aclose())
 
 
 async def cancelled():
     async def read(started):
-        async for _ in streamed(Assistant(), **ASKED):
+        async for _ in streamed(Assistant(), **REQUEST):
             started.set()
 
     reader = asyncio.create_task(read(started := asyncio.Event()))
@@ -116,7 +116,7 @@ async def cancelled():
 
 
 async def dropped():
-    async for _ in streamed(Assistant(), **ASKED):
+    async for _ in streamed(Assistant(), **REQUEST):
         break
     await asyncio.wait(others())  # the loop closes it
 
@@ -124,7 +124,7 @@ async def dropped():
 @ROUTES
 @pytest.mark.parametrize("ended", [closed, closed_by_another_task, cancelled, dropped])
 def test_a_stream_that_ends_early_hangs_up_and_leaves_nothing_behind(server, name, backend, ended):
-    server.script = lambda sent: Answer(WHOLE, broken="silent")
+    server.script = lambda sent: Answer(ANSWER, broken="silent")
     model = opened(server, name, backend)
 
     async def run():
@@ -139,17 +139,17 @@ def test_a_stream_that_ends_early_hangs_up_and_leaves_nothing_behind(server, nam
 
 
 def test_a_stream_that_nobody_reads_asks_nothing(server):
-    asyncio.run(streamed(Assistant(), **ASKED).aclose())
+    asyncio.run(streamed(Assistant(), **REQUEST).aclose())
     assert server.sent == []
 
 
 @ENGINES
 def test_a_model_of_dspys_own_streams_too_and_what_it_remembers_comes_in_one_piece(server, monkeypatch, engine):
     monkeypatch.setattr(dspy, "cache", Cache(enable_disk_cache=False, enable_memory_cache=True, disk_cache_dir=""))
-    server.script = lambda sent: Answer(WHOLE)
+    server.script = lambda sent: Answer(ANSWER)
     first, second = pieces(plain(server, engine)), pieces(plain(server, engine))
     assert len(first) > 1
-    assert second == ["".join(first)] == [WHOLE]
+    assert second == ["".join(first)] == [ANSWER]
     assert len(server.sent) == 1
     server.script = lambda sent: Answer("")
     with pytest.raises(ContentError):
@@ -177,24 +177,24 @@ def model(server):
 
 @pytest.mark.parametrize("running", [False, True], ids=["no loop", "a loop is running"])
 def test_a_plain_for_reads_a_stream_piece_by_piece(server, model, running):
-    server.script = lambda sent: Answer(WHOLE)
+    server.script = lambda sent: Answer(ANSWER)
 
     def read():
         with dspy.context(lm=model.lm):
-            return list(Assistant().stream(**ASKED))
+            return list(Assistant().stream(**REQUEST))
 
     async def cell():
         return read()
 
     came = asyncio.run(cell()) if running else read()
     assert len(came) > 1
-    assert "".join(came) == WHOLE
+    assert "".join(came) == ANSWER
 
 
 def test_a_plain_reader_that_is_closed_hangs_up(server, model):
-    server.script = lambda sent: Answer(WHOLE, pieces=("Label the boxes",), broken="silent")
+    server.script = lambda sent: Answer(ANSWER, pieces=("Label the boxes",), broken="silent")
     with dspy.context(lm=model.lm):
-        reading = iter(Assistant().stream(**ASKED))
+        reading = iter(Assistant().stream(**REQUEST))
         assert next(reading) == "Label the boxes"
         reading.close()
     assert server.hung_up.wait(60)
@@ -203,4 +203,4 @@ def test_a_plain_reader_that_is_closed_hangs_up(server, model):
 def test_a_plain_for_raises_what_the_program_raises(server, model):
     server.script = lambda sent: Answer("")
     with dspy.context(lm=model.lm), pytest.raises(ContentError, match="empty"):
-        list(Assistant().stream(**ASKED))
+        list(Assistant().stream(**REQUEST))
