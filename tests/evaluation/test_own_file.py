@@ -14,7 +14,7 @@ GRADE = "        score = {"
 
 
 @pytest.fixture
-def told(proact, tmp_path, monkeypatch):
+def refusal(proact, tmp_path, monkeypatch):
     """What is said of the file, with one thing in it changed."""
     monkeypatch.setattr(registry, "_GIVEN", {})
 
@@ -23,8 +23,8 @@ def told(proact, tmp_path, monkeypatch):
         path = write_mine(tmp_path, was, becomes)
         status, _, err = proact(*(arguments or EVAL))
         assert status == 2, err
-        said = [line for line in err.splitlines() if line.startswith(("Error: ", str(path)))]
-        return path, said[0].removeprefix("Error: ")
+        lines = [line for line in err.splitlines() if line.startswith(("Error: ", str(path)))]
+        return path, lines[0].removeprefix("Error: ")
 
     return call
 
@@ -57,9 +57,9 @@ def told(proact, tmp_path, monkeypatch):
         ('"message -> reply"', '"message -> reply" / 2', "/ 2", "`program` failed: TypeError: unsupported operand"),
     ],
 )
-def test_before_the_first_call(told, was, becomes, at, message):
-    path, said = told(was, becomes)
-    assert said.startswith(f"{path}:{line_of(path, at)}: {message}"), said
+def test_before_the_first_call(refusal, was, becomes, at, message):
+    path, shown = refusal(was, becomes)
+    assert shown.startswith(f"{path}:{line_of(path, at)}: {message}"), shown
     assert not Path("run").exists()
 
 
@@ -91,14 +91,14 @@ def test_before_the_first_call(told, was, becomes, at, message):
         ),
     ],
 )
-def test_in_a_run_which_ends_and_pays_for_nothing_more(told, was, becomes, at, message):
-    path, said = told(was, becomes)
-    assert said.startswith(f"{path}:{line_of(path, at)}: {message}"), said
+def test_in_a_run_which_ends_and_pays_for_nothing_more(refusal, was, becomes, at, message):
+    path, shown = refusal(was, becomes)
+    assert shown.startswith(f"{path}:{line_of(path, at)}: {message}"), shown
 
 
-def test_a_program_without_a_field_of_the_answer_says_which(told):
-    path, said = told("    reply: str\n", "    reply: str\n    tone: str\n")
-    assert said.startswith(f"{path}: `answer` failed: TypeError: the program gives reply, and Reply needs tone"), said
+def test_a_program_without_a_field_of_the_answer_says_which(refusal):
+    path, shown = refusal("    reply: str\n", "    reply: str\n    tone: str\n")
+    assert shown.startswith(f"{path}: `answer` failed: TypeError: the program gives reply, and Reply needs tone"), shown
 
 
 def parts(*declared):
@@ -156,43 +156,43 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_a_wrong_declaration_is_refused_with_file_line_and_mend(told, wrong):
+def test_a_wrong_declaration_is_refused_with_file_line_and_mend(refusal, wrong):
     was, becomes, at, message = WRONG[wrong]
-    path, said = told(was, becomes)
-    assert said.startswith(f"{path}:{line_of(path, at)}: "), said
-    assert message in said
+    path, shown = refusal(was, becomes)
+    assert shown.startswith(f"{path}:{line_of(path, at)}: "), shown
+    assert message in shown
 
 
-def test_a_file_without_a_benchmark_is_refused(told):
-    path, said = told('    name = "next-step"\n', "")
-    assert said.startswith(f"{path}: declares no benchmark: derive a class from `dspy_proact.Benchmark` with"), said
+def test_a_file_without_a_benchmark_is_refused(refusal):
+    path, shown = refusal('    name = "next-step"\n', "")
+    assert shown.startswith(f"{path}: declares no benchmark: derive a class from `dspy_proact.Benchmark` with"), shown
 
 
 @pytest.mark.parametrize("role", ["assistant", "judge"])
-def test_without_a_stand_in_a_model_must_be_named(told, role):
+def test_without_a_stand_in_a_model_must_be_named(refusal, role):
     only = {"assistant": "judges if role == 'judge' else None", "judge": "answers if role == 'assistant' else None"}
     flag = {"assistant": "--model", "judge": "--judge"}[role]
-    _, said = told('answers if role == "assistant" else judges', only[role])
-    assert said == f"{flag} embedded: there is no stand-in of the {role}; name a model with {flag}"
+    _, shown = refusal('answers if role == "assistant" else judges', only[role])
+    assert shown == f"{flag} embedded: there is no stand-in of the {role}; name a model with {flag}"
     assert not Path("run").exists()
 
 
-def test_published_rows_and_human_grades_are_checked(told):
-    path, said = told('{"score": 0.4}', '{"score": 40}', "leaderboard", "--benchmark", "mine.py")
-    assert said.endswith("`published`: score of 'our old bot' is 40; scores are shares from 0 to 1")
+def test_published_rows_and_human_grades_are_checked(refusal):
+    path, shown = refusal('{"score": 0.4}', '{"score": 40}', "leaderboard", "--benchmark", "mine.py")
+    assert shown.endswith("`published`: score of 'our old bot' is 40; scores are shares from 0 to 1")
     for was, becomes, why in (
         ('"VAGUE", rater', '"BAD", rater', "the grade 'BAD' of case 'late' is none of CLEAR"),
         (', item=f"{key}-plain"', ', item=f"{key}-helpful"', "'late-helpful' is of two answers; give each of them"),
         ('("ann", "bob")', '("ann", "ann")', "'ann' grades 'late-helpful' twice"),
     ):
-        path, said = told(was, becomes, "agree", "--benchmark", "mine.py")
-        assert said.startswith(f"{path}:{line_of(path, 'people =')}: `people`: {why}"), said
+        path, shown = refusal(was, becomes, "agree", "--benchmark", "mine.py")
+        assert shown.startswith(f"{path}:{line_of(path, 'people =')}: `people`: {why}"), shown
 
 
-def test_one_of_several_in_a_file_is_named(told, proact):
+def test_one_of_several_in_a_file_is_named(refusal, proact):
     second = "class Second(NextStep):\n    name = 'second'\n\n\ndef answers("
-    path, said = told("def answers(", second)
-    assert said == f"{path}: declares next-step, second; name one with FILE.py:NAME"
+    path, shown = refusal("def answers(", second)
+    assert shown == f"{path}: declares next-step, second; name one with FILE.py:NAME"
     assert proact("eval", "--benchmark", "mine.py:second", "--out", "run")[0] == 0
     assert json.loads(Path("run/manifest.json").read_text("utf-8"))["identity"]["benchmark"] == "second"
 
