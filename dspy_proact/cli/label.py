@@ -29,7 +29,6 @@ from dspy_proact.cli.options.labels import FILES, RATINGS, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import console, print_json, say
 from dspy_proact.errors import UsageError
-from dspy_proact.evaluation.people import parts_of
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.benchmark import Benchmark
@@ -104,6 +103,7 @@ def sheet(
     declared = chosen.known(*([run] if run else []))
     if (run is None) == (items is None):
         raise UsageError("label sheet takes what is to be rated: either RUN or --items FILE")
+    from dspy_proact.evaluation.people import parts_of
     from dspy_proact.evaluation.ratings import items_in
 
     drawn: Draw | None = None

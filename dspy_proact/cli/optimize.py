@@ -224,7 +224,9 @@ def judge(
 
     declared, tuned = chosen.declared(), judge.spec(EMBEDDED)
     settings = chosen.settings(declared, answers=False)
-    if not declared.has_judge:
+    from dspy_proact.evaluation.benchmark import has_judge
+
+    if not has_judge(declared):
         raise UsageError(f"{declared.name} is graded without a judge; there is none to tune")
     target = JudgeTarget(
         labels.load(declared, settings),

@@ -132,7 +132,9 @@ def agree(
             f"--set {name}: agree reads no setting of {declared.name}; the answers that people graded are shown to "
             "judges alike, whatever is set. Leave it out"
         )
-    if not judge.name and declared.has_judge:  # else it grades by itself
+    from dspy_proact.evaluation.benchmark import has_judge
+
+    if not judge.name and has_judge(declared):  # else it grades by itself
         return _compare_stored(declared, settings, choices, labels, output, explain)
     from dspy_proact.cli.views.runs import run_all
     from dspy_proact.evaluation.evaluation import Rejudging

@@ -28,9 +28,9 @@ from dspy_proact.compile.forecast import RoleForecast, answers_at_most, guarded_
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.target import OutOfFold, Target, Tuned
 from dspy_proact.errors import ContentError, StageError, UsageError
-from dspy_proact.evaluation.benchmark import Benchmark, Start, WorkedCase
+from dspy_proact.evaluation.benchmark import Benchmark, Start
 from dspy_proact.evaluation.evaluation import role_of
-from dspy_proact.evaluation.people import parts_of
+from dspy_proact.evaluation.people import WorkedCase, parts_of, worked_cases_of
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, ratings_named
 from dspy_proact.evaluation.tuning import Feedback, ScoredPrediction
 from dspy_proact.models import ModelSpec
@@ -104,7 +104,7 @@ class JudgeTarget(Target):
         )
         if wrong := [guard for guard in guards if guard != "cases"]:
             raise UsageError(f"`guards={wrong[0]}`: a judge is guarded by its worked cases alone: `guards=cases`")
-        self.worked = tuple(declared.worked_cases()) if guards else ()
+        self.worked = tuple(worked_cases_of(declared)) if guards else ()
         if guards and not self.worked:
             raise UsageError(f"`guards=cases`: {declared.name} declares no worked cases; leave it out")
         artefact, cuts = self._begin(Start(file=start), f"the {declared.nouns.rows} of these grades"), {}
@@ -256,7 +256,7 @@ class JudgeTarget(Target):
             if checks := [check for check in verified if check is not None]:
                 counts[f"evidence {when}"] = sum(checks), len(checks)
         if tuned.worked:
-            count = len(declared.worked_cases())
+            count = len(worked_cases_of(declared))
             counts |= {"cases before": (tuned.worked[0], count), "cases after": (tuned.worked[1], count)}
         demos = max(len(predictor.demos) for predictor in tuned.program.predictors())
         cuts = {f"{stratum} {cut.partial:g}/{cut.full:g}" for stratum, cut in tuned.cuts.items()}

@@ -44,19 +44,6 @@ class Start:
 
 
 @dataclass(frozen=True)
-class WorkedCase:
-    """An answer whose label follows from a rule of the judge's."""
-
-    name: str
-    case: Case
-    answer: BaseModel
-    label: str
-    rule: str = ""
-    why: str = ""
-    """Why it has this label, in sentences."""
-
-
-@dataclass(frozen=True)
 class CorpusFacts:
     """The published corpus, and what else may be read as a case."""
 
@@ -193,11 +180,6 @@ class Benchmark(Generic[Answer, Detail]):
         """The judge, a `dspy.Module`; None where answers are graded without a model. Raises as `program` does."""
         return None
 
-    @property
-    def has_judge(self) -> bool:
-        """Whether it declares a judge, for some settings at least."""
-        return type(self).judge is not Benchmark.judge
-
     def stand_in(self, role: str) -> StandIn | StandInFields | None:
         """What the embedded model answers as `assistant` or `judge`; None where it has no stand-in."""
         return None
@@ -246,10 +228,6 @@ class Benchmark(Generic[Answer, Detail]):
         """How its programs are compiled, a `compile.tuning.Tuning`; None for what suits any benchmark."""
         return None
 
-    def worked_cases(self) -> Sequence[WorkedCase]:
-        """Answers whose label follows from a rule, for `try --judge-cases` and `optimize judge --guard cases`."""
-        return ()
-
     # Reports
 
     @property
@@ -261,3 +239,8 @@ class Benchmark(Generic[Answer, Detail]):
     def controls(self) -> "Controls | None":
         """Its control cases; None where it has none."""
         return None
+
+
+def has_judge(declared: Benchmark[Any, Any]) -> bool:
+    """Whether a benchmark declares a judge, for some settings at least."""
+    return type(declared).judge is not Benchmark.judge

@@ -7,7 +7,7 @@ from typing import Any
 from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.ask import Ask
-from dspy_proact.evaluation.benchmark import Benchmark, Start
+from dspy_proact.evaluation.benchmark import Benchmark, Start, has_judge
 from dspy_proact.evaluation.checks import checked_cases
 from dspy_proact.evaluation.compiled import compiled_program, module_or_file
 from dspy_proact.evaluation.embedding import with_endpoint
@@ -139,7 +139,7 @@ def _judges(
     if not asked:
         return []
     if judge is None:
-        if named and not declared.has_judge:
+        if named and not has_judge(declared):
             raise UsageError(f"{declared.name} is graded without a judge; leave `judge` out")
         return []
     specs = sorted(map(ModelSpec.of, _several(EMBEDDED if named is None else named)), key=lambda spec: spec.name)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel
 
-from dspy_proact.runs import Scored, Settings
+from dspy_proact.runs import Case, Scored, Settings
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.benchmark import Benchmark
@@ -66,6 +66,19 @@ class HumanGrade:
 
 
 @dataclass(frozen=True)
+class WorkedCase:
+    """An answer whose label follows from a rule of the judge's."""
+
+    name: str
+    case: Case
+    answer: BaseModel
+    label: str
+    rule: str = ""
+    why: str = ""
+    """Why it has this label, in sentences."""
+
+
+@dataclass(frozen=True)
 class People:
     """How people grade the answers of a benchmark; the defaults serve any whose answers they can read."""
 
@@ -85,6 +98,8 @@ class People:
     likelihoods: Callable[[Scored[Any]], Mapping[str, float]] = lambda _: {}
     """How probable a judge finds it that people give a part of two levels its best one, in [0, 1], by the part's name;
     for a judge that says how sure it is."""
+    worked_cases: Callable[[], Sequence[WorkedCase]] = tuple
+    """Answers whose label follows from a rule: raters practise on them, and `try` and `optimize judge` ask a judge."""
     ratings: "Callable[[Benchmark[Any, Any], str, Settings], Ratings | None] | None" = None
     """Ratings by a name of the benchmark's own or in a form of its own, in place of `grades`; None for a file of
     labels. The settings in `of_ratings` say what is read. Raises a `CorpusError` where they are not valid."""
@@ -111,3 +126,8 @@ def graded_levels(declared: "Benchmark[Any, Any]", scored: Scored[Any]) -> Mappi
         return declared.people.levels(scored)
     values = {part.name: getattr(scored.detail, part.name, None) for part in parts_of(declared) if part.name}
     return {"": scored.label} | {name: str(value) for name, value in values.items() if value is not None}
+
+
+def worked_cases_of(declared: "Benchmark[Any, Any]") -> Sequence[WorkedCase]:
+    """Answers whose label follows from a rule; none where none are declared."""
+    return declared.people.worked_cases() if declared.people else ()

@@ -16,6 +16,7 @@ from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark, Start
 from dspy_proact.evaluation.compiled import compiled_program, module_or_file
 from dspy_proact.evaluation.evaluation import require_nothing_asked, role_of
+from dspy_proact.evaluation.people import worked_cases_of
 from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.models import Gate, Model, ModelSpec, open_model
 from dspy_proact.runs import (
@@ -186,7 +187,7 @@ def examine(declared: Benchmark[Any, Any], judge: Any, model: Model, gate: Gate,
     The cases have one plain answer each, so that a count of them is no measure of agreement with people. Ends as
     `Trial.run` does; the pairs are aligned with the cases.
     """
-    worked, grading = declared.worked_cases(), Ask.in_run(judge, model.lm, settings)
+    worked, grading = worked_cases_of(declared), Ask.in_run(judge, model.lm, settings)
     work = [_Work(declared, each.case, each.answer, grading, getattr(judge, "votes", 1)) for each in worked]
     sides, halt = run_to_end(_at_once(work, [model], gate))
     return Tried(tuple(Pair(each.case, None, side) for each, side in zip(worked, sides, strict=True)), halt)

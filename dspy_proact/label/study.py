@@ -13,8 +13,8 @@ from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic_core import from_json
 
 from dspy_proact.errors import UsageError
-from dspy_proact.evaluation.benchmark import Benchmark, WorkedCase
-from dspy_proact.evaluation.people import Part, parts_of
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.people import Part, WorkedCase, parts_of, worked_cases_of
 from dspy_proact.evaluation.registry import reporting_of
 from dspy_proact.evaluation.reporting import PageSection
 from dspy_proact.report.reading import Reading
@@ -303,7 +303,7 @@ def practice_of(declared: Benchmark[Any, Any], seed: int, count: int = 6) -> tup
     if main is None:
         return ()
     by_grade: dict[str, list[WorkedCase]] = {level: [] for level in main.levels}
-    for worked in sorted(declared.worked_cases(), key=lambda worked: _digest(str(seed), worked.name)):
+    for worked in sorted(worked_cases_of(declared), key=lambda worked: _digest(str(seed), worked.name)):
         by_grade[worked.label].append(worked)
     rounds = (cases[number] for number in range(count) for cases in by_grade.values() if number < len(cases))
     reporting, made = reporting_of(declared.name), list[Practice]()

@@ -16,6 +16,7 @@ from fakes.server import Answer, Sent, Server, error
 
 from dspy_proact import Evaluation, Gate, ModelSpec
 from dspy_proact.errors import LimitReached
+from dspy_proact.evaluation.benchmark import has_judge
 from dspy_proact.evaluation.checks import file_of
 from dspy_proact.evaluation.registry import benchmarks
 from dspy_proact.models import Limits
@@ -33,7 +34,7 @@ def at(server: Server | SimpleNamespace, name: str, **gate):
     named, _, chosen = name.partition(" ")
     declared, (setting, _, count) = OWN[named], chosen.partition("=")
     models = [ModelSpec(name="openai/any", api_base=base) for base in (server.assistant, server.judge)]
-    if not declared.has_judge:  # it is graded without one
+    if not has_judge(declared):  # it is graded without one
         del models[1]
     settings = declared.settings_type(**({setting: int(count)} if setting else {}))
     gate = Gate(retries=0, concurrency=1, **gate)

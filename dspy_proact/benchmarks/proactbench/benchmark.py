@@ -24,16 +24,7 @@ from dspy_proact.benchmarks.proactbench.types import (
     conversation_of,
     dialogue_mark,
 )
-from dspy_proact.evaluation.benchmark import (
-    Benchmark,
-    CallForecast,
-    CorpusFacts,
-    ModelDefaults,
-    StandIn,
-    Start,
-    WorkedCase,
-    lazily,
-)
+from dspy_proact.evaluation.benchmark import Benchmark, CallForecast, CorpusFacts, ModelDefaults, StandIn, Start, lazily
 from dspy_proact.evaluation.people import People
 from dspy_proact.evaluation.published import Published
 from dspy_proact.evaluation.results import ResultsFormat
@@ -96,6 +87,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         "and not how good it is otherwise: a fine answer to the question alone may fail. The criteria say what a full "
         "and what a partial uptake are in this conversation.",
         scores={str(grade): grade.score for grade in Grade},
+        worked_cases=bundled.judge_cases,
         ratings=bundled.known_ratings,
         items=rated_items.items_in,
         official_files=rated_items.official_files,
@@ -155,10 +147,6 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         from dspy_proact.benchmarks.proactbench.tuning import ProactTuning
 
         return ProactTuning(self, settings)
-
-    def worked_cases(self) -> Sequence[WorkedCase]:
-        """Those of the judge's rules; the rule is their group."""
-        return bundled.judge_cases()
 
     def feedback(self, case: Case, answer: Response, scored: Scored[Verdict | Offers]) -> str:
         """Nothing of the rubric."""

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from dspy_proact.runs import Nouns, Scope, Settings
 
 
+def _has_judge(declared: "Benchmark[Any, Any]") -> bool:
+    from dspy_proact.evaluation.benchmark import has_judge
+
+    return has_judge(declared)
+
+
 def _takes_demos(declared: "Benchmark[Any, Any]") -> bool:
     tuning = declared.tuning(declared.settings_type())
     return tuning is None or any(proposal.demos for proposal in tuning.proposals.values())
@@ -29,8 +35,8 @@ def _takes_demos(declared: "Benchmark[Any, Any]") -> bool:
 LACKED: "Mapping[str, tuple[str, Callable[[Benchmark[Any, Any]], Any]]]" = {
     "--system-prompt": ("system prompt", lambda declared: declared.models.system_prompt),
     "--judge-prompt": ("choice of judge prompts", lambda declared: declared.models.judge_prompts),
-    "--judge-program": ("compiled judge", lambda declared: declared.has_judge),
-    "--min-kappa": ("compiled judge", lambda declared: declared.has_judge),
+    "--judge-program": ("compiled judge", _has_judge),
+    "--min-kappa": ("compiled judge", _has_judge),
     "--max-demos": ("worked examples", _takes_demos),
     "--ratings": ("choice of ratings", lambda declared: declared.people),
     "--run": ("ratings of runs", lambda declared: declared.people),
@@ -213,7 +219,7 @@ def judges_of(declared: "Benchmark[Any, Any]", named: "NamedModel", embedded: bo
     Raises:
         UsageError: A real model is judged, and the benchmark names no judge of its own.
     """
-    if not named.name and not declared.has_judge:
+    if not named.name and not _has_judge(declared):
         return ()
     if not named.name and not embedded and declared.models.judge is None:
         raise UsageError(f"{declared.name} declares no judge of a real model; name one with --judge")

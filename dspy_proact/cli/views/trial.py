@@ -15,10 +15,11 @@ from dspy_proact.cli.options.models import EMBEDDED, NamedModel
 from dspy_proact.cli.views.message import message_of, print_json, say
 from dspy_proact.cli.views.runs import say_of_card
 from dspy_proact.errors import UsageError
-from dspy_proact.evaluation.benchmark import Benchmark, Start, WorkedCase
+from dspy_proact.evaluation.benchmark import Benchmark, Start
 from dspy_proact.evaluation.compiled import compiled_program
 from dspy_proact.evaluation.evaluation import role_of
 from dspy_proact.evaluation.participant import program_name
+from dspy_proact.evaluation.people import WorkedCase, worked_cases_of
 from dspy_proact.evaluation.trial import Pair, Side
 from dspy_proact.evaluation.trial import examine as put_to
 from dspy_proact.models import Gate, Model, open_model
@@ -191,7 +192,7 @@ def examine(
     Raises:
         UsageError: The judge cannot be called as asked, or the benchmark has no worked cases.
     """
-    if not (cases := declared.worked_cases()):
+    if not (cases := worked_cases_of(declared)):
         raise UsageError(f"--judge-cases: {declared.name} declares no worked cases; leave it out")
     judge = compiled_program(declared, settings, Start(file=program), "judge")
     model = open_model(named.spec(EMBEDDED), role_of(declared, "judge"), gate)

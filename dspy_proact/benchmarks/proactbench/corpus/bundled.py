@@ -21,8 +21,8 @@ from dspy_proact.benchmarks.proactbench.corpus.rated_items import (
     study_of,
 )
 from dspy_proact.benchmarks.proactbench.types import HELD_BACK, UNWANTED, Grade, JudgeView, Phase, Response
-from dspy_proact.evaluation.benchmark import Benchmark, WorkedCase
-from dspy_proact.evaluation.people import HumanGrade
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.people import HumanGrade, WorkedCase
 from dspy_proact.evaluation.published import Counts, PublishedRow, pooled
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, RatingsSource
 from dspy_proact.files.github import cache_folder
