@@ -173,8 +173,8 @@ def plan_headline(plan: LabellingPlan) -> str:
     nouns, best = plan.nouns, plan.best
     over = f" over all {nouns.strata}" if len({stratum for stratum, _ in plan.frame.sizes}) > 1 else ""
     wanted, cases = f"± {share(plan.width)} points{over}", counted(plan.frame.cases, nouns.case, nouns.cases)
-    ratings_each = PLAN_MOST_RATINGS if best is None else best.per_case
-    often = {1: "once", 2: "twice"}.get(ratings_each, f"{ratings_each} times")
+    per_case = PLAN_MOST_RATINGS if best is None else best.per_case
+    often = {1: "once", 2: "twice"}.get(per_case, f"{per_case} times")
     if best is None:
         return (
             f"{wanted} are out of reach: {cases}, each rated {often} by some of {PLAN_RATERS[-1]} raters, would leave "

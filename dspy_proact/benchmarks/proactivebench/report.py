@@ -74,7 +74,7 @@ def _answer(kept: str) -> str:
 def _grounds(verdict: VerdictRecord) -> Grounds:
     """How the trajectory ended, and which right answers an open one gives."""
     grade = TrajectoryGrade.model_validate(verdict.detail)
-    answers = tuple((answer, "given" if is_given else "not given") for answer, is_given in grade.given.items())
+    answers = tuple((answer, "given" if hit else "not given") for answer, hit in grade.given.items())
     return Grounds(f"It ended {grade.ended}.", points=answers)
 
 

@@ -20,7 +20,7 @@
     tbody: "tbody", td: "td", th: "th", thead: "thead", tr: "tr", ul: "ul",
   };
   const of = (id) => document.getElementById(id);
-  const section = of("cases"), list = of("list"), rowsOf = of("rows"), shown = of("case"), found = of("found");
+  const section = of("cases"), list = of("list"), rowsOf = of("rows"), shown = of("case"), passing = of("passing");
   const form = of("filters"), help = of("help");
   const noun = section.dataset.case, nouns = section.dataset.cases;
   const lines = of("data").textContent.split("\n");
@@ -30,7 +30,7 @@
   let tops = [0]; // where each row begins, and where the last ends
   const CHOSEN = ["stratum", "label", "text"], TICKED = ["unverified", "unscored", "disagree"];
   const READ = "read"; // what the history keeps of an address that was read
-  let head, matches = [], place = -1, reading = 0, searching = 0, width = 0;
+  let head, matches = [], position = -1, reading = 0, searching = 0, width = 0;
   const unfolded = new Set(); // titles of sections
   let state = {};
   let searched = { text: "", rows: null };
@@ -55,7 +55,7 @@
     return promise;
   }
 
-  // The place of the last of ascending numbers that is not above a number.
+  // The position of the last of ascending numbers that is not above a number.
   function lastUpTo(numbers, most) {
     let low = 0, high = numbers.length - 1;
     while (low < high) {
@@ -85,11 +85,11 @@
     const item = (await chunk(row[6])).items[row[7]];
     const images = item.sides.flatMap((side) => (side && side.images) || []).map(([, number]) => number);
     const numbers = [...new Set([...textsOf(item), ...images.filter((number) => number !== null)])];
-    const told = await Promise.all(numbers.map(async (number) => {
+    const values = await Promise.all(numbers.map(async (number) => {
       const holder = chunkOf(number);
       return (await chunk(holder)).texts[number - head.firsts[holder]];
     }));
-    return { item, texts: new Map(numbers.map((number, at) => [number, told[at]])) };
+    return { item, texts: new Map(numbers.map((number, at) => [number, values[at]])) };
   }
 
   // --- elements
@@ -118,7 +118,7 @@
     return element("bdi", "", letters(text));
   }
 
-  // The characters from one place to another, with what is marked among them.
+  // The characters from one position to another, with what is marked among them.
   function marked(text, marks, from, to) {
     let last = from;
     const pieces = [];
@@ -194,13 +194,13 @@
 
   // --- filters
 
-  const asked = (name) => form.elements[name];
+  const field = (name) => form.elements[name];
 
   function fragment(changes) {
     const all = { ...state, ...changes };
-    const told = new URLSearchParams();
-    for (const [name, value] of Object.entries(all)) if (value) told.set(name, value === true ? "1" : value);
-    return `#${told}`;
+    const params = new URLSearchParams();
+    for (const [name, value] of Object.entries(all)) if (value) params.set(name, value === true ? "1" : value);
+    return `#${params}`;
   }
 
   const linkTo = ([key, epoch]) => fragment({ case: key, epoch: epoch === 1 ? "" : String(epoch) });
@@ -211,21 +211,21 @@
   }
 
   function read() {
-    const told = new URLSearchParams(location.hash.slice(1));
-    const known = (name, among) => (among.includes(told.get(name)) ? told.get(name) : "");
+    const params = new URLSearchParams(location.hash.slice(1));
+    const known = (name, among) => (among.includes(params.get(name)) ? params.get(name) : "");
     state = {
       stratum: known("stratum", head.strata),
       label: known("label", [...head.labels, ...Object.values(STATES)]),
-      text: told.get("text") || "",
-      ...Object.fromEntries(TICKED.map((name) => [name, told.get(name) === "1"])),
-      case: told.get("case") || "",
-      epoch: told.get("epoch") || "",
+      text: params.get("text") || "",
+      ...Object.fromEntries(TICKED.map((name) => [name, params.get(name) === "1"])),
+      case: params.get("case") || "",
+      epoch: params.get("epoch") || "",
     };
   }
 
   function fill() {
-    for (const name of CHOSEN) asked(name).value = state[name];
-    for (const name of TICKED) asked(name).checked = state[name];
+    for (const name of CHOSEN) field(name).value = state[name];
+    for (const name of TICKED) field(name).checked = state[name];
   }
 
   async function search(text) {
@@ -241,11 +241,11 @@
       }
       if (mine !== searching) return undefined;
       const first = head.firsts[number];
-      texts.forEach((each, at) => { if (each.toLowerCase().includes(wanted)) hits.add(first + at); });
+      texts.forEach((candidate, at) => { if (candidate.toLowerCase().includes(wanted)) hits.add(first + at); });
       for (const item of items) {
-        const told = [head.rows[row][0], item.group, ...item.meta.map(([, value]) => value)];
-        if (told.some((each) => each.toLowerCase().includes(wanted))) rows.add(row);
-        else for (const each of textsOf(item)) if (hits.has(each)) { rows.add(row); break; }
+        const fields = [head.rows[row][0], item.group, ...item.meta.map(([, value]) => value)];
+        if (fields.some((value) => value.toLowerCase().includes(wanted))) rows.add(row);
+        else for (const numbered of textsOf(item)) if (hits.has(numbered)) { rows.add(row); break; }
         row++;
       }
     }
@@ -255,7 +255,7 @@
   async function apply() {
     fill();
     if (searched.text !== state.text) {
-      found.textContent = "Searching …";
+      passing.textContent = "Searching …";
       const rows = await search(state.text);
       if (rows === undefined) return;
       searched = { text: state.text, rows };
@@ -272,11 +272,11 @@
       if (searched.rows && !searched.rows.has(at)) return;
       matches.push(at);
     });
-    found.textContent = counted();
-    place = placed();
-    if (place < 0 && !state.case && matches.length) place = 0;
+    passing.textContent = counted();
+    position = placed();
+    if (position < 0 && !state.case && matches.length) position = 0;
     redraw();
-    await show(place < 0 ? head.rows.find(isNamed) : head.rows[matches[place]]);
+    await show(position < 0 ? head.rows.find(isNamed) : head.rows[matches[position]]);
   }
 
   // How many pass the filters, of cases and of control cases.
@@ -291,8 +291,8 @@
 
   function change() {
     const next = { case: "", epoch: "" };
-    for (const name of CHOSEN) next[name] = asked(name).value;
-    for (const name of TICKED) next[name] = asked(name).checked;
+    for (const name of CHOSEN) next[name] = field(name).value;
+    for (const name of TICKED) next[name] = field(name).checked;
     if ([...CHOSEN, ...TICKED].every((name) => next[name] === state[name])) return;
     remember(fragment(next));
     read();
@@ -312,8 +312,8 @@
   }
 
   function reveal() {
-    if (place < 0) return;
-    const top = tops[place], end = tops[place + 1];
+    if (position < 0) return;
+    const top = tops[position], end = tops[position + 1];
     if (top < list.scrollTop) list.scrollTop = top;
     else if (end > list.scrollTop + list.clientHeight) list.scrollTop = end - list.clientHeight;
   }
@@ -332,7 +332,7 @@
         flags & DIFFERENT && new Set(marks).size === 1 ? flag("differ") : null),
       element("span", "excerpt", isolated(excerpt || key)));
     link.href = linkTo(row);
-    if (at === place) link.setAttribute("aria-current", "true");
+    if (at === position) link.setAttribute("aria-current", "true");
     const made = element("li", "", link);
     made.setAttribute("aria-setsize", String(matches.length));
     made.setAttribute("aria-posinset", String(at + 1));
@@ -367,7 +367,7 @@
   function redraw() {
     const held = rowsOf.contains(document.activeElement);
     lay();
-    for (const each of drawn.values()) each.remove();
+    for (const row of drawn.values()) row.remove();
     drawn.clear();
     reveal();
     draw();
@@ -375,15 +375,15 @@
   }
 
   function focusEntry() {
-    (drawn.has(place) ? drawn.get(place).firstChild : list).focus({ preventScroll: true });
+    (drawn.has(position) ? drawn.get(position).firstChild : list).focus({ preventScroll: true });
   }
 
   // A row that has the focus stays, wherever the list is scrolled to.
   function draw() {
     const first = Math.max(0, lastUpTo(tops, list.scrollTop) - SPARE);
     const last = Math.min(matches.length, lastUpTo(tops, list.scrollTop + list.clientHeight) + 1 + SPARE);
-    for (const [at, each] of drawn) {
-      if ((at < first || at >= last) && !each.contains(document.activeElement)) { each.remove(); drawn.delete(at); }
+    for (const [at, row] of drawn) {
+      if ((at < first || at >= last) && !row.contains(document.activeElement)) { row.remove(); drawn.delete(at); }
     }
     for (let at = first; at < last; at++) {
       if (drawn.has(at)) continue;
@@ -404,7 +404,7 @@
 
   function chat(items, texts) {
     return element("div", "chat", ...items.map(([who, text]) =>
-      element("div", `said ${who === items[items.length - 1][0] ? "" : "other"}`, element("span", "who", letters(who)), written(texts.get(text)))));
+      element("div", `message ${who === items[items.length - 1][0] ? "" : "other"}`, element("span", "who", letters(who)), written(texts.get(text)))));
   }
 
   function terms(items, texts) {
@@ -415,9 +415,9 @@
   // What stood there before the answer, folded; what a reader unfolds stays so from case to case.
   function part([title, kind, items], texts) {
     const [, last] = items[items.length - 1] || [];
-    const said = kind === "chat" && last !== undefined ? isolated(texts.get(last).slice(0, EXCERPT)) : null;
+    const excerpt = kind === "chat" && last !== undefined ? isolated(texts.get(last).slice(0, EXCERPT)) : null;
     const made = element("details", "part",
-      element("summary", "", letters(title), ` (${items.length})`, said && element("span", "quiet", " … ", said)),
+      element("summary", "", letters(title), ` (${items.length})`, excerpt && element("span", "quiet", " … ", excerpt)),
       (kind === "chat" ? chat : terms)(items, texts));
     made.open = unfolded.has(title);
     // A click comes before the state changes; the event of the change comes later than a key that follows at once.
@@ -436,7 +436,7 @@
     turn.setAttribute("aria-pressed", String(shown.classList.contains("written")));
     turn.addEventListener("click", () => {
       const pressed = String(shown.classList.toggle("written"));
-      for (const each of shown.querySelectorAll(".turn")) each.setAttribute("aria-pressed", pressed);
+      for (const button of shown.querySelectorAll(".turn")) button.setAttribute("aria-pressed", pressed);
     });
     return [turn, rich, plain];
   }
@@ -446,37 +446,37 @@
   }
 
   // The only verdict has its grade above the response.
-  function verdict(told, only, several, texts) {
-    const quotes = told.quotes.map(([text, stands, short]) => {
+  function verdict(one, only, several, texts) {
+    const quotes = one.quotes.map(([text, stands, short]) => {
       const note = !stands ? "not found in the response" : short ? "too short to count as evidence" : null;
       return element("li", note ? "missing" : "", element("q", "", isolated(texts.get(text))), note ? flag(note) : null);
     });
     return element("div", "verdict",
-      only ? null : element("p", "given", badge(told.label), by(told), several ? ` (${told.epoch})` : "",
-        told.verified === false ? flag("unverified") : null),
-      texts.get(told.reasons) ? written(texts.get(told.reasons)) : null,
+      only ? null : element("p", "grades", badge(one.label), by(one), several ? ` (${one.epoch})` : "",
+        one.verified === false ? flag("unverified") : null),
+      texts.get(one.reasons) ? written(texts.get(one.reasons)) : null,
       quotes.length ? element("ul", "quotes", ...quotes) : null,
-      told.points.length ? terms(told.points.map(([name, text]) => [texts.get(name), text]), texts) : null);
+      one.points.length ? terms(one.points.map(([name, text]) => [texts.get(name), text]), texts) : null);
   }
 
-  function side(told, run, texts) {
+  function side(answer, run, texts) {
     const alone = head.runs.length === 1;
     const top = alone ? null : element("h4", "", lettered(run), isolated(head.runs[run]));
-    if (!told) return element("div", "side", top, element("p", "quiet", `This run does not have this ${noun}.`));
-    const verdicts = told.verdicts || [], several = verdicts.some((each) => each.epoch > 1);
-    const [only] = verdicts.length === 1 && verdicts[0].label === told.label ? verdicts : [];
-    const missing = told.response === undefined;
+    if (!answer) return element("div", "side", top, element("p", "quiet", `This run does not have this ${noun}.`));
+    const verdicts = answer.verdicts || [], several = verdicts.some((one) => one.epoch > 1);
+    const [only] = verdicts.length === 1 && verdicts[0].label === answer.label ? verdicts : [];
+    const missing = answer.response === undefined;
     return element("div", "side", top,
-      element("p", "given", told.label ? badge(told.label) : element("span", "badge none", told.state),
+      element("p", "grades", answer.label ? badge(answer.label) : element("span", "badge none", answer.state),
         only ? [...by(only), only.verified === false ? flag("unverified") : null] : null,
-        told.reason ? element("span", "quiet", letters(told.reason)) : null,
-        told.truncated ? flag("cut at the token limit") : null,
-        told.rephrased ? flag("asked with other wording") : null,
-        told.awaited ? flag(`${told.awaited} verdicts pending`) : null),
-      missing ? element("p", "quiet", "No response.") : element("div", `response run-${run % COLOURS}`, ...response(told, texts)),
-      told.images ? element("div", "shots", ...told.images.map((each) => image(each, texts))) : null,
-      ...verdicts.map((each) => verdict(each, only, several, texts)),
-      ...(told.unread || []).map(([judge, why]) => element("p", "quiet", isolated(judge || "the benchmark"), `: no verdict, ${why}`)));
+        answer.reason ? element("span", "quiet", letters(answer.reason)) : null,
+        answer.truncated ? flag("cut at the token limit") : null,
+        answer.rephrased ? flag("asked with other wording") : null,
+        answer.awaited ? flag(`${answer.awaited} verdicts pending`) : null),
+      missing ? element("p", "quiet", "No response.") : element("div", `response run-${run % COLOURS}`, ...response(answer, texts)),
+      answer.images ? element("div", "shots", ...answer.images.map((shot) => image(shot, texts))) : null,
+      ...verdicts.map((one) => verdict(one, only, several, texts)),
+      ...(answer.unread || []).map(([judge, why]) => element("p", "quiet", isolated(judge || "the benchmark"), `: no verdict, ${why}`)));
   }
 
   function image([caption, number, why], texts) {
@@ -507,7 +507,7 @@
     const before = element("button", "step", "← Previous"), after = element("button", "step", "Next →");
     for (const [button, by] of [[before, -1], [after, 1]]) {
       button.type = "button";
-      button.disabled = place + by < 0 || place + by >= matches.length;
+      button.disabled = position + by < 0 || position + by >= matches.length;
       button.addEventListener("click", () => step(by));
     }
     const about = item.meta.filter(([, value]) => value !== key && value !== "");
@@ -517,14 +517,14 @@
       element("div", "steps", before, after, link),
       element("h3", "", named(stratum), " ", element("span", "key", isolated(key)),
         head.epochs > 1 ? element("span", "quiet", ` epoch ${epoch}`) : null),
-      element("div", `sides ${head.runs.length > 1 ? "several" : ""}`, ...item.sides.map((each, run) => side(each, run, texts))),
-      ...item.sections.map((each) => part(each, texts)),
+      element("div", `sides ${head.runs.length > 1 ? "several" : ""}`, ...item.sides.map((answer, run) => side(answer, run, texts))),
+      ...item.sections.map((section) => part(section, texts)),
       element("details", "part", element("summary", "", "details"),
         element("dl", "terms", ...about.map(([name, value]) =>
           element("div", "", element("dt", "", letters(name.replaceAll("_", " "))), element("dd", "", isolated(value)))))));
     shown.dataset.key = key;
     shown.scrollTop = 0;
-    if (holder) ([[before, after], [after, before], [link]][used] || []).concat(shown).find((each) => !each.disabled).focus({ preventScroll: true });
+    if (holder) ([[before, after], [after, before], [link]][used] || []).concat(shown).find((holder) => !holder.disabled).focus({ preventScroll: true });
   }
 
   // Brings the case that was opened into the window, with its list where that stands beside it.
@@ -535,7 +535,7 @@
   }
 
   async function step(by) {
-    const at = place + by;
+    const at = position + by;
     if (at < 0 || at >= matches.length) return;
     remember(linkTo(head.rows[matches[at]]));
     const within = list.contains(document.activeElement);
@@ -556,19 +556,19 @@
     if (followed && state.case) bring();
   }
 
-  // Where the filters are as they were, only the place in the list changes.
+  // Where the filters are as they were, only the position in the list changes.
   async function update() {
-    const before = state, old = place;
+    const before = state, old = position;
     read();
     const same = [...CHOSEN, ...TICKED].every((name) => before[name] === state[name]);
-    place = same ? placed() : -1;
-    if (place < 0) { await apply(); return; }
+    position = same ? placed() : -1;
+    if (position < 0) { await apply(); return; }
     if (drawn.has(old)) drawn.get(old).firstChild.removeAttribute("aria-current");
-    if (drawn.has(place)) drawn.get(place).firstChild.setAttribute("aria-current", "true");
+    if (drawn.has(position)) drawn.get(position).firstChild.setAttribute("aria-current", "true");
     reveal();
     draw();
     if (rowsOf.contains(document.activeElement)) focusEntry();
-    await show(head.rows[matches[place]]);
+    await show(head.rows[matches[position]]);
   }
 
   function pressed(event) {
@@ -580,7 +580,7 @@
     const by = { j: 1, ArrowRight: 1, k: -1, ArrowLeft: -1, ...(within ? { ArrowDown: 1, ArrowUp: -1 } : {}) }[event.key];
     const scrolls = event.key.startsWith("Arrow") && event.target.matches("[tabindex='0']") && !within;
     if (by && !scrolls) { event.preventDefault(); step(by); }
-    else if (event.key === "/") { event.preventDefault(); asked("text").focus(); asked("text").select(); }
+    else if (event.key === "/") { event.preventDefault(); field("text").focus(); field("text").select(); }
     else if (event.key === "?") { event.preventDefault(); help.showModal(); }
   }
 
@@ -588,7 +588,7 @@
     for (const [value, text] of values) {
       const option = element("option", "", text);
       option.value = value;
-      asked(name).append(option);
+      field(name).append(option);
     }
   }
 
@@ -605,7 +605,7 @@
     let timer = 0, frame = 0;
     form.addEventListener("submit", (event) => event.preventDefault());
     form.addEventListener("change", change);
-    asked("text").addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(change, 200); });
+    field("text").addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(change, 200); });
     list.addEventListener("scroll", () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(draw); });
     addEventListener("resize", () => (width === list.clientWidth ? draw() : redraw()));
     addEventListener("hashchange", go);
@@ -614,6 +614,6 @@
     document.documentElement.dataset.ready = "yes";
   }
 
-  addEventListener("beforeprint", () => { for (const each of document.querySelectorAll("details.breakdown")) each.open = true; });
+  addEventListener("beforeprint", () => { for (const breakdown of document.querySelectorAll("details.breakdown")) breakdown.open = true; });
   begin();
 })();

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from dspy_proact.evidence import locate_quotes
 
-FOUND = "#found"
+FOUND = "#passing"
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY", "RECOVERY")
 
 
@@ -49,7 +49,7 @@ def test_a_case_begins_with_both_responses_and_what_was_unfolded_below_stays_so(
         folded.first.locator("summary").click()
         page.keyboard.press("j")
         expect(page.locator("#case")).to_have_attribute("data-key", "d1__t2")
-        assert page.locator("#case .said:visible").count() == 3
+        assert page.locator("#case .message:visible").count() == 3
         assert not page.locator("#case .part", has_text="rubric").locator("dl").is_visible()
 
 
@@ -109,7 +109,7 @@ def test_several_epochs_are_rows_of_their_own_with_links_of_their_own(browser, p
     written(tmp_path / "run", manifest(epochs=2), [case], events)
     with visit(browser, paged(tmp_path / "run"), "#case=d1__t2&epoch=2") as page:
         assert "epoch 2" in page.inner_text("#case h3")
-        assert page.locator("#case .given .badge").first.inner_text() == "FAIL"
+        assert page.locator("#case .grades .badge").first.inner_text() == "FAIL"
         page.check("[name=disagree]")
         expect(page.locator(FOUND)).to_have_text(re.compile("^2 of 2 "))
 

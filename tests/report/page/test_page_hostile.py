@@ -65,7 +65,7 @@ def test_no_character_of_a_name_hides_or_turns_the_line(hostile):
 
 def test_nothing_fires_and_nothing_is_asked_for_while_everything_is_read(browser, hostile):
     with visit(browser, hostile) as page:
-        total = int(re.match(r"\d+", page.inner_text("#found"))[0])
+        total = int(re.match(r"\d+", page.inner_text("#passing"))[0])
         assert total == len(ATTACKS) + len(HIDDEN)
         for _ in range(total):
             assert page.locator("#case :is(script, img, iframe, a, svg, style, link, b)").count() == 0
@@ -87,7 +87,7 @@ def test_an_attack_is_shown_as_the_text_that_it_is_and_what_hides_or_turns_the_l
         assert "49" not in page.inner_text("h1")
         for number, text in enumerate(ATTACKS.values()):
             page.fill("[name=text]", f"{text}{number}")
-            expect(page.locator("#found"), text).to_contain_text("1 of")
+            expect(page.locator("#passing"), text).to_contain_text("1 of")
             expect(page.locator("#case"), text).to_contain_text(text)
             assert page.text_content("#case").count(text) >= 3
         page.keyboard.press("Escape")  # leaves the search, so that j is a key again
@@ -97,7 +97,7 @@ def test_an_attack_is_shown_as_the_text_that_it_is_and_what_hides_or_turns_the_l
         for number, code in enumerate(("U+202E", "U+0000", "U+001B", "U+E0041")):
             if number:
                 page.keyboard.press("j")
-            expect(page.locator("#case .said:last-child")).to_contain_text(code)
+            expect(page.locator("#case .message:last-child")).to_contain_text(code)
             assert code in page.inner_text("#rows a[aria-current]")
 
 
@@ -108,8 +108,8 @@ def test_a_line_of_a_megabyte_is_clipped_until_it_is_asked_for_and_stays_in_its_
     with visit(browser, paged(tmp_path / "run"), viewport={"width": 390, "height": 844}) as page:
         assert page.evaluate("document.documentElement.scrollWidth") == 390
         assert len(page.inner_text("#case")) < 200_000
-        page.evaluate("document.querySelector('#case .said .more').click()")
-        blocks = page.locator("#case .said .block").all_text_contents()
+        page.evaluate("document.querySelector('#case .message .more').click()")
+        blocks = page.locator("#case .message .block").all_text_contents()
         assert "".join(blocks) == "A\U0001f600" * 500_000
         assert max(map(len, blocks)) <= 5000
         styles = "[...document.querySelectorAll('.block')].map((block) => getComputedStyle(block).contentVisibility)"

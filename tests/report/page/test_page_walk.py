@@ -32,7 +32,7 @@ def opened(page, wanted):
 
 
 def settled(page, wanted):
-    expect(page.locator("#found")).to_have_text(re.compile(f"^{wanted} of "))
+    expect(page.locator("#passing")).to_have_text(re.compile(f"^{wanted} of "))
 
 
 def top(page, selector):
