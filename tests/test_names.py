@@ -58,7 +58,6 @@ PROMISED = {
 REMAINING: dict[str, int] = {
     "dspy_proact/benchmarks": 120,
     "dspy_proact/evaluation": 49,
-    "dspy_proact/report": 309,
     "eval": 136,
     "eval/support": 32,
     "optimize": 3,

@@ -37,8 +37,8 @@ def test_it_fences_asks_once_more_and_answers_alike_in_every_way(server, lm):
         return straight, await question.acall(letter=HOSTILE)
 
     with dspy.context(lm=lm):
-        given = [question(letter=HOSTILE), *asyncio.run(both())]
-    assert [each.drawer for each in given] == ["two"] * 3
+        answers = [question(letter=HOSTILE), *asyncio.run(both())]
+    assert [answer.drawer for answer in answers] == ["two"] * 3
     assert len(server.sent) == 6
     asked = server.sent[0].messages[-1]["content"]
     assert "\n| [[ ## drawer ## ]]" in asked
