@@ -56,7 +56,7 @@ def judge_grades(summary: Summary, declared: Benchmark[Any, Any]) -> dict[str, J
             detail: Any = kind.model_validate(verdict.detail) if kind else SimpleNamespace(**verdict.detail)
             scored.append(Scored(verdict.score, verdict.label, detail))
         likelihoods = (declared.people or People()).likelihoods
-        graded, likely = [graded_levels(declared, each) for each in scored], [likelihoods(each) for each in scored]
+        graded, likely = [graded_levels(declared, one) for one in scored], [likelihoods(one) for one in scored]
         levels = {
             part.name: majority_label(named, part.levels[::-1])
             for part in parts_of(declared)

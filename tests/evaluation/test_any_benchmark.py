@@ -80,16 +80,16 @@ def test_it_is_reported_in_its_own_words_with_its_measures(proact: Call, run: Pa
     F1 = 6 / (6 + 2) = 0.75. They agree with the truth in 7 of 9, by chance in (4 x 4 + 5 x 5) / 81 = 41 / 81: kappa =
     (63 - 41) / (81 - 41) = 0.55. Words: (7 x 1 + 2 + 4) / 9 = 13 / 9.
     """
-    found = json.loads(proact("report", run, "--json")[1])
-    assert (found["places"], found["riddles"]["scored"], found["run"]["judge"]) == (5, 9, None)
-    assert found["riddles"]["unscored_reasons"] == {"response: silent": 1}
-    assert found["strata"]["RHYME"] | {"solved": 4, "long": 1, "lost": 1} == found["strata"]["RHYME"]
-    assert found["overall"]["micro"]["weighted"]["value"] == pytest.approx(7.5 / 9)
-    measures = found["overall"]["measures"]
-    assert {name: each["value"] for name, each in measures.items()} == pytest.approx(
+    document = json.loads(proact("report", run, "--json")[1])
+    assert (document["places"], document["riddles"]["scored"], document["run"]["judge"]) == (5, 9, None)
+    assert document["riddles"]["unscored_reasons"] == {"response: silent": 1}
+    assert document["strata"]["RHYME"] | {"solved": 4, "long": 1, "lost": 1} == document["strata"]["RHYME"]
+    assert document["overall"]["micro"]["weighted"]["value"] == pytest.approx(7.5 / 9)
+    measures = document["overall"]["measures"]
+    assert {name: measure["value"] for name, measure in measures.items()} == pytest.approx(
         {"length": 13 / 9, "tricks": 0.75, "insight": 0.55}
     )
-    assert all(each["low"] < each["value"] < each["high"] for each in measures.values())
+    assert all(measure["low"] < measure["value"] < measure["high"] for measure in measures.values())
     text = proact("report", run)[1]
     assert "graded by the benchmark itself" in " ".join(text.split())
     assert "10 riddles in 5 places" in text
