@@ -88,9 +88,9 @@ def responses_of_results(results: Results, corpus: Corpus) -> Responses:
     """
     corpus.require((trigger.key for trigger in results.triggers), results.name)
     for trigger in results.triggers:
-        dialogue, asked = corpus.triggers[trigger.key]
+        dialogue, expected = corpus.triggers[trigger.key]
         message = dialogue.turns[trigger.turn - 1].user
-        if trigger.rubric != asked.rubric or trigger.user_message not in (None, message):
+        if trigger.rubric != expected.rubric or trigger.user_message not in (None, message):
             raise UsageError(
                 f"{results.name}: the trigger {trigger.key!r} is rephrased in the corpus {corpus.name!r}; "
                 "name the version of the corpus that it answers with `corpus`"

@@ -64,16 +64,16 @@ class Conversation:
     """The system messages; None where there are none that say anything."""
 
 
-def history_of(given: History) -> Conversation:
+def history_of(history: History) -> Conversation:
     """The turns before a message; raises `UsageError` for none of the forms, or where the last message is a user's."""
 
     def fault(problem: str, path: str) -> UsageError:
         return UsageError(f"history{path if path.startswith('[') else path and f'.{path}'}: {problem}")
 
-    if isinstance(given, list | tuple) and all(isinstance(turn, Turn) for turn in given):
-        conversation = Conversation(tuple(cast("Sequence[Turn]", given)), None)  # as a run gives it, thousands of times
+    if isinstance(history, list | tuple) and all(isinstance(turn, Turn) for turn in history):
+        conversation = Conversation(tuple(cast("Sequence[Turn]", history)), None)  # as runs give it, thousands of times
     else:
-        conversation = _conversation_of(_messages_of([] if given is None else given, fault))
+        conversation = _conversation_of(_messages_of([] if history is None else history, fault))
     if any(turn.assistant is None for turn in conversation.turns):
         raise UsageError("history: a turn awaits its response; the last message goes into `user_message`")
     return conversation
@@ -132,25 +132,25 @@ def _conversation_of(messages: Iterable[Message]) -> Conversation:
     return Conversation(turns_of([message.text for message in rest]), "\n\n".join(system) or None)
 
 
-def _messages_of(given: object, fault: Fault, path: str = "") -> Iterator[Message]:
+def _messages_of(value: object, fault: Fault, path: str = "") -> Iterator[Message]:
     """The messages of a value in any of the forms, in their order; a missing response of a turn is none."""
-    given = _plain(given)
-    if isinstance(given, Mapping):
-        if "messages" not in given:
-            yield from _of_object(cast("Mapping[str, Any]", given), fault, path)
+    value = _plain(value)
+    if isinstance(value, Mapping):
+        if "messages" not in value:
+            yield from _of_object(cast("Mapping[str, Any]", value), fault, path)
             return
-        given, path = cast("Mapping[str, Any]", given)["messages"], f"{path}.messages".lstrip(".")
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise fault(f"a list of messages or of turns is expected, not {shown(given)}", path)
-    for place, element in enumerate(cast("Iterable[object]", given)):
+        value, path = cast("Mapping[str, Any]", value)["messages"], f"{path}.messages".lstrip(".")
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise fault(f"a list of messages or of turns is expected, not {shown(value)}", path)
+    for index, element in enumerate(cast("Iterable[object]", value)):
         fields = _plain(element)
         if not isinstance(fields, Mapping):
-            raise fault(f"an object is expected, not {shown(fields)}", f"{path}[{place}]")
-        yield from _of_object(cast("Mapping[str, Any]", fields), fault, f"{path}[{place}]")
+            raise fault(f"an object is expected, not {shown(fields)}", f"{path}[{index}]")
+        yield from _of_object(cast("Mapping[str, Any]", fields), fault, f"{path}[{index}]")
 
 
-def _plain(given: object) -> object:
-    return given.model_dump() if isinstance(given, BaseModel) else given
+def _plain(value: object) -> object:
+    return value.model_dump() if isinstance(value, BaseModel) else value
 
 
 def _of_object(fields: Mapping[str, Any], fault: Fault, path: str) -> Iterator[Message]:
@@ -185,10 +185,10 @@ def _text(content: object, fault: Fault, path: str) -> str:
     if not parts:
         raise fault(f"must be a text, not {shown(cast('object', content))}", path)
     texts = list[str]()
-    for place, part in enumerate(parts):
+    for index, part in enumerate(parts):
         text = cast("dict[str, object]", part).get("text") if isinstance(part, dict) else None
         if not isinstance(text, str):
-            raise fault("must be a text or a list of text parts; leave images and files out", f"{path}[{place}]")
+            raise fault("must be a text or a list of text parts; leave images and files out", f"{path}[{index}]")
         texts.append(text)
     return "\n".join(texts)
 
@@ -214,12 +214,12 @@ def _in_text(text: str, source: str) -> Iterator[Message]:
         yield from _labelled(text, source)
         return
     try:
-        whole = strict_json(text, fault)
+        value = strict_json(text, fault)
     except json.JSONDecodeError as error:
         mend = "give plain text another name" if named_json else "plain text that looks like it needs `User:`"
         problem = f"not JSON: {error.msg}, at column {error.colno}; {mend}"
         raise CorpusError(problem, source=source, line=error.lineno) from None
-    yield from _messages_of(whole, fault)
+    yield from _messages_of(value, fault)
 
 
 def _is_json(text: str, kind: Any) -> bool:

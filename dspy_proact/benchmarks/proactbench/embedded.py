@@ -206,13 +206,13 @@ def _taught(demos: tuple[tuple[str, str], ...]) -> tuple[float, float]:
         strength, _ = _strongest(_read(request))
         graded.append((strength, str(value_of(answer, {}).get("grade", ""))))
     values = sorted({strength for strength, _ in graded})
-    places = sorted({(a + b) / 2 for a, b in pairwise([0.0, *values, 1.0])} | set(_CUTS))
+    thresholds = sorted({(a + b) / 2 for a, b in pairwise([0.0, *values, 1.0])} | set(_CUTS))
 
     def right(cuts: tuple[float, float]) -> tuple[int, float]:
         hits = sum(_grade(strength, cuts) == grade for strength, grade in graded)
         return hits, -abs(cuts[0] - _CUTS[0]) - abs(cuts[1] - _CUTS[1])
 
-    return max(((low, high) for low in places for high in places if low <= high), key=right)
+    return max(((low, high) for low in thresholds for high in thresholds if low <= high), key=right)
 
 
 def _grade(strength: float, cuts: tuple[float, float]) -> str:

@@ -56,10 +56,10 @@ def published_models() -> tuple[PublishedRow, ...]:
         phases.setdefault(row["model"].replace("__", "/"), {})[row["type"]] = counts
     rows: list[PublishedRow] = []
     for name, counts in phases.items():
-        whole = pooled(counts.values())
-        scores = {"score": whole.weighted, "strict": whole.strict_weighted}
+        overall = pooled(counts.values())
+        scores = {"score": overall.weighted, "strict": overall.strict_weighted}
         scores |= {phase: of.weighted for phase, of in counts.items()}
-        rows.append(PublishedRow(name, scores, counts=counts, cases=whole.total))
+        rows.append(PublishedRow(name, scores, counts=counts, cases=overall.total))
     return tuple(sorted(rows, key=lambda row: -(row.scores["score"] or 0)))
 
 
@@ -145,12 +145,12 @@ def judge_cases() -> tuple[WorkedCase, ...]:
     """
     held = json.loads((DATA / "judge_cases.json").read_text(encoding="utf-8"))
     worked: list[WorkedCase] = []
-    for each in held["cases"]:
-        scene = held["scenes"][each["scene"]]
+    for entry in held["cases"]:
+        scene = held["scenes"][entry["scene"]]
         view = JudgeView.model_validate({**scene, "turn": len(scene["conversation"])})
-        case = Case(each["name"], each["name"], view.rubric.phase, view)
-        answer = Response(text=each["response"])
-        worked.append(WorkedCase(each["name"], case, answer, Grade(each["grade"]), each["rule"], each["why"]))
+        case = Case(entry["name"], entry["name"], view.rubric.phase, view)
+        answer = Response(text=entry["response"])
+        worked.append(WorkedCase(entry["name"], case, answer, Grade(entry["grade"]), entry["rule"], entry["why"]))
     return tuple(worked)
 
 

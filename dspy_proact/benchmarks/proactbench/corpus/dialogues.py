@@ -197,11 +197,11 @@ class Corpus:
     def sha256(self) -> str:
         """64 hex digits over the dialogues and their order; the file's formatting and hidden fields do not matter."""
         # Row by row, as one list of JSON: the whole text at once would take twice the memory of the corpus.
-        whole = hashlib.sha256(b"[")
+        digest = hashlib.sha256(b"[")
         for number, dialogue in enumerate(self.dialogues):
-            whole.update(b"," * (number > 0) + canonical(dialogue.model_dump(mode="json")))
-        whole.update(b"]")
-        return whole.hexdigest()
+            digest.update(b"," * (number > 0) + canonical(dialogue.model_dump(mode="json")))
+        digest.update(b"]")
+        return digest.hexdigest()
 
 
 def load_corpus(spec: str, revision: str | None = None) -> Corpus:
@@ -264,13 +264,13 @@ def control_turns(dialogue: Dialogue) -> tuple[int, ...]:
     turn that is a trigger is no control.
     """
 
-    def place(turn: int) -> str:
+    def rank(turn: int) -> str:
         return hashlib.sha256(f"control {dialogue.origin.dialogue} {turn}".encode()).hexdigest()
 
     triggers = [trigger.turn for trigger in dialogue.triggers]
     turns = range(1, len(dialogue.turns) + 1)
     far = [turn for turn in turns if triggers and all(abs(turn - other) >= _CONTROL_DISTANCE for other in triggers)]
-    chosen = set(sorted(far, key=place)[: len(triggers)])
+    chosen = set(sorted(far, key=rank)[: len(triggers)])
     recovers = any(trigger.rubric.phase is Phase.RECOVERY for trigger in dialogue.triggers)
     closing = set[int]() if recovers else set(turns[-1:]) - set(triggers)
     return tuple(sorted(chosen | closing))

@@ -246,8 +246,8 @@ class RawRating(RawPart):
 
     def label(self, line: Line) -> Label:
         """The rating on a line."""
-        given = (self.grade or "", self.confidence, self.reason or "", self.seconds)
-        return Label(line, self.annotator.strip(), self.item.strip(), "", *given)
+        rating = (self.grade or "", self.confidence, self.reason or "", self.seconds)
+        return Label(line, self.annotator.strip(), self.item.strip(), "", *rating)
 
 
 def read_folder(declared: Benchmark[Any, Any], folder: Path) -> Ratings:
@@ -313,9 +313,9 @@ def official_files(ratings: Ratings) -> dict[str, str]:
         if not isinstance(item.view, JudgeView) or item.text is None:
             problem = f"{item.key!r} comes without its conversation or response, which the official layout holds"
             raise CorpusError(problem, source=ratings.name)
-        said = [(turn.user, turn.assistant) for turn in item.view.conversation]
-        texts = [text for pair in said for text in pair if text is not None]
-        history = [{"role": ("user", "assistant")[place % 2], "content": text} for place, text in enumerate(texts)]
+        conversation = item.view.conversation
+        texts = [text for turn in conversation for text in (turn.user, turn.assistant) if text is not None]
+        history = [{"role": ("user", "assistant")[index % 2], "content": text} for index, text in enumerate(texts)]
         rubric, judge = item.view.rubric.model_dump(mode="json"), item.judged.get("")
         items.append(
             {

@@ -327,7 +327,7 @@ def write_results(
         texts = trigger.model_dump(exclude={"origin"})
         # Texts that any file can hold: halves of surrogate pairs joined, lone ones and NULs replaced.
         safe = map_texts(texts, lambda text: encodable(text).replace("\0", "\ufffd"))
-        before, after = (json.dumps(each, ensure_ascii=False).count("\ufffd") for each in (texts, safe))
+        before, after = (json.dumps(values, ensure_ascii=False).count("\ufffd") for values in (texts, safe))
         replaced += after - before
         groups.setdefault(trigger.origin, []).append(ResultTrigger(origin=trigger.origin, **safe))
     rows = (_row(model, origin, group, (used or {}).get(origin.dialogue, {})) for origin, group in groups.items())
