@@ -21,7 +21,7 @@ from dspy_proact.cli.options.benchmark import (
     resolve_key,
     strata_options,
 )
-from dspy_proact.cli.options.kinds import Shown, flag_option, json_option, text_option
+from dspy_proact.cli.options.kinds import flag_option, json_option, text_option
 from dspy_proact.cli.options.models import EMBEDDED, GATE, JUDGE_PROGRAM, PROGRAM, NamedModel, model_options, text_of
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, flags_of, verb
 from dspy_proact.cli.views.message import message_of, say
@@ -138,14 +138,10 @@ _WHERE = Bundle(
     JUDGE_PROGRAM,
     _WHERE,
     GATE,
-    Bundle(
-        "shown",
-        Shown,
-        Section(
-            Heading.OUTPUT,
-            flag_option("--whole", "Show all of a case, such as earlier turns and rubric.", "in_full"),
-            json_option("the responses and verdicts"),
-        ),
+    Section(
+        Heading.OUTPUT,
+        flag_option("--whole", "Show all of a case, such as earlier turns and rubric.", "in_full"),
+        json_option("the responses and verdicts"),
     ),
     first="--model --program --judge --benchmark --corpus --case --stratum --conversation --list "
     "--judge-cases --whole --json",
@@ -162,7 +158,8 @@ def try_(
     judge_program: Path | None,
     where: _Where,
     gate: "Gate",
-    shown: Shown,
+    in_full: bool,
+    as_json: bool,
 ) -> int:
     """Try a system prompt: responses with TEXT beside those without it, each with the judge's verdict.
 
@@ -175,12 +172,12 @@ def try_(
     if where.examined:
         from dspy_proact.cli.views.trial import examine
 
-        return examine(declared, settings, judge, judge_program, gate, shown)
+        return examine(declared, settings, judge, judge_program, gate, in_full, as_json)
     if where.listed:
         from dspy_proact.cli.views.trial import print_cases
 
         listed = where.cases(declared, settings, embedded)
-        print_cases(declared, listed, shown.as_json)
+        print_cases(declared, listed, as_json)
         corpus = corpus_of(declared, where.corpus, embedded)
         say_next(Next.KEYS_LISTED, benchmark=chosen.words, corpus=corpus, key=listed[0].key)
         return 0
@@ -207,7 +204,7 @@ def try_(
     tried = trial.run(cases)
     if tried.begun:
         prompted = "the program" if program else "the prompt"
-        print_tried(declared, tried.pairs, trial.models, prompted, shown)
+        print_tried(declared, tried.pairs, trial.models, prompted, in_full, as_json)
     if tried.halt:
         say(f"Stopped: {message_of(tried.halt)}")
     else:

@@ -145,15 +145,6 @@ class Output:
     as_json: bool
 
 
-@dataclass(frozen=True)
-class Shown:
-    """What is printed of a case."""
-
-    in_full: bool
-    """All of it, such as earlier turns and the rubric."""
-    as_json: bool
-
-
 def output_options(folder: str, what: str) -> Bundle:
     """The options of a command that works in a folder: whose it is, with its default name, and what JSON has."""
     options = (

@@ -10,7 +10,6 @@ from rich.console import Console
 from dspy_proact.calls import Usage
 from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.cli.next_step import Next, Typed, say_next
-from dspy_proact.cli.options.kinds import Shown
 from dspy_proact.cli.options.models import EMBEDDED, NamedModel
 from dspy_proact.cli.views.message import message_of, print_json, say
 from dspy_proact.cli.views.runs import say_of_card
@@ -27,7 +26,7 @@ from dspy_proact.plain_text import printable
 from dspy_proact.report import Reading
 from dspy_proact.report.numbers import counted, document
 from dspy_proact.report.reading import grounds_document, print_sections, reading_column, sections_document
-from dspy_proact.report.terminal import Sheet, in_a_line, readable, show, table
+from dspy_proact.report.terminal import Sheet, in_a_line, readable, show
 from dspy_proact.runs import Case, Outcome, Settings, VerdictRecord, answer_text
 from dspy_proact.stand_in import STAND_IN, demonstration
 
@@ -112,14 +111,14 @@ def print_cases(declared: Declared, cases: Sequence[Case], as_json: bool) -> Non
 
 
 def print_tried(
-    declared: Declared, pairs: Sequence[Pair], models: Sequence[Model], prompted: str, shown: Shown
+    declared: Declared, pairs: Sequence[Pair], models: Sequence[Model], prompted: str, in_full: bool, as_json: bool
 ) -> None:
     """Print what came of a trial whose first sides are made with what `prompted` says, and its cost by model."""
     embedded = any(model.embedded for model in models)
-    if shown.as_json:
+    if as_json:
         if embedded:
             say(STAND_IN)
-        print_json([_pair_document(declared, pair, models, shown.in_full) for pair in pairs])
+        print_json([_pair_document(declared, pair, models, in_full) for pair in pairs])
         return
     click.echo(printable(" judged by ".join(model.name for model in models)))
     if embedded:
@@ -129,7 +128,7 @@ def print_tried(
     for pair in pairs:
         case, reading = pair.case, reading_of(declared, pair.case)
         sheet.line(readable(f"{case.stratum}  {case.key}".strip() or "your conversation"), "bold reverse")
-        if shown.in_full:
+        if in_full:
             print_sections(sheet, reading.sections)
         else:
             who, text = _gist(reading)
@@ -180,12 +179,14 @@ def _pair_document(declared: Declared, pair: Pair, models: Sequence[Model], in_f
 # Worked cases
 
 
-Judged = Sequence[tuple[WorkedCase, Side]]
-"""Worked cases, and what the judge made of each."""
-
-
 def examine(
-    declared: Declared, settings: Settings, named: NamedModel, program: Path | None, gate: Gate, shown: Shown
+    declared: Declared,
+    settings: Settings,
+    named: NamedModel,
+    program: Path | None,
+    gate: Gate,
+    in_full: bool,
+    as_json: bool,
 ) -> int:
     """Ask a judge about the worked cases of its rules, and show which it gets right; the exit status.
 
@@ -203,13 +204,13 @@ def examine(
     say(f"Asking for {counted(len(cases) * getattr(judge, 'votes', 1), 'verdict')}.")
     tried = put_to(declared, judge, model, gate, settings)
     judged = list(zip(cases, tried.sides, strict=True))
-    if tried.begun and shown.as_json:
+    if tried.begun and as_json:
         if model.embedded:
             say(STAND_IN)
-        print_json([_judged_document(declared, *item, model, shown.in_full) for item in judged])
+        print_json([_judged_document(declared, *item, model, in_full) for item in judged])
     elif tried.begun:
         name = program_name(judge)
-        _print_judged(declared, judged, model, model.name if name == "default" else f"{model.name} ({name})", shown)
+        _print_judged(declared, judged, model, model.name if name == "default" else f"{model.name} ({name})", in_full)
     if tried.halt:
         say(f"Stopped: {message_of(tried.halt)}")
     else:
@@ -220,60 +221,34 @@ def examine(
     return exit_status(tried.halt, unscored=tried.failed)
 
 
-def _print_judged(declared: Declared, judged: Judged, model: Model, name: str, shown: Shown) -> None:
-    """Print which worked cases a judge of this name gets right, what its calls used, and the missed with reasons."""
-    console, stand_in = Console(), demonstration([("judge", model.name)])
-    words = {True: "yes", False: "no", None: "-"}
-    rows = [
-        (worked.name, worked.rule, worked.label, side.label or "-", words[_right(worked, side)])
-        for worked, side in judged
-    ]
+def _print_judged(
+    declared: Declared, judged: Sequence[tuple[WorkedCase, Side]], model: Model, name: str, in_full: bool
+) -> None:
+    """Print how often a judge of this name is right, what its calls used, and each case; one it misses as `show` does.
+
+    A case without a grade is neither right nor missed.
+    """
+    console, graded = Console(), [side.label == worked.label for worked, side in judged if side.label]
+    none, unread = len(judged) - len(graded), sum(len(side.unread) for _, side in judged)
+    verdicts = counted(unread + sum(len(side.verdicts) for _, side in judged), "verdict")
     show(
         console,
-        f"{stand_in}{name} {_count(judged)}.",
-        table(("case", "rule", "by the rule", "judge", "right"), rows, fold=False),
+        f"{demonstration([('judge', model.name)])}{name} gives the grade that the rule gives in {sum(graded)} of "
+        f"{counted(len(graded), 'worked case')}{f'; {none} more without a grade' if none else ''}.",
         *_spent_lines([model], (side for _, side in judged)),
+        *([f"{unread} of {verdicts} could not be read."] if unread else []),
     )
-    if unread := sum(len(side.unread) for _, side in judged):
-        verdicts = counted(unread + sum(len(side.verdicts) for _, side in judged), "verdict")
-        show(console, f"{unread} of {verdicts} could not be read.")
     sheet = Sheet(console)
     for worked, side in judged:
-        if _right(worked, side) is False or (side.label is None and side.failed):
-            reading = reading_of(declared, worked.case, side, worked.answer)
-            sheet.line()
-            for line in _missed(worked, side, reading):
-                sheet.text(readable(line))
-            if shown.in_full:
-                print_sections(sheet, reading.sections)
-                sheet.line("response", "bold")
-                sheet.text(readable(reading.answer or ""))
-
-
-def _right(worked: WorkedCase, side: Side) -> bool | None:
-    """Whether the judge gives the label that follows from the rule; None where it gives none."""
-    return side.label == worked.label if side.label else None
-
-
-def _count(judged: Judged) -> str:
-    """In how many cases the judge is right, and in how many that is not known."""
-    graded, count = [item for item in judged if item[1].label], len(judged)
-    if not graded:
-        return f"gives no grade in any of {count} worked cases"
-    right = f"{sum(bool(_right(*item)) for item in graded)} of {counted(len(graded), 'worked case')}"
-    none = count - len(graded)
-    left = f"; {none} of {count} {'has' if none == 1 else 'have'} no grade" if none else ""
-    return f"gives the grade that the rule gives in {right}{left}"
-
-
-def _missed(worked: WorkedCase, side: Side, reading: Reading) -> Iterator[str]:
-    yield f"{worked.name}: {worked.label}. {worked.why}"
-    if side.label is None:
-        yield f"No verdict: {in_a_line(side.error or '')}"
-    elif [verdict.label for verdict in side.verdicts] != [side.label]:
-        yield f"The judge: {side.label}, which its program makes of {counted(len(side.verdicts), 'verdict')}."
-    for verdict, grounds in zip(side.verdicts, reading.grounds, strict=True):
-        yield f"The judge: {verdict.label}. {in_a_line(grounds.reasons)}"
+        right = f"judge {side.label or '-'}, by the rule {worked.label}"
+        sheet.line(in_a_line(f"{worked.name} ({worked.rule}): {right}"))
+        if side.label == worked.label or not (side.label or side.failed):
+            continue
+        reading = reading_of(declared, worked.case, side, worked.answer, model.name)
+        if in_full:
+            print_sections(sheet, reading.sections)
+        sheet.line(in_a_line(f"why: {worked.why}"))
+        sheet.columns([reading_column("response", reading, declared.labels, sheet.styled)])
 
 
 def _judged_document(declared: Declared, worked: WorkedCase, side: Side, model: Model, in_full: bool) -> dict[str, Any]:
@@ -293,7 +268,7 @@ def _judged_document(declared: Declared, worked: WorkedCase, side: Side, model: 
         "why": worked.why,
         "grade": side.label,
         "grades": [verdict.label for verdict in side.verdicts],
-        "right": _right(worked, side),
+        "right": side.label == worked.label if side.label else None,
         **grounds_document(next(iter(reading.grounds), None)),
         "error": side.error,
         "unread": list(side.unread),
