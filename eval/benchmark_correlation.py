@@ -43,7 +43,7 @@ def read_scores(path: Path) -> Scores:
     for row in rows:
         if len(row) != len(heads) or models.count(row[0]) > 1:
             raise ValueError(f"each model has one line, with one cell for each of {heads!r}: {row!r}")
-    return {name: {row[0]: number(row[place]) for row in rows} for place, name in enumerate(heads) if place}
+    return {name: {row[0]: number(row[index]) for row in rows} for index, name in enumerate(heads) if index}
 
 
 def number(cell: str) -> float | None:

@@ -30,24 +30,24 @@ HEIGHTS = {Phase.EMERGENT: 1.2, Phase.CRITICAL: 0.6, Phase.RECOVERY: -1.2}
 ERROR, LENIENCY = 2.0, 0.5
 """Standard deviations of what a rating, and a rater, adds to the level."""
 FALSE = Band(0.0, 0.05)
-PLACES = [(25, 0.1), (7, 0.1), (7, 0.5)]
+POSITIONS = [(25, 0.1), (7, 0.1), (7, 0.5)]
 JUDGES = ("constant", "like a person")
 
 
 def simulated(rng: np.random.Generator, judge: str) -> Ratings:
-    phases = [list(Phase)[place % 3] for place in range(ITEMS)]
+    phases = [list(Phase)[index % 3] for index in range(ITEMS)]
     scenarios = rng.integers(0, SCENARIOS, ITEMS)
     height = np.array([HEIGHTS[phase] for phase in phases])
     levels = height + np.sqrt(0.15) * rng.standard_normal(SCENARIOS)[scenarios] + np.sqrt(0.85) * normal(rng)
     lenient = LENIENCY * rng.standard_normal(RATERS)
     graded = height * 10 if judge == "constant" else levels + rng.normal(0, LENIENCY) + ERROR * normal(rng)
-    places = enumerate(zip(phases, map(str, scenarios), map(grade_of, graded), strict=True))
-    items = [RatedItem(str(place), where, phase, judged={"": grade}) for place, (phase, where, grade) in places]
+    positions = enumerate(zip(phases, map(str, scenarios), map(grade_of, graded), strict=True))
+    items = [RatedItem(str(index), where, phase, judged={"": grade}) for index, (phase, where, grade) in positions]
     ratings = [
-        HumanGrade(str(place), None, grade_of(levels[place] + told), f"r{who}")
-        for place in range(ITEMS)
+        HumanGrade(str(index), None, grade_of(levels[index] + message), f"r{who}")
+        for index in range(ITEMS)
         for who in rng.choice(RATERS, rng.integers(2, 5), replace=False)
-        for told in [lenient[who] + rng.normal(0, ERROR)]
+        for message in [lenient[who] + rng.normal(0, ERROR)]
     ]
     return Ratings(
         "simulated", "proactbench", tuple(items), tuple(ratings), RatingsSource(origin="simulated", files={})
@@ -63,35 +63,35 @@ def grade_of(level: float) -> Grade:
 
 
 def row(numbered: tuple[int, str], studies: int, seed: int) -> str:
-    place, judge = numbered
-    rng, better, worse, kappas = np.random.default_rng((seed, place)), 0, 0, []
+    index, judge = numbered
+    rng, better, worse, kappas = np.random.default_rng((seed, index)), 0, 0, []
     for _ in range(studies):
-        found = study(simulated(rng, judge))
-        said = study_headline(found)
-        if "it cannot be told" not in said:
-            better, worse = better + (" better than another" in said), worse + (" less well than another" in said)
-        kappas.append([found.pooled.within.one_human.value, found.pooled.reference.judge.value])
+        result = study(simulated(rng, judge))
+        text = study_headline(result)
+        if "it cannot be told" not in text:
+            better, worse = better + (" better than another" in text), worse + (" less well than another" in text)
+        kappas.append([result.pooled.within.one_human.value, result.pooled.reference.judge.value])
     person, pooled = np.mean(kappas, axis=0)
     return (
-        f"{judge} | {person:.2f} | {pooled:.2f} | {FALSE.told(better / studies, studies)} | {100 * worse / studies:.1f}"
+        f"{judge} | {person:.2f} | {pooled:.2f} | {FALSE.text(better / studies, studies)} | {100 * worse / studies:.1f}"
     )
 
 
-def compared(place: tuple[int, float], claims: int, seed: int) -> str:
-    scenarios, base = place
+def compared(numbered_pair: tuple[int, float], claims: int, seed: int) -> str:
+    scenarios, base = numbered_pair
     rng, shown, crossed, wrong, alike, false = np.random.default_rng((seed, scenarios, int(100 * base))), 0, 0, 0, 0, 0
     while shown < claims:
-        apart = rng.uniform(0, 0.2) * rng.integers(0, 2)
-        pair = simulate_pair(rng, scenarios, Thresholds.of_mean(base), Effects(run=0.15), apart)
-        found = stats.paired_difference(pair.a, pair.b, pair.groups)
-        claimed, alike = stats.is_claimed(found, found.p), alike + (not apart)
-        false += claimed and not apart
-        if claimed and apart:
+        distance = rng.uniform(0, 0.2) * rng.integers(0, 2)
+        pair = simulate_pair(rng, scenarios, Thresholds.of_mean(base), Effects(run=0.15), distance)
+        result = stats.paired_difference(pair.a, pair.b, pair.groups)
+        claimed, alike = stats.is_claimed(result, result.p), alike + (not distance)
+        false += claimed and not distance
+        if claimed and distance:
             shown += 1
-            crossed += (found.difference.low or 0) <= 0 <= (found.difference.high or 0)
-            wrong += (found.difference.value or 0) < 0
-    told = FALSE.told(false / alike, alike)
-    return f"{scenarios} | {base} | {told} | {claims:,} | {wrong} | {crossed}{f' {OUT}' if crossed else ''}"
+            crossed += (result.difference.low or 0) <= 0 <= (result.difference.high or 0)
+            wrong += (result.difference.value or 0) < 0
+    message = FALSE.text(false / alike, alike)
+    return f"{scenarios} | {base} | {message} | {claims:,} | {wrong} | {crossed}{f' {OUT}' if crossed else ''}"
 
 
 def main() -> None:
@@ -99,15 +99,17 @@ def main() -> None:
     parser.add_argument("--studies", type=int, default=200, help="of each judge")
     parser.add_argument("--seed", type=int, default=20261123)
     parser.add_argument("--quick", action="store_true", help="10 studies of each judge, and 10 claims")
-    asked = parser.parse_args()
-    count = 10 if asked.quick else asked.studies
+    options = parser.parse_args()
+    count = 10 if options.quick else options.studies
     with multiprocessing.Pool() as pool:
-        rows = pool.map(partial(row, studies=count, seed=asked.seed), enumerate(JUDGES), chunksize=1)
-        others = pool.map(partial(compared, claims=10 if asked.quick else 2000, seed=asked.seed), PLACES, chunksize=1)
+        rows = pool.map(partial(row, studies=count, seed=options.seed), enumerate(JUDGES), chunksize=1)
+        others = pool.map(
+            partial(compared, claims=10 if options.quick else 2000, seed=options.seed), POSITIONS, chunksize=1
+        )
     heads = "judge | a person, within phases | the judge, pooled | said to be better | worse"
     claims = "scenarios | base | alike, claimed | apart, claimed | wrong way round | with 0 in the interval"
-    print(found := Banded(of_data_sets(count, asked.seed), {heads: rows, claims: others}))
-    sys.exit(int(found.out > 0))
+    print(result := Banded(of_data_sets(count, options.seed), {heads: rows, claims: others}))
+    sys.exit(int(result.out > 0))
 
 
 if __name__ == "__main__":

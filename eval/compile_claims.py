@@ -41,10 +41,10 @@ class Cell:
 
 def shown(numbered: tuple[int, Cell], compiles: int) -> float:
     """Share of compiles of which an improvement is said to be shown."""
-    place, cell = numbered
+    index, cell = numbered
     claims = 0
     for number in range(compiles):
-        rng = np.random.default_rng((SEED, place, number))
+        rng = np.random.default_rng((SEED, index, number))
         drawn = simulate_compile(rng, cell.items, cell.scenarios, cell.judges, cell.unread)
         read = (drawn.before, drawn.after, drawn.panel, drawn.strata, drawn.groups)
         claims += improvement_shown(*read, order=sorted({*drawn.strata}))
@@ -72,23 +72,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compiles", type=int, default=500, help="in each cell")
     parser.add_argument("--quick", action="store_true", help="20 compiles in one cell of each kind")
-    asked = parser.parse_args()
-    compiles, kinds = (20, slice(-1, None)) if asked.quick else (asked.compiles, slice(None))
+    options = parser.parse_args()
+    compiles, kinds = (20, slice(-1, None)) if options.quick else (options.compiles, slice(None))
     with_unread = product(RATERS, CANDIDATES, SIZES[1:3], PANELS[:1], UNREAD)
     of_a_panel = product(RATERS, CANDIDATES, SIZES[1:3], PANELS[2:], UNREAD[:1])
-    false = [false_cell(*each) for each in [*of_a_panel, *with_unread][kinds]]
+    false = [false_cell(*item) for item in [*of_a_panel, *with_unread][kinds]]
     asked_for = [(*start, size, panel) for start, size, panel in product(STARTS, SIZES, PANELS)][kinds]
-    power = [cell for each in asked_for if (cell := power_cell(*each))]
+    power = [cell for item in asked_for if (cell := power_cell(*item))]
     with multiprocessing.get_context("spawn").Pool() as pool:
-        found = pool.map(partial(shown, compiles=compiles), enumerate([*false, *power]), chunksize=1)
+        result = pool.map(partial(shown, compiles=compiles), enumerate([*false, *power]), chunksize=1)
     whose = "raters agree | {} | items | raters | leniency | {}"
     heads = whose.format("candidates", "unread, % | false claims, %"), whose.format("start", "gain | shown, %")
     errors = ", ".join(f"{100 * share_error(share, compiles):.1f} at {100 * share:.0f} %" for share in (0.05, 0.8))
     named, bands = [cell.named for cell in (*false, *power)], [FALSE] * len(false) + [SHOWN] * len(power)
-    rows = [f"{name} | {band.told(share, compiles)}" for name, band, share in zip(named, bands, found, strict=True)]
+    rows = [f"{name} | {band.text(share, compiles)}" for name, band, share in zip(named, bands, result, strict=True)]
     tables = {heads[0]: rows[: len(false)], heads[1]: rows[len(false) :]}
-    print(said := Banded(f"{compiles:,} compiles a cell; standard error {errors}", tables))
-    sys.exit(int(said.out > 0))
+    print(text := Banded(f"{compiles:,} compiles a cell; standard error {errors}", tables))
+    sys.exit(int(text.out > 0))
 
 
 if __name__ == "__main__":

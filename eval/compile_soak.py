@@ -55,13 +55,13 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=12, help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--at", nargs=2, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.out:
-        judge, proposer = asked.at
-        compiles(asked.out, judge, proposer, asked.trials)
+    options = parser.parse_args()
+    if options.out:
+        judge, proposer = options.at
+        compiles(options.out, judge, proposer, options.trials)
         return
 
-    kills, trials = (2, QUICK) if asked.quick else (asked.kills, asked.trials)
+    kills, trials = (2, QUICK) if options.quick else (options.kills, options.trials)
     moment, done = random.Random(SEED), 0
     with tempfile.TemporaryDirectory() as name, SimulatedProvider(healthy) as provider:
         folder = Path(name)

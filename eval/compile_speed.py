@@ -36,11 +36,11 @@ ROLES = {"assistant": ASSISTANT, "judge": JUDGE, "proposer": PROPOSER}
 
 
 def answer(received: Received, latency: float) -> Scripted:
-    said = [(str(each["role"]), str(each["content"])) for each in received.body["messages"]]
-    system = "\n".join(text for role, text in said if role == "system")
+    message = [(str(item["role"]), str(item["content"])) for item in received.body["messages"]]
+    system = "\n".join(text for role, text in message if role == "system")
     stand_in = ROLES[received.role].stand_in
     assert stand_in, "roles of the package have stand-ins"
-    text = stand_in(system, [each for each in said if each[0] != "system"])
+    text = stand_in(system, [item for item in message if item[0] != "system"])
     return Scripted(text, delay=latency)
 
 
@@ -80,27 +80,27 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="one compile, 2 trials, 2 folds, no latency, width 8")
     parser.add_argument("--only", action="append", metavar="'PROGRAM OPTIMIZER'", help="such as 'judge search'")
     parser.add_argument("--serve", type=float, metavar="LATENCY", help="be the server")
-    asked = parser.parse_args()
-    if asked.serve is not None:
-        return serve(asked.serve)
-    latency, width, size = (0.0, 8, {"trials": 2, "folds": 2}) if asked.quick else (0.5, 32, {"trials": 20})
+    options = parser.parse_args()
+    if options.serve is not None:
+        return serve(options.serve)
+    latency, width, size = (0.0, 8, {"trials": 2, "folds": 2}) if options.quick else (0.5, 32, {"trials": 20})
     every = [f"judge {name}" for name in OPTIMIZERS] + [f"assistant {name}" for name in OPTIMIZERS if name != "labeled"]
-    every, missed = ["assistant search"] if asked.quick else every, False
+    every, missed = ["assistant search"] if options.quick else every, False
     command = [sys.executable, __file__, "--serve", str(latency)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout
         bases = json.loads(server.stdout.readline())
-        makers = {name: partial(compiling, name, size, bases) for name in asked.only or every}
+        makers = {name: partial(compiling, name, size, bases) for name in options.only or every}
         wide = {name: measured(server, make, width) for name, make in makers.items()}
         print("| compile | calls | alone | wide | ratio | at least | in flight | ideal | same |\n|" + " --- |" * 9)
         for name, (fast, second, calls, most) in wide.items():
             slow, first, _, single = measured(server, makers[name], 1)
             assert single == 1 < most <= width, "as many calls in flight as asked for"
             promised, ratio = PROMISED.get(name, 4), slow / fast
-            missed |= first != second or (ratio < promised and not asked.quick)
+            missed |= first != second or (ratio < promised and not options.quick)
             times = f"{slow:.0f} s | {fast:.0f} s | {ratio:.1f} | {promised} | {calls * latency / fast:.1f}"
-            told = f"{calls * latency / width / fast:.0%} | {'yes' if first == second else 'NO'}"
-            print(f"| {name} | {calls:,} | {times} | {told} |", flush=True)
+            message = f"{calls * latency / width / fast:.0%} | {'yes' if first == second else 'NO'}"
+            print(f"| {name} | {calls:,} | {times} | {message} |", flush=True)
     sys.exit(int(missed))
 
 

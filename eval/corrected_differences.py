@@ -48,20 +48,20 @@ def row(cell: Cell) -> str:
     study, own, covered, marked, widths = RatedStudy(25, cell.rated, cell.raters, 3), 0, 0, 0, []
     for _ in range(cell.data_sets):
         a, b = simulate_rated_runs(rng, runs, study)
-        found = stats.corrected_difference(a, b)
+        result = stats.corrected_difference(a, b)
         judge = stats.paired_difference(a.scores, b.scores, a.groups).difference
         own += (judge.low or 0) <= truth <= (judge.high or 0)
-        marked += found.reason is not None
-        if found.low is not None and found.high is not None:
-            covered += found.low <= truth <= found.high
-            widths.append(found.high - found.low)
-    given, whether, width = len(widths), "-", "-"
-    if given:
-        whether = COVERAGE.told(covered / given, given, marked=marked >= 0.9 * cell.data_sets)
+        marked += result.reason is not None
+        if result.low is not None and result.high is not None:
+            covered += result.low <= truth <= result.high
+            widths.append(result.high - result.low)
+    count, whether, width = len(widths), "-", "-"
+    if count:
+        whether = COVERAGE.text(covered / count, count, marked=marked >= 0.9 * cell.data_sets)
         width = f"{100 * np.median(widths):.1f}"
     return (
         f"{cell.judge} | {cell.second} | {cell.rated} | {cell.raters} | {cell.leniency} | "
-        f"{100 * own / cell.data_sets:.0f} | {100 * given / cell.data_sets:.0f} | {whether} | "
+        f"{100 * own / cell.data_sets:.0f} | {100 * count / cell.data_sets:.0f} | {whether} | "
         f"{100 * marked / cell.data_sets:.0f} | {width}"
     )
 
@@ -71,14 +71,14 @@ def main() -> None:
     parser.add_argument("--datasets", type=int, default=1000, help="data sets in each cell")
     parser.add_argument("--seed", type=int, default=20261122)
     parser.add_argument("--quick", action="store_true", help="30 data sets in four cells")
-    asked = parser.parse_args()
-    count, rated = (30, QUICK) if asked.quick else (asked.datasets, FULL)
-    grid = product(JUDGES, SECOND, rated, RATERS[1:2] if asked.quick else RATERS)
-    cells = [Cell(*place[:3], *place[3], count, (asked.seed, index)) for index, place in enumerate(grid)]
+    options = parser.parse_args()
+    count, rated = (30, QUICK) if options.quick else (options.datasets, FULL)
+    grid = product(JUDGES, SECOND, rated, RATERS[1:2] if options.quick else RATERS)
+    cells = [Cell(*setting[:3], *setting[3], count, (options.seed, index)) for index, setting in enumerate(grid)]
     with multiprocessing.Pool() as pool:
         rows = pool.map(row, cells, chunksize=1)
-    print(found := Banded(of_data_sets(count, asked.seed), {HEADS: rows}))
-    sys.exit(int(found.out > 0))
+    print(result := Banded(of_data_sets(count, options.seed), {HEADS: rows}))
+    sys.exit(int(result.out > 0))
 
 
 if __name__ == "__main__":

@@ -42,11 +42,11 @@ class Cell:
     seed: tuple[int, int]
 
 
-def told(found: stats.Estimate, truth: float) -> tuple[float, float, bool]:
+def checked(result: stats.Estimate, truth: float) -> tuple[float, float, bool]:
     """Whether the interval holds the truth, its width (nans without one), and whether it is marked or withheld."""
-    if found.low is None or found.high is None:
+    if result.low is None or result.high is None:
         return np.nan, np.nan, True
-    return found.low <= truth <= found.high, found.high - found.low, found.reason is not None
+    return result.low <= truth <= result.high, result.high - result.low, result.reason is not None
 
 
 def row(cell: Cell) -> str:
@@ -55,19 +55,19 @@ def row(cell: Cell) -> str:
     truth, study = float(np.mean(means)), RatedStudy(25, cell.rated, cell.raters, 3)
     corrected, alone, planned = [], [], []
     for _ in range(cell.data_sets):
-        found = stats.corrected_mean(simulate_rated(rng, worlds, study))
-        corrected.append((*told(found.corrected, truth), told(found.judge, truth)[0]))
+        result = stats.corrected_mean(simulate_rated(rng, worlds, study))
+        corrected.append((*checked(result.corrected, truth), checked(result.judge, truth)[0]))
         evenly = unlabelled(simulate_rated(rng, worlds, study, by_label=False))
-        alone.append(told(stats.corrected_mean(evenly).corrected, truth)[:2])
+        alone.append(checked(stats.corrected_mean(evenly).corrected, truth)[:2])
         pilot = simulate_rated(rng, worlds, RatedStudy(25, 60 // len(means), 12, 2))
         of = rating_components(pilot)
         frame = plan_frame(list(zip(pilot.strata, pilot.labels, strict=True)), pilot.groups, of.means)
-        expected = planned_half_width(frame, of, cell.rated * len(means), cell.raters, study.each)
+        expected = planned_half_width(frame, of, cell.rated * len(means), cell.raters, study.per_item)
         planned.append(2 * expected / corrected[-1][1])
     (covered, _, marked, judge), ratio = np.nanmean(corrected, axis=0), np.nanmedian(planned)
     planned_well = f"{100 * ratio:.1f}{'' if PLANNED[0] <= ratio <= PLANNED[1] else ' OUT'}"
-    covering = COVERAGE.told(covered, cell.data_sets, marked=marked >= 0.9)
-    width, others = (np.nanmedian(each, axis=0)[1] for each in (corrected, alone))
+    covering = COVERAGE.text(covered, cell.data_sets, marked=marked >= 0.9)
+    width, others = (np.nanmedian(item, axis=0)[1] for item in (corrected, alone))
     return (
         f"{cell.judge} | {cell.mean} | {cell.rated} | {cell.raters} | {cell.leniency} | {100 * judge:.0f} | "
         f"{covering} | {100 * marked:.0f} | {100 * width:.1f} | "
@@ -81,14 +81,14 @@ def main() -> None:
     parser.add_argument("--datasets", type=int, default=1000, help="data sets in each cell")
     parser.add_argument("--seed", type=int, default=20261122)
     parser.add_argument("--quick", action="store_true", help="40 data sets in six cells")
-    asked = parser.parse_args()
-    count, rated = (40, QUICK) if asked.quick else (asked.datasets, FULL)
-    grid = product(JUDGES, PHASES, rated, RATERS[1:2] if asked.quick else RATERS)
-    cells = [Cell(*place[:3], *place[3], count, (asked.seed, index)) for index, place in enumerate(grid)]
+    options = parser.parse_args()
+    count, rated = (40, QUICK) if options.quick else (options.datasets, FULL)
+    grid = product(JUDGES, PHASES, rated, RATERS[1:2] if options.quick else RATERS)
+    cells = [Cell(*setting[:3], *setting[3], count, (options.seed, index)) for index, setting in enumerate(grid)]
     with multiprocessing.Pool() as pool:
         rows = pool.map(row, cells, chunksize=1)
-    print(found := Banded(of_data_sets(count, asked.seed), {HEADS: rows}))
-    sys.exit(int(found.out > 0))
+    print(result := Banded(of_data_sets(count, options.seed), {HEADS: rows}))
+    sys.exit(int(result.out > 0))
 
 
 if __name__ == "__main__":

@@ -48,8 +48,8 @@ class Study:
 
 def graded(program: Tuned, items: Sequence[RatedItem]) -> list[int]:
     with dspy.context(lm=open_model("embedded", JUDGE, Gate()).lm):
-        asked = [(program.program(**TUNING.question(item.case, item.answer).inputs), item.stratum) for item in items]
-    graded = [(2 * Grade(said.grade).score, phase) for said, phase in asked]
+        requests = [(program.program(**TUNING.question(item.case, item.answer).inputs), item.stratum) for item in items]
+    graded = [(2 * Grade(text.grade).score, phase) for text, phase in requests]
     return [int(apply_cuts([mean], (program.cuts[at].partial, program.cuts[at].full))[0]) for mean, at in graded]
 
 
@@ -70,42 +70,44 @@ def studied(seed: int, trials: int, count: int) -> Study:
 
 
 def compared(before: Sequence[int], after: Sequence[int], items: Sequence[RatedItem]) -> Change:
-    panel = Panel.of([[each.grade for each in item.grades[""]] for item in items], LEVELS)
+    panel = Panel.of([[entry.grade for entry in item.grades[""]] for item in items], LEVELS)
     phases, scenarios = [item.stratum for item in items], [item.group for item in items]
     return improvement(before, after, panel, phases, scenarios, order=list(Phase)).overall
 
 
 def true_gain(studies: Sequence[Study]) -> float:
-    before, after = ([level for each in studies for level in getattr(each, name)] for name in ("before", "after"))
-    return compared(before, after, [item for each in studies for item in each.fresh]).difference.value or 0.0
+    before, after = ([level for study in studies for level in getattr(study, name)] for name in ("before", "after"))
+    return compared(before, after, [item for study in studies for item in study.fresh]).difference.value or 0.0
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="1 seed of 60 items, 2 candidates, bands wider by 0.1")
     parser.add_argument("--seeds", type=int, default=100)
-    asked = parser.parse_args()
-    seeds, trials, count, slack = (1, 2, 60, 0.1) if asked.quick else (asked.seeds, 5, 200, 0.0)
+    options = parser.parse_args()
+    seeds, trials, count, slack = (1, 2, 60, 0.1) if options.quick else (options.seeds, 5, 200, 0.0)
     with multiprocessing.get_context("spawn").Pool(min(seeds, multiprocessing.cpu_count() + 1)) as pool:
-        found = pool.map(partial(studied, trials=trials, count=count), range(seeds), chunksize=1)
-    (taught, permuted, constant), few = map(sum, zip(*(each.shown for each in found), strict=True)), int(0.05 * seeds)
+        result = pool.map(partial(studied, trials=trials, count=count), range(seeds), chunksize=1)
+    (taught, permuted, constant), few = map(sum, zip(*(item.shown for item in result), strict=True)), int(0.05 * seeds)
     rows = [
-        ("two raters: quadratic kappa", fmean(each.rater_kappa for each in found), 0.6, 0.7, slack),
-        (f"true gain, {seeds * FRESH:,} fresh items", true_gain(found), 0.24, 0.4, slack),
+        ("two raters: quadratic kappa", fmean(item.rater_kappa for item in result), 0.6, 0.7, slack),
+        (f"true gain, {seeds * FRESH:,} fresh items", true_gain(result), 0.24, 0.4, slack),
         ("a rule to learn: improvement shown", taught, seeds - few, seeds, 0),
         ("labels permuted: improvement shown", permuted, 0, few, 0),
         ("always PARTIAL: improvement shown", constant, 0, 0, 0),
     ]
-    rows += [] if asked.quick else [("calls, of those before", fmean(each.calls for each in found) / CALLS, 0, 0.52, 0)]
-    said = f"| what | seeds | found | 95 % | band | |\n|{' --- |' * 6}\n"
+    rows += (
+        [] if options.quick else [("calls, of those before", fmean(item.calls for item in result) / CALLS, 0, 0.52, 0)]
+    )
+    text = f"| what | seeds | found | 95 % | band | |\n|{' --- |' * 6}\n"
     for what, value, low, high, wider in rows:
         judged = "within" if low - wider <= value <= high + wider else "OUT"
         centre, reach = value + 1.96**2 / 2, 1.96 * (value * (1 - value / seeds) + 1.96**2 / 4) ** 0.5
         sides = (-reach, reach) if isinstance(value, int) else ()
-        told = " to ".join(f"{100 * abs(centre + side) / (seeds + 1.96**2):.1f} %" for side in sides)
-        said += f"| {what} | {seeds} | {round(value, 3)} | {told} | {low} to {high} | {judged} |\n"
-    print(said, end="")
-    sys.exit(int("OUT" in said))
+        message = " to ".join(f"{100 * abs(centre + side) / (seeds + 1.96**2):.1f} %" for side in sides)
+        text += f"| {what} | {seeds} | {round(value, 3)} | {message} | {low} to {high} | {judged} |\n"
+    print(text, end="")
+    sys.exit(int("OUT" in text))
 
 
 if __name__ == "__main__":

@@ -35,22 +35,22 @@ def spoiled(value: Any, draw: random.Random) -> Any:
             return {**value, hostile(draw): value[name]}
         return {**value, name: spoiled(value[name], draw)}
     if isinstance(value, list) and value:
-        place = draw.randrange(len(value))
-        return [*value[:place], spoiled(value[place], draw), *value[place + 1 :]]
+        index = draw.randrange(len(value))
+        return [*value[:index], spoiled(value[index], draw), *value[index + 1 :]]
     return draw.choice([hostile(draw), hostile(draw), None, -1, 10**20, [], {}])
 
 
 def read_hostile(path: Path, count: int, rows: list[dict[str, Any]], draw: random.Random) -> tuple[int, str]:
     """Read corpora with hostile rows: how many were refused, and all that was said of them."""
-    refused, said = 0, ""
+    refused, text = 0, ""
     for _ in range(count):
         path.write_text(json.dumps(spoiled(draw.choice(rows), draw)) + "\n", encoding="utf-8")
         try:
-            said += repr(load_corpus(str(path)).ignored_fields)
+            text += repr(load_corpus(str(path)).ignored_fields)
         except ProactError as error:
             refused += 1
-            said += str(error)
-    return refused, printable(said)
+            text += str(error)
+    return refused, printable(text)
 
 
 def main() -> None:
@@ -63,11 +63,11 @@ def main() -> None:
     def script(received: Received) -> Scripted:
         if received.role == "assistant" or draw.random() < 0.2:
             return Scripted(hostile(draw))
-        said = {"reasoning": hostile(draw), "evidence": [hostile(draw)], "grade": "PASS"}
-        return Scripted(json.dumps(said))
+        fields = {"reasoning": hostile(draw), "evidence": [hostile(draw)], "grade": "PASS"}
+        return Scripted(json.dumps(fields))
 
     with tempfile.TemporaryDirectory() as name, SimulatedProvider(script) as provider:
-        refused, said = read_hostile(Path(name, "corpus.jsonl"), count, rows, draw)
+        refused, text = read_hostile(Path(name, "corpus.jsonl"), count, rows, draw)
         corpus = load_corpus("sample")
         evaluation = Evaluation(
             corpus,
@@ -83,7 +83,7 @@ def main() -> None:
     checks = {
         "every hostile response is accounted for": summary.complete,
         "no failure was unexpected": not any("unexpected" in reason for reason in summary.unscored_reasons),
-        "the terminal was given nothing to obey": not set(said + screen.getvalue()) & OBEYED,
+        "the terminal was given nothing to obey": not set(text + screen.getvalue()) & OBEYED,
     }
     sys.exit("\n".join(f"not so: {check}" for check, held in checks.items() if not held) or 0)
 

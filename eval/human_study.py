@@ -26,37 +26,37 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.parse_args()
 
-    found = study(load_ratings("published"))
-    print(*reproduced(found), "", *beside(found), "", *against_one(found), sep="\n")
+    result = study(load_ratings("published"))
+    print(*reproduced(result), "", *beside(result), "", *against_one(result), sep="\n")
 
 
-def reproduced(found: RatingStudy) -> list[str]:
+def reproduced(result: RatingStudy) -> list[str]:
     rows = [
         line("phase", "items", "ratings", "alpha, published", "here", "kappa, published", "here"),
         line(*["---"] * 7),
     ]
-    for phase, part in found.strata.items():
-        rule, told = published_rule(part), PUBLISHED[phase]
-        shown = map(exactly, (told["alpha"], rule.alpha, told["kappa"], rule.kappa))
+    for phase, part in result.strata.items():
+        rule, message = published_rule(part), PUBLISHED[phase]
+        shown = map(exactly, (message["alpha"], rule.alpha, message["kappa"], rule.kappa))
         rows.append(line(phase, rule.items, rule.ratings, *shown))
     return rows
 
 
-def beside(found: RatingStudy) -> list[str]:
+def beside(result: RatingStudy) -> list[str]:
     rows = [line("phase", "alpha", "kappa", "kappa, quadratic", "exact", "judge - people"), line(*["---"] * 6)]
-    for name, part in {**found.strata, "pooled": found.pooled}.items():
+    for name, part in {**result.strata, "pooled": result.pooled}.items():
         names = ("alpha_ordinal", "kappa", "kappa_quadratic", "exact", "bias")
-        rows.append(line(name, *(shortly(part.estimates[each]) for each in names)))
+        rows.append(line(name, *(shortly(part.estimates[item]) for item in names)))
     return rows
 
 
-def against_one(found: RatingStudy) -> list[str]:
+def against_one(result: RatingStudy) -> list[str]:
     heads = ("phase", "items", "another person", "the judge", "judge - person", "best attainable")
     rows = [line(*heads), line(*["---"] * len(heads))]
-    for name, part in {**found.strata, "pooled": found.pooled}.items():
-        told = part.reference
-        numbers = (told.one_human, told.judge, told.difference, told.best_attainable)
-        rows.append(line(name, told.items, *map(shortly, numbers)))
+    for name, part in {**result.strata, "pooled": result.pooled}.items():
+        message = part.reference
+        numbers = (message.one_human, message.judge, message.difference, message.best_attainable)
+        rows.append(line(name, message.items, *map(shortly, numbers)))
     return rows
 
 

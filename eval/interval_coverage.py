@@ -55,46 +55,46 @@ def covers(estimate: stats.Estimate, truth: float) -> bool:
 
 
 def mean_row(cell: Cell) -> str:
-    rng, found = np.random.default_rng(cell.seed), []
+    rng, results = np.random.default_rng(cell.seed), []
     for _ in range(cell.data_sets):
         if cell.likeness == SKEWED:
             run = simulate_skewed(rng, cell.scenarios, cell.mean)
         else:
             run = simulate_run(rng, cell.scenarios, Thresholds.of_mean(cell.mean), LIKENESS[str(cell.likeness)])
-        told = stats.cluster_mean(run.scores, run.groups)
-        covered, marked = covers(told, run.mean), told.reason is not None
-        found.append([covered, marked, covered or marked])
-    covered, marked, either = np.mean(found, axis=0).tolist()
+        message = stats.cluster_mean(run.scores, run.groups)
+        covered, marked = covers(message, run.mean), message.reason is not None
+        results.append([covered, marked, covered or marked])
+    covered, marked, either = np.mean(results, axis=0).tolist()
     # Where nothing is marked the interval must not be too wide either.
     return f"{100 * covered:.1f} | {100 * marked:.1f} | {cell.judged(either, SOUND if marked else COVERAGE)}"
 
 
 def shares(cell: Cell, difference: float, tests: int = 1) -> list[float]:
     """Shares of data sets that show it, that cover it or are marked, and that are marked; means of what is detected."""
-    rng, found = np.random.default_rng((*cell.seed, int(difference != 0))), []
+    rng, results = np.random.default_rng((*cell.seed, int(difference != 0))), []
     cuts = Thresholds.of_mean(cell.mean)
     for _ in range(cell.data_sets):
         pair = simulate_pair(rng, cell.scenarios, cuts, Effects(run=float(cell.likeness)), difference)
         paired = stats.paired_difference(pair.a, pair.b, pair.groups, tests=tests)
         marked = paired.difference.reason is not None
         sound, seen = covers(paired.difference, pair.difference) or marked, (paired.detectable, paired.detectable_half)
-        found.append([(paired.p or 1) <= 0.05 / tests, sound, marked, *(each or 0.0 for each in seen)])
-    return np.mean(found, axis=0).tolist()
+        results.append([(paired.p or 1) <= 0.05 / tests, sound, marked, *(item or 0.0 for item in seen)])
+    return np.mean(results, axis=0).tolist()
 
 
 def pair_row(cell: Cell) -> str:
     (alarms, alike, marked, often, _), (*_, holm, half) = shares(cell, 0), shares(cell, 0, 3)
-    power, apart, also_marked, *_ = shares(cell, often or 0.2)
-    bands = (SOUND if each else COVERAGE for each in (marked, also_marked))
-    judged = map(cell.judged, (alarms, alike, apart, power), (ALARMS, *bands, POWER))
-    after = [cell.judged(shares(cell, each or 0.2, 3)[0], band) for each, band in ((holm, POWER), (half, HALF))]
-    return " | ".join([*judged, *after, *(f"{100 * each:.1f}" if each else "-" for each in (often, holm, half))])
+    power, differing, also_marked, *_ = shares(cell, often or 0.2)
+    bands = (SOUND if item else COVERAGE for item in (marked, also_marked))
+    judged = map(cell.judged, (alarms, alike, differing, power), (ALARMS, *bands, POWER))
+    after = [cell.judged(shares(cell, item or 0.2, 3)[0], band) for item, band in ((holm, POWER), (half, HALF))]
+    return " | ".join([*judged, *after, *(f"{100 * item:.1f}" if item else "-" for item in (often, holm, half))])
 
 
-def told(row, cells: list[Cell]) -> list[str]:
+def table(row, cells: list[Cell]) -> list[str]:
     with multiprocessing.Pool() as pool:
         rows = zip(cells, pool.map(row, cells, chunksize=1), strict=True)
-    return [f"{cell.scenarios} | {cell.mean} | {cell.likeness} | {found}" for cell, found in rows]
+    return [f"{cell.scenarios} | {cell.mean} | {cell.likeness} | {result}" for cell, result in rows]
 
 
 def main() -> None:
@@ -102,13 +102,13 @@ def main() -> None:
     parser.add_argument("--datasets", type=int, default=2000, help="data sets in each cell")
     parser.add_argument("--seed", type=int, default=20261121)
     parser.add_argument("--quick", action="store_true", help="50 data sets in four cells, bands wider by 10 points")
-    asked = parser.parse_args()
-    count, slack = (50, 0.10) if asked.quick else (asked.datasets, 0.0)
-    means, pairs = ([*product((25, 8), *axes)] for axes in (QUICK if asked.quick else FULL))
-    cells = [Cell(*place, count, slack, (asked.seed, index)) for index, place in enumerate(means + pairs)]
-    tables = {MEANS: told(mean_row, cells[: len(means)]), PAIRS: told(pair_row, cells[len(means) :])}
-    print(found := Banded(f"{count:,} data sets a cell, seed {asked.seed}, in %", tables))
-    sys.exit(int(found.out > 0))
+    options = parser.parse_args()
+    count, slack = (50, 0.10) if options.quick else (options.datasets, 0.0)
+    means, pairs = ([*product((25, 8), *axes)] for axes in (QUICK if options.quick else FULL))
+    cells = [Cell(*setting, count, slack, (options.seed, index)) for index, setting in enumerate(means + pairs)]
+    tables = {MEANS: table(mean_row, cells[: len(means)]), PAIRS: table(pair_row, cells[len(means) :])}
+    print(result := Banded(f"{count:,} data sets a cell, seed {options.seed}, in %", tables))
+    sys.exit(int(result.out > 0))
 
 
 if __name__ == "__main__":

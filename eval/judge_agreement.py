@@ -51,17 +51,17 @@ def agreement() -> Iterator[str]:
     cases = {item.key.rpartition("__r")[0]: item for item in sample.items}
     new = [replace(cases[row["case"]], key=row["item"], text=row["text"]) for row in responses()]
     rated = [HumanGrade(row["item"], None, row["grade"], row["annotator"]) for row in table("ratings")]
-    given: dict[tuple[str, str], dict[str, Grade]] = {}
+    ratings: dict[tuple[str, str], dict[str, Grade]] = {}
     for row in table("gradings"):
-        given.setdefault((row["words"], row["grader"]), {})[row["item"]] = Grade(row["grade"])
+        ratings.setdefault((row["words"], row["grader"]), {})[row["item"]] = Grade(row["grade"])
     yield line("words", "grader", *Phase, "within phases", "a rater, another")
     yield line(*["---"] * 7)
-    for (words, grader), grades in given.items():
+    for (words, grader), grades in ratings.items():
         items = [replace(item, judged={"": grades[item.key]}) for item in [*sample.items, *new] if item.key in grades]
         chosen = tuple(rating for rating in [*sample.grades, *rated] if rating.key in grades)
-        found = study(Ratings("the judge's words", "proactbench", tuple(items), chosen, sample.source))
-        within = found.pooled.within
-        phases = [part.reference.judge for part in found.strata.values()]
+        result = study(Ratings("the judge's words", "proactbench", tuple(items), chosen, sample.source))
+        within = result.pooled.within
+        phases = [part.reference.judge for part in result.strata.values()]
         yield line(words, grader, *map(coefficient, [*phases, within.judge, within.one_human]))
 
 
@@ -76,7 +76,7 @@ def rules() -> Iterator[str]:
 
 
 def responses() -> list[dict[str, str]]:
-    return [json.loads(each) for each in (DATA / "responses.jsonl").read_text("utf-8").splitlines()]
+    return [json.loads(item) for item in (DATA / "responses.jsonl").read_text("utf-8").splitlines()]
 
 
 def table(name: str) -> list[dict[str, str]]:

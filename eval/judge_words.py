@@ -40,15 +40,15 @@ def main() -> None:
         Request(item.view, item.text or "") for item in load_ratings("sample").items if isinstance(item.view, JudgeView)
     ]
     turns = {case.key: ControlView.model_validate(case.view) for case in controls_of(load_corpus("sample"))}
-    looked = [Request(turns[each.case], each.text) for each in sample_control_responses()]
+    seen = [Request(turns[response.case], response.text) for response in sample_control_responses()]
     print("| who | version | requests | tokens | ours | texts | form |\n| --- | --- | --- | --- | --- | --- | --- |")
     for phase in Phase:
-        of_phase = [each for each in graded if isinstance(each.view, JudgeView) and each.view.rubric.phase is phase]
+        of_phase = [item for item in graded if isinstance(item.view, JudgeView) and item.view.rubric.phase is phase]
         rubric = Rubric(phase=phase, pass_criteria="", partial_criteria="", fail_criteria="")
         empty = Request(JudgeView(conversation=EMPTY, turn=1, rubric=rubric), "")
         print(*rows(f"judge, {phase}", empty, of_phase), sep="\n")
     empty = Request(ControlView(conversation=EMPTY, turn=1), "")
-    print(*rows("detector of offers", empty, looked), sep="\n")
+    print(*rows("detector of offers", empty, seen), sep="\n")
     print("\n| rule | case | grade | why |\n| --- | --- | --- | --- |")
     for case in judge_cases():
         print(f"| {case.rule} | {case.name} | {case.label} | {case.why} |")
@@ -56,11 +56,11 @@ def main() -> None:
 
 def rows(who: str, empty: Request, requests: Sequence[Request]) -> Iterator[str]:
     """A row a version."""
-    texts = fmean(sum(map(o200k_tokens, texts_of(each))) for each in requests)
+    texts = fmean(sum(map(o200k_tokens, texts_of(request))) for request in requests)
     versions: dict[str, Callable[[Request], str]] = {"first": first, "now": now}
     for version, words in versions.items():
-        whole, ours = fmean(o200k_tokens(words(each)) for each in requests), o200k_tokens(words(empty))
-        numbers = " | ".join(f"{number:,.0f}" for number in (whole, ours, texts, whole - ours - texts))
+        total, ours = fmean(o200k_tokens(words(request)) for request in requests), o200k_tokens(words(empty))
+        numbers = " | ".join(f"{number:,.0f}" for number in (total, ours, texts, total - ours - texts))
         yield f"| {who} | {version} | {len(requests)} | {numbers} |"
 
 
@@ -91,9 +91,9 @@ def now(request: Request) -> str:
 
 
 def texts_of(request: Request) -> list[str]:
-    said = [text for turn in request.view.conversation for text in (turn.user, turn.assistant or "")]
+    texts = [text for turn in request.view.conversation for text in (turn.user, turn.assistant or "")]
     rubric = request.view.rubric.model_dump(exclude={"phase"}) if isinstance(request.view, JudgeView) else {}
-    return [*said, *rubric.values(), request.response]
+    return [*texts, *rubric.values(), request.response]
 
 
 if __name__ == "__main__":

@@ -50,8 +50,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--quick", action="store_true", help="16 triggers and 1 kill")
-    asked = parser.parse_args()
-    kills, triggers = (1, 16) if asked.quick else (asked.kills, 600)
+    options = parser.parse_args()
+    kills, triggers = (1, 16) if options.quick else (options.kills, 600)
     moment, needed, done = random.Random(SEED), 2 * triggers, 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -39,16 +39,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--judge", default="embedded", help="a litellm name; the stand-in by default")
     parser.add_argument("--judge-api-base", help="another endpoint than the provider's own")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     responses = sample_control_responses()
     try:
-        model = open_model(ModelSpec(name=asked.judge, api_base=asked.judge_api_base), JUDGE, Gate())
-        found = asyncio.run(detected(model, responses))
+        model = open_model(ModelSpec(name=options.judge, api_base=options.judge_api_base), JUDGE, Gate())
+        result = asyncio.run(detected(model, responses))
     except (ProactError, Halt) as end:
         parser.exit(2, f"{end}\n")
-    read = [(response, said) for response, said in zip(responses, found, strict=True) if said is not None]
-    print(*tables([response for response, _ in read], [said for _, said in read]), sep="\n")
-    print(f"\n{asked.judge}: {len(read)} of {len(responses)} responses could be read by the detector.")
+    read = [(response, text) for response, text in zip(responses, result, strict=True) if text is not None]
+    print(*tables([response for response, _ in read], [text for _, text in read]), sep="\n")
+    print(f"\n{options.judge}: {len(read)} of {len(responses)} responses could be read by the detector.")
 
 
 async def detected(model: Model, responses: Sequence[SampleResponse]) -> list[bool | None]:
@@ -71,24 +71,24 @@ async def detected(model: Model, responses: Sequence[SampleResponse]) -> list[bo
         await model.aclose()
 
 
-def tables(responses: Sequence[SampleResponse], found: Sequence[bool]) -> list[str]:
+def tables(responses: Sequence[SampleResponse], result: Sequence[bool]) -> list[str]:
     n, scenarios = len(responses), [TURNS[response.case].group for response in responses]
-    given = [[RATINGS[response.item, rater] for rater in RATERS] for response in responses]
-    most = [bool(majority(words, LABELS[::-1])) for words in given]
-    panel = Panel.of(given, LABELS, [RATERS] * n)
-    told = human_reference(Judged.of(panel, found, LABELS, scenarios), "none")
-    same = cluster_mean([float(a == b) for a, b in zip(most, found, strict=True)], scenarios)
+    ratings = [[RATINGS[response.item, rater] for rater in RATERS] for response in responses]
+    most = [bool(majority(words, LABELS[::-1])) for words in ratings]
+    panel = Panel.of(ratings, LABELS, [RATERS] * n)
+    message = human_reference(Judged.of(panel, result, LABELS, scenarios), "none")
+    same = cluster_mean([float(a == b) for a, b in zip(most, result, strict=True)], scenarios)
     agreements = {
-        "a rater, another": (told.one_human, told.exact_one_human),
-        "the detector, a rater": (told.judge, told.exact_judge),
-        "the detector, most raters": (kappa_estimate(most, found, LABELS, scenarios, "none"), same),
+        "a rater, another": (message.one_human, message.exact_one_human),
+        "the detector, a rater": (message.judge, message.exact_judge),
+        "the detector, most raters": (kappa_estimate(most, result, LABELS, scenarios, "none"), same),
     }
-    rates = {rater: [words[place] for words in given] for place, rater in enumerate(RATERS)}
-    rates |= {"most raters": most, "the detector": list(found)}
-    pairs = list(zip(most, found, strict=True))
+    rates = {rater: [words[index] for words in ratings] for index, rater in enumerate(RATERS)}
+    rates |= {"most raters": most, "the detector": list(result)}
+    pairs = list(zip(most, result, strict=True))
     rows = [(name, n, *map(coefficient, estimates)) for name, estimates in agreements.items()]
     confusion = [(NAMES[a], *(pairs.count((a, b)) for b in LABELS)) for a in LABELS]
-    shares = [(who, n, coefficient(cluster_mean(list(map(float, said)), scenarios))) for who, said in rates.items()]
+    shares = [(who, n, coefficient(cluster_mean(list(map(float, rate)), scenarios))) for who, rate in rates.items()]
     return [
         *table(("who", "responses", "kappa", "same"), rows),
         *("", *table(("most raters", *(f"detector: {name}" for name in NAMES.values())), confusion)),

@@ -20,7 +20,7 @@ from support.bands import COVERAGE, Banded, of_data_sets
 
 from dspy_proact import stats
 
-EACH = 20
+ITEM = 20
 SIZES = ((8, 45), (8, 80), (8, 20), (12, 45), (20, 100), (5, 45))
 LIKES = ((0.0, 0.0, 0.0), (0.0, 0.5, 0.5), (1.5, 0.5, 1.0), (1.5, 1.0, 1.0), (2.0, 1.9, 0.5), (2.5, 1.9, 0.5))
 QUICK = [((8, 45), LIKES[1]), ((8, 45), LIKES[4]), ((5, 45), LIKES[3])]
@@ -52,24 +52,24 @@ def row(cell: Cell) -> str:
     rng, truth = np.random.default_rng(cell.seed), cell.truth
     held: dict[str, list[bool]] = {"binomial": [], "items": [], "both": [], "marked": []}
     widths: list[float] = []
-    raters = np.repeat(np.arange(cell.raters), EACH)
+    raters = np.repeat(np.arange(cell.raters), ITEM)
     for _ in range(cell.data_sets):
-        items = np.concatenate([rng.permutation(cell.items)[:EACH] for _ in range(cell.raters)])
+        items = np.concatenate([rng.permutation(cell.items)[:ITEM] for _ in range(cell.raters)])
         leanings = cell.of_raters * rng.standard_normal(cell.raters)[raters]
         logits = cell.logit + leanings + cell.of_items * rng.standard_normal(cell.items)[items]
         chosen = (rng.random(len(items)) < 1 / (1 + np.exp(-logits))).tolist()
         both = stats.preferred_share(chosen, items.tolist(), raters.tolist())
-        found = {
+        fields = {
             "binomial": stats.exact_binomial(sum(chosen), len(chosen)).share,
             "items": stats.cluster_mean(np.array(chosen, dtype=float), items.tolist()),
             "both": both,
         }
-        for name, each in found.items():
-            held[name].append(each.low is not None and each.low <= truth <= (each.high or 0))
+        for name, item in fields.items():
+            held[name].append(item.low is not None and item.low <= truth <= (item.high or 0))
         held["marked"].append(both.reason is not None)
         widths.append((both.high or 0) - (both.low or 0))
-    shares = {name: float(np.mean(each)) for name, each in held.items()}
-    ours = COVERAGE.told(shares["both"], cell.data_sets, marked=shares["marked"] > 0.5)
+    shares = {name: float(np.mean(entry)) for name, entry in held.items()}
+    ours = COVERAGE.text(shares["both"], cell.data_sets, marked=shares["marked"] > 0.5)
     sizes = (cell.raters, cell.items, cell.logit, cell.of_raters, cell.of_items, f"{truth:.2f}")
     others = [f"{100 * shares[name]:.1f}" for name in ("binomial", "items")]
     return " | ".join(
@@ -82,13 +82,13 @@ def main() -> None:
     parser.add_argument("--datasets", type=int, default=2000, help="data sets in each cell")
     parser.add_argument("--seed", type=int, default=20261125)
     parser.add_argument("--quick", action="store_true", help="60 data sets in three cells")
-    asked = parser.parse_args()
-    count, grid = (60, QUICK) if asked.quick else (asked.datasets, [*product(SIZES, LIKES)])
-    cells = [Cell(*size, *like, count, (asked.seed, place)) for place, (size, like) in enumerate(grid)]
+    options = parser.parse_args()
+    count, grid = (60, QUICK) if options.quick else (options.datasets, [*product(SIZES, LIKES)])
+    cells = [Cell(*size, *like, count, (options.seed, index)) for index, (size, like) in enumerate(grid)]
     with multiprocessing.Pool() as pool:
         rows = pool.map(row, cells, chunksize=1)
-    print(found := Banded(of_data_sets(count, asked.seed), {HEADS: rows}))
-    sys.exit(int(found.out > 0))
+    print(result := Banded(of_data_sets(count, options.seed), {HEADS: rows}))
+    sys.exit(int(result.out > 0))
 
 
 if __name__ == "__main__":

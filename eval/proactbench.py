@@ -28,16 +28,16 @@ def main() -> None:
     parser.add_argument("--corpus", default=CORPUS, help="another corpus than the paper's, to try this out")
     parser.add_argument("--judge", default=JUDGE, help="another judge than the paper's, to try this out")
     parser.add_argument("--out", type=Path, help="folder of the run")
-    asked = parser.parse_args()
+    options = parser.parse_args()
 
-    name = asked.model.rsplit("/", 1)[-1]
+    name = options.model.rsplit("/", 1)[-1]
     settings = {} if name.startswith(("claude-", "embedded")) else REASONED if name.startswith(REASONING) else SAMPLED
-    judged = JUDGED if asked.judge == JUDGE else {}
+    judged = JUDGED if options.judge == JUDGE else {}
     try:
-        corpus = load_corpus(asked.corpus)
-        model, judge = ModelSpec(name=asked.model, params=settings), ModelSpec(name=asked.judge, params=judged)
+        corpus = load_corpus(options.corpus)
+        model, judge = ModelSpec(name=options.model, params=settings), ModelSpec(name=options.judge, params=judged)
         evaluation = Evaluation(corpus, model, judge)
-        finished = evaluation.run(asked.out)
+        finished = evaluation.run(options.out)
     except (ProactError, Halt) as end:
         parser.exit(2, f"{end}\n")
     print_summary(summarize(RunFolder(finished.path)), Console())

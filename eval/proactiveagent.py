@@ -45,9 +45,9 @@ def main() -> None:
     print(line(*["---"] * 10))
     astray = 0
     for name, (shares, printed) in PUBLISHED.items():
-        found = scores([round(share * ROWS) for share in shares])
-        astray += any(abs(a - b) > 0.002 for a, b in zip(found, printed, strict=False))
-        print(line(name, *shares, *found))
+        result = scores([round(share * ROWS) for share in shares])
+        astray += any(abs(a - b) > 0.002 for a, b in zip(result, printed, strict=False))
+        print(line(name, *shares, *result))
     constant: dict[str, Callable[[Vote], bool]] = {
         "always accepts": lambda _: True,
         "always rejects": lambda _: False,
@@ -58,7 +58,7 @@ def main() -> None:
         counts = [right[category] for category in CATEGORIES]
         print(line(name, *(count / ROWS for count in counts), *scores(counts)))
     print("", line("what", "count"), line("---", "---"), sep="\n")
-    print(*(line(*told) for told in defects(folder, votes, train, test)), sep="\n")
+    print(*(line(*defect) for defect in defects(folder, votes, train, test)), sep="\n")
     sys.exit(1 if astray else 0)
 
 
@@ -85,10 +85,10 @@ def defects(folder: Path, votes: Sequence[Vote], train: Sequence[Vote], test: Se
     for vote in proposals:
         if len(vote.votes) == 3:
             ticked[vote.turn].append(vote.votes)
-    wanted = Counter(sum(any(each) for each in zip(*rows, strict=True)) for rows in ticked.values())
+    wanted = Counter(sum(any(item) for item in zip(*rows, strict=True)) for rows in ticked.values())
     yield "turns at which 0, 1, 2, 3 of three people ticked something", " / ".join(str(wanted[n]) for n in range(4))
     three = [vote.votes for vote in proposals if len(vote.votes) == 3]
-    agree = sum(a == b for each in three for a, b in combinations(each, 2)) / (3 * len(three))
+    agree = sum(a == b for item in three for a, b in combinations(item, 2)) / (3 * len(three))
     yes = sum(map(sum, three)) / (3 * len(three))
     chance = yes**2 + (1 - yes) ** 2
     yield f"Fleiss' kappa of {len(three):,} proposals with three votes", (agree - chance) / (1 - chance)

@@ -38,32 +38,32 @@ def main() -> None:
     parser.add_argument("model", help="a litellm name")
     parser.add_argument("--corpus", default=CORPUS, help="the folder, or sample, to try this out")
     parser.add_argument("--out", type=Path, default=Path("runs/proactivebench"), help="folder of the runs")
-    asked = parser.parse_args()
+    options = parser.parse_args()
 
-    name = asked.model.rsplit("/", 1)[-1]
+    name = options.model.rsplit("/", 1)[-1]
     decoding = {} if name == "embedded" else REASONING if name.startswith(("o1", "o3", "o4", "gpt-5")) else DECODING
-    found = dict[str, Summary]()
+    result = dict[str, Summary]()
     for title, settings in RUNS.items():
         try:
-            model = ModelSpec(name=asked.model, params=decoding)
-            evaluation = Evaluation(asked.corpus, model, settings=settings, benchmark="proactivebench")
-            finished = evaluation.run(asked.out / title.replace(" ", "-"))
+            model = ModelSpec(name=options.model, params=decoding)
+            evaluation = Evaluation(options.corpus, model, settings=settings, benchmark="proactivebench")
+            finished = evaluation.run(options.out / title.replace(" ", "-"))
         except (ProactError, Halt) as end:
             parser.exit(2, f"{end}\n")
-        found[title] = summarize(RunFolder(finished.path))
+        result[title] = summarize(RunFolder(finished.path))
 
-    strata = next(iter(found.values())).strata
+    strata = next(iter(result.values())).strata
     print(line("run", *strata, "accuracy", "interventions", "asks", "blind asking"))
     print(line(*["---"] * (len(strata) + 5)))
-    means = {title: summary.measured(summary.outcomes, by_stratum=True) for title, summary in found.items()}
-    for title, summary in found.items():
+    means = {title: summary.measured(summary.outcomes, by_stratum=True) for title, summary in result.items()}
+    for title, summary in result.items():
         scores = [summary.scores(stratum).weighted.value for stratum in strata]
         own = [means[title][measure].value for measure in ("interventions", "asks", "blind")]
         print(line(title, *scores, summary.macro.weighted.value, *own))
     first, control = (means[title]["asks"].value for title in ("as it is", "with moves of other environments"))
     gap = "unknown" if first is None or control is None else f"{first - control:.3f}"
     print(f"\nasks where moves help, minus asks where they do not: {gap}\n")
-    print_leaderboard(leaderboard([found["as it is"]]), Console())
+    print_leaderboard(leaderboard([result["as it is"]]), Console())
 
 
 def line(*cells: object) -> str:

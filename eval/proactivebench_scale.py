@@ -25,7 +25,7 @@ from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSetti
 from dspy_proact.evaluation.evaluation import Evaluation
 
 NAME, WIDTH = "openai/gpt-4o", 64
-SAID = {"choice": "A"}
+FIELDS = {"choice": "A"}
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="4 entries of each environment")
     most = 4 if parser.parse_args().quick else None
-    with tempfile.TemporaryDirectory() as name, serving({"assistant": (SAID, 1_000, 10)}) as port:
+    with tempfile.TemporaryDirectory() as name, serving({"assistant": (FIELDS, 1_000, 10)}) as port:
         Path(name, "corpus").mkdir()
         write_pictures(Path(name, "corpus"), most)
         measure(Path(name), port)

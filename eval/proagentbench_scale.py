@@ -22,7 +22,7 @@ from dspy_proact.benchmarks.proagentbench.moments import ProAgentBenchSettings
 from dspy_proact.evaluation.evaluation import Evaluation
 
 NAME, WIDTH = "openai/gpt-4o", 8
-SAID = {"need_help": True, "intention": "Information Lookup", "query": "What is this?"}
+FIELDS = {"need_help": True, "intention": "Information Lookup", "query": "What is this?"}
 
 
 def measure(folder: Path, port: int) -> None:
@@ -40,7 +40,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="200 events of 2 people")
     size = (200, 2) if parser.parse_args().quick else (EVENTS, PEOPLE)
-    with tempfile.TemporaryDirectory() as name, serving({"assistant": (SAID, 1_500, 30)}) as port:
+    with tempfile.TemporaryDirectory() as name, serving({"assistant": (FIELDS, 1_500, 30)}) as port:
         write_recordings(Path(name, "corpus"), 0, *size)
         measure(Path(name), port)
 

@@ -42,14 +42,14 @@ def main() -> None:
     parser.add_argument("--corpus", default=CORPUS, help="another corpus than the paper's, to try this out")
     parser.add_argument("--judge", default=JUDGE, help="another judge than the assumed one")
     parser.add_argument("--out", type=Path, help="folder of the run")
-    asked = parser.parse_args()
+    options = parser.parse_args()
 
-    name = asked.model.rsplit("/", 1)[-1]
+    name = options.model.rsplit("/", 1)[-1]
     settings = {} if name == "embedded" else CLAUDE if name.startswith("claude-") else DECODING
-    judged = JUDGED if asked.judge == JUDGE else {}
+    judged = JUDGED if options.judge == JUDGE else {}
     try:
-        model, judge = ModelSpec(name=asked.model, params=settings), ModelSpec(name=asked.judge, params=judged)
-        finished = Evaluation(asked.corpus, model, judge, settings=SETTINGS, benchmark="probe").run(asked.out)
+        model, judge = ModelSpec(name=options.model, params=settings), ModelSpec(name=options.judge, params=judged)
+        finished = Evaluation(options.corpus, model, judge, settings=SETTINGS, benchmark="probe").run(options.out)
     except (ProactError, Halt) as end:
         parser.exit(2, f"{end}\n")
     summary = summarize(RunFolder(finished.path))

@@ -29,14 +29,14 @@ NARROW = [Design(few, 60, raters, 0.5) for few, raters in ((1, 18), (3, 18), (6,
 FULL, QUICK = [*WIDE, *NARROW, Design(12, 20, 18, 0.0)], [WIDE[7], NARROW[1], NARROW[4]]
 
 
-def told(
+def estimates(
     drawn: SimulatedPanel, groups: list[int], raters: list[list[int]] | None, card: bool
 ) -> Iterator[tuple[str, stats.Estimate]]:
     ratings, judge, worse = drawn.ratings, drawn.judges[0].tolist(), drawn.judges[1].tolist()
     panel = stats.Panel.of(ratings, LABELS, raters)
     one, soft = (stats.Judged.of(panel, judge, LABELS, groups, ties) for ties in ((1, 2, 0), None))
-    found = stats.human_reference(one)
-    yield from [("person", found.one_human), ("judge", found.judge), ("judge - person", found.difference)]
+    result = stats.human_reference(one)
+    yield from [("person", result.one_human), ("judge", result.judge), ("judge - person", result.difference)]
     yield "alpha", stats.alpha_estimate(panel, "ordinal", groups)
     yield from [("kappa", one.kappa("none")), ("quadratic", one.kappa("quadratic")), ("AC1", one.ac("none"))]
     yield from [("AC2", one.ac("quadratic")), ("exact", one.exact()), ("recall", one.recall(2))]
@@ -54,35 +54,35 @@ def population(design: Design, items: int) -> Design:
 def truth(design: Design) -> dict[str, float]:
     """Of a large study with a rater for each rating, in two groups, for nobody looks at its intervals."""
     drawn = simulate_panel(np.random.default_rng(1), design, fresh=True)
-    halves = [place % 2 for place in range(design.items)]
-    return {name: each.value or 0.0 for name, each in told(drawn, halves, None, card=True)}
+    halves = [index % 2 for index in range(design.items)]
+    return {name: item.value or 0.0 for name, item in estimates(drawn, halves, None, card=True)}
 
 
 def row(numbered: tuple[int, Design], truths: dict[Design, dict[str, float]], data_sets: int, seed: int) -> str:
-    place, design = numbered
+    index, design = numbered
     items = next(iter(truths)).items
-    rng, true = np.random.default_rng((seed, place)), truths[population(design, items)]
+    rng, true = np.random.default_rng((seed, index)), truths[population(design, items)]
     held: dict[str, list[bool | None]] = {name: [] for name in true}
     for number in range(data_sets):
         drawn = simulate_panel(rng, design)
-        for name, each in told(drawn, drawn.groups, drawn.raters, number % CARD_EVERY == 0):
-            held[name].append(holds(each, true[name]))
+        for name, item in estimates(drawn, drawn.groups, drawn.raters, number % CARD_EVERY == 0):
+            held[name].append(holds(item, true[name]))
     sizes = (design.groups, design.items, design.raters, design.leniency)
     return " | ".join([*map(str, sizes), *map(judged, held.values())])
 
 
-def holds(found: stats.Estimate, truth: float) -> bool | None:
+def holds(result: stats.Estimate, truth: float) -> bool | None:
     """Whether an interval holds the truth; None where it is not counted."""
-    if found.low is None or found.high is None or found.reason not in (None, FEW_RATERS):
+    if result.low is None or result.high is None or result.reason not in (None, FEW_RATERS):
         return None
-    return found.low <= truth <= found.high
+    return result.low <= truth <= result.high
 
 
 def judged(held: list[bool | None]) -> str:
-    plain = [each for each in held if each is not None]
+    plain = [item for item in held if item is not None]
     if len(plain) <= len(held) / 2:
         return "-"
-    return COVERAGE.told(float(np.mean(plain)), len(plain))
+    return COVERAGE.text(float(np.mean(plain)), len(plain))
 
 
 def main() -> None:
@@ -90,17 +90,17 @@ def main() -> None:
     parser.add_argument("--datasets", type=int, default=1000, help="data sets in each row")
     parser.add_argument("--seed", type=int, default=20261122)
     parser.add_argument("--quick", action="store_true", help="60 data sets in three rows, and a smaller population")
-    asked = parser.parse_args()
-    designs, count, items = (QUICK, 60, QUICK_TRUTH) if asked.quick else (FULL, asked.datasets, TRUTH_ITEMS)
+    options = parser.parse_args()
+    designs, count, items = (QUICK, 60, QUICK_TRUTH) if options.quick else (FULL, options.datasets, TRUTH_ITEMS)
     different = list({population(design, items): None for design in designs})
     with multiprocessing.Pool() as pool:
         truths = dict(zip(different, pool.map(truth, different, chunksize=1), strict=True))
-        told_of = partial(row, truths=truths, data_sets=count, seed=asked.seed)
-        rows = pool.map(told_of, enumerate(designs), chunksize=1)
+        row_of = partial(row, truths=truths, data_sets=count, seed=options.seed)
+        rows = pool.map(row_of, enumerate(designs), chunksize=1)
     heads = " | ".join(["scenarios", "items", "raters", "leniency", *next(iter(truths.values()))])
-    heading = f"{count:,} data sets a row (card: one in {CARD_EVERY}), seed {asked.seed}, in %"
-    print(found := Banded(heading, {heads: rows}))
-    sys.exit(int(found.out > 0))
+    heading = f"{count:,} data sets a row (card: one in {CARD_EVERY}), seed {options.seed}, in %"
+    print(result := Banded(heading, {heads: rows}))
+    sys.exit(int(result.out > 0))
 
 
 if __name__ == "__main__":

@@ -38,17 +38,17 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="the most triggers")
     parser.add_argument("--out", type=Path, default=Path("runs", "recovery"), help="folder of the runs")
     parser.add_argument("--svg", type=Path, default=HERE / "recovery.svg", help="the picture")
-    asked = parser.parse_args()
+    options = parser.parse_args()
 
     try:
-        corpus, artefact = load_corpus(asked.corpus), read_artefact(asked.program, "assistant")
+        corpus, artefact = load_corpus(options.corpus), read_artefact(options.program, "assistant")
         learned = artefact.card.provenance.data
         prompts = {path.stem: Assistant(path.read_text(encoding="utf-8")) for path in PROMPTS}
-        programs = {"bare": Assistant(), **prompts, "compiled": load_assistant(asked.program)}
+        programs = {"bare": Assistant(), **prompts, "compiled": load_assistant(options.program)}
         runs: dict[str, Summary] = {}
         for name, assistant in programs.items():
-            evaluation = Evaluation(corpus, asked.model, asked.judge, program=assistant)
-            finished = evaluation.run(asked.out / name, Scope(limit=asked.limit, controls=True))
+            evaluation = Evaluation(corpus, options.model, options.judge, program=assistant)
+            finished = evaluation.run(options.out / name, Scope(limit=options.limit, controls=True))
             runs[name] = summarize(RunFolder(finished.path))
     except (ProactError, Halt) as end:
         parser.exit(2, f"{end}\n")
@@ -56,7 +56,7 @@ def main() -> None:
     if corpus.sha256 == learned.sha256 or corpus.name == learned.name:
         notes += ["compiled: learned on this corpus, so that this is no test of it; its card has one, out of fold"]
     print(*table(runs), *("", *(f"{note[0].upper()}{note[1:]}." for note in notes)), sep="\n")
-    write_file(asked.svg, picture(runs, f"{asked.model} on {asked.corpus}", notes))
+    write_file(options.svg, picture(runs, f"{options.model} on {options.corpus}", notes))
 
 
 def table(runs: dict[str, Summary]) -> list[str]:
@@ -68,7 +68,7 @@ def table(runs: dict[str, Summary]) -> list[str]:
         paired = [points_of(changes[name].difference), probability(p[name])] if name in changes else ["", ""]
         rows += [
             [
-                *(name, sum(each.state == "scored" for each in run.of_stratum(PHASE))),
+                *(name, sum(item.state == "scored" for item in run.of_stratum(PHASE))),
                 *(percent(scores.pass_rate), percent(scores.weighted), *paired),
                 *(percent(run.scores(phase).weighted) for phase in OTHERS),
                 *(controls.count("scored"), percent(controls.rate), words(run)),
@@ -78,7 +78,7 @@ def table(runs: dict[str, Summary]) -> list[str]:
 
 
 def words(run: Summary) -> str:
-    counts = [len(each.response.split()) for each in run.outcomes if each.response is not None]
+    counts = [len(outcome.response.split()) for outcome in run.outcomes if outcome.response is not None]
     return f"{fmean(counts):.0f}" if counts else "-"
 
 
@@ -87,9 +87,9 @@ def picture(runs: dict[str, Summary], title: str, notes: list[str]) -> str:
         ScatterPoint(name, run.controls.rate, run.scores(PHASE).weighted, marked=name == "bare")
         for name, run in runs.items()
     ]
-    told = ["95 % intervals over scenarios", "filled: the model without a system prompt", *notes]
+    texts = ["95 % intervals over scenarios", "filled: the model without a system prompt", *notes]
     x, y = "control turns with an unwanted offer", "Recovery, mean score"
-    return scatter_svg(points, title=f"Recovery against unwanted offers: {title}", x=x, y=y, note="; ".join(told))
+    return scatter_svg(points, title=f"Recovery against unwanted offers: {title}", x=x, y=y, note="; ".join(texts))
 
 
 if __name__ == "__main__":

@@ -60,12 +60,12 @@ def listed(run: Path) -> tuple[float, float, int, str]:
     started = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout
-        said = process.stdout.read()
+        text = process.stdout.read()
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, said
+    assert process.returncode == 0, text
     memory = used.ru_maxrss >> (20 if sys.platform == "darwin" else 10)
-    return time.perf_counter() - started, used.ru_utime + used.ru_stime, memory, said
+    return time.perf_counter() - started, used.ru_utime + used.ru_stime, memory, text
 
 
 def main() -> None:
@@ -78,10 +78,10 @@ def main() -> None:
         count = enlarge(RunFolder(small.path), large, triggers)
         size = sum(path.stat().st_size for path in large.glob("*.jsonl")) / 1e6
         took = [listed(large) for _ in range(rounds)]
-        whole, processor = median(each[0] for each in took), median(each[1] for each in took)
+        total, processor = median(item[0] for item in took), median(item[1] for item in took)
         print(took[0][3])
-        print(f"{count:,} triggers, {size:,.0f} MB: {whole:.2f} s, {processor:.2f} s of the processor", end=", ")
-        print(f"{max(each[2] for each in took)} MB of memory; medians of {rounds}")
+        print(f"{count:,} triggers, {size:,.0f} MB: {total:.2f} s, {processor:.2f} s of the processor", end=", ")
+        print(f"{max(item[2] for item in took)} MB of memory; medians of {rounds}")
 
 
 if __name__ == "__main__":

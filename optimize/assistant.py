@@ -28,23 +28,23 @@ def main() -> None:
     parser.add_argument("--report-judge", default="embedded", help="who tests it")
     parser.add_argument("--out", type=Path, help="folder of the compile")
     parser.add_argument("--programs", type=Path, default=PROGRAMS, help="where the artefact is copied to")
-    asked = parser.parse_args()
-    if asked.model != "embedded" and "embedded" in {asked.judge, asked.report_judge}:
+    options = parser.parse_args()
+    if options.model != "embedded" and "embedded" in {options.judge, options.report_judge}:
         parser.error("name a --judge to tune by and a --report-judge to test: the stand-in grades no real model")
 
     try:
         corpus = load_corpus(CORPUS)
-        models = asked.model, asked.judge, asked.report_judge
-        finished = Compile(AssistantTarget(corpus, *models, margins=GUARDS), RECIPE).run(asked.out)
+        models = options.model, options.judge, options.report_judge
+        finished = Compile(AssistantTarget(corpus, *models, margins=GUARDS), RECIPE).run(options.out)
     except (ProactError, Halt) as end:
         parser.exit(2, f"{end}\n")
-    name = asked.model.replace("/", "_")
-    shutil.copyfile(finished.path, asked.programs / f"assistant-{name}.json")
+    name = options.model.replace("/", "_")
+    shutil.copyfile(finished.path, options.programs / f"assistant-{name}.json")
     card = finished.artefact.card
     for change in (row for row in card.rows if row.unit != "times"):
         before, after, difference = change.before, change.after, change.difference
-        turns, told = f"{change.count} turns", f"{percent(before)} before, {percent(after)} after"
-        print(f"{change.title} ({turns}): {told}, {points_of(difference)}")
+        turns, message = f"{change.count} turns", f"{percent(before)} before, {percent(after)} after"
+        print(f"{change.title} ({turns}): {message}, {points_of(difference)}")
     words = card["length"]
     if words.count:
         print(f"words: {words.before.value:.0f} before, {words.after.value:.0f} after")

@@ -22,14 +22,14 @@ def main() -> None:
     parser.add_argument("--judge", default="embedded", help="a litellm name")
     parser.add_argument("--out", type=Path, help="folder of the compile")
     parser.add_argument("--programs", type=Path, default=PROGRAMS, help="where the artefact is copied to")
-    asked = parser.parse_args()
+    options = parser.parse_args()
 
     try:
-        finished = Compile(JudgeTarget(load_ratings(RATINGS), asked.judge), RECIPE).run(asked.out)
+        finished = Compile(JudgeTarget(load_ratings(RATINGS), options.judge), RECIPE).run(options.out)
     except (ProactError, Halt) as end:
         parser.exit(2, f"{end}\n")
-    name = asked.judge.replace("/", "_")
-    shutil.copyfile(finished.path, asked.programs / f"judge-{name}.json")
+    name = options.judge.replace("/", "_")
+    shutil.copyfile(finished.path, options.programs / f"judge-{name}.json")
     card = finished.artefact.card
     before, after, difference = card.target.before, card.target.after, card.target.difference
     print(f"quadratic kappa, out of fold, within phases: {before.value:.2f} before, {after.value:.2f} after,")

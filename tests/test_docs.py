@@ -35,8 +35,8 @@ class Fence:
 
 
 def fences(path: Path) -> Iterator[Fence]:
-    for found in _FENCE.finditer(path.read_text(encoding="utf-8")):
-        yield Fence(found["marker"] or "", found["language"], found["text"])
+    for match in _FENCE.finditer(path.read_text(encoding="utf-8")):
+        yield Fence(match["marker"] or "", match["language"], match["text"])
 
 
 @pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
@@ -47,25 +47,27 @@ def test_what_can_run_runs_and_shows_what_is_shown(path, tmp_path, monkeypatch, 
     for name in needed:
         request.getfixturevalue(name)
     monkeypatch.setenv("COLUMNS", "80")
-    said = ""
+    message = ""
     for fence in fences(path):
         kind, _, more = fence.marker.partition(":")
         if kind == "shown":
             assert more.strip(), f"{path.name}: say why this is not run: {fence.text}"
         elif kind == "output":
-            assert [line.rstrip() for line in said.splitlines()] == [line.rstrip() for line in fence.text.splitlines()]
+            assert [line.rstrip() for line in message.splitlines()] == [
+                line.rstrip() for line in fence.text.splitlines()
+            ]
         elif kind == "file":
             (tmp_path / more.strip()).write_text(fence.text, encoding="utf-8")
         elif kind == "python":
             done = ended(lambda text=fence.text: exec(text, {}), path, folder=tmp_path)
             assert done.returncode == 0, done.stderr
-            said = done.stdout
+            message = done.stdout
         else:
             assert kind == "run", f"{path.name}: mark this block: {fence.text}"
             for words in fence.commands:
                 done = ended(cli.main, Path("dspy-proact"), *words, folder=tmp_path)
                 assert done.returncode == int(more or 0), f"{shlex.join(words)}\n{done.stdout}{done.stderr}"
-                said = done.stdout
+                message = done.stdout
 
 
 def test_every_command_has_its_names_in_python_and_all_of_them_are_there():
@@ -76,8 +78,8 @@ def test_every_command_has_its_names_in_python_and_all_of_them_are_there():
     assert {command for command, _ in rows} == verbs | {
         f"{name} {verb}" for name in groups for verb in groups[name].commands
     }
-    for _, said in rows:
-        names = re.findall(r"`([A-Za-z_]+)(?=[`(.])", said)
+    for _, text in rows:
+        names = re.findall(r"`([A-Za-z_]+)(?=[`(.])", text)
         assert [name for name in names if name != "summary" and not hasattr(dspy_proact, name)] == []
 
 

@@ -10,7 +10,7 @@ from dspy_proact.types import Quote
 RESPONSE = "Label the boxes today. Then call Ann, since her ferry stops on Sunday."
 
 
-def found(text, quote):
+def quoted_part(text, quote):
     """The part of the text that a quote is found at; None when it is not found."""
     span = Passage(text).find(quote)
     return span and text[span[0] : span[1]]
@@ -49,8 +49,8 @@ FOLDED = {
 
 @pytest.mark.parametrize(("text", "quote"), FOLDED.values(), ids=FOLDED)
 def test_what_stands_between_words_is_folded(text, quote):
-    assert found(f"Before it: {text}, and after.", quote) is not None
-    assert found(f"Other words. {text}", f"{quote} zebra") is None
+    assert quoted_part(f"Before it: {text}, and after.", quote) is not None
+    assert quoted_part(f"Other words. {text}", f"{quote} zebra") is None
 
 
 # Zero-width, soft hyphen, byte order mark, direction marks, joiners, variation selectors, tags, a filler, a control.
@@ -61,14 +61,14 @@ UNSEEN += ["\u3164", "\x01", "\u200b\u034f\u200d"]
 @pytest.mark.parametrize("unseen", UNSEEN, ids=ascii)
 def test_what_nobody_sees_hides_no_word(unseen):
     text = f"Then la{unseen}bel the{unseen} b{unseen}oxes."
-    assert found(text, "label the boxes") == f"la{unseen}bel the{unseen} b{unseen}oxes"
-    assert found("Then label the boxes.", f"l{unseen}abel the {unseen}boxes") == "label the boxes"
-    assert found(text, f"label t{unseen}he boxes") == f"la{unseen}bel the{unseen} b{unseen}oxes"
+    assert quoted_part(text, "label the boxes") == f"la{unseen}bel the{unseen} b{unseen}oxes"
+    assert quoted_part("Then label the boxes.", f"l{unseen}abel the {unseen}boxes") == "label the boxes"
+    assert quoted_part(text, f"label t{unseen}he boxes") == f"la{unseen}bel the{unseen} b{unseen}oxes"
     # It may stand between words, too.
-    assert found(f"Then label{unseen}the{unseen}boxes.", "label the boxes") == f"label{unseen}the{unseen}boxes"
-    assert found("Then label the boxes.", f"the{unseen}boxes") == "the boxes"
+    assert quoted_part(f"Then label{unseen}the{unseen}boxes.", "label the boxes") == f"label{unseen}the{unseen}boxes"
+    assert quoted_part("Then label the boxes.", f"the{unseen}boxes") == "the boxes"
     text = f"take [it](a{unseen}b) the\n1. bo{unseen}at"
-    assert found(text, "it the boat") == text[6:]
+    assert quoted_part(text, "it the boat") == text[6:]
 
 
 FORMS = {
@@ -92,8 +92,8 @@ FORMS = {
 
 @pytest.mark.parametrize(("text", "quote"), FORMS.values(), ids=FORMS)
 def test_the_form_of_letters_is_folded(text, quote):
-    assert found(f"Before it: {text}, and after.", quote) == text
-    assert found(f"Before it: {quote}, and after.", text) == quote
+    assert quoted_part(f"Before it: {text}, and after.", quote) == text
+    assert quoted_part(f"Before it: {quote}, and after.", text) == quote
 
 
 BEFORE = [
@@ -112,7 +112,7 @@ BEFORE = [
 def test_what_grows_or_vanishes_moves_no_place(before):
     text = f"{before} Label the boxes {before} now"
     assert Passage(text).find("label the boxes") == (len(before) + 1, len(before) + 16)
-    assert found(text, "now") == "now"
+    assert quoted_part(text, "now") == "now"
 
 
 FIRST_OF = [
@@ -152,7 +152,7 @@ MISSING = {
 
 @pytest.mark.parametrize(("text", "quote"), MISSING.values(), ids=MISSING)
 def test_other_words_or_another_order_are_not_found(text, quote):
-    assert found(text, quote) is None
+    assert quoted_part(text, quote) is None
 
 
 ELLIPSES = {
@@ -170,7 +170,7 @@ ELLIPSES = {
 
 @pytest.mark.parametrize("quote", ELLIPSES.values(), ids=ELLIPSES)
 def test_words_may_be_left_out_with_an_ellipsis(quote):
-    assert found(RESPONSE, quote) == "Label the boxes today. Then call Ann"
+    assert quoted_part(RESPONSE, quote) == "Label the boxes today. Then call Ann"
 
 
 CJK = "\u660e\u5929\u6e21\u8f2a\u505c\u822a\uff0c\u8acb\u65e9\u9ede\u51fa\u767c\u3002"  # Chinese, one sentence
@@ -191,7 +191,7 @@ UNSPACED = [
 
 @pytest.mark.parametrize(("text", "quote", "stands"), UNSPACED)
 def test_a_script_without_blanks_is_found_character_by_character(text, quote, stands):
-    assert found(text, quote) == stands
+    assert quoted_part(text, quote) == stands
 
 
 @pytest.mark.parametrize("empty", ["", " \n", "...", "**", '""', "\U0001f44d"])
@@ -337,20 +337,20 @@ def test_the_form_of_a_text_does_not_matter_and_a_plain_form_stays(text):
 @given(ODD)
 def test_each_plain_letter_is_one_of_those_that_its_place_holds(text):
     letters = PlainLetters(text)
-    places = [letters.span(at, at + 1) for at in range(len(letters.text))]
-    assert places == sorted(places)
-    for letter, (start, end) in zip(letters.text, places, strict=True):
+    positions = [letters.span(at, at + 1) for at in range(len(letters.text))]
+    assert positions == sorted(positions)
+    for letter, (start, end) in zip(letters.text, positions, strict=True):
         assert letter in PlainLetters(text[start:end]).text
 
 
 @given(st.lists(st.sampled_from(["a", "b", "ab", "ba", "aab"]), max_size=8), st.data())
 def test_a_quote_is_found_exactly_where_its_words_stand_in_a_row(words, data):
     quoted = data.draw(st.lists(st.sampled_from(["a", "b", "ab", "ba", "aab"]), min_size=1, max_size=4))
-    places = [at for at in range(len(words) - len(quoted) + 1) if words[at : at + len(quoted)] == quoted]
+    positions = [at for at in range(len(words) - len(quoted) + 1) if words[at : at + len(quoted)] == quoted]
     text = " ".join(words)
     expected = None
-    if places:
-        start = sum(len(word) + 1 for word in words[: places[0]])
+    if positions:
+        start = sum(len(word) + 1 for word in words[: positions[0]])
         expected = (start, start + len(" ".join(quoted)))
     assert Passage(text).find(data.draw(BETWEEN).join(quoted)) == expected
 

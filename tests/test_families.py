@@ -39,20 +39,22 @@ def in_openai_form(sent: Sent) -> tuple[Sent, list[str]]:
     body = sent.body
     if "contents" in body:
         unknown = [*body.keys() - GEMINI, *(generation := body["generationConfig"]).keys() - GENERATION]
-        told = [("user" if each["role"] == "user" else "assistant", each["parts"]) for each in body["contents"]]
+        message = [
+            ("user" if content["role"] == "user" else "assistant", content["parts"]) for content in body["contents"]
+        ]
         system, rest = body.get("systemInstruction", {}).get("parts", ""), {"max_tokens": generation["maxOutputTokens"]}
         schema = generation.get("responseJsonSchema")
     elif sent.path.endswith("/messages"):
         unknown = [*body.keys() - ANTHROPIC]
-        told = [(each["role"], each["content"]) for each in body["messages"]]
+        message = [(item["role"], item["content"]) for item in body["messages"]]
         system, rest = body.get("system", ""), {key: body[key] for key in body.keys() - {"messages", "system"}}
         schema = body.get("output_config", {}).get("format", {}).get("schema")
     else:
         return sent, []
-    messages = [{"role": role, "content": text_of(said)} for role, said in [("system", system), *told] if said]
+    messages = [{"role": role, "content": text_of(text)} for role, text in [("system", system), *message] if text]
     if schema is not None:
         rest["response_format"] = {"json_schema": {"schema": schema}}
-    return replace(sent, body={**rest, "messages": messages}), [f"takes no {each}" for each in unknown]
+    return replace(sent, body={**rest, "messages": messages}), [f"takes no {item}" for item in unknown]
 
 
 def in_their_form(sent: Sent, answer: Answer) -> Answer:
@@ -60,51 +62,51 @@ def in_their_form(sent: Sent, answer: Answer) -> Answer:
     if "contents" in sent.body:
         content = {"role": "model", "parts": [{"text": answer.content}]}
         usage = {"promptTokenCount": 11, "candidatesTokenCount": 7, "totalTokenCount": 18}
-        whole = {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "usageMetadata": usage}
+        document = {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "usageMetadata": usage}
     elif sent.path.endswith("/messages"):
         content, usage = [{"type": "text", "text": answer.content}], {"input_tokens": 11, "output_tokens": 7}
-        whole = {"id": "x", "type": "message", "role": "assistant", "model": "m", "content": content, "usage": usage}
-        whole["stop_reason"] = "end_turn"
+        document = {"id": "x", "type": "message", "role": "assistant", "model": "m", "content": content, "usage": usage}
+        document["stop_reason"] = "end_turn"
     else:
         return answer
-    return Answer(raw=json.dumps(whole).encode())
+    return Answer(raw=json.dumps(document).encode())
 
 
 def faults(name: str, body: dict) -> list[str]:
     """What the provider of a model would refuse in a request, by litellm's list and by OpenAI's rules."""
     provider, _, model = name.partition("/")
     row = litellm.model_cost.get(name) or litellm.model_cost[model]
-    found = []
+    results = []
     if provider not in ("anthropic", "gemini"):
         known = ALWAYS | {*litellm.get_supported_openai_params(model, provider)}
-        found = [f"takes no {each}" for each in body.keys() - known]
-    limits = [body[each] for each in ("max_tokens", "max_completion_tokens") if each in body]
+        results = [f"takes no {item}" for item in body.keys() - known]
+    limits = [body[item] for item in ("max_tokens", "max_completion_tokens") if item in body]
     if len(limits) != 1 or limits[0] > row["max_output_tokens"]:
-        found.append(f"output of {limits}, at most {row['max_output_tokens']}")
+        results.append(f"output of {limits}, at most {row['max_output_tokens']}")
     if re.match(r"gpt-5|o\d", model):
-        found += ["takes no max_tokens"] * ("max_tokens" in body) + ["takes no top_p"] * ("top_p" in body)
-        found += ["takes no other temperature than 1"] * (body.get("temperature", 1) != 1)
+        results += ["takes no max_tokens"] * ("max_tokens" in body) + ["takes no top_p"] * ("top_p" in body)
+        results += ["takes no other temperature than 1"] * (body.get("temperature", 1) != 1)
     if "claude-opus-4-7" in model:
-        found += [f"takes no {each}" for each in ("temperature", "top_p") if each in body]
+        results += [f"takes no {item}" for item in ("temperature", "top_p") if item in body]
     if (schema := (body.get("response_format") or {}).get("json_schema")) is not None:
-        found += lax(schema["schema"])
+        results += lax(schema["schema"])
     if provider == "anthropic" and body["messages"][-1]["role"] != "user":
-        found.append("takes no prefilled answer")
-    return found
+        results.append("takes no prefilled answer")
+    return results
 
 
 def lax(schema: object) -> list[str]:
     """The objects of a schema that a strict one may not have: open ones, and those with optional fields."""
     if isinstance(schema, list):
-        return [each for inner in schema for each in lax(inner)]
+        return [item for inner in schema for item in lax(inner)]
     if not isinstance(schema, dict):
         return []
-    found = [each for inner in schema.values() for each in lax(inner)]
+    results = [item for inner in schema.values() for item in lax(inner)]
     if schema.get("type") == "object":
         fields = set(schema.get("properties", {}))
         if schema.get("additionalProperties") is not False or fields != set(schema.get("required", [])):
-            found.append(f"an object of {sorted(fields)} is not strict")
-    return found
+            results.append(f"an object of {sorted(fields)} is not strict")
+    return results
 
 
 @pytest.fixture(params=FAMILIES)
@@ -114,9 +116,9 @@ def family(request, server, monkeypatch):
 
     def script(sent: Sent) -> Answer:
         plain, unknown = in_openai_form(sent)
-        if found := [*unknown, *faults(request.param, plain.body)]:
-            refused.extend(f"{sent.role} {each}" for each in found)
-            return error(400, json.dumps(found))
+        if results := [*unknown, *faults(request.param, plain.body)]:
+            refused.extend(f"{sent.role} {item}" for item in results)
+            return error(400, json.dumps(results))
         reply = models(plain) if sent.role != "assistant" else Answer("Label the boxes today. You could ask Ann.")
         return in_their_form(sent, reply)
 

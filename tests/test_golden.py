@@ -86,21 +86,21 @@ def exact(value: Any, longest: int = 100) -> Any:
 
 def cases(run: str) -> dict[str, Any]:
     """Of each case of a run: hashes of what was answered, label, score and parts of what was graded."""
-    found = defaultdict(dict)
+    results = defaultdict(dict)
     for line in Path(run, "events.jsonl").read_text(encoding="utf-8").splitlines():
         event = json.loads(line)
         key, grade, answer = event["key"], event["grade"] or {}, event["answer"] or {}
         shown = {part: grade[part] for part in ("label", "score", "parts", "verified") if grade.get(part) is not None}
         shown |= {part: digest(value, 8) for part, value in answer.items()}
         name = " ".join(str(key[part]) for part in ("stage", "epoch", "judge", "judge_epoch"))
-        found[key["case"]][name] = shown | ({"failed": True} if event["failure"] else {})
-    return found
+        results[key["case"]][name] = shown | ({"failed": True} if event["failure"] else {})
+    return results
 
 
 def requests(server: Server) -> dict[str, Any]:
     """The hash of every request, and of each kind of request the shortest, to see what has changed."""
     kept: dict[str, Any] = {}
-    for sent in sorted(server.sent, key=lambda sent: (len(canonical(sent.body)), sent.said)):
+    for sent in sorted(server.sent, key=lambda sent: (len(canonical(sent.body)), sent.wire)):
         prompts = [exact(message, 100 if index else 5200) for index, message in enumerate(sent.messages)]
         body = {**sent.body, "messages": prompts[:1] + prompts[1:][-1:]}
         kept.setdefault(digest([sent.role, form_of(sent.body)]), {"role": sent.role, **body})
@@ -189,10 +189,10 @@ def proactbench_embedded(server: Server) -> dict[str, Any]:
 
 
 def proactbench_http(server: Server) -> dict[str, Any]:
-    found = {"eval": evaluated(*at(server, *MODELS_THERE), "--corpus", "sample", "--limit", 9, "--controls")}
-    found["eval requests"] = requests(server)
-    found["rejudge"] = evaluated("run", *at(server, *OTHER), "--controls", out="again", verb="rejudge", report=False)
-    return {**found, "rejudge requests": requests(server)}
+    results = {"eval": evaluated(*at(server, *MODELS_THERE), "--corpus", "sample", "--limit", 9, "--controls")}
+    results["eval requests"] = requests(server)
+    results["rejudge"] = evaluated("run", *at(server, *OTHER), "--controls", out="again", verb="rejudge", report=False)
+    return {**results, "rejudge requests": requests(server)}
 
 
 def probe_embedded(server: Server) -> dict[str, Any]:
@@ -213,12 +213,12 @@ def probe_embedded(server: Server) -> dict[str, Any]:
 def probe_http(agent: str) -> Scene:
     def scene(server: Server) -> dict[str, Any]:
         probe = ("--benchmark", "probe", "--corpus", "sample", "--set", f"agent={agent}", *at(server, *MODELS_THERE))
-        found = {"eval": evaluated(*probe, report=False)}
-        found["eval requests"] = requests(server)
+        results = {"eval": evaluated(*probe, report=False)}
+        results["eval requests"] = requests(server)
         if agent == "single":
-            found["rejudge"] = evaluated("run", *at(server, *OTHER), out="again", verb="rejudge", report=False)
-            found["rejudge requests"] = requests(server)
-        return found
+            results["rejudge"] = evaluated("run", *at(server, *OTHER), out="again", verb="rejudge", report=False)
+            results["rejudge requests"] = requests(server)
+        return results
 
     return scene
 
@@ -226,14 +226,14 @@ def probe_http(agent: str) -> Scene:
 def watched(server: Server) -> dict[str, Any]:
     """Agents and judges of ProactiveAgent, the requests that they send, and votes."""
     of = ("--benchmark", "proactiveagent", "--corpus", "sample")
-    found = {"embedded": evaluated(*of, out="embedded")}
-    found["three"] = evaluated(*of, *at(server, *MODELS_THERE), "--set", "candidates=3", "--limit", 9, report=False)
-    found["three requests"] = requests(server)
-    found["one"] = evaluated(*of, *at(server, *MODELS_THERE), "--limit", 9, out="one", report=False)
-    found["one requests"] = requests(server)
+    results = {"embedded": evaluated(*of, out="embedded")}
+    results["three"] = evaluated(*of, *at(server, *MODELS_THERE), "--set", "candidates=3", "--limit", 9, report=False)
+    results["three requests"] = requests(server)
+    results["one"] = evaluated(*of, *at(server, *MODELS_THERE), "--limit", 9, out="one", report=False)
+    results["one requests"] = requests(server)
     agree = printed("agree", "--benchmark", "proactiveagent", "--set", "silence=true", "--judge", "embedded")
-    found["agree"] = {name: agree[name] for name in ("pooled", "voted")}
-    return found
+    results["agree"] = {name: agree[name] for name in ("pooled", "voted")}
+    return results
 
 
 def moments(server: Server) -> dict[str, Any]:
@@ -241,33 +241,35 @@ def moments(server: Server) -> dict[str, Any]:
     # No screenshots: the bytes of an image depend on Pillow.
     of = ("--benchmark", "proagentbench", "--corpus", "sample")
     agent = ("--model", "openai/gpt-4o", "--model-api-base", server.assistant, "--limit", 6)
-    found = {"embedded": evaluated(*of, out="embedded")}
-    for out, given in {
+    results = {"embedded": evaluated(*of, out="embedded")}
+    for out, inputs in {
         "reasoning": ("cot=true", "memory=persona"),
         "staged": ("program=staged", "memory=graph", "samples=3"),
         "similar": ("memory=rag", "negatives=all"),
     }.items():
-        settings = [word for each in given for word in ("--set", each)]
-        found[out] = evaluated(*of, *agent, *settings, out=out, report=False)
-        found[f"{out} requests"] = requests(server)
-    found["graph"] = evaluated(*of, "--set", "baseline=graph", out="graph")
-    return found | {"leaderboard": printed("leaderboard", "--benchmark", "proagentbench"), "csv": exported("staged")}
+        settings = [word for item in inputs for word in ("--set", item)]
+        results[out] = evaluated(*of, *agent, *settings, out=out, report=False)
+        results[f"{out} requests"] = requests(server)
+    results["graph"] = evaluated(*of, "--set", "baseline=graph", out="graph")
+    return results | {"leaderboard": printed("leaderboard", "--benchmark", "proagentbench"), "csv": exported("staged")}
 
 
 def samples(_: Server) -> dict[str, Any]:
     """Rules that play ProactiveBench, whose answers hold no hash of an image, since its bytes depend on Pillow."""
     of = ("--benchmark", "proactivebench")
-    given = {
+    inputs = {
         "random": ("baseline=random", "seed=1"),
         "published": ("baseline=random", "seed=1", "upstream_rule=true"),
         "control": ("baseline=ask", "control=true"),
         "oracle": ("baseline=late-oracle",),
     }
-    found = {
-        out: evaluated(*of, *(word for each in settings for word in ("--set", each)), out=out, report=out == "random")
-        for out, settings in given.items()
+    results = {
+        out: evaluated(
+            *of, *(word for setting in settings for word in ("--set", setting)), out=out, report=out == "random"
+        )
+        for out, settings in inputs.items()
     }
-    return found | {"leaderboard": printed("leaderboard", *of), "csv": exported("random")}
+    return results | {"leaderboard": printed("leaderboard", *of), "csv": exported("random")}
 
 
 def figures(server: Server) -> dict[str, Any]:
@@ -281,8 +283,8 @@ def figures(server: Server) -> dict[str, Any]:
         "agree": {**agree, "disagreements": [[row["item"], row["difference"]] for row in agree["disagreements"]]},
         "agree sample": printed("agree", "--ratings", "sample"),
         "agree probe": {
-            part: {name: found["pooled"][name] for name in ("judged", "exact", "kappa")}
-            for part, found in printed("agree", *probe, "--judge", "embedded")["parts"].items()
+            part: {name: results["pooled"][name] for name in ("judged", "exact", "kappa")}
+            for part, results in printed("agree", *probe, "--judge", "embedded")["parts"].items()
         },
         "eval forecast": printed("eval", *MODELS, *dry, "--controls"),
         "eval forecast probe": printed("eval", *MODELS, *dry, *probe),
@@ -297,18 +299,18 @@ def compiled(*arguments: object, optimizers: str = "search gepa", card: bool = T
     """A compile with each optimizer: its card, fold scores, and what the file holds of the program."""
 
     def scene(server: Server) -> dict[str, Any]:
-        found = {}
-        given = at(server, *arguments)
+        results = {}
+        inputs = at(server, *arguments)
         for optimizer in optimizers.split():
             shown = printed(
-                "optimize", *given, "--optimizer", optimizer, "--trials", 3, "--seed", 1, "--out", optimizer
+                "optimize", *inputs, "--optimizer", optimizer, "--trials", 3, "--seed", 1, "--out", optimizer
             )
             (file,) = (path for path in Path(optimizer).glob("*.json") if '"state' in path.read_text("utf-8"))
             made = json.loads(file.read_text("utf-8"))
             program = exact({name: made[name] for name in ("state", "states", "cuts", "votes") if name in made})
-            found[optimizer] = {"folds": made["card"]["fold_scores"], "program": program}
-            found[optimizer] |= {"card": shown if card else {}, "requests": requests(server)}
-        return found
+            results[optimizer] = {"folds": made["card"]["fold_scores"], "program": program}
+            results[optimizer] |= {"card": shown if card else {}, "requests": requests(server)}
+        return results
 
     return scene
 
@@ -358,8 +360,8 @@ def test_what_was_recorded_is_still_so(scene, request):
     if scene.startswith(("probe", "figures")):
         request.getfixturevalue("probe")
     recorded = json.loads((TESTS / "golden" / f"{scene}.json").read_text(encoding="utf-8"))
-    found = list(differences(recorded, play(scene)))
-    assert not found, "\n".join([f"{len(found)} differences:", *found[:60]])
+    results = list(differences(recorded, play(scene)))
+    assert not results, "\n".join([f"{len(results)} differences:", *results[:60]])
 
 
 def record(scenes: list[str]) -> None:

@@ -50,8 +50,8 @@ def test_every_format_is_sent_as_jpeg_or_png_with_the_same_colours(kind):
         prepare(saved(quarters(), kind, **({"lossless": True} if kind == "WEBP" else {})), f"x.{ending}", "box").uri
     )
     assert sent_as == ("image/jpeg" if kind == "JPEG" else "image/png")
-    for found, wanted in zip(corners(image), (RED, GREEN, BLUE, WHITE), strict=True):
-        assert all(abs(a - b) < 8 for a, b in zip(found, wanted, strict=True)), "JPEG comes near, the others are exact"
+    for corner, wanted in zip(corners(image), (RED, GREEN, BLUE, WHITE), strict=True):
+        assert all(abs(a - b) < 8 for a, b in zip(corner, wanted, strict=True)), "JPEG comes near, the others are exact"
     assert kind == "JPEG" or corners(image) == [RED, GREEN, BLUE, WHITE]
 
 
@@ -97,8 +97,8 @@ def test_an_image_is_turned_as_exif_says_and_what_is_sent_says_nothing():
     upload = prepare(data, "x.jpg", "box")
     assert (upload.picture.width, upload.picture.height) == upload.size == (20, 40)
     image, _ = decoded(upload.uri)
-    found = [tuple(round(level / 255) * 255 for level in corner) for corner in corners(image)]
-    assert found == [BLUE, RED, WHITE, GREEN], "below left is above left now"
+    results = [tuple(round(level / 255) * 255 for level in corner) for corner in corners(image)]
+    assert results == [BLUE, RED, WHITE, GREEN], "below left is above left now"
     assert not image.getexif()
     assert "comment" not in image.info
 
@@ -185,10 +185,10 @@ BAD = {
 @pytest.mark.parametrize("kind", BAD)
 def test_bytes_that_make_no_image_are_refused_in_a_sentence(kind):
     data, name, problem = BAD[kind]
-    said = refusal(data, name)
-    assert problem in said
-    assert "\n" not in said
-    assert len(said) < 200
+    text = refusal(data, name)
+    assert problem in text
+    assert "\n" not in text
+    assert len(text) < 200
 
 
 def test_more_bytes_than_any_image_has_are_refused_unread(monkeypatch):

@@ -138,8 +138,8 @@ def circles(trees: Trees) -> list[set[str]]:
         for file, tree in trees.items()
     }
     reached = {file: _reached(file, edges) for file in edges}
-    found = {frozenset(other for other in reached[file] if file in reached[other]) for file in edges}
-    return sorted((set(circle) for circle in found if circle), key=len, reverse=True)
+    results = {frozenset(other for other in reached[file] if file in reached[other]) for file in edges}
+    return sorted((set(circle) for circle in results if circle), key=len, reverse=True)
 
 
 def _home(parts: list[str], trees: Trees) -> str:

@@ -33,7 +33,7 @@ WORDS = re.compile(
 """In identifiers, texts and comments alike; grades as they are written there, since the words are English too."""
 
 
-def found_in(room: str) -> list[str]:
+def words_in(room: str) -> list[str]:
     return [
         f"{path.relative_to(HOUSE)}:{number}: {', '.join(words)}"
         for path in sorted(HOUSE.glob(ROOMS[room]))
@@ -46,13 +46,13 @@ def found_in(room: str) -> list[str]:
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_for_any_benchmark_has_no_word_of_one(room: str):
     assert list(HOUSE.glob(ROOMS[room])), "the room is where it is looked for"
-    assert found_in(room) == []
+    assert words_in(room) == []
 
 
 def test_the_search_finds_the_words_however_they_are_written_and_leaves_english_alone():
     ours = "for phase in Phases: trigger_key(RUBRIC); Grade.PASS; 'PARTIAL'; ProactBench; unwanted_offers"
-    found = ["phase", "Phase", "trigger", "RUBRIC", "Grade.", "PASS", "PARTIAL", "ProactBench", "unwanted_offer"]
-    assert WORDS.findall(ours) == found
+    names = ["phase", "Phase", "trigger", "RUBRIC", "Grade.", "PASS", "PARTIAL", "ProactBench", "unwanted_offer"]
+    assert WORDS.findall(ours) == names
     assert WORDS.findall("of PROBE the Bottleneck; SOLVED, FAILED") == ["PROBE", "Bottleneck", "SOLVED", "FAILED"]
     assert not WORDS.findall(
         "Grade: the commonest; from functools import partial; failures pass; offered, coffers; solved; failed"

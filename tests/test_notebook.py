@@ -50,17 +50,17 @@ class Notebook:
         cell = Cell()
 
         def heard(message: dict[str, Any]) -> None:
-            said = message["content"]
+            text = message["content"]
             match message["msg_type"]:
-                case "stream" if said["name"] == "stderr":
-                    cell.warned += said["text"]
+                case "stream" if text["name"] == "stderr":
+                    cell.warned += text["text"]
                 case "stream":
-                    cell.printed += said["text"]
+                    cell.printed += text["text"]
                     on_print()
                 case "execute_result":
-                    cell.shown = said["data"]
+                    cell.shown = text["data"]
                 case "error":
-                    cell.error = f"{said['ename']}: {said['evalue']}"
+                    cell.error = f"{text['ename']}: {text['evalue']}"
 
         self._client.execute_interactive(code, output_hook=heard, timeout=PATIENCE, allow_stdin=False)
         return cell

@@ -9,18 +9,18 @@ from dspy_proact.plain_text import html_table
 
 
 def test_headings_rows_and_lines_stand_where_they_belong():
-    told = html_table(("phase", "n"), [("EMERGENT", "3")], [("all", "4")], above=["a run"])
-    assert told == (
+    message = html_table(("phase", "n"), [("EMERGENT", "3")], [("all", "4")], above=["a run"])
+    assert message == (
         "<div><p>a run</p><table><thead><tr><th>phase</th><th>n</th></tr></thead>"
         "<tbody><tr><th>EMERGENT</th><td>3</td></tr></tbody><tbody><tr><th>all</th><td>4</td></tr></tbody></table></div>"
     )
 
 
-@pytest.mark.parametrize("place", ["heading", "name", "cell", "above"])
-def test_an_attack_is_shown_as_text_wherever_it_stands(place: str):
-    at = {name: ATTACK if name == place else name for name in ("heading", "name", "cell", "above")}
-    told = html_table(("", at["heading"]), [(at["name"], at["cell"])], above=[at["above"]])
-    assert VISIBLE in harmless(told)
+@pytest.mark.parametrize("location", ["heading", "name", "cell", "above"])
+def test_an_attack_is_shown_as_text_wherever_it_stands(location: str):
+    at = {name: ATTACK if name == location else name for name in ("heading", "name", "cell", "above")}
+    message = html_table(("", at["heading"]), [(at["name"], at["cell"])], above=[at["above"]])
+    assert VISIBLE in harmless(message)
 
 
 @given(st.text())

@@ -24,7 +24,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 FENCE = re.compile(
     r"(?:^<!-- (?P<marker>.+?) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
 )
-FENCES = [(found["marker"] or "", found["language"], found["text"]) for found in FENCE.finditer(README)]
+FENCES = [(match["marker"] or "", match["language"], match["text"]) for match in FENCE.finditer(README)]
 MARKERS = {
     "python": r"python(: \w+)?",
     "sh": r"command: (run|page|test)|run",
@@ -43,9 +43,9 @@ def test_every_block_is_run_or_is_what_comes_out():
 
 def block(marker):
     """The fenced block after a marker."""
-    found = re.search(rf"<!-- {marker} -->\n```\w*\n(.*?)```", README, re.DOTALL)
-    assert found, marker
-    return found.group(1)
+    result = re.search(rf"<!-- {marker} -->\n```\w*\n(.*?)```", README, re.DOTALL)
+    assert result, marker
+    return result.group(1)
 
 
 def run(folder, *command):
@@ -70,7 +70,7 @@ def test_the_first_command_prints_what_is_shown_and_the_third_writes_the_page_of
     assert stripped(run(tmp_path, *command).stdout) == stripped(block("output: run"))
     program, *words = block("command: page").split()
     assert program == "python3"
-    run(tmp_path, *(each for word in words for each in (map(str, tmp_path.glob(word)) if "*" in word else [word])))
+    run(tmp_path, *(item for word in words for item in (map(str, tmp_path.glob(word)) if "*" in word else [word])))
     assert "embedded" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
@@ -110,7 +110,7 @@ def lines(text, server):
     """The commands of a block as a shell would hand them over, with a server here in place of one there."""
     for line in text.replace("\\\n", " ").replace("http://localhost:8000/v1", server.assistant).splitlines():
         words = shlex.split(line)
-        yield [each for word in words for each in (sorted(map(str, Path().glob(word))) if "*" in word else [word])]
+        yield [item for word in words for item in (sorted(map(str, Path().glob(word))) if "*" in word else [word])]
 
 
 @pytest.mark.parametrize("text", COMMANDS, ids=lambda text: text.splitlines()[-1][:40])

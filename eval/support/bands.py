@@ -29,7 +29,7 @@ class Band:
         """The same with so much more on either side, within [0, 1]."""
         return Band(max(0.0, self.low - slack), min(1.0, self.high + slack))
 
-    def told(self, share: float, count: int, *, marked: bool = False) -> str:
+    def text(self, share: float, count: int, *, marked: bool = False) -> str:
         """The share in %, and OUT if it is; where intervals are marked that is no fault."""
         return f"{100 * share:.1f}{'' if self.holds(share, count) else ' marked' if marked else f' {OUT}'}"
 

@@ -57,7 +57,7 @@ class SimulatedJudges:
         drawn = _panel(rng, replace(self, raters=None), latent)
         soft, levels = shares(drawn.counts), _levels(rng, self, latent)[:2]
         strata = Strata.of(soft, ["A"] * items, ["A"])
-        start, better = strata.averages(np.stack([_tables(each, soft, strata).sum(axis=0) for each in levels]))
+        start, better = strata.averages(np.stack([_tables(level, soft, strata).sum(axis=0) for level in levels]))
         return float(better - start)
 
     def gaining(self, gain: float) -> "SimulatedJudges | None":
@@ -104,8 +104,8 @@ def simulate_compile(
     latent = np.sqrt(GROUP) * rng.standard_normal(groups)[group] + np.sqrt(1 - GROUP) * rng.standard_normal(items)
     panel, levels = _panel(rng, judges, latent), _levels(rng, judges, latent)
     soft = shares(panel.counts)
-    places: list[int] = rng.integers(len(STRATA), size=items).tolist()
-    names = [STRATA[place] for place in places]
+    positions: list[int] = rng.integers(len(STRATA), size=items).tolist()
+    names = [STRATA[index] for index in positions]
     after = _chosen(levels, soft, names, rng.permutation(groups)[group] % FOLDS).astype(np.float64)
     errors = np.sum(soft * np.square(after[:, None] - np.arange(3)), axis=1)
     after[rng.random(items) < unread * errors / max(errors.mean(), 1e-9)] = np.nan
@@ -134,7 +134,7 @@ def _chosen(
 ) -> NDArray[np.intp]:
     """The level of each item by the program that agrees best on the other folds: shape (n,)."""
     strata = Strata.of(soft, names, STRATA)
-    tables = np.stack([_tables(each, soft, strata) for each in levels])
+    tables = np.stack([_tables(level, soft, strata) for level in levels])
     of_folds = np.stack([tables[:, fold == number].sum(axis=1) for number in range(FOLDS)])
     best = [int(np.argmax(strata.averages(of_folds.sum(axis=0) - of_folds[number]))) for number in range(FOLDS)]
     return levels[np.array(best)[fold], np.arange(len(soft))]

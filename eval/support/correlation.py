@@ -61,8 +61,8 @@ def correlation_p(
         ValueError: The lengths differ, or a number is not finite.
     """
     first, second = _checked(x, y)
-    place = np.lexsort((second, first))
-    first, second = (_unit(_midranks(side) if rank else side) for side in (first[place], second[place]))
+    order = np.lexsort((second, first))
+    first, second = (_unit(_midranks(side) if rank else side) for side in (first[order], second[order]))
     if len(first) < FEWEST_FOR_VALUE or not (first.any() and second.any()):
         return None
     exact = math.factorial(len(first)) <= permutations

@@ -113,8 +113,8 @@ def _strokes(thing: str, stroke: int) -> Seen:
     image, draw = _sheet()
     outline = _placed(thing, 160, 160, 110)
     closed = [*outline, outline[0]]
-    whole = sum(math.dist(*ends) for ends in pairwise(closed))
-    left = whole * (0.08, 0.2, 0.4, 0.75, 1.0)[min(stroke, 4)]
+    length = sum(math.dist(*ends) for ends in pairwise(closed))
+    left = length * (0.08, 0.2, 0.4, 0.75, 1.0)[min(stroke, 4)]
     for start, end in pairwise(closed):
         share = min(1.0, left / math.dist(start, end))
         to = (start[0] + share * (end[0] - start[0]), start[1] + share * (end[1] - start[1]))

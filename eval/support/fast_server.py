@@ -20,8 +20,8 @@ PROACTBENCH: Mapping[str, Answer] = {"assistant": (RESPONSE, 2500, 230), "judge"
 
 
 def body(content: str | Mapping[str, Any], tokens_in: int, tokens_out: int) -> bytes:
-    said = content if isinstance(content, str) else json.dumps(content)
-    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said}}
+    text = content if isinstance(content, str) else json.dumps(content)
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
     usage = {"prompt_tokens": tokens_in, "completion_tokens": tokens_out}
     return json.dumps({"choices": [choice], "id": "x", "model": "any", "usage": usage}).encode()
 

@@ -76,8 +76,8 @@ def simulate_panel(rng: np.random.Generator, design: PanelDesign, *, fresh: bool
     labels = _cut(levels[items] + heights[raters] + RATER_ERROR * _normal(rng, len(items)), RATER_CUTS)
     judges = [_cut(levels + error * _normal(rng, n), JUDGE_CUTS) for error in JUDGE_ERRORS]
     ends = np.cumsum(counts)[:-1]
-    given, people = ([each.tolist() for each in np.split(column, ends)] for column in (labels, raters))
-    return SimulatedPanel(given, people, np.stack(judges), group.tolist(), levels)
+    ratings, people = ([part.tolist() for part in np.split(column, ends)] for column in (labels, raters))
+    return SimulatedPanel(ratings, people, np.stack(judges), group.tolist(), levels)
 
 
 def _normal(rng: np.random.Generator, count: int) -> NDArray[np.float64]:

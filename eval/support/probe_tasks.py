@@ -57,7 +57,7 @@ class SyntheticTask:
     """The two files of a task, as they are written."""
 
     key: str
-    given: dict[str, Any]
+    inputs: dict[str, Any]
     right: dict[str, Any]
 
 
@@ -91,7 +91,7 @@ def write_synthetic(
     tasks = synthetic_tasks(seed, count, size, leaks)
     if not zipped:
         for task in tasks:
-            write_file(folder / f"{task.key}_input.json", json.dumps(task.given))
+            write_file(folder / f"{task.key}_input.json", json.dumps(task.inputs))
             write_file(folder / f"{task.key}_output.json", json.dumps(task.right))
         return
     with (
@@ -101,7 +101,7 @@ def write_synthetic(
         zipfile.ZipFile(two, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as outputs,
     ):
         for task in tasks:
-            _add(inputs, f"{task.key}_input.json", task.given)
+            _add(inputs, f"{task.key}_input.json", task.inputs)
             _add(outputs, f"{task.key}_output.json", task.right)
 
 
@@ -172,19 +172,19 @@ class _Writer:
         shown = int(rng.integers(EVIDENCE[0], EVIDENCE[1] + 1))
         kinds = rng.choice(list(KINDS), count, p=list(KINDS.values())).tolist()
         items = [
-            self._item(kind, place, facts[place::shown] if place < shown else (), place < shown)
-            for place, kind in enumerate(kinds)
+            self._item(kind, index, facts[index::shown] if index < shown else (), index < shown)
+            for index, kind in enumerate(kinds)
         ]
         evidence = [item["id"] for item in items[:shown]]
         order = range(count) if self._leaks else rng.permutation(count).tolist()
-        return [items[place] for place in order], evidence
+        return [items[index] for index in order], evidence
 
-    def _item(self, kind: str, place: int, facts: Sequence[str], shown: bool) -> dict[str, Any]:
+    def _item(self, kind: str, location: int, facts: Sequence[str], shown: bool) -> dict[str, Any]:
         rng, telling = self._rng, self._leaks and shown
         text = self._pool.text(rng, self._size.words)
         for fact in facts:
             text.insert(int(rng.integers(len(text) + 1)), fact)
-        age = 40 + place if telling else int(rng.integers(30))
+        age = 40 + location if telling else int(rng.integers(30))
         time = _DAY - timedelta(days=age, minutes=int(rng.integers(600)))
         prefix = {"email": "email", "event": "calendar", "document": "document"}[kind]
         if telling:
@@ -240,7 +240,7 @@ class _Writer:
             "persona_full_name": first,
             "persona_occupation": f"{self._pool.words[self._person % len(self._pool.words)].capitalize()} planner",
             "persona_about": f"{first} plans the work of {self._company}.",
-            "relationships": [{"name": name, "type": kinds[place % 5], **known} for place, name in enumerate(others)],
+            "relationships": [{"name": name, "type": kinds[index % 5], **known} for index, name in enumerate(others)],
             "personal_context": {
                 "work_style": "One thing after the other.",
                 "communication_preferences": ["Short messages"],
@@ -267,8 +267,8 @@ class _Writer:
             ("task_execution", {"correct_action": action["id"], "correct_parameters": values}),
         )
         steps = [
-            {"checklist_idx": number, "step_type": kind, "description": kind, "success_criteria": each}
-            for number, (kind, each) in enumerate(criteria)
+            {"checklist_idx": number, "step_type": kind, "description": kind, "success_criteria": item}
+            for number, (kind, item) in enumerate(criteria)
         ]
         return {
             "world_model": self._world(),

@@ -64,8 +64,8 @@ class Scripted:
         message = {"role": "assistant", "content": self.content}
         choice = {"index": 0, "finish_reason": self.finish_reason, "message": message}
         counted = {"usage": dict(self.usage)} if self.usage is not None else {}
-        whole = {"id": "x", "object": "chat.completion", "created": 1, "model": "simulated", "choices": [choice]}
-        return json.dumps(whole | counted).encode()
+        document = {"id": "x", "object": "chat.completion", "created": 1, "model": "simulated", "choices": [choice]}
+        return json.dumps(document | counted).encode()
 
 
 Script = Callable[[Received], Scripted]

@@ -47,7 +47,7 @@ class RatedStudy:
     rated: int
     """Cases of each stratum."""
     raters: int
-    each: int
+    per_item: int
     """Ratings of each of these cases, at most as many as there are raters."""
 
 
@@ -140,11 +140,11 @@ def _part(
     seen = world.sight * latent + np.sqrt(1 - world.sight**2) * rng.standard_normal(len(latent))
     scores = Thresholds.of_mean(world.mean + world.lift).scores(seen)
     rated = _drawn(rng, scores if by_label else np.zeros_like(scores), study.rated)
-    of = np.repeat(rated, study.each)
-    raters = rng.permuted(np.tile(np.arange(study.raters), (len(rated), 1)), axis=1)[:, : study.each].ravel()
-    looked = np.sqrt(world.clarity) * latent[of] + np.sqrt(1 - world.clarity) * rng.standard_normal(len(of))
-    looked += world.leniency * of_raters[raters]
-    ratings = Thresholds.of_mean(world.mean).scores(looked / np.sqrt(1 + world.leniency**2))
+    of = np.repeat(rated, study.per_item)
+    raters = rng.permuted(np.tile(np.arange(study.raters), (len(rated), 1)), axis=1)[:, : study.per_item].ravel()
+    examined = np.sqrt(world.clarity) * latent[of] + np.sqrt(1 - world.clarity) * rng.standard_normal(len(of))
+    examined += world.leniency * of_raters[raters]
+    ratings = Thresholds.of_mean(world.mean).scores(examined / np.sqrt(1 + world.leniency**2))
     return _Part(scores, of, raters, ratings)
 
 

@@ -45,8 +45,8 @@ def _write(folder: Path, draw: np.random.Generator, count: int) -> None:
         end = now + timedelta(seconds=3 + float(draw.exponential(60)))
         title, summary, query = (" ".join(draw.choice(_WORDS, size)) for size in (6, 25, 12))
         app = "Browser" if helped else str(draw.choice(_APPS))
-        asked = json.dumps({"user_queries": [query]}) if helped else None
-        rows.append((number, str(now), str(end), app, title, int(helped), summary, "", asked))
+        body = json.dumps({"user_queries": [query]}) if helped else None
+        rows.append((number, str(now), str(end), app, title, int(helped), summary, "", body))
         if helped:
             intention = INTENTIONS[min(int(draw.geometric(0.3)) - 1, len(INTENTIONS) - 1)]
             labels.append(json.dumps({"event_id": number, "user_intention": intention}))

@@ -13,8 +13,8 @@ from dspy_proact.runs import Observer, StageEvent
 def tell(what: str, cases: int, noun: str, began: float) -> None:
     """Print the milliseconds a case since `began`, as of `time.perf_counter`."""
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 1024)
-    each = 1000 * (time.perf_counter() - began) / cases
-    print(f"{what}: {each:,.1f} ms a {noun}, at most {most:,.0f} MiB", flush=True)
+    item = 1000 * (time.perf_counter() - began) / cases
+    print(f"{what}: {item:,.1f} ms a {noun}, at most {most:,.0f} MiB", flush=True)
 
 
 class Quarters(Observer):

@@ -145,7 +145,7 @@ def simulate_pair(
     """
     group_of, latent = _drawn_cases(rng, groups, effects)
     raised = cuts.raised(difference) if difference else cuts
-    a, b = (each.scores(latent()) for each in (cuts, raised))
+    a, b = (item.scores(latent()) for item in (cuts, raised))
     return SimulatedPair(a, b, group_of, raised.mean - cuts.mean)
 
 
@@ -159,9 +159,9 @@ def _drawn_cases(
     subgroup = np.repeat(np.arange(len(of_subgroup)), 1 + (rng.random(len(of_subgroup)) < SECOND_CASE))
     group, case = of_subgroup[subgroup], np.arange(len(subgroup))
 
-    def effect(variance: float, place: NDArray[np.intp]) -> NDArray[np.float64]:
+    def effect(variance: float, index: NDArray[np.intp]) -> NDArray[np.float64]:
         """A normal effect of this variance for each place, given to all that have it."""
-        return (np.sqrt(variance) * rng.standard_normal(int(place[-1]) + 1))[place]
+        return (np.sqrt(variance) * rng.standard_normal(int(index[-1]) + 1))[index]
 
     shared = effect(effects.group, group) + effect(effects.subgroup, subgroup) + effect(effects.case, case)
 

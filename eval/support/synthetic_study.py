@@ -34,7 +34,7 @@ SCENARIO_SPREAD = 0.8
 """Sigma of the log-normal weights of scenarios."""
 RATERS = 6
 """People in a study."""
-EACH = 3
+ITEM = 3
 """Of whom so many rate each response."""
 
 
@@ -109,12 +109,12 @@ def synthetic_items(seed: int, count: int = 200, scenarios: int = 25) -> tuple[S
         raise ValueError(f"each scenario has an item: {count!r} items cannot be of {scenarios!r} scenarios")
     rng = np.random.default_rng((seed, 0))
     weights = rng.lognormal(0, SCENARIO_SPREAD, scenarios)
-    places = [*range(scenarios), *rng.choice(scenarios, count - scenarios, p=weights / weights.sum())]
+    positions = [*range(scenarios), *rng.choice(scenarios, count - scenarios, p=weights / weights.sum())]
     effects = rng.standard_normal(scenarios)
     phases = rng.permutation(np.array(_phases(count), dtype=object))
     return tuple(
-        _item(rng, f"item-{number:04}", f"scenario-{place:02}", phase, float(effects[place]))
-        for number, (place, phase) in enumerate(zip(sorted(places), phases, strict=True))
+        _item(rng, f"item-{number:04}", f"scenario-{index:02}", phase, float(effects[index]))
+        for number, (index, phase) in enumerate(zip(sorted(positions), phases, strict=True))
     )
 
 
@@ -127,19 +127,19 @@ def synthetic_ratings(seed: int, items: Sequence[SyntheticItem]) -> Ratings:
     """
     rng = np.random.default_rng((seed, 1))
     ratings = tuple(
-        HumanGrade(each.item.key, each.item.answer, _seen(rng, each.step.grade), f"rater-{rater}")
-        for each in items
-        for rater in sorted(rng.choice(RATERS, EACH, replace=False))
+        HumanGrade(item.item.key, item.item.answer, _seen(rng, item.step.grade), f"rater-{rater}")
+        for item in items
+        for rater in sorted(rng.choice(RATERS, ITEM, replace=False))
     )
     source = RatingsSource(origin=f"synthetic, seed {seed}", files={})
-    return Ratings("synthetic", "proactbench", tuple(each.item for each in items), ratings, source)
+    return Ratings("synthetic", "proactbench", tuple(item.item for item in items), ratings, source)
 
 
 def rater_kappa(ratings: Ratings) -> float:
     """Quadratic kappa of one person with another, over all pairs of ratings of an item, in [-1, 1]; nan without any."""
     table = np.zeros((len(LEVELS), len(LEVELS)))
-    for given in ratings.by_item.values():
-        for one, other in permutations(given, 2):
+    for rating in ratings.by_item.values():
+        for one, other in permutations(rating, 2):
             table[LEVELS.index(one.grade), LEVELS.index(other.grade)] += 1
     return float(kappas(table, "quadratic"))
 
@@ -150,7 +150,7 @@ def permuted_within_phase(ratings: Ratings, seed: int) -> Ratings:
     of: dict[str, str] = {}
     for phase in Phase:
         keys = [item.key for item in ratings.items if item.stratum == phase]
-        of |= dict(zip(keys, (keys[place] for place in rng.permutation(len(keys))), strict=True))
+        of |= dict(zip(keys, (keys[index] for index in rng.permutation(len(keys))), strict=True))
     return replace(ratings, grades=tuple(replace(row, case=of[row.case]) for row in ratings.grades))
 
 
@@ -195,7 +195,7 @@ def _response(rng: np.random.Generator, step: Step, facts: Sequence[str], criter
 
 
 def _some(rng: np.random.Generator, words: Sequence[str], count: int) -> list[str]:
-    return [words[int(place)] for place in sorted(rng.choice(len(words), count, replace=False))]
+    return [words[int(index)] for index in sorted(rng.choice(len(words), count, replace=False))]
 
 
 def _listed(words: Sequence[str]) -> str:

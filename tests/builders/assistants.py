@@ -61,15 +61,15 @@ def secret(persona: int, turn: int, criterion: int) -> str:
 
 def dialogue(persona: int, triggers: Mapping[int, Phase] = _TRIGGERS, turns: int = 6) -> Row:
     """A dialogue of one persona; the last message closes the matter."""
-    told = [
+    message = [
         f"I move on {day} with my lantern, says {token(persona)}."
         for day in ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
     ]
-    told[turns - 1] = f"Thanks, that's everything, says {token(persona)}."
+    message[turns - 1] = f"Thanks, that's everything, says {token(persona)}."
     records = [
         record(
             turn,
-            user_message=told[turn - 1],
+            user_message=message[turn - 1],
             assistant_response=f"Noted, {token(persona)}; {curated(persona, turn)}.",
         )
         for turn in range(1, turns + 1)
@@ -191,16 +191,16 @@ def command_at(server: Server, **others: str) -> list[str]:
 # Stand-ins
 
 
-def told(sent: Sent) -> tuple[str, list[tuple[str, str]]]:
+def prompt_of(sent: Sent) -> tuple[str, list[tuple[str, str]]]:
     """The system message of a request, and the others."""
-    said = [(str(message["role"]), str(message["content"])) for message in sent.messages]
-    return "".join(text for role, text in said if role == "system"), [each for each in said if each[0] != "system"]
+    output = [(str(message["role"]), str(message["content"])) for message in sent.messages]
+    return "".join(text for role, text in output if role == "system"), [item for item in output if item[0] != "system"]
 
 
 def models(sent: Sent) -> Answer:
     """The embedded model in every role."""
     answer = {"assistant": assistant, "proposer": proposer.answer}.get(sent.role, judge)
-    return Answer(answer(*told(sent)))
+    return Answer(answer(*prompt_of(sent)))
 
 
 def done(sent: Sent) -> bool:
@@ -219,29 +219,29 @@ def obedient(*instructions: str, timely: str = "PASS") -> Callable[[Sent], Answe
     def answer(sent: Sent) -> Answer:
         last = str(sent.messages[-1]["content"])
         if sent.role == "assistant":
-            system, _ = told(sent)
+            system, _ = prompt_of(sent)
             if PUSHY in system or HINT in system or OFFER in system:
                 return Answer(f"Good luck. {OFFER}")
             return Answer(f"Good luck. {LATE_OFFER}" if TIMELY in system and done(sent) else "Good luck.")
         if sent.role == "proposer":
             return Answer(proposed(sent, instructions[_tip(sent) % len(instructions)]))
-        found = [offer for offer in (OFFER, LATE_OFFER) if offer in last]
+        results = [offer for offer in (OFFER, LATE_OFFER) if offer in last]
         if is_about_offers(sent):
-            return Answer(offers(*found))
-        return Answer(verdict(timely if LATE_OFFER in found else "PASS" if found else "FAIL", found))
+            return Answer(offers(*results))
+        return Answer(verdict(timely if LATE_OFFER in results else "PASS" if results else "FAIL", results))
 
     return answer
 
 
 def _tip(sent: Sent) -> int:
     """Place of the tip of a request among those of our search; 0 where it has none."""
-    asked = str(sent.messages[-1]["content"])
-    return next((place for place, tip in enumerate(PROPOSALS["assistant"].tips) if tip in asked), 0)
+    requests = str(sent.messages[-1]["content"])
+    return next((index for index, tip in enumerate(PROPOSALS["assistant"].tips) if tip in requests), 0)
 
 
 def proposed(sent: Sent, instruction: str) -> str:
     """An answer of a proposer, in the form that is asked for, with this instruction."""
-    like = proposer.answer(*told(sent))
+    like = proposer.answer(*prompt_of(sent))
     if like.startswith("```"):
         return f"```\n{instruction}\n```"
     if like.startswith("{"):
@@ -296,8 +296,8 @@ def card(**changes: Any) -> Card:
 def demo(persona: int = 0) -> dict[str, Any]:
     """A worked example of one persona."""
     history = [Turn(user=f"I move on Monday, says {token(persona)}.", assistant="Noted.")]
-    said = f"Thanks, that's everything, says {token(persona)}."
-    return {"augmented": True, "history": history, "user_message": said, "response": f"Good luck. {OFFER}"}
+    text = f"Thanks, that's everything, says {token(persona)}."
+    return {"augmented": True, "history": history, "user_message": text, "response": f"Good luck. {OFFER}"}
 
 
 def artefact(instruction: str | None = PUSHY, demos: int = 1, **changes: Any) -> Artefact:

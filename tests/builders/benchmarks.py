@@ -112,7 +112,7 @@ class Guesser(dspy.Module):
 def guess_calls(case, program, settings):
     inputs, adapter = {"text": case.view.text, "thought": "word " * 50}, dspy.ChatAdapter()
     calls = ((program.think, THOUGHT_TOKENS), (program.solve, GUESS_TOKENS))
-    return [ExpectedCall(adapter.format(each.signature, [], inputs), tokens) for each, tokens in calls]
+    return [ExpectedCall(adapter.format(item.signature, [], inputs), tokens) for item, tokens in calls]
 
 
 class Contest(Benchmark[Attempt, Remark]):

@@ -84,7 +84,7 @@ def without(value: Row, name: str) -> Row:
 
 def jsonl(*rows: Row) -> str:
     """The text of a file with these rows."""
-    return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in rows)
+    return "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in rows)
 
 
 def refusal(act: Callable[[], object]) -> CorpusError:
@@ -128,8 +128,8 @@ def plant_canaries(planted: Row) -> tuple[Row, tuple[str, ...]]:
 
     for name in HIDDEN_FIELDS:
         planted[name] = replaced(planted.get(name))
-    for each in planted["turn_records"]:
-        each["planner"] = replaced(each.get("planner"))
+    for entry in planted["turn_records"]:
+        entry["planner"] = replaced(entry.get("planner"))
     for point in planted["trigger_points"]:
         point["evaluation_result"] = replaced(point.get("evaluation_result"))
         point["evaluation_rubric"]["rationale"] = token()

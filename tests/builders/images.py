@@ -50,7 +50,7 @@ def corners(image: Image.Image) -> list[Any]:
     """Colours of the four corners, row by row."""
     image = image.convert("RGB")
     right, bottom = image.width - 1, image.height - 1
-    return [image.getpixel(place) for place in ((0, 0), (right, 0), (0, bottom), (right, bottom))]
+    return [image.getpixel(location) for location in ((0, 0), (right, 0), (0, bottom), (right, bottom))]
 
 
 def shown(sent: Sent) -> list[str | Image.Image]:

@@ -61,8 +61,8 @@ def result_row(**changes: Any) -> Row:
 
 def result_point(turn: int, phase: str = "EMERGENT", result: Any = ..., **verdict_changes: Any) -> Row:
     """One of `trigger_points`; a result in place of the verdict, or changes to it."""
-    given = verdict(**verdict_changes) if result is ... else result
-    return {"turn": turn, "evaluation_rubric": rubric(phase), "evaluation_result": given}
+    inputs = verdict(**verdict_changes) if result is ... else result
+    return {"turn": turn, "evaluation_rubric": rubric(phase), "evaluation_result": inputs}
 
 
 def verdict(**changes: Any) -> Row:

@@ -115,7 +115,7 @@ class Riddles:
         return Riddle
 
     async def answer(self, case: Case, earlier: Sequence[Any]) -> Guess:
-        self.earlier[case.key] = [each and each.words for each in earlier]
+        self.earlier[case.key] = [item and item.words for item in earlier]
         with self._flight("response", case):
             return await self._answer(case)
 
@@ -147,8 +147,8 @@ async def run_async(
     controls: str | None = None,
 ) -> Runner:
     """Run all cases of a benchmark into a folder, as `Evaluation` does."""
-    asked = {"epochs": epochs, "judge_epochs": judge_epochs, "controls": controls}
-    of = manifest(**asked, control_labels=benchmark.control_labels, **judged_by(*benchmark.judges))
+    keys = {"epochs": epochs, "judge_epochs": judge_epochs, "controls": controls}
+    of = manifest(**keys, control_labels=benchmark.control_labels, **judged_by(*benchmark.judges))
     with RunWriter(path, of) as folder:
         folder.add_cases(benchmark.case_set.cases)
         ledger = Ledger(folder.events(), Grading(benchmark.judges, judge_epochs), retry_content)
@@ -337,11 +337,11 @@ class Court(Riddles):
 
     def __init__(self, *keys: str, failing: Mapping[str, Exception] = MappingProxyType({})):
         super().__init__(cases(*keys), judges=("sphinx", "oracle"))
-        self.asked: list[tuple[str, str]] = []
+        self.calls: list[tuple[str, str]] = []
         self._failing = failing
 
     async def grade(self, case: Case, answer: Guess, judge: str) -> Scored[Marking]:
-        self.asked.append((case.key, judge))
+        self.calls.append((case.key, judge))
         if error := self._failing.get(judge):
             raise error
         return marked({"sphinx": "SOLVED", "oracle": "LOST"}[judge], f"{judge} on {answer.words}")

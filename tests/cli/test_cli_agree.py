@@ -82,7 +82,7 @@ def test_a_sheet_of_a_run_is_filled_in_and_read_back(proact, run, sheet, tmp_pat
     assert (ann["rater"], ann["against_judge"]["value"]) == ("ann", 1)
     assert bob["against_judge"]["value"] < 1
     assert not any("published items" in note for note in document["notes"])
-    assert all("strongest step" in each["judge"]["reasons"][0] for each in document["disagreements"])
+    assert all("strongest step" in disagreement["judge"]["reasons"][0] for disagreement in document["disagreements"])
     assert "embedded stand-in" in proact("agree", "--run", run, "--ratings", file)[1]
 
 
@@ -103,7 +103,7 @@ def test_a_copy_of_the_sheet_from_each_rater_is_read_together(proact, refused, r
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--ratings", "nothing.csv"], "nothing.csv"),
         (["--run", "RUN", "--ratings", "bad.csv"], "line 2, field 'item': 'nowhere' is none of the 49 items"),
@@ -117,9 +117,9 @@ def test_a_copy_of_the_sheet_from_each_rater_is_read_together(proact, refused, r
         (["--min-ratings", "0"], "--min-ratings"),
     ],
 )
-def test_what_cannot_be_is_refused_with_a_sentence(refused, run, tmp_path, arguments, told):
+def test_what_cannot_be_is_refused_with_a_sentence(refused, run, tmp_path, arguments, message):
     (tmp_path / "bad.csv").write_text("item,annotator,grade\nnowhere,ann,PASS\n", encoding="utf-8")
-    assert told in refused("agree", *(run if each == "RUN" else each for each in arguments))
+    assert message in refused("agree", *(run if argument == "RUN" else argument for argument in arguments))
 
 
 # A judge that grades the items now
@@ -132,9 +132,9 @@ GRADES = {"a": "PASS", "b": "FAIL", "c": "PARTIAL", "d": "PASS"}
 
 def item(key, **changed):
     rubric = {"phase": "RECOVERY", "pass_criteria": "Plans.", "partial_criteria": "Hints.", "fail_criteria": "None."}
-    said = [{"user": f"I move to house {key}.", "assistant": "Good luck."}, {"user": "Thanks, all done."}]
-    given = {"item": key, "scenario": f"scenario {key}", "rubric": rubric, "conversation": said, "response": RESPONSE}
-    return {**given, **changed}
+    text = [{"user": f"I move to house {key}.", "assistant": "Good luck."}, {"user": "Thanks, all done."}]
+    ratings = {"item": key, "scenario": f"scenario {key}", "rubric": rubric, "conversation": text, "response": RESPONSE}
+    return {**ratings, **changed}
 
 
 def rating(key, annotator, grade, reason=""):
@@ -201,7 +201,10 @@ def test_json_has_the_judge_and_every_item_on_which_it_parts_with_all_reasons(pr
     status, out, _ = proact(*own, "--json")
     document = json.loads(out)
     assert (status, document["judge"], document["pooled"]["judged"]) == (0, "hosted_vllm/j", 3)
-    assert [(each["item"], each["difference"]) for each in document["disagreements"]] == [("b", -1), ("c", -0.25)]
+    assert [(disagreement["item"], disagreement["difference"]) for disagreement in document["disagreements"]] == [
+        ("b", -1),
+        ("c", -0.25),
+    ]
     first = document["disagreements"][0]
     assert first["judge"] == {"grade": "FAIL", "reasons": ["because of b"]}
     assert first["people"] == [
@@ -243,8 +246,14 @@ def test_an_item_without_a_readable_verdict_is_left_out_and_said(proact, server,
 def test_the_judge_s_grades_of_the_file_give_way_to_those_that_it_gives_now(proact, own, tmp_path):
     (tmp_path / "items.jsonl").write_text(jsonl(*(item(key, judge="FAIL") for key in GRADES)), encoding="utf-8")
     known = json.loads(proact(*own[:5], "--json")[1])
-    assert (known["judge"], [each["judge"]["grade"] for each in known["disagreements"]]) == (None, ["FAIL"] * 3)
-    assert [each["item"] for each in json.loads(proact(*own, "--json")[1])["disagreements"]] == ["b", "c"]
+    assert (known["judge"], [disagreement["judge"]["grade"] for disagreement in known["disagreements"]]) == (
+        None,
+        ["FAIL"] * 3,
+    )
+    assert [disagreement["item"] for disagreement in json.loads(proact(*own, "--json")[1])["disagreements"]] == [
+        "b",
+        "c",
+    ]
 
 
 def test_a_compiled_judge_is_told_to_have_been_compiled_on_these_conversations(proact):
@@ -266,7 +275,7 @@ def test_the_run_of_items_is_reported_compared_and_exported_as_a_table(proact, r
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         (["--judge", "embedded"], "published: no conversation or no response of 59 items is known"),
         (["--ratings", "sample", "--dry-run"], "--dry-run: has no effect without --judge"),
@@ -276,17 +285,17 @@ def test_the_run_of_items_is_reported_compared_and_exported_as_a_table(proact, r
         (["--ratings", "sample", "--judge", "openai/gpt-5.4"], "--judge openai/gpt-5.4: no key. Set OPENAI_API_KEY"),
     ],
 )
-def test_a_judge_that_cannot_be_asked_is_refused_before_a_call(refused, tmp_path, more, told):
-    assert told in refused("agree", *more)
+def test_a_judge_that_cannot_be_asked_is_refused_before_a_call(refused, tmp_path, more, message):
+    assert message in refused("agree", *more)
     assert not (tmp_path / "runs").exists()
 
 
 # The form of the files
 
 
-def pasted(said, form):
+def pasted(text, form):
     """The example of a form as it stands in a help, without the indentation."""
-    lines = said.splitlines()
+    lines = text.splitlines()
     begin = lines.index(f"{form.name}:")
     count = len(form.example.splitlines())
     start = lines.index(f"  {form.example.splitlines()[0]}", begin)
@@ -294,12 +303,12 @@ def pasted(said, form):
 
 
 def test_help_describes_both_files_with_a_whole_example_that_works_when_pasted(proact, tmp_path):
-    said = proact("agree", "--help-all")[1]
+    text = proact("agree", "--help-all")[1]
     for name, form in zip(("ratings.csv", "items.jsonl"), FILES, strict=True):
-        (tmp_path / name).write_text(pasted(said, form), encoding="utf-8")
-    given = ["--ratings", "ratings.csv", "--items", "items.jsonl"]
-    status, out, err = proact("agree", *given)
+        (tmp_path / name).write_text(pasted(text, form), encoding="utf-8")
+    ratings = ["--ratings", "ratings.csv", "--items", "items.jsonl"]
+    status, out, err = proact("agree", *ratings)
     assert status == 0
     assert "ratings.csv: 3 ratings of 2 items by 2 raters" in out
     assert "Next: dspy-proact agree --ratings ratings.csv --items items.jsonl --judge MODEL --dry-run" in err
-    assert proact("agree", *given, "--judge", "embedded")[0] == 0
+    assert proact("agree", *ratings, "--judge", "embedded")[0] == 0

@@ -20,9 +20,9 @@ from dspy_proact.runs import RunFolder
 SETTINGS = Rules().model_dump(mode="json")
 
 
-def register(monkeypatch, *places):
+def register(monkeypatch, *positions):
     """Have other packages register what stands at these places, and nothing else."""
-    points = [EntryPoint(name="any", value=place, group=registry.GROUP) for place in places]
+    points = [EntryPoint(name="any", value=index, group=registry.GROUP) for index in positions]
     monkeypatch.setattr(registry, "entry_points", lambda group: points if group == registry.GROUP else [])
     monkeypatch.setattr(registry, "_GIVEN", {})
     registry.benchmarks.cache_clear()
@@ -51,8 +51,8 @@ def settings(path):
     return RunFolder(path).manifest().identity.settings
 
 
-def next_of(told):
-    return shlex.split(told[2].partition("Next: dspy-proact ")[2])
+def next_of(message):
+    return shlex.split(message[2].partition("Next: dspy-proact ")[2])
 
 
 # The list
@@ -72,21 +72,21 @@ def test_each_is_listed_with_what_it_is_and_what_can_be_set(proactbench, probe, 
         "best_published": "",
         "judge": None,
     }
-    assert {each["name"]: each["default"] for each in theirs["settings"]} == SETTINGS
-    takes = [each["takes"] for each in theirs["settings"]]
+    assert {setting["name"]: setting["default"] for setting in theirs["settings"]} == SETTINGS
+    takes = [setting["takes"] for setting in theirs["settings"]]
     assert takes == ["int", "plain|rhymed", "true|false", "str|none", "float", "JSON"]
     assert theirs["settings"][2]["description"] == "Whether tricks are left out."
 
 
 def test_the_list_is_read_on_a_terminal(proactbench, proact):
-    told = proact("benchmarks")
-    lines = [" ".join(line.split()) for line in told[1].splitlines()]
+    message = proact("benchmarks")
+    lines = [" ".join(line.split()) for line in message[1].splitlines()]
     assert {"proactbench:", "settings none", "contest:", "licence none"} < set(lines)
     assert "--set barred=[] JSON. Words that nobody may say." in lines
     assert "--set longest=3 a whole number. Words that a guess may have to be taken." in lines
-    assert max(map(len, told[1].splitlines())) <= 80
-    assert next_of(told) == ["eval", "--benchmark", "proactbench"]
-    assert proact(*next_of(told), "--dry-run")[0] == 0
+    assert max(map(len, message[1].splitlines())) <= 80
+    assert next_of(message) == ["eval", "--benchmark", "proactbench"]
+    assert proact(*next_of(message), "--dry-run")[0] == 0
 
 
 def test_the_best_published_score_is_the_leaderboards_first(proactbench, probe, proact, monkeypatch):
@@ -104,10 +104,10 @@ def test_the_best_published_score_is_the_leaderboards_first(proactbench, probe, 
 def test_another_benchmark_is_estimated_done_and_said_to_be_reported_next(proact, guessed, server):
     status, out, _ = guessed("--dry-run", "--limit", 2, "--json")
     assert (status, json.loads(out)["calls"], server.sent) == (0, 4, [])
-    told = guessed()
-    assert told[0] == 3, told[2]  # no guess was ventured at one riddle
-    assert "10 riddles in 5 places" in told[1]
-    words = next_of(told)
+    message = guessed()
+    assert message[0] == 3, message[2]  # no guess was ventured at one riddle
+    assert "10 riddles in 5 places" in message[1]
+    words = next_of(message)
     assert (words[:3], words[-1]) == (["eval", "--benchmark", "contest"], "--retry-unscored")
     assert proact(*words)[0] == 3
     assert json.loads(proact("report", "run", "--json")[1])["riddles"]["scored"] == COUNT - 1
@@ -127,15 +127,15 @@ def test_a_setting_is_read_as_what_it_takes_and_kept_with_the_run_whose_identity
         ("none", {"hint=none": None}),
         ("equals", {"hint=a=b": "a=b"}),
     ):
-        typed = [word for each in values for word in ("--set", each)]
+        typed = [word for value in values for word in ("--set", value)]
         assert guessed(*typed, "--limit", 1, out=out)[0] == 0
-        assert settings(out) == SETTINGS | {each.partition("=")[0]: value for each, value in values.items()}
+        assert settings(out) == SETTINGS | {item.partition("=")[0]: value for item, value in values.items()}
     status, _, err = guessed("--limit", 1, out="run")
     assert (status, "differs in settings." in err) == (2, True)
 
 
 @pytest.mark.parametrize(
-    ("typed", "told"),
+    ("typed", "message"),
     [
         (["longer=9"], "contest has no setting 'longer'; did you mean longest? It has longest=3, style=plain, fair=tr"),
         (["longest=many"], "--set longest=many: longest takes a whole number, by default 3: Words that a guess"),
@@ -147,16 +147,16 @@ def test_a_setting_is_read_as_what_it_takes_and_kept_with_the_run_whose_identity
         (["=3"], "'=3' is not NAME=VALUE"),
     ],
 )
-def test_what_cannot_be_set_is_refused_with_what_can(guessed, server, typed, told):
-    status, _, err = guessed(*(word for each in typed for word in ("--set", each)))
-    assert (status, told in err) == (2, True), err
+def test_what_cannot_be_set_is_refused_with_what_can(guessed, server, typed, message):
+    status, _, err = guessed(*(word for item in typed for word in ("--set", item)))
+    assert (status, message in err) == (2, True), err
     assert (server.sent, Path("run").exists()) == ([], False)
 
 
 def test_what_proactbench_does_not_have_and_unknown_benchmarks_are_refused(
     proactbench, probe, proactiveagent, proactivebench, proagentbench, refused
 ):
-    for words, told in (
+    for words, message in (
         (["eval", "--set", "longest=3"], "--set longest=3: proactbench has nothing to set; leave it out"),
         (["eval", "--benchmark", "contes"], "no benchmark is called 'contes'; did you mean contest?"),
         (
@@ -164,19 +164,19 @@ def test_what_proactbench_does_not_have_and_unknown_benchmarks_are_refused(
             "there are proactbench, proactiveagent, proactivebench, proagentbench, probe, contest.",
         ),
     ):
-        assert told in refused(*words)
+        assert message in refused(*words)
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         (["--phase", "RECOVERY"], "--phase: contest has no phases; use --stratum"),
         (["--system-prompt", "x"], "--system-prompt: contest has no system prompt"),
     ],
 )
-def test_what_it_does_not_have_is_not_asked_for(guessed, server, more, told):
+def test_what_it_does_not_have_is_not_asked_for(guessed, server, more, message):
     status, _, err = guessed(*more)
-    assert (status, told in err, server.sent) == (2, True, []), err
+    assert (status, message in err, server.sent) == (2, True, []), err
 
 
 # Runs say what they are of
@@ -211,7 +211,7 @@ def test_another_judge_grades_guesses_by_the_settings_of_the_run(proact, refused
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "message"),
     [
         (["leaderboard"], "contest: it has no leaderboard"),
         (["agree"], "contest: there are no people's ratings to agree with"),
@@ -219,8 +219,8 @@ def test_another_judge_grades_guesses_by_the_settings_of_the_run(proact, refused
         (["optimize", "judge"], "contest is graded without a judge; there is none to tune"),
     ],
 )
-def test_a_verb_that_it_does_not_know_says_so(refused, command, told):
-    assert told in refused(*command, "--benchmark", "contest")
+def test_a_verb_that_it_does_not_know_says_so(refused, command, message):
+    assert message in refused(*command, "--benchmark", "contest")
 
 
 def test_a_shell_completes_its_name(monkeypatch, capsys):

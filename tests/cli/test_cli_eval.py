@@ -21,9 +21,9 @@ pytestmark = pytest.mark.usefixtures("proactbench")
 PROMPT = "Hold back. Only what was asked: naïve, “quoted” and 漢字."
 
 
-def corpus(folder, *each):
+def corpus(folder, *item):
     path = Path(folder) / "corpus.jsonl"
-    path.write_text(jsonl(*(each or [row()])), encoding="utf-8")
+    path.write_text(jsonl(*(item or [row()])), encoding="utf-8")
     return path
 
 
@@ -82,16 +82,16 @@ def test_absurd_arguments_are_refused_by_name(proact, tmp_path, arguments):
 
 
 def test_a_run_goes_on_with_the_revision_of_the_corpus_that_it_began_with(proact, tmp_path, server, monkeypatch):
-    asked, file = [], corpus(tmp_path)
+    requests, file = [], corpus(tmp_path)
 
     def load(named, revision=None):
-        asked.append(revision)
+        requests.append(revision)
         return replace(read_jsonl(file), name=named, revision=revision or "c0ffee")
 
     monkeypatch.setattr("dspy_proact.benchmarks.proactbench.benchmark.load_corpus", load)
     for limit in (1, 2):
         assert proact(*against(server, "--limit", limit))[0] == 0
-    assert asked == [None, "c0ffee"]
+    assert requests == [None, "c0ffee"]
 
 
 # System prompts
@@ -115,7 +115,7 @@ def test_a_prompt_is_the_system_message_and_everything_after_it_is_as_without(pr
     assert (status, "no calls were made" in err) == (0, True)
     proact("rejudge", "run", "--judge", "hosted_vllm/second", "--judge-api-base", server.judge, "--out", "child")
     manifests = [RunFolder(name).manifest() for name in ("run", "child")]
-    assert [(each.identity.assistant.program, each.system_prompt) for each in manifests] == [("prompt", PROMPT)] * 2
+    assert [(item.identity.assistant.program, item.system_prompt) for item in manifests] == [("prompt", PROMPT)] * 2
     (entry,) = [row for row in json.loads(proact("leaderboard", "run", "--json")[1])["rows"] if not row["published"]]
     assert (entry["rank"], entry["strict_rank"]) == (None, None)
     assert "the responses are of the program 'prompt', not of the bare model" in entry["differences"]
@@ -163,8 +163,12 @@ def test_a_file_gives_every_kind_of_option_and_what_is_typed_comes_first(proact,
     )
     path.with_name("prompt.txt").write_text("Look ahead.", encoding="utf-8")
     assert proact("eval", "--config", path, "--limit", 1, "--out", "run")[0] == 0
-    (asked,) = server.of("assistant")
-    assert (asked.body["seed"], "top_p" in asked.body, asked.messages[0]["content"]) == (7, False, "Look ahead.")
+    (request,) = server.of("assistant")
+    assert (request.body["seed"], "top_p" in request.body, request.messages[0]["content"]) == (
+        7,
+        False,
+        "Look ahead.",
+    )
     assert {sent.body["model"] for sent in server.of("judge")} == {"j", "k"}
 
 
@@ -181,7 +185,7 @@ def test_a_path_in_a_file_is_relative_to_it_and_a_name_is_none(proact):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("modle = 'x'", "'modle' is no option of eval; did you mean 'model'?"),
         ("limit = 'many'", "'many' is not a valid integer"),
@@ -190,8 +194,8 @@ def test_a_path_in_a_file_is_relative_to_it_and_a_name_is_none(proact):
         (None, "No such file"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_refused_with_what_is_wrong(refused, text, said):
-    assert said in " ".join(refused("eval", "--config", config(text) if text else "nowhere.toml").split())
+def test_a_file_that_cannot_be_used_is_refused_with_what_is_wrong(refused, text, message):
+    assert message in " ".join(refused("eval", "--config", config(text) if text else "nowhere.toml").split())
 
 
 def test_a_score_under_the_required_one_ends_with_six(proact):
@@ -229,8 +233,8 @@ def test_runs_of_two_benchmarks_are_refused_by_name(proact, refused):
     proact("eval", "--limit", 1, "--out", "one")
     proact("eval", "--benchmark", write_mine(Path()), "--out", "two")
     for verb in ("report one two --html page.html", "show one --beside two", "compare one two", "leaderboard one two"):
-        told = refused(*verb.split())
-        assert ("two" in told, "next-step" in told) == (True, True), verb
+        message = refused(*verb.split())
+        assert ("two" in message, "next-step" in message) == (True, True), verb
 
 
 def by(server, *more, judge="hosted_vllm/second", out="child"):
@@ -288,7 +292,7 @@ def test_without_a_judge_the_stand_in_judges_its_own_and_the_papers_judge_others
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("inputs", "text"),
     [
         (["parent", "--corpus", "sample"], "--corpus is for results files; a run knows its corpus"),
         (["owing"], "no response in it yet"),
@@ -301,7 +305,7 @@ def test_without_a_judge_the_stand_in_judges_its_own_and_the_papers_judge_others
         (["without", "--controls"], "--controls: among these responses is none at a control turn"),
     ],
 )
-def test_what_cannot_be_rejudged_is_refused_before_any_call(refused, run, tmp_path, server, given, said):
+def test_what_cannot_be_rejudged_is_refused_before_any_call(refused, run, tmp_path, server, inputs, text):
     run(tmp_path)
     written(tmp_path / "owing", manifest(), [trigger()])
     run_of(tmp_path / "other", [(trigger("x"), "PASS")], corpus_sha256="dd")
@@ -310,7 +314,7 @@ def test_what_cannot_be_rejudged_is_refused_before_any_call(refused, run, tmp_pa
     file_with(tmp_path, nothing, name="dropped.jsonl")
     corpus_with(tmp_path)
     run_of(tmp_path / "without", [(trigger(), "PASS")])
-    assert said in " ".join(refused(*last("rejudge", *by(server), *given)).split())
+    assert text in " ".join(refused(*last("rejudge", *by(server), *inputs)).split())
     assert (server.sent, (tmp_path / "child").exists()) == ([], False)
 
 

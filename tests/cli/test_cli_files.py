@@ -84,10 +84,10 @@ def world(tmp_path, monkeypatch):
     ],
 )
 def test_what_was_not_asked_for_is_named_with_what_to_do(refused, command, others, begin):
-    for path, told in others:
+    for path, message in others:
         err = refused(*command.split(), path)
         assert err.startswith(f"Error: {path}: {begin}"), err
-        assert told in err
+        assert message in err
         assert err.count("\n") == 1
     if others is NO_PROGRAMS:
         content = json.loads(Path("judge.json").read_text(encoding="utf-8"))
@@ -129,8 +129,8 @@ def test_many_runs_are_named_as_far_as_a_person_reads(proact):
 @pytest.mark.usefixtures("world")
 def test_a_file_without_an_end_is_read_up_to_a_bound(refused, command, monkeypatch):
     monkeypatch.setattr(log, "_LONGEST", 2**22)
-    said = refused(*command.split(), "@/dev/zero" if command.endswith("--system-prompt") else "/dev/zero")
-    assert re.search(r"/dev/zero\b.* (larger|more) than \d+ MiB, or (without an|no) end", unwrapped(said))
+    message = refused(*command.split(), "@/dev/zero" if command.endswith("--system-prompt") else "/dev/zero")
+    assert re.search(r"/dev/zero\b.* (larger|more) than \d+ MiB, or (without an|no) end", unwrapped(message))
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,8 @@ def test_a_file_without_an_end_is_read_up_to_a_bound(refused, command, monkeypat
 def test_a_pipe_that_sends_nothing_is_given_up(refused, monkeypatch, command):
     monkeypatch.setattr(log, "_PATIENCE", 0.01)
     os.mkfifo("pipe")
-    said = refused(*command.split(), "@pipe" if command.endswith("--system-prompt") else "pipe")
-    assert re.search(r"\bpipe: cannot be read: a pipe that sent nothing in 0\.01 seconds", unwrapped(said))
+    message = refused(*command.split(), "@pipe" if command.endswith("--system-prompt") else "pipe")
+    assert re.search(r"\bpipe: cannot be read: a pipe that sent nothing in 0\.01 seconds", unwrapped(message))
 
 
 @pytest.mark.usefixtures("world")
@@ -157,8 +157,8 @@ def test_a_sheet_is_written_into_a_pipe_which_is_not_read_first(proact):
     os.close(end)
 
 
-def unwrapped(said):
-    return " ".join(said.split())
+def unwrapped(text):
+    return " ".join(text.split())
 
 
 @pytest.mark.usefixtures("world")
@@ -241,11 +241,11 @@ CHANGES = {
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_run_that_somebody_changed_is_refused_with_the_place_by_every_reader(refused, run, name):
-    change, told = CHANGES[name]
+    change, message = CHANGES[name]
     change(run)
     for command in READERS:
-        if "verdict on" not in told or command != REJUDGE:  # which reads no verdict
-            assert told in refused(*command.split()), command
+        if "verdict on" not in message or command != REJUDGE:  # which reads no verdict
+            assert message in refused(*command.split()), command
 
 
 def test_what_one_reader_alone_would_see_is_refused_too(proact, run):
@@ -271,8 +271,8 @@ def test_a_response_that_somebody_made_another_value_is_shown_as_it_stands(proac
 def test_a_plan_for_answers_of_which_people_grade_parts_is_refused(probe, proact, refused):
     assert proact("eval", "--benchmark", "probe", "--limit", 3, "--out", "run")[0] == 0
     for of in (["run"], ["--benchmark", "probe"]):
-        said = " ".join(refused("label", "plan", *of).split())
-        assert "people grade parts of its answers (description, who_blocked" in said
+        text = " ".join(refused("label", "plan", *of).split())
+        assert "people grade parts of its answers (description, who_blocked" in text
 
 
 def test_a_run_that_was_limited_widened_and_taken_up_again_fits_its_marks(proact, tmp_path):

@@ -59,8 +59,8 @@ def run(monkeypatch, tmp_path):
 @pytest.mark.parametrize(("status", "backend"), [(500, "auto"), (401, "litellm")])
 def test_a_key_that_the_provider_repeats_is_nowhere(provider, tmp_path, backend, status, run):
     def script(received):
-        told = f"you sent {received.headers['authorization']}, top secret"
-        return healthy(received) if received.number < 2 else refusal(status, told)
+        message = f"you sent {received.headers['authorization']}, top secret"
+        return healthy(received) if received.number < 2 else refusal(status, message)
 
     provider.script = script
     done = run(command(tmp_path, bases(provider), "--backend", backend, "--concurrency", 1, dialogues=1))
@@ -80,7 +80,7 @@ def test_an_endpoint_with_a_user_or_a_query_is_refused_and_leaves_nothing(provid
 
 
 def test_a_secret_among_the_parameters_is_sent_and_nowhere(provider, tmp_path, run):
-    given = ["--model-param", 'extra_body={"auth": [{"token": "hunter2secret"}]}', "--model-param", "user=me"]
+    inputs = ["--model-param", 'extra_body={"auth": [{"token": "hunter2secret"}]}', "--model-param", "user=me"]
     seen = []
 
     def script(received):
@@ -88,7 +88,7 @@ def test_a_secret_among_the_parameters_is_sent_and_nowhere(provider, tmp_path, r
         return healthy(received)
 
     provider.script = script
-    done = run(command(tmp_path, bases(provider), *given, dialogues=1))
+    done = run(command(tmp_path, bases(provider), *inputs, dialogues=1))
     assert done.returncode == 0
     assert any(body.get("auth") == [{"token": "hunter2secret"}] for body in seen)
     texts = [path.read_text(encoding="utf-8") for path in (tmp_path / "run").iterdir()]

@@ -44,7 +44,7 @@ def walked(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Co
 
 
 VERBS = dict(walked(command_line))
-EACH = pytest.mark.parametrize("name", VERBS)
+ITEM = pytest.mark.parametrize("name", VERBS)
 
 
 def options(name: str) -> dict[str, click.Option]:
@@ -52,8 +52,8 @@ def options(name: str) -> dict[str, click.Option]:
 
 
 def bundle(name: str, of: str) -> Bundle:
-    (found,) = [part for part in VERBS[name].parts if isinstance(part, Bundle) and part.name == of]
-    return found
+    (result,) = [part for part in VERBS[name].parts if isinstance(part, Bundle) and part.name == of]
+    return result
 
 
 # Help
@@ -76,11 +76,11 @@ def test_the_first_page_names_proactbench_and_explains_the_words_of_every_option
     for name in VERBS:
         takes_run = name in ("agree", "rejudge", "report", "show", "compare", "export", "leaderboard")
         takes_run = takes_run or name in ("label export", "label import", "label plan", "label serve", "label sheet")
-        said = " ".join(proact(*name.split(), "--help-all")[1].split())
-        assert ("that of the run, if one is given, else" in said) is takes_run
+        text = " ".join(proact(*name.split(), "--help-all")[1].split())
+        assert ("that of the run, if one is given, else" in text) is takes_run
 
 
-@EACH
+@ITEM
 def test_help_fits_a_screen_and_speaks_of_no_single_benchmark(proact, name):
     lines = proact(*name.split(), "--help")[1].splitlines()
     assert len(lines) <= 40
@@ -89,22 +89,22 @@ def test_help_fits_a_screen_and_speaks_of_no_single_benchmark(proact, name):
     assert not [word for word in OF_ONE_BENCHMARK if word in " ".join(lines)]
 
 
-@EACH
+@ITEM
 def test_everything_is_in_help_all_under_headings_with_an_example_that_parses(proact, name):
     verb = VERBS[name]
     assert isinstance(verb, Verb)
-    said = proact(*name.split(), "--help-all")[1]
-    words = set(said.replace(",", " ").split())
+    out = proact(*name.split(), "--help-all")[1]
+    words = set(out.replace(",", " ").split())
     for flag, option in options(name).items():
         assert flag in words
         assert option.help
-    headings = [line.removesuffix(":") for line in said.splitlines() if line.endswith(":") and line[0] != " "]
+    headings = [line.removesuffix(":") for line in out.splitlines() if line.endswith(":") and line[0] != " "]
     known = [str(heading) for heading in Heading]
     assert headings[: -2 - len(verb.files)] == [heading for heading in known if heading in headings]
     assert headings[-2 - len(verb.files) :] == ["Help", *(form.name for form in verb.files), "Example"]
     pasted = {line for form in verb.files for line in form.example.splitlines()}  # as in a file, and so not broken
-    assert max(len(line) for line in said.splitlines() if line.strip() not in pasted) <= 80
-    assert said.rstrip().endswith(verb.example.splitlines()[-1])
+    assert max(len(line) for line in out.splitlines() if line.strip() not in pasted) <= 80
+    assert out.rstrip().endswith(verb.example.splitlines()[-1])
     example = shlex.split(verb.example.replace("\\\n", " "))
     begin = ["dspy-proact", *name.split()]
     assert example[: len(begin)] == begin
@@ -135,8 +135,8 @@ def test_options_that_take_several_values_are_merged_and_flags_may_be_repeated(p
 
 def test_defaults_and_choices_are_those_of_the_library():
     usual, gate = Gate(), bundle("eval", "gate")
-    said = {option.name: option.default for option in gate.options if option.name in vars(usual)}
-    assert said == {name: getattr(usual, name) for name in ("concurrency", "timeout", "retries", "backend")}
+    text = {option.name: option.default for option in gate.options if option.name in vars(usual)}
+    assert text == {name: getattr(usual, name) for name in ("concurrency", "timeout", "retries", "backend")}
     recipe = {option.name: option.default for option in bundle("optimize judge", "recipe").options}
     assert Recipe(**recipe) == Recipe()
     assert EMBEDDED == NAME_OF_THE_STAND_IN == ModelSpec().name
@@ -173,9 +173,9 @@ def imported(folder, *commands):
         check=False,
     )
     assert (done.returncode, done.stderr.count("Error")) == (0, 0), done.stderr
-    told = json.loads(done.stdout)
-    assert [status for status, _ in told] == [0] * len(commands), done.stderr
-    return [set(modules) for _, modules in told]
+    document = json.loads(done.stdout)
+    assert [status for status, _ in document] == [0] * len(commands), done.stderr
+    return [set(modules) for _, modules in document]
 
 
 def test_help_imports_nothing_slow(tmp_path):
@@ -253,7 +253,7 @@ COMMANDS = {
     "agree": ("agree",),
     "show": ("optimize", "show", "judge.json"),
 }
-EACH_TABLE = pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+TABLES = pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 MORE = "Details"
 """Begins the line that says how to read what a report leaves out."""
 
@@ -263,28 +263,28 @@ def folder(tmp_path_factory):
     """A run of the stand-in, and a compiled judge."""
     folder = tmp_path_factory.mktemp("terminals")
     write_artefact(folder / "judge.json", artefact())
-    assert told(folder, "eval", "--out", "run").returncode == 0
+    assert ran(folder, "eval", "--out", "run").returncode == 0
     return folder
 
 
-def told(folder, *command, encoding="utf-8", **environment):
+def ran(folder, *command, encoding="utf-8", **environment):
     """What a command prints in a process of its own."""
     return Child(command_line_in, encoding, *command, folder=folder, **{"COLUMNS": "80"} | environment).ended()
 
 
 @pytest.mark.parametrize("command", [COMMANDS["compare"], COMMANDS["show"]])
 def test_a_character_that_a_terminal_lacks_is_replaced(folder, command):
-    done = told(folder, *command, encoding="ascii")
+    done = ran(folder, *command, encoding="ascii")
     assert (done.returncode, "Traceback" in done.stderr) == (0, False)
     assert "---" in done.stdout
     done.stdout.encode("utf-8", "surrogateescape").decode("ascii")
 
 
 def test_dashes_and_marks_that_a_terminal_lacks_are_spelled(folder):
-    done = told(folder, "report", "run", encoding="latin-1")
+    done = ran(folder, "report", "run", encoding="latin-1")
     assert re.search(r"\[\d+\.\d-\d+\.\d\]", done.stdout)
     key = next(RunFolder(folder / "run").cases()).key
-    shown = told(folder, "show", "run", "--trigger", key, encoding="ascii").stdout
+    shown = ran(folder, "show", "run", "--trigger", key, encoding="ascii").stdout
     assert (">>" in shown, "<<" in shown) == (True, True)
 
 
@@ -305,7 +305,7 @@ def shown(proact, folder, monkeypatch):
     return call
 
 
-@EACH_TABLE
+@TABLES
 def test_a_report_begins_with_a_sentence_is_cut_at_no_width_and_says_how_to_read_more(shown, command):
     narrow, usual, wide = (shown(columns, *command) for columns in (60, 80, 120))
     assert max(map(len, narrow.splitlines())) <= 60
@@ -318,12 +318,12 @@ def test_a_report_begins_with_a_sentence_is_cut_at_no_width_and_says_how_to_read
     assert (bool(rule), ". " in " ".join(above.split()), MORE in above) == (True, True, False)
     assert MORE in " ".join(usual.splitlines()[-2:])
     # Explained it begins alike, goes on, and fits too.
-    begin, whole = narrow.rpartition(MORE)[0], shown(60, *command, "--explain")
-    assert (whole.startswith(begin), len(whole) > len(begin), MORE in whole) == (True, True, False)
-    assert max(map(len, whole.splitlines())) <= 60
+    begin, complete = narrow.rpartition(MORE)[0], shown(60, *command, "--explain")
+    assert (complete.startswith(begin), len(complete) > len(begin), MORE in complete) == (True, True, False)
+    assert max(map(len, complete.splitlines())) <= 60
 
 
-@EACH_TABLE
+@TABLES
 def test_without_colour_nothing_is_lost(shown, command):
     plain, coloured = (shown(80, *command, **{name: "1", "TERM": "xterm"}) for name in ("NO_COLOR", "FORCE_COLOR"))
     assert "\x1b" not in plain
@@ -333,7 +333,7 @@ def test_without_colour_nothing_is_lost(shown, command):
 
 def test_a_bar_that_is_forced_on_a_pipe_ends_in_order(folder):
     few = ("--folds", "2", "--trials", "1", "--max-demos", "1")
-    done = told(folder, "optimize", "judge", "--optimizer", "labeled", *few, FORCE_COLOR="1")
+    done = ran(folder, "optimize", "judge", "--optimizer", "labeled", *few, FORCE_COLOR="1")
     assert done.returncode == 0
     assert "so far" in done.stderr
     assert "closed file" not in done.stderr

@@ -57,12 +57,12 @@ def sheet_of(proact, run, *more):
 def corrected(proact, run):
     """The part of the report that ratings add."""
 
-    def told(file):
+    def corrected(file):
         status, out, err = proact("report", run, "--ratings", file, "--json")
         assert (status, err) == (0, "")
         return json.loads(out)["corrected"]
 
-    return told
+    return corrected
 
 
 def reasons(document):
@@ -77,19 +77,19 @@ def test_what_people_would_have_given_stands_beside_the_judge_and_the_mean_of_th
 ):
     file = filled(tmp_path / "ratings.csv", sheet)
     document = corrected(file)
-    whole, recovery = document["overall"]["micro"], document["phases"]["RECOVERY"]
-    assert (whole["scored"], whole["rated"], whole["scenarios"]) == (60, 48, 10)
-    assert (whole["ratings"], whole["raters"]) == (96, 8)
+    complete, recovery = document["overall"]["micro"], document["phases"]["RECOVERY"]
+    assert (complete["scored"], complete["rated"], complete["scenarios"]) == (60, 48, 10)
+    assert (complete["ratings"], complete["raters"]) == (96, 8)
     assert (recovery["scored"], recovery["rated"]) == (20, 16)
     # A quarter PASS, a quarter PARTIAL.
-    assert whole["judge"]["value"] == pytest.approx(0.375)
+    assert complete["judge"]["value"] == pytest.approx(0.375)
     # PASS, PARTIAL and FAIL in turn, pairs of .75, .25 and .5.
-    assert whole["mean_of_the_rated"] == pytest.approx(0.5)
-    assert whole["corrected"]["low"] < whole["corrected"]["value"] < whole["corrected"]["high"]
-    assert whole["corrected"]["reason"] == "fewer than 50 rated"
+    assert complete["mean_of_the_rated"] == pytest.approx(0.5)
+    assert complete["corrected"]["low"] < complete["corrected"]["value"] < complete["corrected"]["high"]
+    assert complete["corrected"]["reason"] == "fewer than 50 rated"
     assert recovery["corrected"]["reason"] == "fewer than 50 rated"
-    value, low, high = (100 * whole["corrected"][name] for name in ("value", "low", "high"))
-    judge = [100 * whole["judge"][name] for name in ("low", "high")]
+    value, low, high = (100 * complete["corrected"][name] for name in ("value", "low", "high"))
+    judge = [100 * complete["judge"][name] for name in ("low", "high")]
     assert document["headline"].startswith(
         f"People would give 60 triggers a mean score of {value:.1f} % (95 % {low:.1f} to {high:.1f}, fewer than 50 "
         f"rated), where the judge gives 37.5 % (95 % {judge[0]:.1f} to {judge[1]:.1f}): estimated from "
@@ -103,8 +103,8 @@ def test_what_people_would_have_given_stands_beside_the_judge_and_the_mean_of_th
     assert max(map(len, out.splitlines())) <= 80
     assert f"Next: dspy-proact report {run} --html page.html" in err
     # The rest of the report is what it is without ratings.
-    plain, whole = (json.loads(proact("report", run, *more, "--json")[1]) for more in ([], ["--ratings", file]))
-    assert whole == plain | {"corrected": document}
+    plain, complete = (json.loads(proact("report", run, *more, "--json")[1]) for more in ([], ["--ratings", file]))
+    assert complete == plain | {"corrected": document}
 
 
 def test_ratings_of_all_of_a_widened_draw_or_in_files_of_one_folder_are_taken(proact, run, sheet, corrected, tmp_path):
@@ -118,8 +118,8 @@ def test_ratings_of_all_of_a_widened_draw_or_in_files_of_one_folder_are_taken(pr
         (filled(tmp_path / "begun.csv", sheet[:40]), 40),
         (tmp_path / "folder", 48),
     ):
-        whole = corrected(file)["overall"]["micro"]
-        assert (whole["rated"], whole["corrected"]["low"] is not None) == (rated, True)
+        complete = corrected(file)["overall"]["micro"]
+        assert (complete["rated"], complete["corrected"]["low"] is not None) == (rated, True)
 
 
 NOT_DRAWN = "nothing shows that the rated triggers were drawn by the judge's grades"
@@ -154,17 +154,17 @@ def test_what_was_rated_besides_the_draw_is_refused(proact, run, sheet, correcte
     rows = sheet_of(proact, run)
     drawn = {row["item"] for row in sheet}
     besides = [{**row, "draw": ""} for row in rows if row["item"] not in drawn]
-    found = corrected(filled(tmp_path / "ratings.csv", [*sheet, *besides[:1]]))
-    emergent = found["phases"]["EMERGENT"]["corrected"]
+    result = corrected(filled(tmp_path / "ratings.csv", [*sheet, *besides[:1]]))
+    emergent = result["phases"]["EMERGENT"]["corrected"]
     assert (emergent["value"], emergent["reason"]) == (None, "rated triggers that were not drawn: 1")
-    assert found["phases"]["RECOVERY"]["corrected"]["value"] is not None
+    assert result["phases"]["RECOVERY"]["corrected"]["value"] is not None
 
 
 def test_gaps_in_the_draw_are_refused(sheet, corrected, tmp_path):
     # In a round every phase has one.
     kept = [row for number, row in enumerate(sheet) if number // 3 % 5]
-    told = reasons(corrected(filled(tmp_path / "ratings.csv", kept)))
-    assert all(reason.endswith("drawn triggers have no rating, and nobody knows why") for reason in told)
+    message = reasons(corrected(filled(tmp_path / "ratings.csv", kept)))
+    assert all(reason.endswith("drawn triggers have no rating, and nobody knows why") for reason in message)
 
 
 def test_ratings_of_other_responses_are_refused(refused, run, tmp_path, sheet):
@@ -180,9 +180,9 @@ def test_what_has_no_grade_is_left_out_and_counted(proact, tmp_path):
     run = written(tmp_path / "run", manifest(), CASES, events[:-1]).path
     rows = sheet_of(proact, run)
     file = filled(tmp_path / "ratings.csv", rows)
-    told = json.loads(proact("report", run, "--ratings", file, "--json")[1])["corrected"]
-    assert told["ratings"]["notes"] == ["rated triggers without a grade of the judge, left out: 1"]
-    assert told["overall"]["micro"]["scored"] == 59
+    document = json.loads(proact("report", run, "--ratings", file, "--json")[1])["corrected"]
+    assert document["ratings"]["notes"] == ["rated triggers without a grade of the judge, left out: 1"]
+    assert document["overall"]["micro"]["scored"] == 59
 
 
 def test_a_results_file_takes_ratings_too(proact, tmp_path):
@@ -190,10 +190,10 @@ def test_a_results_file_takes_ratings_too(proact, tmp_path):
     rows = [result_row(blueprint_id=f"BP_{name}_EVA", scenario_id=name) for name in names]
     (tmp_path / "results.jsonl").write_text(jsonl(*rows), encoding="utf-8")
     summary = summarize_results(read_results(tmp_path / "results.jsonl"))
-    lines = [{"item": each.key, "annotator": "", "grade": ""} for each in summary.outcomes]
+    lines = [{"item": outcome.key, "annotator": "", "grade": ""} for outcome in summary.outcomes]
     filled(tmp_path / "ratings.csv", lines)
-    told = json.loads(proact("report", "results.jsonl", "--ratings", "ratings.csv", "--json")[1])
-    assert told["corrected"]["overall"]["micro"]["rated"] == 45
+    document = json.loads(proact("report", "results.jsonl", "--ratings", "ratings.csv", "--json")[1])
+    assert document["corrected"]["overall"]["micro"]["rated"] == 45
     assert "People would give" in unwrapped(proact("report", "results.jsonl", "--ratings", "ratings.csv")[1])
 
 
@@ -220,7 +220,7 @@ def test_what_one_rater_gave_is_not_said_of_people(proact, run, sheet, two, tmp_
     ],
 )
 def test_what_cannot_be_done_is_refused_with_a_sentence(refused, run, arguments, why):
-    err = refused(*(run if each == "RUN" else each for each in arguments))
+    err = refused(*(run if argument == "RUN" else argument for argument in arguments))
     assert why in unwrapped(err)
     assert err.count("Error:") == 1
 
@@ -250,12 +250,12 @@ def test_two_runs_with_ratings_of_their_own_are_compared_by_what_people_would_ha
     assert status == 0
     assert "People would score b higher than a over 60 triggers (+" in unwrapped(out)
     assert f"Next: dspy-proact show {run} --beside {other} --disagree" in err
-    told = json.loads(proact("compare", run, other, "--ratings", a, "--ratings", b, "--json")[1])["corrected"]
-    whole = told["overall"]["micro"]
-    assert (whole["pairs"], whole["a"]["rated"], whole["b"]["rated"]) == (60, 48, 48)
-    expected = whole["b"]["corrected"]["value"] - whole["a"]["corrected"]["value"]
-    assert whole["difference"]["value"] == pytest.approx(expected)
-    assert 0 < whole["difference"]["low"] < whole["difference"]["value"]
+    document = json.loads(proact("compare", run, other, "--ratings", a, "--ratings", b, "--json")[1])["corrected"]
+    complete = document["overall"]["micro"]
+    assert (complete["pairs"], complete["a"]["rated"], complete["b"]["rated"]) == (60, 48, 48)
+    expected = complete["b"]["corrected"]["value"] - complete["a"]["corrected"]["value"]
+    assert complete["difference"]["value"] == pytest.approx(expected)
+    assert 0 < complete["difference"]["low"] < complete["difference"]["value"]
     back = json.loads(proact("compare", other, run, "--ratings", b, "--ratings", a, "--json")[1])["corrected"]
     assert back["headline"].startswith("People would score b lower than a over 60 triggers (-")
 
@@ -275,9 +275,9 @@ def test_with_epochs_the_first_is_what_people_rated(tmp_path, proact):
     run = written(tmp_path / "run", manifest(epochs=2), CASES, events).path
     rows = sheet_of(proact, run)
     file = filled(tmp_path / "ratings.csv", rows)
-    told = json.loads(proact("report", run, "--ratings", file, "--json")[1])["corrected"]
-    assert told["overall"]["micro"]["scored"] == 60
-    assert told["ratings"]["notes"] == [
+    document = json.loads(proact("report", run, "--ratings", file, "--json")[1])["corrected"]
+    assert document["overall"]["micro"]["scored"] == 60
+    assert document["ratings"]["notes"] == [
         "ratings are of the responses of the first epoch, and so are the numbers beside them"
     ]
 
@@ -288,8 +288,8 @@ def test_with_epochs_the_first_is_what_people_rated(tmp_path, proact):
 def test_a_sheet_is_a_file_that_says_who_reads_it_and_sways_nobody(proact, run):
     status, out, err = proact("label", "sheet", run)
     assert (status, out) == (0, "labels/run.csv\n")
-    told = "Fill in annotator and grade in labels/run.csv, a copy for each rater."
-    assert err == f"{told} Next: dspy-proact agree --run {run} --ratings labels/run.csv\n"
+    message = "Fill in annotator and grade in labels/run.csv, a copy for each rater."
+    assert err == f"{message} Next: dspy-proact agree --run {run} --ratings labels/run.csv\n"
     rows = rows_of(Path("labels/run.csv"))
     assert len(rows) == 60
     assert all(line["response"] and not line["grade"] for line in rows)
@@ -311,7 +311,7 @@ def test_a_draw_is_balanced_its_beginning_is_a_draw_and_it_can_be_written_again(
     (draw,) = {line["draw"] for line in sheet}
     assert (status, out, draw.startswith("48-0-")) == (0, f"labels/run--{draw}.csv\n", True)
     assert "Raters may split the rows. Next: dspy-proact report" in err
-    kind = {each.key: (each.stratum, each.label) for each in summarize(RunFolder(run)).outcomes}
+    kind = {outcome.key: (outcome.stratum, outcome.label) for outcome in summarize(RunFolder(run)).outcomes}
     # Five PASS, five PARTIAL and ten FAIL a phase; 48 of nine kinds: all of the six small ones, and six FAIL each.
     drawn = Counter(kind[line["item"]] for line in sheet)
     assert drawn == {(phase, grade): 6 if grade == "FAIL" else 5 for phase in PHASES for grade in GRADES}
@@ -328,7 +328,7 @@ def test_a_draw_is_balanced_its_beginning_is_a_draw_and_it_can_be_written_again(
 
 def test_what_judges_dispute_comes_first_in_a_sheet_that_corrects_no_score(proact, tmp_path):
     disputed = {case.key for case in CASES[::30]}
-    events = [each for case in CASES for each in (answered(case), graded(case, "PASS"))]
+    events = [item for case in CASES for item in (answered(case), graded(case, "PASS"))]
     events += [graded(case, "FAIL" if case.key in disputed else "PASS", judge="second") for case in CASES]
     written(tmp_path / "jury", manifest(JUDGE, "second"), CASES, events)
     status, out, err = proact("label", "sheet", "jury", "--disputed", "--draw", 5)
@@ -372,7 +372,9 @@ def test_what_cannot_be_a_sheet_is_refused(refused, run, tmp_path, arguments, wh
     (tmp_path / "results.jsonl").write_text(jsonl(result_row()), encoding="utf-8")
     (tmp_path / "filled.csv").write_text("mine")
     before = sorted(tmp_path.rglob("*"))
-    assert why in unwrapped(refused("label", "sheet", *(run if each == "RUN" else each for each in arguments)))
+    assert why in unwrapped(
+        refused("label", "sheet", *(run if argument == "RUN" else argument for argument in arguments))
+    )
     assert (sorted(tmp_path.rglob("*")), (tmp_path / "filled.csv").read_text()) == (before, "mine")
 
 
@@ -401,28 +403,28 @@ def planned(proact):
 
 
 def test_without_a_run_the_corpus_and_the_published_study_are_assumed_and_said(proact, planned):
-    told = planned()
-    assert (told["assumed"], told["triggers"], told["half_width"]) == (True, 624, 0.1)
-    assert told["ratings_vary_as_in"] == "the published study, 275 ratings by 18 people"
+    message = planned()
+    assert (message["assumed"], message["triggers"], message["half_width"]) == (True, 624, 0.1)
+    assert message["ratings_vary_as_in"] == "the published study, 275 ratings by 18 people"
     # Leniency of the published raters: standard deviation .10 by a mixed model.
-    assert told["sd_between_raters"] == pytest.approx(0.10, abs=0.03)
-    best = told["plan"]
-    assert best in told["plans"]
+    assert message["sd_between_raters"] == pytest.approx(0.10, abs=0.03)
+    best = message["plan"]
+    assert best in message["plans"]
     half = best["half_width"]
     assert half["value"] <= 0.1
     assert (half["low"], half["high"]) == pytest.approx((0.7 * half["value"], 1.3 * half["value"]))
     status, out, err = proact("label", "plan")
     assert (status, err) == (0, "")
-    assert unwrapped(out).startswith(told["headline"])
+    assert unwrapped(out).startswith(message["headline"])
     assert "assumed: ratings vary as in the published study, 275 ratings by 18 people" in unwrapped(out)
     assert max(map(len, out.splitlines())) <= 80
 
 
 def test_a_run_is_planned_with_its_own_grades_and_its_draw_comes_next(proact, wide, planned):
-    told = planned(wide, "--width", 12)
-    assert (told["triggers"], told["about"], told["assumed"]) == (180, str(wide), True)
+    message = planned(wide, "--width", 12)
+    assert (message["triggers"], message["about"], message["assumed"]) == (180, str(wide), True)
     _, _, err = proact("label", "plan", wide, "--width", 12)
-    assert f"Next: dspy-proact label serve {wide} --draw {told['plan']['triggers']} --each " in err
+    assert f"Next: dspy-proact label serve {wide} --draw {message['plan']['triggers']} --each " in err
 
 
 def drawn(proact, run, count):
@@ -431,14 +433,14 @@ def drawn(proact, run, count):
 
 def test_ratings_of_the_run_are_a_pilot(proact, wide, planned, tmp_path):
     file = filled(tmp_path / "pilot.csv", drawn(proact, wide, 60))
-    told = planned(wide, "--width", 12, "--ratings", file)
-    assert (told["assumed"], told["ratings_vary_as_in"]) == (False, str(file))
-    assert told["sd_between_ratings"] != planned(wide, "--width", 12)["sd_between_ratings"]
+    message = planned(wide, "--width", 12, "--ratings", file)
+    assert (message["assumed"], message["ratings_vary_as_in"]) == (False, str(file))
+    assert message["sd_between_ratings"] != planned(wide, "--width", 12)["sd_between_ratings"]
     assert "assumed" not in proact("label", "plan", wide, "--ratings", file)[1]
 
 
 @pytest.mark.parametrize(
-    ("count", "given", "why"),
+    ("count", "inputs", "why"),
     [
         (59, {}, "59 triggers with two ratings or more, and a pilot has 60"),
         (80, {"raters": 3}, "no pilot, for 3 raters are too few to generalise to others"),
@@ -446,13 +448,13 @@ def test_ratings_of_the_run_are_a_pilot(proact, wide, planned, tmp_path):
         (None, {}, "no pilot, for nothing shows that the rated triggers were drawn"),
     ],
 )
-def test_ratings_too_few_alike_or_chosen_otherwise_are_no_pilot(proact, refused, wide, tmp_path, count, given, why):
+def test_ratings_too_few_alike_or_chosen_otherwise_are_no_pilot(proact, refused, wide, tmp_path, count, inputs, why):
     rows = (
         drawn(proact, wide, count)
         if count
         else list(csv.DictReader(StringIO(proact("label", "sheet", wide, "--out", "-")[1])))[:80]
     )
-    file = filled(tmp_path / "pilot.csv", rows, **given)
+    file = filled(tmp_path / "pilot.csv", rows, **inputs)
     assert why in unwrapped(refused("label", "plan", wide, "--width", 12, "--ratings", file))
 
 

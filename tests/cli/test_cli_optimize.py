@@ -83,13 +83,13 @@ def test_json_is_the_card_and_nothing_else_and_progress_is_told(optimize):
     status, out, err = optimize("--json", optimizer="miprov2")
     assert status == 0
     assert card_in(out) == json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]
-    told = err.splitlines()
-    assert told[0] == "12 items in 4 scenarios are too few for any claim, which takes 60 in 10."
-    assert told[1].startswith("At most ")
-    assert told[2].startswith("Time: ")
-    assert told[3].startswith("New compile in out; ")
-    assert told[4].startswith("The program is in out/judge.json.")
-    assert len(told) == 5
+    message = err.splitlines()
+    assert message[0] == "12 items in 4 scenarios are too few for any claim, which takes 60 in 10."
+    assert message[1].startswith("At most ")
+    assert message[2].startswith("Time: ")
+    assert message[3].startswith("New compile in out; ")
+    assert message[4].startswith("The program is in out/judge.json.")
+    assert len(message) == 5
 
 
 def test_a_limit_stops_it_and_the_same_command_goes_on(optimize, server):
@@ -120,15 +120,15 @@ def test_a_proposer_that_says_nothing_usable_is_told(optimize, server):
 def test_a_dry_run_says_what_it_takes_and_does_nothing(optimize, server):
     status, out, _ = optimize(*at(server), "--dry-run", "--json", optimizer="search")
     assert status == 0
-    told = json.loads(out)
-    assert told["calls"] == told["roles"]["judge"]["calls"] + told["roles"]["proposer"]["calls"] > 0
-    assert (told["items"], told["concurrency"], told["smallest_gain"]) == (12, 32, None)
+    document = json.loads(out)
+    assert document["calls"] == document["roles"]["judge"]["calls"] + document["roles"]["proposer"]["calls"] > 0
+    assert (document["items"], document["concurrency"], document["smallest_gain"]) == (12, 32, None)
     status, out, _ = optimize(*at(server), "--dry-run", "--concurrency", 5)
     assert "\nAt most " in out
     assert "5 calls in flight" in out
     assert "\njudge openai/any is sent temperature=0.7, top_p=1.0, max_tokens=32768.\n" in out
-    limited = optimize(*at(server), "--dry-run", "--max-calls", told["calls"] // 4)[1]
-    assert re.search(rf"--max-calls {told['calls'] // 4} may stop it after \d+%: it could take ", limited)
+    limited = optimize(*at(server), "--dry-run", "--max-calls", document["calls"] // 4)[1]
+    assert re.search(rf"--max-calls {document['calls'] // 4} may stop it after \d+%: it could take ", limited)
     assert "12 items in 4 scenarios are too few for any claim, which takes 60 in 10." in out
     assert out.endswith("\n")
     assert server.sent == []
@@ -136,7 +136,7 @@ def test_a_dry_run_says_what_it_takes_and_does_nothing(optimize, server):
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "text"),
     [
         (["--start", "missing.json"], "missing.json: cannot be read"),
         (["--start", "spoilt.json"], "spoilt.json: not a compiled program of ours"),
@@ -146,11 +146,11 @@ def test_a_dry_run_says_what_it_takes_and_does_nothing(optimize, server):
         (["--proposer", "openai/gpt-5.4"], "--proposer openai/gpt-5.4: no key"),
     ],
 )
-def test_what_cannot_be_compiled_is_a_sentence(optimize, tmp_path, more, said):
+def test_what_cannot_be_compiled_is_a_sentence(optimize, tmp_path, more, text):
     (tmp_path / "spoilt.json").write_text("{", encoding="utf-8")
     status, out, err = optimize(*more)
     assert (status, out) == (2, "")
-    assert said in err
+    assert text in err
     assert not Path("out", "record.jsonl").exists() or Path("out", "record.jsonl").read_bytes() == b""
 
 
@@ -159,8 +159,8 @@ def test_a_guard_of_worked_cases_says_how_many_are_right_and_that_none_is_lost(o
     assert status == 0
     counts = json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]["counts"]
     before, after = counts["cases before"][0], counts["cases after"][0]
-    told = f"worked cases of the judge's rules: {before} of 40 right before, {after} after, none lost"
-    assert told in " ".join(out.split())
+    message = f"worked cases of the judge's rules: {before} of 40 right before, {after} after, none lost"
+    assert message in " ".join(out.split())
     assert "--guard cases: the embedded stand-in reads no rules, so the cases measure nothing." in err
 
 
@@ -192,7 +192,9 @@ def test_rejudge_by_a_compiled_judge_counts_its_votes_among_its_cuts_and_compare
     assert status == 0
     assert len(server.sent) == 9
     # Mean level (2 + 2 + 1) / 3 = 1.67, below the cut of PASS, though two of three verdicts are PASS.
-    assert [(each.label, each.score) for each in summarize(RunFolder("child")).outcomes] == [("PARTIAL", 0.5)] * 3
+    assert [(outcome.label, outcome.score) for outcome in summarize(RunFolder("child")).outcomes] == [
+        ("PARTIAL", 0.5)
+    ] * 3
     assert "dspy-proact compare parent child" in err
     status, out, _ = proact("compare", "parent", "child", "--json")
     document = json.loads(out)
@@ -209,16 +211,16 @@ def test_rejudge_by_a_compiled_judge_counts_its_votes_among_its_cuts_and_compare
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "text"),
     [
         (["--judge-prompt", "official"], "--judge-program has a prompt of its own; leave --judge-prompt out"),
         (["--votes", 2], "the judge's program asks for 3 verdicts on each response; leave --votes out"),
     ],
 )
-def test_a_compiled_judge_is_asked_in_its_own_words_and_as_often_as_it_says(refused, program, tmp_path, more, said):
+def test_a_compiled_judge_is_asked_in_its_own_words_and_as_often_as_it_says(refused, program, tmp_path, more, text):
     run_of(tmp_path / "parent", [(trigger(), "PASS")])
     compiled = ["--judge", "openai/any", "--judge-program", program(votes=3, cuts=(0.5, 1.5))]
-    assert said in refused("rejudge", "parent", *compiled, "--judge-api-base", "http://127.0.0.1:9/v1", *more)
+    assert text in refused("rejudge", "parent", *compiled, "--judge-api-base", "http://127.0.0.1:9/v1", *more)
 
 
 def test_a_judge_whose_card_promises_too_little_is_refused_naming_statistic_reference_and_phase(

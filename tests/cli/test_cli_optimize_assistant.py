@@ -110,7 +110,7 @@ def test_a_real_model_needs_both_judges_by_name(optimize, server, named):
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "message"),
     [
         (["--system-prompt", " "], "the system prompt is empty; leave it out for the bare model"),
         (["--start", "assistant.json", "--system-prompt", "Be kind."], "--start has a prompt of its own"),
@@ -127,25 +127,25 @@ def test_a_real_model_needs_both_judges_by_name(optimize, server, named):
         (["--report-judge", "openai/gpt-5.4"], "--report-judge openai/gpt-5.4: no key"),
     ],
 )
-def test_what_cannot_be_compiled_is_a_sentence(optimize, tmp_path, more, told):
+def test_what_cannot_be_compiled_is_a_sentence(optimize, tmp_path, more, message):
     write_artefact(tmp_path / "judge.json", judges.artefact())
     write_artefact(tmp_path / "assistant.json", artefact())
     status, out, err = optimize(*more)
     assert (status, out) == (2, "")
-    assert told in err
+    assert message in err
     assert not Path("out").exists()
 
 
 def test_each_program_is_refused_where_the_other_is_asked_for(refused, tmp_path):
     write_artefact(tmp_path / "judge.json", judges.artefact())
     write_artefact(tmp_path / "assistant.json", artefact())
-    for command, told in (
+    for command, message in (
         ("try --program judge.json", "judge.json: a compiled judge, where an assistant is asked for"),
         ("eval --judge-program assistant.json", "assistant.json: a compiled assistant, where a judge is"),
         ("optimize judge --start assistant.json", "assistant.json: a compiled assistant, where a judge is"),
         ("eval --program assistant.json --system-prompt kind", "leave --system-prompt out"),
     ):
-        assert told in refused(*command.split())
+        assert message in refused(*command.split())
 
 
 # Money
@@ -172,8 +172,8 @@ def test_tokens_and_price_of_a_response_stand_first_on_the_card(optimize, proact
     status, out, _ = optimize(*command_at(server), *price)
     assert status == 0
     head = unwrapped(out.partition("out of fold")[0])
-    each = "11 tokens in and 7 out (USD 0.0000250)"
-    assert f"a response takes {each} before, {each} after, 1.0 times as many tokens." in head
+    item = "11 tokens in and 7 out (USD 0.0000250)"
+    assert f"a response takes {item} before, {item} after, 1.0 times as many tokens." in head
     document = json.loads(proact("optimize", "show", "out/assistant.json", "--json")[1])
     one = {"prompt_tokens": 11, "completion_tokens": 7, "usd": pytest.approx(25e-6)}
     assert document["cost_per_answer"] == {"before": one, "after": one, "times_the_tokens": 1}
@@ -213,5 +213,5 @@ def test_ctrl_c_ends_a_compile_in_order_and_the_same_command_goes_on(proact, tmp
     status, _, err = proact("optimize", *command)
     assert status == 0, err
     assert (tmp_path / "out" / "assistant.json").exists()
-    asked = Counter(json.dumps([sent.role, sent.body], sort_keys=True) for sent in server.sent)
-    assert set(asked.values()) == {1}
+    requests = Counter(json.dumps([sent.role, sent.body], sort_keys=True) for sent in server.sent)
+    assert set(requests.values()) == {1}

@@ -33,10 +33,10 @@ def test_as_prompt_prints_what_eval_sends_byte_for_byte(proact, tmp_path, server
     run = ["--program", "assistant.json", "--limit", 1, "--out", "run"]
     assert proact("eval", *models, *judge, *on_disk(tmp_path), *run)[0] == 0
     (sent,) = server.of("assistant")
-    system, *said = sent.messages
+    system, *text = sent.messages
     assert system["role"] == "system"
     assert out == f"{system['content']}\n"
-    assert [each["role"] for each in said[::2]] == ["user"] * len(said[::2])
+    assert [item["role"] for item in text[::2]] == ["user"] * len(text[::2])
 
 
 def test_as_prompt_without_demos_prints_the_instruction_and_no_conversation(proact, tmp_path):
@@ -74,8 +74,8 @@ def test_a_compiled_judge_is_compared_with_ours_uncompiled(diff):
     status, out, err = diff(begun_with(judges.artefact(demos=1), judge.fingerprint()))
     taken, brought = changed(out)
     assert (status, err) == (0, "")
-    told = (each.signature.instructions for each in judge.predictors())
-    assert set(filter(None, "\n".join(told).splitlines())) <= set(taken)
+    message = (predictor.signature.instructions for predictor in judge.predictors())
+    assert set(filter(None, "\n".join(message).splitlines())) <= set(taken)
     assert brought.count("Grade by the moon.") == 3  # one for each phase
     assert "A worked example:" in brought
     assert '"conversation": [' in "".join(brought)
@@ -120,10 +120,10 @@ def test_a_program_that_was_left_alone_says_so(diff):
 
 
 def test_both_wholes_are_json(diff):
-    told = json.loads(diff(begun_with(assistants.artefact(PUSHY, 1), Assistant().fingerprint()), "--json")[1])
-    assert told["before"] == {"instruction": "", "demos": []}
-    assert told["now"]["instruction"] == PUSHY
-    assert [demo.keys() >= {"history", "user_message", "response"} for demo in told["now"]["demos"]] == [True]
+    document = json.loads(diff(begun_with(assistants.artefact(PUSHY, 1), Assistant().fingerprint()), "--json")[1])
+    assert document["before"] == {"instruction": "", "demos": []}
+    assert document["now"]["instruction"] == PUSHY
+    assert [demo.keys() >= {"history", "user_message", "response"} for demo in document["now"]["demos"]] == [True]
 
 
 def test_no_terminal_obeys_an_instruction(diff):
@@ -132,20 +132,22 @@ def test_no_terminal_obeys_an_instruction(diff):
 
 
 @pytest.mark.parametrize(
-    ("made", "told"),
+    ("made", "message"),
     [
         (artefact(None, 1), "says nothing beside its worked examples; leave --no-demos out"),
         (artefact(None, 0), "program.json: says nothing to its model; the compile kept the bare chat"),
         (judges.artefact(), "program.json: a compiled judge, which is no system prompt; use it with --judge-program"),
     ],
 )
-def test_what_has_no_prompt_says_what_it_has(refused, tmp_path, made, told):
+def test_what_has_no_prompt_says_what_it_has(refused, tmp_path, made, message):
     write_artefact(tmp_path / "program.json", made)
-    assert told in refused("optimize", "show", "program.json", "--as-prompt", *(["--no-demos"] if made.demos else []))
+    assert message in refused(
+        "optimize", "show", "program.json", "--as-prompt", *(["--no-demos"] if made.demos else [])
+    )
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--no-demos"], "--no-demos is about the prompt that --as-prompt prints; name that too, or leave it out"),
         (["--diff", "--as-prompt"], "leave it out, or leave --diff out"),
@@ -156,9 +158,9 @@ def test_what_has_no_prompt_says_what_it_has(refused, tmp_path, made, told):
         (["--diff", "--start", "program.json", "--system-prompt", "x"], "leave --system-prompt out"),
     ],
 )
-def test_what_does_not_go_together_is_refused(refused, tmp_path, options, told):
+def test_what_does_not_go_together_is_refused(refused, tmp_path, options, message):
     write_artefact(tmp_path / "program.json", assistants.artefact())
-    assert told in refused("optimize", "show", "program.json", *options)
+    assert message in refused("optimize", "show", "program.json", *options)
 
 
 # What its card claims
@@ -189,7 +191,7 @@ def first(proact):
 
 
 @pytest.mark.parametrize(
-    ("made", "changes", "target", "told"),
+    ("made", "changes", "target", "message"),
     [
         (JUDGE, SHOWN | {"raters": 4}, {"low98": 0.02}, f"the judge agrees better with people {SEEN}"),
         (JUDGE, SHOWN | {"raters": 3}, {"low98": 0.02}, f"the judge agrees better with these 3 raters {SEEN}"),
@@ -204,8 +206,8 @@ def first(proact):
         (ASSISTANT, NOT_SHOWN, UNGRADED, "No improvement is claimed in RECOVERY: nothing could be graded"),
     ],
 )
-def test_a_card_claims_what_its_interval_bears_and_says_what_is_missing(first, made, changes, target, told):
-    assert told in first(made(), changes, target)
+def test_a_card_claims_what_its_interval_bears_and_says_what_is_missing(first, made, changes, target, message):
+    assert message in first(made(), changes, target)
 
 
 def test_numbers_that_may_be_below_0_stand_as_they_are(proact):
@@ -247,6 +249,6 @@ def row(name, value, low, high, **changes):
     ],
 )
 def test_what_got_worse_is_said_with_its_interval(first, rows, cost):
-    head, end, told = first(ASSISTANT(), SHOWN | {"rows": tuple(rows)}, {"low98": 0.02}).partition("not seen before")
+    head, end, message = first(ASSISTANT(), SHOWN | {"rows": tuple(rows)}, {"low98": 0.02}).partition("not seen before")
     assert head + end == f"Improvement shown in RECOVERY {POINTS}, on 147 triggers not seen before"
-    assert told.startswith(cost)
+    assert message.startswith(cost)

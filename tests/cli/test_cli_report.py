@@ -57,7 +57,7 @@ def test_a_report_is_broken_down_by_each_key_with_small_groups_marked(proact, do
     assert ["travel", "12/12"] in rows
     assert ["cooking*", "1/1"] in rows
     # Turns 2, 3 and 5 of the four, and turn 2 of the soup; in the order of numbers.
-    turns = [each for each in rows if each and re.fullmatch(r"\d+\*", each[0])]
+    turns = [item for item in rows if item and re.fullmatch(r"\d+\*", item[0])]
     assert turns[:3] == [["2*", "5/5"], ["3*", "4/4"], ["5*", "4/4"]]
     assert "* fewer than 10 triggers" in out
     assert max(map(len, out.splitlines())) <= 80
@@ -114,7 +114,7 @@ def test_a_page_is_written_and_said_where(proact, pair, tmp_path, runs, followin
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["a", "b"], "2 RUNs are given; several are reported on a page: --html FILE"),
         (["a", "--html", "page.html", "--json"], "--html and --json are mutually exclusive"),
@@ -132,11 +132,11 @@ def test_a_page_is_written_and_said_where(proact, pair, tmp_path, runs, followin
         (["results.jsonl", "--corpus", "corpus.jsonl"], "3 of its 3 triggers are not in the corpus 'corpus.jsonl'"),
     ],
 )
-def test_what_cannot_be_is_refused_and_nothing_is_written(refused, pair, tmp_path, words, told):
+def test_what_cannot_be_is_refused_and_nothing_is_written(refused, pair, tmp_path, words, message):
     (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / "old.html").write_text("<!doctype html>")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    assert told in refused("report", *words)
+    assert message in refused("report", *words)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
@@ -174,8 +174,10 @@ def test_programs_and_prompts_are_named_wherever_their_model_is(proact, tmp_path
 
 def prompted(folder, prompt):
     """A run whose assistant was told something."""
-    told = RoleIdentity(model="openai/m", program="prompt" if prompt else "bare", prompt=f"{prompt!r:.9}", decoding={})
-    identity = manifest().identity.model_copy(update={"assistant": told})
+    message = RoleIdentity(
+        model="openai/m", program="prompt" if prompt else "bare", prompt=f"{prompt!r:.9}", decoding={}
+    )
+    identity = manifest().identity.model_copy(update={"assistant": message})
     run_of(folder, [(case, "PASS") for case in spread()], identity=identity, system_prompt=prompt)
 
 
@@ -185,8 +187,8 @@ def test_system_prompts_that_differ_are_shown(proact, tmp_path):
     prompted(tmp_path / "c", None)
     _, out, _ = proact("compare", "a", "b", "--explain")
     lines = out.splitlines()
-    place = lines.index("system prompt of a:")
-    assert lines[place + 1 : place + 5] == [
+    index = lines.index("system prompt of a:")
+    assert lines[index + 1 : index + 5] == [
         "  Notice what was said in passing.",
         "system prompt of b:",
         "  Wait until they are done.",
@@ -222,7 +224,7 @@ def test_what_a_pattern_took_for_runs_is_named(refused, tmp_path):
 # Files for other tools
 
 FORMS = {"official": ".jsonl", "csv": ".csv", "parquet": ".parquet"}
-EACH = pytest.mark.parametrize(("form", "ending"), FORMS.items())
+ITEM = pytest.mark.parametrize(("form", "ending"), FORMS.items())
 
 
 @pytest.fixture
@@ -232,11 +234,11 @@ def four(tmp_path):
     return run_of(tmp_path / "run", zip(cases, ("PASS", "PARTIAL", "FAIL", None), strict=True)).path
 
 
-@EACH
+@ITEM
 def test_the_file_stands_in_a_folder_of_its_own_or_where_it_is_asked_for(proact, four, tmp_path, form, ending):
     path = Path(f"exports/run{ending}")
-    for given in ("run", "run/", f"../{tmp_path.name}/run"):  # it is called like the folder, however that is named
-        status, out, err = proact("export", given, "--format", form)
+    for name in ("run", "run/", f"../{tmp_path.name}/run"):  # it is called like the folder, however that is named
+        status, out, err = proact("export", name, "--format", form)
         assert (status, out, path.is_file(), str(path) in err) == (0, f"{path}\n", True, True)
         path.unlink()
     assert proact("export", four, "--format", form, "--out", "named.txt")[:2] == (0, "named.txt\n")
@@ -249,7 +251,7 @@ def test_what_cannot_be_exported_is_refused_and_nothing_is_written(refused, four
     (tmp_path / "no_folder").mkdir()
     (tmp_path / "no_folder" / "exports").write_text("mine")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    for words, told in (
+    for words, message in (
         ([four, "--out", four / "events.jsonl"], "lies in the folder of a run or a compile"),
         ([four, "--out", "nowhere/file"], "Error: nowhere/file: cannot be written"),
         ([four, "--out", tmp_path], "is a directory"),
@@ -257,7 +259,7 @@ def test_what_cannot_be_exported_is_refused_and_nothing_is_written(refused, four
         (["file.jsonl"], "no run here"),
         (["."], "no run here"),
     ):
-        assert told in refused("export", *words, "--format", "csv")
+        assert message in refused("export", *words, "--format", "csv")
     monkeypatch.chdir(tmp_path / "no_folder")
     assert refused("export", four, "--format", "csv").startswith("Error: exports: cannot be made: ")
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before

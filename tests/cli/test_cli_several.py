@@ -41,7 +41,7 @@ def two(server, *more, **changes):
     return against(server, (ANN, BEN), (KIND,), "--out", "both", *more, **changes)
 
 
-def asked(server, role="assistant"):
+def calls_by_model(server, role="assistant"):
     """Requests of each model in a role."""
     return Counter(sent.body["model"] for sent in server.of(role))
 
@@ -62,9 +62,9 @@ def failing(**scripts):
 
 def test_several_models_make_a_run_each_below_out_and_a_list_of_reports(proact, server):
     status, out, err = proact(*two(server, "--json"))
-    assert (status, asked(server)) == (0, {"ann": 3, "ben": 3})
+    assert (status, calls_by_model(server)) == (0, {"ann": 3, "ben": 3})
     reports = json.loads(out)
-    assert [(each["run"]["model"], each["run"]["path"]) for each in reports] == [
+    assert [(item["run"]["model"], item["run"]["path"]) for item in reports] == [
         (name, str(run_of(name))) for name in (ANN, BEN)
     ]
     assert set(Path("both").iterdir()) == {run_of(ANN), run_of(BEN)}
@@ -110,7 +110,7 @@ def test_a_limit_is_shared_by_all_models_and_the_command_goes_on(proact, server)
 def test_a_limit_that_the_first_model_uses_up_lets_the_second_make_no_call(proact, server):
     status, out, err = proact(*two(server, "--max-calls", 6, "--json"))
     (report,) = json.loads(out)
-    assert (status, report["complete"], asked(server), NOTHING_LEFT in err) == (4, True, {"ann": 3}, True)
+    assert (status, report["complete"], calls_by_model(server), NOTHING_LEFT in err) == (4, True, {"ann": 3}, True)
     assert [path.name for path in Path("both").iterdir()] == [run_of(ANN).name]
     assert (proact(*two(server))[0], len(server.sent)) == (0, 12)
 
@@ -126,7 +126,7 @@ def test_ctrl_c_in_the_first_keeps_what_is_in_flight_and_does_not_begin_the_seco
     server.script = interrupting
     status, out, err = proact(*two(server, "--concurrency", 2, "--json", dialogues=4))
     (report,) = json.loads(out)
-    assert (status, report["complete"], "ben" in asked(server)) == (130, False, False)
+    assert (status, report["complete"], "ben" in calls_by_model(server)) == (130, False, False)
     assert "Stopping: waiting for calls in flight" in err
     assert f"Results so far are kept in {run_of(ANN)}. Repeat the command to go on." in err
     assert len(list(RunFolder(run_of(ANN)).events())) == len(server.sent) < 24
@@ -136,7 +136,7 @@ def test_ctrl_c_in_the_first_keeps_what_is_in_flight_and_does_not_begin_the_seco
 
 
 @pytest.mark.parametrize(
-    ("others", "more", "told"),
+    ("others", "more", "message"),
     [
         (("nonsense/ben",), [], "'nonsense/ben'"),
         ((BEN,), ["--max-usd", 1, "--judge-price", "1,1"], "--max-usd needs a price for --model"),
@@ -144,10 +144,10 @@ def test_ctrl_c_in_the_first_keeps_what_is_in_flight_and_does_not_begin_the_seco
         ((BEN,), ["--judge", KIND], "name each judge once; --votes N has each of them grade a response N times"),
     ],
 )
-def test_a_fault_of_a_later_model_is_found_before_any_is_called(proact, server, others, more, told):
+def test_a_fault_of_a_later_model_is_found_before_any_is_called(proact, server, others, more, message):
     status, out, err = proact(*against(server, (ANN, *others), (KIND,), *more, "--out", "both"))
     assert (status, out, server.sent, Path("both").exists()) == (2, "", [], False)
-    assert (told in err, err.count("Error:")) == (True, 1)
+    assert (message in err, err.count("Error:")) == (True, 1)
 
 
 def test_a_key_that_is_refused_for_the_second_model_leaves_the_first_ones_result(proact, server):
@@ -158,7 +158,7 @@ def test_a_key_that_is_refused_for_the_second_model_leaves_the_first_ones_result
     assert NOTHING_LEFT in err
     server.script = healthy
     server.sent.clear()
-    assert (proact(*two(server))[0], "ann" in asked(server)) == (0, False)
+    assert (proact(*two(server))[0], "ann" in calls_by_model(server)) == (0, False)
 
 
 def test_unscored_triggers_of_any_model_end_with_three_and_one_that_is_down_with_five(proact, server):
@@ -169,7 +169,7 @@ def test_unscored_triggers_of_any_model_end_with_three_and_one_that_is_down_with
     server.sent.clear()
     down = against(server, (ANN, BEN), (KIND,), "--out", "down", "--concurrency", 1, dialogues=4)
     status, _, err = proact(*down)
-    assert (status, asked(server)) == (5, {"ann": 10})
+    assert (status, calls_by_model(server)) == (5, {"ann": 10})
     assert f"--model {ANN}: down. 10 calls in a row failed after all retries" in err
     server.script = healthy
     assert proact(*down)[0] == 0
@@ -235,7 +235,7 @@ def test_answers_are_counted_where_they_are_more_than_triggers_and_their_grades_
     control = replace(trigger("c"), stratum=CONTROL)
     of = manifest(JUDGE, "openai/k", control_labels=("HELD_BACK", "UNWANTED"))
     held = VerdictRecord(score=1.0, label="HELD_BACK", verified=None, detail={})
-    looked = StageEvent(
+    seen = StageEvent(
         key=StageKey(case=control.key, epoch=1, stage="verdict", judge=JUDGE), grade=held, calls=(), time=3.0
     )
     with RunProgress(of, Scope(epochs=2, controls=True)) as shown:
@@ -243,7 +243,7 @@ def test_answers_are_counted_where_they_are_more_than_triggers_and_their_grades_
         for epoch in (1, 2):
             shown.ended(graded(CASES[0], "PARTIAL", epoch=epoch), False)
             shown.ended(graded(CASES[0], "FAIL", judge="openai/k", epoch=epoch), True)
-        shown.ended(looked, False)
+        shown.ended(seen, False)
         shown.ended(failed(control, "refused", judge="openai/k"), True)
     assert capsys.readouterr().err.splitlines() == [
         "5 of 8 answers are done already.",

@@ -22,9 +22,9 @@ STAND_IN = "embedded stand-in"
 LOAD_CORPUS = "dspy_proact.benchmarks.proactbench.benchmark.load_corpus"
 
 
-def corpus(*each):
+def corpus(*item):
     path = Path("corpus.jsonl")
-    path.write_text(jsonl(*(each or [row(unique_id_eval=f"d{number}") for number in range(4)])), encoding="utf-8")
+    path.write_text(jsonl(*(item or [row(unique_id_eval=f"d{number}") for number in range(4)])), encoding="utf-8")
     return path
 
 
@@ -105,11 +105,11 @@ def test_triggers_are_chosen_by_stratum_or_key(proact, server):
 
 
 def test_a_real_model_is_judged_by_the_papers_judge_on_the_published_corpus(proact, server, monkeypatch):
-    asked, path = [], corpus()
-    monkeypatch.setattr(LOAD_CORPUS, lambda named, revision=None: asked.append(named) or read_jsonl(path))
+    requests, path = [], corpus()
+    monkeypatch.setattr(LOAD_CORPUS, lambda named, revision=None: requests.append(named) or read_jsonl(path))
     command = ["try", PROMPT, "--model", "hosted_vllm/any", "--model-api-base", server.assistant]
     status, out, _ = proact(*command, "--judge-api-base", server.judge)
-    assert (status, asked, STAND_IN in out) == (0, ["proactbench"], False)
+    assert (status, requests, STAND_IN in out) == (0, ["proactbench"], False)
     assert "hosted_vllm/any judged by openai/gpt-5.4" in out
 
 
@@ -121,7 +121,7 @@ def test_the_list_makes_no_call_and_says_key_phase_scenario_and_message(proact):
     assert lines[1] == "    EMERGENT  Question 2: which path leads to the lighthouse?"
     assert err.endswith("Next: dspy-proact try --corpus corpus.jsonl --case d0__t2\n")
     listed = json.loads(proact("try", "--list", "--stratum", "recovery", "--json")[1])
-    assert (len(listed) > 3, {each["phase"] for each in listed}) == (True, {"RECOVERY"})
+    assert (len(listed) > 3, {item["phase"] for item in listed}) == (True, {"RECOVERY"})
     assert list(listed[0]) == ["trigger", "phase", "scenario", "user"]
     assert json.loads(proact("try", "--list", "--case", listed[0]["trigger"], "--json")[1]) == listed[:1]
 
@@ -138,7 +138,7 @@ def test_a_conversation_is_answered_and_nobody_grades_it(proact, server, monkeyp
     assert (status, len(server.of("assistant")), server.of("judge")) == (0, 2, [])
     assert "has no rubric; --judge is ignored" in err
     bare = next(sent for sent in server.sent if not is_prompted(sent))
-    assert [(each["role"], each["content"]) for each in bare.messages] == [
+    assert [(message["role"], message["content"]) for message in bare.messages] == [
         ("user", "A"),
         ("assistant", "B"),
         ("user", "C"),
@@ -330,7 +330,7 @@ def test_an_interrupt_ends_at_once_and_shows_what_is_there(tmp_path, server, mon
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["TEXT", "--case", "d0__t55"], "did you mean d0__t5"),
         (["TEXT", "--case", "zzz"], "`dspy-proact try --list`"),
@@ -348,9 +348,9 @@ def test_an_interrupt_ends_at_once_and_shows_what_is_there(tmp_path, server, mon
         (["--conversation", "talk.txt"], "--conversation and --corpus are mutually exclusive"),
     ],
 )
-def test_what_cannot_be_tried_is_refused_before_any_call(refused, server, arguments, said):
+def test_what_cannot_be_tried_is_refused_before_any_call(refused, server, arguments, message):
     text, *more = arguments if not arguments[0].startswith("--") else [None, *arguments]
-    assert said in refused(*against(server, *more, text=PROMPT if text == "TEXT" else text))
+    assert message in refused(*against(server, *more, text=PROMPT if text == "TEXT" else text))
     assert server.sent == []
 
 

@@ -14,10 +14,10 @@ from builders.assistants import (
     items_of,
     obedient,
     of_phases,
+    prompt_of,
     proposed,
     recipe,
     token,
-    told,
     without_controls,
 )
 from fakes.server import Answer, Server, is_about_offers, verdict
@@ -74,7 +74,7 @@ def test_the_start_is_the_first_candidate_and_each_is_tried_once(server):
     server.script = obedient(PUSHY, TIMELY, "Hold back.")
     tried = searched(server, PROBES, trials=12)
     assert tried[0].program.instruction == ""
-    by_prompt = {each.program.instruction: (each.score, each.harm) for each in tried}
+    by_prompt = {item.program.instruction: (item.score, item.harm) for item in tried}
     assert len(by_prompt) == len(tried) <= 4
     expected = {"": (0, 0), PUSHY: (1, 1), TIMELY: (1, 0), "Hold back.": (0, 0)}
     assert by_prompt == {prompt: expected[prompt] for prompt in by_prompt}
@@ -85,14 +85,14 @@ def test_the_start_is_the_first_candidate_and_each_is_tried_once(server):
 def test_the_proposer_is_asked_once_for_each_tip_with_what_fell_short_and_the_prompt_now(server):
     server.script = obedient(PUSHY)
     searched(server, PROBES, Assistant("Be kind."), trials=1)
-    said = [str(sent.messages[-1]["content"]) for sent in server.of("proposer")]
-    assert len(said) == len(TIPS) == 3
-    asked = sorted(said, key=lambda each: next(place for place, tip in enumerate(TIPS) if tip in each))
-    for tip, each in zip(TIPS, asked, strict=True):
-        assert tip in each
-        assert "Be kind." in each
-        assert each.count("The judge graded this response FAIL.") == 2
-        assert "(none: nothing is told)" not in each
+    text = [str(sent.messages[-1]["content"]) for sent in server.of("proposer")]
+    assert len(text) == len(TIPS) == 3
+    requests = sorted(text, key=lambda entry: next(index for index, tip in enumerate(TIPS) if tip in entry))
+    for tip, item in zip(TIPS, requests, strict=True):
+        assert tip in item
+        assert "Be kind." in item
+        assert item.count("The judge graded this response FAIL.") == 2
+        assert "(none: nothing is told)" not in item
     server.sent.clear()
     searched(server, PROBES, trials=1)
     assert all("(none: nothing is told)" in sent.text for sent in server.of("proposer"))
@@ -111,35 +111,35 @@ def test_the_lowest_scores_are_shown_first_and_at_most_six(server):
     server.script = script
     chosen = of_phases(probes, [Phase.RECOVERY])
     raced(training(server, chosen, chosen[:1]), trials=1)
-    asked = str(server.of("proposer")[0].messages[-1]["content"])
-    shown = [part.split(".")[0] for part in asked.split("The judge graded this response ")[1:]]
+    requests = str(server.of("proposer")[0].messages[-1]["content"])
+    shown = [part.split(".")[0] for part in requests.split("The judge graded this response ")[1:]]
     # Of eight: three FAIL, two PARTIAL, three PASS.
     assert shown == ["FAIL"] * 3 + ["PARTIAL"] * 2 + ["PASS"]
 
 
 def test_prompts_that_say_the_same_are_one_and_blank_ones_none(server):
     server.script = obedient(PUSHY, PUSHY, PUSHY)
-    assert {each.program.instruction for each in searched(server, PROBES)} == {"", PUSHY}
+    assert {item.program.instruction for item in searched(server, PROBES)} == {"", PUSHY}
     blank = obedient(PUSHY)
     server.script = lambda sent: Answer(proposed(sent, "  ")) if sent.role == "proposer" else blank(sent)
     (start,) = searched(server, PROBES)
     assert start.program.instruction == ""
-    assert {each.harm for each in searched(server, items_of(without_controls()))} == {None}
+    assert {item.harm for item in searched(server, items_of(without_controls()))} == {None}
 
 
 def test_demos_are_what_the_hinted_teacher_passed_with_and_the_student_is_not_hinted_at(server):
     server.script = obedient("Hold back.")
     tried = searched(server, PROBES, max_demos=2, trials=12)
-    shown = [each for each in tried if each.program.reply.demos]
+    shown = [entry for entry in tried if entry.program.reply.demos]
     assert shown
-    for each in shown:
-        assert each.score == 1  # an offer that is shown is followed
-        assert len(each.program.reply.demos) <= 2
-        assert each.program.adapter.hint == ""
-        assert HINT not in each.program.system_prompt
-        for demo in each.program.reply.demos:
+    for item in shown:
+        assert item.score == 1  # an offer that is shown is followed
+        assert len(item.program.reply.demos) <= 2
+        assert item.program.adapter.hint == ""
+        assert HINT not in item.program.system_prompt
+        for demo in item.program.reply.demos:
             assert set(demo.keys()) == {"augmented", "history", "user_message", "response"}
-    hinted = [sent for sent in server.of("assistant") if HINT in told(sent)[0]]
+    hinted = [sent for sent in server.of("assistant") if HINT in prompt_of(sent)[0]]
     learn = {probe.view.conversation[-1].user for probe in of_phases(PROBES, [Phase.RECOVERY])[:2]}
     assert {sent.messages[-1]["content"] for sent in hinted} <= learn
 
@@ -148,12 +148,12 @@ def test_a_start_with_demos_keeps_them_where_none_are_drawn(server):
     server.script = obedient("Hold back.")
     start = artefact("Be kind.", demos=1).put_into(Assistant(), "a file")
     tried = searched(server, PROBES, start, max_demos=0)
-    assert all(len(each.program.reply.demos) == 1 for each in tried)
+    assert all(len(item.program.reply.demos) == 1 for item in tried)
     assert start.instruction == "Be kind."  # which stays as it is
 
 
 def test_responses_that_fail_count_nothing_and_verdicts_that_fail_the_middle(server):
-    asked = obedient(PUSHY)
+    requests = obedient(PUSHY)
     words = {probe.view.conversation[0].user for probe in PROBES}
     assert len(words) == 4
 
@@ -161,7 +161,7 @@ def test_responses_that_fail_count_nothing_and_verdicts_that_fail_the_middle(ser
         last = str(sent.messages[-1]["content"])
         if sent.role == "assistant" and "zebra2x" in last:
             return Answer(" ")
-        return Answer("no object") if sent.role == "judge" and "zebra3x" in last else asked(sent)
+        return Answer("no object") if sent.role == "judge" and "zebra3x" in last else requests(sent)
 
     server.script = script
     (start, *_) = searched(server, PROBES, trials=1)
@@ -177,8 +177,8 @@ def test_the_study_is_written_down_and_never_read(server, tmp_path):
     lines = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
     assert lines
     again = searched(server, PROBES, journal=journal, trials=4)
-    assert [(each.program.instruction, each.score) for each in again] == [
-        (each.program.instruction, each.score) for each in first
+    assert [(item.program.instruction, item.score) for item in again] == [
+        (item.program.instruction, item.score) for item in first
     ]
 
 

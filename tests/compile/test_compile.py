@@ -29,7 +29,7 @@ ROLES = ("assistant", "judge", "report", "proposer")
 
 
 def bodies(sent: Iterable[Sent]) -> Counter[str]:
-    return Counter(json.dumps([each.role, each.body], sort_keys=True) for each in sent)
+    return Counter(json.dumps([item.role, item.body], sort_keys=True) for item in sent)
 
 
 def judging(server: Server, optimizer: Any = "labeled", **how: Any) -> Compile:
@@ -41,7 +41,7 @@ def assisting(server: Server, optimizer: Any = "search", **gate: Any) -> Compile
     return at(server, few(), recipe(optimizer, trials=2), **how)
 
 
-EACH_OPTIMIZER = pytest.mark.parametrize(
+OPTIMIZERS_IN_TURN = pytest.mark.parametrize(
     ("made", "models", "optimizer"),
     [
         *((judging, judges.models, optimizer) for optimizer in OPTIMIZERS),
@@ -53,7 +53,7 @@ EACH_OPTIMIZER = pytest.mark.parametrize(
 # The same file
 
 
-@EACH_OPTIMIZER
+@OPTIMIZERS_IN_TURN
 def test_it_comes_to_the_same_file_stopped_or_not_at_any_width_with_answers_in_any_order(
     tmp_path, server, made, models, optimizer, capfd
 ):
@@ -61,29 +61,29 @@ def test_it_comes_to_the_same_file_stopped_or_not_at_any_width_with_answers_in_a
     compiling = made(server, optimizer)
     most = compiling.forecast()
     assert server.sent == []
-    whole = compiling.run(tmp_path / "whole")
-    asked = bodies(server.sent)
-    assert whole.paid == len(server.sent)
+    complete = compiling.run(tmp_path / "whole")
+    requests = bodies(server.sent)
+    assert complete.paid == len(server.sent)
     # No request is paid for twice, but for what a proposer is asked again on purpose.
     assert set(bodies(sent for sent in server.sent if sent.role != "proposer").values()) == {1}
     assert all(len(server.of(name.removesuffix("_judge"))) <= role.calls for name, role in most.roles.items())
-    assert read_artefact(whole.path) == whole.artefact
+    assert read_artefact(complete.path) == complete.artefact
 
     server.sent, sent = [], 0
-    for calls in (1, whole.paid // 2):
+    for calls in (1, complete.paid // 2):
         with pytest.raises(LimitReached):
             made(server, optimizer, limits=Limits(calls=calls)).run(tmp_path / "parts")
         sent += calls
         assert len(server.sent) == sent
         assert not list((tmp_path / "parts").glob(f"{compiling.target.role}.json"))
     resumed = made(server, optimizer).run(tmp_path / "parts")
-    assert (resumed.paid, bodies(server.sent)) == (whole.paid - sent, asked)
-    assert lasting(resumed.path) == lasting(whole.path)
+    assert (resumed.paid, bodies(server.sent)) == (complete.paid - sent, requests)
+    assert lasting(resumed.path) == lasting(complete.path)
 
     width = 1 if optimizer == "labeled" else 64
     server.sent, server.most_in_flight, server.script = [], 0, shuffled(models, seed=width)
     again = made(server, optimizer, concurrency=width).run(tmp_path / str(width))
-    assert (bodies(server.sent), lasting(again.path)) == (asked, lasting(whole.path))
+    assert (bodies(server.sent), lasting(again.path)) == (requests, lasting(complete.path))
     assert 1 < server.most_in_flight <= width or server.most_in_flight == width == 1
     assert capfd.readouterr() == ("", "")
     assert (dspy.cache, dspy.settings.lm, signal.getsignal(signal.SIGINT)) == before
@@ -93,15 +93,15 @@ def test_it_comes_to_the_same_file_stopped_or_not_at_any_width_with_answers_in_a
 def test_every_optimizer_learns_what_can_be_learned(tmp_path, server, optimizer):
     server.script = taught(study())
     card = judges.at(server, study(), judges.recipe(optimizer, trials=3)).run(tmp_path / "out").artefact.card
-    assert card.candidates[0].score < max(each.score for each in card.candidates)
+    assert card.candidates[0].score < max(candidate.score for candidate in card.candidates)
 
 
 def test_a_provider_that_dies_stops_the_compile_and_the_same_call_goes_on(tmp_path, server):
     """Half way through its part; who was answered meanwhile is not asked again."""
     models = server.script = assistants.models
-    whole = at(server, few(), recipe()).run(tmp_path / "whole")
+    complete = at(server, few(), recipe()).run(tmp_path / "whole")
     roles = ("report", "proposer")  # of whom optimizers swallow what the second raises
-    asked, halves = bodies(server.sent), {role: len(server.of(role)) // 2 for role in roles}
+    requests, halves = bodies(server.sent), {role: len(server.of(role)) // 2 for role in roles}
 
     def dying(role: str, failed: Counter[str]) -> Callable[[Sent], Answer]:
         def answer(sent: Sent) -> Answer:
@@ -121,8 +121,8 @@ def test_a_provider_that_dies_stops_the_compile_and_the_same_call_goes_on(tmp_pa
         assert 1 <= failed.total() <= 32
         server.script = models
         resumed = at(server, few(), recipe()).run(tmp_path / role)
-        assert bodies(server.sent) == asked + failed
-        assert lasting(resumed.path) == lasting(whole.path)
+        assert bodies(server.sent) == requests + failed
+        assert lasting(resumed.path) == lasting(complete.path)
 
 
 @pytest.mark.parametrize("optimizer", ["search", "miprov2"])
@@ -132,12 +132,12 @@ def test_another_order_of_dialogues_is_another_compile_that_asks_the_same_and_en
     """A corpus is named by its rows in their order, so that the folder is another; program and numbers are not."""
     server.script = assistants.models
     contents: list[dict[str, Any]] = []
-    asked: list[Counter[str]] = []
+    requests: list[Counter[str]] = []
     for name, personas in (("ordered", (0, 1, 2, 3, 4)), ("shuffled", (3, 0, 4, 2, 1))):
         server.sent.clear()
         contents.append(lasting(at(server, few(personas), recipe(optimizer)).run(tmp_path / name).path))
-        asked.append(bodies(server.sent))
-    assert asked[0] == asked[1]
+        requests.append(bodies(server.sent))
+    assert requests[0] == requests[1]
     first, second = contents
     assert first["card"]["provenance"]["data"].pop("sha256") != second["card"]["provenance"]["data"].pop("sha256")
     assert first["states"] == second["states"]
@@ -264,13 +264,13 @@ def test_no_more_folds_are_made_than_there_are_personas_and_too_few_are_refused(
 def test_what_cannot_be_tuned_is_refused(tmp_path, server):
     write_artefact(tmp_path / "judge.json", judges.artefact())
     write_artefact(tmp_path / "assistant.json", assistants.artefact())
-    for changes, told in [
+    for changes, message in [
         ({"system_prompt": " \n"}, "the system prompt is empty"),
         ({"system_prompt": "x", "start": tmp_path / "assistant.json"}, "a prompt of its own; leave `system_prompt`"),
         ({"start": tmp_path / "judge.json"}, "a compiled judge, where an assistant is asked for"),
         ({"how": recipe("labeled")}, "nobody has written the answers that it would show; choose among"),
     ]:
-        with pytest.raises(UsageError, match=told):
+        with pytest.raises(UsageError, match=message):
             at(server, corpus(), **({"how": recipe()} | changes))
     with pytest.raises(UsageError, match="a compiled assistant, where a judge is asked for"):
         judging(server, start=tmp_path / "assistant.json")
@@ -280,8 +280,8 @@ def test_what_cannot_be_tuned_is_refused(tmp_path, server):
 
 
 def test_a_limit_on_money_needs_a_price_of_every_model(server):
-    given = Price(prompt=1e-6, completion=1e-6, reason="by hand")
-    known = {name: model.model_copy(update={"price": given}) for name, model in at_server(server).items()}
+    inputs = Price(prompt=1e-6, completion=1e-6, reason="by hand")
+    known = {name: model.model_copy(update={"price": inputs}) for name, model in at_server(server).items()}
     at(server, corpus(), recipe(), gate=Gate(limits=Limits(usd=1.0)), **known)
     for name, model in at_server(server).items():
         with pytest.raises(UsageError, match=f"needs a price for `{name}`"):
@@ -297,7 +297,7 @@ def test_an_assistant_to_start_from_is_asked_first_unless_it_has_seen_one_of_the
     start = load_assistant(path)
     finished = at(server, few((0, 1, 2, 3)), recipe(trials=1), start=path).run(tmp_path / "out")
     first = server.of("assistant")[:8]  # 8 turns, by the assistant as it is
-    assert {each.messages[0]["content"] for each in first} == {start.system_prompt}
+    assert {item.messages[0]["content"] for item in first} == {start.system_prompt}
     assert load_assistant(finished.path).system_prompt == start.system_prompt  # one trial is the start
     assert finished.artefact.card.provenance.start == read_artefact(path).digest
     with pytest.raises(UsageError, match="was compiled on 1 of these dialogues, so that no program"):
@@ -363,7 +363,7 @@ def test_nothing_that_can_be_graded_leaves_every_number_out_and_the_start(tmp_pa
 
 @pytest.mark.parametrize("optimizer", ["miprov2", "gepa"])
 def test_responses_whose_verdict_cannot_be_read_are_counted_and_end_nothing(tmp_path, server, optimizer):
-    unreadable = tuple(study().items[place].text for place in (1, 6))
+    unreadable = tuple(study().items[location].text for location in (1, 6))
 
     def judge(sent):
         lost = any(response in str(sent.messages[-1]["content"]) for response in unreadable)

@@ -45,8 +45,8 @@ def answering(models: Callable[[Sent], Answer]) -> Callable[[Received], Scripted
 
 
 def judging(provider: SimulatedProvider, gate: Gate) -> Compile:
-    said = {"price": PRICE, "params": {"max_tokens": 512}}
-    judge, proposer = (spec("openai/any", provider.base(role), **said) for role in ("judge", "proposer"))
+    fields = {"price": PRICE, "params": {"max_tokens": 512}}
+    judge, proposer = (spec("openai/any", provider.base(role), **fields) for role in ("judge", "proposer"))
     return Compile(JudgeTarget(judges.study(), judge, proposer), judges.recipe("bootstrap", trials=3), gate)
 
 
@@ -118,18 +118,18 @@ def file_limit() -> Generator[None]:
 
 def test_a_disk_that_fills_up_ends_a_compile_which_goes_on_once_there_is_room(tmp_path, server):
     server.script = judges.models
-    whole = compiling(server).run(tmp_path / "whole")
+    complete = compiling(server).run(tmp_path / "whole")
     server.sent.clear()
     with file_limit(), pytest.raises(StorageFault, match="space"):
         compiling(server).run(tmp_path / "out")
     kept, sent = lines(tmp_path / "out"), len(server.sent)
     assert 0 < kept < sent <= kept + 32  # what was in flight is lost, and nothing further is sent
     resumed = compiling(server).run(tmp_path / "out")
-    assert resumed.paid == whole.paid - kept == len(server.sent) - sent
-    assert judges.lasting(resumed.path) == judges.lasting(whole.path)
+    assert resumed.paid == complete.paid - kept == len(server.sent) - sent
+    assert judges.lasting(resumed.path) == judges.lasting(complete.path)
 
 
-@pytest.mark.parametrize("optimizer", [each for each in OPTIMIZERS if each != "labeled"])
+@pytest.mark.parametrize("optimizer", [optimizer for optimizer in OPTIMIZERS if optimizer != "labeled"])
 def test_a_folder_that_is_removed_in_the_middle_ends_the_compile(tmp_path, server, optimizer):
     """Optimizers swallow errors, and search has a file of its own there."""
 
@@ -192,19 +192,19 @@ def test_ctrl_c_twice_drops_what_is_in_flight(tmp_path, server):
 # Where an event loop is running already, as in a notebook, or awaited
 
 
-def plainly(compiling: Compile, *given) -> Finished:
-    return compiling.run(*given)
+def plainly(compiling: Compile, *inputs) -> Finished:
+    return compiling.run(*inputs)
 
 
-def in_a_loop(compiling: Compile, *given) -> Finished:
+def in_a_loop(compiling: Compile, *inputs) -> Finished:
     async def cell() -> Finished:
-        return compiling.run(*given)
+        return compiling.run(*inputs)
 
     return asyncio.run(cell())
 
 
-def awaited(compiling: Compile, *given) -> Finished:
-    return asyncio.run(compiling.arun(*given))
+def awaited(compiling: Compile, *inputs) -> Finished:
+    return asyncio.run(compiling.arun(*inputs))
 
 
 @pytest.mark.parametrize(
@@ -230,9 +230,9 @@ def test_ctrl_c_once_keeps_what_is_in_flight_and_the_same_call_goes_on(tmp_path,
     server.script = judges.models
     finished = way(compiling(server), tmp_path / "out")
     assert finished.paid == len(server.sent) - paid
-    whole = compiling(server).run(tmp_path / "whole")
-    assert finished.paid + paid == whole.paid
-    assert judges.lasting(finished.path) == judges.lasting(whole.path)
+    complete = compiling(server).run(tmp_path / "whole")
+    assert finished.paid + paid == complete.paid
+    assert judges.lasting(finished.path) == judges.lasting(complete.path)
 
 
 def test_an_assistant_is_compiled_in_a_loop_too(tmp_path, server):

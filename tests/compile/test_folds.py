@@ -21,8 +21,8 @@ from dspy_proact.errors import UsageError
 
 
 def folds_of(items, phases, how):
-    given = {"count": how.folds, "seed": how.seed, "nouns": DECLARED.nouns}
-    return balanced_folds(items, of_phases(items, phases), TUNING.units(items), **given)
+    inputs = {"count": how.folds, "seed": how.seed, "nouns": DECLARED.nouns}
+    return balanced_folds(items, of_phases(items, phases), TUNING.units(items), **inputs)
 
 
 def read(*rows: Row) -> Corpus:
@@ -73,12 +73,12 @@ def test_dialogues_that_begin_alike_stay_apart(server):
 
 def test_the_unit_of_a_graded_answer_is_the_persona_with_what_it_shares_or_else_the_scenario():
     of = study(8)
-    without = replace(of, items=tuple(replace(each, meta={}) for each in of.items))
-    assert list(JudgeTarget(of).units.values()) == [each.meta["persona"] for each in of.items]
-    assert list(JudgeTarget(without).units.values()) == [each.group for each in of.items]
-    personas = sorted({each.meta["persona"] for each in of.items})
-    shared = {persona: f"S{place // 2}" for place, persona in enumerate(personas)}
-    items = (replace(each, group=shared[each.meta["persona"]]) for each in of.items)
+    without = replace(of, items=tuple(replace(item, meta={}) for item in of.items))
+    assert list(JudgeTarget(of).units.values()) == [item.meta["persona"] for item in of.items]
+    assert list(JudgeTarget(without).units.values()) == [item.group for item in of.items]
+    personas = sorted({item.meta["persona"] for item in of.items})
+    shared = {persona: f"S{index // 2}" for index, persona in enumerate(personas)}
+    items = (replace(item, group=shared[item.meta["persona"]]) for item in of.items)
     assert len(set(JudgeTarget(replace(of, items=tuple(items))).units.values())) == len(personas) / 2
 
 
@@ -163,7 +163,7 @@ def test_seeds_give_other_folds():
 @pytest.mark.parametrize(("personas", "folds"), [(4, 5), (2, 2), (1, 2), (3, 2)])
 def test_too_few_personas_for_the_folds_are_refused_with_the_ways_out(personas, folds):
     """Of three personas in two folds, one fold would leave a single one to learn from; three folds they make."""
-    told = f"{personas} triggers of {personas} independent scenarios cannot make {folds} folds .* `recipe.folds`"
-    with pytest.raises(UsageError, match=told):
+    message = f"{personas} triggers of {personas} independent scenarios cannot make {folds} folds .* `recipe.folds`"
+    with pytest.raises(UsageError, match=message):
         folds_of(items_of(few(personas)), RECOVERY, recipe(folds=folds))
     assert len(folds_of(items_of(few(3)), RECOVERY, recipe(folds=3))) == 3

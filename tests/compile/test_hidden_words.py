@@ -23,7 +23,7 @@ def rubric(passing: str, partial: str = "It hints.", failing: str = "It is idle.
     return Rubric(phase=Phase.RECOVERY, pass_criteria=passing, partial_criteria=partial, fail_criteria=failing)
 
 
-def told(reasoning: str, passing: str, seen: str = SEEN) -> str:
+def kept_words(reasoning: str, passing: str, seen: str = SEEN) -> str:
     return " ".join(without_rubric_words(reasoning, rubric(passing), seen)[0])
 
 
@@ -64,7 +64,7 @@ def told(reasoning: str, passing: str, seen: str = SEEN) -> str:
     ],
 )
 def test_a_sentence_with_a_word_or_a_run_of_four_of_the_rubrics_alone_is_not_told(passing, reasoning):
-    assert told(f"A kind answer. {reasoning}", passing) == "a kind answer."
+    assert kept_words(f"A kind answer. {reasoning}", passing) == "a kind answer."
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_sentence_with_a_word_or_a_run_of_four_of_the_rubrics_alone_is_not_tol
 )
 def test_what_stands_elsewhere_too_is_told_by_its_words(passing, reasoning):
     words = re.findall(r"\w+", reasoning.lower())
-    assert told(reasoning, passing) == (f"{' '.join(words)}." if words else "")
+    assert kept_words(reasoning, passing) == (f"{' '.join(words)}." if words else "")
 
 
 SILENT = {
@@ -103,9 +103,9 @@ SILENT = {
 
 @pytest.mark.parametrize("code", SILENT.values(), ids=SILENT)
 def test_what_has_no_letter_says_nothing_alone_and_beside_words_that_may_be_told(code):
-    assert told(code, "Names the zebra.") == ""
-    for said in (f"A {code} kind {code}answer{code}", f"{code} a kind answer", f"a kind answer{code}"):
-        assert told(said, "Names the zebra.").replace(".", "") == "a kind answer"
+    assert kept_words(code, "Names the zebra.") == ""
+    for text in (f"A {code} kind {code}answer{code}", f"{code} a kind answer", f"a kind answer{code}"):
+        assert kept_words(text, "Names the zebra.").replace(".", "") == "a kind answer"
 
 
 def test_what_is_kept_back_is_counted_among_all_sentences():
@@ -144,17 +144,17 @@ def test_no_word_is_told_that_was_not_seen_and_is_not_public(data, pool):
     word = st.sampled_from(pool)
     seen = data.draw(texts(st.sampled_from(pool[: len(pool) // 2])))
     of = rubric(*(data.draw(texts(word)) for _ in range(3)))
-    said, sentences = without_rubric_words(data.draw(texts(word)), of, seen)
+    text, sentences = without_rubric_words(data.draw(texts(word)), of, seen)
     # What was seen was seen in all its forms.
-    known = {form for each in words_of(seen) | PUBLIC for form in forms(each)}
-    assert all(forms(each) & known for each in words_of(" ".join(said)))
-    assert len(said) <= sentences
+    known = {form for item in words_of(seen) | PUBLIC for form in forms(item)}
+    assert all(forms(item) & known for item in words_of(" ".join(text)))
+    assert len(text) <= sentences
 
 
 @given(texts(WORD))
 def test_of_what_was_seen_as_it_is_said_every_word_is_told(reasoning):
-    said, _ = without_rubric_words(reasoning, rubric(reasoning), reasoning)
-    assert re.findall(r"[^\W_]+", " ".join(said)) == re.findall(r"[^\W_]+", reasoning.casefold())
+    text, _ = without_rubric_words(reasoning, rubric(reasoning), reasoning)
+    assert re.findall(r"[^\W_]+", " ".join(text)) == re.findall(r"[^\W_]+", reasoning.casefold())
 
 
 # As feedback

@@ -44,28 +44,28 @@ def test_each_vote_is_asked_for_and_the_file_says_how_many(tmp_path, server):
     # Mean level (2 + 0 + 0) / 3 = .67 lies between the plain cuts: PARTIAL throughout, so that every phase has a kappa
     # of 0 and judges nothing.
     assert made.card["emergent"].after.value == pytest.approx(0.0)
-    partial = sum(judges.consensus(each) == "PARTIAL" for each in judges.graded(ratings)) / len(ratings.items)
+    partial = sum(judges.consensus(item) == "PARTIAL" for item in judges.graded(ratings)) / len(ratings.items)
     exact = [row.beside["exact before"].value for row in made.card.rows]
     assert sum(exact) / 3 == pytest.approx(partial)
 
 
 def test_every_vote_has_an_answer_of_its_own_that_is_kept(tmp_path, server):
     server.script = unequal(*GRADES)
-    whole = at(server, study(), recipe("labeled"), votes=2).run(tmp_path / "whole")
+    complete = at(server, study(), recipe("labeled"), votes=2).run(tmp_path / "whole")
     first, server.script = len(server.sent), unequal(*GRADES)
     # One at a time, so that a limit leaves an item with its first vote and without its second.
     with pytest.raises(LimitReached):
         at(server, study(), recipe("labeled"), votes=2, limits=Limits(calls=17), concurrency=1).run(tmp_path / "parts")
     resumed = at(server, study(), recipe("labeled"), votes=2).run(tmp_path / "parts")
     assert len(server.sent) == 2 * first
-    assert lasting(resumed.path) == lasting(whole.path)
+    assert lasting(resumed.path) == lasting(complete.path)
 
 
 def test_a_card_of_two_raters_speaks_of_these_alone(tmp_path, server):
     server.script = models
     card = at(server, study(), recipe("labeled")).run(tmp_path / "out").artefact.card
-    told = [each.reason or "" for each in (card.target.before, card.target.after)]
-    assert (card.raters, ["for these 2 raters only" in reason for reason in told]) == (2, [True, True])
+    message = [item.reason or "" for item in (card.target.before, card.target.after)]
+    assert (card.raters, ["for these 2 raters only" in reason for reason in message]) == (2, [True, True])
 
 
 # The guard
@@ -76,7 +76,7 @@ CASES = judge_cases()
 @pytest.mark.parametrize("learns", [False, True])
 def test_an_improvement_is_claimed_of_the_file_that_is_written_and_never_of_the_start(tmp_path, server, learns):
     """A judge that grades by chance may rise out of fold, while nothing better is found on everything."""
-    read = judges.study(personas=8, each=4)
+    read = judges.study(personas=8, per_persona=4)
     server.script = judges.taught(read) if learns else judges.models
     finished = judges.at(server, read, judges.recipe("labeled" if learns else "search")).run(tmp_path / "out")
     card = finished.artefact.card
@@ -94,12 +94,12 @@ def case_of(sent):
     """The worked case that is asked about; None for an item of the study."""
     if sent.role != "judge":
         return None
-    said = sent.messages[-1]["content"]
+    text = sent.messages[-1]["content"]
     shown = [
-        each
-        for each in CASES
-        if f"\n    {each.case.view.rubric.pass_criteria}\n" in said
-        and "\n".join(f"    {line}" if line else "" for line in each.answer.text.splitlines()) in said
+        case
+        for case in CASES
+        if f"\n    {case.case.view.rubric.pass_criteria}\n" in text
+        and "\n".join(f"    {line}" if line else "" for line in case.answer.text.splitlines()) in text
     ]
     return shown[0] if shown else None
 

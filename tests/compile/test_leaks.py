@@ -19,11 +19,11 @@ from builders.assistants import (
     dialogue,
     items_of,
     of_phases,
+    prompt_of,
     proposed,
     recipe,
     secret,
     token,
-    told,
 )
 from builders.dialogues import jsonl, plant_canaries
 from builders.judges import RATER, proposal, study, taught
@@ -63,12 +63,12 @@ RUBRICS = criteria(read())
 def echo(sent: Sent, grade: str) -> str:
     """A verdict whose reasoning and quotes hold the rubric: whole, word by word, inflected, in capitals."""
     shown = str(sent.messages[-1]["content"])
-    of = next(each for each in RUBRICS if each.pass_criteria in shown)
-    whole = f"{of.pass_criteria}\n{of.partial_criteria}\n{of.fail_criteria}"
-    first, second, third = SECRETS.findall(whole)
+    of = next(rubric for rubric in RUBRICS if rubric.pass_criteria in shown)
+    complete = f"{of.pass_criteria}\n{of.partial_criteria}\n{of.fail_criteria}"
+    first, second, third = SECRETS.findall(complete)
     sentences = [
         "It is a kind answer.",
-        whole,
+        complete,
         f"It never says {first}.",
         f"Two {second}s are missing!",
         f"Nor is it {third}ed, or {third}ing.",
@@ -82,7 +82,7 @@ def gossip(sent: Sent) -> Answer:
     shown = json.dumps(sent.messages)
     words = " ".join(sorted({*words_in(shown), *SECRETS.findall(shown)}))
     if sent.role == "assistant":
-        system, _ = told(sent)
+        system, _ = prompt_of(sent)
         return Answer(f"Good luck, {words}. {OFFER if system else ''}")
     if sent.role == "proposer":
         return Answer(proposed(sent, f"Look ahead, as in {words}."))
@@ -130,8 +130,8 @@ def folds(heard: Heard) -> list[tuple[set[str], Sequence[Sent]]]:
 
 def spread(sent: Sent) -> tuple[str, str]:
     """What a program adds to a conversation, worked examples and instructions, and the conversation itself."""
-    system, said = told(sent)
-    return system, json.dumps(said)
+    system, text = prompt_of(sent)
+    return system, json.dumps(text)
 
 
 def text_of(requests: Iterable[Sent]) -> str:
@@ -183,9 +183,9 @@ def test_nothing_of_a_folds_test_personas_reaches_its_optimizer_or_its_program_b
                 program, conversation = spread(sent)
                 assert not words_in(program) & hidden
                 learned += len(words_in(program))
-                (asked,) = words_in(conversation)  # nobody is asked with a word of another persona's
-                testing = testing or asked in hidden
-                assert (asked in hidden) == testing
+                (calls,) = words_in(conversation)  # nobody is asked with a word of another persona's
+                testing = testing or calls in hidden
+                assert (calls in hidden) == testing
         tested += testing
     assert tested == 2
     # Words of training personas are found where those of test personas are looked for: in programs, as demos or as
@@ -200,7 +200,7 @@ def test_nothing_of_a_folds_test_personas_reaches_its_optimizer_or_its_program_b
 def test_the_reporting_judge_hears_of_the_start_and_of_tests_and_the_tuning_judge_of_neither(heard):
     before = heard.parts.before
     assert {sent.role for sent in before} == {"assistant", "report"}
-    assert "report" not in {sent.role for sent in heard.parts.whole}
+    assert "report" not in {sent.role for sent in heard.parts.everywhere}
     # 12 turns: graded or looked at once as they are answered by the start; a FAIL needs no second quote.
     assert len([sent for sent in before if sent.role == "report"]) == 12
 
@@ -231,10 +231,10 @@ def test_what_a_judge_repeats_of_a_rubric_is_counted_and_what_it_says_otherwise_
     # Of each echo only the first sentence may be told: 3 lines of the rubric and 4 others are kept.
     assert of > 0
     assert kept * 8 == of * 7
-    asked = text_of(heard.by("proposer"))
-    assert "it is a kind answer." in asked
-    assert "The judge graded this response FAIL" in asked
-    assert "Its reasons are not told" not in asked
+    requests = text_of(heard.by("proposer"))
+    assert "it is a kind answer." in requests
+    assert "The judge graded this response FAIL" in requests
+    assert "Its reasons are not told" not in requests
 
 
 # What nobody is told
@@ -248,9 +248,9 @@ def test_no_curated_response_is_shown_to_who_is_to_write_it(heard):
             conversation = str(sent.messages[-1]["content"])
             turn = int(re.findall(r"^Turn (\d), user:$", conversation, re.MULTILINE)[-1])
         else:
-            _, said = told(sent)
-            conversation, turn = json.dumps(said), (len(said) + 1) // 2
-        shown = {int(found) for found in re.findall(r"capybara\dt(\d)", conversation)}
+            _, text = prompt_of(sent)
+            conversation, turn = json.dumps(text), (len(text) + 1) // 2
+        shown = {int(match) for match in re.findall(r"capybara\dt(\d)", conversation)}
         assert shown == set(range(1, turn))
     last = [curated(persona, 6) for persona in range(PERSONAS["assistant"])]
     everything = text_of(heard.sent) + heard.file
@@ -259,7 +259,7 @@ def test_no_curated_response_is_shown_to_who_is_to_write_it(heard):
 
 @OF_ASSISTANTS
 def test_only_a_teacher_is_hinted_at_and_no_student_proposer_or_file(heard):
-    hinted = [sent for sent in heard.by("assistant") if HINT in told(sent)[0]]
+    hinted = [sent for sent in heard.by("assistant") if HINT in prompt_of(sent)[0]]
     assert bool(hinted) == (heard.optimizer in {"bootstrap", "miprov2", "search"})
     assert not [sent for sent in heard.by("judge", "report", "proposer") if HINT in sent.text]
     assert HINT not in heard.file
@@ -277,7 +277,7 @@ def test_only_a_teacher_is_hinted_at_and_no_student_proposer_or_file(heard):
 @OF_BOTH
 def test_the_whole_compile_sends_what_its_parts_send_alone(heard):
     """Side by side, with a record that they share, no fold is told of another: there is nothing further to read."""
-    assert {sent.said for sent in heard.sent} == {sent.said for sent in heard.parts.everything}
+    assert {sent.wire for sent in heard.sent} == {sent.wire for sent in heard.parts.everything}
 
 
 @OF_BOTH

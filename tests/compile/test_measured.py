@@ -23,7 +23,7 @@ class Contest(Benchmark):
 ITEMS = [Case(f"k{number}", f"g{number}", "all", Seen()) for number in range(4)]
 
 
-def found(*numbers):
+def examined(*numbers):
     """What was examined at each item, with a number that a measure reads."""
     return {
         item.key: Examined(Seen(), None if number is None else Scored(0.5, "x", Seen(), parts={"n": number}))
@@ -57,13 +57,13 @@ def read(examined):
 )
 def test_a_guard_is_broken_beyond_its_margin_and_not_at_it(unit, before, after, broken):
     measured = Measured("n", "n", list, read, unit)
-    assert measured.is_broken(ITEMS, found(*before), found(*after), 0.25) is broken
+    assert measured.is_broken(ITEMS, examined(*before), examined(*after), 0.25) is broken
 
 
 def test_a_guard_looks_at_its_own_items_where_they_are_others_than_the_cards():
     measured = Measured("n", "n", list, read, of_guard=lambda items: items[:1])
-    assert not measured.is_broken(ITEMS, found(1, 1, 1, 1), found(1, 0, 0, 0), 0.0)
-    assert measured.is_broken(ITEMS, found(1, 0, 0, 0), found(0, 1, 1, 1), 0.0)
+    assert not measured.is_broken(ITEMS, examined(1, 1, 1, 1), examined(1, 0, 0, 0), 0.0)
+    assert measured.is_broken(ITEMS, examined(1, 0, 0, 0), examined(0, 1, 1, 1), 0.0)
 
 
 @pytest.mark.parametrize("higher_is_better", [True, False])
@@ -71,9 +71,9 @@ def test_of_a_declared_measure_the_worse_direction_breaks_the_guard(higher_is_be
     contest = Contest()
     contest.measures = (Measure(name="n", title="n", parts=("n",), higher_is_better=higher_is_better),)
     rows = measured_of(contest, CardRows(), ITEMS, ("all",))
-    (row,) = [each for each in rows if each.name == "n"]
-    rise = row.is_broken(ITEMS, found(0, 0, 0, 0), found(1, 1, 1, 1), 0.05)
-    fall = row.is_broken(ITEMS, found(1, 1, 1, 1), found(0, 0, 0, 0), 0.05)
+    (row,) = [item for item in rows if item.name == "n"]
+    rise = row.is_broken(ITEMS, examined(0, 0, 0, 0), examined(1, 1, 1, 1), 0.05)
+    fall = row.is_broken(ITEMS, examined(1, 1, 1, 1), examined(0, 0, 0, 0), 0.05)
     assert (rise, fall) == (not higher_is_better, higher_is_better)
 
 
@@ -93,14 +93,14 @@ def test_prompts_are_counted_only_for_whoever_asks_what_a_compile_takes(server, 
     server.script = assistants.models
     answering = assistants.at(server, assistants.few(), assistants.recipe())
     assert answering.run(tmp_path / "assistant").paid > 0
-    for each in (judging, answering):
-        assert each.forecast().calls > 0
+    for item in (judging, answering):
+        assert item.forecast().calls > 0
         with pytest.raises(AssertionError, match="counted"):
-            _ = each.forecast().tokens
+            _ = item.forecast().tokens
 
 
 def test_a_forecast_promises_no_gain_where_the_rules_forbid_a_claim(server):
-    few, many = judges.study(personas=4, each=20), judges.study(personas=12, each=6)
+    few, many = judges.study(personas=4, per_persona=20), judges.study(personas=12, per_persona=6)
     forecast = judges.at(server, few, judges.recipe()).forecast()
     assert (forecast.items, forecast.group_count, forecast.smallest_gain) == (80, 4, None)
     forecast = judges.at(server, many, judges.recipe()).forecast()

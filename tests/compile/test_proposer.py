@@ -56,8 +56,8 @@ def test_a_marker_in_a_rubric_a_reason_or_a_verdict_stays_text_in_the_judges_com
 
 @pytest.mark.parametrize("optimizer", ["gepa", "miprov2"])
 def test_a_marker_in_a_conversation_or_a_response_stays_text_in_the_assistants_compile(server, tmp_path, optimizer):
-    said = {"proposer": proposal, "assistant": lambda _: f"Label the boxes {MARKER}"}
-    server.script = lambda sent: Answer(said[sent.role](sent)) if sent.role in said else played(sent)
+    fields = {"proposer": proposal, "assistant": lambda _: f"Label the boxes {MARKER}"}
+    server.script = lambda sent: Answer(fields[sent.role](sent)) if sent.role in fields else played(sent)
     assistant_at(server, few(), recipe(optimizer, trials=3)).run(tmp_path / "out")
     all_text(server)
 
@@ -85,9 +85,9 @@ def test_of_a_long_input_every_text_begins_and_all_of_it_is_short_enough():
     items = [Document(id=f"d{number}", title=f"Keys {number}", content="word " * 500) for number in range(5)]
     shown = excerpts.of({"documents": items, "bottleneck": "a key"})
     assert len(json.dumps(shown["documents"])) <= 1000
-    assert [each["title"] for each in shown["documents"]] == [f"Keys {number}" for number in range(5)]
-    assert all(each["content"].startswith("word word") for each in shown["documents"])
-    assert all(each["content"].endswith(CUT) for each in shown["documents"])
+    assert [document["title"] for document in shown["documents"]] == [f"Keys {number}" for number in range(5)]
+    assert all(document["content"].startswith("word word") for document in shown["documents"])
+    assert all(document["content"].endswith(CUT) for document in shown["documents"])
     assert shown["bottleneck"] == "a key"
     assert "1 of 2 inputs" in (excerpts.warning or "")
 
@@ -104,8 +104,8 @@ def test_nothing_is_asked_twice_but_for_one_more_instruction(server, tmp_path):
     server.script = models
     at(server, study(), recipe("miprov2", trials=8)).run(tmp_path / "out")
     assert server.of("proposer")
-    repeated = [said for said, count in Counter(sent.said for sent in server.sent).items() if count > 1]
-    assert all("starting with the field `[[ ## proposed_instruction ## ]]`" in said for said in repeated)
+    repeated = [text for text, count in Counter(sent.wire for sent in server.sent).items() if count > 1]
+    assert all("starting with the field `[[ ## proposed_instruction ## ]]`" in text for text in repeated)
 
 
 def test_a_proposer_that_refuses_a_temperature_is_sent_none(server, tmp_path):

@@ -23,18 +23,18 @@ class Table:
         self.compare = [dspy.Example(key=f"{number:03d}") for number in range(count)]
         watched = len(next(iter(harms.values()))) if harms else 0
         self.watched = [dspy.Example(key=f"w{number:03d}") for number in range(watched)]
-        self.groups = {each.key: f"g{int(each.key.strip('w')) % groups}" for each in [*self.compare, *self.watched]}
-        self.width, self.asked, self._turn = 4, list[tuple[str, str]](), threading.Lock()
+        self.groups = {item.key: f"g{int(item.key.strip('w')) % groups}" for item in [*self.compare, *self.watched]}
+        self.width, self.calls, self._turn = 4, list[tuple[str, str]](), threading.Lock()
         self._scores, self._harms = scores, harms
 
     def scored(self, program: str, example: dspy.Example) -> float:
         with self._turn:
-            self.asked.append((program, example.key))
+            self.calls.append((program, example.key))
         return self._scores[program][int(example.key)]
 
     def harmed(self, program: str, example: dspy.Example) -> float | None:
         with self._turn:
-            self.asked.append((program, example.key))
+            self.calls.append((program, example.key))
         return self._harms[program][int(example.key[1:])]
 
 
@@ -87,14 +87,14 @@ def test_rounds_double_up_to_everything(count, sizes):
 def test_groups_take_turns_in_an_order_that_the_seed_alone_decides(groups, seed, order: random.Random):
     """Whatever the order of the examples; in each turn no group comes twice, and none comes again before it is due."""
     examples = [dspy.Example(key=f"{number:02d}") for number in range(len(groups))]
-    of = {each.key: group for each, group in zip(examples, groups, strict=True)}
-    found = [each.key for each in in_turns(examples, of, seed)]
+    of = {example.key: group for example, group in zip(examples, groups, strict=True)}
+    keys = [turn.key for turn in in_turns(examples, of, seed)]
     shuffled = order.sample(examples, len(examples))
-    assert [each.key for each in in_turns(shuffled, of, seed)] == found
-    assert sorted(found) == sorted(of)
+    assert [turn.key for turn in in_turns(shuffled, of, seed)] == keys
+    assert sorted(keys) == sorted(of)
     counts = dict.fromkeys(of.values(), 0)
     turns = []
-    for key in found:
+    for key in keys:
         turns.append(counts[of[key]])
         counts[of[key]] += 1
     assert turns == sorted(turns)
@@ -131,15 +131,15 @@ def test_every_candidate_is_tried_on_a_beginning_of_one_order_and_on_nothing_twi
     table = Table(scores, groups)
     race = race_of(table, [*scores], seed)
     left = race.run(range(5))
-    order = [each.key for each in in_turns(table.compare, table.groups, seed)]
-    assert len(set(table.asked)) == len(table.asked)
-    for place, each in enumerate(race.candidates()):
-        tried = {key for program, key in table.asked if program == each.program}
+    order = [turn.key for turn in in_turns(table.compare, table.groups, seed)]
+    assert len(set(table.calls)) == len(table.calls)
+    for index, candidate in enumerate(race.candidates()):
+        tried = {key for program, key in table.calls if program == candidate.program}
         assert tried == set(order[: len(tried)])
         assert len(tried) in rounds(count)
-        assert each.share == len(tried) / count
-        assert (each.share == 1) >= (place in left)
-        assert each.score == pytest.approx(sum(scores[each.program][int(key)] for key in tried) / len(tried))
+        assert candidate.share == len(tried) / count
+        assert (candidate.share == 1) >= (index in left)
+        assert candidate.score == pytest.approx(sum(scores[candidate.program][int(key)] for key in tried) / len(tried))
     assert left  # not everybody is dropped
     assert race.candidates()[rank(race.candidates())[0]].share == 1
 
@@ -150,11 +150,11 @@ def test_who_was_dropped_for_another_is_raced_again_without_it():
     table = Table(scores, 4)
     race = race_of(table, [*scores])
     assert race.run(range(3)) == [2]
-    assert [each.share for each in race.candidates()] == [0.125, 0.125, 1.0]
+    assert [candidate.share for candidate in race.candidates()] == [0.125, 0.125, 1.0]
     assert race.run([0, 1]) == [1]
-    assert [each.share for each in race.candidates()] == [0.125, 1.0, 1.0]
+    assert [candidate.share for candidate in race.candidates()] == [0.125, 1.0, 1.0]
     assert rank(race.candidates())[:2] == [2, 1]
-    assert len(table.asked) == 4 + 32 + 32
+    assert len(table.calls) == 4 + 32 + 32
     equal = race_of(Table(dict.fromkeys(scores, [0.5] * 20), 5), [*scores])
     assert equal.run(range(3)) == rank(equal.candidates()) == [0, 1, 2]
 
@@ -165,9 +165,12 @@ def test_who_does_more_harm_drops_nobody_and_harm_is_looked_at_in_step():
     table = Table(scores, 4, harms)
     race = race_of(table, [*scores])
     assert race.run(range(2)) == [0, 1]
-    assert [(each.score, each.harm, each.share) for each in race.candidates()] == [(0, 0, 1), (1, 1, 1)]
+    assert [(candidate.score, candidate.harm, candidate.share) for candidate in race.candidates()] == [
+        (0, 0, 1),
+        (1, 1, 1),
+    ]
     harmless = Table(scores, 4, {"kind": [0.0] * 8, "pushy": [0.0] * 8})
     race = race_of(harmless, [*scores])
     assert race.run(range(2)) == [1]
     # Dropped after 4 of 32 examples, with 1 of 8 that are watched.
-    assert len([key for program, key in harmless.asked if program == "kind"]) == 4 + 1
+    assert len([key for program, key in harmless.calls if program == "kind"]) == 4 + 1

@@ -87,9 +87,9 @@ def test_each_piece_runs_in_the_context_of_the_caller_and_of_nobody_else(width):
         NAME.set("a piece's")
         return f"{seen} {number}"
 
-    told = side_by_side([partial(work, number) for number in range(4)], width)
-    assert told[0] == "the caller's 0"
-    assert width == 1 or told == [f"the caller's {number}" for number in range(4)]
+    message = side_by_side([partial(work, number) for number in range(4)], width)
+    assert message[0] == "the caller's 0"
+    assert width == 1 or message == [f"the caller's {number}" for number in range(4)]
 
 
 def test_a_failure_that_is_no_halt_is_told_before_the_halts_that_it_caused():

@@ -57,7 +57,7 @@ def _watched(
     browser about answers that a test asks for; a dialog that a script opened is an error too.
     """
     wrong: list[str] = []
-    asked: list[str] = []
+    requests: list[str] = []
     if context or not browser.contexts:
         made = browser.new_context(**context)
         made.route("**/*", lambda route: route.continue_() if route.request.url.startswith(WITHIN) else route.abort())
@@ -69,7 +69,7 @@ def _watched(
         "console": lambda message: wrong.append(message.text),
         "pageerror": lambda error: wrong.append(str(error)),
         "dialog": lambda dialog: (wrong.append(f"dialog {dialog.message}"), dialog.dismiss()),
-        "request": lambda request: asked.append(request.url.partition("#")[0]),
+        "request": lambda request: requests.append(request.url.partition("#")[0]),
     }
     for event, heard in listeners.items():
         page.on(event, heard)
@@ -83,9 +83,9 @@ def _watched(
         else:
             page.goto("about:blank")
             page.context.clear_cookies()
-    others = [each for each in wrong if not each.startswith("Failed to load resource")]
+    others = [item for item in wrong if not item.startswith("Failed to load resource")]
     assert (len(wrong), others) == (complaints, []), f"the page complained: {wrong}"
-    others = [each for each in asked if not each.startswith((own, "blob:null/"))]
+    others = [item for item in requests if not item.startswith((own, "blob:null/"))]
     assert not others, f"the page asked for {others}"
 
 

@@ -81,11 +81,11 @@ class Child:
     """
 
     def __init__(self, does: Callable[..., object], *arguments: object, folder: Path | None = None, **environment: str):
-        self._told = TemporaryDirectory()
+        self._streams = TemporaryDirectory()
         self._turn, self._over = threading.Lock(), False
         named = {name: value for name, value in {**os.environ, **environment}.items() if value is not None}
-        given = Path(self._told.name), folder or Path.cwd(), named
-        self._process = _FORKS.Process(target=_become, args=(*given, does, *map(str, arguments)), daemon=True)
+        inputs = Path(self._streams.name), folder or Path.cwd(), named
+        self._process = _FORKS.Process(target=_become, args=(*inputs, does, *map(str, arguments)), daemon=True)
         self._process.start()
 
     def send_signal(self, number: int) -> None:
@@ -114,11 +114,11 @@ class Child:
             self._process.join()
         with self._turn:
             self._over = True
-        said = [Path(self._told.name, name).read_text("utf-8", "surrogateescape") for name in ("out", "err")]
+        text = [Path(self._streams.name, name).read_text("utf-8", "surrogateescape") for name in ("out", "err")]
         status = self._process.exitcode
         self._process.close()
-        self._told.cleanup()
-        return Ended(status, *said)
+        self._streams.cleanup()
+        return Ended(status, *text)
 
 
 class Processes:
@@ -137,11 +137,13 @@ class Processes:
         return done
 
 
-def _become(told: Path, folder: Path, environment: dict[str, str], does: Callable[..., Any], *arguments: str) -> None:
+def _become(
+    message: Path, folder: Path, environment: dict[str, str], does: Callable[..., Any], *arguments: str
+) -> None:
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
-    for number, path in ((0, Path(os.devnull)), (1, told / "out"), (2, told / "err")):
+    for number, path in ((0, Path(os.devnull)), (1, message / "out"), (2, message / "err")):
         with path.open("ab+") as file:
             os.dup2(file.fileno(), number)
     sys.stdin = open(0, closefd=False)  # noqa: SIM115 - multiprocessing closes its own

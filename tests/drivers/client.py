@@ -41,8 +41,8 @@ ROUTES_AND_WAYS = pytest.mark.parametrize(
 def in_turn(name, values):
     """Each value by every client, in one way after the other: of four values each way has one."""
     ways = ["async", "stream", "sync", "sync stream"]
-    asked = [(*client, value) for client in CLIENTS for value in values]
-    turns = [(*each, ways[(at // len(values) + at % len(values)) % 4]) for at, each in enumerate(asked)]
+    requests = [(*client, value) for client in CLIENTS for value in values]
+    turns = [(*item, ways[(at // len(values) + at % len(values)) % 4]) for at, item in enumerate(requests)]
     return pytest.mark.parametrize(("name", "backend", name, "way"), turns)
 
 
@@ -67,7 +67,7 @@ USAGE = {
 
 ASSISTANT = Role("assistant", "model", "response", lambda system, messages: "You could label the boxes today.")
 JUDGE = Role("judge", "judge", "verdict", lambda system, messages: "PASS")
-ASKED = {"user_message": "hi"}
+KEYS = {"user_message": "hi"}
 
 
 class Plain(dspy.Adapter):
@@ -146,7 +146,7 @@ def ask(model, way="async", most=None):
             pieces, error = asyncio.run(awaited(model, read(way, most)))
             return Outcome(None if error and not pieces else "".join(pieces), error, calls, pieces)
         try:
-            return Outcome(predicted(model, Chat(), way, **ASKED).response, None, calls)
+            return Outcome(predicted(model, Chat(), way, **KEYS).response, None, calls)
         except (ProactError, Halt) as raised:
             return Outcome(None, raised, calls)
 
@@ -154,7 +154,7 @@ def ask(model, way="async", most=None):
 async def read(way="stream", most=None):
     """The pieces of a stream, and how it failed."""
     pieces, failure = [], None
-    stream = streamed(Chat(), **ASKED) if way == "stream" else of_the_synchronous_engine()
+    stream = streamed(Chat(), **KEYS) if way == "stream" else of_the_synchronous_engine()
     try:
         async for piece in stream:
             pieces.append(piece)
@@ -168,7 +168,7 @@ async def read(way="stream", most=None):
 
 async def of_the_synchronous_engine():
     """The pieces of what DSPy makes of a synchronous program."""
-    async for value in dspy.streamify(Chat())(**ASKED):
+    async for value in dspy.streamify(Chat())(**KEYS):
         if not isinstance(value, dspy.Prediction) and (text := value.choices[0].delta.content):
             yield text
 
@@ -184,23 +184,23 @@ def heard(server, script, ask):
     return what, [sent.body for sent in server.sent]
 
 
-def answers(server, *given):
+def answers(server, *inputs):
     """Script the server's answers one after another; the last one goes on."""
-    pending = list(given)
+    pending = list(inputs)
     server.script = lambda sent: pending.pop(0) if len(pending) > 1 else pending[0]
 
 
-def answers_once(server, *given):
+def answers_once(server, *inputs):
     """The same, each of them once; text is the content of a healthy answer."""
-    pending = [each if isinstance(each, Answer) else Answer(each) for each in given]
+    pending = [item if isinstance(item, Answer) else Answer(item) for item in inputs]
     server.script = lambda sent: pending.pop(0)
 
 
-def spec(name: str, api_base: str | None = None, **said: Any) -> ModelSpec:
+def spec(name: str, api_base: str | None = None, **text: Any) -> ModelSpec:
     """A model at an endpoint; the stand-in has none."""
-    return ModelSpec(name=name, **({} if name == EMBEDDED else {"api_base": api_base}), **said)
+    return ModelSpec(name=name, **({} if name == EMBEDDED else {"api_base": api_base}), **text)
 
 
-def specs(names: str | Sequence[str], api_base: str | None = None, **said: Any) -> list[ModelSpec]:
+def specs(names: str | Sequence[str], api_base: str | None = None, **text: Any) -> list[ModelSpec]:
     """The same of one name or of several."""
-    return [spec(name, api_base, **said) for name in ([names] if isinstance(names, str) else names)]
+    return [spec(name, api_base, **text) for name in ([names] if isinstance(names, str) else names)]

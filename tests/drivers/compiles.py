@@ -20,7 +20,7 @@ class Parts:
 
     before: Sequence[Sent]  # of the test of the start
     folds: Sequence[tuple[Fold[Any], Sequence[Sent]]]  # of tuning on all but a fold, and of testing on it
-    whole: Sequence[Sent]  # of tuning on everything
+    everywhere: Sequence[Sent]  # of tuning on everything
 
     @classmethod
     def of(cls, compiling: Compile, server: Server) -> "Parts":
@@ -43,7 +43,7 @@ class Parts:
 
     @property
     def everything(self) -> list[Sent]:
-        return [*self.before, *(sent for _, requests in self.folds for sent in requests), *self.whole]
+        return [*self.before, *(sent for _, requests in self.folds for sent in requests), *self.everywhere]
 
 
 @dataclass(frozen=True)

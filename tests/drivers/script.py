@@ -44,7 +44,7 @@ class Inline:
         return 1
 
     def map(self, job, inputs, chunksize):
-        return [job(each) for each in inputs]
+        return [job(item) for item in inputs]
 
 
 @contextlib.contextmanager

@@ -82,40 +82,40 @@ def test_published_judges_follow_from_their_categories_and_a_look_up_beats_them(
     assert rows["the authors' reward model"][4:8] == ["0.917", "0.903", "0.933", "0.918"]
     assert rows["always accepts"][4:] == ["0.500", "0.500", "1.000", "0.667", "0.000"]
     assert rows["looks up the training part, without text"][4:] == ["0.925", "0.870", "1.000", "0.930", "0.850"]
-    found = dict(counts)
-    assert found["test rows whose context stands in the training part"] == "120 of 120"
-    assert found["Fleiss' kappa of 1,299 proposals with three votes"] == "0.156"
-    assert found["turns of the agents' test among the judge's contexts"] == "233 of 233"
-    assert found["proposals that the published counts of claude-3-sonnet-20240229 have too many"] == "67 of 134"
+    result = dict(counts)
+    assert result["test rows whose context stands in the training part"] == "120 of 120"
+    assert result["Fleiss' kappa of 1,299 proposals with three votes"] == "0.156"
+    assert result["turns of the agents' test among the judge's contexts"] == "233 of 233"
+    assert result["proposals that the published counts of claude-3-sonnet-20240229 have too many"] == "67 of 134"
 
 
 @pytest.mark.nightly
 def test_scale_reads_plans_and_answers_every_task(probe, tmp_path):
     text = printed("probe_scale.py", "--quick", folder=tmp_path)
-    told = re.findall(r"^(.*): [\d,.]+ ms a task, at most [\d,]+ MiB$", text, re.MULTILINE)
+    message = re.findall(r"^(.*): [\d,.]+ ms a task, at most [\d,]+ MiB$", text, re.MULTILINE)
     # Four tasks a person.
-    assert told[0] == "8 tasks of 2 people read"
-    assert re.fullmatch(r"planned \([\d,]+ tokens a task, at most USD [\d.]+\)", told[1])
-    assert told[2:] == ["answered 1 to 2", "answered 3 to 4", "answered 5 to 6", "answered 7 to 8"]
+    assert message[0] == "8 tasks of 2 people read"
+    assert re.fullmatch(r"planned \([\d,]+ tokens a task, at most USD [\d.]+\)", message[1])
+    assert message[2:] == ["answered 1 to 2", "answered 3 to 4", "answered 5 to 6", "answered 7 to 8"]
     assert text.endswith("8 of 8 graded\n")
 
 
 @pytest.mark.nightly
 def test_recordings_are_read_planned_and_answered(proagentbench, tmp_path):
     text = printed("proagentbench_scale.py", "--quick", folder=tmp_path)
-    told = re.findall(r"^(.*): [\d,.]+ ms a moment, at most [\d,]+ MiB$", text, re.MULTILINE)
-    (moments,) = re.fullmatch(r"200 events of 2 people read, (\d+) moments", told[0]).groups()
-    assert [each.partition(" ")[0] for each in told[1:]] == ["planned", *["answered"] * 4]
+    message = re.findall(r"^(.*): [\d,.]+ ms a moment, at most [\d,]+ MiB$", text, re.MULTILINE)
+    (moments,) = re.fullmatch(r"200 events of 2 people read, (\d+) moments", message[0]).groups()
+    assert [item.partition(" ")[0] for item in message[1:]] == ["planned", *["answered"] * 4]
     assert text.endswith(f"{moments} of {moments} graded\n")
 
 
 @pytest.mark.nightly
 def test_pictures_are_read_planned_and_played_and_not_decoded_again(proactivebench, tmp_path):
     text = printed("proactivebench_scale.py", "--quick", folder=tmp_path)
-    told = re.findall(r"^(.*): [\d,.]+ ms a sample, at most [\d,]+ MiB$", text, re.MULTILINE)
+    message = re.findall(r"^(.*): [\d,.]+ ms a sample, at most [\d,]+ MiB$", text, re.MULTILINE)
     played = [f"answered {first} to {first + 6}" for first in (1, 8, 15, 22)]
     wanted = ["28 samples read", "planned", *played, "28 samples read", "planned"]
-    assert [each.partition(" (")[0] for each in told] == wanted
+    assert [item.partition(" (")[0] for item in message] == wanted
     assert re.search(r"^28 of 28 graded\n\d+ images decoded when played$", text, re.MULTILINE)
     assert text.endswith("28 of 28 graded\n0 images decoded when resumed\n")
 
@@ -171,8 +171,8 @@ def test_the_human_study_meets_the_published_values_and_nearly_their_intervals(p
     ]
     for cells in reproduced:
         for published, here in (cells[3:5], cells[5:7]):
-            (value, *ends), (found, *bounds) = NUMBER.findall(published), NUMBER.findall(here)
-            assert value == found
+            (value, *ends), (result, *bounds) = NUMBER.findall(published), NUMBER.findall(here)
+            assert value == result
             assert [float(end) for end in bounds] == pytest.approx([float(end) for end in ends], abs=0.02)
     for table in ours:
         assert [row[0] for row in table] == [*PHASES, "pooled"]
@@ -186,12 +186,12 @@ VERSIONS = ("first", "second", "third")
 def test_the_judges_words_agree_with_raters_as_the_first_did_and_each_rule_rests_on_ratings(proactbench, tmp_path):
     graded, rules = tables(printed("judge_agreement.py", folder=tmp_path))
     kappas = {version: [float(row[5].split()[0]) for row in graded if row[0] == version] for version in VERSIONS}
-    assert all(len(each) == 2 for each in kappas.values())
+    assert all(len(kappa) == 2 for kappa in kappas.values())
     assert sum(kappas["third"]) >= sum(kappas["first"])
     for rule, responses, *counts in rules:
-        told = dict(zip(("PASS", "PARTIAL", "FAIL"), map(int, counts), strict=True))
-        assert sum(told.values()) == 3 * int(responses)
-        assert max(told, key=lambda grade: told[grade]) == rule.partition(":")[0]
+        message = dict(zip(("PASS", "PARTIAL", "FAIL"), map(int, counts), strict=True))
+        assert sum(message.values()) == 3 * int(responses)
+        assert max(message, key=lambda grade: message[grade]) == rule.partition(":")[0]
 
 
 def test_both_versions_of_the_judges_words_are_counted_on_the_whole_sample(proactbench, tmp_path):

@@ -37,8 +37,8 @@ def test_a_seed_claims_what_is_there_and_nothing_else(program, tmp_path):
 def graded():
     """A study as it is labelled, with the levels that are given before a compile, and the true ones."""
     items = synthetic_items(0)
-    before = [sum(each.step.strength >= cut for cut in (0.45, 0.75)) for each in items]
-    truth = [["FAIL", "PARTIAL", "PASS"].index(each.step.grade) for each in items]
+    before = [sum(item.step.strength >= cut for cut in (0.45, 0.75)) for item in items]
+    truth = [["FAIL", "PARTIAL", "PASS"].index(item.step.grade) for item in items]
     return labelled(synthetic_ratings(0, items)), {"before": before, "truth": truth}
 
 

@@ -34,7 +34,7 @@ def test_every_program_has_a_line_with_its_shares_and_what_they_are_of(ended):
     rows = cells(ended[1])
     assert [row[0] for row in rows] == NAMES
     for row in rows:
-        assert all(SHARE.match(row[place]) for place in (2, 3, 6, 7, 9)), row
+        assert all(SHARE.match(row[location]) for location in (2, 3, 6, 7, 9)), row
         assert int(row[1]) > 0
         assert row[8] == "12"
         assert int(row[10]) > 0

@@ -28,15 +28,17 @@ def test_pairs_have_the_difference_that_they_are_said_to_have(difference: float)
     """300 pairs: the standard error of their common difference is about .003."""
     rng = np.random.default_rng(5)
     pairs = [simulate_pair(rng, 25, Thresholds.of_mean(0.5), Effects(run=0.05), difference) for _ in range(300)]
-    found = np.concatenate([pair.b - pair.a for pair in pairs]).mean()
+    result = np.concatenate([pair.b - pair.a for pair in pairs]).mean()
     assert [pair.difference for pair in pairs] == pytest.approx([difference] * 300)
-    assert found == pytest.approx(difference, abs=0.012)
+    assert result == pytest.approx(difference, abs=0.012)
 
 
 def test_the_mean_rating_of_many_raters_is_the_true_one():
     rng = np.random.default_rng(1)
-    found = [simulate_rated(rng, [WORLD], RatedStudy(25, 50, 50, 2), by_label=False).ratings.mean() for _ in range(400)]
-    assert np.mean(found) == pytest.approx(0.33, abs=0.01)
+    results = [
+        simulate_rated(rng, [WORLD], RatedStudy(25, 50, 50, 2), by_label=False).ratings.mean() for _ in range(400)
+    ]
+    assert np.mean(results) == pytest.approx(0.33, abs=0.01)
 
 
 def test_the_judge_is_more_lenient_by_its_lift_and_sees_as_far_as_it_is_said_to():

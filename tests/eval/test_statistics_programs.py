@@ -93,15 +93,15 @@ def test_a_claim_that_rests_on_the_read_alone_ends_in_failure(monkeypatch):
 def test_phases_correlate_as_published(tmp_path):
     done = run(CORRELATION, folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    heads, _, *found = table_rows(done.stdout)
+    heads, _, *result = table_rows(done.stdout)
     assert heads == ["pair", "models", "Spearman [95 %]", "p", "Pearson [95 %], assumes normal", "p"]
-    assert [row[:3] for row in found] == [
+    assert [row[:3] for row in result] == [
         ["EMERGENT - CRITICAL", "16", "0.86 [0.58, 0.96]"],
         ["EMERGENT - RECOVERY", "16", "0.62 [0.12, 0.86]"],
         ["CRITICAL - RECOVERY", "16", "0.63 [0.15, 0.87]"],
     ]
     # With 14 degrees of freedom t = 6.3, 3.0 and 3.1: p of .00002, .011 and .008, and never below 1 in 10,000.
-    assert [float(row[3]) for row in found] == pytest.approx([0.0001, 0.011, 0.009], abs=0.005)
+    assert [float(row[3]) for row in result] == pytest.approx([0.0001, 0.011, 0.009], abs=0.005)
 
 
 def test_another_benchmark_is_joined_by_model(tmp_path):
@@ -111,13 +111,13 @@ def test_another_benchmark_is_joined_by_model(tmp_path):
     (tmp_path / "scores.csv").write_text("\ufeff" + text, encoding="utf-8")
     done = run(CORRELATION, "--scores", "scores.csv", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    found = {row[0]: row[1:] for row in table_rows(done.stdout)}
+    results = {row[0]: row[1:] for row in table_rows(done.stdout)}
     # 3 phases and 2 benchmarks: 10 pairs.
-    assert len(found) == 2 + 10
-    assert found["EMERGENT - MMLU"][0] == "4"
-    assert "(fewer than 5 pairs)" in found["EMERGENT - MMLU"][1]
+    assert len(results) == 2 + 10
+    assert results["EMERGENT - MMLU"][0] == "4"
+    assert "(fewer than 5 pairs)" in results["EMERGENT - MMLU"][1]
     # Joined with each other, the blank cell left out: 70, 90, 85 and 1200, 1400, 1: ranks 1 3 2 and 2 3 1, rho .5.
-    assert found["MMLU - Arena"][:2] == ["3", "0.50 (fewer than 5 pairs)"]
+    assert results["MMLU - Arena"][:2] == ["3", "0.50 (fewer than 5 pairs)"]
     assert "Not published models, left out: unheard-of" in done.stdout
     blank = next(line for line in done.stdout.splitlines() if line.startswith("Without a score in Arena: "))
     # 16 published, 3 of them with a score.
@@ -126,7 +126,7 @@ def test_another_benchmark_is_joined_by_model(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "the first line must be 'model'"),
         ("model,RECOVERY\ngpt-4o,1\n", "another name than a phase"),
@@ -134,12 +134,12 @@ def test_another_benchmark_is_joined_by_model(tmp_path):
         (None, "No such file"),
     ],
 )
-def test_scores_that_cannot_be_read_are_refused_with_a_sentence(tmp_path, text, said):
+def test_scores_that_cannot_be_read_are_refused_with_a_sentence(tmp_path, text, message):
     if text is not None:
         (tmp_path / "scores.csv").write_text(text, encoding="utf-8")
     done = run(CORRELATION, "--scores", "scores.csv", folder=tmp_path)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert "\x1b" not in done.stderr
 
@@ -177,8 +177,8 @@ def test_an_interval_that_holds_too_rarely_or_too_often_is_out():
 )
 def test_intervals_of_six_raters_are_counted_though_they_are_marked(low, reason, counted):
     with loaded(RATERS) as program:
-        found = Estimate(0.5, low, 0.8 if low else None, reason)
-        assert program.holds(found, truth=0.3) is counted
+        result = Estimate(0.5, low, 0.8 if low else None, reason)
+        assert program.holds(result, truth=0.3) is counted
 
 
 @pytest.mark.nightly
@@ -200,8 +200,8 @@ def test_a_score_that_is_not_corrected_ends_in_failure(scores, monkeypatch, tmp_
     honest = scores.stats.corrected_mean
 
     def naive(cases):
-        found = honest(cases)
-        return type(found)(**{**vars(found), "corrected": found.judge})
+        result = honest(cases)
+        return type(result)(**{**vars(result), "corrected": result.judge})
 
     monkeypatch.setattr(scores.stats, "corrected_mean", naive)
     done = ended(scores.main, SCORES, "--quick", folder=tmp_path)
@@ -223,10 +223,10 @@ def test_corrected_differences_cover_in_a_small_part(tmp_path):
 def test_a_cell_in_which_no_difference_can_be_said_has_no_coverage():
     # Three raters are too few to stand for others.
     with loaded(DIFFERENCES) as program:
-        said = program.row(program.Cell("good", 0.5, 33, 3, 0.0, data_sets=3, seed=(1, 1))).split(" | ")
+        text = program.row(program.Cell("good", 0.5, 33, 3, 0.0, data_sets=3, seed=(1, 1))).split(" | ")
         heads = program.HEADS.split(" | ")
-    told = dict(zip(heads, said, strict=True))
-    assert [told[name] for name in ("given", "covered", "marked", "width")] == ["0", "-", "100", "-"]
+    message = dict(zip(heads, text, strict=True))
+    assert [message[name] for name in ("given", "covered", "marked", "width")] == ["0", "-", "100", "-"]
 
 
 @pytest.mark.nightly
@@ -234,9 +234,9 @@ def test_the_interval_of_a_share_of_choices_covers_in_a_small_part_and_the_binom
     done = run(ROOT / "eval" / "pair_coverage.py", "--quick", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     heads, _, *cells = table_rows(done.stdout)
-    told = {(cell[0], cell[3]): dict(zip(heads, cell, strict=True)) for cell in cells}
-    assert float(told["8", "1.9"]["binomial"]) < 75
-    assert told["5", "1.0"]["marked"] == "100"
+    message = {(cell[0], cell[3]): dict(zip(heads, cell, strict=True)) for cell in cells}
+    assert float(message["8", "1.9"]["binomial"]) < 75
+    assert message["5", "1.0"]["marked"] == "100"
 
 
 @pytest.mark.nightly

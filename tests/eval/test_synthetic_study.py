@@ -21,7 +21,7 @@ from dspy_proact.models import Gate, open_model
 from dspy_proact.stats import Panel, improvement
 
 
-def said(judge, item):
+def verdict_of(judge, item):
     with dspy.context(lm=open_model("embedded", JUDGE, Gate()).lm):
         return judge(
             conversation=list(item.view.conversation),
@@ -31,35 +31,35 @@ def said(judge, item):
 
 
 def agreement(levels, ratings):
-    items = sorted(graded(ratings), key=lambda each: each.key)  # the order of the levels
+    items = sorted(graded(ratings), key=lambda entry: entry.key)  # the order of the levels
     panel = Panel.of([[rating.grade for rating in item.grades[""]] for item in items], LEVELS)
     phases, scenarios = [item.case.stratum for item in items], [item.group for item in items]
     return improvement(levels, levels, panel, phases, scenarios, order=list(Phase)).overall.before.value
 
 
 def levels_with(cuts, items):
-    return [sum(each.step.strength >= cut for cut in cuts) for each in items]
+    return [sum(item.step.strength >= cut for cut in cuts) for item in items]
 
 
-def one_of_each_step(items):
-    return list({each.step: each for each in items}.values())
+def one_per_step(items):
+    return list({item.step: item for item in items}.values())
 
 
 def test_a_person_is_off_by_one_grade_at_most():
     items = synthetic_items(0)
-    truth = {each.item.key: LEVELS.index(each.step.grade) for each in items}
-    off = Counter(abs(LEVELS.index(each.grade) - truth[each.key]) for each in synthetic_ratings(0, items).grades)
+    truth = {item.item.key: LEVELS.index(item.step.grade) for item in items}
+    off = Counter(abs(LEVELS.index(grade.grade) - truth[grade.key]) for grade in synthetic_ratings(0, items).grades)
     assert set(off) == {0, 1}
     # One in five of 600, give or take three standard errors of 10.
     assert 90 < off[1] < 150
 
 
 def test_the_embedded_judge_measures_the_strength_that_the_rule_rests_on():
-    items = one_of_each_step(synthetic_items(0))
-    assert {each.step for each in items} == set(LADDER)
-    for each in items:
-        found = re.search(r"strength (\d\.\d\d)", said(Judge(), each.item).reasoning)
-        assert float(found.group(1)) == pytest.approx(each.step.strength, abs=0.0051)
+    items = one_per_step(synthetic_items(0))
+    assert {entry.step for entry in items} == set(LADDER)
+    for item in items:
+        result = re.search(r"strength (\d\.\d\d)", verdict_of(Judge(), item.item).reasoning)
+        assert float(result.group(1)) == pytest.approx(item.step.strength, abs=0.0051)
 
 
 def test_with_the_cuts_of_people_the_judge_agrees_better_than_with_its_own():
@@ -68,7 +68,7 @@ def test_with_the_cuts_of_people_the_judge_agrees_better_than_with_its_own():
     own, people = (agreement(levels_with(cuts, items), ratings) for cuts in ((0.45, 0.75), (0.675, 0.95)))
     assert own < 0.55
     assert people > 0.75
-    assert levels_with((0.675, 0.95), items) == [LEVELS.index(each.step.grade) for each in items]
+    assert levels_with((0.675, 0.95), items) == [LEVELS.index(item.step.grade) for item in items]
 
 
 def test_permuted_labels_are_the_same_labels_and_say_nothing():
@@ -77,9 +77,9 @@ def test_permuted_labels_are_the_same_labels_and_say_nothing():
     permuted = permuted_within_phase(ratings, 0)
     assert permuted.items == ratings.items
     assert permuted == permuted_within_phase(ratings, 0)
-    phase = {each.item.key: each.item.stratum for each in items}
+    phase = {item.item.key: item.item.stratum for item in items}
     grades = [Counter((phase[row.key], row.grade) for row in study.grades) for study in (ratings, permuted)]
     assert grades[0] == grades[1]
-    assert {len(given) for given in permuted.by_item.values()} == {3}
+    assert {len(rating) for rating in permuted.by_item.values()} == {3}
     assert rater_kappa(permuted) == pytest.approx(rater_kappa(ratings))
     assert abs(agreement(levels_with((0.675, 0.95), items), permuted)) < 0.07

@@ -40,9 +40,9 @@ def test_it_is_one_file_of_at_most_110_lines():
 
 
 def test_its_runs_are_reported_shown_compared_and_exported_without_the_file(forgotten, proact):
-    found = json.loads(proact("report", "run", "--json")[1])
-    assert (found["messages"]["scored"], found["topics"]["ORDER"]["clear"]) == (8, 2)
-    assert found["overall"]["measures"]["words"]["value"] == (3 * 11 + 5 * 5) / 8
+    document = json.loads(proact("report", "run", "--json")[1])
+    assert (document["messages"]["scored"], document["topics"]["ORDER"]["clear"]) == (8, 2)
+    assert document["overall"]["measures"]["words"]["value"] == (3 * 11 + 5 * 5) / 8
     assert "8 messages" in proact("show", "run")[1]
     shown = proact("show", "run", "--case", "late")[1]
     assert all(text in shown for text in ("Where is it?", "call you tomorrow at nine", "Does it name a time?"))
@@ -58,8 +58,10 @@ def test_its_answers_are_graded_again_by_the_file_alone(forgotten, proact):
     status, _, err = proact("rejudge", "run", "--out", "again")
     assert (status, "which is not installed; name its file with --benchmark" in " ".join(err.split())) == (2, True), err
     assert proact("rejudge", "run", *NAMED, "--set", "longest=5", "--out", "again")[0] == 0
-    found = json.loads(proact("compare", "run", "again", "--json")[1])
-    assert found["overall"]["micro"]["weighted"]["value"] == pytest.approx(-0.5 * 3 / 8)  # good replies have 11 words
+    document = json.loads(proact("compare", "run", "again", "--json")[1])
+    assert document["overall"]["micro"]["weighted"]["value"] == pytest.approx(
+        -0.5 * 3 / 8
+    )  # good replies have 11 words
 
 
 def test_its_runs_stand_among_its_published_rows(run, proact):
@@ -71,10 +73,10 @@ def test_its_runs_stand_among_its_published_rows(run, proact):
 
 def test_its_judge_agrees_with_its_human_grades(run, proact):
     status, out, _ = proact("agree", *NAMED, "--judge", "embedded", "--json")
-    found = json.loads(out)
-    assert (status, found["judge"]) == (0, "embedded")
-    assert 0 < found["pooled"]["judged"] == found["pooled"]["items"]
-    assert found["pooled"]["human_reference"]["value"] is not None
+    document = json.loads(out)
+    assert (status, document["judge"]) == (0, "embedded")
+    assert 0 < document["pooled"]["judged"] == document["pooled"]["items"]
+    assert document["pooled"]["human_reference"]["value"] is not None
 
 
 def test_raters_fill_in_a_sheet_of_a_run_and_the_judge_is_compared_with_them(run, proact):
@@ -93,8 +95,8 @@ def test_raters_fill_in_a_sheet_of_a_run_and_the_judge_is_compared_with_them(run
         writer.writerows(filled)
     status, out, err = proact("agree", *NAMED, "--run", "run", "--ratings", "filled.csv", "--json")
     assert status == 0, err
-    found = json.loads(out)
-    assert (found["pooled"]["judged"], found["pooled"]["exact"]["value"], found["raters"][0]["rater"]) == (
+    document = json.loads(out)
+    assert (document["pooled"]["judged"], document["pooled"]["exact"]["value"], document["raters"][0]["rater"]) == (
         8,
         7 / 8,
         "ann",
@@ -115,7 +117,7 @@ def test_what_a_drawn_sheet_says_to_type_next_names_the_file_without_which_no_sc
     assert command == "report --benchmark mine.py run --ratings sheet.csv"
     rows = list(csv.DictReader(Path("sheet.csv").read_text("utf-8").splitlines()))
     grades = [{"item": row["item"], "annotator": "ann", "grade": "CLEAR"} for row in rows]
-    Path("sheet.csv").write_text("".join(f"{json.dumps(each)}\n" for each in grades), "utf-8")
+    Path("sheet.csv").write_text("".join(f"{json.dumps(grade)}\n" for grade in grades), "utf-8")
     monkeypatch.setattr(registry, "_GIVEN", {})
     assert "mean score" in proact(*command.split())[1]
     assert "no published study says how ratings of next-step vary" in proact("label", "plan", "run", *NAMED)[2]
@@ -129,11 +131,15 @@ def test_what_the_judge_says_that_is_no_level_of_a_part_is_as_if_it_was_not_said
     write_mine(tmp_path, "People(human_grades)", f"People(human_grades, {parts})")
     assert proact("eval", *NAMED, "--out", "run")[0] == 0
     rows = [{"item": key, "annotator": "ann", "part": "words", "grade": "11"} for key in ("late", "broken", "refund")]
-    Path("sheet.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in rows), "utf-8")
+    Path("sheet.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
     status, out, err = proact("agree", *NAMED, "--run", "run", "--ratings", "sheet.jsonl", "--json")
     assert status == 0, err
-    found = json.loads(out)
-    assert (found["pooled"]["items"], found["pooled"]["judged"], found["pooled"]["exact"]["value"]) == (3, 2, 1.0)
+    document = json.loads(out)
+    assert (document["pooled"]["items"], document["pooled"]["judged"], document["pooled"]["exact"]["value"]) == (
+        3,
+        2,
+        1.0,
+    )
 
 
 UNSEEN = """from dataclasses import replace
@@ -160,8 +166,8 @@ def test_of_a_run_that_keeps_no_inputs_what_was_answered_alone_can_be_rated(proa
         True,
     )
     Path("sheet.csv").write_text("item,annotator,grade\nbroken,ann,CLEAR\n", "utf-8")
-    found = json.loads(proact("agree", *NAMED, "--run", "run", "--ratings", "sheet.csv", "--json")[1])
-    assert (found["ratings"]["items"], found["pooled"]["exact"]["value"]) == (7, 1.0)
+    document = json.loads(proact("agree", *NAMED, "--run", "run", "--ratings", "sheet.csv", "--json")[1])
+    assert (document["ratings"]["items"], document["pooled"]["exact"]["value"]) == (7, 1.0)
     Path("sheet.csv").write_text("item,annotator,grade\nlate,ann,CLEAR\n", "utf-8")
     assert "'late' is none of the 7 items" in proact("agree", *NAMED, "--run", "run", "--ratings", "sheet.csv")[2]
 
@@ -189,8 +195,8 @@ def installed(tmp_path):
     of_package.mkdir()
     (of_package / "METADATA").write_text("Metadata-Version: 2.1\nName: next-step\nVersion: 1.0\n", "utf-8")
 
-    def call(place, *command):
-        (of_package / "entry_points.txt").write_text(f"[dspy_proact.benchmarks]\nnext-step = {place}\n", "utf-8")
+    def call(location, *command):
+        (of_package / "entry_points.txt").write_text(f"[dspy_proact.benchmarks]\nnext-step = {location}\n", "utf-8")
         return Child(code, WITH_A_PACKAGE, tmp_path, *command, folder=tmp_path).ended()
 
     return call
@@ -198,21 +204,21 @@ def installed(tmp_path):
 
 def test_an_installed_package_registers_it(installed):
     listed = json.loads(installed("mine:NextStep", "benchmarks", "--json").stdout)["benchmarks"]
-    assert [each["name"] for each in listed] == [*OURS, "next-step"]
+    assert [item["name"] for item in listed] == [*OURS, "next-step"]
     assert installed("mine", "eval", "--benchmark", "next-step", "--out", "run").returncode == 0
     assert installed("mine", "rejudge", "run", "--out", "again").returncode == 0
 
 
 @pytest.mark.parametrize(
-    ("place", "message"),
+    ("location", "message"),
     [
         ("ours", "the benchmark 'next-step' of ours cannot be imported: No module named 'ours'"),
         ("mine:judges", "mine:judges: is no benchmark"),
     ],
 )
-def test_one_that_cannot_be_used_is_said_and_leaves_the_others(installed, place, message):
-    done = installed(place, "eval", "--benchmark", "next-step")
+def test_one_that_cannot_be_used_is_said_and_leaves_the_others(installed, location, message):
+    done = installed(location, "eval", "--benchmark", "next-step")
     assert (done.returncode, message in done.stderr) == (2, True), done.stderr
-    assert installed(place, "eval", "--benchmark", OURS[0], "--limit", "1", "--out", "run").returncode == 0
-    listed = installed(place, "benchmarks")
+    assert installed(location, "eval", "--benchmark", OURS[0], "--limit", "1", "--out", "run").returncode == 0
+    listed = installed(location, "benchmarks")
     assert (listed.returncode, message in listed.stderr) == (0, True)

@@ -20,29 +20,29 @@ class Hub:
     """A server with one dataset."""
 
     url: str
-    asked: list[str] = field(default_factory=list[str])
+    paths: list[str] = field(default_factory=list[str])
     """Paths of the requests that it was sent, in their order."""
 
     @property
     def fetched(self) -> list[str]:
         """Those that ask for what is in a file."""
-        return [path for path in self.asked if path.startswith("/datasets/")]
+        return [path for path in self.paths if path.startswith("/datasets/")]
 
 
 @contextmanager
 def hub_of(dataset: str, files: Mapping[str, bytes]) -> Iterator[Hub]:
     """Play a hub that has these files, by name, of a dataset and knows no other."""
-    api, asked = f"/api/datasets/{dataset}", list[str]()
+    api, requests = f"/api/datasets/{dataset}", list[str]()
     resolve = f"/datasets/{dataset}/resolve/{COMMIT}/"
     entries = [{"type": "file", "path": name, "size": len(files[name]), "oid": "b" * 40} for name in sorted(files)]
-    told = {"id": dataset, "sha": COMMIT, "siblings": [{"rfilename": name} for name in sorted(files)]}
+    fields = {"id": dataset, "sha": COMMIT, "siblings": [{"rfilename": name} for name in sorted(files)]}
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
             path = self.path.partition("?")[0]
-            asked.append(path)
+            requests.append(path)
             if path in {api, f"{api}/revision/main", f"{api}/revision/{COMMIT}"}:
-                self.answer(json.dumps(told).encode())
+                self.answer(json.dumps(fields).encode())
             elif path == f"{api}/tree/{COMMIT}":
                 self.answer(json.dumps(entries).encode())
             elif path.startswith(resolve) and (name := path.removeprefix(resolve)) in files:
@@ -68,7 +68,7 @@ def hub_of(dataset: str, files: Mapping[str, bytes]) -> Iterator[Hub]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        yield Hub(f"http://127.0.0.1:{server.server_port}", asked)
+        yield Hub(f"http://127.0.0.1:{server.server_port}", requests)
         server.shutdown()
         thread.join()
 

@@ -26,11 +26,11 @@ def played(sent: Sent) -> Answer:
 
 def form_of(body: dict[str, Any]) -> dict[str, Any] | None:
     """The JSON schema of the answer: from the request, else from the skeleton in DSPy's system message."""
-    given = body.get("response_format") or {}
-    if "json_schema" in given:
-        return given["json_schema"]["schema"]
-    _, found, rest = str(body["messages"][0]["content"]).partition("Outputs will be a JSON object with the following")
-    if not found:
+    inputs = body.get("response_format") or {}
+    if "json_schema" in inputs:
+        return inputs["json_schema"]["schema"]
+    _, result, rest = str(body["messages"][0]["content"]).partition("Outputs will be a JSON object with the following")
+    if not result:
         return None
     notes = json.JSONDecoder().raw_decode(rest[rest.index("{") :])[0]
     properties = {}
@@ -63,21 +63,21 @@ def _value(schema: dict[str, Any], name: str, draw: random.Random, shown: dict[s
 
 def _text(name: str, draw: random.Random, shown: dict[str, str]) -> str:
     """A text for a field: ids where there are some, mostly true quotes, else words of the request."""
-    whole = "\n".join(shown.values())
+    complete = "\n".join(shown.values())
     ids = {part: re.findall(r'"id": ?"([^"]+)"', text) for part, text in shown.items()}
     offered = re.findall(r"^\| ([A-Z]\. .+)$", shown.get("options", ""), re.MULTILINE)
     if among := {"action": ids.get("actions"), "choice": offered}.get(name):
         return draw.choice(among)
     if name == "argument":
-        return draw.choice([_words(draw, whole), "SELECT id, kind FROM items ORDER BY id LIMIT 3", "#E1"])
+        return draw.choice([_words(draw, complete), "SELECT id, kind FROM items ORDER BY id LIMIT 3", "#E1"])
     if name == "evidence" and ids.get("documents"):
         return draw.choice(ids["documents"])
-    if name == "evidence" and (seen := re.findall(r"\bitem_[0-9a-f]{8}\b", whole)):
+    if name == "evidence" and (seen := re.findall(r"\bitem_[0-9a-f]{8}\b", complete)):
         return draw.choice(seen)
-    response = re.search(r"^Response.*\n((?: {4}.*\n?)+)", whole, re.MULTILINE)
+    response = re.search(r"^Response.*\n((?: {4}.*\n?)+)", complete, re.MULTILINE)
     if response and name in {"evidence", "quote"} and draw.random() < 0.5:
         return _words(draw, response[1])
-    return _words(draw, whole)
+    return _words(draw, complete)
 
 
 def _words(draw: random.Random, text: str) -> str:

@@ -33,7 +33,7 @@ class Sent:
         return self.body["messages"]
 
     @property
-    def said(self) -> str:
+    def wire(self) -> str:
         """Role and body: equal for equal requests."""
         return json.dumps([self.role, self.body], sort_keys=True)
 
@@ -82,8 +82,8 @@ def verdict(grade: str = "PASS", evidence: Any = (), reasoning: str = "because")
 
 def offers(*quotes: str, asked_for: bool = False, grounded: bool = False, reasoning: str = "because") -> str:
     """What a response offers, as a detector writes it."""
-    found = [{"quote": quote, "grounded": grounded, "asked_for": asked_for} for quote in quotes]
-    return json.dumps({"reasoning": reasoning, "offers": found})
+    results = [{"quote": quote, "grounded": grounded, "asked_for": asked_for} for quote in quotes]
+    return json.dumps({"reasoning": reasoning, "offers": results})
 
 
 def is_about_offers(sent: Sent) -> bool:
@@ -104,10 +104,10 @@ def healthy(sent: Sent) -> Answer:
 def vectors(sent, widths=None):
     """A vector a text: how often it says "permit", and 1; of the texts in the other order; cut to widths if given."""
     numbers = [[float(text.count("permit")), 1.0] for text in sent.body["input"]]
-    numbers = [each[:width] for each, width in zip(numbers, widths or [2] * len(numbers), strict=False)]
-    rows = [{"object": "embedding", "index": place, "embedding": each} for place, each in enumerate(numbers)]
-    whole = {"object": "list", "model": "any", "data": rows[::-1], "usage": {"prompt_tokens": 7, "total_tokens": 7}}
-    return Answer(raw=json.dumps(whole).encode())
+    numbers = [number[:width] for number, width in zip(numbers, widths or [2] * len(numbers), strict=False)]
+    rows = [{"object": "embedding", "index": index, "embedding": number} for index, number in enumerate(numbers)]
+    document = {"object": "list", "model": "any", "data": rows[::-1], "usage": {"prompt_tokens": 7, "total_tokens": 7}}
+    return Answer(raw=json.dumps(document).encode())
 
 
 Script = Callable[[Sent], Answer | Awaitable[Answer]]

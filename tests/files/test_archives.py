@@ -10,10 +10,10 @@ import pytest
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.archives import Archive, ZippedFolder
 
-WHOLE = {"a/one.txt": b"one " * 500, "two.txt": b"two " * 500}
+DOCUMENT = {"a/one.txt": b"one " * 500, "two.txt": b"two " * 500}
 
 
-def made(path, contents=WHOLE, how=zipfile.ZIP_DEFLATED):
+def made(path, contents=DOCUMENT, how=zipfile.ZIP_DEFLATED):
     with zipfile.ZipFile(path, "w", how) as archive:
         archive.mkdir("empty")
         for name, data in contents.items():
@@ -32,14 +32,14 @@ def test_files_are_read_one_at_a_time_by_several_threads(tmp_path):
     assert archive.sizes == {"a/one.txt": 2000, "two.txt": 2000}
     read = list[bytes]()
     threads = [
-        threading.Thread(target=lambda: read.extend(archive.read(name, 2000) for name in [*WHOLE] * 50))
+        threading.Thread(target=lambda: read.extend(archive.read(name, 2000) for name in [*DOCUMENT] * 50))
         for _ in range(8)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(read) == sorted([*WHOLE.values()] * 400)
+    assert sorted(read) == sorted([*DOCUMENT.values()] * 400)
     assert [path.name for path in tmp_path.iterdir()] == ["all.zip"], "nothing is unpacked"
 
 
@@ -71,7 +71,7 @@ def test_a_bomb_that_lies_about_its_size_is_not_unpacked(tmp_path):
 
 @pytest.mark.parametrize("name", ["../one.txt", "/etc/one.txt", "a/../../one.txt", "one\x1b[2J/../x"])
 def test_a_path_that_leads_out_of_the_archive_is_refused(tmp_path, name):
-    why = refusal(made(tmp_path / "all.zip", WHOLE | {name: b"one"}))
+    why = refusal(made(tmp_path / "all.zip", DOCUMENT | {name: b"one"}))
     assert why.endswith(": its path leads out of the archive; take it out")
     assert why.isprintable()
 
@@ -89,19 +89,19 @@ def test_links_files_of_one_name_encryption_and_odd_compression_are_refused(tmp_
         archive.writestr("two.txt", "another")
     assert refusal(one) == "ZIP, two.txt: is in the archive twice"
     one = made(tmp_path / "secret.zip")
-    whole = one.read_bytes()
-    flags = whole.index(b"PK\1\2", whole.index(b"PK\1\2") + 1) + 8
-    one.write_bytes(whole[:flags] + bytes([whole[flags] | 1]) + whole[flags + 1 :])
+    content = one.read_bytes()
+    flags = content.index(b"PK\1\2", content.index(b"PK\1\2") + 1) + 8
+    one.write_bytes(content[:flags] + bytes([content[flags] | 1]) + content[flags + 1 :])
     assert refusal(one) == "ZIP, a/one.txt: is encrypted; make the zip without a password"
     odd = "ZIP, a/one.txt: is compressed in a way that is not read; make the zip with deflate"
     assert refusal(made(tmp_path / "odd.zip", how=zipfile.ZIP_LZMA)) == odd
 
 
 def test_a_file_without_a_name_or_with_an_endless_one_does_no_harm(tmp_path):
-    path = made(tmp_path / "odd.zip", WHOLE | {"n" * 60_000: b"one"})
+    path = made(tmp_path / "odd.zip", DOCUMENT | {"n" * 60_000: b"one"})
     path.write_bytes(path.read_bytes().replace(b"two.txt", b"\0wo.txt"))  # zipfile ends a name at a NUL
     archive = Archive(path, "a zip")
-    assert (archive.read("", 10_000), len(archive.source_of("n" * 60_000)) < 500) == (WHOLE["two.txt"], True)
+    assert (archive.read("", 10_000), len(archive.source_of("n" * 60_000)) < 500) == (DOCUMENT["two.txt"], True)
 
 
 def test_files_of_a_folder_are_read_from_its_zips_or_below_it(tmp_path):

@@ -17,7 +17,7 @@ from dspy_proact.kept import log
 
 
 class Stop(RawPart):
-    place: Text
+    harbour: Text
     minutes: int = 0
 
 
@@ -27,7 +27,7 @@ class Ferry(RawPart):
     days: dict[str, Stop]
 
 
-FERRY = {"name": "Heron", "stops": [{"place": "Cliff", "minutes": 5}], "days": {}}
+FERRY = {"name": "Heron", "stops": [{"harbour": "Cliff", "minutes": 5}], "days": {}}
 
 
 def read(text: str) -> Ferry:
@@ -41,9 +41,9 @@ def refusal(act: Callable[[], object]) -> CorpusError:
 
 
 def spliced(old: str, new: str) -> str:
-    whole = json.dumps(FERRY)
-    assert old in whole
-    return whole.replace(old, new, 1)
+    complete = json.dumps(FERRY)
+    assert old in complete
+    return complete.replace(old, new, 1)
 
 
 NOT_ROWS = [
@@ -58,9 +58,9 @@ NOT_ROWS = [
     (spliced('"minutes": 5', '"minutes": NaN'), "stops[0].minutes", "NaN is not JSON"),
     (spliced('"minutes": 5', '"other": -Infinity'), "stops[0].other", "-Infinity is not JSON"),
     (spliced("5", "9" * 5000), "stops[0].minutes", "an integer may have at most 18 digits, not 5000"),
-    (spliced("Cliff", "Cl\\ud83dff"), "stops[0].place", "holds the lone surrogate '\\ud83d', at character 3"),
+    (spliced("Cliff", "Cl\\ud83dff"), "stops[0].harbour", "holds the lone surrogate '\\ud83d', at character 3"),
     (spliced('"minutes"', '"\\udc00"'), "stops[0]", "a key in it holds the lone surrogate '\\udc00'"),
-    (spliced("Cliff", "Cliff\\u00002"), "stops[0].place", "holds a NUL character, at character 6"),
+    (spliced("Cliff", "Cliff\\u00002"), "stops[0].harbour", "holds a NUL character, at character 6"),
     (spliced("5", f"{'[' * 200}{']' * 200}"), "stops[0].minutes[0]", "nested more than 64"),
     (spliced("5", f"{'[' * 200_000}{']' * 200_000}"), None, "nested more than 64 levels deep"),
     (spliced('"name"', '"nome"'), "name", "the field is missing"),
@@ -85,14 +85,14 @@ def test_a_line_that_is_no_well_formed_row_is_refused_without_coercion(text: str
 
 
 def test_surrogates_in_pairs_are_a_character_and_text_is_taken_over_to_the_last_one():
-    assert read(spliced("Cliff", "\\ud83d\\udea2")).stops[0].place == "\U0001f6a2"
+    assert read(spliced("Cliff", "\\ud83d\\udea2")).stops[0].harbour == "\U0001f6a2"
     text = " \u2028 a\r\n\t\u00e9 e\u0301 \U0001f6a2 \x85 </s> {x} 2024-01-01 "
-    assert read(json.dumps({**FERRY, "stops": [{"place": text}]})).stops[0].place == text
+    assert read(json.dumps({**FERRY, "stops": [{"harbour": text}]})).stops[0].harbour == text
 
 
 def test_unknown_fields_are_counted_by_dotted_name_and_nulls_are_not():
-    stops = [{"place": "a", "pace": "slow"}, {"place": "b", "pace": {"deep": 1}}, {"place": "c", "pace": None}]
-    days = {"Friday": {"place": "d", "mood": 1}}
+    stops = [{"harbour": "a", "pace": "slow"}, {"harbour": "b", "pace": {"deep": 1}}, {"harbour": "c", "pace": None}]
+    days = {"Friday": {"harbour": "d", "mood": 1}}
     # `pace` is given at two of three stops and null at the third; what is inside it is not looked at.
     assert read(json.dumps({**FERRY, "stops": stops, "days": days, "x": 1, "y": None})).unknown_fields() == {
         "x": 1,

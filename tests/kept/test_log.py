@@ -80,9 +80,9 @@ def test_threads_append_whole_lines_and_lose_none(path: Path):
             thread.start()
         for thread in threads:
             thread.join()
-    said = [text.rsplit(" ", 1)[0] for text in texts(path)]
-    assert sorted(said) == sorted(f"{name} {number}" for name in range(8) for number in range(50))
-    assert [text for text in said if text.startswith("3 ")] == [f"3 {number}" for number in range(50)]
+    message = [text.rsplit(" ", 1)[0] for text in texts(path)]
+    assert sorted(message) == sorted(f"{name} {number}" for name in range(8) for number in range(50))
+    assert [text for text in message if text.startswith("3 ")] == [f"3 {number}" for number in range(50)]
 
 
 # Lines that are torn or damaged.
@@ -96,9 +96,9 @@ def test_any_prefix_loses_no_more_than_its_partial_last_line(written: list[str],
         cut = data.draw(st.integers(0, len(lines)))
         path.write_bytes(lines[:cut])
         # A line is whole when all of it is there, be it without its line feed.
-        whole = written[: lines[: cut + 1].count(b"\n")]
-        assert texts(path) == whole
-        assert texts(kept(path, more)) == [*whole, more]
+        complete = written[: lines[: cut + 1].count(b"\n")]
+        assert texts(path) == complete
+        assert texts(kept(path, more)) == [*complete, more]
 
 
 def test_a_link_in_the_place_of_a_log_is_refused_and_where_it_leads_is_left_as_it_is(path: Path):
@@ -119,11 +119,11 @@ def test_what_is_no_file_is_refused_instead_of_read_for_ever(path: Path, make):
 
 @pytest.mark.parametrize("torn", [b"{", b'{"text": "c"', b"\xf0\x9f", b"null", b"\0" * 70_000, b"x" * 200_000])
 def test_a_torn_last_line_is_passed_over_by_readers_and_cut_by_the_writer(path: Path, torn: bytes):
-    whole = kept(path, "a", "b").read_bytes()
-    path.write_bytes(whole + torn)
+    content = kept(path, "a", "b").read_bytes()
+    path.write_bytes(content + torn)
     assert texts(path) == ["a", "b"]
     with Log(path, Note):
-        assert path.read_bytes() == whole
+        assert path.read_bytes() == content
 
 
 @pytest.mark.parametrize("damage", [b"{", b"", b"\xff\xfe", b"[1]", b"{}", b'{"text": "a"}{"text": "b"}'])

@@ -151,8 +151,8 @@ def test_a_limit_in_dollars_counts_what_is_read_from_and_written_to_a_cache_at_i
 def test_more_cached_tokens_than_a_prompt_has_make_no_call_cheaper_than_a_cached_prompt(server):
     price = Price(prompt=1e-6, completion=2e-6, cached=1e-7)
     through = gate(retries=0, limits=Limits(usd=1.0))
-    told = {"prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 10**6}}
-    answers(server, Answer("hello", usage=told))
+    fields = {"prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 10**6}}
+    answers(server, Answer("hello", usage=fields))
     spec = ModelSpec(name="hosted_vllm/any", api_base=server.assistant, price=price)
     assert ask(open_model(spec, ASSISTANT, through)).text == "hello"
     assert through.budget.spent.usd == pytest.approx(100e-7 + 20e-6)

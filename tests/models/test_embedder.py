@@ -37,8 +37,8 @@ NAMES = pytest.mark.parametrize("name", ["openai/any", "hosted_vllm/any"])
 def test_every_text_has_its_vector_in_order(server, way, name):
     server.script = vectors
     texts = [f"{'permit ' * (number % 3)}{number}" for number in range(70)]
-    found, calls = embedded(embedder(server, name), texts, way)
-    assert found == [[float(number % 3), 1.0] for number in range(70)]
+    result, calls = embedded(embedder(server, name), texts, way)
+    assert result == [[float(number % 3), 1.0] for number in range(70)]
     assert [len(sent.body["input"]) for sent in server.sent] == [32, 32, 6]
     assert [(call.role, call.prompt_tokens, call.completion_tokens) for call in calls] == [("embedder", 7, 0)] * 3
 
@@ -47,8 +47,8 @@ def test_every_text_has_its_vector_in_order(server, way, name):
 def test_what_fails_for_a_while_is_tried_again_by_the_gate_alone(server, name):
     pending = [error(500), error(429)]
     server.script = lambda sent: pending.pop() if pending else vectors(sent)
-    found, calls = embedded(embedder(server, name), ["permit"])
-    assert found == [[1.0, 1.0]]
+    result, calls = embedded(embedder(server, name), ["permit"])
+    assert result == [[1.0, 1.0]]
     assert [call.error for call in calls] == ["rate_limit", "server", None]
 
 
@@ -67,15 +67,15 @@ def test_limits_hold_before_a_call(server, limits):
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "text"),
     [
         (ModelSpec(), "search by words"),
         (ModelSpec(name="openai/any", params={"dimensions": 2}), "takes no parameters"),
         (ModelSpec(name="nobody/any"), "no provider of that name"),
     ],
 )
-def test_what_cannot_embed_is_refused(spec, said):
-    with pytest.raises(UsageError, match=said):
+def test_what_cannot_embed_is_refused(spec, text):
+    with pytest.raises(UsageError, match=text):
         open_embedder(spec, Gate(), ARGUMENT)
 
 

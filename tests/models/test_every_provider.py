@@ -46,16 +46,16 @@ def test_a_failing_attempt_is_one_request_on_every_route(server, keys):
 
     server.script = script
 
-    async def asked(name, status):
+    async def call(name, status):
         spec = ModelSpec(name=f"{name}/any", api_base=f"{server.assistant}/at-{status}-{name}", params=OMITTED)
         with contextlib.suppress(ProactError, Halt), dspy.context(lm=open_model(spec, JUDGE, gate(retries=0)).lm):
             await Chat().acall(user_message="hi")
             raise AssertionError(f"{name} was answered")
 
     async def everybody():
-        names = [each.value for each in LlmProviders if each.value not in SIGNS_IN]
+        names = [llmprovider.value for llmprovider in LlmProviders if llmprovider.value not in SIGNS_IN]
         pairs = [(name, 500) for name in names] + [(name, 422) for name in RETRIED]
-        await asyncio.gather(*(asked(name, status) for name, status in pairs))
+        await asyncio.gather(*(call(name, status) for name, status in pairs))
         await close_litellm()
 
     asyncio.run(everybody())
@@ -118,12 +118,12 @@ def test_a_small_packed_body_is_read():
 @cache
 def routes():
     """Every chat model of litellm's map that it has a route to, with its row."""
-    found = []
+    results = []
     for name, row in litellm.model_cost.items():
         if row.get("mode") == "chat" and name.partition("/")[0] not in SIGNS_IN:
             with contextlib.suppress(UsageError):  # a provider that is in the map and not in the package
-                found.append((find_route(name), row))
-    return found
+                results.append((find_route(name), row))
+    return results
 
 
 def test_no_preset_asks_for_a_longer_answer_than_the_model_gives_or_for_what_it_does_not_take():
@@ -150,9 +150,9 @@ def test_no_parameter_of_litellms_own_is_taken(inside):
     """Among them are such as answer by another model, ask again, or answer without a call."""
     own = {"fallbacks", "context_window_fallback_dict", "retry_policy", "num_retries", "mock_response", "api_base"}
     for name in sorted(own if inside else own | {*all_litellm_params} - {"service_tier"}):
-        given = {"extra_body": {name: "x"}} if inside else {name: "x"}
+        inputs = {"extra_body": {name: "x"}} if inside else {name: "x"}
         with pytest.raises(UsageError, match="is not a decoding parameter"):
-            open_model(ModelSpec(name="openai/any", api_base="http://127.0.0.1:1/v1", params=given), JUDGE, gate())
+            open_model(ModelSpec(name="openai/any", api_base="http://127.0.0.1:1/v1", params=inputs), JUDGE, gate())
 
 
 def test_what_goes_into_the_body_is_an_object():
@@ -213,8 +213,8 @@ def test_a_server_of_a_region_has_no_list_price_where_regions_cost_more(monkeypa
     prices = [find_price(find_route("openai/gpt-5.4", f"https://{host}.openai.com/v1")) for host in ("api", "eu.api")]
     assert [price.known for price in prices] == [True, False]
     assert "prices more than tokens" in str(prices[1].reason)
-    for place, known in (("europe-west4", False), ("global", True)):
-        monkeypatch.setenv("VERTEXAI_LOCATION", place)
+    for location, known in (("europe-west4", False), ("global", True)):
+        monkeypatch.setenv("VERTEXAI_LOCATION", location)
         assert find_price(find_route("vertex_ai/claude-opus-4-8")).known is known
 
 
@@ -231,12 +231,12 @@ def test_each_call_of_a_run_is_priced_by_its_own_length():
     short = called(150_000, 1_000, cached_tokens=100_000, written_tokens=10_000)
     long = called(250_000, 1_000)
     # 40,000 new, 100,000 read, 10,000 written and 1,000 of the answer; then 250,000 and 1,000 in the upper tier.
-    apart = [0.040 + 0.010 + 0.020 + 0.002, 0.750 + 0.004]
-    assert Usage.of([short], TIERED).usd == pytest.approx(apart[0])
-    assert Usage.of([long], TIERED).usd == pytest.approx(apart[1])
-    assert Usage.of([short, long, long], TIERED).usd == pytest.approx(apart[0] + 2 * apart[1])
+    separate = [0.040 + 0.010 + 0.020 + 0.002, 0.750 + 0.004]
+    assert Usage.of([short], TIERED).usd == pytest.approx(separate[0])
+    assert Usage.of([long], TIERED).usd == pytest.approx(separate[1])
+    assert Usage.of([short, long, long], TIERED).usd == pytest.approx(separate[0] + 2 * separate[1])
     # All short prompts together are longer than the limit, and none of them is.
-    assert Usage.of([short] * 10, TIERED).usd == pytest.approx(10 * apart[0])
+    assert Usage.of([short] * 10, TIERED).usd == pytest.approx(10 * separate[0])
 
 
 def test_a_limit_in_dollars_reserves_the_dearest_tier_and_needs_all_of_them(server):

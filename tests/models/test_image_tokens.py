@@ -73,7 +73,7 @@ def test_messages_are_counted_by_their_texts_alone():
 
 
 def request(*images: dspy.Image, model="openai/gpt-4o"):
-    content = [dspy.lm15.ImagePart(media_type="image/png", data=each.url.partition(",")[2]) for each in images]
+    content = [dspy.lm15.ImagePart(media_type="image/png", data=image.url.partition(",")[2]) for image in images]
     parts = (dspy.lm15.TextPart(text="What is this?"), *content)
     return dspy.lm15.Request(model=model, messages=(dspy.lm15.Message(role="user", parts=parts),))
 
@@ -102,7 +102,7 @@ class Look(dspy.Signature):
     colour: str = dspy.OutputField()
 
 
-async def looked(server, name, gate, own_endpoint=True):
+async def shown_to(server, name, gate, own_endpoint=True):
     model = open_model(ModelSpec(name=name, api_base=server.assistant if own_endpoint else None), ASSISTANT, gate)
     try:
         with dspy.context(lm=model.lm):
@@ -113,9 +113,9 @@ async def looked(server, name, gate, own_endpoint=True):
 
 def test_limits_hold_for_requests_with_images(server):
     server.script = lambda sent: Answer(json.dumps({"colour": "grey"}))
-    assert asyncio.run(looked(server, "openai/gpt-4o", Gate(limits=Limits(tokens=30_000)))).colour == "grey"
+    assert asyncio.run(shown_to(server, "openai/gpt-4o", Gate(limits=Limits(tokens=30_000)))).colour == "grey"
     with pytest.raises(LimitReached):
-        asyncio.run(looked(server, "openai/gpt-4o", Gate(limits=Limits(tokens=8_000))))
+        asyncio.run(shown_to(server, "openai/gpt-4o", Gate(limits=Limits(tokens=8_000))))
     assert len(server.sent) == 1
 
 
@@ -123,7 +123,7 @@ def test_a_model_that_takes_no_images_is_refused_before_a_call(server, monkeypat
     monkeypatch.setenv("OPENAI_API_KEY", "a key of a test")
     gate = Gate()
     with pytest.raises(SetupFault, match="`model` openai/o3-mini: takes no images; name a model that does"):
-        asyncio.run(looked(server, "openai/o3-mini", gate, own_endpoint=False))
+        asyncio.run(shown_to(server, "openai/o3-mini", gate, own_endpoint=False))
     assert gate.budget.spent.calls == 0
 
 
@@ -132,4 +132,4 @@ def test_an_unknown_model_and_one_of_an_endpoint_of_ones_own_may_take_images(ser
     assert find_capacity(find_route("openai/gpt-4o")).sees
     assert not find_capacity(find_route("openai/o3-mini")).sees
     server.script = lambda sent: Answer(json.dumps({"colour": "grey"}))
-    assert asyncio.run(looked(server, "openai/o3-mini", Gate())).colour == "grey"
+    assert asyncio.run(shown_to(server, "openai/o3-mini", Gate())).colour == "grey"

@@ -176,5 +176,5 @@ def test_a_secret_that_the_provider_repeats_is_hidden_however_it_is_coded(repeat
 
 
 def test_a_message_without_a_secret_is_shown_as_it_is():
-    said = "max_tokens is too large: 99999. This model takes 16384 at most, see https://host/docs%20here"
-    assert said in str(fault(lm15.ServerError(said, status=500), secrets=spellings((KEY,))).error)
+    text = "max_tokens is too large: 99999. This model takes 16384 at most, see https://host/docs%20here"
+    assert text in str(fault(lm15.ServerError(text, status=500), secrets=spellings((KEY,))).error)

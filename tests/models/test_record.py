@@ -24,7 +24,7 @@ def request(text: str) -> Request:
     return Request(model="openai-chat:any", messages=(Message.user(text),))
 
 
-def asked(engine: RecordedFace, text: str) -> str:
+def completed(engine: RecordedFace, text: str) -> str:
     return engine.complete(request(text)).message.text or ""
 
 
@@ -46,10 +46,10 @@ def engine(server):
 def test_the_same_request_gets_the_same_answer_in_whatever_order_and_only_the_rest_is_sent(tmp_path, server, engine):
     path = tmp_path / "record.jsonl"
     with Record(path) as record:
-        first = [asked(engine(record), text) for text in "aabab"]
+        first = [completed(engine(record), text) for text in "aabab"]
     assert first == ["a 1", "a 1", "b 2", "a 1", "b 2"]
     with Record(path) as record:
-        again = [asked(engine(record), text) for text in "bcab"]
+        again = [completed(engine(record), text) for text in "bcab"]
         assert record.paid == 1
     assert again == ["b 2", "c 3", "a 1", "b 2"]
 
@@ -81,9 +81,9 @@ def test_the_same_request_in_flight_many_times_is_sent_once(tmp_path, server, en
     server.script = held(server, 2)
     with Record(tmp_path / "record.jsonl") as record:
         one = engine(record)
-        asked(one, "are you there?")
+        completed(one, "are you there?")
         with collect_calls() as calls:
-            texts = at_once(*[partial(copy_context().run, asked, one, text) for text in "ab" * 6])
+            texts = at_once(*[partial(copy_context().run, completed, one, text) for text in "ab" * 6])
         assert texts == ["a held", "b held"] * 6
         assert len(server.sent) == record.paid == 3
         assert len(calls) == 12  # whoever waited collects the call too
@@ -96,7 +96,7 @@ def test_who_waits_for_a_request_in_flight_gets_its_failure_and_asks_no_more(tmp
 
         def failure() -> str:
             with pytest.raises(ProviderDown) as caught:
-                asked(one, "a")
+                completed(one, "a")
             return str(caught.value)
 
         assert len(set(at_once(*[failure] * 8))) == 1
@@ -118,37 +118,37 @@ def test_a_rollout_is_another_request_and_the_first_has_none(tmp_path, server):
         assert texts == ["1", "2", "3", "1", "2"]
         assert copied == "2"  # a copy keeps its rollout
     assert len(server.sent) == 3
-    assert len({sent.said for sent in server.sent}) == 1  # no rollout is sent to the model
+    assert len({sent.wire for sent in server.sent}) == 1  # no rollout is sent to the model
 
 
 def test_nothing_is_sent_once_the_record_is_closed(tmp_path, server, engine):
     with Record(tmp_path / "record.jsonl") as record:
         one = engine(record)
-        asked(one, "a")
+        completed(one, "a")
     with pytest.raises(Interrupted):
-        asked(one, "b")
-    assert asked(one, "a") == "a 1"
+        completed(one, "b")
+    assert completed(one, "a") == "a 1"
     assert len(server.sent) == 1
 
 
 def test_a_replayed_call_is_told_as_it_was(tmp_path, server, engine):
-    told = []
+    message = []
     for _ in range(2):
         with Record(tmp_path / "record.jsonl") as record, collect_calls() as calls:
-            asked(engine(record), "a")
-            told.append(list(calls))
-    assert told[0] == told[1]
-    ((call,), _) = told
+            completed(engine(record), "a")
+            message.append(list(calls))
+    assert message[0] == message[1]
+    ((call,), _) = message
     assert (call.prompt_tokens, call.completion_tokens) == (11, 7)
 
 
 def test_roles_models_and_endpoints_have_answers_of_their_own(tmp_path, server, engine):
     with Record(tmp_path / "record.jsonl") as record:
         engines = [engine(record), engine(record, "openai/other"), engine(record, role=PROPOSER)]
-        assert [asked(one, "a") for one in engines] == ["a 1", "a 2", "a 3"]
+        assert [completed(one, "a") for one in engines] == ["a 1", "a 2", "a 3"]
     with Record(tmp_path / "record.jsonl") as record:
         engines = [engine(record, role=PROPOSER), engine(record, "openai/other"), engine(record)]
-        assert [asked(one, "a") for one in engines] == ["a 3", "a 2", "a 1"]
+        assert [completed(one, "a") for one in engines] == ["a 3", "a 2", "a 1"]
         assert record.paid == 0
 
 
@@ -157,7 +157,7 @@ def test_what_a_provider_refuses_for_good_is_refused_from_the_record(tmp_path, s
     refusals = []
     for _ in range(2):
         with Record(tmp_path / "record.jsonl") as record, pytest.raises(ContentError) as caught:
-            asked(engine(record), "a")
+            completed(engine(record), "a")
         refusals.append((caught.value.reason, caught.value.detail))
     assert refusals[0] == refusals[1]
     assert len(server.sent) == 1
@@ -167,10 +167,10 @@ def test_what_a_provider_refuses_for_good_is_refused_from_the_record(tmp_path, s
 def test_what_may_heal_ends_the_compile_and_is_asked_again(tmp_path, server, engine, status, halt):
     well, server.script = server.script, lambda sent: error(status)
     with Record(tmp_path / "record.jsonl") as record, pytest.raises(halt):
-        asked(engine(record), "a")
+        completed(engine(record), "a")
     server.script = well
     with Record(tmp_path / "record.jsonl") as record:
-        assert asked(engine(record), "a") == "a 2"
+        assert completed(engine(record), "a") == "a 2"
 
 
 @pytest.mark.parametrize("depth", [400, 900, 100_000])
@@ -184,7 +184,7 @@ def test_a_body_that_nobody_can_read_or_keep_ends_the_compile(tmp_path, server, 
     with Record(path) as record:
         one = engine(record)
         with suppress(ProviderDown):  # how deep is too deep is Python's affair
-            assert asked(one, "a") == "hello"
+            assert completed(one, "a") == "hello"
         assert len(record.answers) == (one.engine.gated.gate.switch.halt is None)
     with Record(path) as record:  # it can be read again
         assert len(record.answers) == record.paid + (one.engine.gated.gate.switch.halt is None)
@@ -195,9 +195,9 @@ def test_what_is_in_the_record_does_not_count_against_a_limit(tmp_path, server, 
     for sent in (2, 4):
         with Record(tmp_path / "record.jsonl") as record:
             one = engine(record, **limited)
-            answers = [asked(one, text) for text in "abcd"[:sent]]
+            answers = [completed(one, text) for text in "abcd"[:sent]]
             with pytest.raises(LimitReached):
-                asked(one, "e")
+                completed(one, "e")
         assert len(answers) == len(server.sent) == sent
 
 
@@ -215,11 +215,11 @@ def test_a_damaged_record_is_refused_and_left_as_it_is(tmp_path, line):
 def test_an_answer_that_somebody_has_edited_ends_the_compile_with_the_mend(tmp_path, server, engine, spoilt):
     path = tmp_path / "record.jsonl"
     with Record(path) as record:
-        asked(engine(record), "a")
+        completed(engine(record), "a")
     line = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps(line | {"response": spoilt}) + "\n", encoding="utf-8")
     with Record(path) as record, pytest.raises(StorageFault, match="delete its line"):
-        asked(engine(record), "a")
+        completed(engine(record), "a")
     path.write_text(json.dumps(line | {"response": None}) + "\n", encoding="utf-8")
     with pytest.raises(RunError, match=r"record.jsonl, line 1: .*either an answer or a refusal"), Record(path):
         pass

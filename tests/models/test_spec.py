@@ -11,19 +11,19 @@ from dspy_proact.errors import UsageError
 from dspy_proact.models import EMBEDDED, PRESETS, Limits, ModelSpec, decoding, open_model, without_secrets
 from dspy_proact.models.spec import require_parameters, secret_texts, takes_completion_limit
 
-GIVEN = {"api_base": "http://here/v1", "params": {"seed": 7}, "price": Price(prompt=1e-6, completion=2e-6)}
+INPUTS = {"api_base": "http://here/v1", "params": {"seed": 7}, "price": Price(prompt=1e-6, completion=2e-6)}
 
 
 def test_a_name_alone_is_a_spec_with_defaults():
     assert ModelSpec.of("openai/m") == ModelSpec(name="openai/m", api_base=None, params={}, price=None)
-    assert ModelSpec.of(whole := ModelSpec(name="openai/m", **GIVEN)) is whole
+    assert ModelSpec.of(complete := ModelSpec(name="openai/m", **INPUTS)) is complete
     assert ModelSpec().name == EMBEDDED
 
 
 @pytest.mark.parametrize("own", [{}, {"api_base": "http://there/v1"}, {"params": {"seed": 8}}, {"price": Price()}])
 def test_a_spec_takes_what_it_leaves_open_from_another_one_of_its_name_only(own):
-    other = ModelSpec(name="openai/m", **GIVEN)
-    assert ModelSpec(name="openai/m", **own).beside(other) == ModelSpec(name="openai/m", **(GIVEN | own))
+    other = ModelSpec(name="openai/m", **INPUTS)
+    assert ModelSpec(name="openai/m", **own).beside(other) == ModelSpec(name="openai/m", **(INPUTS | own))
     assert ModelSpec(name="openai/n", **own).beside(other) == ModelSpec(name="openai/n", **own)
 
 
@@ -134,16 +134,16 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("given", "message"), REFUSED.values(), ids=REFUSED)
-def test_a_parameter_that_cannot_be_sent_is_refused_with_what_is_allowed(given, message):
+@pytest.mark.parametrize(("inputs", "message"), REFUSED.values(), ids=REFUSED)
+def test_a_parameter_that_cannot_be_sent_is_refused_with_what_is_allowed(inputs, message):
     with pytest.raises(UsageError) as refused:
-        open_model(ModelSpec(name="openai/any", api_base="http://127.0.0.1:1/v1", params=given), JUDGE, gate())
+        open_model(ModelSpec(name="openai/any", api_base="http://127.0.0.1:1/v1", params=inputs), JUDGE, gate())
     assert str(refused.value).startswith("`judge.params` ")
     assert message in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    "given",
+    "inputs",
     [
         {"temperature": 0, "top_p": 1, "max_tokens": 1, "seed": 7, "reasoning_effort": "low"},
         {"temperature": None, "max_tokens": None, "response_format": None},
@@ -151,8 +151,8 @@ def test_a_parameter_that_cannot_be_sent_is_refused_with_what_is_allowed(given, 
         {"thinking": {"type": "enabled", "budget_tokens": 1024}},
     ],
 )
-def test_a_parameter_that_can_be_sent_is_accepted(given):
-    require_parameters("model.params", given)
+def test_a_parameter_that_can_be_sent_is_accepted(inputs):
+    require_parameters("model.params", inputs)
 
 
 def test_a_limit_of_tokens_is_held_against_the_limit_that_is_sent(server):
@@ -192,9 +192,9 @@ def test_a_text_that_may_be_a_secret_is_written_as_a_mark_that_changes_with_it()
 
 @ROUTES
 def test_a_secret_among_the_parameters_is_sent_and_reaches_no_record(server, name, backend):
-    given = {"extra_body": {"gateway": ["canary/one+1"]}}
+    inputs = {"extra_body": {"gateway": ["canary/one+1"]}}
     answers(server, error(500, "the caller canary/one+1, or canary%2Fone%2B1, or Y2FuYXJ5L29uZSsx"), Answer("hello"))
-    spec = ModelSpec(name=name, api_base=server.assistant, params=given)
+    spec = ModelSpec(name=name, api_base=server.assistant, params=inputs)
     model = open_model(spec, ASSISTANT, gate(backend, retries=0))
     failed = ask(model)
     assert "canary" not in failed.error.detail

@@ -7,7 +7,7 @@ import asyncio
 from contextlib import aclosing
 
 import pytest
-from drivers.client import ASKED, ASSISTANT, QUIET, STREAMS, Chat, answers, ask, assistant, awaited, gate, read
+from drivers.client import ASSISTANT, INPUTS, QUIET, STREAMS, Chat, answers, ask, assistant, awaited, gate, read
 from dspy.lm15 import Message, Request
 from fakes.server import Answer
 
@@ -27,7 +27,7 @@ ROUTES = pytest.mark.parametrize(
 )
 NATIVE = pytest.mark.parametrize(("name", "backend"), [("hosted_vllm/any", "auto")])
 EMBEDDED_CALLER = Caller(role="assistant", argument="model", model="embedded")
-WHOLE = " The last  boat\n\nleaves at five. \n"
+COMPLETE = " The last  boat\n\nleaves at five. \n"
 
 
 class Impatient(Gate):
@@ -67,7 +67,7 @@ def test_the_answer_is_passed_through_in_the_providers_pieces(server, name, back
 @STREAMS
 def test_a_usage_that_the_provider_did_not_give_is_none(server, name, backend, way):
     through = gate(backend, limits=AMPLE)
-    answers(server, Answer(WHOLE, usage=None))
+    answers(server, Answer(COMPLETE, usage=None))
     (call,) = ask(assistant(server, name, through), way).calls
     assert (call.prompt_tokens, call.completion_tokens, call.cached_tokens) == (None, None, None)
     assert through.budget.spent.tokens > 8192  # the completion limit and every byte of the request
@@ -78,9 +78,9 @@ def test_a_usage_that_the_provider_did_not_give_is_none(server, name, backend, w
 @pytest.mark.parametrize("broken", ["lost", "silent"])
 def test_a_stream_that_breaks_off_before_the_first_piece_is_tried_again(server, name, backend, way, broken):
     through = Impatient(0.1 if broken == "silent" else 60.0, backend=backend, retries=1)
-    server.script = lambda sent: Answer(WHOLE) if through.waited else Answer(pieces=(), broken=broken)
+    server.script = lambda sent: Answer(COMPLETE) if through.waited else Answer(pieces=(), broken=broken)
     outcome = ask(through.patiently(server, name), way)
-    assert outcome.text == WHOLE
+    assert outcome.text == COMPLETE
     assert outcome.words[0] in ("network", "server", "timeout")  # as litellm calls a lost connection
     assert len(outcome.calls) == 2
 
@@ -89,10 +89,10 @@ def test_a_stream_that_breaks_off_before_the_first_piece_is_tried_again(server, 
 @STREAMS
 def test_a_break_after_a_piece_is_not_tried_again(server, name, backend, way):
     through = gate(backend, retries=5, limits=AMPLE)
-    answers(server, Answer(WHOLE, broken="lost"))
+    answers(server, Answer(COMPLETE, broken="lost"))
     outcome = ask(assistant(server, name, through), way)
     assert isinstance(outcome.error, ProviderError)
-    assert WHOLE.startswith(outcome.text)
+    assert COMPLETE.startswith(outcome.text)
     assert outcome.words == [outcome.error.reason]
     assert outcome.error.reason in ("network", "server")  # litellm calls a lost connection a server's error
     assert len(server.sent) == 1
@@ -108,7 +108,7 @@ FAILED = b'data: {"error": {"code": "server_error", "message": "out of memory"}}
 @STREAMS
 @pytest.mark.parametrize(
     ("answer", "part"),
-    [(Answer(WHOLE, broken="ended"), ""), (Answer(raw=BEGUN + FAILED), "out of memory")],
+    [(Answer(COMPLETE, broken="ended"), ""), (Answer(raw=BEGUN + FAILED), "out of memory")],
     ids=["no finish reason", "an error in the middle"],
 )
 def test_a_stream_without_its_end_is_a_break(server, name, backend, way, answer, part):
@@ -123,9 +123,9 @@ def test_a_stream_without_its_end_is_a_break(server, name, backend, way, answer,
 @STREAMS
 @pytest.mark.parametrize("usage", ["none", {"prompt_tokens": 11.5, "completion_tokens": 4}], ids=repr)
 def test_usage_that_is_no_count_costs_no_stream(server, name, backend, way, usage):
-    answers(server, Answer(WHOLE, usage=usage))
+    answers(server, Answer(COMPLETE, usage=usage))
     outcome = ask(assistant(server, name, gate(backend, retries=0)), way)
-    assert (outcome.text, outcome.error, outcome.words) == (WHOLE, None, [None])
+    assert (outcome.text, outcome.error, outcome.words) == (COMPLETE, None, [None])
 
 
 @ROUTES
@@ -143,10 +143,10 @@ def test_a_body_that_is_no_stream_is_no_answer(server, name, backend, way, body)
 def test_silence_after_a_piece_is_a_time_out(server, name, backend, broken):
     through = gate(backend, retries=5)
     model = assistant(server, name, through)
-    answers(server, Answer(WHOLE, broken=broken))
+    answers(server, Answer(COMPLETE, broken=broken))
 
     async def run():
-        async with aclosing(streamed(Chat(), **ASKED)) as pieces:
+        async with aclosing(streamed(Chat(), **INPUTS)) as pieces:
             async for _ in pieces:
                 through.timeout = 0.1
 
@@ -159,7 +159,7 @@ def test_silence_after_a_piece_is_a_time_out(server, name, backend, broken):
 @ROUTES
 def test_a_stream_that_is_closed_early_may_have_cost_the_most(server, name, backend):
     through = gate(backend, limits=AMPLE)
-    answers(server, Answer(WHOLE, broken="silent"))
+    answers(server, Answer(COMPLETE, broken="silent"))
     outcome = ask(assistant(server, name, through), "stream", most=1)
     assert (outcome.pieces, outcome.error, outcome.calls) == ([" "], None, [])
     assert through.budget.spent.calls == 1
@@ -204,14 +204,14 @@ class Grudging:
             raise ConnectionError("Connection closed") from None
 
 
-@pytest.mark.parametrize("whole", [True, False], ids=["whole", "in pieces"])
-def test_a_client_that_fails_over_being_left_is_no_failed_call(whole):
+@pytest.mark.parametrize("full", [True, False], ids=["whole", "in pieces"])
+def test_a_client_that_fails_over_being_left_is_no_failed_call(full):
     through = gate(limits=AMPLE)
     engine = GatedEngine(Grudging, through, EMBEDDED_CALLER)
     request = Request(model="embedded", messages=(Message.user("Where does the ferry leave?"),))
 
     async def left():
-        if whole:
+        if full:
             asking = asyncio.create_task(engine.complete(request))
             await asyncio.sleep(0.01)
             asking.cancel()
@@ -231,7 +231,7 @@ def test_a_client_that_fails_over_being_left_is_no_failed_call(whole):
 @ROUTES
 def test_a_limit_of_calls_is_never_exceeded(server, name, backend):
     through = gate(backend, limits=Limits(calls=3))
-    answers(server, Answer(WHOLE))
+    answers(server, Answer(COMPLETE))
     model = assistant(server, name, through)
 
     async def eight():
@@ -239,5 +239,5 @@ def test_a_limit_of_calls_is_never_exceeded(server, name, backend):
 
     outcomes = asyncio.run(awaited(model, eight()))
     assert len(server.sent) == 3
-    assert ["".join(pieces) for pieces, failure in outcomes if failure is None] == [WHOLE] * 3
+    assert ["".join(pieces) for pieces, failure in outcomes if failure is None] == [COMPLETE] * 3
     assert [type(failure) for _, failure in outcomes if failure] == [LimitReached] * 5

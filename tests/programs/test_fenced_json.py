@@ -106,9 +106,9 @@ def test_markers_of_dspys_custom_types_are_text():
 
 def test_a_demo_is_an_exchange_before_the_question_fenced_alike():
     shown = {**inputs("one\ntwo"), "reasoning": "r", "evidence": ["one"], "grade": "PARTIAL"}
-    system, asked, answered, _ = messages(demos=[shown])
-    assert [message["role"] for message in (system, asked, answered)] == ["system", "user", "assistant"]
-    assert asked["content"].endswith("[[ ## response ## ]]\n| one\n| two")
+    system, requests, answered, _ = messages(demos=[shown])
+    assert [message["role"] for message in (system, requests, answered)] == ["system", "user", "assistant"]
+    assert requests["content"].endswith("[[ ## response ## ]]\n| one\n| two")
     assert json.loads(answered["content"]) == {"reasoning": "r", "evidence": ["one"], "grade": "PARTIAL"}
     loaded = {**shown, "conversation": [turn.model_dump() for turn in TURNS], "rubric": RUBRIC.model_dump(mode="json")}
     assert messages(demos=[loaded]) == messages(demos=[shown])
@@ -231,7 +231,7 @@ def test_any_text_is_read_or_refused(text):
 
 
 @pytest.mark.parametrize(
-    ("completion", "said"),
+    ("completion", "text"),
     [
         ("", "none found"),
         (GOOD * 2, "2 found"),
@@ -240,8 +240,8 @@ def test_any_text_is_read_or_refused(text):
         (written(grade="MAYBE"), "'PASS', 'PARTIAL' or 'FAIL'"),
     ],
 )
-def test_a_refusal_says_why(completion, said):
-    with pytest.raises(AdapterParseError, match=said):
+def test_a_refusal_says_why(completion, text):
+    with pytest.raises(AdapterParseError, match=text):
         read(completion)
 
 
@@ -251,10 +251,10 @@ def test_other_signatures_are_read_alike():
     assert FencedJSON().parse(signature, '{"number": 5}') == {"number": 5}
 
 
-@pytest.mark.parametrize(("said", "read"), [("correct", "correct"), (" Correct", "correct"), ("N/A", "n/a")])
-def test_a_word_of_a_choice_is_read_in_any_case(said, read):
+@pytest.mark.parametrize(("text", "read"), [("correct", "correct"), (" Correct", "correct"), ("N/A", "n/a")])
+def test_a_word_of_a_choice_is_read_in_any_case(text, read):
     signature = dspy.Signature("text -> grade").with_updated_fields("grade", type_=Literal["correct", "n/a"])
-    assert FencedJSON().parse(signature, json.dumps({"grade": said})) == {"grade": read}
+    assert FencedJSON().parse(signature, json.dumps({"grade": text})) == {"grade": read}
 
 
 def test_an_object_that_is_written_as_a_text_is_read():
@@ -282,6 +282,6 @@ def test_free_text_is_the_reply_without_closed_thoughts(completion, choice):
         with pytest.raises(AdapterParseError):
             FreeText().parse(signature, completion)
         return
-    whole = {"reasoning": "", "choice": choice}
+    document = {"reasoning": "", "choice": choice}
     completion = completion.replace("{", '{"reasoning": "", ')
-    assert FreeText().parse(signature, completion) == whole
+    assert FreeText().parse(signature, completion) == document

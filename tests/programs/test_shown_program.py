@@ -37,9 +37,9 @@ def test_a_card_shows_what_it_claims_and_its_numbers():
         (judges.card(), ["average", "EMERGENT", "CRITICAL", "RECOVERY"]),
         (assistants.card(), ["unwanted offers"]),
     ):
-        told = harmless(card._repr_html_()).splitlines()
-        assert {card.headline, *lines} <= {*told}
-        assert "embedded stand-in" not in told
+        message = harmless(card._repr_html_()).splitlines()
+        assert {card.headline, *lines} <= {*message}
+        assert "embedded stand-in" not in message
         of_stand_in = card.model_copy(update={"provenance": card.provenance.model_copy(update={"embedded": True})})
         assert "embedded stand-in" in harmless(of_stand_in._repr_html_())
 

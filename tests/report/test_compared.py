@@ -106,9 +106,7 @@ def of_file(folder: Path, *rows: dict[str, Any], name: str = "results.jsonl") ->
 
 def test_two_results_files_are_paired_by_trigger_whatever_their_order(tmp_path):
     rows = [result_row(uuid=f"{number:032x}") for number in range(3)]
-    better = [
-        {**each, "trigger_points": [result_point(2, score="PARTIAL"), *each["trigger_points"][1:]]} for each in rows
-    ]
+    better = [{**row, "trigger_points": [result_point(2, score="PARTIAL"), *row["trigger_points"][1:]]} for row in rows]
     first, second = of_file(tmp_path, *better), of_file(tmp_path, *reversed(rows), name="other.jsonl")
     comparison = compare(first, second)
     assert len(comparison.pairs) == 9
@@ -132,21 +130,21 @@ def test_a_record_that_is_missing_makes_no_other_trigger(tmp_path):
 def pairs_of_summaries(draw: st.DrawFn) -> tuple[Summary, Summary]:
     """Two runs of the same triggers in up to nine scenarios, with one or two epochs each, some of them unscored."""
     count = draw(st.integers(1, 9))
-    asked = [
+    requests = [
         (f"k{number}-{stratum}", f"s{number}", stratum)
         for number in range(count)
         for stratum in draw(st.lists(st.sampled_from(PHASES), min_size=1, max_size=3, unique=True))
     ]
-    return summary(*draw(_outcomes(asked))), summary(*draw(_outcomes(asked)), path="other")
+    return summary(*draw(_outcomes(requests))), summary(*draw(_outcomes(requests)), path="other")
 
 
 @st.composite
-def _outcomes(draw: st.DrawFn, asked: list[tuple[str, str, str]]) -> list[Outcome]:
+def _outcomes(draw: st.DrawFn, listed: list[tuple[str, str, str]]) -> list[Outcome]:
     grades = st.sampled_from([*GRADES, *GRADES, None])
     return [
         outcome(key, draw(grades), group=group, stratum=stratum, epoch=epoch)
         for epoch in range(1, draw(st.integers(1, 2)) + 1)
-        for key, group, stratum in asked
+        for key, group, stratum in listed
     ]
 
 

@@ -33,8 +33,8 @@ def test_a_run_that_is_better_everywhere_is_above_zero_with_an_exact_p(tmp_path)
         assert row["passes"] == {"both": 0, "only_a": 0, "only_b": 8, "neither": 0}
         assert (row["a"]["value"], row["b"]["value"], row["pairs"]) == (0.0, 1.0, 8)
     shown = " and ".join(["EMERGENT ({0}), CRITICAL ({0})", "RECOVERY ({0})"])
-    said = shown.format("+100.0 points, no interval: all scenarios shift alike")
-    assert unwrapped(printed(comparison)).startswith(f"b is better than a on {said}.")
+    text = shown.format("+100.0 points, no interval: all scenarios shift alike")
+    assert unwrapped(printed(comparison)).startswith(f"b is better than a on {text}.")
 
 
 def test_micro_weighs_triggers_and_macro_phases(tmp_path):

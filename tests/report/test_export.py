@@ -69,14 +69,14 @@ BLANKS = "\u200b\ufeff" + "".join(char for char in map(chr, range(0x3001)) if ch
 
 def cell_of(text: str | None) -> str:
     """What a text must be in a CSV file."""
-    whole = before = ""
-    for place, char in enumerate(text := (text or "").replace("\0", "\ufffd")):
+    complete = before = ""
+    for index, char in enumerate(text := (text or "").replace("\0", "\ufffd")):
         begins = not before or before in ";\t\r\n"
-        first = text[place:].lstrip(BLANKS)[:1]
+        first = text[index:].lstrip(BLANKS)[:1]
         runs = char in "\t\r" or (first and first in "=+-@\uff1d\uff0b\uff0d\uff20")
-        whole += f"'{char}" if begins and runs else char
+        complete += f"'{char}" if begins and runs else char
         before = char
-    return whole
+    return complete
 
 
 @settings(max_examples=30)
@@ -92,7 +92,7 @@ def test_every_text_of_a_csv_file_reads_back_and_none_of_them_is_run(
     run = written(folder / "run", manifest(judge, model=model), [case], [answered(case, response), verdict])
     (row,) = as_csv(summarize(run), folder)
     assert verdict.grade is not None
-    evidence = "\n".join(each["text"] for each in verdict.grade.detail["evidence"])
+    evidence = "\n".join(item["text"] for item in verdict.grade.detail["evidence"])
     texts = {
         "key": case.key,
         "dialogue": dialogue,

@@ -89,8 +89,8 @@ def test_an_attack_in_the_name_of_a_model_and_a_judge_is_shown_as_text(tmp_path)
 
 
 def test_an_attack_in_a_study_is_shown_as_text():
-    found = raters()
-    evil = replace(found, ratings=replace(found.ratings, name=ATTACK))
+    result = raters()
+    evil = replace(result, ratings=replace(result.ratings, name=ATTACK))
     assert VISIBLE in harmless(evil._repr_html_())
     assert "\u202e" not in repr(evil)
 
@@ -178,7 +178,7 @@ def texts(root):
 
 def centres(root):
     circles = root.findall(f"{SVG}circle")
-    return [(float(each.get("cx")), float(each.get("cy"))) for each in circles]
+    return [(float(circle.get("cx")), float(circle.get("cy"))) for circle in circles]
 
 
 def test_zero_and_one_lie_in_the_corners_and_a_half_in_the_middle():
@@ -229,9 +229,9 @@ def test_nothing_in_a_name_becomes_markup_or_is_hidden():
     assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {
         *("svg", "title", "desc", "rect", "text", "path", "circle"),
     }
-    told = "".join(root.itertext())
+    message = "".join(root.itertext())
     assert "<script>" in root.find(f"{SVG}title").text
-    assert not [char for char in "\u202e\x1b\ud800\ufffe" if char in told]
+    assert not [char for char in "\u202e\x1b\ud800\ufffe" if char in message]
 
 
 def test_nothing_is_fetched_and_nothing_runs():

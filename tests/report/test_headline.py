@@ -17,9 +17,9 @@ ALL = "no interval: all scenarios shift alike"
 
 def run(*grades: str | None, scenarios: int = 6, **changes: Any) -> Summary:
     """Phase by phase a trigger a scenario; None is unscored, a blank pending."""
-    places = [(phase, f"s{number}") for phase in PHASES for number in range(scenarios)]
+    positions = [(phase, f"s{number}") for phase in PHASES for number in range(scenarios)]
     outcomes: list[Outcome] = []
-    for (phase, group), grade in zip(places, grades, strict=True):
+    for (phase, group), grade in zip(positions, grades, strict=True):
         name, of = f"{phase} {group}", {"group": group, "stratum": phase}
         outcomes.append(outcome(name, None, state="pending", **of) if grade == "" else outcome(name, grade, **of))
     return summary(*outcomes, **changes)
@@ -28,10 +28,10 @@ def run(*grades: str | None, scenarios: int = 6, **changes: Any) -> Summary:
 def test_a_run_is_told_by_its_score_and_its_lowest_phase_with_intervals():
     """In 20 scenarios 19, 18 and 1 of 20 pass: 38 of 60, 63.3 %, and 1 of 20, 5 %."""
     grades = [*["PASS"] * 19, "FAIL", *["PASS"] * 18, *["FAIL"] * 2, *["FAIL"] * 19, "PASS"]
-    said = headline(run(*grades, scenarios=20))
-    assert said.startswith("m scored 63.3 of 100 (95 % ")
-    assert ") on 60 triggers of proactbench, lowest in RECOVERY: 5.0 of 100 (95 % " in said
-    assert said.endswith("), judged by j.")
+    text = headline(run(*grades, scenarios=20))
+    assert text.startswith("m scored 63.3 of 100 (95 % ")
+    assert ") on 60 triggers of proactbench, lowest in RECOVERY: 5.0 of 100 (95 % " in text
+    assert text.endswith("), judged by j.")
 
 
 @pytest.mark.parametrize(
@@ -52,19 +52,19 @@ def test_the_corpus_is_named_where_it_is_not_the_benchmarks(tmp_path):
 
 
 def test_what_is_missing_is_counted():
-    said = headline(run(*["PASS", "FAIL"] * 6, None, None, *["FAIL"] * 3, ""))
-    assert " on the 15 scored of 18 triggers of proactbench (2 unscored and 1 pending)" in said
+    text = headline(run(*["PASS", "FAIL"] * 6, None, None, *["FAIL"] * 3, ""))
+    assert " on the 15 scored of 18 triggers of proactbench (2 unscored and 1 pending)" in text
 
 
 @pytest.mark.parametrize(("grade", "state"), [(None, "unscored"), ("", "pending")])
 def test_a_run_without_a_score_has_none(grade: str | None, state: str):
-    told = f"m has no score, with 0 of 18 triggers of proactbench scored (18 {state}), judged by j."
-    assert headline(run(*[grade] * 18)) == told
+    message = f"m has no score, with 0 of 18 triggers of proactbench scored (18 {state}), judged by j."
+    assert headline(run(*[grade] * 18)) == message
 
 
 def test_a_run_in_one_scenario_has_no_interval():
-    said = headline(run("PASS", "FAIL", "FAIL", scenarios=1))
-    assert said == "m scored 33.3 of 100 (no interval: one scenario) on 3 triggers of proactbench, judged by j."
+    text = headline(run("PASS", "FAIL", "FAIL", scenarios=1))
+    assert text == "m scored 33.3 of 100 (no interval: one scenario) on 3 triggers of proactbench, judged by j."
 
 
 def test_too_few_scenarios_are_said_beside_the_interval():
@@ -91,41 +91,42 @@ BETTER = ["PASS"] * 8 + ["FAIL"] * 16
 
 
 def test_what_is_shown_has_its_points_and_the_rest_is_said_to_be_unseen(compared):
-    told = comparison_headline(compared(FAILED, BETTER))
+    message = comparison_headline(compared(FAILED, BETTER))
     rest = "no difference was detected on CRITICAL and RECOVERY"
-    assert told == f"b is better than a on EMERGENT (+100.0 points, {ALL}); {rest}."
+    assert message == f"b is better than a on EMERGENT (+100.0 points, {ALL}); {rest}."
 
 
 def test_nobody_is_said_to_be_better_on_what_only_one_of_them_has_scored(compared):
-    told = comparison_headline(compared(FAILED, [*BETTER[:-2], None, None]))
-    assert told.startswith("b scores higher than a on EMERGENT (")
-    assert told.endswith("; based on the 22 of 24 shared triggers scored in both: 2 unscored by b.")
+    message = comparison_headline(compared(FAILED, [*BETTER[:-2], None, None]))
+    assert message.startswith("b scores higher than a on EMERGENT (")
+    assert message.endswith("; based on the 22 of 24 shared triggers scored in both: 2 unscored by b.")
 
 
 def test_strict_scores_that_differ_where_lenient_ones_do_not_are_told(compared):
     b = [None if number % 16 < 13 else "PASS" for number in range(48)]
-    told = comparison_headline(compared(["PASS"] * 48, b, scenarios=16))
-    assert "; based on the 9 of 48 shared triggers scored in both: 39 unscored by b; " in told
+    message = comparison_headline(compared(["PASS"] * 48, b, scenarios=16))
+    assert "; based on the 9 of 48 shared triggers scored in both: 39 unscored by b; " in message
     # 13 of 16 scenarios of each phase lose 1: -81.3 points; the flips of these 13 make p 2 / 2^13, times 3.
-    assert "with the unscored counted 0, b scores lower than a on EMERGENT (-81.2 points, 95 % " in told
+    assert "with the unscored counted 0, b scores lower than a on EMERGENT (-81.2 points, 95 % " in message
 
 
 def test_what_was_not_tried_is_left_out_by_nobody():
-    told = comparison_headline(compare(run(*FAILED, scenarios=8), run(*BETTER[:-2], "", "", scenarios=8)))
-    assert "; based on the 22 of 24 shared triggers scored in both: 2 not tried by both;" in told
+    message = comparison_headline(compare(run(*FAILED, scenarios=8), run(*BETTER[:-2], "", "", scenarios=8)))
+    assert "; based on the 22 of 24 shared triggers scored in both: 2 not tried by both;" in message
 
 
 def test_models_of_two_names_are_named(compared):
-    told = comparison_headline(compared(FAILED, BETTER, model="openai/new"))
-    assert told.startswith("b (openai/new) is better than a (openai/m) on EMERGENT (+100.0 points, ")
+    message = comparison_headline(compared(FAILED, BETTER, model="openai/new"))
+    assert message.startswith("b (openai/new) is better than a (openai/m) on EMERGENT (+100.0 points, ")
 
 
 def test_better_here_and_worse_there_are_one_sentence(compared):
     a = ["FAIL"] * 8 + ["PASS"] * 16
     b = ["PASS"] * 8 + ["FAIL"] * 8 + ["PASS"] * 8
-    told = comparison_headline(compared(a, b))
+    message = comparison_headline(compared(a, b))
     assert (
-        f"is better than a on EMERGENT (+100.0 points, {ALL}) and is worse on CRITICAL (-100.0 points, {ALL})" in told
+        f"is better than a on EMERGENT (+100.0 points, {ALL}) and is worse on CRITICAL (-100.0 points, {ALL})"
+        in message
     )
 
 
@@ -134,28 +135,28 @@ def test_what_holm_does_not_bear_out_is_not_claimed(compared):
     comparison = compared(["FAIL"] * 18, ["PASS"] * 6 + ["FAIL"] * 12, scenarios=6)
     assert comparison.rows["EMERGENT"].weighted.p == 2 / 64
     few = "6 scenarios are too few in 3 phases"
-    told = comparison_headline(comparison)
-    assert told == f"A test of b against a within one phase cannot become significant: {few}."
+    message = comparison_headline(comparison)
+    assert message == f"A test of b against a within one phase cannot become significant: {few}."
 
 
 def test_where_nothing_is_shown_it_is_said_what_is_detected_and_from_what_score(compared):
     """One of 12 scenarios gains (by hand in tests/stats/test_paired.py)."""
-    told = comparison_headline(compared(["FAIL"] * 36, ["PASS", *["FAIL"] * 35], scenarios=12))
+    message = comparison_headline(compared(["FAIL"] * 36, ["PASS", *["FAIL"] * 35], scenarios=12))
     power = (
         "the most sensitive, EMERGENT, has 80 % power to detect 60 points from a score of 4.2, and 50 % to detect 46"
     )
-    assert told == f"No difference between b and a was detected in any phase; {power}."
+    assert message == f"No difference between b and a was detected in any phase; {power}."
 
 
 def test_of_two_judges_nobody_is_said_to_be_better(compared):
-    told = comparison_headline(compared(FAILED, BETTER, "openai/k"))
-    assert told.startswith(f"b (judged by openai/k) scores higher than a (judged by {JUDGE}) on EMERGENT (")
-    assert told.endswith("; the responses are the same, so only the judging differs.")
+    message = comparison_headline(compared(FAILED, BETTER, "openai/k"))
+    assert message.startswith(f"b (judged by openai/k) scores higher than a (judged by {JUDGE}) on EMERGENT (")
+    assert message.endswith("; the responses are the same, so only the judging differs.")
 
 
 def test_a_program_is_not_tested_on_what_it_was_compiled_on(compared):
-    told = comparison_headline(compared(FAILED, BETTER, learned_on=3))
-    assert told.endswith("; b was compiled on 3 of these dialogues, so this comparison is not a test of it.")
+    message = comparison_headline(compared(FAILED, BETTER, learned_on=3))
+    assert message.endswith("; b was compiled on 3 of these dialogues, so this comparison is not a test of it.")
 
 
 def test_a_stand_in_on_one_side_measures_nothing(compared):

@@ -60,8 +60,8 @@ def item(
     key: str, text: str | None = "The last boat leaves at four.", question: str = "Which path?", **more: Any
 ) -> RatedItem:
     answer = None if text is None else Reply(text=text)
-    told = {"group": "v", "stratum": "DAWN", "view": Question(question=question), **more}
-    return RatedItem(key, text=text, answer=answer, **told)
+    fields = {"group": "v", "stratum": "DAWN", "view": Question(question=question), **more}
+    return RatedItem(key, text=text, answer=answer, **fields)
 
 
 ITEMS = (item("a"), item("b", "Take the cliff path."), item("c", None))
@@ -202,9 +202,9 @@ def test_a_folder_of_sheets_is_read_as_one_and_names_the_sheet_at_fault(tmp_path
     (tmp_path / "1.csv").write_text("item,annotator,grade\na,ann,GOOD\nb,ann,\n", encoding="utf-8")
     (tmp_path / "2.jsonl").write_text('{"item": "b", "annotator": "bob", "grade": "POOR"}\n', encoding="utf-8")
     (tmp_path / "notes.txt").write_text("no ratings", encoding="utf-8")
-    found = load_ratings(str(tmp_path), ITEMS, benchmark=PATHS)
-    assert [(row.key, row.rater) for row in found.grades] == [("a", "ann"), ("b", "bob")]
-    assert (found.ungraded, len(found.source.files)) == (1, 2)
+    result = load_ratings(str(tmp_path), ITEMS, benchmark=PATHS)
+    assert [(row.key, row.rater) for row in result.grades] == [("a", "ann"), ("b", "bob")]
+    assert (result.ungraded, len(result.source.files)) == (1, 2)
     (tmp_path / "3.csv").write_text("item,annotator,grade\na,ann,POOR\n", encoding="utf-8")
     error = refusal(lambda: load_ratings(str(tmp_path), ITEMS, benchmark=PATHS))
     assert f"{tmp_path / '3.csv'}, line 2" in str(error)
@@ -286,22 +286,22 @@ def test_a_sheet_that_is_filled_in_gives_back_what_was_filled_in(
     items = tuple(item(key, response, question=reason) for key, (_, _, reason, response) in rows.items())
     header, *lines = cells(rating_sheet(items, PATHS))
     named: list[dict[str, Any]] = []
-    for line, each, (grade, confidence, reason, _) in zip(lines, items, rows.values(), strict=True):
+    for line, entry, (grade, confidence, reason, _) in zip(lines, items, rows.values(), strict=True):
         # What a rater types is theirs: a spreadsheet keeps it with an apostrophe where it would run it.
         typed = f"'{reason}" if re.match(r"'*[=+\-@\t\r\n]", reason) else reason
         line[1:5] = annotator, grade or "", "" if confidence is None else str(confidence), typed
-        told = {"grade": grade, "confidence": confidence, "reason": reason, "response": each.text}
-        named.append({"item": each.key, "annotator": annotator, **told})
+        fields = {"grade": grade, "confidence": confidence, "reason": reason, "response": entry.text}
+        named.append({"item": entry.key, "annotator": annotator, **fields})
     expected = tuple(
         HumanGrade(
-            each.key,
-            each.answer,
+            element.key,
+            element.answer,
             grade.strip().upper(),
             normalize("NFC", annotator),
             reason=reason if as_json else reason.replace("\r\n", "\n").replace("\r", "\n"),
             confidence=confidence,
         )
-        for each, (grade, confidence, reason, _) in zip(items, rows.values(), strict=True)
+        for element, (grade, confidence, reason, _) in zip(items, rows.values(), strict=True)
         if grade
     )
     out = StringIO()
@@ -317,8 +317,8 @@ def test_a_sheet_that_is_filled_in_gives_back_what_was_filled_in(
 def test_a_sheet_of_parts_has_a_row_a_part_and_keeps_times_and_the_draw(tmp_path: Path):
     draw = Draw(count=60, seed=3, mark="1a2b3c4d")
     empty = list(csv.DictReader(StringIO(rating_sheet(ITEMS[:1], TRAITS, draw=draw))))
-    told = [(row["item"], row["part"], row["grades"], row["draw"]) for row in empty]
-    assert told == [("a", "tone", "KIND | RUDE", "60-3-1a2b3c4d"), ("a", "topic", "WORK | HOME", "60-3-1a2b3c4d")]
+    message = [(row["item"], row["part"], row["grades"], row["draw"]) for row in empty]
+    assert message == [("a", "tone", "KIND | RUDE", "60-3-1a2b3c4d"), ("a", "topic", "WORK | HOME", "60-3-1a2b3c4d")]
     grades = tuple(
         HumanGrade("a", ITEMS[0].answer, grade, "ann", part, "=so", confidence=4, seconds=seconds)
         for grade, part, seconds in (("KIND", "tone", 12.5), ("HOME", "topic", None))

@@ -33,9 +33,9 @@ FOUR = [case(f"r{number}", group=f"g{number}") for number in (1, 2, 3, 4)]
 """One case in each of four groups."""
 
 
-def summarized(path: Path, asked: list[Case], events: Iterable[StageEvent], *judges: str, **changes: Any) -> Summary:
+def summarized(path: Path, listed: list[Case], events: Iterable[StageEvent], *judges: str, **changes: Any) -> Summary:
     of = manifest(**judged_by(*(judges or (SPHINX, ORACLE))), **changes)
-    return summarize(written(path, of, asked, events))
+    return summarize(written(path, of, listed, events))
 
 
 def verdicts(key: str, judge: str, letters: str, epoch: int = 1, **more: Any) -> list[StageEvent]:
@@ -119,20 +119,20 @@ def test_asking_for_more_judge_epochs_keeps_what_is_scored_and_says_what_is_awai
 Cuts = dict[str, tuple[float, float]]
 
 
-def cut(path: Path, asked: list[Case], cuts: dict[str, Cuts], **letters: str) -> Summary:
+def cut(path: Path, listed: list[Case], cuts: dict[str, Cuts], **letters: str) -> Summary:
     """Each case graded by judges as their letters say; a judge has cuts for some strata, or none."""
     of = manifest(**judged_by(*cuts), judge_epochs=3)
     judges = tuple(judge.model_copy(update={"cuts": cuts[judge.model]}) for judge in of.identity.judges)
     of = of.model_copy(update={"identity": of.identity.model_copy(update={"judges": judges})})
     events = [
         event
-        for each in asked
+        for item in listed
         for event in (
-            answered(each.key),
-            *(e for name, given in letters.items() for e in verdicts(each.key, name, given)),
+            answered(item.key),
+            *(e for name, letter in letters.items() for e in verdicts(item.key, name, letter)),
         )
     ]
-    return summarize(written(path, of, asked, events))
+    return summarize(written(path, of, listed, events))
 
 
 @pytest.mark.parametrize(
@@ -157,10 +157,10 @@ def test_each_compiled_judge_has_one_say_by_where_its_mean_level_lies_among_its_
 
 
 def test_each_judge_and_stratum_has_its_own_cuts_and_one_without_goes_by_the_commonest_label(tmp_path: Path):
-    asked = [case("r1", stratum="RHYME"), case("n1", stratum="NUMBER")]
-    lenient = cut(tmp_path / "a", asked, {SPHINX: {"RHYME": (0.2, 0.6)}}, sphinx="CCL")
+    listed = [case("r1", stratum="RHYME"), case("n1", stratum="NUMBER")]
+    lenient = cut(tmp_path / "a", listed, {SPHINX: {"RHYME": (0.2, 0.6)}}, sphinx="CCL")
     # RHYME: (1 + 1 + 0) / 3 = .67 is SOLVED. NUMBER: CLOSE by majority, mean score (.4 + .4 + 0) / 3.
-    assert [(each.label, each.score) for each in lenient.outcomes] == [
+    assert [(item.label, item.score) for item in lenient.outcomes] == [
         ("SOLVED", 1.0),
         ("CLOSE", pytest.approx(0.8 / 3)),
     ]
@@ -179,28 +179,28 @@ def test_two_judges_are_compared_by_the_labels_that_the_cuts_give(tmp_path: Path
 
 def jury(path: Path) -> Summary:
     """Four responses: sphinx says S S C L, oracle says S C C S."""
-    events = [event for each in FOUR for event in [answered(each.key)]]
+    events = [event for entry in FOUR for event in [answered(entry.key)]]
     quoted = {SPHINX: (True, False, None, True), ORACLE: (True, True, False, True)}
     for judge, letters in ((SPHINX, "SSCL"), (ORACLE, "SCCS")):
-        for each, letter, verified in zip(FOUR, letters, quoted[judge], strict=True):
-            events += verdicts(each.key, judge, letter, verified=verified)
+        for item, letter, verified in zip(FOUR, letters, quoted[judge], strict=True):
+            events += verdicts(item.key, judge, letter, verified=verified)
     return summarized(path, FOUR, events)
 
 
 def test_what_each_judge_said_and_how_far_two_agree(tmp_path: Path):
-    found = summary_document(jury(tmp_path))["several_verdicts"]
-    assert list(found) == ["responses", "unanimous", "awaited", "judges", "agreement"]
-    assert (found["responses"], found["unanimous"]) == (4, 2)
-    sphinx, oracle = (found["judges"][name] for name in (SPHINX, ORACLE))
-    assert list(found["judges"]) == [SPHINX, ORACLE]
+    result = summary_document(jury(tmp_path))["several_verdicts"]
+    assert list(result) == ["responses", "unanimous", "awaited", "judges", "agreement"]
+    assert (result["responses"], result["unanimous"]) == (4, 2)
+    sphinx, oracle = (result["judges"][name] for name in (SPHINX, ORACLE))
+    assert list(result["judges"]) == [SPHINX, ORACLE]
     # (1 + 1 + 0.4 + 0) / 4 and (1 + 0.4 + 0.4 + 1) / 4
-    assert [each["weighted"]["value"] for each in (sphinx, oracle)] == pytest.approx([0.6, 0.7])
-    assert [each["verdicts"] for each in (sphinx, oracle)] == [4, 4]
-    assert [each["evidence"] for each in (sphinx, oracle)] == [
+    assert [item["weighted"]["value"] for item in (sphinx, oracle)] == pytest.approx([0.6, 0.7])
+    assert [item["verdicts"] for item in (sphinx, oracle)] == [4, 4]
+    assert [item["evidence"] for item in (sphinx, oracle)] == [
         {"checked": 3, "verified": 2},
         {"checked": 4, "verified": 3},
     ]
-    (agreement,) = found["agreement"]
+    (agreement,) = result["agreement"]
     assert (agreement["first"], agreement["second"], agreement["responses"]) == (SPHINX, ORACLE, 4)
     assert agreement["exact"]["value"] == pytest.approx(2 / 4)
     # Quadratic weights of disagreement: a step 1/4, both 1. Observed: SC 1/4 and LS 1, together 5/4 of 4 responses.
@@ -225,13 +225,13 @@ def test_what_each_judge_said_and_how_far_two_agree(tmp_path: Path):
 
 def test_agreement_is_between_each_judges_own_majority_and_mean(tmp_path: Path):
     events = [answered("a"), *verdicts("a", SPHINX, "LSS"), *verdicts("a", ORACLE, "LCC")]
-    found = summary_document(summarized(tmp_path, cases("a"), events, judge_epochs=3))["several_verdicts"]
-    (agreement,) = found["agreement"]
+    result = summary_document(summarized(tmp_path, cases("a"), events, judge_epochs=3))["several_verdicts"]
+    (agreement,) = result["agreement"]
     assert (agreement["responses"], agreement["table"]["SOLVED"]["CLOSE"]) == (1, 1)
     # (0 + 0.4 + 0.4) / 3 - (0 + 1 + 1) / 3 = -1.2 / 3
     assert agreement["score_difference"]["value"] == pytest.approx(-0.4)
-    assert [each["verdicts"] for each in found["judges"].values()] == [3, 3]
-    assert [each["weighted"]["value"] for each in found["judges"].values()] == pytest.approx([2 / 3, 0.8 / 3])
+    assert [judge["verdicts"] for judge in result["judges"].values()] == [3, 3]
+    assert [judge["weighted"]["value"] for judge in result["judges"].values()] == pytest.approx([2 / 3, 0.8 / 3])
 
 
 def test_agreement_is_on_the_responses_that_both_could_grade(tmp_path: Path):
@@ -240,10 +240,10 @@ def test_agreement_is_on_the_responses_that_both_could_grade(tmp_path: Path):
     for key, (sphinx, oracle) in letters.items():
         events += [*verdicts(key, SPHINX, sphinx), *verdicts(key, ORACLE, oracle)]
     summary = summarized(tmp_path, FOUR, events)
-    found = summary_document(summary)["several_verdicts"]
-    assert (found["responses"], found["unanimous"]) == (2, 1)
-    assert [each["verdicts"] for each in found["judges"].values()] == [3, 3]
-    (agreement,) = found["agreement"]
+    result = summary_document(summary)["several_verdicts"]
+    assert (result["responses"], result["unanimous"]) == (2, 1)
+    assert [judge["verdicts"] for judge in result["judges"].values()] == [3, 3]
+    (agreement,) = result["agreement"]
     assert (agreement["responses"], agreement["exact"]["value"]) == (2, 0.5)
     assert agreement["score_difference"]["value"] == pytest.approx(-0.5)  # (1 + 0) / 2 - (1 + 1) / 2
     assert summary.count("scored") == 4
@@ -251,17 +251,17 @@ def test_agreement_is_on_the_responses_that_both_could_grade(tmp_path: Path):
 
 def test_of_three_judges_every_two_are_compared_in_their_order(tmp_path: Path):
     events = [answered("a"), *(event for judge in "zyx" for event in verdicts("a", judge, "S"))]
-    found = summary_document(summarized(tmp_path, cases("a"), events, "z", "y", "x"))
-    pairs = [(each["first"], each["second"]) for each in found["several_verdicts"]["agreement"]]
+    result = summary_document(summarized(tmp_path, cases("a"), events, "z", "y", "x"))
+    pairs = [(item["first"], item["second"]) for item in result["several_verdicts"]["agreement"]]
     assert pairs == [("z", "y"), ("z", "x"), ("y", "x")]
-    assert (found["run"]["judge"], found["run"]["judges"]) == ("z + y + x", ["z", "y", "x"])
+    assert (result["run"]["judge"], result["run"]["judges"]) == ("z + y + x", ["z", "y", "x"])
 
 
 def test_one_judge_asked_again_has_nobody_to_agree_with(tmp_path: Path):
     events = [answered("a"), *verdicts("a", SPHINX, "SL"), answered("b"), *verdicts("b", SPHINX, "CC")]
-    found = summary_document(summarized(tmp_path, cases("a", "b"), events, SPHINX, judge_epochs=2))
-    assert (found["run"]["judge"], found["run"]["judge_epochs"]) == (SPHINX, 2)
-    judged = found["several_verdicts"]
+    result = summary_document(summarized(tmp_path, cases("a", "b"), events, SPHINX, judge_epochs=2))
+    assert (result["run"]["judge"], result["run"]["judge_epochs"]) == (SPHINX, 2)
+    judged = result["several_verdicts"]
     assert (judged["responses"], judged["unanimous"], judged["agreement"]) == (2, 1, [])
     assert judged["judges"][SPHINX]["verdicts"] == 4
 
@@ -304,12 +304,12 @@ def test_the_variances_of_repeats_and_what_they_are_worth(tmp_path: Path):
     for key, responses in scored.items():
         for epoch, letters in enumerate(responses, start=1):
             events += [answered(key, epoch=epoch), *verdicts(key, SPHINX, letters, epoch)]
-    found = summary_document(summarized(tmp_path, FOUR[:3], events, SPHINX, epochs=2, judge_epochs=2))["repeats"]
+    result = summary_document(summarized(tmp_path, FOUR[:3], events, SPHINX, epochs=2, judge_epochs=2))["repeats"]
     # Means of the responses 1 1, 1 0, 0 1/2; of the triggers 1, 1/2, 1/4; of all 7/12.
     # Between verdicts: only the last response differs, 2 x (1/2)^2 over 12 - 6: 1/12.
     # Between responses: 2 x 2 x (1/2)^2 + 2 x 2 x (1/4)^2 = 5/4 over 6 - 3: 5/12. Less 1/12, by 2 verdicts: 1/6.
     # Between triggers: 4 x (5^2 + 1^2 + 4^2) / 144 = 7/6 over 3 - 1: 7/12. Less 5/12, by 4 verdicts: 1/24.
-    assert found == {
+    assert result == {
         "case_variance": {"value": pytest.approx(1 / 24)},
         "response_variance": {"value": pytest.approx(1 / 6)},
         "judge_variance": {"value": pytest.approx(1 / 12)},
@@ -329,23 +329,23 @@ def test_a_jury_lies_between_its_judges_and_its_counts_add_up(responses: list[tu
         _graded(f"r{number}", {SPHINX: sphinx, ORACLE: oracle}) for number, (sphinx, oracle) in enumerate(responses)
     )
     summary = _of(outcomes)
-    found = summary_document(summary)
-    judges = found["several_verdicts"]["judges"].values()
-    each = [judge["weighted"]["value"] for judge in judges]
+    result = summary_document(summary)
+    judges = result["several_verdicts"]["judges"].values()
+    item = [judge["weighted"]["value"] for judge in judges]
     # Every judge gave as many verdicts, so the mean of all is the mean of theirs.
-    assert found["overall"]["micro"]["weighted"]["value"] == pytest.approx(sum(each) / 2)
+    assert result["overall"]["micro"]["weighted"]["value"] == pytest.approx(sum(item) / 2)
     assert sum(judge["verdicts"] for judge in judges) == len(summary.verdicts) == 4 * len(responses)
-    (agreement,) = found["several_verdicts"]["agreement"]
+    (agreement,) = result["several_verdicts"]["agreement"]
     table = [agreement["table"][a][b] for a, b in product(LABELS, LABELS)]
     assert sum(table) == agreement["responses"] == len(responses)
     diagonal = sum(agreement["table"][label][label] for label in LABELS)
     assert agreement["exact"]["value"] == pytest.approx(diagonal / len(responses))
-    assert agreement["score_difference"]["value"] == pytest.approx(each[1] - each[0])
+    assert agreement["score_difference"]["value"] == pytest.approx(item[1] - item[0])
 
 
 def _graded(key: str, letters: dict[str, Iterable[str]], stratum: str = "RHYME", **changes: Any) -> Outcome:
     """A scored outcome; its grade is a stand-in, for only verdicts and scores are read."""
-    given = tuple(
+    inputs = tuple(
         VerdictRecord(
             judge=judge,
             judge_epoch=again,
@@ -354,11 +354,11 @@ def _graded(key: str, letters: dict[str, Iterable[str]], stratum: str = "RHYME",
             verified=True,
             detail={},
         )
-        for judge, each in letters.items()
-        for again, letter in enumerate(each, start=1)
+        for judge, item in letters.items()
+        for again, letter in enumerate(item, start=1)
     )
-    mean = sum(verdict.score for verdict in given) / len(given)
-    return Outcome(stratum, f"cave of {key}", "scored", "CLOSE", mean, key=key, verdicts=given, **changes)
+    mean = sum(verdict.score for verdict in inputs) / len(inputs)
+    return Outcome(stratum, f"cave of {key}", "scored", "CLOSE", mean, key=key, verdicts=inputs, **changes)
 
 
 def _of(outcomes: tuple[Outcome, ...], judges: tuple[str, ...] = (SPHINX, ORACLE)) -> Summary:

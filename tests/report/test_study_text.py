@@ -57,11 +57,11 @@ TIED = study_of(
 
 
 def test_a_part_whose_levels_have_no_order_is_explained_with_its_confusion_and_its_ties():
-    told = text_of(TIED)
+    message = text_of(TIED)
     assert studies_document(studies(TIED, benchmark=TRAITS))["pooled"]["exact"]["value"] == 1
-    assert "On the 4 items with two ratings or more of the tone" in told
-    assert "WARM 0 0 0 COLD 0 4 0 ODD 0 0 0" in told
-    assert "commonest grade: ties go to COLD, then ODD, then WARM. kappa: unweighted" in told
+    assert "On the 4 items with two ratings or more of the tone" in message
+    assert "WARM 0 0 0 COLD 0 4 0 ODD 0 0 0" in message
+    assert "commonest grade: ties go to COLD, then ODD, then WARM. kappa: unweighted" in message
 
 
 def test_why_nothing_can_be_said_of_a_judge_beside_a_person_is_what_is_the_case():
@@ -79,8 +79,8 @@ def test_why_nothing_can_be_said_of_a_judge_beside_a_person_is_what_is_the_case(
 def test_the_table_of_parts_says_what_its_kappas_are_of_and_reasons_have_the_benchmark_s_nouns():
     fits = [(f"i{n}", "fit", "YES" if n else "NO", rater) for n in range(4) for rater in ("ann", "bob")]
     several = study_of([*fits, *((key, "tone", "ODD", rater) for key, _, _, rater in fits)], [{"fit": "YES"}] * 4)
-    told = "same, kappa: people's commonest grade and the judge's. two raters: kappa of one with another, which"
-    assert told in text_of(several, False)
+    message = "same, kappa: people's commonest grade and the judge's. two raters: kappa of one with another, which"
+    assert message in text_of(several, False)
     assert "same, kappa: people's shares of grades and" in text_of(several, False, Choices("soft"))
     share = studies_document(studies(several, benchmark=TRAITS))["parts"]["fit"]["voted"][0]["share"]
     # The judge always says YES, people once NO.

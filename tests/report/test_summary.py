@@ -45,8 +45,8 @@ def summary(tmp_path: Path) -> Summary:
     return summarize(written(tmp_path, manifest(epochs=2), CASES, EVENTS))
 
 
-def summarized(path: Path, events: Iterable[StageEvent], asked: Iterable[Case], of: Manifest | None = None) -> Summary:
-    return summarize(written(path, of or manifest(), asked, events))
+def summarized(path: Path, events: Iterable[StageEvent], listed: Iterable[Case], of: Manifest | None = None) -> Summary:
+    return summarize(written(path, of or manifest(), listed, events))
 
 
 def values(scores: Scores) -> list[float | None]:
@@ -62,13 +62,13 @@ RIVER = '{"words": "a river"}'
 def outcome(key: str, epoch: int, *state: Any, verified: bool | None = None, **rest: Any) -> Outcome:
     """The outcome of one of `CASES`, with the river for a response and a verdict where it is scored."""
     stratum, group = {"r": "RHYME", "n": "NUMBER"}[key[0]], f"g{key[1]}"
-    whole = Outcome(stratum, group, *state, key=key, epoch=epoch, view={"text": f"What is {key}?"}, **rest)
-    if whole.label is None:
-        return whole
+    complete = Outcome(stratum, group, *state, key=key, epoch=epoch, view={"text": f"What is {key}?"}, **rest)
+    if complete.label is None:
+        return complete
     verdict = VerdictRecord(
-        judge="sphinx", label=whole.label, score=whole.score, verified=verified, detail={"remark": "hm"}
+        judge="sphinx", label=complete.label, score=complete.score, verified=verified, detail={"remark": "hm"}
     )
-    return replace(whole, response=RIVER, verdicts=(verdict,))
+    return replace(complete, response=RIVER, verdicts=(verdict,))
 
 
 def test_an_outcome_tells_label_and_score_or_the_reason_why_there_is_none(summary: Summary):
@@ -198,36 +198,36 @@ def test_attempts_that_were_not_answered_cost_nothing(tmp_path: Path):
 
 def test_a_breakdown_groups_outcomes_by_a_key_of_their_cases(tmp_path: Path):
     pages = {"a": 10, "b": 9, "c": 9, "d": 9}
-    asked = [case(key, group=f"g{key}", page=page) for key, page in pages.items()]
+    listed = [case(key, group=f"g{key}", page=page) for key, page in pages.items()]
     events = [answered(key) for key in "abc"]
     events += [graded(key, label) for key, label in (("a", "SOLVED"), ("b", "CLOSE"), ("c", "LOST"))]
     events += [failed("d", "response", "content", "empty")]
-    summary = summarized(tmp_path, events, asked)
+    summary = summarized(tmp_path, events, listed)
     broken_down = summary.breakdown("page")
     assert list(broken_down) == ["9", "10"]  # as numbers, not as words
     nine, ten = broken_down.values()
-    assert ([each.key for each in nine], [each.key for each in ten]) == (["b", "c", "d"], ["a"])
+    assert ([item.key for item in nine], [item.key for item in ten]) == (["b", "c", "d"], ["a"])
     assert values(summary.scores_of(nine)) == pytest.approx([0.0, 0.2, 0.0, 0.4 / 3])
     assert values(summary.scores_of(ten)) == [1.0] * 4
 
 
 def test_a_breakdown_has_numbers_first_each_in_order_and_a_group_without_a_name(tmp_path: Path):
     styles = {"a": "late", "b": 2, "c": "early", "d": 10}
-    asked = [*(case(key, "g", style=style) for key, style in styles.items()), case("e", "g")]
-    found = summarized(tmp_path, [], asked).breakdown("style")
-    assert {name: [each.key for each in outcomes] for name, outcomes in found.items()} == {
+    listed = [*(case(key, "g", style=style) for key, style in styles.items()), case("e", "g")]
+    result = summarized(tmp_path, [], listed).breakdown("style")
+    assert {name: [item.key for item in outcomes] for name, outcomes in result.items()} == {
         "2": ["b"],
         "10": ["d"],
         "": ["e"],
         "early": ["c"],
         "late": ["a"],
     }
-    assert list(found) == ["2", "10", "", "early", "late"]
+    assert list(result) == ["2", "10", "", "early", "late"]
 
 
 def test_a_key_that_no_case_has_is_refused_naming_those_that_there_are(tmp_path: Path):
-    asked = [case("a", "g", page=1, author="Anon")]
-    summary = summarized(tmp_path, [], asked)
+    listed = [case("a", "g", page=1, author="Anon")]
+    summary = summarized(tmp_path, [], listed)
     with pytest.raises(UsageError, match=r"nothing to group by 'colour'; the keys are author, page$"):
         summary.breakdown("colour")
     with pytest.raises(UsageError, match=r"nothing to group by 'page'; the keys are none$"):
@@ -236,7 +236,7 @@ def test_a_key_that_no_case_has_is_refused_naming_those_that_there_are(tmp_path:
 
 def test_a_group_is_small_by_its_triggers_and_not_by_how_often_they_were_asked(tmp_path: Path):
     """Nine triggers at two epochs are eighteen outcomes of a small group; ten at one epoch are not small."""
-    asked = [case(f"{page}/{number}", "g", page=page) for page, many in ((1, 9), (2, 10)) for number in range(many)]
-    found = summary_document(summarized(tmp_path, [], asked, manifest(epochs=2)), by=["page"])["breakdowns"]["page"]
-    assert (found["1"]["total"], found["1"]["small"]) == (18, True)
-    assert (found["2"]["total"], "small" in found["2"]) == (20, False)
+    listed = [case(f"{page}/{number}", "g", page=page) for page, many in ((1, 9), (2, 10)) for number in range(many)]
+    result = summary_document(summarized(tmp_path, [], listed, manifest(epochs=2)), by=["page"])["breakdowns"]["page"]
+    assert (result["1"]["total"], result["1"]["small"]) == (18, True)
+    assert (result["2"]["total"], "small" in result["2"]) == (20, False)

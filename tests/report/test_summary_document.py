@@ -50,10 +50,10 @@ def objects(value: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             yield from objects(inner, f"{path}.{key}")
 
 
-def assert_is_a_document(found: dict[str, Any]) -> None:
+def assert_is_a_document(result: dict[str, Any]) -> None:
     """What holds of every run: JSON without nan, the shape, and a reason beside every null that is a result."""
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
-    controls = ["controls", "controls_reason"] if found["controls"] is None else ["controls"]
+    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    controls = ["controls", "controls_reason"] if result["controls"] is None else ["controls"]
     shape = [
         "headline",
         "run",
@@ -67,17 +67,17 @@ def assert_is_a_document(found: dict[str, Any]) -> None:
         "evidence",
         "usage",
     ]
-    assert list(found) == shape
-    assert list(found["triggers"]) == ["total", "scored", "unscored", "pending", "unscored_reasons"]
-    assert list(found["phases"]) == list(PHASES)
-    for phase in found["phases"].values():
+    assert list(result) == shape
+    assert list(result["triggers"]) == ["total", "scored", "unscored", "pending", "unscored_reasons"]
+    assert list(result["phases"]) == list(PHASES)
+    for phase in result["phases"].values():
         assert list(phase) == ["total", "pass", "partial", "fail", "unscored", "pending", *ESTIMATES]
-    assert list(found["overall"]) == ["micro", "macro"]
-    for scores in found["overall"].values():
+    assert list(result["overall"]) == ["micro", "macro"]
+    for scores in result["overall"].values():
         assert list(scores) == list(ESTIMATES)
-    assert list(found["evidence"]) == ["checked", "verified"]
-    assert list(found["usage"]) == ["assistant", "judge"]
-    for path, item in objects({name: found[name] for name in ("phases", "overall", "usage")}):
+    assert list(result["evidence"]) == ["checked", "verified"]
+    assert list(result["usage"]) == ["assistant", "judge"]
+    for path, item in objects({name: result[name] for name in ("phases", "overall", "usage")}):
         if None in item.values():
             assert item["reason"], path
         if "value" in item:
@@ -90,16 +90,16 @@ def assert_is_a_document(found: dict[str, Any]) -> None:
 @pytest.mark.parametrize("groups", [0, 1, 3])
 def test_a_run_that_has_tried_nothing_is_a_document_with_reasons(tmp_path: Path, groups: int):
     cases, _ = finished(groups)
-    found = documented(tmp_path, cases, [])
-    assert_is_a_document(found)
-    assert found["complete"] is (groups == 0)
-    assert (found["scenarios"], found["scenarios_reached"]) == (groups, 0)
+    result = documented(tmp_path, cases, [])
+    assert_is_a_document(result)
+    assert result["complete"] is (groups == 0)
+    assert (result["scenarios"], result["scenarios_reached"]) == (groups, 0)
     counts = {"total": 3 * groups, "scored": 0, "unscored": 0, "pending": 3 * groups}
-    assert found["triggers"] == counts | {"unscored_reasons": {}}
+    assert result["triggers"] == counts | {"unscored_reasons": {}}
     nothing = {"value": None, "low": None, "high": None, "reason": "no scores"}
-    assert [found["overall"]["micro"][name] for name in ESTIMATES] == [nothing] * 4
-    assert found["overall"]["macro"]["weighted"]["reason"] == "no scores in EMERGENT, CRITICAL, RECOVERY"
-    assert found["evidence"] == {"checked": 0, "verified": 0}
+    assert [result["overall"]["micro"][name] for name in ESTIMATES] == [nothing] * 4
+    assert result["overall"]["macro"]["weighted"]["reason"] == "no scores in EMERGENT, CRITICAL, RECOVERY"
+    assert result["evidence"] == {"checked": 0, "verified": 0}
 
 
 @pytest.mark.parametrize("groups", [1, 2, 4, 5])
@@ -111,10 +111,10 @@ def test_a_run_that_was_stopped_anywhere_is_a_document(tmp_path: Path, groups: i
 
 def test_a_benchmark_with_other_strata_and_labels_has_them_in_their_order(tmp_path: Path):
     cases = [case("a", stratum="NUMBER"), case("b", stratum="RHYME")]
-    found = summary_document(summarize(written(tmp_path, manifest(), cases, [answered("a"), graded("a", "CLOSE")])))
-    assert list(found["strata"]) == ["RHYME", "NUMBER"]
+    result = summary_document(summarize(written(tmp_path, manifest(), cases, [answered("a"), graded("a", "CLOSE")])))
+    assert list(result["strata"]) == ["RHYME", "NUMBER"]
     counts = {"total": 1, "solved": 0, "close": 1, "lost": 0, "unscored": 0, "pending": 0}
-    assert list(found["strata"]["NUMBER"].items())[:6] == list(counts.items())
+    assert list(result["strata"]["NUMBER"].items())[:6] == list(counts.items())
 
 
 def test_what_is_said_of_the_run_is_what_its_manifest_and_its_events_say(tmp_path: Path):

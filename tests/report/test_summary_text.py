@@ -17,8 +17,8 @@ PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")
 LABELS = ("PASS", "PARTIAL", "FAIL")
 
 
-def summarized(path: Path, asked: list[Case], events: Iterable[StageEvent] = (), **changes: Any) -> Summary:
-    return summarize(written(path, manifest(**changes), asked, events))
+def summarized(path: Path, listed: list[Case], events: Iterable[StageEvent] = (), **changes: Any) -> Summary:
+    return summarize(written(path, manifest(**changes), listed, events))
 
 
 def large(share: dict[str, int]) -> Summary:
@@ -86,7 +86,7 @@ def row_of(text: str, name: str) -> list[str]:
 
 
 def test_every_row_shows_its_denominator_and_counts(tmp_path: Path):
-    asked = [case("r1", "g1"), case("r2", "g2"), case("r3", "g3"), case("n1", "g1", "NUMBER")]
+    listed = [case("r1", "g1"), case("r2", "g2"), case("r3", "g3"), case("n1", "g1", "NUMBER")]
     events = [
         answered("r1"),
         graded("r1", "SOLVED"),
@@ -94,7 +94,7 @@ def test_every_row_shows_its_denominator_and_counts(tmp_path: Path):
         graded("r2", "CLOSE"),
         failed("r3", "response", "content", "empty"),
     ]
-    text = printed(summarized(tmp_path, asked, events))
+    text = printed(summarized(tmp_path, listed, events))
     # Scored of all, then solved, close and lost; (1 + 0.4) / 2 lenient and (1 + 0.4 + 0) / 3 strict.
     rhyme = row_of(text, "RHYME")
     assert rhyme[:4] == ["2/3", "1", "1", "0"]
@@ -107,7 +107,7 @@ def test_every_row_shows_its_denominator_and_counts(tmp_path: Path):
 
 
 def test_the_notes_give_triggers_epochs_and_what_is_unscored_pending_checked_and_used(tmp_path: Path):
-    asked = [case("a", "g1"), case("b", "g2"), case("c", "g2")]
+    listed = [case("a", "g1"), case("b", "g2"), case("c", "g2")]
     events = [
         answered("a", call(prompt_tokens=1200, completion_tokens=34, cached_tokens=1000)),
         graded("a", "SOLVED", call("judge"), verified=True),
@@ -119,7 +119,7 @@ def test_the_notes_give_triggers_epochs_and_what_is_unscored_pending_checked_and
         "assistant_price": price(1e-3, 1e-2),
         "judge_prices": {JUDGE: price(None, None, reason="not in the list")},
     }
-    text = printed(summarized(tmp_path, asked, events, epochs=2, **prices))
+    text = printed(summarized(tmp_path, listed, events, epochs=2, **prices))
     assert "3 cases x 2 epochs in 2 groups" in text
     assert "unscored 1: response: empty 1." in text
     assert "pending 3: the run is not complete; it reached 2 of 2 groups." in text
@@ -130,22 +130,22 @@ def test_the_notes_give_triggers_epochs_and_what_is_unscored_pending_checked_and
 
 
 def test_a_reason_for_a_missing_interval_is_said_once_with_the_rows_that_it_concerns(tmp_path: Path):
-    asked = [case("a"), case("b", stratum="NUMBER")]
+    listed = [case("a"), case("b", stratum="NUMBER")]
     events = [answered("a"), graded("a", "SOLVED"), answered("b"), graded("b", "LOST")]
-    text = printed(summarized(tmp_path, asked, events))
+    text = printed(summarized(tmp_path, listed, events))
     assert "RHYME, NUMBER, micro, macro: one group." in text
     assert text.count("one group.") == 1
 
 
 def test_rows_of_a_breakdown_have_their_reasons(tmp_path: Path):
     pages = {"a": 10, "b": 9, "c": 9}
-    asked = [case(key, group=f"g{key}", page=page) for key, page in pages.items()]
+    listed = [case(key, group=f"g{key}", page=page) for key, page in pages.items()]
     events = [
         event
         for key, label in zip("abc", ("SOLVED", "CLOSE", "LOST"), strict=True)
         for event in (answered(key), graded(key, label))
     ]
-    text = printed(summarized(tmp_path, asked, events), by=["page"])
+    text = printed(summarized(tmp_path, listed, events), by=["page"])
     assert "10: one group." in text.splitlines()
 
 

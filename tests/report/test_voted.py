@@ -9,13 +9,13 @@ from dspy_proact.report.voted import ONE_PERSON, voted_rows
 
 PART = Part("", ("NO", "YES"))
 VOTES = {"a": "YYN", "b": "NNN", "c": "YNN", "d": "YN", "e": "YYY"}
-GIVEN = {key: ["YES" if vote == "Y" else "NO" for vote in votes] for key, votes in VOTES.items()}
+RATINGS = {key: ["YES" if vote == "Y" else "NO" for vote in votes] for key, votes in VOTES.items()}
 GROUPS = dict(zip(VOTES, "11223", strict=True))
 
 
-def rows(said, likely=None, given=GIVEN):
-    found = voted_rows("judge", PART, grades=given, levels=said, likely=likely or {}, groups=GROUPS)
-    return {row.name: row for row in found}
+def rows(text, likely=None, ratings=RATINGS):
+    result = voted_rows("judge", PART, grades=ratings, levels=text, likely=likely or {}, groups=GROUPS)
+    return {row.name: row for row in result}
 
 
 def test_shares_kappa_and_scores_of_probabilities_are_those_worked_by_hand():
@@ -24,9 +24,9 @@ def test_shares_kappa_and_scores_of_probabilities_are_those_worked_by_hand():
     Of four with a majority it has a and b: yes 1 of 2, no 1 of 2, kappa 0. Squared distances: a (.8 - 2/3)^2, b .1^2,
     c (.6 - 1/3)^2, d 0, e (.3 - 1)^2.
     """
-    said = {key: "YES" if key in "acd" else "NO" for key in VOTES}
+    text = {key: "YES" if key in "acd" else "NO" for key in VOTES}
     likely = {"a": 0.8, "b": 0.1, "c": 0.6, "d": 0.5, "e": 0.3}
-    judge = rows(said, likely)["judge"]
+    judge = rows(text, likely)["judge"]
     assert (judge.answers, judge.share.value, judge.balanced_accuracy.value, judge.kappa.value) == (4, 0.5, 0.5, 0)
     squares = [(0.8 - 2 / 3) ** 2, 0.1**2, (0.6 - 1 / 3) ** 2, 0, 0.7**2]
     assert judge.brier.value == pytest.approx(sum(squares) / 5)
@@ -36,12 +36,12 @@ def test_shares_kappa_and_scores_of_probabilities_are_those_worked_by_hand():
 
 
 def test_constant_judges_have_no_kappa_and_are_held_to_what_they_are_sure_of():
-    found = rows(dict.fromkeys(VOTES, "YES"))
-    accept, reject = found["always YES"], found["always NO"]
+    result = rows(dict.fromkeys(VOTES, "YES"))
+    accept, reject = result["always YES"], result["always NO"]
     for row in (accept, reject):
         assert (row.share.value, row.balanced_accuracy.value, row.kappa.value) == (0.5, 0.5, 0)
     assert accept.brier.value == pytest.approx((1 / 9 + 1 + 4 / 9 + 1 / 4 + 0) / 5)
-    assert found["judge"].brier.value == accept.brier.value  # without a probability the level counts
+    assert result["judge"].brier.value == accept.brier.value  # without a probability the level counts
     surest = -math.log(0.99)
     sure = -math.log(0.01)
     shares = [2 / 3, 0, 1 / 3, 1 / 2, 1]
@@ -65,6 +65,6 @@ def test_there_is_nothing_to_say_of_single_votes_and_of_more_than_two_levels():
 
 
 def test_ties_alone_have_a_brier_and_no_kappa():
-    found = rows({"d": "YES"}, {"d": 0.9})["judge"]
-    assert (found.answers, found.kappa.value, found.kappa.reason) == (0, None, "no answer with a majority")
-    assert found.brier.value == pytest.approx(0.16)
+    result = rows({"d": "YES"}, {"d": 0.9})["judge"]
+    assert (result.answers, result.kappa.value, result.kappa.reason) == (0, None, "no answer with a majority")
+    assert result.brier.value == pytest.approx(0.16)

@@ -28,7 +28,7 @@ def test_each_case_is_given_the_answers_before_it_in_its_chain_and_no_others(tmp
 
     benchmark = Riddles([*chained("abc"), *cases("x"), *chained("uv", "ode")], answer)
     run(benchmark, tmp_path, epochs=2, concurrency=8)
-    assert {key: sorted(given) for key, given in benchmark.earlier.items()} == {
+    assert {key: sorted(inputs) for key, inputs in benchmark.earlier.items()} == {
         "a": [],
         "b": words("a"),
         "c": words("ab"),
@@ -81,12 +81,12 @@ def test_what_follows_a_failure_of_the_provider_is_not_asked_and_is_tried_again_
 )
 def test_a_limit_takes_no_case_without_those_before_it(sizes: list[int], alone: int, limit: int):
     chains = [chained("abcdef"[:size], str(number), str(number % 2)) for number, size in enumerate(sizes)]
-    every = [replace(each, key=f"{each.chain}/{each.key}") for chain in chains for each in chain]
+    every = [replace(item, key=f"{item.chain}/{item.key}") for chain in chains for item in chain]
     taken = select_cases([*every, *cases(*map(str, range(alone)))], limit)
     assert len(taken) == min(limit, len(every) + alone)
     for chain in chains:
-        keys = [each.key[-1] for each in taken if each.chain == chain[0].chain]
-        assert keys == [each.key for each in chain][: len(keys)]
+        keys = [item.key[-1] for item in taken if item.chain == chain[0].chain]
+        assert keys == [item.key for item in chain][: len(keys)]
 
 
 @pytest.mark.parametrize("concurrency", [1, 2, 9])

@@ -41,8 +41,8 @@ def contents(path: Path) -> dict[str, bytes]:
 
 
 def test_cases_and_events_are_read_as_they_were_written(tmp_path: Path):
-    asked = [case("a", group="g", stratum="NUMBER", page=3, author="Anon"), case(AWKWARD)]
-    read = written(tmp_path / "deep" / "run", manifest(), asked, EVENTS)
+    listed = [case("a", group="g", stratum="NUMBER", page=3, author="Anon"), case(AWKWARD)]
+    read = written(tmp_path / "deep" / "run", manifest(), listed, EVENTS)
     first, second = read.cases()
     assert (first.key, first.group, first.stratum) == ("a", "g", "NUMBER")
     assert first.view == {"text": "What is a?"}

@@ -30,7 +30,7 @@ class Child:
 
     def __init__(self, path: Path, faulty: bool):
         self.path, self.faulty = path, faulty
-        self.switch, self.told = Switch(), asyncio.Event()
+        self.switch, self.typed = Switch(), asyncio.Event()
 
     async def answer(self, case: Case) -> Guess:
         print(f"answering {case.key}", flush=True)
@@ -38,11 +38,11 @@ class Child:
             return await guess(case)
         if case.key == "c" and self.faulty:
             self.switch.pull(SetupFault("the provider refuses"))
-        await self.told.wait()
+        await self.typed.wait()
         return await guess(case)
 
     async def run(self) -> None:
-        asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self.told.set)
+        asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self.typed.set)
         benchmark = Riddles(cases("a", "b", "c", "d"), self.answer)
         with RunWriter(self.path, manifest()) as folder, orderly_interrupt(self.switch, self.stopping):
             folder.add_cases(benchmark.case_set.cases)
@@ -68,11 +68,11 @@ class Talk:
 
     def __init__(self, process: subprocess.Popen[str]):
         self._process = process
-        self._said = iter(process.stdout)
+        self._lines = iter(process.stdout)
 
     def heard(self, *lines: str) -> None:
         """Wait for these lines, in any order."""
-        assert sorted(next(self._said, "nothing").rstrip() for _ in lines) == sorted(lines)
+        assert sorted(next(self._lines, "nothing").rstrip() for _ in lines) == sorted(lines)
 
     def send(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
@@ -84,7 +84,7 @@ class Talk:
 
     def ended(self) -> int:
         """The exit status, once nothing more is said."""
-        assert list(self._said) == []
+        assert list(self._lines) == []
         return self._process.wait()
 
 

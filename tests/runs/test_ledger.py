@@ -38,7 +38,7 @@ def ledger(*events: StageEvent, judges: Sequence[str] = JUDGES, judge_epochs: in
 
 def open_stages(of: Ledger, *keys: str, epochs: int = 1) -> list[StageKey]:
     """The open stages of some cases, in the order in which one worker does them."""
-    works = [Work(each, epoch) for epoch in range(1, epochs + 1) for each in cases(*(keys or ("a",)))]
+    works = [Work(item, epoch) for epoch in range(1, epochs + 1) for item in cases(*(keys or ("a",)))]
     return [key for work in works for key in of.stages(work) if of.is_open(key)]
 
 
@@ -120,10 +120,10 @@ STAGES = [
 DISKS = st.dictionaries(st.sampled_from(STAGES), st.sampled_from(["result", *KINDS, "halted"]))
 
 
-def asked(grading: Grading) -> list[StageKey]:
+def stages_of(grading: Grading) -> list[StageKey]:
     """Every stage of the cases and epochs, in the order of one worker."""
     of = Ledger((), grading)
-    return [key for epoch in (1, 2) for each in CASES for key in of.stages(Work(case(each), epoch))]
+    return [key for epoch in (1, 2) for item in CASES for key in of.stages(Work(case(item), epoch))]
 
 
 def events(disk: Iterable[tuple[StageKey, Fate]]) -> list[StageEvent]:
@@ -136,13 +136,13 @@ def test_every_stage_is_done_open_waiting_or_given_up_and_open_work_is_where_one
 ):
     shuffled = data.draw(st.permutations(sorted(disk.items(), key=lambda item: item[0].model_dump_json())))
     of = Ledger(events(shuffled), grading, retry, copied)
-    for key in asked(grading):
+    for key in stages_of(grading):
         response = response_key(key.case, key.epoch)
         done = disk.get(key) == "result"
         waiting = key.judge is not None and disk.get(response) != "result" and not done
-        given_up = not done and not waiting and disk.get(key) == "content" and not retry
+        abandoned = not done and not waiting and disk.get(key) == "content" and not retry
         anothers = key.judge is None and copied and not done
         assert of.has_result(key) is done
-        assert of.is_open(key) is not (done or waiting or given_up or anothers)
+        assert of.is_open(key) is not (done or waiting or abandoned or anothers)
     works = [Work(case(key), epoch) for epoch in (1, 2) for key in CASES]
     assert of.open_work(cases(*CASES), EPOCHS) == [work for work in works if any(map(of.is_open, of.stages(work)))]

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from dspy_proact.runs import majority_label
 
 ORDER = ("PASS", "PARTIAL", "FAIL")
-GIVEN = st.lists(st.sampled_from(ORDER), min_size=1, max_size=9)
+INPUTS = st.lists(st.sampled_from(ORDER), min_size=1, max_size=9)
 
 
-@given(given=GIVEN)
-def test_no_grade_was_given_more_often_and_no_lower_one_as_often(given: list[str]):
-    counts, grade = Counter(given), majority_label(given, ORDER)
+@given(inputs=INPUTS)
+def test_no_grade_was_given_more_often_and_no_lower_one_as_often(inputs: list[str]):
+    counts, grade = Counter(inputs), majority_label(inputs, ORDER)
     assert counts[grade] == max(counts.values())
     assert all(counts[lower] < counts[grade] for lower in ORDER[ORDER.index(grade) + 1 :])

@@ -125,7 +125,7 @@ def test_calls_land_in_the_event_of_their_stage_also_when_it_fails(tmp_path: Pat
 def test_every_judge_grades_once_and_then_every_judge_again_and_each_verdict_is_kept_under_its_own(tmp_path: Path):
     court = Court("a", "b")
     assert run(court, tmp_path, judge_epochs=2, concurrency=1).stages == 10  # 2 cases x (1 response + 2 x 2 verdicts)
-    assert court.asked == [(key, judge) for key in "ab" for _ in "12" for judge in ("sphinx", "oracle")]
+    assert court.calls == [(key, judge) for key in "ab" for _ in "12" for judge in ("sphinx", "oracle")]
     kept = {event.key: event.grade for event in RunFolder(tmp_path).events() if event.grade}
     assert {key: (grade.label, grade.detail) for key, grade in kept.items()} == {
         verdict_key(case, judge=judge, judge_epoch=again): (label, {"remark": f"{judge} on guess at {case}"})
@@ -142,7 +142,7 @@ def test_a_judge_that_fails_leaves_the_others_verdict_which_is_enough(tmp_path: 
     again = Court("a", "b")
     run(again, tmp_path, judge_epochs=2)
     # Only what failed for the provider's sake is asked again, of the judge who failed.
-    assert Counter(again.asked) == ({("a", "sphinx"): 2, ("b", "sphinx"): 2} if kind == "provider" else {})
+    assert Counter(again.calls) == ({("a", "sphinx"): 2, ("b", "sphinx"): 2} if kind == "provider" else {})
 
 
 # What an observer is told
@@ -152,14 +152,14 @@ class Diary(Observer):
     """Writes down what it is told."""
 
     def __init__(self) -> None:
-        self.told: list[Any] = []
+        self.notes: list[Any] = []
         self.done: list[tuple[str, int]] = []
 
     def started(self, todo: int, total: int) -> None:
-        self.told.append((todo, total))
+        self.notes.append((todo, total))
 
     def ended(self, event: StageEvent, last: bool) -> None:
-        self.told.append(event)
+        self.notes.append(event)
         if last:
             self.done.append((event.key.case, event.key.epoch))
 
@@ -169,7 +169,7 @@ def test_the_observer_is_told_how_much_there_is_and_of_every_event(tmp_path: Pat
     diary = Diary()
     run(Riddles(cases("a", "b", "c")), tmp_path, observer=diary, epochs=2)
     # 3 cases x 2 epochs are asked for; a in epoch 1 is done, b in epoch 1 awaits its verdict.
-    (first, *events) = diary.told
+    (first, *events) = diary.notes
     assert first == (5, 6)
     assert events == list(RunFolder(tmp_path).events())[3:]
     assert len(events) == 9  # 4 x 2 stages, and the verdict of b
@@ -185,9 +185,9 @@ def test_a_case_in_an_epoch_is_said_to_be_done_once_after_its_last_verdict_whoev
     diary, errors = Diary(), {judge: failure("provider") for judge in failing}
     run(Court("a", "b", failing=errors), tmp_path, observer=diary, epochs=2, judge_epochs=2)
     assert sorted(diary.done) == [("a", 1), ("a", 2), ("b", 1), ("b", 2)]
-    ended = [event.key for event in diary.told[1:]]
+    ended = [event.key for event in diary.notes[1:]]
     for key, epoch in diary.done:
-        of_work = [each for each in ended if (each.case, each.epoch) == (key, epoch)]
+        of_work = [item for item in ended if (item.case, item.epoch) == (key, epoch)]
         assert of_work[-1] == verdict_key(key, epoch, "oracle", 2)
 
 
@@ -250,8 +250,8 @@ NO_GRADES = {
 @pytest.mark.parametrize("spoilt", NO_GRADES.values(), ids=NO_GRADES)
 def test_a_grade_with_what_is_no_number_becomes_an_unscored_row(tmp_path: Path, spoilt: dict[str, Any]):
     async def grade(case: Case, answer: Guess) -> Scored[Weighed]:
-        whole = Scored(1.0, "SOLVED", Weighed(weight=1.0), verified=False, parts={"recall": 0.25})
-        return replace(whole, **spoilt) if case.key == "a" else whole
+        complete = Scored(1.0, "SOLVED", Weighed(weight=1.0), verified=False, parts={"recall": 0.25})
+        return replace(complete, **spoilt) if case.key == "a" else complete
 
     runner = run(Riddles(cases("a", "b"), grade=grade), tmp_path)
     assert isinstance(outcomes(tmp_path)["a", 1, "verdict"], Failure)

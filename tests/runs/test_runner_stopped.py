@@ -85,8 +85,8 @@ class Fated(Riddles):
 
     def __init__(self, plan: Plan, stop: Stop | None):
         chained = zip(plan.fates, cycle(plan.chains), strict=False)
-        asked = [replace(case(f"{number} {fate}"), chain=chain) for number, (fate, chain) in enumerate(chained)]
-        super().__init__(asked, self._fated_answer, judges=plan.judges)
+        requests = [replace(case(f"{number} {fate}"), chain=chain) for number, (fate, chain) in enumerate(chained)]
+        super().__init__(requests, self._fated_answer, judges=plan.judges)
         self.plan, self.stop, self.switch = plan, stop, Switch()
 
     def run(self, path: Path) -> None:
@@ -135,8 +135,8 @@ def attempt(path: Path, plan: Plan, stop: Stop | None = None) -> None:
         benchmark.run(path)
     except (Halt, asyncio.CancelledError):
         assert stop
-    asked = {"response": plan.epochs, "verdict": plan.epochs * len(plan.judges) * plan.judge_epochs}
-    assert all(count <= asked[stage[0]] - closed[stage] for stage, count in Counter(benchmark.begun).items())
+    keys = {"response": plan.epochs, "verdict": plan.epochs * len(plan.judges) * plan.judge_epochs}
+    assert all(count <= keys[stage[0]] - closed[stage] for stage, count in Counter(benchmark.begun).items())
 
 
 def ends(path: Path) -> dict[StageKey, Any]:
@@ -173,13 +173,13 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one_and_nothing_with_a_resu
     plan: Plan, stops: list[Stop], lost: int
 ):
     with TemporaryDirectory() as temporary:
-        whole, pieces = Path(temporary, "whole"), Path(temporary, "pieces")
-        attempt(whole, plan)
+        complete, pieces = Path(temporary, "whole"), Path(temporary, "pieces")
+        attempt(complete, plan)
         for stop in stops:
             attempt(pieces, plan, stop)
             content = (pieces / "events.jsonl").read_bytes()
             (pieces / "events.jsonl").write_bytes(content[: max(0, len(content) - lost)])  # as a crash loses the end
         attempt(pieces, plan)
-        assert ends(pieces) == ends(whole)
+        assert ends(pieces) == ends(complete)
         events = list(RunFolder(pieces).events())
         assert set(Counter(event.key for event in events if not of_provider(event.failure)).values()) <= {1}

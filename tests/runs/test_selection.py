@@ -62,9 +62,9 @@ def test_no_group_is_ahead_by_two_of_one_that_could_still_give(cases: list[Case]
 @given(cases=benchmarks())
 def test_each_next_case_is_of_the_rarest_stratum_that_its_group_can_still_give(cases: list[Case]):
     order = added(cases)
-    for place, new in enumerate(order):
-        counts = Counter(earlier.stratum for earlier in order[:place])
-        possible = {later.stratum for later in order[place:] if later.group == new.group}
+    for index, new in enumerate(order):
+        counts = Counter(earlier.stratum for earlier in order[:index])
+        possible = {later.stratum for later in order[index:] if later.group == new.group}
         assert counts[new.stratum] == min(counts[stratum] for stratum in possible)
 
 

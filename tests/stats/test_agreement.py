@@ -195,8 +195,8 @@ def test_an_item_with_one_rating_changes_nothing(ratings: list[list[str]], metri
 def test_two_raters_are_compared_on_the_items_that_both_rated():
     """Ann and Bob: FAIL FAIL, FAIL PASS, PASS PASS. Same 2 of 3, by chance 1/3 * 2/3 + 2/3 * 1/3 = 4/9: kappa 2/5."""
     labels = ["FAIL", "PARTIAL", "PASS"]
-    given = [["FAIL", "FAIL"], ["FAIL", "PASS", "PARTIAL"], ["PASS", "PASS"], ["PASS", "FAIL"]]
-    panel = Panel.of(given, labels, [["Ann", "Bob"], ["Ann", "Bob", "Cy"], ["Bob", "Ann"], ["Ann", "Cy"]])
+    ratings = [["FAIL", "FAIL"], ["FAIL", "PASS", "PARTIAL"], ["PASS", "PASS"], ["PASS", "FAIL"]]
+    panel = Panel.of(ratings, labels, [["Ann", "Bob"], ["Ann", "Bob", "Cy"], ["Bob", "Ann"], ["Ann", "Cy"]])
     both, with_cy = rater_pairs(panel, [*"abcd"], "none", fewest=2)
     assert (both.raters, both.items, both.same, both.kappa.value) == (("Ann", "Bob"), 3, 2 / 3, pytest.approx(2 / 5))
     assert (with_cy.raters, with_cy.items, with_cy.same) == (("Ann", "Cy"), 2, 0)

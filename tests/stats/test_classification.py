@@ -14,7 +14,7 @@ STATISTICS: list[Classification] = list(get_args(Classification))
 YES, NO, FALSE, MISSED = (1, 1), (0, 0), (0, 1), (1, 0)
 
 
-def told(*cases: tuple[float, float]) -> list[list[tuple[float, float]]]:
+def singles(*cases: tuple[float, float]) -> list[list[tuple[float, float]]]:
     """Cases that were asked once each."""
     return [[case] for case in cases]
 
@@ -51,8 +51,8 @@ def test_nothing_over_nothing_is_no_number(table: list[list[int]], silent: set[s
 
 @pytest.mark.parametrize("statistic", STATISTICS)
 def test_what_is_undefined_says_why(statistic: Classification):
-    assert classification_estimate(told(NO, NO), "AB", statistic) == Estimate(None, reason=UNDEFINED[statistic])
-    difference = classification_difference(told(NO), told(NO), "A", statistic)
+    assert classification_estimate(singles(NO, NO), "AB", statistic) == Estimate(None, reason=UNDEFINED[statistic])
+    difference = classification_difference(singles(NO), singles(NO), "A", statistic)
     assert difference.reason == f"{UNDEFINED[statistic]} in one of both"
 
 
@@ -60,7 +60,7 @@ def test_the_interval_of_f1_is_a_jackknife_over_groups_by_hand():
     # F1 2 * 4 / (8 + 2) = .8 of five groups: one right each, but the fifth, which has a false yes and a missed one.
     # Without a right one: 6 / 8 = .75, four times; without the fifth: 8 / 8 = 1.
     # SE^2 = 4/5 (4 * .05^2 + .2^2) = .04. Shares 1/6 x 4, 1/3: q = 1/30 x 4, 1/6; df = 1 / (8/36 + .09 - 7.2/225)
-    estimate = classification_estimate(told(YES, YES, YES, YES, FALSE, MISSED), "ABCDEE", "f1")
+    estimate = classification_estimate(singles(YES, YES, YES, YES, FALSE, MISSED), "ABCDEE", "f1")
     df = 1 / (8 / 36 + (4 / 30 + 1 / 6) ** 2 - (4 / 900 + 1 / 36))
     assert estimate.value == pytest.approx(0.8)
     assert estimate.low == pytest.approx(0.8 - 0.2 * t_quantile(0.975, df))
@@ -70,7 +70,7 @@ def test_the_interval_of_f1_is_a_jackknife_over_groups_by_hand():
 def test_a_difference_by_hand():
     # a: F1 2 / 3 (a right and a missed one), b: 1; without A: 0 to 1, without B: 1 to 1. Difference 1/3.
     # SE^2 = 1/2 ((1 - 1/3)^2 + (1/3)^2) = 5/18; df 1.
-    found = classification_difference(told(YES, MISSED), told(YES, YES), "AB", "f1")
-    assert found.value == pytest.approx(1 / 3)
-    assert (found.low, found.high) == (-1, 1)  # 1/3 +- 12.7 * .527
-    assert found.reason == "too few groups: very wide"
+    result = classification_difference(singles(YES, MISSED), singles(YES, YES), "AB", "f1")
+    assert result.value == pytest.approx(1 / 3)
+    assert (result.low, result.high) == (-1, 1)  # 1/3 +- 12.7 * .527
+    assert result.reason == "too few groups: very wide"

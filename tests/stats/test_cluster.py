@@ -44,9 +44,9 @@ def test_unequal_scenarios_by_hand():
 
 def test_a_mean_of_any_range_by_hand():
     # 10, 20, 30, 40, 50 in five groups: mean 30, SE^2 = 1000 / 5 / 4 = 50; t(4) = 2.776445.
-    found = part_mean([10, 20, 30, 40, 50], "ABCDE")
-    assert found.value == 30
-    assert [found.low, found.high] == pytest.approx([30 - 2.776445 * 50**0.5, 30 + 2.776445 * 50**0.5], abs=1e-5)
+    result = part_mean([10, 20, 30, 40, 50], "ABCDE")
+    assert result.value == 30
+    assert [result.low, result.high] == pytest.approx([30 - 2.776445 * 50**0.5, 30 + 2.776445 * 50**0.5], abs=1e-5)
     assert part_mean([10, 20, 30, 40, 50], "ABCDE", bounds=(20, 35)) == Estimate(30, 20, 35)
 
 
@@ -62,7 +62,7 @@ def test_a_stratum_within_few_scenarios_carries_a_warning():
 @pytest.mark.parametrize(("passed", "warning"), [(3, NEAR_AN_END), (4, None), (46, None), (47, NEAR_AN_END)])
 def test_a_mean_near_an_end_of_the_scale_is_marked(passed: int, warning: str | None):
     scores = [1.0] * passed + [0.0] * (50 - passed)
-    assert cluster_mean(scores, [place % 10 for place in range(50)]).reason == warning
+    assert cluster_mean(scores, [index % 10 for index in range(50)]).reason == warning
 
 
 def test_all_grades_equal_counts_scenarios_as_trials():
@@ -92,21 +92,21 @@ def test_the_complement_mirrors_the_interval(table: list[tuple[float, int, str]]
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 5), st.sampled_from(["X", "Y"])), min_size=8, max_size=30))
 def test_the_spread_of_a_macro_mean_is_cr2_by_matrices(table: list[tuple[float, int, str]]):
     """The regression on the strata, each group's residuals by the root of the inverse of 1 - H (Bell & McCaffrey)."""
-    found = tabulate(np.array([row[0] for row in table]), [row[1] for row in table], [row[2] for row in table], "XY")
-    assume(not found.empty("scores") and not found.lonely)
-    places = numbered([row[1] for row in table])
+    result = tabulate(np.array([row[0] for row in table]), [row[1] for row in table], [row[2] for row in table], "XY")
+    assume(not result.empty("scores") and not result.lonely)
+    positions = numbered([row[1] for row in table])
     design = np.array([[row[2] == "X", row[2] == "Y"] for row in table], dtype=float)
     inverse = np.linalg.inv(design.T @ design)
     left = np.eye(len(table)) - design @ inverse @ design.T
     pulls = []
-    for group in range(places.max() + 1):
-        inside = places == group
+    for group in range(positions.max() + 1):
+        inside = positions == group
         values, vectors = np.linalg.eigh(left[np.ix_(inside, inside)])
         root = vectors @ np.diag(values**-0.5) @ vectors.T
         pulls.append(left[:, inside] @ root @ design[inside] @ inverse @ [0.5, 0.5])
     scores = np.array([row[0] for row in table])
     moments = np.array(pulls) @ np.array(pulls).T
-    spread = spread_of(found)
+    spread = spread_of(result)
     assert spread.variance == pytest.approx(np.sum((np.array(pulls) @ scores) ** 2), abs=1e-12)
     assert spread.df == pytest.approx(np.trace(moments) ** 2 / np.sum(moments**2))
 
@@ -136,4 +136,4 @@ def test_what_nobody_else_adds_to_is_exactly_zero_without_it():
         return sums.sum(axis=1)
 
     Jackknife.of(np.array([[0.1, 0, 0], [0, 1 / 3, 0], [0, 0, 0.7]]), range(3), keep)
-    assert [others[place] for place, others in enumerate(seen[1:])] == [0, 0, 0]
+    assert [others[index] for index, others in enumerate(seen[1:])] == [0, 0, 0]

@@ -33,8 +33,8 @@ def fitted(mean_levels: Sequence[float], labels: list[list[float]]) -> tuple[flo
 def plainly_fitted(mean_levels: list[float], labels: list[list[float]]):
     """Every pair of cuts in turn: best agreement, nearest to the start, highest."""
     values = sorted(set(mean_levels))
-    places = sorted({*((a + b) / 2 for a, b in pairwise(values)), *START_CUTS})
-    pairs = [(a, b) for a in places for b in places if a < b]
+    positions = sorted({*((a + b) / 2 for a, b in pairwise(values)), *START_CUTS})
+    pairs = [(a, b) for a in positions for b in positions if a < b]
 
     def rank(cuts: tuple[float, float]):
         levels = np.array([sum(mean >= cut for cut in cuts) for mean in mean_levels], dtype=int)

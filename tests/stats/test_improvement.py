@@ -51,17 +51,17 @@ def agreement(
 def study(labels: int, groups: int, wrong_before: int, wrong_after: int = 0) -> list[Row]:
     """Items that people fail or pass in turn, six a scenario; before and after grade every n-th of them wrongly."""
     table: list[Row] = []
-    for place in range(labels):
-        truth = 2 * (place % 2)
+    for index in range(labels):
+        truth = 2 * (index % 2)
         before, after = (
-            (2 - truth if every and place % every == 0 else truth) for every in (wrong_before, wrong_after)
+            (2 - truth if every and index % every == 0 else truth) for every in (wrong_before, wrong_after)
         )
-        table.append((before, after, [1 - truth // 2, 0, truth // 2], "ECR"[place // 2 % 3], place // 6 % groups))
+        table.append((before, after, [1 - truth // 2, 0, truth // 2], "ECR"[index // 2 % 3], index // 6 % groups))
     return table
 
 
 def unread_after(table: Sequence[Row], unread: Sequence[int]) -> list[Row]:
-    return [(row[0], None if place in unread else row[1], *row[2:]) for place, row in enumerate(table)]
+    return [(row[0], None if index in unread else row[1], *row[2:]) for index, row in enumerate(table)]
 
 
 # Kappa within strata.
@@ -104,7 +104,7 @@ def test_one_phase_by_hand():
     # People F, P four times; before always F, after right: kappas 0 and 1. Without any scenario 0 and 1 again.
     # Of 2^4 swaps: the kappas are 0 and 1 only in the data and its mirror, or where the changed are all or none.
     table: list[Row] = [
-        row for place in range(4) for row in ((0, 0, [1, 0, 0], "E", place), (0, 2, [0, 0, 1], "E", place))
+        row for index in range(4) for row in ((0, 0, [1, 0, 0], "E", index), (0, 2, [0, 0, 1], "E", index))
     ]
     one = compare(table).overall
     assert (one.before.value, one.after.value, one.difference.value) == (0, 1, 1)
@@ -128,7 +128,7 @@ def test_random_swaps_do_not_see_the_order_of_items():
     p = compare(table).overall.p
     assert p is not None
     assert 0.05 < p < 1
-    shuffled = [table[place] for place in np.random.default_rng(0).permutation(len(table))]
+    shuffled = [table[index] for index in np.random.default_rng(0).permutation(len(table))]
     assert compare(shuffled).overall.p == p
     assert compare(table, seed=1).overall.p == pytest.approx(p, abs=0.03)
     assert compare(table, seed=1).overall.p != p
@@ -137,10 +137,10 @@ def test_random_swaps_do_not_see_the_order_of_items():
 def test_the_p_of_a_stratum_is_adjusted_for_the_others():
     # E improves at 7 items that are in 5 scenarios of 12: its interval lies above 0, yet of 2^5 swaps 2 are as far.
     table: list[Row] = []
-    for stratum, place in product(PHASES, range(96)):
-        truth = 2 * (place // 12 % 2)
-        before = 2 - truth if stratum == "E" and place % 12 < 5 and place // 12 < 6 else truth
-        table.append((before, truth, [1 - truth // 2, 0, truth // 2], stratum, place % 12))
+    for stratum, index in product(PHASES, range(96)):
+        truth = 2 * (index // 12 % 2)
+        before = 2 - truth if stratum == "E" and index % 12 < 5 and index // 12 < 6 else truth
+        table.append((before, truth, [1 - truth // 2, 0, truth // 2], stratum, index % 12))
     one = compare(table).strata[0]
     assert one.low98 is not None
     assert one.low98 > 0
@@ -149,7 +149,7 @@ def test_the_p_of_a_stratum_is_adjusted_for_the_others():
 
 def test_a_gain_that_some_raters_see_and_others_do_not_is_less_sure():
     # Raters 0 to 2 give the truth, and so see the gain; 3 to 5 the middle grade, and see none.
-    who = [(place + place // 6) % 6 for place in range(144)]
+    who = [(index + index // 6) % 6 for index in range(144)]
     table = [
         (before, after, truth if rater < 3 else [0, 1, 0], *rest)
         for (before, after, truth, *rest), rater in zip(study(144, 24, 5), who, strict=True)
@@ -167,7 +167,7 @@ def test_a_gain_that_some_raters_see_and_others_do_not_is_less_sure():
 def test_no_labels_or_equal_ones_leave_no_value():
     nothing = Change(0, 0, *[Estimate(None, reason="no items")] * 3)
     assert compare([]) == Improvements(nothing, (nothing,) * 3)
-    one = compare([(0, 2, [0, 0, 4], "ECR"[place % 3], place) for place in range(72)])
+    one = compare([(0, 2, [0, 0, 4], "ECR"[index % 3], index) for index in range(72)])
     for part in (one.overall, *one.strata):
         assert (part.difference, part.p) == (Estimate(None, reason="all items graded alike"), None)
         assert not part.shown
@@ -216,7 +216,7 @@ def test_a_claim_must_hold_with_the_unread_against_it():
     assert 0 < one.low98_unread < one.low98
     many = compare(unread_after(study(72, 12, 5), range(1, 72, 7)))
     assert (many.overall.shown, many.overall.unread) == (False, 11)
-    assert sum(each.unread for each in many.strata) == 11
+    assert sum(stratum.unread for stratum in many.strata) == 11
 
 
 def test_whether_it_is_shown_is_what_the_whole_says():
@@ -226,9 +226,9 @@ def test_whether_it_is_shown_is_what_the_whole_says():
         for unread in (0.0, 0.03)
     ]
     read = [(x.before, x.after, x.panel, x.strata, x.groups) for x in drawn]
-    whole = [improvement(*each, order="ABC").overall.shown for each in read]
-    assert whole == [improvement_shown(*each, order="ABC") for each in read]
-    assert set(whole) == {True, False}
+    complete = [improvement(*item, order="ABC").overall.shown for item in read]
+    assert complete == [improvement_shown(*item, order="ABC") for item in read]
+    assert set(complete) == {True, False}
 
 
 # What so many labels show.
@@ -255,7 +255,7 @@ def test_the_smallest_gain_is_worked_from_labels_groups_and_raters_by_hand(
 
 
 def change(table: Sequence[tuple[float | None, float | None, int]]) -> Change:
-    before, after, groups = ([row[place] for row in table] for place in range(3))
+    before, after, groups = ([row[index] for row in table] for index in range(3))
     return score_change(before, after, groups)  # pyright: ignore[reportArgumentType]
 
 

@@ -29,14 +29,14 @@ class Table:
 
     def __init__(self, rows: Sequence[Row], people: str = "ABCD", group: Callable[[int], object] = lambda key: key):
         self.ratings, self.first, self.second, keys, self.strata = (list(column) for column in zip(*rows, strict=True))
-        self.raters = [list(people[: len(given)]) for given in self.ratings]
+        self.raters = [list(people[: len(rating)]) for rating in self.ratings]
         self.groups = [group(key) for key in keys]
         self.a, self.b = ([one / 2 for one in side] for side in (self.first, self.second))
         self.panel = Panel.of(self.ratings, LEVELS, self.raters)
         self.both = self.groups, self.strata, STRATA
 
-    def told(self, side: Sequence[int]) -> list[list[tuple[float, float]]]:
-        return [[(float(given[0] > 0), float(said > 0))] for given, said in zip(self.ratings, side, strict=True)]
+    def pairs(self, side: Sequence[int]) -> list[list[tuple[float, float]]]:
+        return [[(float(rating[0] > 0), float(text > 0))] for rating, text in zip(self.ratings, side, strict=True)]
 
     def judged(self, ties: list[int] | None) -> Judged:
         return Judged.of(self.panel, self.first, LEVELS, self.groups, ties)
@@ -52,7 +52,7 @@ ONE: dict[str, Callable[[Table], Any]] = {
     "human reference": lambda t: stats.human_reference(t.judged(None)),
     "judged": lambda t: [t.judged([1, 2, 0]).ac("none"), t.judged(None).exact(), t.judged(None).bias([0, 0.5, 1])],
     "lengths": lambda t: stats.length_change(t.first, t.second, t.groups),
-    "classification": lambda t: [stats.classification_estimate(t.told(t.first), t.groups, one) for one in CLASSES],
+    "classification": lambda t: [stats.classification_estimate(t.pairs(t.first), t.groups, one) for one in CLASSES],
     "repeats": lambda t: stats.repeats(t.a, t.groups, t.second, t.groups),
     "standings": lambda t: sorted(stats.standings(t.judged(None)), key=lambda one: str(one.rater)),
     "alt-test": lambda t: stats.alt_test(t.judged(None), epsilon=0.1).advantage,
@@ -64,7 +64,7 @@ TWO: dict[str, Callable[[Table], Any]] = {
     "change": lambda t: stats.score_change(t.a, t.b, t.groups),
     "value change": lambda t: stats.value_change([7 * a - 3 for a in t.a], [7 * b - 3 for b in t.b], t.groups),
     "improvement": lambda t: stats.improvement(t.first, t.second, t.panel, t.strata, t.groups, order=STRATA).overall,
-    "classes": lambda t: stats.classification_difference(t.told(t.first), t.told(t.second), t.groups, "f1"),
+    "classes": lambda t: stats.classification_difference(t.pairs(t.first), t.pairs(t.second), t.groups, "f1"),
 }
 """Of the second judge less the first."""
 RANGES = {
@@ -80,13 +80,13 @@ NOT_DOUBLED = {"alpha", "human reference", "repeats", "alt-test", "improvement"}
 """What counts pairs of ratings or repeats, or says how many items there are."""
 
 
-def estimates(found: Any) -> list[Estimate]:
+def estimates(result: Any) -> list[Estimate]:
     """All that are in what was found."""
-    if isinstance(found, Estimate):
-        return [found]
-    if isinstance(found, Figure):
-        return [Estimate(found.value, reason=found.reason or "no interval")]
-    parts = found if isinstance(found, list) else [getattr(found, each.name) for each in fields(found)]
+    if isinstance(result, Estimate):
+        return [result]
+    if isinstance(result, Figure):
+        return [Estimate(result.value, reason=result.reason or "no interval")]
+    parts = result if isinstance(result, list) else [getattr(result, field.name) for field in fields(result)]
     return [one for part in parts if isinstance(part, list) or is_dataclass(part) for one in estimates(part)]
 
 
@@ -108,7 +108,12 @@ def test_neither_the_order_of_items_nor_the_names_of_groups_and_people_matter(na
     assert all(alike(*pair) for pair in zip(estimates(one), estimates(other), strict=True))
     assert getattr(other, "p", None) == getattr(one, "p", None)
     low, high = RANGES.get(name, (-2, 2))
-    numbers = [number for each in estimates(one) for number in (each.value, each.low, each.high) if number is not None]
+    numbers = [
+        number
+        for estimate in estimates(one)
+        for number in (estimate.value, estimate.low, estimate.high)
+        if number is not None
+    ]
     assert name in ENDLESS or all(low <= number <= high for number in numbers)
 
 
@@ -116,9 +121,9 @@ def test_neither_the_order_of_items_nor_the_names_of_groups_and_people_matter(na
 @law
 @given(drawn=rows)
 def test_exchanging_the_sides_turns_a_difference_and_keeps_its_p(name: str, drawn: list[Row]):
-    turned = [(given, second, first, *rest) for given, first, second, *rest in drawn]
+    turned = [(ratings, second, first, *rest) for ratings, first, second, *rest in drawn]
     one, other = TWO[name](Table(drawn)), TWO[name](Table(turned))
-    differences = [getattr(found, "difference", found) for found in (one, other)]
+    differences = [getattr(result, "difference", result) for result in (one, other)]
     assert alike(*differences, sign=-1)
     assert getattr(other, "p", None) == getattr(one, "p", None)
     assert not (getattr(one, "shown", False) and getattr(other, "shown", False))
@@ -128,9 +133,9 @@ def test_exchanging_the_sides_turns_a_difference_and_keeps_its_p(name: str, draw
 @law
 @given(drawn=rows)
 def test_a_judge_does_not_differ_from_itself(name: str, drawn: list[Row]):
-    found = TWO[name](Table([(given, first, first, *rest) for given, first, _, *rest in drawn]))
-    assert getattr(found, "difference", found).value in {0, None}
-    assert getattr(found, "p", None) in {1, None}
+    result = TWO[name](Table([(ratings, first, first, *rest) for ratings, first, _, *rest in drawn]))
+    assert getattr(result, "difference", result).value in {0, None}
+    assert getattr(result, "p", None) in {1, None}
 
 
 @pytest.mark.parametrize("name", [name for name in ONE | TWO if name not in NOT_DOUBLED])

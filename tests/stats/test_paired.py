@@ -76,10 +76,10 @@ def test_what_is_detected_with_80_and_with_50_percent_power_by_hand(tests: int, 
         a, b = [1] * 12, [0, *[1] * 11]
     paired = paired_difference(a, b, range(12), tests=tests)
     assert paired.base == pytest.approx(23 / 24 if mirrored else 1 / 24)
-    for errors, found in ((t + 1.041486, paired.detectable), (t, paired.detectable_half)):
-        assert found is not None
-        raised = 1 / 24 + found
-        assert found**2 == pytest.approx(errors**2 / 11 * (23 / 576 + raised * (1 - raised)), abs=1e-6)
+    for errors, result in ((t + 1.041486, paired.detectable), (t, paired.detectable_half)):
+        assert result is not None
+        raised = 1 / 24 + result
+        assert result**2 == pytest.approx(errors**2 / 11 * (23 / 576 + raised * (1 - raised)), abs=1e-6)
 
 
 def test_what_would_leave_the_scale_is_not_told():
@@ -125,7 +125,7 @@ def test_random_flips_agree_with_all_of_them():
     assert singles([half / 2 for half in halves]).p == pytest.approx(exact, abs=4 * math.sqrt(exact / 9999))
     assert exact == pytest.approx(0.02686, abs=1e-5)
     # Swaps of a statistic likewise.
-    table = [(max(0, -half), max(0, half), place) for place, half in enumerate(halves)]
+    table = [(max(0, -half), max(0, half), index) for index, half in enumerate(halves)]
     assert p(table) == pytest.approx(exact, abs=4 * math.sqrt(exact / 9999))
     assert p(table, seed=1) != p(table)
 
@@ -256,16 +256,16 @@ def test_pairs_are_counted_by_who_passed():
 
 def test_where_test_and_interval_disagree_the_interval_says_that_nothing_is_claimed():
     """Seven scenarios of which a few decide: flips and t then differ now and then, in both directions."""
-    apart = set[bool]()
+    different = set[bool]()
     for seed in range(150):
         draw = random.Random(seed)
         groups = [number // 4 for number in range(28)]
         shift = [draw.choice([0.0, 0.0, 0.25, 0.5]) for _ in range(7)]
         a = [draw.choice([0.0, 0.5]) for _ in groups]
         b = [score + shift[group] for score, group in zip(a, groups, strict=True)]
-        found = paired_difference(a, b, groups)
-        if found.p is not None and found.difference.low is not None:
-            significant, outside = found.p <= 0.05, excludes_zero(found.difference)
-            assert (UNDECIDED in (found.difference.reason or "")) is (significant is not outside)
-            apart |= {significant} if significant is not outside else set()
-    assert apart
+        result = paired_difference(a, b, groups)
+        if result.p is not None and result.difference.low is not None:
+            significant, outside = result.p <= 0.05, excludes_zero(result.difference)
+            assert (UNDECIDED in (result.difference.reason or "")) is (significant is not outside)
+            different |= {significant} if significant is not outside else set()
+    assert different

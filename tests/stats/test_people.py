@@ -39,7 +39,7 @@ def rated_by_all(table: Rows) -> Judged:
 
 def published(data: Path, stratum: str | None, *, known: bool = True, groups: str = "keys") -> Judged:
     items: PublishedStudy = published_study(data).of(stratum)
-    items = items.where([bool(given) for given in items.ratings])
+    items = items.where([bool(rating) for rating in items.ratings])
     panel = Panel.of(items.ratings, LABELS, items.raters if known else None)
     return Judged.of(panel, items.judge, LABELS, getattr(items, groups))
 
@@ -106,8 +106,8 @@ def test_the_published_study(stratum: str | None, data: Path):
 )
 def test_of_few_items_the_difference_bears_a_mark(items: int, reason: str | None):
     # Every other item divides its raters; the judge fails every third.
-    given = [[FAIL, PASS], [PASS, PASS], [FAIL, PASS], [FAIL, FAIL]]
-    table = [(given[place % 4], PASS if place % 3 else FAIL) for place in range(items)]
+    ratings = [[FAIL, PASS], [PASS, PASS], [FAIL, PASS], [FAIL, FAIL]]
+    table = [(ratings[index % 4], PASS if index % 3 else FAIL) for index in range(items)]
     assert human_reference(beside(table)).difference.reason == reason
 
 

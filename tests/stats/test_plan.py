@@ -50,14 +50,14 @@ def test_a_frame_has_the_sizes_of_cells_and_the_scatter_of_its_groups():
 
 
 def test_a_plan_has_the_fewest_ratings_that_reach_the_width():
-    found = list(plans(0.12, FRAME, OF))
-    for plan in found:
+    result = list(plans(0.12, FRAME, OF))
+    for plan in result:
         assert plan.half_width == pytest.approx(planned_half_width(FRAME, OF, plan.rated, plan.raters, plan.per_case))
         assert plan.half_width <= 0.12 < planned_half_width(FRAME, OF, plan.rated - 1, plan.raters, plan.per_case)
         assert plan.likely == pytest.approx((0.7 * plan.half_width, 1.3 * plan.half_width))
     # More raters need fewer cases.
-    assert [plan.rated for plan in found] == sorted((plan.rated for plan in found), reverse=True)
-    assert [plan.raters for plan in found] == sorted(plan.raters for plan in found)
+    assert [plan.rated for plan in result] == sorted((plan.rated for plan in result), reverse=True)
+    assert [plan.raters for plan in result] == sorted(plan.raters for plan in result)
 
 
 def test_a_case_is_rated_again_only_where_there_are_no_further_ones():
@@ -86,12 +86,12 @@ def test_raters_are_added_while_they_save_a_tenth_of_the_ratings():
 # How ratings vary.
 
 
-def crossed(given):
+def crossed(ratings):
     """Ratings of cases (rows) by raters (columns), each case in a scenario of its own."""
-    rows, columns = np.indices(np.shape(given))
-    count = len(given)
+    rows, columns = np.indices(np.shape(ratings))
+    count = len(ratings)
     return RatedCases(
-        ["FAIL"] * count, np.zeros(count), range(count), ["s"] * count, rows.ravel(), columns.ravel(), np.ravel(given)
+        ["FAIL"] * count, np.zeros(count), range(count), ["s"] * count, rows.ravel(), columns.ravel(), np.ravel(ratings)
     )
 
 
@@ -124,7 +124,7 @@ def test_every_first_part_of_the_order_is_balanced():
     order = balanced_order(KEYS, KINDS)
     assert sorted(order) == list(range(40))
     for count in range(41):
-        drawn = Counter(KINDS[place] for place in order[:count])
+        drawn = Counter(KINDS[index] for index in order[:count])
         # Within a round the kinds come by chance, so that one may be a case ahead.
         least, most = min(drawn[A], drawn[B]), max(drawn[A], drawn[B])
         assert most - least <= 1 or least == 12
@@ -133,7 +133,7 @@ def test_every_first_part_of_the_order_is_balanced():
 
 def test_strata_are_drawn_equally_whatever_labels_they_have():
     kinds = [("s", "a")] * 20 + [("s", "b")] * 10 + [("t", "a")] * 9 + [("t", "b")]
-    order = [kinds[place] for place in balanced_order(KEYS, kinds)]
+    order = [kinds[index] for index in balanced_order(KEYS, kinds)]
     # Of 12, six a stratum: three of each label of s, and all that t has of b.
     assert Counter(stratum for stratum, _ in order[:12]) == {"s": 6, "t": 6}
     counted = Counter(order[:12])
@@ -145,7 +145,7 @@ def test_strata_are_drawn_equally_whatever_labels_they_have():
 
 
 def test_the_order_depends_on_keys_kinds_and_seed_alone():
-    order = [KEYS[place] for place in balanced_order(KEYS, KINDS)]
+    order = [KEYS[index] for index in balanced_order(KEYS, KINDS)]
     backwards = balanced_order(KEYS[::-1], KINDS[::-1])
-    assert [KEYS[::-1][place] for place in backwards] == order
-    assert [KEYS[place] for place in balanced_order(KEYS, KINDS, seed=1)] != order
+    assert [KEYS[::-1][index] for index in backwards] == order
+    assert [KEYS[index] for index in balanced_order(KEYS, KINDS, seed=1)] != order

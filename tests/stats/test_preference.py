@@ -24,17 +24,17 @@ def test_the_interval_counts_items_and_raters():
     is in both: (8/9 + 16/9) / 144 / (3/4) = 2/81. The raters add 6/81 - 2/81 = 4/81.
     Satterthwaite: (1/144 + 4/81)^2 / ((1/144)^2 / 2 + (4/81)^2 / 3) = 3.7906; with 2, the least: 2 / (1/3.7906 + 1/2).
     """
-    found = preferred_share(*crossed("111", "111", "110", "000"))
+    result = preferred_share(*crossed("111", "111", "110", "000"))
     spread = Spread(1 / 144 + 4 / 81, 2 / (1 / 3.7906 + 1 / 2))
-    assert found.value == pytest.approx(2 / 3)
-    assert (found.low, found.high) == pytest.approx(logit_bounds(2 / 3, spread), abs=1e-5)
-    assert found.reason == f"too few groups: very wide; {FEW_RATERS}; {WIDELY}"
+    assert result.value == pytest.approx(2 / 3)
+    assert (result.low, result.high) == pytest.approx(logit_bounds(2 / 3, spread), abs=1e-5)
+    assert result.reason == f"too few groups: very wide; {FEW_RATERS}; {WIDELY}"
 
 
 def test_raters_of_one_mind_are_not_marked_as_differing():
     rows = ["1101111111", "1111110111", "0111111111", "1110111111", "1111111011"]
-    found = preferred_share(*crossed(*rows))
-    assert found.reason == FEW_RATERS
+    result = preferred_share(*crossed(*rows))
+    assert result.reason == FEW_RATERS
 
 
 def test_few_raters_speak_of_themselves_alone():
@@ -56,10 +56,10 @@ def test_few_raters_speak_of_themselves_alone():
     ],
 )
 def test_the_exact_interval_and_its_test(hits, count, low, high, p):
-    found = exact_binomial(hits, count)
-    assert found.share.value == hits / count
-    assert (found.share.low, found.share.high) == pytest.approx((low, high), abs=1e-4)
-    assert found.p == pytest.approx(p)
+    result = exact_binomial(hits, count)
+    assert result.share.value == hits / count
+    assert (result.share.low, result.share.high) == pytest.approx((low, high), abs=1e-4)
+    assert result.p == pytest.approx(p)
 
 
 def test_the_exact_interval_of_many_trials_neither_overflows_nor_loses_its_tail():

@@ -52,7 +52,7 @@ def judged(study, ties: Sequence[int] | None, *, known: bool = True) -> Judged:
 def jackknifed(of: Callable[[list[int]], float], groups: list[int]) -> list[float]:
     """Value +- t SE of a function of the places of items, by leaving out whole groups."""
     everyone, keys = list(range(len(groups))), sorted(set(groups))
-    value, without = of(everyone), [of([place for place in everyone if groups[place] != key]) for key in keys]
+    value, without = of(everyone), [of([index for index in everyone if groups[index] != key]) for key in keys]
     error = ((len(keys) - 1) / len(keys) * sum((other - value) ** 2 for other in without)) ** 0.5
     reach = t_quantile(0.975, degrees_of_freedom(np.unique(groups, return_counts=True)[1] / len(groups))) * error
     return [value, value - reach, value + reach]
@@ -64,7 +64,7 @@ def jackknifed(of: Callable[[list[int]], float], groups: list[int]) -> list[floa
 def test_without_raters_it_is_what_two_gradings_are():
     study = drawn(6)
     judge, groups = study.judges[0].tolist(), study.groups
-    consensus = [majority(given, TIES) for given in study.ratings]
+    consensus = [majority(rating, TIES) for rating in study.ratings]
     one, soft = judged(study, TIES, known=False), judged(study, None, known=False)
     assert numbers(one.kappa("none")) == pytest.approx(
         numbers(kappa_estimate(consensus, judge, LABELS, groups, "none"))
@@ -74,9 +74,9 @@ def test_without_raters_it_is_what_two_gradings_are():
     assert numbers(one.ac("linear")) == pytest.approx(1 - np.exp(-np.array(logarithms)))
     same = [float(a == b) for a, b in zip(consensus, judge, strict=True)]
     assert numbers(one.exact()) == pytest.approx(numbers(cluster_mean(same, groups)))
-    middle = [place for place, label in enumerate(consensus) if label == 1]
-    found = cluster_mean([same[place] for place in middle], [groups[place] for place in middle])
-    assert numbers(one.recall(1)) == pytest.approx(numbers(found))
+    middle = [index for index, label in enumerate(consensus) if label == 1]
+    result = cluster_mean([same[index] for index in middle], [groups[index] for index in middle])
+    assert numbers(one.recall(1)) == pytest.approx(numbers(result))
     labels = soft.panel.counts / soft.panel.counts.sum(axis=1, keepdims=True)
     tables = labels[:, :, None] * np.eye(3)[judge][:, None, :]
     expected = jackknifed(lambda kept: float(kappas(tables[kept].sum(axis=0), "quadratic")), groups)
@@ -111,12 +111,12 @@ def test_the_bias_beside_four_raters_by_hand():
     assert one.reason == "too few groups: very wide; fewer than 8 raters"
 
 
-@pytest.mark.parametrize(("raters", "told"), [(1, "for this rater only"), (3, "for these 3 raters only")])
-def test_few_raters_speak_of_themselves_and_the_interval_says_so(raters: int, told: str):
+@pytest.mark.parametrize(("raters", "message"), [(1, "for this rater only"), (3, "for these 3 raters only")])
+def test_few_raters_speak_of_themselves_and_the_interval_says_so(raters: int, message: str):
     study = drawn(raters)
     these, others = judged(study, TIES, known=False), judged(study, TIES)
     for of in (lambda one: one.kappa("none"), lambda one: one.ac("none"), lambda one: one.exact()):
-        assert of(others).reason == told
+        assert of(others).reason == message
         assert numbers(of(others)) == numbers(of(these))
 
 
@@ -127,13 +127,13 @@ def test_what_no_other_rater_bears_out_has_no_bounds():
     assert one.recall(2) == Estimate(2 / 3, reason="depends on one rater")
 
 
-@pytest.mark.parametrize(("items", "told"), [(29, "fewer than 30 items: very wide"), (30, None)])
-def test_a_share_of_few_items_says_that_its_interval_is_wide(items: int, told: str | None):
+@pytest.mark.parametrize(("items", "message"), [(29, "fewer than 30 items: very wide"), (30, None)])
+def test_a_share_of_few_items_says_that_its_interval_is_wide(items: int, message: str | None):
     # Every item is rated 2 by two people in the first, and every third of them 0 by the judge.
     study = Panel.of([[2, 2]] * items + [[1, 1]] * 30, LABELS)
-    groups = [place % 7 for place in range(items + 30)]
-    one = Judged.of(study, [0 if place % 3 == 0 else 2 for place in range(items + 30)], LABELS, groups, TIES)
-    assert one.recall(2).reason == told
+    groups = [index % 7 for index in range(items + 30)]
+    one = Judged.of(study, [0 if index % 3 == 0 else 2 for index in range(items + 30)], LABELS, groups, TIES)
+    assert one.recall(2).reason == message
     assert one.recall(2).low is not None
     assert one.exact().reason is None
 
@@ -172,13 +172,13 @@ def test_the_rater_term_by_hand():
 
 def test_the_jackknife_of_a_mean_by_hand():
     # Ratings 0, 0 | 1, 1 | 1, 0 | 1, 0 of four raters, each in groups 1 and 2: mean 1/2.
-    given = np.array([0, 0, 1, 1, 1, 0, 1, 0])
-    changes = Changes(-np.stack([given, np.ones(8)], axis=1), np.array([0, 1] * 4), np.repeat(range(4), 2))
+    ratings = np.array([0, 0, 1, 1, 1, 0, 1, 0])
+    changes = Changes(-np.stack([ratings, np.ones(8)], axis=1), np.array([0, 1] * 4), np.repeat(range(4), 2))
     # Without a rater 2/3, 1/3, 1/2, 1/2: 3 of 1/72 = 1/24. Without one rating 4/7 or 3/7: 7 of 1/196 = 1/28.
     drawn = rater_variance(np.array([4.0, 8.0]), ratio, changes, [1, 2])
     assert (drawn.variance, drawn.raters) == (pytest.approx(1 / 24 - 1 / 28), 4)
     # Influences (y - 1/2) / 8: V_R 2/64 by 3/4 = 1/24, V_SR 8/256.
-    formula = rater_term((given - 1 / 2) / 8, "aabbccdd", [1, 2] * 4)
+    formula = rater_term((ratings - 1 / 2) / 8, "aabbccdd", [1, 2] * 4)
     assert formula == pytest.approx(1 / 24 - 1 / 32)
 
 

@@ -22,7 +22,7 @@ def alpha(ratings: list[list[int]]) -> Estimate:
 
 def judged(ratings: list[list[int]], judge: int = 0) -> Judged:
     """By A, or by A and B."""
-    panel = Panel.of(ratings, L, ["AB"[: len(given)] for given in ratings])
+    panel = Panel.of(ratings, L, ["AB"[: len(rating)] for rating in ratings])
     return Judged.of(panel, [judge] * len(ratings), L, range(len(ratings)))
 
 
@@ -75,7 +75,7 @@ NOBODY = "no rater with 5 items that others rated too"
 
 
 @pytest.mark.parametrize(
-    ("found", "value", "reason"),
+    ("result", "value", "reason"),
     [
         (lambda: stats.kappa_estimate([], [], L, []), None, "no items"),
         (lambda: stats.kappa_estimate([1] * 12, [1] * 12, L, range(12)), None, "all gradings equal"),
@@ -119,6 +119,8 @@ NOBODY = "no rater with 5 items that others rated too"
         (lambda: stats.classification_estimate([[(1, 1)], [(0, 0)]], "AA", "f1"), 1, LONELY),
     ],
 )
-def test_where_nothing_can_be_known_the_reason_is_said(found: Callable[[], Estimate], value: float | None, reason: str):
-    estimate = found()
+def test_where_nothing_can_be_known_the_reason_is_said(
+    result: Callable[[], Estimate], value: float | None, reason: str
+):
+    estimate = result()
     assert (estimate.value, estimate.low, estimate.high, estimate.reason) == (value, None, None, reason)

@@ -19,8 +19,8 @@ def of(table: Sequence[tuple[float, int, object]]) -> Repeats:
     return repeats(scores, cases, responses, [case // 2 for case in cases])
 
 
-def figures(found: Repeats) -> dict[str, float | None]:
-    return {name: figure.value for name, figure in vars(found).items()}
+def figures(result: Repeats) -> dict[str, float | None]:
+    return {name: figure.value for name, figure in vars(result).items()}
 
 
 # Worked by hand.
@@ -31,8 +31,8 @@ def test_a_balanced_design_by_hand():
     # Verdicts: .125 / 4 = .03125. Responses: (4 * .0625 + 4 * .015625) / 2 = .15625, (.15625 - .03125) / 2 = .0625.
     # Triggers: means .75 and .125: 8 * .3125^2 = .78125, (.78125 - .15625) / 4 = .15625.
     scores, groups = [1, 1, 0.5, 0.5, 0, 0, 0, 0.5], list("AAAABBBB")
-    found = repeats(scores, [1, 1, 1, 1, 2, 2, 2, 2], [1, 1, 2, 2, 1, 1, 2, 2], groups)
-    assert figures(found) == pytest.approx(
+    result = repeats(scores, [1, 1, 1, 1, 2, 2, 2, 2], [1, 1, 2, 2, 1, 1, 2, 2], groups)
+    assert figures(result) == pytest.approx(
         {
             "case_variance": 0.15625,
             "within_variance": 0.09375,
@@ -52,28 +52,28 @@ def test_an_unbalanced_design_by_hand():
     # Responses: 2 / 36 + 1 / 9 = 1/6; spread 5/3 + 1 = 8/3: (1/6) / (4 - 8/3) = .125.
     # Triggers: mean .625: 3 (5/24)^2 + .625^2 = .520833; of replies 8/3 - 6/4 = 7/6, of triggers 4 - 10/4 = 1.5:
     # (.520833 - 7/6 * .125) / 1.5 = .25.
-    found = repeats([1, 1, 0.5, 0], [1, 1, 1, 2], ["a", "a", "b", "c"], list("AAAB"))
-    assert found.judge_variance == Figure(0)
-    assert found.response_variance.value == pytest.approx(0.125)
-    assert found.case_variance.value == pytest.approx(0.25)
-    assert (found.epochs_worth, found.judge_epochs_worth) == (Figure(5), Figure(1))
+    result = repeats([1, 1, 0.5, 0], [1, 1, 1, 2], ["a", "a", "b", "c"], list("AAAB"))
+    assert result.judge_variance == Figure(0)
+    assert result.response_variance.value == pytest.approx(0.125)
+    assert result.case_variance.value == pytest.approx(0.25)
+    assert (result.epochs_worth, result.judge_epochs_worth) == (Figure(5), Figure(1))
 
 
 def test_likeness_within_scenarios_widens_the_mean():
     # Four triggers, the same within each of two scenarios: of the mean, .5, SE^2 = 2 * .25^2 / .5 = .25 by scenarios,
     # and (1/3) / 4 = 1/12 by triggers.
-    found = repeats([1, 1, 0, 0], range(4), range(4), list("AABB"))
-    assert found.design_effect.value == pytest.approx(3)
+    result = repeats([1, 1, 0, 0], range(4), range(4), list("AABB"))
+    assert result.design_effect.value == pytest.approx(3)
 
 
 @law
 @given(rows)
 def test_variances_are_at_least_zero_and_the_rules_hold(table: Rows):
-    found = of(table)
-    assert all(value is None or value >= 0 for value in figures(found).values())
-    if found.epochs_worth.value is not None and found.epochs_worth.value > 1:
-        left = (found.design_effect.value or 0) * (found.case_variance.value or 0)
-        noise = [(found.within_variance.value or 0) / (found.epochs_worth.value - less) for less in (0, 1)]
+    result = of(table)
+    assert all(value is None or value >= 0 for value in figures(result).values())
+    if result.epochs_worth.value is not None and result.epochs_worth.value > 1:
+        left = (result.design_effect.value or 0) * (result.case_variance.value or 0)
+        noise = [(result.within_variance.value or 0) / (result.epochs_worth.value - less) for less in (0, 1)]
         assert noise[0] <= 0.1 * (left + noise[0]) * (1 + 1e-6)
         assert noise[1] > 0.1 * (left + noise[1])
 
@@ -83,7 +83,7 @@ RESPONSES = ["case_variance", "within_variance", "response_variance", "epochs_wo
 
 
 @pytest.mark.parametrize(
-    ("table", "told", "reason", "untold"),
+    ("table", "message", "reason", "unknown"),
     [
         ([(1, 0, 0), (0, 1, 0), (0.5, 2, 0)], {}, "no repeated verdicts", ["judge_variance", "judge_epochs_worth"]),
         ([(1, 0, 0), (0, 1, 0), (0.5, 2, 0)], {}, "no repeated responses", RESPONSES),
@@ -119,7 +119,7 @@ RESPONSES = ["case_variance", "within_variance", "response_variance", "epochs_wo
         ([], {}, "no scores", ["design_effect", "case_variance"]),
     ],
 )
-def test_what_cannot_be_told_says_why(table: Rows, told: dict[str, float], reason: str, untold: list[str]):
-    found = of(table)
-    assert {name: figures(found)[name] for name in told} == pytest.approx(told)
-    assert {name: vars(found)[name] for name in untold} == dict.fromkeys(untold, Figure(None, reason))
+def test_what_cannot_be_told_says_why(table: Rows, message: dict[str, float], reason: str, unknown: list[str]):
+    result = of(table)
+    assert {name: figures(result)[name] for name in message} == pytest.approx(message)
+    assert {name: vars(result)[name] for name in unknown} == dict.fromkeys(unknown, Figure(None, reason))

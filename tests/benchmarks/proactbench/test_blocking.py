@@ -60,7 +60,7 @@ def test_a_trial_runs_where_a_loop_is_running(tmp_path, server):
 
     async def cell() -> list[bool]:
         tried = [trial.run(cases), await trial.arun(cases)]
-        return [side.scored is not None for each in tried for pair in each.pairs for side in pair.sides]
+        return [side.scored is not None for item in tried for pair in item.pairs for side in pair.sides]
 
     assert asyncio.run(cell()) == [True] * 8
 
@@ -73,10 +73,10 @@ class Interrupting(Observer):
         server.script = self._script
 
     async def _script(self, sent: Sent) -> Answer:
-        asked = len(self._server.of("assistant"))
-        if asked == 3:
+        count = len(self._server.of("assistant"))
+        if count == 3:
             os.kill(os.getpid(), signal.SIGINT)
-        if asked >= 3:
+        if count >= 3:
             await asyncio.to_thread(self.heard.wait)
         return healthy(sent)
 

@@ -15,8 +15,8 @@ from dspy_proact.benchmarks.proactbench.types import Turn
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.models import Gate, ModelSpec, open_model
 
-SAID = ["My cat is ill.", "Poor cat.", "I travel tomorrow."]
-TURNS = (Turn(user=SAID[0], assistant=SAID[1]), Turn(user=SAID[2], assistant=None))
+TEXTS = ["My cat is ill.", "Poor cat.", "I travel tomorrow."]
+TURNS = (Turn(user=TEXTS[0], assistant=TEXTS[1]), Turn(user=TEXTS[2], assistant=None))
 ROLES = ("user", "assistant", "user")
 
 
@@ -33,30 +33,32 @@ def parsed(text, source="talk.txt"):
 
 
 def lines(*objects):
-    return "".join(f"{json.dumps(each)}\n" for each in objects)
+    return "".join(f"{json.dumps(item)}\n" for item in objects)
 
 
-MESSAGES = [{"role": role, "content": text} for role, text in zip(ROLES, SAID, strict=True)]
+MESSAGES = [{"role": role, "content": text} for role, text in zip(ROLES, TEXTS, strict=True)]
 OF_AN_API = {"refusal": None, "annotations": [], "audio": None, "tool_calls": None}
 FORMS = {
-    "chat messages": chat(*zip(ROLES, SAID, strict=True)),
-    "turns": json.dumps([{"user": SAID[0], "assistant": SAID[1]}, {"user": SAID[2]}]),
-    "turns with null": json.dumps([{"user": SAID[0], "assistant": SAID[1]}, {"user": SAID[2], "assistant": None}]),
-    "plain text": f"User: {SAID[0]}\nAssistant: {SAID[1]}\nUser: {SAID[2]}\n",
-    "plain text in other letters": f"\n\nUSER:{SAID[0]}\n\nassistant :\n{SAID[1]}\n\nuser:   {SAID[2]}",
-    "ends of lines of another system": f"User: {SAID[0]}\r\nAssistant: {SAID[1]}\r\nUser: {SAID[2]}\r\n",
+    "chat messages": chat(*zip(ROLES, TEXTS, strict=True)),
+    "turns": json.dumps([{"user": TEXTS[0], "assistant": TEXTS[1]}, {"user": TEXTS[2]}]),
+    "turns with null": json.dumps([{"user": TEXTS[0], "assistant": TEXTS[1]}, {"user": TEXTS[2], "assistant": None}]),
+    "plain text": f"User: {TEXTS[0]}\nAssistant: {TEXTS[1]}\nUser: {TEXTS[2]}\n",
+    "plain text in other letters": f"\n\nUSER:{TEXTS[0]}\n\nassistant :\n{TEXTS[1]}\n\nuser:   {TEXTS[2]}",
+    "ends of lines of another system": f"User: {TEXTS[0]}\r\nAssistant: {TEXTS[1]}\r\nUser: {TEXTS[2]}\r\n",
     "log of an API": json.dumps({"model": "gpt-4o", "messages": MESSAGES, "temperature": 1}),
     "log on one line among blank ones": "\n" + lines({"messages": MESSAGES}) + "\n",
-    "log with what its messages might have had": json.dumps({"messages": [each | OF_AN_API for each in MESSAGES]}),
+    "log with what its messages might have had": json.dumps(
+        {"messages": [message | OF_AN_API for message in MESSAGES]}
+    ),
     "JSON lines of messages": lines(*MESSAGES),
-    "JSON lines of turns": lines({"user": SAID[0], "assistant": SAID[1]}, {"user": SAID[2]}),
+    "JSON lines of turns": lines({"user": TEXTS[0], "assistant": TEXTS[1]}, {"user": TEXTS[2]}),
     "turns of DSPy's history": json.dumps(
-        {"messages": [{"user_message": SAID[0], "response": SAID[1], "truncated": False}, {"user_message": SAID[2]}]}
+        {"messages": [{"user_message": TEXTS[0], "response": TEXTS[1], "truncated": False}, {"user_message": TEXTS[2]}]}
     ),
     "text parts": json.dumps(
-        [each | {"content": [{"type": "text", "text": each["content"]}]} for each in MESSAGES],
+        [message | {"content": [{"type": "text", "text": message["content"]}]} for message in MESSAGES],
     ),
-    "byte order mark": "\ufeff" + chat(*zip(ROLES, SAID, strict=True)),
+    "byte order mark": "\ufeff" + chat(*zip(ROLES, TEXTS, strict=True)),
 }
 
 
@@ -118,11 +120,11 @@ def test_a_message_keeps_its_lines(text, user):
 _LINES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), min_size=1).filter(str.strip)
 
 
-@given(st.lists(_LINES, min_size=1, max_size=7).filter(lambda said: len(said) % 2 == 1))
-def test_what_is_written_as_chat_messages_is_read_again(said):
-    roles = [("user", "assistant")[number % 2] for number in range(len(said))]
-    turns = parsed(chat(*zip(roles, said, strict=True)))
-    assert [text for turn in turns for text in (turn.user, turn.assistant) if text is not None] == said
+@given(st.lists(_LINES, min_size=1, max_size=7).filter(lambda text: len(text) % 2 == 1))
+def test_what_is_written_as_chat_messages_is_read_again(message):
+    roles = [("user", "assistant")[number % 2] for number in range(len(message))]
+    turns = parsed(chat(*zip(roles, message, strict=True)))
+    assert [text for turn in turns for text in (turn.user, turn.assistant) if text is not None] == message
 
 
 USER, ANSWER, SYSTEM = ("user", "Hello."), ("assistant", "Yes?"), ("system", "Be kind.")
@@ -163,12 +165,12 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("text", "said"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_responded_to_is_refused_with_its_place_and_its_mend(text, said):
+@pytest.mark.parametrize(("text", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_responded_to_is_refused_with_its_place_and_its_mend(text, message):
     with pytest.raises(CorpusError) as error:
         parsed(text)
     assert str(error.value).startswith("talk.txt")
-    assert not [words for words in said if words not in str(error.value)], str(error.value)
+    assert not [words for words in message if words not in str(error.value)], str(error.value)
 
 
 def test_a_file_is_read_by_its_name():
@@ -193,7 +195,7 @@ HISTORIES = {
     "a tuple of turns": tuple(Turn(user=user, assistant=answer) for user, answer in PAIRS),
     "objects of turns": PAST_TURNS,
     "messages": CHAT,
-    "messages in parts": [each | {"content": [{"type": "text", "text": each["content"]}]} for each in CHAT],
+    "messages in parts": [item | {"content": [{"type": "text", "text": item["content"]}]} for item in CHAT],
     "a log": {"messages": CHAT, "model": "gpt-4o"},
     "a log from JSON": json.loads(json.dumps({"messages": CHAT})),
     "DSPy's history of messages": dspy.History(messages=CHAT),
@@ -209,7 +211,7 @@ def opened(server):
     return open_model(spec, ASSISTANT, Gate(retries=0, backoff=0.001))
 
 
-def asked(server, history, assistant=None):
+def messages_of(server, history, assistant=None):
     with dspy.context(lm=opened(server).lm):
         (assistant or Assistant())(history=history, user_message=LAST["content"])
     return server.sent[-1].messages
@@ -217,12 +219,12 @@ def asked(server, history, assistant=None):
 
 @pytest.mark.parametrize("history", HISTORIES.values(), ids=HISTORIES)
 def test_each_form_of_a_history_is_sent_as_the_same_chat(server, history):
-    assert asked(server, history) == [*CHAT, LAST]
+    assert messages_of(server, history) == [*CHAT, LAST]
 
 
 @pytest.mark.parametrize("history", [None, [], (), {"messages": []}, dspy.History(messages=[])], ids=repr)
 def test_no_history_is_none(server, history):
-    assert asked(server, history) == [LAST]
+    assert messages_of(server, history) == [LAST]
 
 
 def test_each_way_to_ask_takes_them_and_an_answer_is_history_of_the_next_question(server):
@@ -237,18 +239,18 @@ def test_each_way_to_ask_takes_them_and_an_answer_is_history_of_the_next_questio
         await model.aclose()
 
     asyncio.run(all_ways())
-    said = [question, "Bon voyage.", "Thanks!"]
-    assert [[message["content"] for message in sent.messages] for sent in server.sent[1:]] == [said] * 2
+    texts = [question, "Bon voyage.", "Thanks!"]
+    assert [[message["content"] for message in sent.messages] for sent in server.sent[1:]] == [texts] * 2
 
 
 def test_a_system_message_is_the_prompt_of_an_assistant_without_one(server):
     bare = Assistant()
-    told = {"role": "system", "content": "Be kind.\n\nBe brief."}
-    assert asked(server, [*SYSTEM_MESSAGES, *CHAT], bare) == [told, *CHAT, LAST]
-    assert asked(server, {"messages": SYSTEM_MESSAGES}, bare) == [told, LAST]
-    assert asked(server, CHAT, bare) == [*CHAT, LAST], "it is of that call alone"
+    fields = {"role": "system", "content": "Be kind.\n\nBe brief."}
+    assert messages_of(server, [*SYSTEM_MESSAGES, *CHAT], bare) == [fields, *CHAT, LAST]
+    assert messages_of(server, {"messages": SYSTEM_MESSAGES}, bare) == [fields, LAST]
+    assert messages_of(server, CHAT, bare) == [*CHAT, LAST], "it is of that call alone"
     with pytest.warns(UserWarning, match="its system message is left out"):
-        sent = asked(server, [*SYSTEM_MESSAGES, *CHAT], Assistant("Look ahead."))
+        sent = messages_of(server, [*SYSTEM_MESSAGES, *CHAT], Assistant("Look ahead."))
     assert sent == [{"role": "system", "content": "Look ahead."}, *CHAT, LAST]
 
 
@@ -263,9 +265,9 @@ NO_HISTORIES = {
 }
 
 
-@pytest.mark.parametrize(("history", "said"), NO_HISTORIES.values(), ids=NO_HISTORIES)
-def test_what_is_none_is_refused_in_a_sentence(server, history, said):
+@pytest.mark.parametrize(("history", "text"), NO_HISTORIES.values(), ids=NO_HISTORIES)
+def test_what_is_none_is_refused_in_a_sentence(server, history, text):
     with pytest.raises(UsageError) as caught:
-        asked(server, history)
-    assert not [words for words in said if words not in str(caught.value)], str(caught.value)
+        messages_of(server, history)
+    assert not [words for words in text if words not in str(caught.value)], str(caught.value)
     assert not server.sent

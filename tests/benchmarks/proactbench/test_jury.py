@@ -31,9 +31,9 @@ def dialogues(folder: Path, count: int = 1) -> Corpus:
     return corpus(folder, *(row(unique_id_eval=f"d{number}") for number in range(count)))
 
 
-def evaluation(server: Server, read: Corpus, judge: Any = JURY, calls: Any = None, **said: Any) -> Evaluation:
+def evaluation(server: Server, read: Corpus, judge: Any = JURY, calls: Any = None, **text: Any) -> Evaluation:
     """Of judges at the server, with what is said of each of them, and how calls are made."""
-    judges = specs(judge, **({"api_base": server.judge} | said))
+    judges = specs(judge, **({"api_base": server.judge} | text))
     return Evaluation(read, spec("hosted_vllm/any", server.assistant), judges, gate=Gate(retries=0, **(calls or {})))
 
 
@@ -42,7 +42,7 @@ def judges(**scripts: Callable[[Sent], Answer]) -> Callable[[Sent], Answer]:
     return lambda sent: scripts.get(sent.body["model"], healthy)(sent)
 
 
-def asked(server: Server) -> Counter[str]:
+def calls_of(server: Server) -> Counter[str]:
     """Requests of each judge."""
     return Counter(f"openai/{sent.body['model']}" for sent in server.of("judge"))
 
@@ -62,7 +62,7 @@ def test_every_judge_grades_every_response_as_often_as_asked_and_hears_of_no_oth
     jury = evaluation(server, dialogues(tmp_path), calls={"concurrency": 1})
     finished = jury.run(tmp_path / "run", Scope(judge_epochs=2))
     assert (finished.stages, finished.unscored) == (15, 0)  # 3 triggers x (1 response + 2 judges x 2 verdicts)
-    assert (len(server.of("assistant")), asked(server)) == (3, {KIND: 6, STRICT: 6})
+    assert (len(server.of("assistant")), calls_of(server)) == (3, {KIND: 6, STRICT: 6})
     # Nothing is answered from a cache, and each is asked the same.
     assert sorted(Counter(json.dumps(sent.messages) for sent in server.of("judge")).values()) == [4, 4, 4]
     assert not [sent for sent in server.sent if "canary" in sent.text]
@@ -89,20 +89,20 @@ def test_failures_of_two_judges_by_turns_are_not_one_providers(server: Server, t
     server.script_roles(judge=now_and_then)
     # Each judge fails five times in a row, together they fail ten times; nobody is down.
     evaluation(server, dialogues(tmp_path, 4), calls={"concurrency": 1}).run(tmp_path / "run")
-    assert asked(server) == {KIND: 12, STRICT: 12}
+    assert calls_of(server) == {KIND: 12, STRICT: 12}
 
 
 def test_a_jury_is_another_run_than_each_of_its_judges_in_whatever_order_they_are_named(server: Server, tmp_path: Path):
     read = dialogues(tmp_path)
     jury, turned, *lone = (evaluation(server, read, judge) for judge in (JURY, (STRICT, KIND), KIND, STRICT))
-    assert len({each.manifest.identity.digest() for each in (jury, turned, *lone)}) == 3
+    assert len({entry.manifest.identity.digest() for entry in (jury, turned, *lone)}) == 3
     assert [judge.model for judge in jury.manifest.identity.judges] == list(JURY)
     assert jury.manifest.identity.judge_name == f"{KIND} + {STRICT}"
     assert jury.default_folder.name.startswith("proactbench--hosted_vllm_any--openai_kind+openai_strict--")
     jury.run(tmp_path / "run")
-    for each in lone:
+    for item in lone:
         with pytest.raises(RunError, match=r"holds another run, which differs in judges\."):
-            each.run(tmp_path / "run")
+            item.run(tmp_path / "run")
     server.sent.clear()
     assert (turned.run(tmp_path / "run").stages, server.sent) == (0, [])
 

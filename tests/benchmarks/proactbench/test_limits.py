@@ -53,8 +53,8 @@ def provider():
         yield running
 
 
-def evaluation(provider, corpus, limits=None, calls=None, **said):
-    model = spec("hosted_vllm/any", provider.base("assistant"), **({"price": PRICE} | said))
+def evaluation(provider, corpus, limits=None, calls=None, **text):
+    model = spec("hosted_vllm/any", provider.base("assistant"), **({"price": PRICE} | text))
     judge = spec("openai/any", provider.base("judge"), price=PRICE)
     gate = Gate(**({"retries": 2, "concurrency": 64} | (calls or {})), limits=limits)
     return Evaluation(corpus, model, judge, gate=gate)
@@ -83,8 +83,8 @@ def test_a_fault_of_one_trigger_costs_that_trigger_and_no_other(provider, loaded
         return row(unique_id_eval=name, turn_records=records, trigger_points=[trigger_point(2)], num_turns_completed=2)
 
     def script(received):
-        asked = received.body["messages"][0]["content"]
-        hit = [FAULTS[name] for name in names if received.role == "assistant" and f"[{name}]" in asked]
+        prompt = received.body["messages"][0]["content"]
+        hit = [FAULTS[name] for name in names if received.role == "assistant" and f"[{name}]" in prompt]
         return hit[0] if hit else healthy(received)
 
     provider.script, read = script, corpus(tmp_path, *map(dialogue, [*names, "none"]))
@@ -104,7 +104,7 @@ def test_a_fault_of_one_trigger_costs_that_trigger_and_no_other(provider, loaded
 
 
 @pytest.mark.parametrize(
-    ("limits", "said"),
+    ("limits", "text"),
     [
         (Limits(calls=100), "`limits.calls=100`"),
         (Limits(tokens=120_000), "`limits.tokens=120000`"),
@@ -112,9 +112,9 @@ def test_a_fault_of_one_trigger_costs_that_trigger_and_no_other(provider, loaded
     ],
     ids=["calls", "tokens", "money"],
 )
-def test_a_limit_is_never_exceeded_and_the_run_resumes(provider, tmp_path, limits, said):
+def test_a_limit_is_never_exceeded_and_the_run_resumes(provider, tmp_path, limits, text):
     read = dialogues(tmp_path, 60)
-    with pytest.raises(LimitReached, match=said) as end:
+    with pytest.raises(LimitReached, match=text) as end:
         evaluation(provider, read, limits).run(tmp_path / "run")
     assert exit_status(end.value) == 4
     assert provider.received.total() == 100 or limits.calls is None
@@ -135,10 +135,10 @@ def test_a_run_that_stopped_at_a_limit_has_a_sample_of_the_whole(provider, tmp_p
     with pytest.raises(LimitReached):
         evaluation(provider, sample, Limits(calls=26), {"concurrency": 1}).run(tmp_path / "run")
     summary = summarize(RunFolder(tmp_path / "run"))
-    asked = {outcome.key for outcome in summary.scored}
-    assert (len(asked), summary.groups_reached, summary.group_count) == (13, 13, 13)
+    keys = {outcome.key for outcome in summary.scored}
+    assert (len(keys), summary.groups_reached, summary.group_count) == (13, 13, 13)
     evaluation(provider, sample).run(tmp_path / "limited", Scope(limit=13))
-    assert asked == {outcome.key for outcome in summarize(RunFolder(tmp_path / "limited")).outcomes}
+    assert keys == {outcome.key for outcome in summarize(RunFolder(tmp_path / "limited")).outcomes}
 
 
 def test_a_limit_of_tokens_is_used_up_to_what_the_last_call_might_write(provider, tmp_path):
@@ -165,8 +165,8 @@ def test_a_dry_run_predicts_calls_and_prompt_tokens_exactly(provider, tmp_path, 
     left = run.forecast(tmp_path / "run", Scope(limit=12))
     assert left.calls == min(4, plan.calls - len(sent))  # of a begun run what is left
     run.run(tmp_path / "run")
-    asked = [received.body["messages"] for received in sent if received.role == "assistant"]
-    assert (plan.assistant.calls, plan.judge.calls) == (len(asked), len(sent) - len(asked))
-    counted = sum(import_litellm().token_counter(model="hosted_vllm/any", messages=messages) for messages in asked)
+    requests = [received.body["messages"] for received in sent if received.role == "assistant"]
+    assert (plan.assistant.calls, plan.judge.calls) == (len(requests), len(sent) - len(requests))
+    counted = sum(import_litellm().token_counter(model="hosted_vllm/any", messages=messages) for messages in requests)
     assert plan.assistant.prompt_tokens == counted
     assert run.forecast(tmp_path / "run").calls == 0

@@ -37,7 +37,7 @@ def test_the_real_dialogue_goes_out_byte_for_byte(server, tmp_path, data):
     path = data / "proactbench_dialogue.jsonl"
     raw = json.loads(path.read_text(encoding="utf-8"))
     run(server, tmp_path, read_jsonl(path))
-    (sent,) = [each for each in server.of("assistant") if len(each.messages) == 7]  # the trigger at turn 4
+    (sent,) = [item for item in server.of("assistant") if len(item.messages) == 7]  # the trigger at turn 4
     curated = []
     for turn in raw["turn_records"][:4]:
         curated += [("user", turn["user_message"]), ("assistant", turn["assistant_response"])]
@@ -79,7 +79,7 @@ PREFIXES = [("openai/", "litellm"), ("hosted_vllm/", "auto"), ("openrouter/vendo
     ("prefix", "backend", "name", "assistant", "judge"),
     [
         *((*PREFIXES[at % 3], *preset) for at, preset in enumerate(PRESETS)),
-        *((*each, *PRESETS[0]) for each in PREFIXES[1:]),
+        *((*prefix, *PRESETS[0]) for prefix in PREFIXES[1:]),
     ],
 )
 def test_every_preset_goes_out_and_one_under_every_prefix(server, tmp_path, prefix, backend, name, assistant, judge):
@@ -161,6 +161,6 @@ def test_a_response_changes_the_judges_request_in_its_indented_lines_only(server
 def without_response(body):
     system, user = body["messages"]
     before, heading, rest = user["content"].partition("\nResponse to grade:\n")
-    told, last, after = rest.rpartition("\n\nAnswer with one JSON object: ")
-    assert all(not line or line.startswith("    ") for line in told.splitlines())
+    message, last, after = rest.rpartition("\n\nAnswer with one JSON object: ")
+    assert all(not line or line.startswith("    ") for line in message.splitlines())
     return json.dumps({**body, "messages": [system, {**user, "content": f"{before}{heading}{last}{after}"}]})

@@ -30,24 +30,24 @@ HOSTILE = '  | ```\r\n# Label the boxes today.\u2028 \x85é\U0001f600\t{"grade":
 """A response in which nothing may be stripped, folded or escaped twice."""
 
 
-def parent(folder: Path, server, name: str = "parent", of: Corpus | None = None, **asked: Any) -> RunFolder:
+def parent(folder: Path, server, name: str = "parent", of: Corpus | None = None, **options: Any) -> RunFolder:
     """A run whose responses and verdicts came from the server; its requests are forgotten."""
     model, judge = spec("hosted_vllm/any", server.assistant), spec("hosted_vllm/first", server.judge)
-    Evaluation(of or corpus(folder), model, judge, gate=Gate(retries=0)).run(folder / name, Scope(**asked))
+    Evaluation(of or corpus(folder), model, judge, gate=Gate(retries=0)).run(folder / name, Scope(**options))
     server.sent.clear()
     return RunFolder(folder / name)
 
 
 def rejudge(
-    folder: Path, server, of: RunFolder | Responses, name="child", judge: Any = "hosted_vllm/second", **given: Any
+    folder: Path, server, of: RunFolder | Responses, name="child", judge: Any = "hosted_vllm/second", **inputs: Any
 ) -> RunFolder:
     """The responses judged by another judge; arguments of `Scope`, of the judge and of its gate together."""
     responses = of if isinstance(of, Responses) else Responses.of_run(of, ProactBench())
-    asked = {key: given.pop(key) for key in ("limit", "strata", "judge_epochs", "retry_unscored") if key in given}
-    judges = specs(judge, server.judge, params=given.pop("params", {}))
-    prompt = given.pop("judge_prompt", "default")
-    rejudging = Rejudging(responses, judges, judge_prompt=prompt, gate=Gate(retries=0, **given))
-    rejudging.run(folder / name, Scope(**asked))
+    keys = {key: inputs.pop(key) for key in ("limit", "strata", "judge_epochs", "retry_unscored") if key in inputs}
+    judges = specs(judge, server.judge, params=inputs.pop("params", {}))
+    prompt = inputs.pop("judge_prompt", "default")
+    rejudging = Rejudging(responses, judges, judge_prompt=prompt, gate=Gate(retries=0, **inputs))
+    rejudging.run(folder / name, Scope(**keys))
     return RunFolder(folder / name)
 
 
@@ -129,8 +129,8 @@ def test_another_judge_is_another_run_and_a_parent_is_not_its_own_child(tmp_path
 
 def test_a_torn_copy_is_made_whole_and_nothing_is_copied_twice(tmp_path, server):
     first = parent(tmp_path, server)
-    whole = (rejudge(tmp_path, server, first).path / "events.jsonl").read_bytes()
-    lines = whole.splitlines(keepends=True)
+    content = (rejudge(tmp_path, server, first).path / "events.jsonl").read_bytes()
+    lines = content.splitlines(keepends=True)
     (tmp_path / "child" / "events.jsonl").write_bytes(b"".join(lines[:3]) + lines[3][:50])  # killed while copying
     server.sent.clear()
     second = rejudge(tmp_path, server, first)
@@ -210,12 +210,12 @@ def test_a_plan_counts_the_verdicts_on_responses_that_are_there_and_calls_nobody
 
 
 @pytest.mark.parametrize(
-    ("of", "said"),
+    ("of", "text"),
     [((manifest_of_riddles(),), "a run of 'riddles'"), ((manifest(), [trigger()]), "no response in it yet")],
     ids=["another benchmark's", "empty"],
 )
-def test_a_run_without_responses_of_this_benchmark_is_refused(tmp_path, of, said):
-    with pytest.raises(RunError, match=said):
+def test_a_run_without_responses_of_this_benchmark_is_refused(tmp_path, of, text):
+    with pytest.raises(RunError, match=text):
         Responses.of_run(written(tmp_path / "run", *of), ProactBench())
 
 
@@ -294,8 +294,8 @@ GRADED = [result_point(2), result_point(3, "CRITICAL", None), result_point(5, "R
 def test_only_responses_of_triggers_in_the_file_are_judged_whatever_their_grades(
     tmp_path, server, changes, scored, reasons
 ):
-    found = summarize(rejudge(tmp_path, server, results(tmp_path, result_row(**changes))))
-    assert (found.count("scored"), found.unscored_reasons) == (scored, reasons)
+    result = summarize(rejudge(tmp_path, server, results(tmp_path, result_row(**changes))))
+    assert (result.count("scored"), result.unscored_reasons) == (scored, reasons)
 
 
 def points(first: dict[str, Any]) -> list[dict[str, Any]]:
@@ -314,9 +314,9 @@ OTHERWISE = {
 }
 
 
-@pytest.mark.parametrize(("other", "said"), OTHERWISE.values(), ids=OTHERWISE)
-def test_of_another_corpus_the_first_strange_trigger_is_named(tmp_path, other, said):
+@pytest.mark.parametrize(("other", "text"), OTHERWISE.values(), ids=OTHERWISE)
+def test_of_another_corpus_the_first_strange_trigger_is_named(tmp_path, other, text):
     with pytest.raises(UsageError) as caught:
         results(tmp_path, result_row(), of=corpus(tmp_path, other))
-    for part in (said, f"'{D1}__t2'", str(tmp_path / "corpus.jsonl"), "--corpus"):
+    for part in (text, f"'{D1}__t2'", str(tmp_path / "corpus.jsonl"), "--corpus"):
         assert part in str(caught.value)

@@ -6,7 +6,7 @@ import json
 import pytest
 from drivers.compiles import Parts
 from fakes.server import Answer
-from watched import asked, judging, proposing, row, traces_in
+from watched import inputs_of, judging, proposing, row, traces_in
 
 from dspy_proact.benchmarks.proactiveagent.turns import ProactiveAgentSettings
 from dspy_proact.compile.assistant_target import AssistantTarget
@@ -52,8 +52,8 @@ def voted(folder, dissent=True):
     return folder
 
 
-def coin(*told):
-    return hashlib.sha256("/".join(map(str, told)).encode()).digest()[0] % 2 == 0
+def coin(*message):
+    return hashlib.sha256("/".join(map(str, message)).encode()).digest()[0] % 2 == 0
 
 
 def ruled(sent):
@@ -62,9 +62,9 @@ def ruled(sent):
     if sent.role == "proposer":
         rule = RULE if coin(sent.messages) else "Be fair."
         names = outputs_of(system)
-        told = dict.fromkeys(names, f"Say whether a person would accept it. {rule}")
-        return Answer(json.dumps(told) if names else f"```\n{rule}\n```")
-    fields = asked(sent)
+        message = dict.fromkeys(names, f"Say whether a person would accept it. {rule}")
+        return Answer(json.dumps(message) if names else f"```\n{rule}\n```")
+    fields = inputs_of(sent)
     thing = fields["events"][-1]["event"].split()[-2]
     return Answer(judging(thing in fields["proposal"] if RULE in system else coin(sent.messages)))
 
@@ -106,7 +106,7 @@ def test_a_judge_of_noise_claims_nothing_in_forty_seeds(server, tmp_path):
     def noise(sent):
         if sent.role == "proposer":
             names = outputs_of(str(sent.messages[0]["content"]))
-            return Answer(json.dumps({name: f"Rule {coin(sent.messages)} {len(sent.said)}" for name in names}))
+            return Answer(json.dumps({name: f"Rule {coin(sent.messages)} {len(sent.wire)}" for name in names}))
         return Answer(judging(coin(sent.messages)))
 
     server.script = noise
@@ -126,13 +126,13 @@ def test_no_trace_that_is_tested_on_and_no_vote_is_in_any_request_of_tuning(serv
         people = {item.view.events[0].event.split()[0] for item in fold.test}
         assert people
         assert not unseen & people
-        told = [each.text for each in sent if each.role == "proposer"]
-        assert told
-        assert not any(name in text for text in told for name in people)
-        tested = sum(any(name in each.text for name in people) for each in sent if each.role == "judge")
+        texts = [item.text for item in sent if item.role == "proposer"]
+        assert texts
+        assert not any(name in text for text in texts for name in people)
+        tested = sum(any(name in item.text for name in people) for item in sent if item.role == "judge")
         assert tested == len(fold.test)
     # Of the votes, only what a proposer is told of its own training set: how many of three accepted.
-    assert not any("annotat" in each.text for each in parts.everything if each.role == "judge")
+    assert not any("annotat" in item.text for item in parts.everything if item.role == "judge")
 
 
 def test_votes_on_silence_are_left_out_unless_they_are_asked_for(server, tmp_path):
@@ -156,10 +156,10 @@ def test_an_agent_finds_when_to_be_silent(server, tmp_path):
             return Answer(
                 json.dumps({name: when if coin(sent.messages) else "Be kind." for name in outputs_of(system)})
             )
-        last = asked(sent)["events"][-1]["event"]
+        last = inputs_of(sent)["events"][-1]["event"]
         wanted = "fails" in last
         if sent.role == "judge":
-            return Answer(judging(wanted != asked(sent)["silent"]))
+            return Answer(judging(wanted != inputs_of(sent)["silent"]))
         return Answer(proposing(f"Mend {last}" if wanted or when not in system else None))
 
     traces = {
@@ -177,7 +177,7 @@ def test_an_agent_finds_when_to_be_silent(server, tmp_path):
     target = AssistantTarget(str(folder), agent, judge, judge, proposer, **named)
     Compile(target, recipe, Gate(retries=0)).run(tmp_path / "made")
     card = read_artefact(tmp_path / "made").card
-    rows = {each.name: each for each in card.rows}
+    rows = {item.name: item for item in card.rows}
     assert card.shown, card.headline
     failing = sum(coin(turn, number) for turn in range(6) for number in range(12)) / 72
     assert card.target.before.value == pytest.approx(failing)

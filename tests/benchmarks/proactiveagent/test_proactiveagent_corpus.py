@@ -30,7 +30,7 @@ def test_the_official_traces_are_read_from_every_folder_of_their_layout(data, tm
     # In three traces a time is earlier than the one before; the order is that of the file, as for the authors.
     traces, _, _ = load_traces(str(data / "proactiveagent"))
     times = {name: [float(event.time) for event in trace.events] for name, trace in traces.items()}
-    assert [name for name, each in times.items() if each != sorted(each)] == ["writing_11", "writing_12", "writing_14"]
+    assert [name for name, time in times.items() if time != sorted(time)] == ["writing_11", "writing_12", "writing_14"]
 
 
 def digest(contents: dict[str, bytes]) -> str:
@@ -53,15 +53,15 @@ def repository(tmp_path, monkeypatch):
     """A server that plays GitHub for the pinned commit: what it holds, by path, and the paths that it was asked."""
     folder = traces_in(tmp_path / "theirs", code_a=[row("one", "1"), row("two", "2")], writing_b=[row("three")])
     held = {f"dataset/test_data/{path.name}": path.read_bytes() for path in folder.iterdir()}
-    asked: list[str] = []
+    requests: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
-            asked.append(self.path)
+            requests.append(self.path)
             body = held.get(self.path.removeprefix(f"/raw/thunlp/ProactiveAgent/{COMMIT}/"))
             if self.path.startswith(f"/api/repos/thunlp/ProactiveAgent/git/trees/{COMMIT}"):
-                hashes = {name: hashlib.sha1(b"blob %d\0" % len(each) + each) for name, each in held.items()}
-                tree = [{"path": name, "type": "blob", "sha": each.hexdigest()} for name, each in hashes.items()]
+                hashes = {name: hashlib.sha1(b"blob %d\0" % len(item) + item) for name, item in held.items()}
+                tree = [{"path": name, "type": "blob", "sha": item.hexdigest()} for name, item in hashes.items()]
                 body = json.dumps({"tree": tree}).encode()
             self.send_response(200 if body else 404)
             self.end_headers()
@@ -76,20 +76,20 @@ def repository(tmp_path, monkeypatch):
     monkeypatch.setattr(github, "API", f"{base}/api")
     monkeypatch.setattr(github, "RAW", f"{base}/raw")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    yield held, asked
+    yield held, requests
     server.shutdown()
     server.server_close()
 
 
 def test_the_corpus_is_fetched_once_at_the_pinned_commit_and_checked_by_sha256(repository, monkeypatch):
-    held, asked = repository
+    held, requests = repository
     with pytest.raises(CorpusError, match="not the files of the pinned commit, by their sha256; delete"):
         load_corpus("proactiveagent", window=50)
-    fetched = len(asked)
-    contents = {name.rpartition("/")[2]: each for name, each in held.items()}
+    fetched = len(requests)
+    contents = {name.rpartition("/")[2]: item for name, item in held.items()}
     monkeypatch.setitem(module.SHA256, "dataset/test_data", digest(contents))
     cases = load_corpus("proactiveagent", window=50)
-    assert ([case.key for case in cases.cases], cases.corpus.revision, len(asked)) == (
+    assert ([case.key for case in cases.cases], cases.corpus.revision, len(requests)) == (
         ["code_a/01", "code_a/02", "writing_b/01"],
         COMMIT,
         fetched,
@@ -114,8 +114,8 @@ def test_the_sample_is_as_its_readme_says():
     assert sum(len(set(vote.votes)) > 1 for vote in proposals) == 18
     silence = {vote.turn: vote for vote in votes.rows if not vote.proposal}
     for turn, vote in silence.items():
-        ticked = [any(each) for each in zip(*(other.votes for other in proposals if other.turn == turn), strict=True)]
-        assert list(vote.votes) == [not each for each in ticked]
+        ticked = [any(item) for item in zip(*(other.votes for other in proposals if other.turn == turn), strict=True)]
+        assert list(vote.votes) == [not item for item in ticked]
 
 
 ROWS = [row("one", "1"), row("two", "2")]

@@ -57,24 +57,24 @@ def test_a_judge_that_repeats_the_published_verdicts_gives_the_published_results
             official = {line["Category"]: line for line in csv.DictReader(file)}
         both = {"real_coding": [kinds["coding"]], "real_writing": [kinds["writing"]], "real_average": [*kinds.values()]}
         for category, cells in both.items():
-            tp, fp, tn, fn = (sum(each) for each in zip(*cells, strict=True))
-            found = totals(tp, fp, tn, fn)
+            tp, fp, tn, fn = (sum(item) for item in zip(*cells, strict=True))
+            result = totals(tp, fp, tn, fn)
             line = official[category]
             assert int(line["Total Events"]) == tp + fp + tn + fn
             for title, measure in measures.items():
-                assert float(line[title]) == pytest.approx(found[measure], abs=1e-6)
-            assert float(line["False-Alarm"]) == pytest.approx(found["false_alarm"], abs=1e-6)
-            assert float(line["Accept Rate"]) == pytest.approx(found["accept_rate"], abs=1e-6)
+                assert float(line[title]) == pytest.approx(result[measure], abs=1e-6)
+            assert float(line["False-Alarm"]) == pytest.approx(result["false_alarm"], abs=1e-6)
+            assert float(line["Accept Rate"]) == pytest.approx(result["accept_rate"], abs=1e-6)
 
 
 def totals(tp, fp, tn, fn):
     """Measures of grades that are made as in a run."""
 
-    def each(count, proposals, accepted):
+    def turns(count, proposals, accepted):
         verdict = Verdict(reason="", accepted=accepted, confidence=0.5)
         return [graded(Assistance(proposals=proposals), (verdict,), cost=1.0)] * count
 
-    grades = [*each(tp, ("x",), True), *each(fp, ("x",), False), *each(tn, (), True), *each(fn, (), False)]
+    grades = [*turns(tp, ("x",), True), *turns(fp, ("x",), False), *turns(tn, (), True), *turns(fn, (), False)]
     parts = [grade.parts for grade in grades]
     table = Counter((part["wanted"], part["acted"]) for part in parts)
     hit, alarm, missed = table[1, 1], table[0, 1], table[1, 0]
@@ -109,8 +109,10 @@ def archive(path, agent="any", without=(), **rows):
     with zipfile.ZipFile(path, "w") as made:
         for name in OFFICIAL:
             if name not in without:
-                told = rows.get(name.removesuffix(".json"), [row("one", agent_response=["Do it."])])
-                made.writestr(f"eval/traces_new/{agent}/{name}", told if isinstance(told, str) else json.dumps(told))
+                message = rows.get(name.removesuffix(".json"), [row("one", agent_response=["Do it."])])
+                made.writestr(
+                    f"eval/traces_new/{agent}/{name}", message if isinstance(message, str) else json.dumps(message)
+                )
         made.writestr("eval/traces_new/any/code_3.json", "of no published score")
     return path
 
@@ -119,7 +121,7 @@ def test_what_an_agent_did_is_read_as_a_proposal_as_silence_or_as_nothing(tmp_pa
     from dspy_proact.benchmarks.proactiveagent.corpus import Row
 
     other = {"other_infomation": {"Purpose": "to work", "Response": "Shall I?", "Thoughts": "none of ours"}}
-    for given, read in (
+    for inputs, read in (
         ([], Assistance()),
         (["null"], Assistance()),
         ([None], Assistance()),
@@ -128,9 +130,9 @@ def test_what_an_agent_did_is_read_as_a_proposal_as_silence_or_as_nothing(tmp_pa
         ({"candidate_task": ["Do it."]}, None),
         ("Do it.", None),
     ):
-        assert assistance_of(Row.model_validate(row("one", agent_response=given))) == read
-    told = assistance_of(Row.model_validate(row("one", agent_response=["Do it."], **other)))
-    assert (told.purpose, told.message) == ("to work", "Shall I?")
+        assert assistance_of(Row.model_validate(row("one", agent_response=inputs))) == read
+    message = assistance_of(Row.model_validate(row("one", agent_response=["Do it."], **other)))
+    assert (message.purpose, message.message) == ("to work", "Shall I?")
 
 
 def test_archives_that_cannot_be_used_are_refused(tmp_path):
@@ -143,8 +145,8 @@ def test_archives_that_cannot_be_used_are_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "empty.zip", "w") as made:
         made.writestr("eval/code_11.txt", "nothing")
     faults.append((tmp_path / "empty.zip", "holds no outputs of an agent"))
-    whole = archive(tmp_path / "whole.zip").read_bytes()
-    (tmp_path / "half.zip").write_bytes(whole[: len(whole) // 2])
+    content = archive(tmp_path / "whole.zip").read_bytes()
+    (tmp_path / "half.zip").write_bytes(content[: len(content) // 2])
     faults.append((tmp_path / "half.zip", "not a complete zip"))
     (tmp_path / "name.zip").write_bytes(
         archive(tmp_path / "e.zip", agent="é").read_bytes().replace(b"\xc3\xa9", b"\xff\xff")
@@ -153,9 +155,9 @@ def test_archives_that_cannot_be_used_are_refused(tmp_path):
     with zipfile.ZipFile(archive(tmp_path / "twice.zip"), "a") as made:
         made.writestr("eval/traces_old/any/code_11.json", "[]")
     faults.append((tmp_path / "twice.zip", "an agent of this name has such a file already"))
-    for place, problem in faults:
+    for location, problem in faults:
         with pytest.raises(CorpusError) as refused:
-            read_outputs(place)
+            read_outputs(location)
         assert problem in str(refused.value)
 
 
@@ -177,8 +179,8 @@ def test_every_agent_of_an_archive_makes_a_run_of_its_own(proact, tmp_path):
     assert {row["path"] for row in alike} == set(paths)
     assert [row["rank"] for row in alike] == sorted(row["rank"] for row in alike)
     assert all(low <= row["rank"] <= high for row in alike for low, high in [row["rank_range"]])
-    told = proact("leaderboard", *paths, "--benchmark", "proactiveagent", "--explain")[1]
-    assert "runs judged by embedded" in " ".join(told.split())
+    message = proact("leaderboard", *paths, "--benchmark", "proactiveagent", "--explain")[1]
+    assert "runs judged by embedded" in " ".join(message.split())
     assert proact("rejudge", path, *of, "--out", "all", "--json")[0] == 3
     assert "holds a run" in proact("rejudge", path, *of, "--out", paths[0])[2]
     assert "--corpus" in proact("rejudge", path, *of, "--corpus", "sample")[2]

@@ -5,7 +5,7 @@ import json
 import pytest
 from drivers.terminal import means
 from fakes.server import Answer
-from watched import asked, evaluated, judging, proposing, row, script, traces_in
+from watched import evaluated, inputs_of, judging, proposing, row, script, traces_in
 
 from dspy_proact.benchmarks.proactiveagent.programs import (
     JudgeProposal,
@@ -40,7 +40,7 @@ def corpus(tmp_path):
 
 
 def verdicts(*accepted):
-    return tuple(Verdict(reason="", accepted=each, confidence=0.5) for each in accepted)
+    return tuple(Verdict(reason="", accepted=item, confidence=0.5) for item in accepted)
 
 
 @pytest.mark.parametrize("silence", [None, "", "  ", "null", "None", "NULL", '"null"', "none.", "`null`"])
@@ -51,10 +51,10 @@ def test_silence_is_whatever_says_nothing(silence):
 
 def test_a_turn_is_right_where_silence_or_one_of_the_proposals_is_accepted():
     two = Assistance(proposals=("one", "other"))
-    found = graded(two, verdicts(False, True), cost=2)
-    assert (found.score, found.label, found.parts["accept_rate"], found.parts["value"]) == (1, "ACCEPTED", 0.5, 1)
-    found = graded(two, verdicts(False, False), cost=2)
-    assert (found.score, found.label, found.parts["accept_rate"], found.parts["value"]) == (0, "REJECTED", 0, -2)
+    result = graded(two, verdicts(False, True), cost=2)
+    assert (result.score, result.label, result.parts["accept_rate"], result.parts["value"]) == (1, "ACCEPTED", 0.5, 1)
+    result = graded(two, verdicts(False, False), cost=2)
+    assert (result.score, result.label, result.parts["accept_rate"], result.parts["value"]) == (0, "REJECTED", 0, -2)
     quiet = graded(Assistance(), verdicts(True), cost=2)
     assert (quiet.score, quiet.parts["value"], "accept_rate" in quiet.parts) == (1, 0, False)
     missed = graded(Assistance(), verdicts(False), cost=2)
@@ -65,26 +65,26 @@ def test_a_run_gives_the_published_measures_and_those_beside_them(server, corpus
     """3 tp, 2 fp, 4 tn, 1 fn: recall 3/4, precision 3/5, accuracy 7/10, false alarm 2/5, F1 2/3, value (3 - 2) / 10."""
     server.script = script(agent, judge)
     summary = evaluated(server, corpus, tmp_path / "run")
-    found = means(summary)
-    published = [found[name] for name in ("recall", "precision", "accuracy", "false_alarm", "f1", "accept_rate")]
+    result = means(summary)
+    published = [result[name] for name in ("recall", "precision", "accuracy", "false_alarm", "f1", "accept_rate")]
     assert published == pytest.approx([3 / 4, 3 / 5, 7 / 10, 2 / 5, 2 / 3, 3 / 5])
-    beside = [found[name] for name in ("acted", "balanced_accuracy", "kappa", "value")]
+    beside = [result[name] for name in ("acted", "balanced_accuracy", "kappa", "value")]
     assert beside == pytest.approx([0.5, (3 / 4 + 2 / 3) / 2, 0.4, 0.1])
     assert summary.micro.weighted.value == pytest.approx(0.7)
     assert len(server.sent) == 20
     again = evaluated(server, corpus, tmp_path / "run")
-    assert (means(again), len(server.sent)) == (found, 20)
+    assert (means(again), len(server.sent)) == (result, 20)
 
 
 def test_baselines_ask_no_agent_and_have_their_closed_forms(server, corpus, tmp_path):
     """Where 6 of 10 proposals are accepted: always has recall 1, precision and accuracy .6, F1 1.2 / 1.6."""
     server.script = script(lambda _: pytest.fail("no agent is asked"), lambda last, proposal: last[-1] in "abcdef")
     always = evaluated(server, corpus, tmp_path / "always", baseline="always", cost=0.5)
-    found = means(always)
-    assert [found[name] for name in ("recall", "precision", "accuracy", "f1", "acted", "balanced_accuracy")] == (
+    result = means(always)
+    assert [result[name] for name in ("recall", "precision", "accuracy", "f1", "acted", "balanced_accuracy")] == (
         pytest.approx([1, 0.6, 0.6, 0.75, 1, 0.5])
     )
-    assert found["value"] == pytest.approx(0.6 - 0.5 * 0.4)
+    assert result["value"] == pytest.approx(0.6 - 0.5 * 0.4)
     never = means(evaluated(server, corpus, tmp_path / "never", baseline="never"))
     assert (never["acted"], never["recall"], never["accuracy"], never["value"]) == (0, 0, 0.6, 0)
     third = evaluated(server, corpus, tmp_path / "third", baseline="every-nth", nth=5)
@@ -108,7 +108,7 @@ def test_nothing_later_no_vote_and_nothing_of_the_authors_is_in_any_request(serv
     first = [sent for sent in server.sent if "OTHER" not in sent.text]
     assert len(first) == 16
     for sent in first:
-        shown = [int(each["event"][-2:]) for each in asked(sent)["events"]]
+        shown = [int(event["event"][-2:]) for event in inputs_of(sent)["events"]]
         now = shown[-1]
         assert shown == list(range(max(1, now - 2), now + 1))
         later = [f"number{number:02}" for number in range(now + 1, 9)]
@@ -127,7 +127,7 @@ def test_what_others_wrote_cannot_end_a_field_or_bring_one(server, tmp_path):
 def test_several_candidates_are_judged_each_and_no_more_than_asked_for(server, corpus, tmp_path):
     def answer(sent):
         if sent.role == "judge":
-            return Answer(judging(asked(sent)["proposal"] == "third"))
+            return Answer(judging(inputs_of(sent)["proposal"] == "third"))
         return Answer(
             json.dumps({"purpose": "", "proposals": ["one", "null", "two", "third", "fourth"], "message": None})
         )
@@ -146,8 +146,8 @@ def test_several_candidates_are_judged_each_and_no_more_than_asked_for(server, c
 
 def shown_before(server):
     """What each request of the agent shows of its earlier proposals, by its last event."""
-    fields = [asked(sent) for sent in server.sent if sent.role == "assistant"]
-    return {each["events"][-1]["event"]: each["earlier"] for each in fields}
+    fields = [inputs_of(sent) for sent in server.sent if sent.role == "assistant"]
+    return {field["events"][-1]["event"]: field["earlier"] for field in fields}
 
 
 def earlier(**proposals):
@@ -174,11 +174,11 @@ def test_an_agent_is_shown_its_last_proposals_of_the_trace_and_of_no_other(serve
 def test_a_wider_run_shows_what_the_smaller_one_proposed(server, corpus, tmp_path):
     server.script = script(agent, judge)
     evaluated(server, corpus, tmp_path / "whole", history=9)
-    whole = shown_before(server)
+    complete = shown_before(server)
     server.sent.clear()
     for limit in (1, 3, 6, 10):
         evaluated(server, corpus, tmp_path / "run", Scope(limit=limit), history=9)
-    assert (shown_before(server), len(server.sent)) == (whole, 20)
+    assert (shown_before(server), len(server.sent)) == (complete, 20)
 
 
 def test_a_forecast_counts_a_proposal_at_every_earlier_turn_and_the_calls_that_wait(server, corpus, tmp_path):
@@ -190,7 +190,7 @@ def test_a_forecast_counts_a_proposal_at_every_earlier_turn_and_the_calls_that_w
     program = declared.program(settings, Start())
     cases = declared.read(str(corpus), settings).cases
     expected = [call.messages for case in cases for call in declared.forecast.answers(case, program, settings)]
-    sent = [each.messages for each in server.sent if each.role == "assistant"]
+    sent = [item.messages for item in server.sent if item.role == "assistant"]
     assert sorted(map(str, sent)) == sorted(map(str, expected))
     there = ModelSpec(name="hosted_vllm/any", api_base=server.assistant)
     forecast = Evaluation(str(corpus), there, there, benchmark=declared, settings=settings).forecast(tmp_path / "new")
@@ -208,8 +208,8 @@ def test_earlier_proposals_are_refused_where_there_are_none_to_show(refused):
 def test_a_confidence_that_is_no_probability_is_asked_for_again_and_then_no_verdict(
     server, corpus, tmp_path, confidence
 ):
-    told = judging(True).replace("0.5", str(confidence))
-    server.script = lambda sent: Answer(proposing("do it") if sent.role == "assistant" else told)
+    message = judging(True).replace("0.5", str(confidence))
+    server.script = lambda sent: Answer(proposing("do it") if sent.role == "assistant" else message)
     summary = evaluated(server, corpus, tmp_path / "run", Scope(limit=1))
     assert summary.unscored_reasons == {"verdict: unreadable": 1}
     assert [sent.role for sent in server.sent] == ["assistant", "judge", "judge"]
@@ -217,7 +217,7 @@ def test_a_confidence_that_is_no_probability_is_asked_for_again_and_then_no_verd
 
 def test_prompts_are_those_that_scores_were_made_with():
     """Names, order, types, descriptions and instructions; a change here makes runs and compiles incomparable."""
-    prints = {type(each).__name__: each.fingerprint()[:12] for each in (ProposingAgent(), ProposalJudge())}
+    prints = {type(item).__name__: item.fingerprint()[:12] for item in (ProposingAgent(), ProposalJudge())}
     assert prints == {"ProposingAgent": "d01b83a476d1", "ProposalJudge": "dfcd50a8f025"}
     assert list(ProposeAssistance.fields) == ["events", "purpose", "proposal", "message"]
     assert list(JudgeProposal.fields) == ["events", "silent", "proposal", "reason", "accepted", "confidence"]

@@ -31,7 +31,7 @@ def traces_in(folder: Path, **traces: Sequence[dict[str, Any]]) -> Path:
     return folder
 
 
-def asked(sent: Sent) -> dict[str, Any]:
+def inputs_of(sent: Sent) -> dict[str, Any]:
     """The fields of a request, read as JSON where they are."""
     fields = fields_of(str(sent.messages[-1]["content"]))
     silent, proposal = value_of(fields.get("silent", "").lower(), False), unfenced(fields.get("proposal", ""))
@@ -51,7 +51,7 @@ def script(agent: Callable[[str], str | None], judge: Callable[[str, str], bool]
     """An agent that proposes by the last event, and a judge by the last event and the proposal, "" for silence."""
 
     def answer(sent: Sent) -> Answer:
-        fields = asked(sent)
+        fields = inputs_of(sent)
         last = fields["events"][-1]["event"]
         if sent.role == "assistant":
             return Answer(proposing(agent(last)))

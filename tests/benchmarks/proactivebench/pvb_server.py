@@ -24,7 +24,7 @@ NUMBERS = {
     "CIT": range(6),
     "COCO": (0,),
 }
-WHOLE = {
+DOCUMENT = {
     "crop": {"left": 3, "top": 3, "width": SIDE, "height": SIDE},
     "horizontal_step": 1,
     "vertical_step": 1,
@@ -45,8 +45,8 @@ def drawn(seen: Seen) -> Image.Image:
     bits = f"{NAMES.index(seen.name):03b}{seen.id:07b}{seen.number:06b}"
     image = Image.new("RGB", (SIDE, SIDE), "white")
     draw, side = ImageDraw.Draw(image), SIDE // SQUARES
-    for place, bit in enumerate(bits):
-        y, x = divmod(place, SQUARES)
+    for index, bit in enumerate(bits):
+        y, x = divmod(index, SQUARES)
         draw.rectangle(
             (x * side, y * side, (x + 1) * side - 1, (y + 1) * side - 1), fill="black" if bit == "1" else "white"
         )
@@ -56,9 +56,9 @@ def drawn(seen: Seen) -> Image.Image:
 def read(image: Image.Image) -> Seen:
     """What an image that arrived is of."""
     grey, (width, height) = image.convert("L"), image.size
-    halves = [(place + 0.5) / SQUARES for place in range(SQUARES)]
-    places = [(int(x * width), int(y * height)) for y in halves for x in halves]
-    levels = [int(str(grey.getpixel(place))) for place in places]
+    halves = [(index + 0.5) / SQUARES for index in range(SQUARES)]
+    positions = [(int(x * width), int(y * height)) for y in halves for x in halves]
+    levels = [int(str(grey.getpixel(index))) for index in positions]
     assert all(level < 40 or level > 215 for level in levels), "an image arrived broken"
     bits = "".join("1" if level < 40 else "0" for level in levels)
     return Seen(NAMES[int(bits[:3], 2)], int(bits[3:10], 2), int(bits[10:], 2))
@@ -77,7 +77,7 @@ def write_corpus(folder, ids=range(4), names=NAMES):
             for id_ in ids:
                 template = own_template(name, id_)
                 own = {"id": id_, "image_template": template, "answer": CATEGORIES[id_ % 4]}
-                rows.append(json.dumps(fields(name, **own, **(WHOLE if name == "COCO" else {}))))
+                rows.append(json.dumps(fields(name, **own, **(DOCUMENT if name == "COCO" else {}))))
                 for number in NUMBERS[name]:
                     data = saved(drawn(Seen(name, id_, number)), "PNG" if id_ % 2 else "JPEG")
                     for clear in (0, 1) if name == "MVP-N" else (0,):

@@ -32,7 +32,7 @@ def template(name: str, number: int) -> str:
     )
 
 
-def folder(place: Path) -> Path:
+def folder(path: Path) -> Path:
     """Four entries of each environment; the answer to number n is the category n. Images are of one colour each.
 
     Red has the environment, green the entry, and blue the number of the image.
@@ -45,12 +45,12 @@ def folder(place: Path) -> Path:
             for image in SHOWN.get(world.name, range(6)):
                 for clear in (0, 1)[: 1 + ("{informative}" in made)]:
                     path = made.replace("{image}", f"{image:0{world.digits}}").replace("{level}", str(image))
-                    path = place / path.replace("{informative}", str(clear))
+                    path = path / path.replace("{informative}", str(clear))
                     path.parent.mkdir(parents=True, exist_ok=True)
                     colour = (NAMES.index(world.name) * 30, number, image * 7)
                     path.write_bytes(saved(Image.new("RGB", SIZE, colour)))
-        (place / f"{world.loader}_preprocessed.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    return place
+        (path / f"{world.loader}_preprocessed.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
 
 
 def seen(sent: Sent) -> list[tuple[str, int, int]]:
@@ -66,24 +66,24 @@ def options(sent: Sent) -> list[str]:
     return re.findall(r"^\| [A-Z]\. (.+)$", text.rpartition("[[ ## options ## ]]")[2], re.MULTILINE)
 
 
-def said(text: str) -> Answer:
+def choosing(text: str) -> Answer:
     return Answer(json.dumps({"choice": text}))
 
 
 def first_category(sent: Sent) -> Answer:
     """Guesses."""
-    return said(options(sent)[-len(CATEGORIES)])
+    return choosing(options(sent)[-len(CATEGORIES)])
 
 
 def first_option(sent: Sent) -> Answer:
     """Asks as long as a move comes first, by its letter."""
-    return said("A")
+    return choosing("A")
 
 
 def oracle(sent: Sent) -> Answer:
     """Knows the right category by the image, and in ROD that the first image needs a move."""
     name, number, image = seen(sent)[-1]
-    return said(options(sent)[0] if name == "ROD" and image == 2 else CATEGORIES[number])
+    return choosing(options(sent)[0] if name == "ROD" and image == 2 else CATEGORIES[number])
 
 
 class Drawing:
@@ -97,7 +97,7 @@ class Drawing:
         digest = hashlib.sha256(f"{self.seed}/{name}/{number}/{self.turns[name, number]}".encode()).digest()
         self.turns[name, number] += 1
         among = options(sent)
-        return said(among[int.from_bytes(digest[:8], "big") % len(among)])
+        return choosing(among[int.from_bytes(digest[:8], "big") % len(among)])
 
 
 def evaluation(server, corpus, **settings):

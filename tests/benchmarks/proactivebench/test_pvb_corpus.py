@@ -112,9 +112,7 @@ def test_moves_of_other_environments_are_taken_where_they_are_asked_for(tmp_path
 
 def zipped(folder, path, inside="", rename=str):
     """The images of a folder in a zip in their place."""
-    images = [
-        place for place in sorted(folder.rglob("*")) if place.is_file() and place.suffix in (".png", ".jpg", ".gif")
-    ]
+    images = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix in (".png", ".jpg", ".gif")]
     with zipfile.ZipFile(path, "w") as archive:
         for image in images:
             archive.writestr(rename(f"{inside}{image.relative_to(folder).as_posix()}"), image.read_bytes())
@@ -148,8 +146,8 @@ def test_a_zip_of_any_name_is_searched_where_none_begins_with_that_of_the_enviro
 def test_zips_that_are_cut_or_lack_an_image_or_hold_an_empty_or_enormous_one_are_refused(tmp_path):
     folder = written(tmp_path, ("COCO", {}))
     zipped(folder, folder / "coco2014.zip")
-    whole = (folder / "coco2014.zip").read_bytes()
-    (folder / "coco2014.zip").write_bytes(whole[:-30])
+    content = (folder / "coco2014.zip").read_bytes()
+    (folder / "coco2014.zip").write_bytes(content[:-30])
     assert refused(folder, "COCO").startswith("FOLDER/coco2014.zip: not a complete zip: ")
     row = "FOLDER/coco2014_preprocessed.jsonl, line 1, field 'image_template': its image 'coco/1.jpg':"
     for contents, problem in (
@@ -229,17 +227,17 @@ def test_the_official_dataset_is_fetched_at_a_revision_that_is_named_and_its_siz
     wanted = {name for name in files if "ChangeIt" not in name}
     with hub_of("tdemin16/ProactiveBench", files | {"train/0.parquet": b"not wanted"}) as hub:
         specs = ("proactivebench", "proactivebench@main", "proactivebench@gone", "proactivebench@")
-        said, loaded, gone, empty = printed(LOAD, tmp_path, *specs, HF_ENDPOINT=hub.url)
+        text, loaded, gone, empty = printed(LOAD, tmp_path, *specs, HF_ENDPOINT=hub.url)
     (kept,) = printed(LOAD, tmp_path, f"proactivebench@{COMMIT}", HF_ENDPOINT=hub.url)
     assert kept == loaded, "without a hub"
-    assert said == (
+    assert text == (
         "CorpusError tdemin16/ProactiveBench: 4 files, 0 MB, would be fetched; "
         f"corpus proactivebench@{COMMIT} fetches them, or download its folder test and give the path of that folder"
     )
     assert loaded == f"proactivebench {COMMIT} 2 {[len(picture(path)) for path in ('qd/0000.png', 'coco/1.jpg')]}"
     assert {path.partition(f"{COMMIT}/")[2] for path in hub.fetched} == wanted
     assert gone.startswith("CorpusError tdemin16/ProactiveBench@gone: cannot be read (RevisionNotFoundError: ")
-    assert empty == said
+    assert empty == text
 
 
 @pytest.mark.parametrize("path", ["../{image}.png", "/etc/{image}", "rod/../../{image}.png"])

@@ -92,14 +92,14 @@ def test_the_category_is_wrong_at_the_first_step_of_rod_and_moves_at_the_last_of
     assert solved(played(environment("ROD", reference=True), "A dog")[1][-1])
     for name, move, turns in (("MVP-N", "A", 3), ("IN-C", "B", 5), ("QD", "A", 3)):
         _, outcomes, state = played(environment(name), *[move] * turns)
-        assert [each.act for each in outcomes] == ["ask"] * turns, name
-        assert [each.action is None for each in outcomes] == [*[False] * (turns - 1), state.stopped], name
+        assert [outcome.act for outcome in outcomes] == ["ask"] * turns, name
+        assert [outcome.action is None for outcome in outcomes] == [*[False] * (turns - 1), state.stopped], name
 
 
 def test_a_right_move_at_the_last_step_counts_and_changes_nothing():
     """Four images allow four texts; published are the turns without the last one, here 3."""
     _, outcomes, state = played(environment("VSOD"), *["Rewind the video."] * 4)
-    assert [(each.act, each.action, solved(each)) for each in outcomes] == [("ask", "rewind", False)] * 4
+    assert [(outcome.act, outcome.action, solved(outcome)) for outcome in outcomes] == [("ask", "rewind", False)] * 4
     assert (state.turns, state.stopped) == (4, True)
 
 
@@ -191,7 +191,7 @@ def test_the_control_offers_moves_of_other_environments_that_do_anything():
     for name in NAMES:
         own, world = entry(name), WORLDS[name]
         offered = controlled(world, own)
-        assert [abstains(each) for each in offered.options] == [abstains(each) for each in own.options]
+        assert [abstains(option) for option in offered.options] == [abstains(option) for option in own.options]
         moves = [option for option in offered.options if not abstains(option)]
         assert not any(world.actions_of(move) for move in moves)
         assert controlled(world, own) == offered == controlled(world, offered)

@@ -82,11 +82,11 @@ def test_a_model_that_draws_by_what_it_sees_does_what_the_baseline_draws(server,
     sent = len(server.sent)
     ran(server, corpus, tmp_path / "baseline", baseline="random", seed=3)
     drawn, known = trajectories(tmp_path / "run"), trajectories(tmp_path / "baseline")
-    assert len(server.sent) == sent == sum(len(each.steps) for each in drawn.values())
-    assert {step.sha256 for each in known.values() for step in each.steps} == {None}
-    bare = {key: [step.model_copy(update={"sha256": None}) for step in each.steps] for key, each in drawn.items()}
-    assert bare == {key: [*each.steps] for key, each in known.items()}
-    assert {step.outcome.act for each in drawn.values() for step in each.steps} == {"ask", "abstain", "guess"}
+    assert len(server.sent) == sent == sum(len(item.steps) for item in drawn.values())
+    assert {step.sha256 for item in known.values() for step in item.steps} == {None}
+    bare = {key: [step.model_copy(update={"sha256": None}) for step in item.steps] for key, item in drawn.items()}
+    assert bare == {key: [*item.steps] for key, item in known.items()}
+    assert {step.outcome.act for item in drawn.values() for step in item.steps} == {"ask", "abstain", "guess"}
 
 
 FREE = {
@@ -109,9 +109,9 @@ def test_a_reply_that_is_no_json_is_matched_as_free_text_and_a_blank_one_is_not_
     """A letter in asterisks is none as published. Waiting takes four steps, and what is blank is asked for twice."""
     server.script = lambda sent: Answer(FREE[seen(sent)[-1][:2]])
     summary = ran(server, corpus, tmp_path / "run", upstream_rule=upstream, environments=("QD", "VSOD"))
-    scores = {each.key: each.score for each in summary.outcomes if each.state == "scored"}
+    scores = {outcome.key: outcome.score for outcome in summary.outcomes if outcome.state == "scored"}
     assert scores == {"QD/0": 1, "QD/1": right, "QD/2": 1, "VSOD/0": 1, "VSOD/1": 0, "VSOD/3": 0}
-    assert {each.key: each.reason for each in summary.outcomes if each.reason} == {
+    assert {outcome.key: outcome.reason for outcome in summary.outcomes if outcome.reason} == {
         "QD/3": "response: empty",
         "VSOD/2": "response: unreadable",
     }
@@ -120,7 +120,7 @@ def test_a_reply_that_is_no_json_is_matched_as_free_text_and_a_blank_one_is_not_
         ("VSOD", 2): 2,
         ("VSOD", 3): 4,
     }
-    assert {each.steps[-1].text for each in trajectories(tmp_path / "run").values()} == {
+    assert {trajectory.steps[-1].text for trajectory in trajectories(tmp_path / "run").values()} == {
         *(text for text in FREE.values() if text.strip() and text[0] != "{"),
         "D",
         FREE["VSOD", 1],
@@ -144,8 +144,8 @@ def test_solved_examples_are_shown_in_two_environments_and_are_of_other_entries(
     for sent in server.sent:
         *examples, (name, number, _) = seen(sent)
         assert len(examples) == {"ROD": 2, "MVP-N": 3}.get(name, 0)
-        assert {each[0] for each in examples} <= {name}
-        assert number not in {each[1] for each in examples}
+        assert {example[0] for example in examples} <= {name}
+        assert number not in {example[1] for example in examples}
         if examples:
             text = "".join(part.get("text", "") for part in sent.messages[-1]["content"])
             assert f'"choice": "{CATEGORIES[examples[0][1]]}"' in text
@@ -157,21 +157,21 @@ def test_a_resumed_run_asks_nothing_and_decodes_no_image_and_no_file_holds_one(s
     sent, decoded = len(server.sent), list[str]()
     prepare = images.prepare
     monkeypatch.setattr(
-        images, "prepare", lambda *given, **more: (decoded.append(given[1]), prepare(*given, **more))[1]
+        images, "prepare", lambda *inputs, **more: (decoded.append(inputs[1]), prepare(*inputs, **more))[1]
     )
     assert evaluation(server, corpus).run(tmp_path / "run").stages == 0
     assert (len(server.sent), decoded) == (sent, [])
     for file in (file for file in (tmp_path / "run").rglob("*") if file.is_file()):
         assert not CODED.search(file.read_bytes()), file
-    steps = [step for each in trajectories(tmp_path / "run").values() for step in each.steps]
+    steps = [step for trajectory in trajectories(tmp_path / "run").values() for step in trajectory.steps]
     assert all(re.fullmatch(r"[0-9a-f]{64}", step.sha256) for step in steps)
 
 
 def test_prompts_are_those_that_scores_were_made_with():
     """Names, order, types, descriptions and instructions; a change here makes runs and compiles incomparable."""
     kinds = {"choose": {}, "open": {"program": "open"}, "cot": {"cot": True}, "history": {"history": True}}
-    programs = {name: Looker(ProactiveBenchSettings(**given)) for name, given in kinds.items()}
-    assert {name: each.fingerprint()[:12] for name, each in programs.items()} | {
+    programs = {name: Looker(ProactiveBenchSettings(**kind)) for name, kind in kinds.items()}
+    assert {name: program.fingerprint()[:12] for name, program in programs.items()} | {
         "judge": Question(JudgeOpenAnswer, "question", "answer").fingerprint()[:12]
     } == {
         "choose": "435e39e866cb",
@@ -180,7 +180,7 @@ def test_prompts_are_those_that_scores_were_made_with():
         "history": "d34d7eb13fe6",
         "judge": "3b9e32d04e61",
     }
-    fields = {name: list(each.question.signature.fields) for name, each in programs.items()}
+    fields = {name: list(program.question.signature.fields) for name, program in programs.items()}
     assert fields == {
         "choose": ["image", "question", "options", "choice"],
         "open": ["image", "question", "answer"],
@@ -189,7 +189,7 @@ def test_prompts_are_those_that_scores_were_made_with():
     }
 
 
-def judging(given):
+def judging(inputs):
     """A model that says a few words, and a judge that answers with a list by the right answers that it is shown."""
 
     def script(sent):
@@ -197,20 +197,20 @@ def judging(given):
             return Answer(json.dumps({"answer": "Wait a moment."}))
         text = str(sent.messages[-1]["content"])
         listed = json.loads(re.search(r"\[\[ ## right_answers ## \]\]\n(\[.*\])", text)[1])
-        return Answer(json.dumps({"given": given(listed)}))
+        return Answer(json.dumps({"given": inputs(listed)}))
 
     return script
 
 
 def test_open_answers_are_graded_by_moves_and_category(server, corpus, tmp_path):
     """The judge finds the last of each list, which is the category but in ROD and MVP-N, where none is listed."""
-    server.script = judging(lambda listed: [place == len(listed) - 1 for place in range(len(listed))])
+    server.script = judging(lambda listed: [index == len(listed) - 1 for index in range(len(listed))])
     summary = ran(server, corpus, tmp_path / "run", program="open")
     assert by_environment(summary, "asking") == values(ROD=1, MVPN=1)
     assert by_environment(summary, "category") == values(VSOD=1, INC=1, QD=1, CIT=1, COCO=1)
     assert set(by_environment(summary).values()) == {1.0}
-    asked = [len(images_of(sent)) for sent in server.sent if sent.role == "assistant"]
-    assert asked == [1] * 28
+    requests = [len(images_of(sent)) for sent in server.sent if sent.role == "assistant"]
+    assert requests == [1] * 28
     assert not any("image_url" in sent.text for sent in server.sent if sent.role == "judge")
     shown = [measure.name for measure in summary.shown_measures()]
     assert shown == ["asking", "category"]
@@ -250,13 +250,13 @@ def test_baselines_have_their_closed_forms(server, corpus, tmp_path):
 def test_under_the_control_moves_of_other_environments_are_offered_and_asking_them_counts(server, corpus, tmp_path):
     server.script = first_option
     summary = ran(server, corpus, tmp_path / "run", control=True, environments=("QD", "VSOD"))
-    steps = [step for each in trajectories(tmp_path / "run").values() for step in each.steps]
+    steps = [step for trajectory in trajectories(tmp_path / "run").values() for step in trajectory.steps]
     assert not {"Add more details.", "Rewind the video."} & {option for step in steps for option in step.options}
     assert by_environment(summary, "interventions") == {"VSOD": 4.0, "QD": 2.0}
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("inputs", "message"),
     [
         ({"seed": 1}, "--set seed: has no effect with baseline=none"),
         ({"baseline": "oracle", "seed": 1}, "--set seed: has no effect with baseline=oracle"),
@@ -265,9 +265,9 @@ def test_under_the_control_moves_of_other_environments_are_offered_and_asking_th
         ({"reference": True, "control": True}, "--set control: has no effect with reference=true"),
     ],
 )
-def test_settings_without_effect_are_refused(server, corpus, given, told):
-    with pytest.raises(UsageError, match=re.escape(told)):
-        evaluation(server, corpus, **given)
+def test_settings_without_effect_are_refused(server, corpus, inputs, message):
+    with pytest.raises(UsageError, match=re.escape(message)):
+        evaluation(server, corpus, **inputs)
     assert ProactiveBenchSettings(baseline="guess", seed=1, control=True).without_effect.keys() >= {"program", "cot"}
 
 

@@ -41,7 +41,7 @@ def shortest(environment):
 
 
 def test_every_environment_has_four_entries():
-    assert Counter(each.world.name for each in ENVIRONMENTS) == dict.fromkeys(NAMES, 4)
+    assert Counter(environment.world.name for environment in ENVIRONMENTS) == dict.fromkeys(NAMES, 4)
 
 
 def test_an_entry_shows_its_answer_after_one_to_three_moves():
@@ -53,15 +53,15 @@ def test_an_entry_shows_its_answer_after_one_to_three_moves():
         assert (outcome.category_evaluation, after.turns) == ("correct", moves + 1), environment.entry
 
 
-@pytest.mark.parametrize("environment", ENVIRONMENTS[::4], ids=lambda each: each.world.name)
+@pytest.mark.parametrize("environment", ENVIRONMENTS[::4], ids=lambda item: item.world.name)
 def test_the_clear_image_shows_the_answer_and_differs_from_the_first(environment):
     clear = Environment(environment.world, environment.entry, reference=True)
     assert len(named(clear, clear.start)) == 1
     images = [
-        Image.open(BytesIO(IMAGES.load(each.world, each.path(each.start)))).crop(
-            each.crop(each.start) or (0, 0, 320, 320)
+        Image.open(BytesIO(IMAGES.load(item.world, item.path(item.start)))).crop(
+            item.crop(item.start) or (0, 0, 320, 320)
         )
-        for each in (environment, clear)
+        for item in (environment, clear)
     ]
     assert images[0].tobytes() != images[1].tobytes()
 

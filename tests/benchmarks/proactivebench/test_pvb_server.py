@@ -10,7 +10,7 @@ import pytest
 from builders.images import images_of, saved
 from PIL import Image
 from pvb_entries import fields
-from pvb_server import WHOLE, Player, Seen, drawn, write_corpus
+from pvb_server import FULL_SIZE, Player, Seen, drawn, write_corpus
 
 from dspy_proact import Evaluation, Gate, ModelSpec
 from dspy_proact.benchmarks.proactivebench.entries import NAMES
@@ -39,11 +39,11 @@ def run(server, corpus, out, plays, width=8, **settings):
 
 def means(stages, part=None):
     """The score or a part of each environment, in the order of the paper."""
-    found = defaultdict[str, list[float]](list)
+    result = defaultdict[str, list[float]](list)
     for case, of in stages.items():
         grade = of["verdict"].grade
-        found[case.partition("/")[0]].append(grade.parts[part] if part else grade.score)
-    return [mean(found[name]) for name in NAMES if name in found]
+        result[case.partition("/")[0]].append(grade.parts[part] if part else grade.score)
+    return [mean(result[name]) for name in NAMES if name in result]
 
 
 def test_images_arrive_unbroken_from_zips_that_several_threads_read(server, corpus, tmp_path):
@@ -102,7 +102,7 @@ def write_images(folder, images):
     with zipfile.ZipFile(folder / "coco2014.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in images.values():
             archive.writestr(f"coco/{name}", data)
-    rows = [fields("COCO", id=id_, image_template=f"coco/{name}", **WHOLE) for id_, (name, _) in images.items()]
+    rows = [fields("COCO", id=id_, image_template=f"coco/{name}", **FULL_SIZE) for id_, (name, _) in images.items()]
     (folder / "coco2014_preprocessed.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
 
 

@@ -24,10 +24,10 @@ SCHEMA = (
 )
 
 
-def event(id_: int, minute: float, *, app: str = "Editor", help_: str | None = None, **given: Any) -> dict[str, Any]:
+def event(id_: int, minute: float, *, app: str = "Editor", help_: str | None = None, **inputs: Any) -> dict[str, Any]:
     """An event of 50 seconds that begins at a minute; with help, for which this was asked."""
     start = BEGIN + timedelta(minutes=minute)
-    asked = None if help_ is None else json.dumps({"user_queries": [help_]})
+    requests = None if help_ is None else json.dumps({"user_queries": [help_]})
     row = {
         "id": id_,
         "start_time": str(start),
@@ -36,9 +36,9 @@ def event(id_: int, minute: float, *, app: str = "Editor", help_: str | None = N
         "window_title": f"title {id_}",
         "is_llm_event": int(help_ is not None),
         "event_summary": f"summary {id_}",
-        "conversation": asked,
+        "conversation": requests,
     }
-    return row | given
+    return row | inputs
 
 
 def person(folder: Path, name: str, rows: Sequence[Mapping[str, Any]], **intentions: str) -> Path:
@@ -52,27 +52,29 @@ def person(folder: Path, name: str, rows: Sequence[Mapping[str, Any]], **intenti
             connection.execute(f"INSERT INTO events ({', '.join(row)}) VALUES ({marks})", [*row.values()])
     connection.close()
     if intentions:
-        lines = [json.dumps({"event_id": int(id_[1:]), "user_intention": said}) for id_, said in intentions.items()]
+        lines = [
+            json.dumps({"event_id": int(id_[1:]), "user_intention": intention}) for id_, intention in intentions.items()
+        ]
         (database.parent / INTENTION_FILE).write_text("\n".join(lines), encoding="utf-8")
     return folder
 
 
-def asked(sent: Sent) -> dict[str, Any]:
+def inputs_of(sent: Sent) -> dict[str, Any]:
     """The fields of a request, read."""
     fields = fields_of(str(sent.messages[-1]["content"]))
-    told = {"activity": value_of(fields["activity"], []), "current": value_of(fields["current"], {})}
-    return told | ({"memory": unfenced(fields["memory"])} if "memory" in fields else {})
+    document = {"activity": value_of(fields["activity"], []), "current": value_of(fields["current"], {})}
+    return document | ({"memory": unfenced(fields["memory"])} if "memory" in fields else {})
 
 
 def saying(sent: Sent, help_: bool, intention: str = "Translation", query: str = "") -> Answer:
     """The fields that a request asks for."""
-    said = {"reasoning": "", "need_help": help_, "intention": intention, "query": query}
-    return Answer(json.dumps({name: said[name] for name in outputs_of(str(sent.messages[0]["content"]))}))
+    fields = {"reasoning": "", "need_help": help_, "intention": intention, "query": query}
+    return Answer(json.dumps({name: fields[name] for name in outputs_of(str(sent.messages[0]["content"]))}))
 
 
-def acting_at(decides: Callable[[str], bool], **said: str) -> Callable[[Sent], Answer]:
+def acting_at(decides: Callable[[str], bool], **text: str) -> Callable[[Sent], Answer]:
     """An agent that helps by the title of the current window."""
-    return lambda sent: saying(sent, decides(asked(sent)["current"]["window_title"]), **said)
+    return lambda sent: saying(sent, decides(inputs_of(sent)["current"]["window_title"]), **text)
 
 
 def evaluated(

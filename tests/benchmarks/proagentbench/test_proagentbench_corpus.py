@@ -20,19 +20,19 @@ def loaded(spec, **settings):
 
 
 def test_the_sample_is_30_moments_of_3_people_of_which_15_wanted_help():
-    found = loaded("sample")
-    wanted = [case for case in found.cases if case.meta["wanted"]]
-    assert (len(found.cases), len(wanted), found.corpus.rows, found.corpus.private) == (30, 15, 77, False)
-    assert {case.group for case in found.cases} == {"ines", "marek", "suda"}
+    result = loaded("sample")
+    wanted = [case for case in result.cases if case.meta["wanted"]]
+    assert (len(result.cases), len(wanted), result.corpus.rows, result.corpus.private) == (30, 15, 77, False)
+    assert {case.group for case in result.cases} == {"ines", "marek", "suda"}
     assert all(case.view.truth.query and case.view.truth.intention for case in wanted)
     # Negatives look like positives: as many in each application of each person.
     for group in ("ines", "marek", "suda"):
         apps = [
-            sorted(c.view.current.app for c in found.cases if c.group == group and c.meta["wanted"] == w)
+            sorted(c.view.current.app for c in result.cases if c.group == group and c.meta["wanted"] == w)
             for w in (0, 1)
         ]
         assert len(apps[0]) == len(apps[1]) == 5
-    everywhere = [sorted(c.view.current.app for c in found.cases if c.meta["wanted"] == w) for w in (0, 1)]
+    everywhere = [sorted(c.view.current.app for c in result.cases if c.meta["wanted"] == w) for w in (0, 1)]
     assert everywhere[0] == everywhere[1]
 
 
@@ -41,8 +41,8 @@ def test_a_moment_shows_what_ended_before_it_within_the_window(tmp_path):
     folder = person(tmp_path, "ann", rows, e9="Knowledge Q&A")
     (case,) = [case for case in loaded(folder, window=130, negatives="all").cases if case.key == "ann/9"]
     # Minute 9 is now; events last 50 s: 8 ended 10 s ago, 7 70 s ago, 6 130 s ago, which is no longer in the window.
-    assert [each.window_title for each in case.view.activity] == ["title 7", "title 8"]
-    assert [each.seconds_ago for each in case.view.activity] == [120, 60]
+    assert [item.window_title for item in case.view.activity] == ["title 7", "title 8"]
+    assert [item.seconds_ago for item in case.view.activity] == [120, 60]
     assert case.view.current.model_dump() == {
         "time": "Monday 09:09",
         "app": "Editor",
@@ -56,9 +56,9 @@ def test_a_moment_shows_what_ended_before_it_within_the_window(tmp_path):
 def test_after_a_pause_there_is_no_moment_and_parts_are_by_time(tmp_path):
     rows = [event(number, number) for number in range(1, 6)]
     rows += [event(6, 40, help_="after a pause"), event(7, 41), event(8, 42, help_="at once")]
-    found = loaded(person(tmp_path, "ann", rows), negatives="all")
+    result = loaded(person(tmp_path, "ann", rows), negatives="all")
     # 2 to 5, 7 and 8: of six moments round(3.6) are earlier.
-    assert [(case.key, case.stratum) for case in found.cases] == [
+    assert [(case.key, case.stratum) for case in result.cases] == [
         ("ann/2", "earlier"),
         ("ann/3", "earlier"),
         ("ann/4", "earlier"),
@@ -72,8 +72,8 @@ def test_matched_moments_are_the_nearest_in_the_same_application(tmp_path):
     """Help begins at minute 4.9 after Mail; other moments after Mail are at minutes 2 and 4, one after Editor at 3."""
     apps = ["Mail", "Editor", "Mail", "Mail"]
     rows = [event(number, number, app=app) for number, app in enumerate(apps, start=1)]
-    found = loaded(person(tmp_path, "ann", [*rows, event(5, 4.9, help_="of Mail"), event(6, 6)]))
-    assert [case.key for case in found.cases] == ["ann/4", "ann/5"]
+    result = loaded(person(tmp_path, "ann", [*rows, event(5, 4.9, help_="of Mail"), event(6, 6)]))
+    assert [case.key for case in result.cases] == ["ann/4", "ann/5"]
 
 
 def worked(number, app, help_=False, intention=None, title="letter draft"):
@@ -116,7 +116,7 @@ GOOD = [event(1, 1), event(2, 2, help_="Why?"), event(3, 3)]
 
 
 @pytest.mark.parametrize(
-    ("row", "told"),
+    ("row", "message"),
     [
         (event(4, 4, end_time="2025-03-03 08:00:00"), "ends before it begins"),
         (event(4, 4, end_time=str(BEGIN + timedelta(minutes=4))), "has no length"),
@@ -130,39 +130,39 @@ GOOD = [event(1, 1), event(2, 2, help_="Why?"), event(3, 3)]
         (event(2, 4), "has the id of another event"),
     ],
 )
-def test_a_row_that_cannot_be_used_is_refused_with_file_and_row_or_counted(tmp_path, row, told):
+def test_a_row_that_cannot_be_used_is_refused_with_file_and_row_or_counted(tmp_path, row, message):
     folder = person(tmp_path, "ann", [*GOOD, row])
     with pytest.raises(CorpusError) as error:
         loaded(folder)
     assert f"ann/{DATABASE}, field 'events" in str(error.value)
-    assert told in str(error.value)
+    assert message in str(error.value)
     assert "x" * 100 not in str(error.value)
-    assert loaded(folder, strict=False).corpus.left_out == {told: 1}
+    assert loaded(folder, strict=False).corpus.left_out == {message: 1}
 
 
 def test_an_unknown_intention_is_refused_with_its_line_or_counted(tmp_path):
     folder = person(tmp_path, "ann", GOOD, e2="Small Talk")
     with pytest.raises(CorpusError, match=r"ann/user_intention.jsonl, line 1, field 'user_intention': none of the 16"):
         loaded(folder)
-    found = loaded(folder, strict=False)
-    assert found.corpus.left_out == {"an unknown intention": 1}
-    assert [case.view.truth.intention for case in found.cases if case.meta["wanted"]] == [None]
+    result = loaded(folder, strict=False)
+    assert result.corpus.left_out == {"an unknown intention": 1}
+    assert [case.view.truth.intention for case in result.cases if case.meta["wanted"]] == [None]
 
 
 def test_a_database_that_is_none_is_refused_and_nothing_is_written(tmp_path, monkeypatch):
     folder = person(tmp_path / "corpus", "ann", GOOD)
     database = folder / "ann" / DATABASE
-    whole = database.read_bytes()
-    for content, told in (
+    full = database.read_bytes()
+    for content, message in (
         (b"", "has no table events"),
         (b"no database" * 100, "cannot be read: file is not a database"),
-        (whole[:4096] + b"\xff" * (len(whole) - 4096), "cannot be read: "),
+        (full[:4096] + b"\xff" * (len(full) - 4096), "cannot be read: "),
     ):
         database.write_bytes(content)
-        with pytest.raises(CorpusError, match=told):
+        with pytest.raises(CorpusError, match=message):
             loaded(folder)
         assert [path.name for path in database.parent.iterdir()] == [DATABASE]
-    database.write_bytes(whole)
+    database.write_bytes(full)
     monkeypatch.setattr(module, "_LARGEST", 100)
     with pytest.raises(CorpusError, match="bytes; a person's database has at most 100"):
         loaded(folder)
@@ -173,7 +173,7 @@ def test_a_database_that_is_none_is_refused_and_nothing_is_written(tmp_path, mon
 
 
 @pytest.mark.parametrize(
-    ("statement", "told"),
+    ("statement", "message"),
     [
         ("ALTER TABLE events RENAME TO others", "has no table events"),
         ("ALTER TABLE events RENAME COLUMN event_summary TO told", "the table has no column event_summary"),
@@ -188,12 +188,12 @@ def test_a_database_that_is_none_is_refused_and_nothing_is_written(tmp_path, mon
         ),
     ],
 )
-def test_a_database_with_something_else_in_it_is_refused(tmp_path, statement, told):
+def test_a_database_with_something_else_in_it_is_refused(tmp_path, statement, message):
     folder = person(tmp_path, "ann", GOOD)
     connection = sqlite3.connect(folder / "ann" / DATABASE)
     connection.executescript(statement)
     connection.close()
-    with pytest.raises(CorpusError, match=told):
+    with pytest.raises(CorpusError, match=message):
         loaded(folder)
 
 

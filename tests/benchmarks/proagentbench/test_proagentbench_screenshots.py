@@ -73,9 +73,9 @@ def test_a_moment_is_shown_the_last_screenshot_before_it_and_no_file_holds_it(se
     (sent,) = [sent for sent in server.sent if corners(images_of(sent)[0])[0] == SEEN["red"]]
     assert "title 2" in str(sent.messages[-1]["content"])
     assert "follows an event without a screenshot" in " ".join(summary.left_out)
-    answers = [json.loads(each.response)["picture"] for each in summary.outcomes]
-    assert {(each["name"], each["width"]) for each in answers} == {(f"ann/{n}", 1600) for n in COLOURS}
-    assert len({each["sha256"] for each in answers}) == 4
+    answers = [json.loads(outcome.response)["picture"] for outcome in summary.outcomes]
+    assert {(answer["name"], answer["width"]) for answer in answers} == {(f"ann/{n}", 1600) for n in COLOURS}
+    assert len({answer["sha256"] for answer in answers}) == 4
     proact("report", tmp_path / "run", "--html", tmp_path / "run" / "page.html")
     proact("show", tmp_path / "run", "--case", "ann/3")
     data = held(tmp_path / "run")
@@ -117,7 +117,7 @@ BAD = {
 
 @pytest.mark.parametrize("fault", BAD)
 def test_an_image_that_is_none_is_refused_with_file_and_row_or_counted(tmp_path, refused, server, fault):
-    path, data, told = BAD[fault]
+    path, data, message = BAD[fault]
     rows = [event(n, n, help_="Why?" if n in {3, 5} else None) for n in range(1, 7)]
     folder = person(tmp_path / "corpus", "ann", rows)
     (folder / "ben.png").write_bytes(screen("red"))
@@ -125,16 +125,16 @@ def test_an_image_that_is_none_is_refused_with_file_and_row_or_counted(tmp_path,
     taken(folder, (2, path, 140), (4, "good.png", 260), (5, "good.png", 330), files=files)
     with pytest.raises(CorpusError) as error:
         load_corpus(str(folder), ProAgentBenchSettings(screenshot=True))
-    assert told in str(error.value)
+    assert message in str(error.value)
     assert f"ann/{DATABASE}, field '" in str(error.value)
     assert len(str(error.value)) < 600
     models = ("--model", "hosted_vllm/any", "--model-api-base", server.assistant, "--out", tmp_path / "out")
     of = ("--benchmark", "proagentbench", "--corpus", folder, *models)
-    assert told in " ".join(refused("eval", *of, "--set", "screenshot=true").split())
+    assert message in " ".join(refused("eval", *of, "--set", "screenshot=true").split())
     assert (server.sent, (tmp_path / "out").exists()) == ([], False)
-    found = load_corpus(str(folder), ProAgentBenchSettings(screenshot=True, strict=False, negatives="all"))
-    assert [case.key for case in found.cases] == ["ann/5", "ann/6"]
-    assert sum(found.corpus.left_out.values()) == 1 + 3  # the row, and the moments after events 1, 2 and 3
+    result = load_corpus(str(folder), ProAgentBenchSettings(screenshot=True, strict=False, negatives="all"))
+    assert [case.key for case in result.cases] == ["ann/5", "ann/6"]
+    assert sum(result.corpus.left_out.values()) == 1 + 3  # the row, and the moments after events 1, 2 and 3
     assert len(load_corpus(str(folder), ProAgentBenchSettings(negatives="all")).cases) == 5
 
 

@@ -85,8 +85,8 @@ def planned(*steps):
 def says(server, *answers):
     """Script the server's answers one after another, each a dict, a text or an `Answer`; the last one goes on."""
     pending = [
-        each if isinstance(each, Answer) else Answer(each if isinstance(each, str) else json.dumps(each))
-        for each in answers
+        answer if isinstance(answer, Answer) else Answer(answer if isinstance(answer, str) else json.dumps(answer))
+        for answer in answers
     ]
     server.script = lambda sent: pending.pop(0) if len(pending) > 1 else pending[0]
 
@@ -107,17 +107,17 @@ def worked(model, agent, task):
 
     async def run():
         try:
-            said = await agent.answer_by(
+            text = await agent.answer_by(
                 Direct(model.lm), world=task.world, documents=list(task.items), actions=list(task.actions)
             )
-            return Solution(**said)
+            return Solution(**text)
         finally:
             await model.aclose()
 
     return asyncio.run(run())
 
 
-def asked(sent: Sent):
+def inputs_of(sent: Sent):
     """The fields of a request's last message, as text by name."""
     content = str(sent.messages[-1]["content"]).partition("\n\nRespond with a JSON object")[0]
     return fields_of(content)
@@ -125,4 +125,4 @@ def asked(sent: Sent):
 
 def steps_of(sent: Sent):
     """The steps that a request shows."""
-    return json.loads(asked(sent)["steps"])
+    return json.loads(inputs_of(sent)["steps"])

@@ -11,7 +11,7 @@ CANARY = "unheard-of"
 """Stands in every field that is dropped unread."""
 
 
-def given(**changes: Any) -> dict[str, Any]:
+def corpus_document(**changes: Any) -> dict[str, Any]:
     """The input: an email, an event and a document, and two actions; changes are on top."""
     return {"world_model": world(), "data_points": [email(), event(), document()], **changes}
 
@@ -33,11 +33,11 @@ def steps(**criteria: Any) -> list[dict[str, Any]]:
     """`required_steps`, with criteria on top of those of the last."""
     hidden = {"description": CANARY, "evidence_required": [CANARY], "previous_action_idx": None}
     searched = {"expected_sources": [CANARY], "required_items": ["email_1", "calendar_1"]}
-    found = {"target_problem": CANARY, "problem_description": CANARY}
+    fields = {"target_problem": CANARY, "problem_description": CANARY}
     done = {"correct_action": "order", "correct_parameters": {"part": "seal"}, **criteria}
     return [
         {"checklist_idx": 0, "step_type": "retrieval", "success_criteria": searched, **hidden},
-        {"checklist_idx": 1, "step_type": "identification", "success_criteria": found, **hidden},
+        {"checklist_idx": 1, "step_type": "identification", "success_criteria": fields, **hidden},
         {"checklist_idx": 2, "step_type": "task_execution", "success_criteria": done, **hidden},
     ]
 
@@ -86,8 +86,8 @@ def email(name: str = "email_1", **payload: Any) -> dict[str, Any]:
 def event(name: str = "calendar_1", **payload: Any) -> dict[str, Any]:
     """An event among them; the official ids of events begin with another word than their type."""
     when = {"start_time": "2025-03-02T08:00:00", "end_time": "2025-03-02T09:00:00"}
-    told = {"location": None, "attendees": ["Ada"], "description": "The pump stands."}
-    return item(name, "event", {"title": "Pump", **when, **told, **payload})
+    fields = {"location": None, "attendees": ["Ada"], "description": "The pump stands."}
+    return item(name, "event", {"title": "Pump", **when, **fields, **payload})
 
 
 def document(name: str = "document_1", **payload: Any) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def item(name: str, kind: str, payload: Mapping[str, Any]) -> dict[str, Any]:
 def files(inputs: Any = None, outputs: Any = None, key: str = KEY) -> dict[str, str]:
     """The contents of the two files by name."""
     return {
-        f"{key}_input.json": json.dumps(given() if inputs is None else inputs),
+        f"{key}_input.json": json.dumps(corpus_document() if inputs is None else inputs),
         f"{key}_output.json": json.dumps(right() if outputs is None else outputs),
     }
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import dspy
-from builders.assistants import told
+from builders.assistants import prompt_of
 from fakes.server import Answer, Sent
 
 from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER, IdentificationVerdict, ParametersVerdict
@@ -111,8 +111,8 @@ class Scripted:
 
     name = "scripted"
 
-    def __init__(self, *given: Solution | Exception):
-        self.given, self.seen = list(given or [GOOD]), list[Any]()
+    def __init__(self, *values: Solution | Exception):
+        self.values, self.seen = list(values or [GOOD]), list[Any]()
 
     def fingerprint(self) -> str:
         return "cc"
@@ -128,7 +128,7 @@ class Scripted:
 
     async def acall(self, **inputs: Any) -> dspy.Prediction:
         self.shown(inputs)
-        answer = self.given.pop(0) if len(self.given) > 1 else self.given[0]
+        answer = self.values.pop(0) if len(self.values) > 1 else self.values[0]
         if isinstance(answer, Exception):
             raise answer
         return dspy.Prediction(**answer.model_dump())
@@ -168,11 +168,11 @@ def _planted(person: int) -> Case:
 def played(sent: Sent) -> Answer:
     """The stand-in of the role, over HTTP."""
     answer = {"assistant": agent_answer, "proposer": proposer.answer}.get(sent.role, judge_answer)
-    return Answer(answer(*told(sent)))
+    return Answer(answer(*prompt_of(sent)))
 
 
-def scripted_run(path: Path, *given: Solution | Exception, corpus: Any = CORPUS, **options: Any) -> Any:
+def scripted_run(path: Path, *inputs: Solution | Exception, corpus: Any = CORPUS, **options: Any) -> Any:
     """The summary of a run of an agent that gives these answers, and the agent."""
-    agent = Scripted(*given)
+    agent = Scripted(*inputs)
     Evaluation(corpus, program=agent, gate=Gate(concurrency=1), **options, benchmark="probe").run(path)
     return summarize(RunFolder(path)), agent

@@ -34,8 +34,8 @@ JUDGED = ("agree", "--benchmark", "probe", "--judge", "hosted_vllm/any", "--retr
 def constant(sent: Sent) -> Answer:
     """A judge that finds everything right."""
     right = identified() if "who_blocked" in str(sent.messages[0]["content"]) else resolved()
-    said = right.model_dump()
-    return Answer(json.dumps(said | said.pop("facets", {})))
+    text = right.model_dump()
+    return Answer(json.dumps(text | text.pop("facets", {})))
 
 
 def test_the_leaderboard_says_first_what_it_carries_and_what_to_type_next(proact, run):
@@ -53,19 +53,19 @@ def test_the_leaderboard_says_first_what_it_carries_and_what_to_type_next(proact
 
 def test_a_run_is_read_task_by_task_with_its_own_labels(proact, run):
     listed = proact("show", run, "--grade", "failed", "--stratum", "Easy", "--json")[1]
-    assert [(each["grade"], each["difficulty"]) for each in json.loads(listed)] == [("FAILED", "easy")]
+    assert [(load["grade"], load["difficulty"]) for load in json.loads(listed)] == [("FAILED", "easy")]
     for option, word, problem in (
         ("--phase", "hard", "--phase: run has no phases; use --stratum, which names its difficulties"),
         ("--grade", "pass", "none of SOLVED, PARTIAL, FAILED"),
     ):
         status, _, err = proact("show", run, option, word)
         assert (status, problem in err) == (2, True), err
-    whole = proact("show", run, "--trigger", "bottleneck_002_02_ruben_castellet")[1]
-    assert "photometer lamp" in whole
-    assert '"parameters":' not in whole
-    found = json.loads(proact("show", run, "--json")[1])
-    solution = next(json.loads(each["response"]) for each in found if each["task"].startswith("bottleneck_002_02"))
-    text = " ".join(whole.split())
+    complete = proact("show", run, "--trigger", "bottleneck_002_02_ruben_castellet")[1]
+    assert "photometer lamp" in complete
+    assert '"parameters":' not in complete
+    document = json.loads(proact("show", run, "--json")[1])
+    solution = next(json.loads(item["response"]) for item in document if item["task"].startswith("bottleneck_002_02"))
+    text = " ".join(complete.split())
     assert f"evidence: {', '.join(solution['evidence'])}" in text
     assert " ".join(solution["bottleneck"].split()) in text
 
@@ -113,7 +113,7 @@ TUNED = ("optimize", "assistant", "--benchmark", "probe")
     ],
 )
 def test_what_has_no_effect_or_cannot_be_is_refused(proact, verb, words, problem):
-    status, _, err = proact(*verb, *(word for each in words.split() for word in ("--set", each)), "--dry-run")
+    status, _, err = proact(*verb, *(word for item in words.split() for word in ("--set", item)), "--dry-run")
     assert (status, problem in err) == (2, True), err
 
 

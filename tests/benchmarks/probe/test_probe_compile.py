@@ -88,9 +88,9 @@ def test_what_changed_in_one_of_several_questions_is_shown_with_its_name(made):
     assert " # identify" in out.splitlines()
     assert "+Name it." in out.splitlines()
     assert "-Say what the bottleneck is." in out.splitlines()
-    whole = json.loads(made("optimize", "show", "made", "--diff", "--json")[1])
-    assert list(whole["before"]) == ["search", "identify", "resolve"]
-    assert whole["now"]["identify"] == {"instruction": "Name it.", "demos": []}
+    complete = json.loads(made("optimize", "show", "made", "--diff", "--json")[1])
+    assert list(complete["before"]) == ["search", "identify", "resolve"]
+    assert complete["now"]["identify"] == {"instruction": "Name it.", "demos": []}
 
 
 def gossip(sent: Sent) -> Answer:
@@ -98,9 +98,9 @@ def gossip(sent: Sent) -> Answer:
     answer, shown = played(sent), json.dumps(sent.messages)
     if sent.role != "judge" or SECRET not in shown:
         return answer
-    said, whole = json.loads(answer.content or ""), re.findall(rf"[^\"]*{SECRET}[^\"]*", shown)
-    lists = {name: whole for name, value in said.items() if isinstance(value, list)}
-    return Answer(json.dumps({**said, **lists, "reasoning": " ".join(whole)}))
+    document, complete = json.loads(answer.content or ""), re.findall(rf"[^\"]*{SECRET}[^\"]*", shown)
+    lists = {name: complete for name, value in document.items() if isinstance(value, list)}
+    return Answer(json.dumps({**document, **lists, "reasoning": " ".join(complete)}))
 
 
 @pytest.mark.parametrize("compiled", ["search", "gepa", "judges"])
@@ -113,23 +113,23 @@ def test_what_is_right_and_test_people_of_a_fold_stay_hidden(server, compiled):
     for fold, sent in Parts.of(judges_at(server) if judged else compile_at(server, compiled), server).folds:
         world = fold.test[0].view.world
         unseen = world.person if judged else world.about.split()[-1]
-        assert sum(unseen in each.text for each in sent if each.role == role) == calls * len(fold.test)
-        proposed = [each.text for each in sent if each.role == "proposer"]
+        assert sum(unseen in item.text for item in sent if item.role == role) == calls * len(fold.test)
+        proposed = [item.text for item in sent if item.role == "proposer"]
         assert proposed
         assert not any(unseen in text for text in proposed)
         # What is right reaches neither agent nor proposer.
-        assert {each.role for each in sent if SECRET in each.text} == (set() if judged else {"judge"})
+        assert {item.role for item in sent if SECRET in item.text} == (set() if judged else {"judge"})
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"settings": ProbeSettings(agent="react")}, "depends on answers"),
         ({"settings": ProbeSettings(agent="stages", oracle="evidence")}, "`settings.oracle=evidence`"),
     ],
 )
-def test_what_cannot_be_tuned_is_refused_before_a_call(server, changes, told):
-    with pytest.raises(UsageError, match=told):
+def test_what_cannot_be_tuned_is_refused_before_a_call(server, changes, message):
+    with pytest.raises(UsageError, match=message):
         compile_at(server, **changes)
     with pytest.raises(UsageError, match="has no worked examples"):
         compile_at(server, "bootstrap")
@@ -165,8 +165,8 @@ def test_compiled_judges_grade_runs_and_their_agreement_on_what_they_learned_fro
 
 
 def test_what_cannot_be_done_with_judges_is_refused(judges):
-    whole = json.loads(judges("optimize", "show", "judges", "--diff", "--json")[1])
-    assert list(whole["before"]) == list(whole["now"]) == ["identification.question", "resolution.question"]
+    complete = json.loads(judges("optimize", "show", "judges", "--diff", "--json")[1])
+    assert list(complete["before"]) == list(complete["now"]) == ["identification.question", "resolution.question"]
     assert "no candidate beat the starting program, which is kept unchanged" in " ".join(
         judges("optimize", "show", "judges")[1].split()
     )

@@ -64,17 +64,21 @@ def test_the_grounds_of_a_grade_say_what_was_found_and_how_it_fails(tmp_path):
     assert grounds.reasons.startswith("Every facet is there.")
 
 
-WHOLE, SOME, FAIL = resolved(), resolved("PARTIALLY_CORRECT", missing=("to",)), resolved("INCORRECT")
+COMPLETE, SOME, FAIL = resolved(), resolved("PARTIALLY_CORRECT", missing=("to",)), resolved("INCORRECT")
 
 
 @pytest.mark.parametrize(
     ("description", "parameters", "modes"),
     [
-        (identified(), WHOLE, ()),
-        (identified("INCORRECT", why_root_cause="incorrect", who_blocker="incorrect"), WHOLE, ("root_cause", "person")),
-        (identified("INCORRECT", why_root_cause="missing", who_blocked="missing"), WHOLE, ("general",)),
-        (identified("PARTIALLY_CORRECT", when_deadline="missing"), WHOLE, ("deadline",)),
-        (identified(when_deadline="missing"), WHOLE, ()),  # by the judgment, as the paper pools
+        (identified(), COMPLETE, ()),
+        (
+            identified("INCORRECT", why_root_cause="incorrect", who_blocker="incorrect"),
+            COMPLETE,
+            ("root_cause", "person"),
+        ),
+        (identified("INCORRECT", why_root_cause="missing", who_blocked="missing"), COMPLETE, ("general",)),
+        (identified("PARTIALLY_CORRECT", when_deadline="missing"), COMPLETE, ("deadline",)),
+        (identified(when_deadline="missing"), COMPLETE, ()),  # by the judgment, as the paper pools
         (identified(), SOME, ("parameters_missing",)),
         (
             identified(),
@@ -105,12 +109,12 @@ def test_modes_of_failure_come_from_ids_where_no_judge_was_asked(answer, oracle,
 
 def test_modes_are_counted_among_the_failures_of_their_kind(tmp_path):
     nothing = GOOD.model_copy(update={"bottleneck": ""})
-    found = failures(summary_of(tmp_path, GOOD, WRONG, nothing, GOOD))
-    assert (found["descriptions"], found["resolutions"]) == (1, 1)
+    result = failures(summary_of(tmp_path, GOOD, WRONG, nothing, GOOD))
+    assert (result["descriptions"], result["resolutions"]) == (1, 1)
     # An answer that describes nothing is no failed description of the paper's.
-    assert (*(found["shares"][mode] for mode in ("nothing", "wrong_action", "root_cause")),) == (1, 1, None)
-    assert found["shares_of_all"]["root_cause"] == 0
-    assert [(*each.values(),) for each in found["by_recall"]] == [
+    assert (*(result["shares"][mode] for mode in ("nothing", "wrong_action", "root_cause")),) == (1, 1, None)
+    assert result["shares_of_all"]["root_cause"] == 0
+    assert [(*item.values(),) for item in result["by_recall"]] == [
         ("0", 1, 1, 1),
         ("up to .25", 0, 0, 0),
         ("between", 0, 0, 0),
@@ -123,10 +127,10 @@ def test_modes_of_parameters_are_shares_of_the_failures_with_the_right_action(tm
     lacking = GOOD.model_copy(update={"parameters": {}})
     wrong = GOOD.model_copy(update={"parameters": PARAMETERS | {"due": "2026-01-01"}})
     summary = summary_of(tmp_path, WRONG, lacking, wrong, GOOD)
-    found = failures(summary)
-    assert (found["resolutions"], found["with_right_action"]) == (3, 2)
+    result = failures(summary)
+    assert (result["resolutions"], result["with_right_action"]) == (3, 2)
     shares = {
-        mode: (found["shares"][mode], found["shares_of_all"][mode]) for mode in ("wrong_action", "parameters_wrong")
+        mode: (result["shares"][mode], result["shares_of_all"][mode]) for mode in ("wrong_action", "parameters_wrong")
     }
     assert shares == {"wrong_action": (1 / 3, 1 / 3), "parameters_wrong": (1 / 2, 1 / 3)}
     document = summary_document(summary)
@@ -182,7 +186,7 @@ def test_runs_stand_beside_the_published_rows_with_intervals_by_person_and_what_
         leaderboard([summary, summary])
     published = summary_of(tmp_path / "as published", GOOD, sanitize=False, upstream_rule=True)
     (own,) = leaderboard([published]).runs
-    assert [each.split()[0] for each in own.differences] == ["embedded", "the", "the"]
+    assert [difference.split()[0] for difference in own.differences] == ["embedded", "the", "the"]
 
 
 def test_the_leaderboard_is_printed_with_what_its_rows_contradict(tmp_path):

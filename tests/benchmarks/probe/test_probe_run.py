@@ -8,7 +8,7 @@ import dspy
 import pytest
 from drivers.terminal import means
 from fakes.server import Answer, vectors
-from probe_desk import asked
+from probe_desk import inputs_of
 from probe_task import (
     CORPUS,
     DESCRIPTION,
@@ -102,21 +102,21 @@ FILLED = ({"parameters": PARAMETERS}, {"parameters": json.dumps(PARAMETERS)})
 
 
 @pytest.mark.parametrize(
-    ("given", "upstream", "judged"),
+    ("inputs", "upstream", "judged"),
     [
-        *((given, True, "{}") for given in UNFILLED),
-        *((given, False, None) for given in UNFILLED),
-        *((given, upstream, json.dumps(PARAMETERS)) for given in FILLED for upstream in (True, False)),
+        *((inputs, True, "{}") for inputs in UNFILLED),
+        *((inputs, False, None) for inputs in UNFILLED),
+        *((inputs, upstream, json.dumps(PARAMETERS)) for inputs in FILLED for upstream in (True, False)),
     ],
 )
 def test_parameters_of_the_right_action_are_judged_and_empty_ones_by_the_published_rule(
-    server, tmp_path, given, upstream, judged
+    server, tmp_path, inputs, upstream, judged
 ):
-    answer = {"reasoning": "so", "evidence": ["item_a1"], "bottleneck": "", "action": "request_key", **given}
+    answer = {"reasoning": "so", "evidence": ["item_a1"], "bottleneck": "", "action": "request_key", **inputs}
     server.script = lambda sent: Answer(json.dumps(answer)) if sent.role == "assistant" else played(sent)
     at(server, "single", corpus_of(task()), {"upstream_rule": upstream}).run(tmp_path / "run")
-    assert [asked(sent)["given"] for sent in server.of("judge")] == ([f"| {judged}"] if judged else [])
-    assert means(summarize(RunFolder(tmp_path / "run")))["task"] == (1 if given in FILLED else 0)
+    assert [inputs_of(sent)["given"] for sent in server.of("judge")] == ([f"| {judged}"] if judged else [])
+    assert means(summarize(RunFolder(tmp_path / "run")))["task"] == (1 if inputs in FILLED else 0)
 
 
 # Settings
@@ -127,7 +127,7 @@ OPENAI = {"embedder": "openai/text-embedding-3-small"}
 
 
 @pytest.mark.parametrize(
-    ("given", "options", "problem"),
+    ("inputs", "options", "problem"),
     [
         (SEARCHING | {"embedder": "openai/any", "embedder_api_base": "http://a:b@c/v1"}, {}, "a user or password"),
         (SEARCHING | OPENAI, {}, "OPENAI_API_KEY"),
@@ -138,9 +138,9 @@ OPENAI = {"embedder": "openai/text-embedding-3-small"}
         (BLIND, {"program": "agent.json"}, "baseline=first"),
     ],
 )
-def test_settings_that_do_not_go_together_are_refused_before_anything_is_asked(given, options, problem, tmp_path):
+def test_settings_that_do_not_go_together_are_refused_before_anything_is_asked(inputs, options, problem, tmp_path):
     with pytest.raises(UsageError, match=problem):
-        evaluation(settings=ProbeSettings(**given), **options).run(tmp_path / "run")
+        evaluation(settings=ProbeSettings(**inputs), **options).run(tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -152,8 +152,8 @@ class Overwhelmed(Scripted):
 
     async def acall(self, **inputs):
         task = self.shown(inputs)
-        told = any(DESCRIPTION in item.model_dump_json() for item in task.items)
-        done = {"action": GOOD.action, "parameters": GOOD.parameters} if told else {}
+        message = any(DESCRIPTION in item.model_dump_json() for item in task.items)
+        done = {"action": GOOD.action, "parameters": GOOD.parameters} if message else {}
         bottleneck = DESCRIPTION if len(task.items) < 4 else ""
         return dspy.Prediction(**Solution(bottleneck=bottleneck, **done).model_dump())
 
@@ -190,18 +190,18 @@ def test_nothing_that_tells_the_answer_reaches_an_agent(server, tmp_path, agent)
     server.script = played
     at(server, agent).run(tmp_path / "run")
     assert all(outcome.state == "scored" for outcome in summarize(RunFolder(tmp_path / "run")).outcomes)
-    asked = [sent.text for sent in server.of("assistant")]
-    assert all(any(token(person) in text for text in asked) for person in range(4))
-    assert not [text for text in asked if SECRET in text]
+    texts = [sent.text for sent in server.of("assistant")]
+    assert all(any(token(person) in text for text in texts) for person in range(4))
+    assert not [text for text in texts if SECRET in text]
     server.sent.clear()
     write_synthetic(tmp_path, 0, 4, SMALL, leaks=True)
     raw = load_tasks(str(tmp_path), sanitize=False)
     with pytest.raises(UsageError, match="sanitize is True in the settings, and the cases were read with False"):
         at(server, agent, raw)
     at(server, agent, load_tasks(str(tmp_path))).run(tmp_path / "leaks")
-    asked = "".join(sent.text for sent in server.of("assistant"))
+    texts = "".join(sent.text for sent in server.of("assistant"))
     leaks = {item.id for case in raw.cases for item in case.view.items} | {"created_at", "updated_at"}
-    assert not [leak for leak in leaks if leak in asked]
+    assert not [leak for leak in leaks if leak in texts]
 
 
 def test_what_one_call_takes_is_forecast_and_what_several_take_is_not(tmp_path):
@@ -220,10 +220,10 @@ def test_what_an_embedder_used_is_told_and_its_price_is_no_part_of_the_identity(
     at(server, "react", of_search=search).run(tmp_path / "run")
     usage = summarize(RunFolder(tmp_path / "run")).usage
     assert RunFolder(tmp_path / "run").manifest().identity.settings["embedder_api_base"] == server.assistant
-    asked = [sent for sent in server.sent if "input" in sent.body]
-    assert (list(usage), usage["embedder"].calls) == (["assistant", "judge", "embedder"], len(asked))
+    requests = [sent for sent in server.sent if "input" in sent.body]
+    assert (list(usage), usage["embedder"].calls) == (["assistant", "judge", "embedder"], len(requests))
     # 7 tokens a request of texts, as the server counts them.
-    assert (usage["embedder"].prompt_tokens, usage["embedder"].usd) == (7 * len(asked), None)
+    assert (usage["embedder"].prompt_tokens, usage["embedder"].usd) == (7 * len(requests), None)
     monkeypatch.delenv("HOSTED_VLLM_API_BASE")
     search |= {"embedder_api_base": server.assistant}
     at(server, "react", of_search=search | {"embedder_price": 2.0}).run(tmp_path / "priced")

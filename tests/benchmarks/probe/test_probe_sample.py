@@ -55,8 +55,8 @@ def test_it_has_three_people_with_two_tasks_each_and_fifteen_other_items():
         assert Counter(ITEMS[id_].kind for id_ in others) == {"email": 8, "document": 4, "event": 3}
     assert Counter(ITEMS[id_].kind for id_ in EVIDENCE) == {"email": 6, "document": 6, "event": 5}
     for graded in (DESCRIPTIONS, PARAMETERS):
-        assert Counter(each.task for each in graded) == dict.fromkeys(TASKS, 4)
-        assert len({each.key for each in graded}) == 24
+        assert Counter(item.task for item in graded) == dict.fromkeys(TASKS, 4)
+        assert len({item.key for item in graded}) == 24
 
 
 def ways_to_say(value):
@@ -71,7 +71,7 @@ def test_every_right_value_can_be_read_in_the_item_that_supports_it():
         for name, item in SUPPORT[key].items():
             assert item in task.gold.evidence
             written, value = ITEMS[item].model_dump_json(exclude={"stamps"}), task.gold.parameters[name]
-            assert any(said in written for said in ways_to_say(value)), (key, name)
+            assert any(message in written for message in ways_to_say(value)), (key, name)
 
 
 CONDITIONS = {
@@ -87,9 +87,9 @@ CONDITIONS = {
 
 def test_an_item_tells_that_the_condition_of_the_right_action_holds():
     for task in TASKS.values():
-        condition, told = CONDITIONS[task.gold.action]
+        condition, message = CONDITIONS[task.gold.action]
         assert [action.constraints for action in task.actions if action.id == task.gold.action] == [(condition,)]
-        assert [id_ in task.gold.evidence for id_, item in ITEMS.items() if told in text(item)] == [True]
+        assert [id_ in task.gold.evidence for id_, item in ITEMS.items() if message in text(item)] == [True]
 
 
 # What could tell evidence without being read
@@ -103,8 +103,8 @@ def test_only_the_text_of_evidence_differs_from_that_of_other_items():
     assert all(re.fullmatch(f"{prefixes[item.kind]}[0-9a-f]{{8}}", key) for key, item in ITEMS.items())
     sides = [[item for key, item in ITEMS.items() if (key in EVIDENCE) is is_evidence] for is_evidence in (True, False)]
     for value in (lambda item: len(text(item)), lambda item: item.stamps["created_at"]):
-        told, others = ([value(item) for item in side] for side in sides)
-        assert min(others) < min(told) < max(told) <= max(others)
+        message, others = ([value(item) for item in side] for side in sides)
+        assert min(others) < min(message) < max(message) <= max(others)
     evidence, others = (mean(len(text(item)) for item in side) for side in sides)
     assert evidence / others == pytest.approx(1, abs=0.1)
 
@@ -129,27 +129,27 @@ def test_no_blind_rule_finds_half_of_it(rule, tasks):
 def test_descriptions_are_graded_by_what_they_were_written_to_be():
     gold = {key: task.gold for key, task in TASKS.items()}
     judgments = {"full": "CORRECT", "detail missing": "PARTIALLY_CORRECT"}
-    for each in DESCRIPTIONS:
-        expected, facets = gold[each.task], vars(each.grades)
+    for description in DESCRIPTIONS:
+        expected, facets = gold[description.task], vars(description.grades)
         judgment = facets.pop("description")
         for name, word in facets.items():
             if getattr(expected.facets, name) is None:
-                assert word in {"n/a", "incorrect"}, (each.key, name)
+                assert word in {"n/a", "incorrect"}, (description.key, name)
             else:
-                assert word != "n/a", (each.key, name)
+                assert word != "n/a", (description.key, name)
         right, complete = (all(facets[name] in {"correct", "n/a"} for name in tier) for tier in (ESSENTIAL, FURTHER))
         by_tiers = "INCORRECT" if not right else "CORRECT" if complete else "PARTIALLY_CORRECT"
-        assert judgment == by_tiers == judgments.get(each.quality, "INCORRECT"), each.key
+        assert judgment == by_tiers == judgments.get(description.quality, "INCORRECT"), description.key
 
 
 def test_parameters_are_graded_by_what_they_hold():
     gold = {key: task.gold.parameters for key, task in TASKS.items()}
     judgments = {"partial": ("PARTIALLY_CORRECT", "partially"), "wrong": ("INCORRECT", "no")}
-    for each in PARAMETERS:
-        expected, given, verdict = gold[each.task], vars(each.answer.parameters), each.verdict
-        same = {name for name, value in given.items() if expected[name] == value}
-        assert set(verdict.missing) == expected.keys() - given.keys(), each.key
-        assert set(verdict.incorrect) | set(verdict.semantic_matches) == given.keys() - same, each.key
+    for parameter in PARAMETERS:
+        expected, inputs, verdict = gold[parameter.task], vars(parameter.answer.parameters), parameter.verdict
+        same = {name for name, value in inputs.items() if expected[name] == value}
+        assert set(verdict.missing) == expected.keys() - inputs.keys(), parameter.key
+        assert set(verdict.incorrect) | set(verdict.semantic_matches) == inputs.keys() - same, parameter.key
         assert not set(verdict.incorrect) & set(verdict.semantic_matches)
-        said = (each.grades.parameters, each.grades.would_resolve)
-        assert said == judgments.get(each.quality, ("CORRECT", "yes"))
+        message = (parameter.grades.parameters, parameter.grades.would_resolve)
+        assert message == judgments.get(parameter.quality, ("CORRECT", "yes"))

@@ -49,7 +49,7 @@ def test_items_are_found_by_their_words_people_and_place():
         empty = NOTICE.model_copy(update={"title": text, "content": text})
         assert used("search", "soup", [empty])[1] == ()
     twins = [NOTICE.model_copy(update={"id": f"n{number}"}) for number in range(20)]
-    assert ranked(WordRanking([ToolRow.of(each).words for each in twins]).scores("soup")) == list(range(20))
+    assert ranked(WordRanking([ToolRow.of(twin).words for twin in twins]).scores("soup")) == list(range(20))
 
 
 def test_reading_returns_items_by_their_ids_and_says_which_do_not_exist():

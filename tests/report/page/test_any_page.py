@@ -30,10 +30,10 @@ def page_of(folder, paged, events, **of):
 def test_measures_stand_beside_the_scores_and_nothing_of_another_benchmark(paged, tmp_path):
     of = {"identity": identity(judges=()), "judge_prices": {}, "measures": (WIT,)}
     events = []
-    for number, each in enumerate(RIDDLES):
-        verdict = graded(each.key, "SOLVED", judge=None)
+    for number, riddle in enumerate(RIDDLES):
+        verdict = graded(riddle.key, "SOLVED", judge=None)
         grade = replace(verdict.grade, parts={"wit": number / 4})
-        events += [answered(each.key), verdict.model_copy(update={"grade": grade})]
+        events += [answered(riddle.key), verdict.model_copy(update={"grade": grade})]
     text = page_of(tmp_path, paged, events, **of).read_text(encoding="utf-8")
     # NUMBER has r1 and r3: (1/4 + 3/4) / 2.
     assert '<data value="0.5" data-at="/runs/0/kinds/NUMBER/measures/wit/value">0.50</data>' in text
@@ -44,10 +44,10 @@ def test_measures_stand_beside_the_scores_and_nothing_of_another_benchmark(paged
 
 
 def test_several_judges_are_beside_each_other_and_what_one_did_not_say_is_told(browser, paged, tmp_path):
-    events = [answered(each.key) for each in RIDDLES]
-    events += [graded(each.key, "SOLVED", judge="sphinx") for each in RIDDLES]
-    events += [graded(each.key, "LOST", judge="oracle") for each in RIDDLES[:2]]
-    events += [failed(each.key, "verdict", "content", "mute", judge="oracle") for each in RIDDLES[2:]]
+    events = [answered(riddle.key) for riddle in RIDDLES]
+    events += [graded(riddle.key, "SOLVED", judge="sphinx") for riddle in RIDDLES]
+    events += [graded(riddle.key, "LOST", judge="oracle") for riddle in RIDDLES[:2]]
+    events += [failed(riddle.key, "verdict", "content", "mute", judge="oracle") for riddle in RIDDLES[2:]]
     with visit(browser, page_of(tmp_path, paged, events, **judged_by("sphinx", "oracle"))) as page:
         exact = page.locator("[data-at='/runs/0/several_verdicts/agreement/0/exact/value']")
         assert (exact.get_attribute("value"), exact.inner_text()) == ("0.0", "0.0")
@@ -63,17 +63,17 @@ def test_several_judges_are_beside_each_other_and_what_one_did_not_say_is_told(b
 
 def test_judges_whose_kappa_is_known_have_a_page(paged, tmp_path):
     riddles = [case(f"r{number}", f"g{number}", "RHYME") for number in range(24)]
-    events = [answered(each.key) for each in riddles]
-    for number, each in enumerate(riddles):
-        events.append(graded(each.key, "SOLVED" if number % 3 else "LOST", judge="sphinx"))
-        events.append(graded(each.key, "SOLVED" if number % 4 else "LOST", judge="oracle"))
+    events = [answered(item.key) for item in riddles]
+    for number, riddle in enumerate(riddles):
+        events.append(graded(riddle.key, "SOLVED" if number % 3 else "LOST", judge="sphinx"))
+        events.append(graded(riddle.key, "SOLVED" if number % 4 else "LOST", judge="oracle"))
     written(tmp_path / "run", manifest(nouns=WORDS, **judged_by("sphinx", "oracle")), riddles, events)
     assert "quadratic kappa" in paged(tmp_path / "run").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("failure", ["", "silent"])
 def test_where_nothing_is_scored_dashes_stand_and_the_reasons(paged, tmp_path, failure):
-    events = [failed(each.key, "response", "content", failure) for each in RIDDLES] if failure else []
+    events = [failed(riddle.key, "response", "content", failure) for riddle in RIDDLES] if failure else []
     text = page_of(tmp_path, paged, events).read_text(encoding="utf-8")
     assert "<rect" not in text[text.index('class="plot"') : text.index("</figure>")]
     assert text.count('<span class="none">–</span>') > 6
@@ -100,7 +100,7 @@ def test_images_stand_beside_the_answer_as_far_as_there_is_room(browser, paged, 
     monkeypatch.setattr(Summary, "reporting", Reporting(thumbnails=thumbnails))
     # Room for the first, which stands once however often it is shown, and for less than another.
     monkeypatch.setattr(cases, "IMAGE_ROOM", 2 * len(uri))
-    events = [event for each in RIDDLES for event in (answered(each.key), graded(each.key, "SOLVED"))]
+    events = [event for riddle in RIDDLES for event in (answered(riddle.key), graded(riddle.key, "SOLVED"))]
     with visit(browser, page_of(tmp_path, paged, events)) as page:
         page.locator("#rows li a", has_text="r0").or_(page.locator("#rows li:first-child a")).first.click()
         page.locator("#case[data-key=r0] img").first.wait_for()
@@ -110,8 +110,8 @@ def test_images_stand_beside_the_answer_as_far_as_there_is_room(browser, paged, 
         assert shown.nth(1).evaluate("image => [image.naturalWidth, image.naturalHeight]") == [3, 2]
         captions = page.locator("#case figcaption").all_inner_texts()
         assert captions[2:] == ["step 3: large: no room for more images", "images: photos.zip: there is no such image"]
-        found = Axe().run(page)
-        assert found.violations_count == 0, found.generate_report()
+        result = Axe().run(page)
+        assert result.violations_count == 0, result.generate_report()
 
 
 def test_once_there_is_hardly_room_no_further_image_is_read(paged, tmp_path, monkeypatch):
@@ -122,6 +122,6 @@ def test_once_there_is_hardly_room_no_further_image_is_read(paged, tmp_path, mon
 
     monkeypatch.setattr(Summary, "reporting", Reporting(thumbnails=thumbnails))
     monkeypatch.setattr(cases, "IMAGE_ROOM", 1010)  # of one, which has 1,006 characters; the second finds it full
-    events = [event for each in RIDDLES for event in (answered(each.key), graded(each.key, "SOLVED"))]
+    events = [event for riddle in RIDDLES for event in (answered(riddle.key), graded(riddle.key, "SOLVED"))]
     page_of(tmp_path, paged, events)
     assert len(RIDDLES) > len(read) == 2

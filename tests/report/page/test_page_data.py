@@ -51,8 +51,8 @@ def test_what_is_put_in_is_what_is_read(items):
     block = Block()
     for item in items:
         block.add({"said": [block.number(text) for text in item]})
-    head, found = read(block.lines({"name": "x"}))
-    assert (head["name"], found) == ("x", items)
+    head, result = read(block.lines({"name": "x"}))
+    assert (head["name"], result) == ("x", items)
 
 
 def test_a_text_that_many_hold_stands_once():
@@ -65,8 +65,8 @@ def test_a_text_that_many_hold_stands_once():
 
 def test_long_items_are_parted_into_chunks_and_each_says_where_it_is():
     block = Block()
-    places = [block.add({"said": [block.number(f"{number}{'x' * 100_000}")]}) for number in range(6)]
-    assert places == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
+    positions = [block.add({"said": [block.number(f"{number}{'x' * 100_000}")]}) for number in range(6)]
+    assert positions == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
     assert len(read(block.lines({}))[1]) == 6
 
 
@@ -163,7 +163,7 @@ def test_what_looks_like_a_mark_of_ours_is_text():
 
 @given(st.text(alphabet="ab*_`#>-|[]()!<&\n 1.~\\", max_size=80), st.data())
 def test_whatever_is_written_only_known_elements_come_out_and_marks_hold_what_is_quoted(text, data):
-    words = [found for found in text.replace("\n", " ").split(" ") if found.isalnum()]
+    words = [part for part in text.replace("\n", " ").split(" ") if part.isalnum()]
     quotes = data.draw(st.lists(st.sampled_from(words), max_size=2)) if words else []
     spans = quoted(locate_quotes(quotes, text))
     tree = rendered(text, spans)

@@ -76,11 +76,11 @@ def test_a_heap_of_marks_stays_in_its_text(browser, paged, tmp_path):
     events = [answered(case, text), graded(case, reasoning=text, evidence=[text], response=text)]
     written(tmp_path / "run", manifest(model=f"m{MARKS}"), [case], events)
     with visit(browser, paged(tmp_path / "run")) as page:
-        told = page.evaluate("document.body.textContent.replace(document.getElementById('data').textContent, '')")
-        assert "\u0301" * 8 in told
-        assert "\u0301" * 9 not in told
+        message = page.evaluate("document.body.textContent.replace(document.getElementById('data').textContent, '')")
+        assert "\u0301" * 8 in message
+        assert "\u0301" * 9 not in message
         assert "U+0301" in page.inner_text("#rows a")
-        assert {each.evaluate("e => getComputedStyle(e).overflowY") for each in page.locator("#case .text").all()} == {
+        assert {item.evaluate("e => getComputedStyle(e).overflowY") for item in page.locator("#case .text").all()} == {
             "clip"
         }
 
@@ -102,7 +102,7 @@ def test_a_run_has_one_colour_in_every_figure_list_and_reading(browser, two):
         for run in range(2):
             seen = {
                 *(page.locator(f".bar.run-{run} rect").nth(at).evaluate(COLOUR.format("fill")) for at in range(4)),
-                *(each.evaluate(COLOUR.format("backgroundColor")) for each in page.locator(f".swatch.run-{run}").all()),
+                *(item.evaluate(COLOUR.format("backgroundColor")) for item in page.locator(f".swatch.run-{run}").all()),
                 page.locator(".scatter circle").nth(1 - run).evaluate(COLOUR.format("fill")),
                 page.locator(f"#case .response.run-{run}").evaluate(COLOUR.format("borderLeftColor")),
             }
@@ -134,9 +134,9 @@ def test_a_scatter_in_which_no_run_has_a_place_is_not_drawn(paged, tmp_path):
     view = ControlView(conversation=(Turn(user="Thanks.", assistant=None),), turn=4)
     control = Case(key=of.key, group=of.group, stratum=CONTROL, view=view, meta=of.meta)
     events = [answered(case), graded(case), answered(control), failed(control, "unreadable", judge=JUDGE)]
-    asked = manifest(control_labels=("HELD_BACK", "UNWANTED"), controls="ff")
+    run_manifest = manifest(control_labels=("HELD_BACK", "UNWANTED"), controls="ff")
     for name in ("a", "b"):
-        written(tmp_path / name, asked, [case, control], events)
+        written(tmp_path / name, run_manifest, [case, control], events)
     text = paged(tmp_path / "a", tmp_path / "b").read_text(encoding="utf-8")
     assert '<th scope="col" class="number">unwanted offers</th>' in text
     assert 'class="scatter"' not in text
@@ -145,7 +145,7 @@ def test_a_scatter_in_which_no_run_has_a_place_is_not_drawn(paged, tmp_path):
 @pytest.mark.parametrize("width", [390, 1280])
 def test_what_names_the_stand_in_stands_above_the_bars_and_their_numbers(browser, two, width):
     with visit(browser, two, viewport={"width": width, "height": 844}) as page:
-        stamp, plot = (page.locator(each).bounding_box() for each in (".plot .stand-in", ".plot"))
+        stamp, plot = (page.locator(text).bounding_box() for text in (".plot .stand-in", ".plot"))
         tops = "all => all.filter(e => e.checkVisibility()).map(e => e.getBoundingClientRect().y)"
         parts = page.locator(".plot rect, .plot .value, .plot line").evaluate_all(tops)
         assert stamp["y"] + stamp["height"] <= min(parts)

@@ -18,7 +18,7 @@ BARE = r"""() => [...document.querySelectorAll('td, dd')].filter(e => !e.closest
 
 
 @pytest.fixture
-def said(proact, runs):
+def documents(proact, runs):
     """What the commands print as JSON, in the form that a page's pointers point into."""
 
     def printed(*command):
@@ -50,15 +50,15 @@ def means(text, value):
     return any(math.isclose(number, scale * value, abs_tol=0.5 * 10**-digits + 1e-9) for scale in (1, 100))
 
 
-def test_every_number_and_every_bar_is_that_of_the_json(browser, one, two, said):
+def test_every_number_and_every_bar_is_that_of_the_json(browser, one, two, documents):
     with visit(browser, two) as page:
         shown, bars = page.evaluate(f"({NUMBERS})(document)"), page.evaluate(BARS)
         assert page.evaluate(BARE) == []
         title = page.inner_text("h1")
     assert len(shown) > 400
     for pointer, value, text in shown:
-        assert float(value) == at(said, pointer), pointer
-        assert means(text, at(said, pointer)), (pointer, text)
+        assert float(value) == at(documents, pointer), pointer
+        assert means(text, at(documents, pointer)), (pointer, text)
     numbers = {pointer for pointer, _, _ in shown}
     of_a_run = [f"phases/{phase}/{name}" for phase in PHASES for name in ("total", "pass", "weighted/low")]
     of_a_run += ["controls/unwanted_offers/value", "usage/judge/prompt_tokens", "evidence/verified"]
@@ -68,16 +68,16 @@ def test_every_number_and_every_bar_is_that_of_the_json(browser, one, two, said)
 
     assert len(bars) == 8  # three phases and micro, of two runs
     for pointer, height, ends in bars:
-        estimate = at(said, pointer)
+        estimate = at(documents, pointer)
         assert height == pytest.approx(estimate["value"], abs=0.001)
         assert sorted(ends) == pytest.approx([estimate["low"], estimate["high"]], abs=0.001)
 
     # By the letters of the page: A and B are what the command line calls a and b.
-    lettered = said["comparisons"][0]["headline"].replace("b (embedded", "B (embedded")
+    lettered = documents["comparisons"][0]["headline"].replace("b (embedded", "B (embedded")
     assert title == lettered.replace("a (embedded", "A (embedded")
 
     with visit(browser, one) as page:
-        run, first = said["runs"][0], page.locator(".plot [data-at]").first
+        run, first = documents["runs"][0], page.locator(".plot [data-at]").first
         assert page.inner_text("h1") == run["headline"]
         assert first.get_attribute("data-at") == "/runs/0/overall/micro/weighted"
         assert f"scored {first.text_content().strip()} of 100" in run["headline"]
@@ -112,15 +112,15 @@ def test_strict_differences_stand_beside_lenient_ones_and_reasons_below_their_ro
         captions = page.locator("#differences caption").all_text_contents()
         assert len(page.evaluate(BARS)) == 8  # one a score, though b has one unscored
         strict = [f"/runs/{run}/phases/RECOVERY/strict_weighted/value" for run in range(2)]
-        assert [page.locator(f"[data-at='{each}']").count() for each in strict] == [0, 1]
+        assert [page.locator(f"[data-at='{item}']").count() for item in strict] == [0, 1]
         assert page.locator("[data-at='/runs/1/phases/RECOVERY/unscored']").count() == 1
         assert captions[:4] == ["Score", "Score, strict", "Pass rate", "Pass rate, strict"]
-        found = {
+        results = {
             kind: page.get_attribute(f"[data-at='/comparisons/0/phases/RECOVERY/{kind}weighted/value']", "value")
             for kind in ("", "strict/")
         }
         # Of three that both have scored b scores as a does; of four it passes one fewer.
-        assert found == {"": "0.0", "strict/": "-0.25"}
+        assert results == {"": "0.0", "strict/": "-0.25"}
         assert "tried and unscored: 0 and 1." in page.inner_text("#differences article")
         notes = page.locator("#differences p.note").all_text_contents()
         assert "EMERGENT, CRITICAL, micro, macro: cannot be significant with 4 scenarios." in notes

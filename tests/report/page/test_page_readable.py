@@ -22,12 +22,12 @@ TEXTS = {
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_word_says_where_it_stands_in_the_response(name):
     text = TEXTS[name]
-    found = [
+    results = [
         (int(start), int(end), html.unescape(word)) for start, end, word in _WORD.findall(readable(text, words=True))
     ]
-    assert found
-    assert [text[start:end] for start, end, _ in found] == [word for *_, word in found]
-    assert [start for start, *_ in found] == sorted(start for start, *_ in found)
+    assert results
+    assert [text[start:end] for start, end, _ in results] == [word for *_, word in results]
+    assert [start for start, *_ in results] == sorted(start for start, *_ in results)
 
 
 def test_markdown_is_the_same_with_words_as_without():

@@ -96,21 +96,21 @@ def dialogues(draw: st.DrawFn) -> Dialogue:
     return dialogue(length, {turn: draw(st.sampled_from(Phase)) for turn in turns}, draw(st.text(max_size=5)))
 
 
-@given(each=dialogues())
-def test_the_laws_of_control_turns(each: Dialogue):
-    found, last = control_turns(each), len(each.turns)
-    triggers = [trigger.turn for trigger in each.triggers]
-    recovers = any(trigger.rubric.phase is R for trigger in each.triggers)
-    assert list(found) == sorted(set(found))
-    assert set(found) <= set(range(1, last + 1)) - set(triggers)
-    near = {turn for turn in found if any(abs(turn - trigger) <= 1 for trigger in triggers)}
+@given(item=dialogues())
+def test_the_laws_of_control_turns(item: Dialogue):
+    result, last = control_turns(item), len(item.turns)
+    triggers = [trigger.turn for trigger in item.triggers]
+    recovers = any(trigger.rubric.phase is R for trigger in item.triggers)
+    assert list(result) == sorted(set(result))
+    assert set(result) <= set(range(1, last + 1)) - set(triggers)
+    near = {turn for turn in result if any(abs(turn - trigger) <= 1 for trigger in triggers)}
     assert near <= {last}
     assert not (near and recovers)
-    assert len(found) <= len(triggers) + (not recovers)
+    assert len(result) <= len(triggers) + (not recovers)
     if not recovers and last not in triggers:
-        assert last in found
+        assert last in result
     far = {t for t in range(1, last + 1) if triggers and min(abs(t - u) for u in triggers) >= 2}
-    assert len(far & set(found)) >= min(len(far), len(triggers))
+    assert len(far & set(result)) >= min(len(far), len(triggers))
 
 
 # The sample
@@ -122,7 +122,7 @@ def test_it_has_the_dialogues_scenarios_and_triggers_that_are_said():
     assert (len(CORPUS.dialogues), len(scenarios), len(personas), CORPUS.trigger_count) == (16, 13, 12, 49)
     domains = {dialogue.origin.life_domain for dialogue in CORPUS.dialogues}
     assert domains == {"professional", "sports", "arts", "travel", "culinary"}
-    phases = Counter(trigger.rubric.phase for each in CORPUS.dialogues for trigger in each.triggers)
+    phases = Counter(trigger.rubric.phase for item in CORPUS.dialogues for trigger in item.triggers)
     assert phases == {Phase.EMERGENT: 16, Phase.CRITICAL: 19, Phase.RECOVERY: 14}
     assert not CORPUS.ignored_fields
     rows = [json.loads(line) for line in sample_path().read_text(encoding="utf-8").splitlines()]
@@ -151,7 +151,7 @@ def test_each_of_15_control_turns_has_three_responses_that_three_rated_as_is_sai
     assert len(turns) == 15
     assert [response.case for response in responses] == [turn for turn in turns for _ in range(3)]
     assert len({response.item for response in responses}) == len({response.text for response in responses}) == 45
-    assert {response.dialogue for response in responses} <= {each.origin.dialogue for each in CORPUS.dialogues}
+    assert {response.dialogue for response in responses} <= {item.origin.dialogue for item in CORPUS.dialogues}
     assert [(rating.key, rating.rater) for rating in ratings] == [
         (response.item, rater) for response in responses for rater in "ABC"
     ]

@@ -180,8 +180,8 @@ def test_a_wrong_field_or_turns_that_do_not_fit_are_refused_by_name(raw: dict[st
 def test_the_hash_is_of_the_dialogues_and_not_of_the_file(tmp_path: Path):
     raw = [named("a"), named("b")]
     plain = read_jsonl(written(tmp_path, jsonl(*raw), "plain.jsonl"))
-    planted = [plant_canaries({key: each[key] for key in sorted(each)})[0] for each in raw]
-    spaced = "\n\n".join(json.dumps(each, ensure_ascii=True, separators=(" ,  ", ":  ")) for each in planted)
+    planted = [plant_canaries({key: item[key] for key in sorted(item)})[0] for item in raw]
+    spaced = "\n\n".join(json.dumps(item, ensure_ascii=True, separators=(" ,  ", ":  ")) for item in planted)
     same = read_jsonl(written(tmp_path, spaced, "spaced.jsonl"))
     assert same.sha256 == plain.sha256
     assert len(plain.sha256) == 64
@@ -297,9 +297,9 @@ def test_the_revision_is_resolved_once_to_the_commit_that_is_read(tmp_path: Path
     # A folder that happens to have the official name does not stand in for the dataset.
     written(tmp_path / "bosonai" / "proactbench", jsonl(named("from a folder")))
     assert loaded(tmp_path, "proactbench", HF_ENDPOINT=hub.url) == [f"proactbench {COMMIT} ['from the hub']"]
-    assert hub.asked.count("/api/datasets/bosonai/proactbench") == 1
+    assert hub.paths.count("/api/datasets/bosonai/proactbench") == 1
     assert not [path for path in hub.fetched if COMMIT not in path]
-    assert not [path for path in hub.asked if path.endswith("/main")]
+    assert not [path for path in hub.paths if path.endswith("/main")]
 
 
 def test_a_revision_is_pinned_by_the_spec_or_else_by_the_argument(tmp_path: Path, hub: Hub):

@@ -60,18 +60,18 @@ class Repository:
     """Files by commit, the newest commit first."""
     answers: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     """Status and body by the end of a path."""
-    asked: list[str] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
     silent: bool = False
     """Answers nothing until it ends."""
     ended: threading.Event = field(default_factory=threading.Event)
 
     def answer(self, path: str) -> tuple[int, bytes]:
-        self.asked.append(path)
+        self.paths.append(path)
         if self.silent:
             self.ended.wait(30)
-        for end, given in self.answers.items():
+        for end, inputs in self.answers.items():
             if path.partition("?")[0].endswith(end):
-                return given
+                return inputs
         for commit, held in self.commits.items():
             if path == f"/api/repos/boson-ai/ProactBench/git/trees/{commit}?recursive=1":
                 return 200, tree(held)
@@ -147,7 +147,7 @@ def test_it_is_fetched_at_the_commit_that_is_resolved_then(tmp_path: Path, repos
         name: hashlib.sha256(held[f"{STUDY}/{name}"]).hexdigest()
         for name in ("results/A01.jsonl", "results/A02.jsonl", "sample_items.json")
     }
-    assert len(repository.asked) == 5
+    assert len(repository.paths) == 5
     record = json.loads((kept(tmp_path / "a" / "cache") / "source.json").read_text(encoding="utf-8"))
     assert datetime.fromisoformat(record.pop("time")).utcoffset() is not None
     assert record == {
@@ -162,12 +162,12 @@ def test_the_second_reading_asks_nobody_and_is_the_same(
     tmp_path: Path, repository: Repository, monkeypatch: pytest.MonkeyPatch
 ):
     first = fetched(tmp_path / "dspy-proact")
-    repository.asked.clear()
+    repository.paths.clear()
     repository.commits = {}
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     again = load_ratings("proactbench")
     assert (again, again.source, again.sha256) == (first, first.source, first.sha256)
-    assert repository.asked == []
+    assert repository.paths == []
     by_path = load_ratings(str(kept(tmp_path / "dspy-proact")))
     assert (by_path.sha256, by_path.source.commit) == (first.sha256, None)
 
@@ -249,11 +249,11 @@ def test_what_was_kept_is_refused_once_it_is_another(
         (folder / name).unlink()
     else:
         (folder / name).write_bytes(content)
-    repository.asked.clear()
+    repository.paths.clear()
     error = refusal(lambda: fetched(tmp_path))
     assert error.source == str(folder / name)
     assert str(error).endswith(f"{problem}; delete {str(folder)!r} to fetch it again")
-    assert repository.asked == []
+    assert repository.paths == []
 
 
 @pytest.mark.usefixtures("repository")

@@ -86,11 +86,11 @@ def folder(path: Path, *items: Row, **results: str) -> Path:
 def test_an_official_folder_is_read_in_our_words(tmp_path: Path):
     other = official_rating("A02", score="FAIL", rationale=None, time_spent_seconds=None)
     study = load_ratings(str(folder(tmp_path, A02=jsonl(other), A01=jsonl(official_rating()))))
-    given = rubric("CRITICAL")
+    ratings = rubric("CRITICAL")
     view = JudgeView(
         conversation=(Turn(user="One?", assistant="Yes."), Turn(user="Two?", assistant=None)),
         turn=2,
-        rubric=Rubric(phase=given.pop("type"), **given),
+        rubric=Rubric(phase=ratings.pop("type"), **ratings),
     )
     about = {"scenario": f"{PERSONA}/TRAVEL_07", "persona": PERSONA, "judge": Grade.PARTIAL, "model": "Model-1"}
     assert study.items == (rated_item(ITEM, view, ANSWER.text, **about),)
@@ -132,7 +132,7 @@ def test_unknown_fields_are_counted(tmp_path: Path):
 
 def test_an_id_of_another_form_has_no_scenario(tmp_path: Path):
     ids = ["item-1", "a__b__c", "__b__s1__m__t2", "a__b__s__m__t2"]
-    items = [official_item(item_id=each) for each in ids]
+    items = [official_item(item_id=item) for item in ids]
     study = load_ratings(str(folder(tmp_path, *items, A01=jsonl(official_rating(item_id="item-1")))))
     assert {(item.group, "persona" in item.meta) for item in study.items} == {("", False)}
 

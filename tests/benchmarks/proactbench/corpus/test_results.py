@@ -55,7 +55,7 @@ def test_an_official_row_is_read_in_our_words(tmp_path: Path):
         evidence=("the last boat leaves at four",),
     )
     assert [trigger.grade for trigger in (first, second, third)] == [Grade.PASS, Grade.PARTIAL, Grade.FAIL]
-    assert not [each for each in results.triggers if each.stray or each.unscored_reason]
+    assert not [trigger for trigger in results.triggers if trigger.stray or trigger.unscored_reason]
 
 
 def test_a_file_says_what_it_is_and_what_it_states(tmp_path: Path):
@@ -85,8 +85,8 @@ def test_a_key_is_the_given_one_or_else_built_as_in_the_corpus(tmp_path: Path):
     built = read(tmp_path, result_row()).triggers[0]
     assert (built.key, built.origin.dialogue) == (f"{DIALOGUE}__t2", DIALOGUE)
     assert row()["unique_id_eval"] == DIALOGUE
-    given = read(tmp_path, result_row(unique_id_eval="given")).triggers[0]
-    assert (given.key, given.origin.dialogue) == ("given__t2", "given")
+    inputs = read(tmp_path, result_row(unique_id_eval="given")).triggers[0]
+    assert (inputs.key, inputs.origin.dialogue) == ("given__t2", "given")
 
 
 def test_rows_may_lack_triggers_records_and_usage(tmp_path: Path):
@@ -98,8 +98,10 @@ def test_rows_may_lack_triggers_records_and_usage(tmp_path: Path):
     assert [trigger.turn for trigger in orphaned.triggers] == [3]
     # A trigger without a record is kept, and its verdict counts.
     results = read(tmp_path, result_row(turn_records=[]))
-    assert [(each.user_message, each.response, each.curated_response) for each in results.triggers] == [(None,) * 3] * 3
-    assert [each.grade for each in results.triggers] == [Grade.PASS, Grade.PARTIAL, Grade.FAIL]
+    assert [(trigger.user_message, trigger.response, trigger.curated_response) for trigger in results.triggers] == [
+        (None,) * 3
+    ] * 3
+    assert [trigger.grade for trigger in results.triggers] == [Grade.PASS, Grade.PARTIAL, Grade.FAIL]
 
 
 def test_what_the_format_does_not_know_is_counted_and_nulls_and_its_own_extras_are_not(tmp_path: Path):
@@ -279,7 +281,7 @@ def test_a_bad_file_is_refused_with_file_line_and_field(
 
 
 def test_a_corpus_in_place_of_results_is_refused_as_such(tmp_path: Path):
-    points = [without(each, "evaluation_result") for each in row()["trigger_points"]]
+    points = [without(item, "evaluation_result") for item in row()["trigger_points"]]
     bare = {**without(row(), "trigger_stats"), "trigger_points": points, "turn_records": []}
     for raw in (row(), bare):
         assert str(refusal(lambda raw=raw: read(tmp_path, raw))) == (
@@ -312,8 +314,8 @@ def test_unscored_triggers_are_written_without_a_result_and_counted_as_skipped(t
     ]
     write_results(tmp_path / "out.jsonl", MODEL, triggers)
     raw = json.loads((tmp_path / "out.jsonl").read_text(encoding="utf-8"))
-    assert [each["evaluation_result"] is None for each in raw["trigger_points"]] == [True, True, True, False]
-    responses = [(each["turn"], each["assistant_response"]) for each in raw["turn_records"]]
+    assert [item["evaluation_result"] is None for item in raw["trigger_points"]] == [True, True, True, False]
+    responses = [(item["turn"], item["assistant_response"]) for item in raw["turn_records"]]
     assert responses == [(1, None), (2, "New answer 2."), (4, "New answer 4.")]
     assert raw["num_trigger_points"] == 4
     assert raw["trigger_stats"] == {"EMERGENT": stats(*["SKIPPED"] * 3), "RECOVERY": stats("PASS")}

@@ -40,7 +40,7 @@ def quotes(*evidence):
     return json.dumps({"evidence": evidence})
 
 
-def said(model, way="async"):
+def graded(model, way="async"):
     """The prediction, by `aforward` or `forward`."""
     inputs = {"conversation": list(VIEW.conversation), "rubric": VIEW.rubric, "response": RESPONSE}
     return predicted(model, Judge(), way, **inputs)
@@ -55,7 +55,7 @@ def judged(server, judge=None):
 @pytest.mark.parametrize(("answer", "reason"), [("prose", "unreadable"), ("", "empty")])
 def test_the_second_request_differs_by_its_note_only_and_its_answer_counts(server, name, backend, answer, reason):
     answers_once(server, answer, verdict("PARTIAL", ["Label the boxes"], "names them"))
-    assert dict(said(opened(server, name, backend))) == {
+    assert dict(graded(opened(server, name, backend))) == {
         "reasoning": "names them",
         "evidence": ["Label the boxes"],
         "grade": "PARTIAL",
@@ -73,9 +73,9 @@ GRADES = pytest.mark.parametrize("grade", ["PASS", "PARTIAL"])
 @pytest.mark.parametrize("evidence", [["zebra"], [], [""]], ids=["invented", "none", "empty"])
 def test_a_quote_that_is_not_found_is_asked_for_once_more_and_the_grade_is_kept(server, grade, evidence):
     answers_once(server, "prose", verdict(grade, evidence), quotes("zebra", "Then call **Ann**"))
-    found = judged(server)
-    assert (found.grade, found.reasoning, found.verified) == (Grade(grade), "because", True)
-    assert found.evidence == (Quote(text="zebra"), Quote(text="Then call **Ann**", start=23, end=36))
+    result = judged(server)
+    assert (result.grade, result.reasoning, result.verified) == (Grade(grade), "because", True)
+    assert result.evidence == (Quote(text="zebra"), Quote(text="Then call **Ann**", start=23, end=36))
     assert len(server.sent) == 3  # the first was no verdict
 
 
@@ -92,8 +92,8 @@ FAILED_SECOND = {
 @pytest.mark.parametrize("second", FAILED_SECOND.values(), ids=FAILED_SECOND)
 def test_a_second_question_that_fails_keeps_the_verdict(server, second):
     answers_once(server, verdict("PASS", ["zebra"]), second)
-    found = judged(server)
-    assert (found.grade, found.evidence, found.reasoning) == (Grade.PASS, (Quote(text="zebra"),), "because")
+    result = judged(server)
+    assert (result.grade, result.evidence, result.reasoning) == (Grade.PASS, (Quote(text="zebra"),), "because")
     assert len(server.sent) == 2
 
 
@@ -101,7 +101,7 @@ def test_a_second_question_that_fails_keeps_the_verdict(server, second):
 def test_a_second_question_that_ends_the_run_ends_it(server, way):
     answers_once(server, verdict("PASS", ["zebra"]), error(401))
     with pytest.raises(SetupFault):
-        said(opened(server), way)
+        graded(opened(server), way)
 
 
 NOTHING_MORE = [("FAIL", [], None), ("FAIL", ["zebra"], False), ("PASS", ["zebra", "Label the boxes"], True)]
@@ -110,8 +110,8 @@ NOTHING_MORE = [("FAIL", [], None), ("FAIL", ["zebra"], False), ("PASS", ["zebra
 @pytest.mark.parametrize(("grade", "evidence", "verified"), NOTHING_MORE)
 def test_after_a_fail_or_a_quote_that_is_found_nothing_more_is_asked(server, grade, evidence, verified):
     answers_once(server, verdict(grade, evidence))
-    found = judged(server)
-    assert (found.grade, found.verified) == (Grade(grade), verified)
+    result = judged(server)
+    assert (result.grade, result.verified) == (Grade(grade), verified)
     assert len(server.sent) == 1
 
 
@@ -136,17 +136,17 @@ def test_the_second_question_shows_the_verdict_and_asks_for_quotes_only(server):
     )
 
 
-def given(grade, *evidence):
+def answer_with(grade, *evidence):
     """An answer that both programs take: a verdict, and offers with the same quotes."""
-    found = [{"quote": each, "grounded": True, "asked_for": False} for each in evidence]
-    return json.dumps({"reasoning": "because", "grade": grade, "evidence": evidence, "offers": found})
+    results = [{"quote": item, "grounded": True, "asked_for": False} for item in evidence]
+    return json.dumps({"reasoning": "because", "grade": grade, "evidence": evidence, "offers": results})
 
 
 SCRIPTS = {
-    "an answer": ([given("PASS", "Label the boxes")], None),
-    "repair": (["prose", given("FAIL")], None),
-    "quote": ([given("PASS", "zebra"), given("PASS", "Then call Ann")], None),
-    "all of it": (["", given("PARTIAL", "zebra"), given("PARTIAL", "lion")], None),
+    "an answer": ([answer_with("PASS", "Label the boxes")], None),
+    "repair": (["prose", answer_with("FAIL")], None),
+    "quote": ([answer_with("PASS", "zebra"), answer_with("PASS", "Then call Ann")], None),
+    "all of it": (["", answer_with("PARTIAL", "zebra"), answer_with("PARTIAL", "lion")], None),
     "given up": (["prose", "prose"], ContentError),
     "refused": ([error(400)], ContentError),
     "server down": ([error(500)], ProviderError),
@@ -162,11 +162,11 @@ def test_awaited_or_not_judge_and_detector_ask_and_say_the_same_and_stay_as_they
     inputs = {"conversation": list(VIEW.conversation), "response": RESPONSE}
     inputs |= {"rubric": VIEW.rubric} if program is Judge else {}
 
-    def said_by(way):
+    def answer_by(way):
         with dspy.context(adapter=outside):  # the adapter is the program's own
             return dict(predicted(opened(server), grader, way, **inputs).items())
 
-    first, second = (heard(server, script, lambda way=way: said_by(way)) for way in ("async", "sync"))
+    first, second = (heard(server, script, lambda way=way: answer_by(way)) for way in ("async", "sync"))
     assert first == second
     assert failure is None or first[0][0] is failure
     assert len(first[1]) == len(script)
@@ -218,7 +218,7 @@ def test_the_fingerprint_changes_with_instruction_demos_and_the_second_question(
     ]
     assert len(set(prints)) == len(prints)
     assert fingerprint() == prints[0] == Judge().fingerprint()
-    assert all(len(each) == 64 and int(each, 16) for each in prints)
+    assert all(len(item) == 64 and int(item, 16) for item in prints)
 
 
 SCHEMAS = [

@@ -27,7 +27,7 @@ VIEW = JudgeView(
     turn=3,
     rubric=Rubric(phase=Phase.CRITICAL, pass_criteria="Plans.", partial_criteria="Hints.", fail_criteria="Nothing."),
 )
-ASKED = {"conversation": list(VIEW.conversation), "rubric": VIEW.rubric, "response": RESPONSE}
+KEYS = {"conversation": list(VIEW.conversation), "rubric": VIEW.rubric, "response": RESPONSE}
 BACKENDS = pytest.mark.parametrize("backend", ["auto", "litellm"])
 
 
@@ -44,9 +44,9 @@ def evaluated(score="PASS", evidence="label the boxes", **changes):
     return json.dumps({"evaluation_result": {name: value for name, value in result.items() if value is not ...}})
 
 
-def said(model, way="async"):
+def graded(model, way="async"):
     """The prediction, by `aforward` or `forward`."""
-    return predicted(model, OfficialJudge(), way, **ASKED)
+    return predicted(model, OfficialJudge(), way, **KEYS)
 
 
 def judged(server):
@@ -75,7 +75,7 @@ def of_the_package():
 @pytest.mark.parametrize("name", ["hosted_vllm/any", "openai/gpt-4o"])
 def test_the_messages_are_those_of_the_package_to_the_character(server, package, name, backend, way):
     answers_once(server, evaluated())
-    said(opened(server, name, backend), way)
+    graded(opened(server, name, backend), way)
     assert [sent.messages for sent in server.sent] == [of_the_package()]
     assert OfficialJudge().messages(VIEW.inputs(RESPONSE)) == of_the_package()  # what a plan counts is what is sent
 
@@ -84,7 +84,7 @@ def test_the_messages_are_those_of_the_package_to_the_character(server, package,
 @pytest.mark.parametrize("name", ["openai/gpt-4o", "openai/gpt-5.4"])
 def test_a_model_that_takes_a_schema_is_sent_the_packages_own(server, package, name, backend):
     answers_once(server, evaluated())
-    said(opened(server, name, backend))
+    graded(opened(server, name, backend))
     form = server.sent[0].body["response_format"]["json_schema"]
     theirs = importlib.import_module("proactbench.types").JudgeOutput.model_json_schema()
     assert form["name"] == "JudgeOutput"
@@ -126,7 +126,7 @@ def test_every_text_reaches_the_package_as_it_is_and_comes_back(echo, texts, use
     assert point["turn"] == len(turns)
     assert point["evaluation_rubric"] == {"type": phase.value, **criteria}
     before = [message for a, b in texts for message in (("user", a), ("assistant", b))]
-    assert [(each["role"], each["content"]) for each in history] == [*before, ("user", user), ("assistant", response)]
+    assert [(item["role"], item["content"]) for item in history] == [*before, ("user", user), ("assistant", response)]
     read = echo._prompt.parse(GradeResponse, evaluated("Partial", f"x{response}", rationale=criterion))
     assert read == {"reasoning": criterion, "evidence": [f"x{response}"], "grade": "PARTIAL"}
 
@@ -177,13 +177,13 @@ def test_what_is_no_verdict_is_asked_for_once_more_in_the_same_words_and_then_un
     assert [sent.messages for sent in server.sent] == [of_the_package()] * 2
 
 
-@pytest.mark.parametrize(("evidence", "found"), [("call the mayor", [None]), ("", []), ([], [])])
+@pytest.mark.parametrize(("evidence", "result"), [("call the mayor", [None]), ("", []), ([], [])])
 def test_a_quote_that_is_not_there_is_not_asked_for_again_and_leaves_the_verdict_unverified(
-    server, package, evidence, found
+    server, package, evidence, result
 ):
     answers_once(server, evaluated("PASS", evidence))
     verdict = judged(server)
-    assert ([quote.start for quote in verdict.evidence], verdict.verified) == (found, False)
+    assert ([quote.start for quote in verdict.evidence], verdict.verified) == (result, False)
     assert len(server.sent) == 1
 
 

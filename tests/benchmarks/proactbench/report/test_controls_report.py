@@ -42,7 +42,7 @@ from dspy_proact.types import Quote
 LABELS = ("HELD_BACK", "UNWANTED")
 
 
-def asked(*judges: str, **changes: Any) -> Manifest:
+def with_controls(*judges: str, **changes: Any) -> Manifest:
     """The manifest of a run that was asked for control turns."""
     return manifest(*judges, **({"control_labels": LABELS, "controls": "ff"} | changes))
 
@@ -55,14 +55,16 @@ def control(number: int, scenario: str | None = None) -> Case:
     return Case(key=of.key, group=of.group, stratum=CONTROL, view=view, meta=of.meta)
 
 
-def looked(case: Case, unwanted: bool | None, stands: bool = True, *, grounded: bool = True, **of: Any) -> StageEvent:
+def detection(
+    case: Case, unwanted: bool | None, stands: bool = True, *, grounded: bool = True, **of: Any
+) -> StageEvent:
     """A control turn with one offer or none; an offer whose quote does not stand is not unwanted; None: not read."""
     key = StageKey(**({"case": case.key, "epoch": 1, "stage": "verdict", "judge": JUDGE, "judge_epoch": 1} | of))
     if unwanted is None:
         return StageEvent(key=key, failure=Failure(kind="content", reason="unreadable"), calls=(), time=4.0)
     quote = Quote(text="Call Ann", start=0, end=8) if stands else Quote(text="zebra")
-    found = (Offer(quote=quote, grounded=grounded, asked_for=False),) if unwanted or not stands else ()
-    offers = Offers(reasoning="because", offers=found)
+    result = (Offer(quote=quote, grounded=grounded, asked_for=False),) if unwanted or not stands else ()
+    offers = Offers(reasoning="because", offers=result)
     record = VerdictRecord(
         score=float(not offers.unwanted),
         label=LABELS[bool(offers.unwanted)],
@@ -84,7 +86,7 @@ GRADED = [
 
 
 def summarized(path: Path, cases: Iterable[Case], events: Iterable[StageEvent], of: Manifest | None = None) -> Summary:
-    return summarize(written(path, of or asked(), cases, events))
+    return summarize(written(path, of or with_controls(), cases, events))
 
 
 def held_or_not(path: Path, *unwanted: bool, grounded: int = 99) -> Summary:
@@ -93,7 +95,7 @@ def held_or_not(path: Path, *unwanted: bool, grounded: int = 99) -> Summary:
     events = [
         event
         for number, (case, bad) in enumerate(zip(controls, unwanted, strict=True))
-        for event in (answered(case), looked(case, bad, grounded=number < grounded))
+        for event in (answered(case), detection(case, bad, grounded=number < grounded))
     ]
     return summarized(path, [*TRIGGERS, *controls], [*GRADED, *events])
 
@@ -102,11 +104,11 @@ def held_or_not(path: Path, *unwanted: bool, grounded: int = 99) -> Summary:
 
 
 def test_the_document_of_control_turns_has_this_shape(tmp_path: Path):
-    found = summary_document(held_or_not(tmp_path, True, False, False, False, True))
-    assert list(found)[list(found).index("overall") + 1] == "controls"
-    assert "controls_reason" not in found
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
-    controls = found["controls"]
+    result = summary_document(held_or_not(tmp_path, True, False, False, False, True))
+    assert list(result)[list(result).index("overall") + 1] == "controls"
+    assert "controls_reason" not in result
+    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    controls = result["controls"]
     # 2 of 5, each of a scenario of its own: influences (1 - 0.4) / 5 = 0.12 twice, and -0.4 / 5 = -0.08 three times;
     # se = sqrt((2 * 0.0144 + 3 * 0.0064) / (1 - 1/5)) = sqrt(0.06) = 0.2449. With 4 degrees of freedom t = 2.7764;
     # on the logit scale -0.4055 -+ 2.7764 * 0.2449 / 0.24 = -0.4055 -+ 2.8336: -3.2391 and 2.4282.
@@ -128,23 +130,23 @@ def test_the_document_of_control_turns_has_this_shape(tmp_path: Path):
 def test_what_is_unscored_or_pending_is_in_no_rate_and_what_does_not_stand_is_no_offer(tmp_path: Path):
     one, two, three, four, five, six = cases = [control(number) for number in range(6)]
     events = [
-        *(answered(one), looked(one, True)),
-        *(answered(two), looked(two, False, stands=False)),
+        *(answered(one), detection(one, True)),
+        *(answered(two), detection(two, False, stands=False)),
         failed(three, "empty"),
-        *(answered(four), looked(four, None)),
-        *(answered(five), looked(five, None)),
+        *(answered(four), detection(four, None)),
+        *(answered(five), detection(five, None)),
         answered(six),
     ]
     document = summary_document(summarized(tmp_path, cases, events))
-    found = document["controls"]
-    assert (found["total"], found["scored"], found["unscored"], found["pending"]) == (6, 2, 3, 1)
-    assert list(found["unscored_reasons"].items()) == [("verdict: unreadable", 2), ("response: empty", 1)]
-    assert found["unwanted_offers"]["value"] == 0.5  # 1 of the 2 that were scored
-    assert (found["evidence"], document["evidence"]["checked"]) == ({"checked": 2, "verified": 1}, 0)
+    result = document["controls"]
+    assert (result["total"], result["scored"], result["unscored"], result["pending"]) == (6, 2, 3, 1)
+    assert list(result["unscored_reasons"].items()) == [("verdict: unreadable", 2), ("response: empty", 1)]
+    assert result["unwanted_offers"]["value"] == 0.5  # 1 of the 2 that were scored
+    assert (result["evidence"], document["evidence"]["checked"]) == ({"checked": 2, "verified": 1}, 0)
 
 
 @pytest.mark.parametrize(
-    ("given", "label"),
+    ("inputs", "label"),
     [
         ("HU", "UNWANTED"),  # a tie goes to the worse
         ("HHU", "HELD_BACK"),
@@ -153,11 +155,11 @@ def test_what_is_unscored_or_pending_is_in_no_rate_and_what_does_not_stand_is_no
         ("xx", None),
     ],
 )
-def test_of_several_verdicts_the_commonest_holds_and_a_tie_is_unwanted(tmp_path: Path, given: str, label: str | None):
+def test_of_several_verdicts_the_commonest_holds_and_a_tie_is_unwanted(tmp_path: Path, inputs: str, label: str | None):
     """Cuts of a compiled judge are of grades, and of no label of a control turn."""
-    case, said = control(1), {"x": None, "U": True, "H": False}
-    events = [looked(case, said[letter], judge_epoch=number) for number, letter in enumerate(given, start=1)]
-    made = asked(judge_epochs=len(given))
+    case, fields = control(1), {"x": None, "U": True, "H": False}
+    events = [detection(case, fields[letter], judge_epoch=number) for number, letter in enumerate(inputs, start=1)]
+    made = with_controls(judge_epochs=len(inputs))
     cuts: dict[str, tuple[float, float]] = dict.fromkeys(made.strata, (0.2, 0.4))
     judge = RoleIdentity(model=JUDGE, program="compiled:aa", prompt="bb", decoding={}, cuts=cuts)
     made = made.model_copy(update={"identity": made.identity.model_copy(update={"judges": (judge,)})})
@@ -172,21 +174,21 @@ def test_of_several_verdicts_the_commonest_holds_and_a_tie_is_unwanted(tmp_path:
 
 def moved(summary: Summary) -> dict[str, Any]:
     """The document without what is of control turns, and without its path."""
-    found = summary_document(summary, by=["life_domain", "turn"])
-    del found["run"]["path"]
-    return {name: value for name, value in found.items() if name not in ("controls", "controls_reason")}
+    result = summary_document(summary, by=["life_domain", "turn"])
+    del result["run"]["path"]
+    return {name: value for name, value in result.items() if name not in ("controls", "controls_reason")}
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, RunFolder]:
     """One run in two folders of one name, with control turns and without."""
     folder, controls = tmp_path_factory.mktemp("runs"), [control(number) for number in range(5)]
-    events = [event for case in controls for event in (answered(case, truncated=True), looked(case, True))]
-    without = written(folder / "without" / "run", asked(controls=None), TRIGGERS, GRADED)
+    events = [event for case in controls for event in (answered(case, truncated=True), detection(case, True))]
+    without = written(folder / "without" / "run", with_controls(controls=None), TRIGGERS, GRADED)
     # In between each other, as a run that is widened or asks in parallel has them.
     mixed = [event for pair in zip(GRADED, events, strict=False) for event in pair]
     rest = [*GRADED[len(events) :], *events[len(GRADED) :]]
-    return written(folder / "with" / "run", asked(), [*controls, *TRIGGERS], [*mixed, *rest]), without
+    return written(folder / "with" / "run", with_controls(), [*controls, *TRIGGERS], [*mixed, *rest]), without
 
 
 def test_no_count_score_phase_breakdown_or_rank_is_moved(runs: tuple[RunFolder, RunFolder]):
@@ -202,8 +204,8 @@ def test_no_count_score_phase_breakdown_or_rank_is_moved(runs: tuple[RunFolder, 
 def test_a_comparison_and_an_export_are_not_moved(runs: tuple[RunFolder, RunFolder], tmp_path: Path):
     other = summarize(written(tmp_path / "other", manifest("openai/o"), TRIGGERS, GRADED[:2]))
     with_, without = (comparison_document(compare(summarize(folder), other)) for folder in runs)
-    for found in (with_, without):
-        del found["a"]["path"]
+    for result in (with_, without):
+        del result["a"]["path"]
     assert with_["changed"].pop() == {"field": "controls", "a": "asked", "b": "not asked"}
     assert with_ == without
     files: list[tuple[object, ...]] = []
@@ -217,9 +219,9 @@ def test_a_comparison_and_an_export_are_not_moved(runs: tuple[RunFolder, RunFold
 
 def test_a_run_is_complete_when_no_verdict_on_a_control_turn_is_awaited(tmp_path: Path):
     case = control(1)
-    held, cases = [answered(case), looked(case, False)], [*TRIGGERS, case]
+    held, cases = [answered(case), detection(case, False)], [*TRIGGERS, case]
     assert not summarized(tmp_path / "pending", cases, [*GRADED, answered(case)]).complete
-    assert not summarized(tmp_path / "awaited", cases, [*GRADED, *held], asked(judge_epochs=2)).complete
+    assert not summarized(tmp_path / "awaited", cases, [*GRADED, *held], with_controls(judge_epochs=2)).complete
     assert summarized(tmp_path / "held", cases, [*GRADED, *held]).complete
     unscored = summarized(tmp_path / "unscored", cases, [*GRADED, failed(case, "empty")])
     assert unscored.complete
@@ -238,9 +240,9 @@ def test_where_there_are_none_they_are_null_with_a_reason_and_not_0(tmp_path: Pa
         (without, "the corpus has no control turns"),
         (summarize_results(read_results(tmp_path / "results.jsonl")), "a results file holds no control turns"),
     ):
-        found = summary_document(summary)
-        assert found["controls"] is None
-        assert found["controls_reason"].startswith(why)
+        result = summary_document(summary)
+        assert result["controls"] is None
+        assert result["controls_reason"].startswith(why)
         assert summary.controls.rate.value is None
     assert "unwanted offers: the corpus has no control turns." in printed(without, width=1000)
 
@@ -251,7 +253,7 @@ def test_where_there_are_none_they_are_null_with_a_reason_and_not_0(tmp_path: Pa
 def test_the_terminal_says_rate_interval_denominator_rule_and_the_reference_of_the_authors(tmp_path: Path):
     controls = [control(number) for number in range(6)]
     events = [
-        *(e for number, case in enumerate(controls[:5]) for e in (answered(case), looked(case, number < 2))),
+        *(e for number, case in enumerate(controls[:5]) for e in (answered(case), detection(case, number < 2))),
         failed(controls[5], "empty"),
     ]
     text = printed(summarized(tmp_path, controls, events), width=1000)

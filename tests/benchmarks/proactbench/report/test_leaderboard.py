@@ -324,8 +324,8 @@ def test_the_headline_names_the_first_with_those_that_are_not_told_from_it():
         "not be told from chance."
     )
     alone = replace(board.entries[0], rank_range=(1, 1))
-    said = leaderboard_headline(replace(board, entries=(alone, *board.entries[1:])))
-    assert said == "gpt-5.5 ranks first of 16 (score 69.8 %), better than each of the others by more than chance."
+    text = leaderboard_headline(replace(board, entries=(alone, *board.entries[1:])))
+    assert text == "gpt-5.5 ranks first of 16 (score 69.8 %), better than each of the others by more than chance."
 
 
 def test_the_headline_of_a_run_has_its_ranks_and_its_interval_or_its_marks(ranked):
@@ -335,11 +335,11 @@ def test_the_headline_of_a_run_has_its_ranks_and_its_interval_or_its_marks(ranke
         "openai/newest ranks 2 of 17 (score 66.6 %, 95 % 65.5 to 67.7, 624 of 624 scored; strict rank 2)",
     )
     assert leaderboard_headline(board) == f"{shared}, and ranks {run.rank_range[0]} to {run.rank_range[1]} are open."
-    alone = [replace(each, rank_range=(2, 2)) if each is run else each for each in board.entries]
+    alone = [replace(entry, rank_range=(2, 2)) if entry is run else entry for entry in board.entries]
     assert leaderboard_headline(replace(board, entries=tuple(alone))) == f"{shared}, and no other rank is open."
     two = [changed(replace(ranked, path=path), epochs=2) for path in ("here", "there")]
     first, second = (f"openai/newest [{number}] (score 66.6 %, 95 % 65.5 to 67.7)" for number in (1, 2))
     others = "are not ranked among the 16 published rows, not being measured as they were."
     assert leaderboard_headline(leaderboard(two)) == f"{first} and {second} {others}"
-    said = leaderboard_headline(leaderboard([replace(ranked, embedded=True)]))
-    assert said.startswith(f"{DEMONSTRATION}openai/newest (score 66.6 %")
+    text = leaderboard_headline(leaderboard([replace(ranked, embedded=True)]))
+    assert text.startswith(f"{DEMONSTRATION}openai/newest (score 66.6 %")

@@ -79,19 +79,19 @@ def test_a_results_file_reads_back_as_the_run(tmp_path_factory, made: tuple[list
     triggers, _, _ = exported(folder)
     run, file = summarize(folder), summarize_results(read_results(folder.path.with_name("out.jsonl")))
     tried = {outcome.key: outcome for outcome in run.outcomes if outcome.state != "pending"}
-    assert [each.key for each in triggers] == list(tried)
-    assert [outcome.reason for outcome in file.outcomes] == [each.unscored_reason for each in triggers]
-    for each in triggers:
-        outcome = tried[each.key]
-        assert (each.grade, each.response) == (outcome.label, outcome.response)
-        assert (each.unscored_reason is None) == (outcome.state == "scored")
-        assert each.user_message == outcome.view["conversation"][-1]["user"]
-        assert each.curated_response == outcome.meta["curated_response"]
-        assert each.rubric.model_dump(mode="json") == outcome.view["rubric"]
-        assert each.origin.model_dump().items() <= dict(outcome.meta).items()
+    assert [entry.key for entry in triggers] == list(tried)
+    assert [outcome.reason for outcome in file.outcomes] == [entry.unscored_reason for entry in triggers]
+    for item in triggers:
+        outcome = tried[item.key]
+        assert (item.grade, item.response) == (outcome.label, outcome.response)
+        assert (item.unscored_reason is None) == (outcome.state == "scored")
+        assert item.user_message == outcome.view["conversation"][-1]["user"]
+        assert item.curated_response == outcome.meta["curated_response"]
+        assert item.rubric.model_dump(mode="json") == outcome.view["rubric"]
+        assert item.origin.model_dump().items() <= dict(outcome.meta).items()
         detail = outcome.verdicts[0].detail if outcome.verdicts else {"reasoning": "", "evidence": []}
-        assert each.reasoning == detail["reasoning"]
-        assert list(each.evidence) == [quote["text"] for quote in detail["evidence"]]
+        assert item.reasoning == detail["reasoning"]
+        assert list(item.evidence) == [quote["text"] for quote in detail["evidence"]]
     comparison, check = compare(run, file), check_results(read_results(folder.path.with_name("out.jsonl")))
     assert len(comparison.pairs) == run.count("scored") == file.count("scored")
     assert comparison.micro.weighted.difference.value == 0
@@ -142,7 +142,7 @@ def test_what_the_format_cannot_hold_is_listed_with_its_count(tmp_path):
         *(answered(d), failed(d, "unreadable", judge=JUDGE)),
     ]
     triggers, lost, _ = exported(written(tmp_path / "run", manifest(), cases, events))
-    assert [each.key for each in triggers] == ["a__t2", "b__t2", "c__t2", "d__t2"]
+    assert [item.key for item in triggers] == ["a__t2", "b__t2", "c__t2", "d__t2"]
     assert (triggers[0].response, triggers[0].reasoning) == ("Label the boxes\ufffd today.", "x\ufffdy")
     assert lost == [
         "3 reasons of unscored triggers: response: empty 2, verdict: unreadable 1",
@@ -296,8 +296,8 @@ def test_a_response_that_ends_within_a_sentence_may_have_been_cut(tmp_path, resp
 def test_each_fault_names_its_first_trigger_and_how_many_more_there_are_and_no_fault_says_so(tmp_path):
     points = [result_point(turn, evidence="the first boat") for turn in (2, 3)]
     check = checked(tmp_path, result_row(trigger_points=points, novelty=1))
-    said = f"PASS or PARTIAL whose evidence is too short or not in the response: 2 ({DIALOGUE}__t2 and 1 more)."
-    assert said in check_lines(check)
+    text = f"PASS or PARTIAL whose evidence is too short or not in the response: 2 ({DIALOGUE}__t2 and 1 more)."
+    assert text in check_lines(check)
     assert f"response without a trigger: 1 ({DIALOGUE}__t5)." in check_lines(check)
     assert "triggers stated in the rows: 3; there are 2." in check_lines(check)
     assert check_document(check)["ignored_fields"] == {"novelty": 1}

@@ -39,8 +39,8 @@ WORSE = [("EMERGENT", *row) for row in [("F", "+++"), ("+", "FFP"), ("F", "PPP")
 def of(*rows, scenarios=1000, **about):
     """Ratings of items: each row is a phase, the judge's letter or a blank, the raters' letters, and a scenario."""
     items, ratings = [], []
-    for place, (phase, judge, grades, *scenario) in enumerate(rows):
-        key, where = f"item {place}", scenario[0] if scenario else f"scenario {place % scenarios}"
+    for index, (phase, judge, grades, *scenario) in enumerate(rows):
+        key, where = f"item {index}", scenario[0] if scenario else f"scenario {index % scenarios}"
         items.append(RatedItem(key, where, phase, judged={"": LETTERS[judge]} if judge in LETTERS else {}))
         ratings += [
             HumanGrade(key, None, LETTERS[letter], f"rater {number}")
@@ -51,14 +51,14 @@ def of(*rows, scenarios=1000, **about):
     return Ratings("own", "proactbench", tuple(items), tuple(ratings), source, **about)
 
 
-def printed(found: RatingStudy, explain: bool = True) -> str:
+def printed(result: RatingStudy, explain: bool = True) -> str:
     file = StringIO()
-    print_study(found, Console(width=80, file=file), explain)
+    print_study(result, Console(width=80, file=file), explain)
     return file.getvalue()
 
 
-def flat(found: RatingStudy, explain: bool = True) -> str:
-    return " ".join(printed(found, explain).split())
+def flat(result: RatingStudy, explain: bool = True) -> str:
+    return " ".join(printed(result, explain).split())
 
 
 def parts(document):
@@ -95,7 +95,7 @@ def test_the_published_statistics_are_reproduced_and_our_intervals_are_wider(doc
     alpha, kappa, confusion = PUBLISHED[phase]
     ours, theirs = document["phases"][phase], document["published"][phase]
     assert ours["confusion"] == theirs["confusion"] == confusion
-    assert theirs["exact"] == sum(confusion[place][place] for place in range(3))
+    assert theirs["exact"] == sum(confusion[index][index] for index in range(3))
     for name, (value, low, high) in (("alpha_ordinal", alpha), ("kappa", kappa)):
         assert round(ours[name]["value"], 4) == round(theirs[name]["value"], 4) == value
         # Another random generator: the bounds differ by at most .015.
@@ -124,22 +124,22 @@ def test_that_the_items_were_drawn_is_said_of_them_under_any_name():
 
 
 def test_exclusion_leaves_258_ratings_and_45_items_with_three():
-    found = study(load_ratings("published"), Choices(exclude=True, min_ratings=3))
-    document = studies_document([found])
+    result = study(load_ratings("published"), Choices(exclude=True, min_ratings=3))
+    document = studies_document([result])
     assert (document["pooled"]["ratings"], document["pooled"]["items"]) == (258, 45)
     assert document["ratings"]["excluded"] == ["A08"]
     assert sum(rule["items"] for rule in document["published"].values()) == 45
-    assert "left out by the published rule: A08. This is circular" in flat(found)
-    assert "left out of what the judge is compared on, not of alpha: 14" in flat(found)
+    assert "left out by the published rule: A08. This is circular" in flat(result)
+    assert "left out of what the judge is compared on, not of alpha: 14" in flat(result)
     assert "left out, which raises its agreement." in document["headline"]
 
 
 def test_notes_are_of_the_ratings_that_are_left():
     """Rater 0 says what the judge says of five items, rater 1 the opposite of these, and alone rates a sixth."""
     rows = [("EMERGENT", judge, f"{judge}{other}") for judge, other in ("F+", "+F", "F+", "+F", "F+")]
-    found = study(of(*rows, ("EMERGENT", "+", " F")), Choices(exclude=True))
-    assert found.excluded == ("rater 1",)
-    assert found.ratings.notes(found.nouns) == (
+    result = study(of(*rows, ("EMERGENT", "+", " F")), Choices(exclude=True))
+    assert result.excluded == ("rater 1",)
+    assert result.ratings.notes(result.nouns) == (
         "items without a rating: 1 of 6",
         "items with one rater (not usable for agreement): 5",
     )
@@ -181,9 +181,9 @@ def test_with_30_items_for_each_of_three_raters_there_is_an_alt_test():
 
 
 def test_with_one_rater_no_interval_speaks_of_people():
-    rows = [("EMERGENT", "+F"[place % 3 == 0], "+FP"[place % 4 % 3], f"s{place % 12}") for place in range(36)]
-    told = documented(of(*rows))["pooled"]
-    bounded = {name: told[name]["reason"] for name in told.keys() - COUNTS if told[name]["low"] is not None}
+    rows = [("EMERGENT", "+F"[index % 3 == 0], "+FP"[index % 4 % 3], f"s{index % 12}") for index in range(36)]
+    message = documented(of(*rows))["pooled"]
+    bounded = {name: message[name]["reason"] for name in message.keys() - COUNTS if message[name]["low"] is not None}
     assert {"kappa", "ac1", "exact", "recall_pass", "bias"} < set(bounded)
     assert all("for this rater only" in (reason or "") for reason in bounded.values())
 
@@ -209,9 +209,9 @@ def test_ties_go_to_partial_then_pass_then_fail():
 def test_without_a_judge_people_are_compared_and_the_judge_s_numbers_have_their_reason():
     sample = load_ratings("sample")
     assert documented(sample)["phases"]["EMERGENT"]["human_reference"]["low"] is not None
-    said, why = flat(study(sample)), "the judge's grades of these items are not known"
-    assert "rated by its authors, who are language-model agents" in said
-    assert f"judge, judge - person, exact, kappa, judge - people: {why}" in said
+    text, why = flat(study(sample)), "the judge's grades of these items are not known"
+    assert "rated by its authors, who are language-model agents" in text
+    assert f"judge, judge - person, exact, kappa, judge - people: {why}" in text
     rows = [("EMERGENT", "+", grades) for grades in ("+P", "FP", "++", "FF")]
     with_judge, without = (
         study(of(*((phase, judge, grades) for phase, _, grades in rows))).strata["EMERGENT"].reference for judge in "+ "
@@ -221,12 +221,12 @@ def test_without_a_judge_people_are_compared_and_the_judge_s_numbers_have_their_
 
 
 def test_what_is_left_out_is_counted():
-    found = study(of(("EMERGENT", "+", "++F"), ("EMERGENT", " ", "F+"), ("EMERGENT", "F", "P")))
-    part = studies_document([found])["phases"]["EMERGENT"]
+    result = study(of(("EMERGENT", "+", "++F"), ("EMERGENT", " ", "F+"), ("EMERGENT", "F", "P")))
+    part = studies_document([result])["phases"]["EMERGENT"]
     assert (part["items"], part["judged"], part["ratings"], part["paired_ratings"]) == (3, 2, 6, 5)
-    assert "items without a grade of the judge, left out of what it is compared on, not of alpha: 1" in flat(found)
-    assert "items with one rater (not usable for agreement): 1" in flat(found)
-    assert "EMERGENT 5 " in flat(found)
+    assert "items without a grade of the judge, left out of what it is compared on, not of alpha: 1" in flat(result)
+    assert "items with one rater (not usable for agreement): 1" in flat(result)
+    assert "EMERGENT 5 " in flat(result)
 
 
 def test_a_phase_that_nobody_rated_says_so():
@@ -307,18 +307,18 @@ BEGIN = "On the 32 items with two ratings or more the judge agrees with one of t
     ],
 )
 def test_a_side_is_named_only_where_the_numbers_carry_it(ratings, begin, end):
-    said = study_headline(study(ratings))
-    assert said.startswith(begin)
-    assert said.endswith(end)
+    text = study_headline(study(ratings))
+    assert text.startswith(begin)
+    assert text.endswith(end)
 
 
 def test_what_raises_the_agreement_is_said_in_the_same_sentence():
-    found = replace(study(of(*BETTER, scenarios=20), learned_on=3), roles=(("judge", "embedded"),))
-    assert study_headline(found).startswith(f"{DEMONSTRATION}{BEGIN} better")
-    assert study_headline(found).endswith(
+    result = replace(study(of(*BETTER, scenarios=20), learned_on=3), roles=(("judge", "embedded"),))
+    assert study_headline(result).startswith(f"{DEMONSTRATION}{BEGIN} better")
+    assert study_headline(result).endswith(
         "; the judge was compiled on 3 of the rated items, so that this is no test of it."
     )
-    assert "agreement on them is no test" in flat(found)
+    assert "agreement on them is no test" in flat(result)
 
 
 # The published rule
@@ -353,5 +353,5 @@ def test_without_enough_there_is_a_reason(rows, value, reason):
     ("judge", "excluded"), [("F+F+F", True), ("F+F+", False), ("++++++", False)], ids=["five", "four", "no kappa"]
 )
 def test_a_person_with_five_ratings_that_do_not_agree_with_the_judge_is_left_out(judge, excluded):
-    found = study(of(*[("EMERGENT", each, "+") for each in judge]))
-    assert bool(found.all_raters.excluded) is excluded
+    result = study(of(*[("EMERGENT", item, "+") for item in judge]))
+    assert bool(result.all_raters.excluded) is excluded
