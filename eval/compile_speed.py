@@ -36,11 +36,11 @@ ROLES = {"assistant": ASSISTANT, "judge": JUDGE, "proposer": PROPOSER}
 
 
 def answer(received: Received, latency: float) -> Scripted:
-    message = [(str(item["role"]), str(item["content"])) for item in received.body["messages"]]
-    system = "\n".join(text for role, text in message if role == "system")
+    rows = [(str(item["role"]), str(item["content"])) for item in received.body["messages"]]
+    system = "\n".join(text for role, text in rows if role == "system")
     stand_in = ROLES[received.role].stand_in
     assert stand_in, "roles of the package have stand-ins"
-    text = stand_in(system, [item for item in message if item[0] != "system"])
+    text = stand_in(system, [item for item in rows if item[0] != "system"])
     return Scripted(text, delay=latency)
 
 

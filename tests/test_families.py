@@ -39,19 +39,19 @@ def in_openai_form(sent: Sent) -> tuple[Sent, list[str]]:
     body = sent.body
     if "contents" in body:
         unknown = [*body.keys() - GEMINI, *(generation := body["generationConfig"]).keys() - GENERATION]
-        message = [
+        rows = [
             ("user" if content["role"] == "user" else "assistant", content["parts"]) for content in body["contents"]
         ]
         system, rest = body.get("systemInstruction", {}).get("parts", ""), {"max_tokens": generation["maxOutputTokens"]}
         schema = generation.get("responseJsonSchema")
     elif sent.path.endswith("/messages"):
         unknown = [*body.keys() - ANTHROPIC]
-        message = [(item["role"], item["content"]) for item in body["messages"]]
+        rows = [(item["role"], item["content"]) for item in body["messages"]]
         system, rest = body.get("system", ""), {key: body[key] for key in body.keys() - {"messages", "system"}}
         schema = body.get("output_config", {}).get("format", {}).get("schema")
     else:
         return sent, []
-    messages = [{"role": role, "content": text_of(text)} for role, text in [("system", system), *message] if text]
+    messages = [{"role": role, "content": text_of(text)} for role, text in [("system", system), *rows] if text]
     if schema is not None:
         rest["response_format"] = {"json_schema": {"schema": schema}}
     return replace(sent, body={**rest, "messages": messages}), [f"takes no {item}" for item in unknown]

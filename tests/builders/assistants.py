@@ -61,15 +61,15 @@ def secret(persona: int, turn: int, criterion: int) -> str:
 
 def dialogue(persona: int, triggers: Mapping[int, Phase] = _TRIGGERS, turns: int = 6) -> Row:
     """A dialogue of one persona; the last message closes the matter."""
-    message = [
+    lines = [
         f"I move on {day} with my lantern, says {token(persona)}."
         for day in ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
     ]
-    message[turns - 1] = f"Thanks, that's everything, says {token(persona)}."
+    lines[turns - 1] = f"Thanks, that's everything, says {token(persona)}."
     records = [
         record(
             turn,
-            user_message=message[turn - 1],
+            user_message=lines[turn - 1],
             assistant_response=f"Noted, {token(persona)}; {curated(persona, turn)}.",
         )
         for turn in range(1, turns + 1)

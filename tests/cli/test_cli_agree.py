@@ -132,8 +132,14 @@ GRADES = {"a": "PASS", "b": "FAIL", "c": "PARTIAL", "d": "PASS"}
 
 def item(key, **changed):
     rubric = {"phase": "RECOVERY", "pass_criteria": "Plans.", "partial_criteria": "Hints.", "fail_criteria": "None."}
-    text = [{"user": f"I move to house {key}.", "assistant": "Good luck."}, {"user": "Thanks, all done."}]
-    ratings = {"item": key, "scenario": f"scenario {key}", "rubric": rubric, "conversation": text, "response": RESPONSE}
+    lines = [{"user": f"I move to house {key}.", "assistant": "Good luck."}, {"user": "Thanks, all done."}]
+    ratings = {
+        "item": key,
+        "scenario": f"scenario {key}",
+        "rubric": rubric,
+        "conversation": lines,
+        "response": RESPONSE,
+    }
     return {**ratings, **changed}
 
 

@@ -79,14 +79,14 @@ def test_each_is_listed_with_what_it_is_and_what_can_be_set(proactbench, probe, 
 
 
 def test_the_list_is_read_on_a_terminal(proactbench, proact):
-    message = proact("benchmarks")
-    lines = [" ".join(line.split()) for line in message[1].splitlines()]
+    done = proact("benchmarks")
+    lines = [" ".join(line.split()) for line in done[1].splitlines()]
     assert {"proactbench:", "settings none", "contest:", "licence none"} < set(lines)
     assert "--set barred=[] JSON. Words that nobody may say." in lines
     assert "--set longest=3 a whole number. Words that a guess may have to be taken." in lines
-    assert max(map(len, message[1].splitlines())) <= 80
-    assert next_of(message) == ["eval", "--benchmark", "proactbench"]
-    assert proact(*next_of(message), "--dry-run")[0] == 0
+    assert max(map(len, done[1].splitlines())) <= 80
+    assert next_of(done) == ["eval", "--benchmark", "proactbench"]
+    assert proact(*next_of(done), "--dry-run")[0] == 0
 
 
 def test_the_best_published_score_is_the_leaderboards_first(proactbench, probe, proact, monkeypatch):

@@ -88,11 +88,11 @@ def answered_by(server, *names):
 
 def test_after_a_run_its_report_and_after_several_they_are_set_side_by_side(proact, server):
     size = [*judged_by(server), *corpus(), *CALLS]
-    message = proact("eval", *answered_by(server, "ann"), *size, "--out", at("run"))
-    assert f"To read the worst: dspy-proact show {quoted('run')} --grade fail\nNext: " in message[2]
+    ended = proact("eval", *answered_by(server, "ann"), *size, "--out", at("run"))
+    assert f"To read the worst: dspy-proact show {quoted('run')} --grade fail\nNext: " in ended[2]
     exported = ["export", at("run"), "--format", "official", "--out", at("run.jsonl")]
     for done, words in (
-        (message, ["report", at("run"), "--html", "page.html"]),
+        (ended, ["report", at("run"), "--html", "page.html"]),
         (proact("report", at("run")), ["report", at("run"), "--html", "page.html"]),
         (proact("report", at("run"), "--html", at("page.html")), ["show", at("run")]),
         (proact("compare", at("run"), at("run")), ["show", at("run"), "--beside", at("run"), "--disagree"]),
@@ -111,23 +111,23 @@ def test_after_a_run_its_report_and_after_several_they_are_set_side_by_side(proa
 def test_after_a_rejudging_the_two_gradings_are_compared_if_there_are_two(proact, server):
     run_of(Path(at("parent")), [(trigger(), "PASS")])
     server.script = lambda _: Answer(verdict("PASS", ["Label the boxes today"]))
-    message = proact("rejudge", at("parent"), *judged_by(server), *CALLS, "--out", at("child"))
-    assert pasted(proact, message) == ["compare", at("parent"), at("child")]
+    done = proact("rejudge", at("parent"), *judged_by(server), *CALLS, "--out", at("child"))
+    assert pasted(proact, done) == ["compare", at("parent"), at("child")]
     # The file has a response to the trigger of turn 2, and this is about RECOVERY.
     only = result_row(trigger_points=[result_point(2)], turn_records=[result_record(2)])
     Path(at("results.jsonl")).write_text(jsonl(only), encoding="utf-8")
     Path(at("corpus.jsonl")).write_text(jsonl(row()), encoding="utf-8")
     named = [at("results.jsonl"), "--corpus", at("corpus.jsonl"), "--stratum", "RECOVERY"]
-    message = proact("rejudge", *named, *judged_by(server), *CALLS, "--out", at("other"))
+    done = proact("rejudge", *named, *judged_by(server), *CALLS, "--out", at("other"))
     # The file has no response there, which no judge mends.
-    assert (message[0], pasted(proact, message)) == (3, ["report", at("other"), "--html", "page.html"])
+    assert (done[0], pasted(proact, done)) == (3, ["report", at("other"), "--html", "page.html"])
     server.script = lambda _: Answer("I cannot say.")
-    message = proact("rejudge", at("parent"), *judged_by(server), *CALLS, "--out", at("unread"))
-    assert pasted(proact, message)[-1] == "--retry-unscored"
+    done = proact("rejudge", at("parent"), *judged_by(server), *CALLS, "--out", at("unread"))
+    assert pasted(proact, done)[-1] == "--retry-unscored"
     # Where the parent has no grade there is nothing to compare.
     server.script = lambda _: Answer(verdict("PASS", ["Label the boxes today"]))
-    message = proact("rejudge", at("unread"), *judged_by(server), *CALLS, "--out", at("read"))
-    assert pasted(proact, message) == ["report", at("read"), "--html", "page.html"]
+    done = proact("rejudge", at("unread"), *judged_by(server), *CALLS, "--out", at("read"))
+    assert pasted(proact, done) == ["report", at("read"), "--html", "page.html"]
 
 
 def test_after_the_report_of_a_results_file_another_judge_grades_what_it_answers(proact, monkeypatch):
@@ -139,8 +139,8 @@ def test_after_the_report_of_a_results_file_another_judge_grades_what_it_answers
     # Of the sample nobody has to say so.
     proact("eval", "--limit", 3, "--out", at("run"))
     proact("export", at("run"), "--format", "official", "--out", at("sample.jsonl"))
-    message = proact("report", at("sample.jsonl"))
-    assert pasted(proact, message) == ["rejudge", at("sample.jsonl"), "--corpus", "sample"]
+    done = proact("report", at("sample.jsonl"))
+    assert pasted(proact, done) == ["rejudge", at("sample.jsonl"), "--corpus", "sample"]
 
 
 def test_before_any_run_the_leaderboard_says_how_one_is_made(proact, monkeypatch, tmp_path):
@@ -165,11 +165,11 @@ def test_a_sheet_that_is_filled_in_is_read_by_the_command_that_is_next(proact):
     sheet = proact("label", "sheet", at("run"))
     assert next_of(sheet) == ["agree", "--run", at("run"), "--ratings", "labels/run.csv"]
     fill_in("labels/run.csv", "PASS")
-    message = proact(*next_of(sheet))
-    assert pasted(proact, message) == ["agree", "--ratings", "labels/run.csv", "--run", at("run"), "--explain"]
-    message = proact("agree", "--consensus", "soft", "--min-ratings", 2)
-    assert pasted(proact, message) == ["agree", "--consensus", "soft", "--min-ratings", "2", "--explain"]
-    assert pasted(proact, proact(*next_of(message))) == [*next_of(message), "--json"]
+    done = proact(*next_of(sheet))
+    assert pasted(proact, done) == ["agree", "--ratings", "labels/run.csv", "--run", at("run"), "--explain"]
+    done = proact("agree", "--consensus", "soft", "--min-ratings", 2)
+    assert pasted(proact, done) == ["agree", "--consensus", "soft", "--min-ratings", "2", "--explain"]
+    assert pasted(proact, proact(*next_of(done))) == [*next_of(done), "--json"]
 
 
 # Prompts
@@ -177,44 +177,44 @@ def test_a_sheet_that_is_filled_in_is_read_by_the_command_that_is_next(proact):
 
 def test_a_prompt_or_program_that_was_tried_is_evaluated_by_the_same_models(proagentbench, proact, server):
     models = [*answered_by(server, "ann"), *judged_by(server)]
-    message = proact("try", "Don't push; it's rude.", *models, *corpus(4), *CALLS, "--max-calls", 100)
-    words = pasted(proact, message)
+    done = proact("try", "Don't push; it's rude.", *models, *corpus(4), *CALLS, "--max-calls", 100)
+    words = pasted(proact, done)
     expected = ["eval", "--system-prompt", "Don't push; it's rude.", *models, *corpus(4), *CALLS]
     assert (words[:3], sorted(words)) == (expected[:3], sorted(expected))
     # Without one, a prompt in a file that the person writes; and so of a long one.
-    message = proact("try", *models, *corpus(4), *CALLS)
+    done = proact("try", *models, *corpus(4), *CALLS)
     Path("FILE").write_text("Look ahead.", encoding="utf-8")
-    assert next_of(message)[:2] == ["try", "@FILE"]
-    assert proact(*next_of(message))[0] == 0
+    assert next_of(done)[:2] == ["try", "@FILE"]
+    assert proact(*next_of(done))[0] == 0
     assert "Look ahead." in {sent.messages[0]["content"] for sent in server.of("assistant")}
     # Where a program has its own words no prompt is asked for.
-    message = proact("try", "--benchmark", "proagentbench")
-    assert next_of(message) == ["eval", "--benchmark", "proagentbench"]
+    done = proact("try", "--benchmark", "proagentbench")
+    assert next_of(done) == ["eval", "--benchmark", "proagentbench"]
     status, _, err = proact("try", "Look ahead.", "--benchmark", write_mine(Path()))
     assert (status, "next-step has no system prompt; leave it out" in err) == (2, True)
-    message = proact("try", "Look ahead.\n" * 20, *models, *corpus(4))
-    assert "With the prompt in FILE: Next: " in message[2]
-    assert flags_of(pasted(proact, message))["--system-prompt"] == "@FILE"
+    done = proact("try", "Look ahead.\n" * 20, *models, *corpus(4))
+    assert "With the prompt in FILE: Next: " in done[2]
+    assert flags_of(pasted(proact, done))["--system-prompt"] == "@FILE"
     write_artefact(Path(at("assistant.json")), artefact())
-    message = proact("try", "--program", at("assistant.json"), *models, *corpus(4))
-    assert flags_of(pasted(proact, message))["--program"] == at("assistant.json")
+    done = proact("try", "--program", at("assistant.json"), *models, *corpus(4))
+    assert flags_of(pasted(proact, done))["--program"] == at("assistant.json")
 
 
 def test_of_ones_own_conversation_the_judge_that_was_not_asked_is_not_named(proact, server):
     Path(at("talk.txt")).write_text("User: Hi", encoding="utf-8")
     judge = ["--judge", "openai/j", "--judge-api-base", "http://me:hunter2@there/v1"]
-    message = proact("try", "Hm.", *answered_by(server, "ann"), *judge, "--conversation", at("talk.txt"))
-    assert (message[0], "--judge" in next_of(message), "hunter2" in message[2]) == (0, False, False)
+    done = proact("try", "Hm.", *answered_by(server, "ann"), *judge, "--conversation", at("talk.txt"))
+    assert (done[0], "--judge" in next_of(done), "hunter2" in done[2]) == (0, False, False)
 
 
 def test_a_secret_among_parameters_is_asked_for_and_never_printed(proact, server):
     secret = {"api_key_2": "hunter2", "plain": 3}
     params = ["--model-param", f"extra_body={json.dumps(secret)}"]
     params += ["--judge-param", 'extra_body={"session_token": "hunter3"}']
-    message = proact("try", "Hm.", *answered_by(server, "ann"), *judged_by(server), *params, *corpus(4))
-    assert (message[0], "hunter" in message[1] + message[2]) == (0, False)
-    assert "Fill in what is [hidden] in it. Next: " in message[2]
-    words = next_of(message)
+    done = proact("try", "Hm.", *answered_by(server, "ann"), *judged_by(server), *params, *corpus(4))
+    assert (done[0], "hunter" in done[1] + done[2]) == (0, False)
+    assert "Fill in what is [hidden] in it. Next: " in done[2]
+    words = next_of(done)
     body, _ = [word for word in words if word.startswith("extra_body=")]
     assert json.loads(body.partition("=")[2])["plain"] == 3
     assert "[hidden " in body
@@ -235,9 +235,9 @@ def test_a_judge_tuned_to_ratings_of_a_run_judges_that_run(proact, server):
     server.script = lambda _: Answer(verdict("PASS", ["Label the boxes today"]))
     labels = ["--ratings", at("mine.csv"), "--run", at("run")]
     how = ["--optimizer", "labeled", *FEW, *judged_by(server), *CALLS, "--out", at("out")]
-    message = proact("optimize", "judge", *labels, *how)
-    assert message[0] == 0, message[2]
-    words = pasted(proact, message)
+    done = proact("optimize", "judge", *labels, *how)
+    assert done[0] == 0, done[2]
+    words = pasted(proact, done)
     assert words[:2] == ["rejudge", at("run")]
     assert flags_of(words) == flags_of([*judged_by(server), *CALLS, "--judge-program", at("out/judge.json")])
 
@@ -246,11 +246,11 @@ def test_a_judge_tuned_to_other_ratings_is_used_in_an_evaluation(proact, tmp_pat
     server.script = judges.models
     named = ["--benchmark", "proactbench", *judged_by(server), *CALLS]
     few = [*judges.on_disk(tmp_path, judges.study()), "--optimizer", "labeled", *FEW]
-    message = proact("optimize", "judge", *few, *named, "--out", at("out"))
-    assert message[0] == 0, message[2]
-    words = pasted(proact, message)
+    done = proact("optimize", "judge", *few, *named, "--out", at("out"))
+    assert done[0] == 0, done[2]
+    words = pasted(proact, done)
     assert words[0] == "eval"
-    assert "Name a model of your own in place of the stand-in. Next: " in message[2]
+    assert "Name a model of your own in place of the stand-in. Next: " in done[2]
     on = ["--model", "embedded", "--corpus", "sample", *named, "--judge-program", at("out/judge.json")]
     assert flags_of(words) == flags_of(on)
 

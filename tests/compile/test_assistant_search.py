@@ -85,9 +85,9 @@ def test_the_start_is_the_first_candidate_and_each_is_tried_once(server):
 def test_the_proposer_is_asked_once_for_each_tip_with_what_fell_short_and_the_prompt_now(server):
     server.script = obedient(PUSHY)
     searched(server, PROBES, Assistant("Be kind."), trials=1)
-    text = [str(sent.messages[-1]["content"]) for sent in server.of("proposer")]
-    assert len(text) == len(TIPS) == 3
-    requests = sorted(text, key=lambda entry: next(index for index, tip in enumerate(TIPS) if tip in entry))
+    lines = [str(sent.messages[-1]["content"]) for sent in server.of("proposer")]
+    assert len(lines) == len(TIPS) == 3
+    requests = sorted(lines, key=lambda entry: next(index for index, tip in enumerate(TIPS) if tip in entry))
     for tip, item in zip(TIPS, requests, strict=True):
         assert tip in item
         assert "Be kind." in item

@@ -64,8 +64,8 @@ def test_every_vote_has_an_answer_of_its_own_that_is_kept(tmp_path, server):
 def test_a_card_of_two_raters_speaks_of_these_alone(tmp_path, server):
     server.script = models
     card = at(server, study(), recipe("labeled")).run(tmp_path / "out").artefact.card
-    message = [item.reason or "" for item in (card.target.before, card.target.after)]
-    assert (card.raters, ["for these 2 raters only" in reason for reason in message]) == (2, [True, True])
+    lines = [item.reason or "" for item in (card.target.before, card.target.after)]
+    assert (card.raters, ["for these 2 raters only" in reason for reason in lines]) == (2, [True, True])
 
 
 # The guard

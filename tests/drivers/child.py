@@ -114,11 +114,11 @@ class Child:
             self._process.join()
         with self._turn:
             self._over = True
-        text = [Path(self._streams.name, name).read_text("utf-8", "surrogateescape") for name in ("out", "err")]
+        lines = [Path(self._streams.name, name).read_text("utf-8", "surrogateescape") for name in ("out", "err")]
         status = self._process.exitcode
         self._process.close()
         self._streams.cleanup()
-        return Ended(status, *text)
+        return Ended(status, *lines)
 
 
 class Processes:

@@ -189,9 +189,9 @@ def test_the_judges_words_agree_with_raters_as_the_first_did_and_each_rule_rests
     assert all(len(kappa) == 2 for kappa in kappas.values())
     assert sum(kappas["third"]) >= sum(kappas["first"])
     for rule, responses, *counts in rules:
-        message = dict(zip(("PASS", "PARTIAL", "FAIL"), map(int, counts), strict=True))
-        assert sum(message.values()) == 3 * int(responses)
-        assert max(message, key=lambda grade: message[grade]) == rule.partition(":")[0]
+        values = dict(zip(("PASS", "PARTIAL", "FAIL"), map(int, counts), strict=True))
+        assert sum(values.values()) == 3 * int(responses)
+        assert max(values, key=lambda grade: values[grade]) == rule.partition(":")[0]
 
 
 def test_both_versions_of_the_judges_words_are_counted_on_the_whole_sample(proactbench, tmp_path):

@@ -225,8 +225,8 @@ def test_a_cell_in_which_no_difference_can_be_said_has_no_coverage():
     with loaded(DIFFERENCES) as program:
         text = program.row(program.Cell("good", 0.5, 33, 3, 0.0, data_sets=3, seed=(1, 1))).split(" | ")
         heads = program.HEADS.split(" | ")
-    message = dict(zip(heads, text, strict=True))
-    assert [message[name] for name in ("given", "covered", "marked", "width")] == ["0", "-", "100", "-"]
+    values = dict(zip(heads, text, strict=True))
+    assert [values[name] for name in ("given", "covered", "marked", "width")] == ["0", "-", "100", "-"]
 
 
 @pytest.mark.nightly
@@ -234,9 +234,9 @@ def test_the_interval_of_a_share_of_choices_covers_in_a_small_part_and_the_binom
     done = run(ROOT / "eval" / "pair_coverage.py", "--quick", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     heads, _, *cells = table_rows(done.stdout)
-    message = {(cell[0], cell[3]): dict(zip(heads, cell, strict=True)) for cell in cells}
-    assert float(message["8", "1.9"]["binomial"]) < 75
-    assert message["5", "1.0"]["marked"] == "100"
+    values = {(cell[0], cell[3]): dict(zip(heads, cell, strict=True)) for cell in cells}
+    assert float(values["8", "1.9"]["binomial"]) < 75
+    assert values["5", "1.0"]["marked"] == "100"
 
 
 @pytest.mark.nightly

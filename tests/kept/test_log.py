@@ -80,9 +80,9 @@ def test_threads_append_whole_lines_and_lose_none(path: Path):
             thread.start()
         for thread in threads:
             thread.join()
-    message = [text.rsplit(" ", 1)[0] for text in texts(path)]
-    assert sorted(message) == sorted(f"{name} {number}" for name in range(8) for number in range(50))
-    assert [text for text in message if text.startswith("3 ")] == [f"3 {number}" for number in range(50)]
+    lines = [text.rsplit(" ", 1)[0] for text in texts(path)]
+    assert sorted(lines) == sorted(f"{name} {number}" for name in range(8) for number in range(50))
+    assert [text for text in lines if text.startswith("3 ")] == [f"3 {number}" for number in range(50)]
 
 
 # Lines that are torn or damaged.

@@ -132,13 +132,13 @@ def test_nothing_is_sent_once_the_record_is_closed(tmp_path, server, engine):
 
 
 def test_a_replayed_call_is_told_as_it_was(tmp_path, server, engine):
-    message = []
+    lines = []
     for _ in range(2):
         with Record(tmp_path / "record.jsonl") as record, collect_calls() as calls:
             completed(engine(record), "a")
-            message.append(list(calls))
-    assert message[0] == message[1]
-    ((call,), _) = message
+            lines.append(list(calls))
+    assert lines[0] == lines[1]
+    ((call,), _) = lines
     assert (call.prompt_tokens, call.completion_tokens) == (11, 7)
 
 

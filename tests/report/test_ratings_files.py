@@ -317,8 +317,8 @@ def test_a_sheet_that_is_filled_in_gives_back_what_was_filled_in(
 def test_a_sheet_of_parts_has_a_row_a_part_and_keeps_times_and_the_draw(tmp_path: Path):
     draw = Draw(count=60, seed=3, mark="1a2b3c4d")
     empty = list(csv.DictReader(StringIO(rating_sheet(ITEMS[:1], TRAITS, draw=draw))))
-    message = [(row["item"], row["part"], row["grades"], row["draw"]) for row in empty]
-    assert message == [("a", "tone", "KIND | RUDE", "60-3-1a2b3c4d"), ("a", "topic", "WORK | HOME", "60-3-1a2b3c4d")]
+    rows = [(row["item"], row["part"], row["grades"], row["draw"]) for row in empty]
+    assert rows == [("a", "tone", "KIND | RUDE", "60-3-1a2b3c4d"), ("a", "topic", "WORK | HOME", "60-3-1a2b3c4d")]
     grades = tuple(
         HumanGrade("a", ITEMS[0].answer, grade, "ann", part, "=so", confidence=4, seconds=seconds)
         for grade, part, seconds in (("KIND", "tone", 12.5), ("HOME", "topic", None))

@@ -24,9 +24,9 @@ def test_shares_kappa_and_scores_of_probabilities_are_those_worked_by_hand():
     Of four with a majority it has a and b: yes 1 of 2, no 1 of 2, kappa 0. Squared distances: a (.8 - 2/3)^2, b .1^2,
     c (.6 - 1/3)^2, d 0, e (.3 - 1)^2.
     """
-    text = {key: "YES" if key in "acd" else "NO" for key in VOTES}
+    values = {key: "YES" if key in "acd" else "NO" for key in VOTES}
     likely = {"a": 0.8, "b": 0.1, "c": 0.6, "d": 0.5, "e": 0.3}
-    judge = rows(text, likely)["judge"]
+    judge = rows(values, likely)["judge"]
     assert (judge.answers, judge.share.value, judge.balanced_accuracy.value, judge.kappa.value) == (4, 0.5, 0.5, 0)
     squares = [(0.8 - 2 / 3) ** 2, 0.1**2, (0.6 - 1 / 3) ** 2, 0, 0.7**2]
     assert judge.brier.value == pytest.approx(sum(squares) / 5)

@@ -62,8 +62,8 @@ def ruled(sent):
     if sent.role == "proposer":
         rule = RULE if coin(sent.messages) else "Be fair."
         names = outputs_of(system)
-        message = dict.fromkeys(names, f"Say whether a person would accept it. {rule}")
-        return Answer(json.dumps(message) if names else f"```\n{rule}\n```")
+        values = dict.fromkeys(names, f"Say whether a person would accept it. {rule}")
+        return Answer(json.dumps(values) if names else f"```\n{rule}\n```")
     fields = inputs_of(sent)
     thing = fields["events"][-1]["event"].split()[-2]
     return Answer(judging(thing in fields["proposal"] if RULE in system else coin(sent.messages)))

@@ -53,7 +53,7 @@ def test_the_leaderboard_says_first_what_it_carries_and_what_to_type_next(proact
 
 def test_a_run_is_read_task_by_task_with_its_own_labels(proact, run):
     listed = proact("show", run, "--grade", "failed", "--stratum", "Easy", "--json")[1]
-    assert [(load["grade"], load["difficulty"]) for load in json.loads(listed)] == [("FAILED", "easy")]
+    assert [(entry["grade"], entry["difficulty"]) for entry in json.loads(listed)] == [("FAILED", "easy")]
     for option, word, problem in (
         ("--phase", "hard", "--phase: run has no phases; use --stratum, which names its difficulties"),
         ("--grade", "pass", "none of SOLVED, PARTIAL, FAILED"),

@@ -42,11 +42,11 @@ POSITIONS = ["user", "assistant", "last_user", "pass_criteria", "partial_criteri
 
 def inputs(**texts):
     """A question whose texts are `plain` unless they are given, by their place."""
-    text = dict.fromkeys(POSITIONS, "plain") | texts
-    turns = [Turn(user=text["user"], assistant=text["assistant"]), Turn(user=text["last_user"], assistant=None)]
-    criteria = {name: text[name] for name in POSITIONS if name.endswith("criteria")}
+    values = dict.fromkeys(POSITIONS, "plain") | texts
+    turns = [Turn(user=values["user"], assistant=values["assistant"]), Turn(user=values["last_user"], assistant=None)]
+    criteria = {name: values[name] for name in POSITIONS if name.endswith("criteria")}
     rubric = Rubric(phase=Phase.CRITICAL, **criteria)
-    return {"conversation": turns, "rubric": rubric, "response": text["response"]}
+    return {"conversation": turns, "rubric": rubric, "response": values["response"]}
 
 
 def request(shown, note=""):
