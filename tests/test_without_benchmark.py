@@ -14,7 +14,7 @@ from drivers.script import ROOT
 import dspy_proact
 
 HOUSE = Path(dspy_proact.__file__).parent
-ITEM = sorted(path.parent.name for path in HOUSE.glob("benchmarks/*/benchmark.py"))
+EVERY = sorted(path.parent.name for path in HOUSE.glob("benchmarks/*/benchmark.py"))
 SOME = ("evaluation/test_any_benchmark.py", "runs/test_folder.py")
 """A run that is reported, compared, exported and rejudged; every night all tests."""
 
@@ -55,7 +55,7 @@ def without(other: str) -> None:
 @pytest.fixture
 def copy(tmp_path, gone):
     """A copy of the checkout in which the two folders of a benchmark are missing."""
-    if len(ITEM) < 2:
+    if len(EVERY) < 2:
         pytest.skip("no other benchmark is there")
     # With compiled files, which spares the compiler, but for those that another worker is about to rename.
     ignored = shutil.ignore_patterns("*.pyc.*")
@@ -72,9 +72,9 @@ LARGE = ("proactbench", "probe")
 """The default and the one with most files; the others every night."""
 
 
-@pytest.mark.parametrize("gone", [name for name in LARGE if name in ITEM])
+@pytest.mark.parametrize("gone", [name for name in LARGE if name in EVERY])
 def test_without_one_everything_else_imports_runs_and_passes_some_tests(gone, copy):
-    other = next(name for name in reversed(ITEM) if name != gone)
+    other = next(name for name in reversed(EVERY) if name != gone)
     done = Child(without, other, folder=copy).ended()
     assert done.returncode == 0, done.stdout + done.stderr
     assert f'"name": "{other}"' in done.stdout
@@ -85,7 +85,7 @@ def test_without_one_everything_else_imports_runs_and_passes_some_tests(gone, co
 
 @pytest.mark.nightly
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("gone", ITEM)
+@pytest.mark.parametrize("gone", EVERY)
 def test_without_one_all_tests_pass_or_are_skipped_since_they_need_it(gone, copy):
     environment = {**os.environ, "PYTHONPATH": str(copy)}
     # One process, since others run beside it. The README's tree and links are of every benchmark.

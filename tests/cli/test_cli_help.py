@@ -44,7 +44,7 @@ def walked(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Co
 
 
 VERBS = dict(walked(command_line))
-ITEM = pytest.mark.parametrize("name", VERBS)
+EVERY_VERB = pytest.mark.parametrize("name", VERBS)
 
 
 def options(name: str) -> dict[str, click.Option]:
@@ -80,7 +80,7 @@ def test_the_first_page_names_proactbench_and_explains_the_words_of_every_option
         assert ("that of the run, if one is given, else" in text) is takes_run
 
 
-@ITEM
+@EVERY_VERB
 def test_help_fits_a_screen_and_speaks_of_no_single_benchmark(proact, name):
     lines = proact(*name.split(), "--help")[1].splitlines()
     assert len(lines) <= 40
@@ -89,7 +89,7 @@ def test_help_fits_a_screen_and_speaks_of_no_single_benchmark(proact, name):
     assert not [word for word in OF_ONE_BENCHMARK if word in " ".join(lines)]
 
 
-@ITEM
+@EVERY_VERB
 def test_everything_is_in_help_all_under_headings_with_an_example_that_parses(proact, name):
     verb = VERBS[name]
     assert isinstance(verb, Verb)

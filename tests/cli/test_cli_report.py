@@ -224,7 +224,7 @@ def test_what_a_pattern_took_for_runs_is_named(refused, tmp_path):
 # Files for other tools
 
 FORMS = {"official": ".jsonl", "csv": ".csv", "parquet": ".parquet"}
-ITEM = pytest.mark.parametrize(("form", "ending"), FORMS.items())
+FORMATS = pytest.mark.parametrize(("form", "ending"), FORMS.items())
 
 
 @pytest.fixture
@@ -234,7 +234,7 @@ def four(tmp_path):
     return run_of(tmp_path / "run", zip(cases, ("PASS", "PARTIAL", "FAIL", None), strict=True)).path
 
 
-@ITEM
+@FORMATS
 def test_the_file_stands_in_a_folder_of_its_own_or_where_it_is_asked_for(proact, four, tmp_path, form, ending):
     path = Path(f"exports/run{ending}")
     for name in ("run", "run/", f"../{tmp_path.name}/run"):  # it is called like the folder, however that is named

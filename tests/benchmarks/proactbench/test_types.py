@@ -16,7 +16,7 @@ from dspy_proact.benchmarks.proactbench.types import (
 from dspy_proact.files.rows import Line
 from dspy_proact.types import Quote
 
-RESULT, INVENTED = Quote(text="the boxes", start=6, end=15), Quote(text="zebra")
+LOCATED, INVENTED = Quote(text="the boxes", start=6, end=15), Quote(text="zebra")
 
 
 def test_grades_are_ordered_from_best_to_worst():
@@ -24,10 +24,10 @@ def test_grades_are_ordered_from_best_to_worst():
 
 
 VERIFIED = [
-    ("PASS", [INVENTED, RESULT], True),
+    ("PASS", [INVENTED, LOCATED], True),
     ("PASS", [INVENTED], False),
     ("PARTIAL", [], False),
-    ("FAIL", [RESULT], True),
+    ("FAIL", [LOCATED], True),
     ("FAIL", [INVENTED], False),
     ("FAIL", [], None),
 ]
