@@ -65,10 +65,10 @@ def item(number: int, persona: int, phase: Phase, scenario: str | None = None) -
     return rated_item(f"{KEY}{number}", view, response, scenario=where, persona=f"p{persona}")
 
 
-def study(personas: int = 4, each: int = 3, first: int = 0) -> Ratings:
+def study(personas: int = 4, per_persona: int = 3, first: int = 0) -> Ratings:
     """Every persona, counted from the first, has responses in all phases, each rated by two who agree now and then."""
     items, ratings = [], []
-    for number in range(personas * each):
+    for number in range(personas * per_persona):
         made = item(number, first + number % personas, PHASES[number // personas % 3])
         items.append(made)
         for rater in range(2):
@@ -83,21 +83,21 @@ def on_disk(folder: Path, of: Ratings) -> list[str]:
     """The options that name a study, once it is written to a folder."""
     rows = [
         {
-            "item": each.key,
-            "scenario": each.group,
-            "persona": each.meta["persona"],
-            "conversation": [turn.model_dump(mode="json") for turn in each.view.conversation],
-            "rubric": each.view.rubric.model_dump(mode="json"),
-            "response": each.text,
+            "item": entry.key,
+            "scenario": entry.group,
+            "persona": entry.meta["persona"],
+            "conversation": [turn.model_dump(mode="json") for turn in entry.view.conversation],
+            "rubric": entry.view.rubric.model_dump(mode="json"),
+            "response": entry.text,
         }
-        for each in of.items
-        if isinstance(each.view, JudgeView)
+        for entry in of.items
+        if isinstance(entry.view, JudgeView)
     ]
     (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     text = io.StringIO()
     sheet = csv.writer(text)
     sheet.writerow(["item", "annotator", "grade", "reason"])
-    sheet.writerows([each.key, each.rater, each.grade, each.reason] for each in of.grades)
+    sheet.writerows([grade.key, grade.rater, grade.grade, grade.reason] for grade in of.grades)
     (folder / "ratings.csv").write_text(text.getvalue(), encoding="utf-8")
     return ["--ratings", str(folder / "ratings.csv"), "--items", str(folder / "items.jsonl")]
 
@@ -140,7 +140,7 @@ def models(sent: Sent) -> Answer:
 
 def taught(of: Ratings) -> Callable[[Sent], Answer]:
     """Models of which the judge is wrong throughout, and right as soon as it has a demo or a rule of the proposer's."""
-    people = {each.answer.text: consensus(each) for each in graded(of)}
+    people = {entry.answer.text: consensus(entry) for entry in graded(of)}
 
     def answer(sent: Sent) -> Answer:
         if sent.role == "proposer":
@@ -155,9 +155,9 @@ def taught(of: Ratings) -> Callable[[Sent], Answer]:
 
 def proposal(sent: Sent) -> str:
     """What the embedded proposer answers to a request."""
-    told = [(str(message["role"]), str(message["content"])) for message in sent.messages]
-    system = "".join(text for role, text in told if role == "system")
-    return propose(system, [pair for pair in told if pair[0] != "system"])
+    lines = [(str(message["role"]), str(message["content"])) for message in sent.messages]
+    system = "".join(text for role, text in lines if role == "system")
+    return propose(system, [pair for pair in lines if pair[0] != "system"])
 
 
 def lasting(file: Path) -> dict[str, Any]:
@@ -248,16 +248,16 @@ def graded(of: Ratings) -> Sequence[RatedItem]:
     return JudgeTarget(of).items
 
 
-def consensus(each: RatedItem) -> str:
+def consensus(entry: RatedItem) -> str:
     """The commonest grade of an item."""
     (part,) = parts_of(ProactBench())
-    return each.consensus(part)
+    return entry.consensus(part)
 
 
 def worked(of: Ratings) -> list[dspy.Example]:
     """The items as a judge that agrees with people would have answered them."""
-    examples = [dspy.Example(key=each.key, **TUNING.question(each.case, each.answer).inputs) for each in graded(of)]
-    return [TUNING.worked(each, example, None) for each, example in zip(graded(of), examples, strict=True)]
+    examples = [dspy.Example(key=entry.key, **TUNING.question(entry.case, entry.answer).inputs) for entry in graded(of)]
+    return [TUNING.worked(entry, example, None) for entry, example in zip(graded(of), examples, strict=True)]
 
 
 def compiled_judge(of: Artefact, ask_quote_again: bool = True) -> Judge:

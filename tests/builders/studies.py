@@ -127,14 +127,14 @@ def published_study(folder: Path) -> PublishedStudy:
         for name in ("items", "ratings")
     )
     keys = [item["item_id"] for item in items]
-    given = {key: [row for row in ratings if row["item_id"] == key] for key in keys}
+    values = {key: [row for row in ratings if row["item_id"] == key] for key in keys}
     return PublishedStudy(
         keys=keys,
         strata=[item["type"] for item in items],
         groups=["/".join(key.split("__")[:2]) for key in keys],
         judge=[item["judge_score"].upper() for item in items],
-        ratings=[[row["score"].upper() for row in given[key]] for key in keys],
-        raters=[[row["annotator_id"] for row in given[key]] for key in keys],
+        ratings=[[row["score"].upper() for row in values[key]] for key in keys],
+        raters=[[row["annotator_id"] for row in values[key]] for key in keys],
     )
 
 

@@ -110,7 +110,7 @@ def test_filters_keep_what_they_say_and_combine(show, run, options, kept):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--grade", "good"], "--grade good: is none of PASS, PARTIAL, FAIL"),
         (["--grade", "UNSCORED"], "--grade unscored: is not a grade; use --unscored"),
@@ -123,8 +123,8 @@ def test_filters_keep_what_they_say_and_combine(show, run, options, kept):
         (["--trigger", "d1", "--epoch", "2"], "run has 1"),
     ],
 )
-def test_what_is_not_known_is_refused_with_what_is(refused, run, options, told):
-    assert told in refused("show", run, *options)
+def test_what_is_not_known_is_refused_with_what_is(refused, run, options, message):
+    assert message in refused("show", run, *options)
 
 
 def test_an_excerpt_begins_where_responses_differ(show, tmp_path):
@@ -177,10 +177,10 @@ def test_beside_another_run_both_grades_stand_and_disagree_is_between_them(show,
 @pytest.fixture(scope="module")
 def reworded(tmp_path_factory):
     """Another run with other grades, in which the first trigger was asked with other wording."""
-    asked = trigger("d1", "EMERGENT", user="Any bags?")
-    events = [answered(asked, "No."), graded(asked, "FAIL", evidence=[])]
+    requests = trigger("d1", "EMERGENT", user="Any bags?")
+    events = [answered(requests, "No."), graded(requests, "FAIL", evidence=[])]
     events += [answered(FAILED, "No."), graded(FAILED, "PARTIAL", evidence=["No."], response="No.")]
-    return written(tmp_path_factory.mktemp("shown") / "reworded", manifest(), [asked, FAILED], events).path
+    return written(tmp_path_factory.mktemp("shown") / "reworded", manifest(), [requests, FAILED], events).path
 
 
 def test_what_the_other_run_asks_in_other_words_is_marked_and_said(show, run, reworded):
@@ -227,13 +227,13 @@ def test_a_results_file_is_listed_and_searched_as_a_run_is(show, proact, tmp_pat
     assert proact("eval", "--out", "small", "--limit", 6)[0] == 0
     assert proact("export", "small", "--format", "official", "--out", "results.jsonl")[0] == 0
     ours, theirs = (json.loads(show(path, "--json")) for path in ("small", "results.jsonl"))
-    assert [(each["trigger"], each["grade"]) for each in theirs] == [(each["trigger"], each["grade"]) for each in ours]
+    assert [(item["trigger"], item["grade"]) for item in theirs] == [(item["trigger"], item["grade"]) for item in ours]
     assert "rephrased" not in show("small", "--beside", "results.jsonl")  # though it says less of a trigger
-    for options, place in (([], 1), (["--json"], 2)):
-        assert "embedded stand-in" in proact("show", "small", *options)[place]
+    for options, index in (([], 1), (["--json"], 2)):
+        assert "embedded stand-in" in proact("show", "small", *options)[index]
     word = ours[0]["response"].split()[-1]
     assert theirs[0]["trigger"] in {
-        each["trigger"] for each in json.loads(show("results.jsonl", "--search", word, "--json"))
+        item["trigger"] for item in json.loads(show("results.jsonl", "--search", word, "--json"))
     }
 
 
@@ -314,16 +314,19 @@ def test_a_control_turn_is_shown_with_its_offers(show, tmp_path):
 
 
 def test_json_of_one_has_all_there_is_to_read(show, run, other):
-    told = json.loads(show(run, "--trigger", "d2", "--json", "--beside", other))
-    assert (told["trigger"], told["phase"], told["scenario"]) == ("d2__t2", "CRITICAL", FAILED.group)
-    assert told["sections"][0]["items"][-1] == {"speaker": "user", "text": "Where is the [bold]ladder[/bold]?"}
-    assert [item["name"] for item in told["sections"][1]["items"]] == ["PASS", "PARTIAL", "FAIL"]
-    assert [(each["judge"], each["grade"], each["verified"], each["reasons"]) for each in told["verdicts"]] == [
+    document = json.loads(show(run, "--trigger", "d2", "--json", "--beside", other))
+    assert (document["trigger"], document["phase"], document["scenario"]) == ("d2__t2", "CRITICAL", FAILED.group)
+    assert document["sections"][0]["items"][-1] == {"speaker": "user", "text": "Where is the [bold]ladder[/bold]?"}
+    assert [item["name"] for item in document["sections"][1]["items"]] == ["PASS", "PARTIAL", "FAIL"]
+    assert [
+        (verdict["judge"], verdict["grade"], verdict["verified"], verdict["reasons"])
+        for verdict in document["verdicts"]
+    ] == [
         ("openai/j", "PARTIAL", False, "Zeal."),
         ("openai/k", "FAIL", True, "because"),
     ]
-    assert told["verdicts"][0]["quotes"][0]["start"] is None
-    assert told["beside"] is None
+    assert document["verdicts"][0]["quotes"][0]["start"] is None
+    assert document["beside"] is None
 
 
 # What others wrote
@@ -347,9 +350,9 @@ def test_nothing_that_others_wrote_is_obeyed_or_takes_a_heading(show, tmp_path):
         out = show(path, *options)
         assert ("gnp.exe" in out) == ("--trigger" in options or "--json" in options)
         assert not OBEYED.search(out), options
-    whole = show(path, "--trigger", "").splitlines()
-    assert [line for line in whole if line in ("rubric", "PASS")] == ["rubric", "PASS"]  # ours, once each
-    assert "[bold]plain[/bold]" in "\n".join(whole)
+    full = show(path, "--trigger", "").splitlines()
+    assert [line for line in full if line in ("rubric", "PASS")] == ["rubric", "PASS"]  # ours, once each
+    assert "[bold]plain[/bold]" in "\n".join(full)
 
 
 def on_a_terminal(*readings):

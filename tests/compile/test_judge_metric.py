@@ -29,14 +29,14 @@ def rated(number: int, *grades: Grade, group: str = "p0", phase=Phase.EMERGENT, 
     """An item with these grades."""
     of = item(number, 0, phase)
     answer = of.answer
-    given = [
-        HumanGrade(of.key, answer, grade, f"r{place}", reason=reason and f"{reason} {grade}")
-        for place, grade in enumerate(grades)
+    results = [
+        HumanGrade(of.key, answer, grade, f"r{index}", reason=reason and f"{reason} {grade}")
+        for index, grade in enumerate(grades)
     ]
-    return replace(of, group=group, grades={"": given})
+    return replace(of, group=group, grades={"": results})
 
 
-def said(grade: Grade, quote: str = QUOTE) -> ScoredPrediction:
+def scored(grade: Grade, quote: str = QUOTE) -> ScoredPrediction:
     """A verdict on the first item."""
     prediction = dspy.Prediction(reasoning=f"judged {grade}", evidence=[quote], grade=str(grade))
     one = rated(0, P)
@@ -67,14 +67,14 @@ def test_ratings_make_a_distribution_and_a_consensus(grades, common, shares):
 def test_items_that_nobody_rated_are_left_out_and_the_rest_keep_their_order():
     of = study()
     some = replace(of, grades=tuple(row for row in of.grades if row.key != of.items[3].key))
-    assert [each.key for each in graded(some)] == [each.key for each in of.items if each is not of.items[3]]
+    assert [entry.key for entry in graded(some)] == [entry.key for entry in of.items if entry is not of.items[3]]
     with pytest.raises(UsageError, match="a study: nobody has graded anything in it"):
         graded(replace(of, grades=()))
 
 
 def test_the_judge_is_asked_for_the_inputs_of_its_signature_and_nothing_else():
-    for each in graded(study()):
-        assert set(TUNING.question(each.case, each.answer).inputs) == set(GradeResponse.input_fields)
+    for entry in graded(study()):
+        assert set(TUNING.question(entry.case, entry.answer).inputs) == set(GradeResponse.input_fields)
 
 
 # The metric
@@ -84,7 +84,7 @@ FOUR = [rated(0, P, P), rated(1, H, P), rated(2, F, F), rated(3, F, H)]
 
 
 @pytest.mark.parametrize(
-    ("place", "level", "score"),
+    ("index", "level", "score"),
     [
         # Distances are level apart / 2. For the first item the others' mean shares are (1.5, 1, .5) / 3.
         # PASS: others (1.5 * 1 + 1 * .5) / 3 = 2/3, own 0: .5 + (2/3 - 0) / 2 = 5/6.
@@ -99,8 +99,8 @@ FOUR = [rated(0, P, P), rated(1, H, P), rated(2, F, F), rated(3, F, H)]
         (1, 1, 7 / 12),
     ],
 )
-def test_a_score_is_the_disagreement_with_the_others_minus_that_with_its_own_mapped_to_one(place, level, score):
-    assert Agreement(DECLARED, FOUR).score(FOUR[place], {"": level}) == pytest.approx(score)
+def test_a_score_is_the_disagreement_with_the_others_minus_that_with_its_own_mapped_to_one(index, level, score):
+    assert Agreement(DECLARED, FOUR).score(FOUR[index], {"": level}) == pytest.approx(score)
 
 
 GRADES = st.lists(st.sampled_from(Grade), min_size=1, max_size=3)
@@ -114,16 +114,16 @@ def test_a_judge_that_always_answers_alike_scores_one_half_in_every_phase(rating
     items = [rated(number, *grades, phase=phase) for number, (phase, grades) in enumerate(ratings)]
     metric = Agreement(DECLARED, items)
     for phase in Phase:
-        scores = [metric.score(each, {"": constant}) for each in items if each.stratum == phase]
+        scores = [metric.score(entry, {"": constant}) for entry in items if entry.stratum == phase]
         assert not scores or sum(scores) / len(scores) == pytest.approx(0.5)
         assert all(0 <= score <= 1 for score in scores)
 
 
 def test_only_labels_of_the_phase_count_and_what_could_not_be_read_is_worth_nothing():
     more = [*FOUR, rated(4, P, phase=Phase.CRITICAL), rated(5, F, phase=Phase.RECOVERY)]
-    for each in FOUR:
+    for entry in FOUR:
         for level in range(3):
-            scores = [Agreement(DECLARED, items).score(each, {"": level}) for items in (FOUR, more)]
+            scores = [Agreement(DECLARED, items).score(entry, {"": level}) for items in (FOUR, more)]
             assert scores[0] == scores[1]
     assert Agreement(DECLARED, FOUR).score(FOUR[0], {}) == 0
 
@@ -138,19 +138,19 @@ def test_cuts_are_made_of_grades_of_the_whole_alone_for_a_run_applies_them_to_it
     class OnePart(TwoParts):
         people = People(parts=(Part("size", ("small", "middle", "large")),))
 
-    class Whole(TwoParts):
+    class Single(TwoParts):
         people = People(parts=(Part("", ("small", "middle", "large")),))
 
     assert plain_cuts(OnePart()) == {}
-    assert plain_cuts(Whole()) == {"all": Cuts(partial=0.5, full=1.5)}
+    assert plain_cuts(Single()) == {"all": Cuts(partial=0.5, full=1.5)}
 
 
 def test_parts_have_their_own_scale_and_an_item_scores_their_mean():
     """Colour of the first: others green and blue, own red. Size: others small and large, own large."""
 
     def answered(number: int, colour: str, size: str) -> RatedItem:
-        one, given = rated(number, P), {"colour": colour, "size": size}
-        grades = {part: [HumanGrade(one.key, Response(text=""), level, "ann", part)] for part, level in given.items()}
+        one, values = rated(number, P), {"colour": colour, "size": size}
+        grades = {part: [HumanGrade(one.key, Response(text=""), level, "ann", part)] for part, level in values.items()}
         return replace(one, stratum="all", answer=Response(text=""), grades=grades)
 
     items = [answered(0, "red", "large"), answered(1, "green", "small"), answered(2, "blue", "large")]
@@ -169,12 +169,12 @@ def test_parts_have_their_own_scale_and_an_item_scores_their_mean():
     ("grades", "reason", "before", "reasoning", "evidence"),
     [
         # A person's reason for the consensus comes first, then the judge's where it agreed, then a plain sentence.
-        ([F, P, P], "as I say", said(P), "as I say PASS", [QUOTE]),
-        ([P], "", said(P), "judged PASS", [QUOTE]),
-        ([P], "", said(F), "People graded this response PASS.", [QUOTE]),
+        ([F, P, P], "as I say", scored(P), "as I say PASS", [QUOTE]),
+        ([P], "", scored(P), "judged PASS", [QUOTE]),
+        ([P], "", scored(F), "People graded this response PASS.", [QUOTE]),
         ([P], "", None, "People graded this response PASS.", []),
         # Quotes that do not stand in the response are left out.
-        ([P], "", said(P, "nowhere in it"), "judged PASS", []),
+        ([P], "", scored(P, "nowhere in it"), "judged PASS", []),
     ],
 )
 def test_a_worked_example_says_what_a_judge_would_that_agrees_with_people(grades, reason, before, reasoning, evidence):
@@ -186,8 +186,8 @@ def test_a_worked_example_says_what_a_judge_would_that_agrees_with_people(grades
 
 def test_feedback_has_peoples_grades_and_reasons_the_judges_and_no_word_of_the_rubric():
     one = rated(0, P, F, reason="as I say")
-    told = TUNING.judge_feedback(one, said(P, "nowhere in it"))
-    assert told.text.splitlines() == [
+    message = TUNING.judge_feedback(one, scored(P, "nowhere in it"))
+    assert message.text.splitlines() == [
         "People graded this response: 1 PASS, 0 PARTIAL, 1 FAIL.",
         "Their reasons:",
         "- PASS: as I say PASS",
@@ -201,11 +201,11 @@ def test_feedback_has_peoples_grades_and_reasons_the_judges_and_no_word_of_the_r
 
 
 def test_cuts_turn_the_mean_level_of_votes_into_a_level():
-    votes = [said(P), said(H), said(F)]
+    votes = [scored(P), scored(H), scored(F)]
     # Mean level 1: PARTIAL by the plain cuts, PASS by others.
     assert level_of(DECLARED, votes, PART) == level_of(DECLARED, votes, PART, PLAIN["EMERGENT"]) == 1
     assert level_of(DECLARED, votes, PART, Cuts(partial=0.2, full=0.9)) == 2
-    assert level_of(DECLARED, [said(P)], PART) == 2
+    assert level_of(DECLARED, [scored(P)], PART) == 2
     assert level_of(DECLARED, [], PART) is None
 
 
@@ -219,12 +219,12 @@ def study_of_votes(scenarios: int, bias: int) -> tuple[list[RatedItem], list[Vot
         level = number % 3
         off = (F, H, P)[level if number in {5, 11} else min(2, max(0, level + bias))]
         items.append(rated(number, (F, H, P)[level], group=f"p{number // 3}"))
-        votes.append([said(grade) for grade in ((F, H, P)[level], off, off)])
+        votes.append([scored(grade) for grade in ((F, H, P)[level], off, off)])
     return items, votes
 
 
 def units_of(items: list[RatedItem]) -> dict[str, str]:
-    return {each.key: each.group for each in items}
+    return {entry.key: entry.group for entry in items}
 
 
 def test_cuts_are_kept_where_a_judge_is_plainly_too_strict_and_only_in_that_phase():
@@ -233,7 +233,7 @@ def test_cuts_are_kept_where_a_judge_is_plainly_too_strict_and_only_in_that_phas
     # at 1/6 and 5/6; of ties the nearest to the plain cuts are taken: .5 cannot be the lower cut.
     cuts = fitted_cuts(DECLARED, items, units_of(items), votes, 0)
     assert (cuts["EMERGENT"].partial, cuts["EMERGENT"].full) == (pytest.approx(1 / 6), pytest.approx(5 / 6))
-    assert [level_of(DECLARED, each, PART, cuts["EMERGENT"]) for each in votes] == [0, 1, 2] * 12
+    assert [level_of(DECLARED, vote, PART, cuts["EMERGENT"]) for vote in votes] == [0, 1, 2] * 12
     assert cuts["CRITICAL"] == cuts["RECOVERY"] == PLAIN["CRITICAL"]
 
 

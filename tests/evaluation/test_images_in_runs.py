@@ -34,7 +34,7 @@ class Shown(Frozen):
     question: str
 
 
-class Said(Frozen):
+class Colour(Frozen):
     colour: str
     picture: Picture | None = None
 
@@ -68,12 +68,12 @@ def look_calls(case, program, settings):
     return [ExpectedCall(program.messages(inputs), (5, 10), images=(scaled(*SIZE),))]
 
 
-class Colours(Benchmark[Said, Remark]):
+class Colours(Benchmark[Colour, Remark]):
     """Eight pictures of one colour each, two of each colour."""
 
     name = "colours"
     labels = ("RIGHT", "WRONG")
-    view, answer_type = Shown, Said
+    view, answer_type = Shown, Colour
     forecast = CallForecast(look_calls)
 
     def __init__(self, folder: Path):

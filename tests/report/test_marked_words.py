@@ -42,12 +42,12 @@ def test_a_response_counts_once_and_those_without_both_do_not(run):
         CASES[1].key: {"Ann": [(0, 37)]},
         CASES[2].key: {"Ann": [(0, 5)]},
     }
-    (found,) = marked_words(summarize(RunFolder(run)), marked)
-    assert (found.judge, found.marked, found.both, found.shared) == (JUDGE, 3, 2, 1)
-    assert found.overlap.value == pytest.approx(((1 + 9 / 21) / 2 + 21 / 37) / 2)
-    assert found.overlap.low < found.overlap.value < found.overlap.high
-    assert (found.people.value, found.people.low) == (pytest.approx(9 / 21), None)
-    assert "scenario" in found.people.reason
+    (result,) = marked_words(summarize(RunFolder(run)), marked)
+    assert (result.judge, result.marked, result.both, result.shared) == (JUDGE, 3, 2, 1)
+    assert result.overlap.value == pytest.approx(((1 + 9 / 21) / 2 + 21 / 37) / 2)
+    assert result.overlap.low < result.overlap.value < result.overlap.high
+    assert (result.people.value, result.people.low) == (pytest.approx(9 / 21), None)
+    assert "scenario" in result.people.reason
     assert marked_words(summarize(RunFolder(run)), {}) == ()
 
 
@@ -59,9 +59,9 @@ def test_agree_tells_it_of_a_study(proact, run):
     study_of(Path("study.db"), run, raters=["Ann"], grade=half)
     status, out, err = proact("agree", "--ratings", "study.db", "--json")
     assert status == 0, err
-    (found,) = json.loads(out)["marked_words"]
-    assert (found["judge"], found["marked"], found["both"], found["overlap"]["value"]) == (JUDGE, 2, 2, 1)
-    assert (found["people"]["value"], found["people"]["reason"]) == (
+    (result,) = json.loads(out)["marked_words"]
+    assert (result["judge"], result["marked"], result["both"], result["overlap"]["value"]) == (JUDGE, 2, 2, 1)
+    assert (result["people"]["value"], result["people"]["reason"]) == (
         None,
         "no response of which two raters marked words",
     )

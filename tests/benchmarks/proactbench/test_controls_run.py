@@ -46,7 +46,7 @@ def summary_of(path: Path) -> Summary:
     return summarize(RunFolder(path))
 
 
-def asked(server: Server) -> tuple[int, int, int]:
+def counts(server: Server) -> tuple[int, int, int]:
     """Requests for responses, for grades and for offers."""
     about = sum(is_about_offers(sent) for sent in server.of("judge"))
     return len(server.of("assistant")), len(server.of("judge")) - about, about
@@ -77,9 +77,9 @@ def test_a_control_turn_is_answered_like_a_trigger_and_looked_at_for_offers(serv
     assert isinstance(case.view, ControlView)
     sent = max(server.of("assistant"), key=lambda sent: len(sent.messages))
     assert sent.messages == Assistant().messages(AssistantView.of(case.view.conversation).inputs)
-    (looked,) = [each for each in server.of("judge") if is_about_offers(each)]
-    assert looked.messages == OfferDetector().messages(case.view.inputs("one\ntwo"))
-    (event,) = [each for each in RunFolder(tmp_path / "run").events() if each.key.case == case.key and each.grade]
+    (seen,) = [item for item in server.of("judge") if is_about_offers(item)]
+    assert seen.messages == OfferDetector().messages(case.view.inputs("one\ntwo"))
+    (event,) = [item for item in RunFolder(tmp_path / "run").events() if item.key.case == case.key and item.grade]
     assert event.grade is not None
     assert (event.grade.label, event.grade.score, event.grade.verified) == ("UNWANTED", 0.0, True)
     assert event.grade.detail["offers"] == [
@@ -91,23 +91,23 @@ def test_a_limit_allows_as_many_control_turns_as_triggers_and_a_larger_one_goes_
     read = dialogues(tmp_path, 5)
     for limit, requests in ((2, (4, 2, 2)), (3, (6, 3, 3)), (None, (10, 5, 5))):
         evaluation(server, read).run(tmp_path / "run", Scope(limit=limit, controls=True))
-        assert asked(server) == requests
+        assert counts(server) == requests
 
 
 def test_a_run_that_a_limit_stops_has_triggers_first_and_pays_for_nothing_twice(server: Server, tmp_path: Path):
     read, path = dialogues(tmp_path), tmp_path / "run"
     with pytest.raises(LimitReached):
         evaluation(server, read, limits=Limits(9), concurrency=1).run(path, Scope(controls=True))
-    assert asked(server) == (5, 3, 1)
+    assert counts(server) == (5, 3, 1)
     evaluation(server, read).run(path, Scope(controls=True))
-    assert asked(server) == (6, 3, 3)
+    assert counts(server) == (6, 3, 3)
     assert summary_of(path).complete
 
 
 def test_phases_are_of_triggers_and_drop_no_control_turn(server: Server, tmp_path: Path):
     read = corpus(tmp_path, dialogue(0), dialogue(1, trigger_points=[trigger_point(2, "CRITICAL")]))
     evaluation(server, read).run(tmp_path / "run", Scope(strata=("CRITICAL",), controls=True))
-    assert asked(server) == (3, 1, 2)
+    assert counts(server) == (3, 1, 2)
     with pytest.raises(UsageError, match=r"`scope.strata=CONTROL`: is none of EMERGENT, CRITICAL, RECOVERY"):
         evaluation(server, read).run(tmp_path / "run", Scope(strata=(CONTROL,), controls=True))
 
@@ -121,13 +121,13 @@ def test_a_compiled_judge_with_votes_and_cuts_grades_triggers_and_its_model_find
         count[json.dumps(sent.messages)] += 1
         again = count[json.dumps(sent.messages)]
         # PASS once and FAIL twice is a mean level of .67, which these cuts make a PASS; one offer of three is none.
-        found = offers(*[OFFER][: int(again == 1)])
-        return Answer(found if is_about_offers(sent) else verdict("PASS" if again == 1 else "FAIL", [OFFER]))
+        result = offers(*[OFFER][: int(again == 1)])
+        return Answer(result if is_about_offers(sent) else verdict("PASS" if again == 1 else "FAIL", [OFFER]))
 
     server.script_roles(judge=script)
     program = compiled_judge(artefact(votes=3, cuts=(0.2, 0.5)))
     evaluation(server, dialogues(tmp_path, 1), program=program).run(tmp_path / "run", Scope(controls=True))
-    assert asked(server) == (2, 3, 3)
+    assert counts(server) == (2, 3, 3)
     summary = summary_of(tmp_path / "run")
     assert [outcome.label for outcome in summary.outcomes] == ["PASS"]
     assert [(outcome.label, outcome.score) for outcome in summary.controls.outcomes] == [
@@ -167,19 +167,19 @@ def parent(server: Server, tmp_path: Path) -> Path:
 def test_control_turns_are_copied_and_looked_at_anew(server: Server, tmp_path: Path, parent: Path):
     server.script_roles(judge=finding(unwanted=True))
     rejudging(server, parent).run(tmp_path / "child", Scope(controls=True))
-    assert asked(server) == (0, 3, 3)
+    assert counts(server) == (0, 3, 3)
     assert labels(parent) == ["HELD_BACK"] * 3
     assert labels(tmp_path / "child") == ["UNWANTED"] * 3
-    told, again = (summary_of(path).controls.outcomes for path in (parent, tmp_path / "child"))
-    assert [(each.key, each.response) for each in told] == [(each.key, each.response) for each in again]
+    message, again = (summary_of(path).controls.outcomes for path in (parent, tmp_path / "child"))
+    assert [(item.key, item.response) for item in message] == [(item.key, item.response) for item in again]
 
 
 def test_only_triggers_are_judged_again_where_no_more_is_asked_for(server: Server, tmp_path: Path, parent: Path):
     rejudging(server, parent).run(tmp_path / "child")
-    assert asked(server) == (0, 3, 0)
+    assert counts(server) == (0, 3, 0)
     assert "were not asked for" in summary_document(summary_of(tmp_path / "child"))["controls_reason"]
     rejudging(server, parent).run(tmp_path / "child", Scope(controls=True))
-    assert asked(server) == (0, 3, 3)
+    assert counts(server) == (0, 3, 3)
     assert rejudging(server, parent).forecast(tmp_path / "child", Scope(controls=True)).calls == 0
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from fakes.server import Answer
-from watched import asked, judging
+from watched import inputs_of, judging
 
 from dspy_proact.benchmarks.proactiveagent.votes import Vote, Votes, load_votes
 from dspy_proact.errors import CorpusError
@@ -67,7 +67,7 @@ def confusion(pairs):
 def scores(pairs):
     """Accuracy, F1 and kappa of (gold, said)."""
     tp, fp, fn, tn = confusion(pairs)
-    cases = [[(float(gold), float(said))] for gold, said in pairs]
+    cases = [[(float(gold), float(counts))] for gold, counts in pairs]
     groups = [str(number) for number in range(len(pairs))]
     kappa = classification_estimate(cases, groups, "kappa").value
     return (tp + tn) / len(pairs), 2 * tp / (2 * tp + fp + fn) if tp else 0.0, kappa
@@ -79,7 +79,9 @@ def test_a_look_up_without_any_text_beats_the_published_judge(votes):
     pairs = [(vote.valid, needed[vote.turn] == bool(vote.proposal)) for vote in of(votes, TEST)]
     accuracy, f1, kappa = scores(pairs)
     assert (round(accuracy, 3), round(f1, 3), round(kappa, 2)) == (0.925, 0.93, 0.85)
-    right = Counter(vote.category for vote, (gold, said) in zip(of(votes, TEST), pairs, strict=True) if gold == said)
+    right = Counter(
+        vote.category for vote, (gold, counts) in zip(of(votes, TEST), pairs, strict=True) if gold == counts
+    )
     assert sorted(right.values()) == [21, 30, 30, 30]
     assert right["False-Alarm (FA)"] == 21
 
@@ -96,15 +98,15 @@ def test_a_judge_that_votes_as_one_annotator_has_the_leave_one_out_figures(votes
     """As `agree` counts them: one of three votes is the judge's, the other two are people's; and as its own row."""
     grades = [row for row in votes.rows if row.proposal]
     part, groups = parts_of(benchmark_named("proactiveagent"))[0], {}
-    given, said, everybody = {}, {}, {}
+    values, counts, everybody = {}, {}, {}
     for number, row in enumerate(grades):
         words = ["ACCEPTED" if vote else "REJECTED" for vote in row.votes]
         everybody[f"{number}"] = words
-        for place in range(len(words)) if len(words) == 3 else ():
-            key = f"{number}/{place}"
-            given[key], said[key] = [*words[:place], *words[place + 1 :]], words[place]
-    groups = {key: grades[int(key.partition("/")[0])].turn.partition("/")[0] for key in [*given, *everybody]}
-    judge = voted_rows("judge", part, grades=given, levels=said, likely={}, groups=groups)[0]
+        for index in range(len(words)) if len(words) == 3 else ():
+            key = f"{number}/{index}"
+            values[key], counts[key] = [*words[:index], *words[index + 1 :]], words[index]
+    groups = {key: grades[int(key.partition("/")[0])].turn.partition("/")[0] for key in [*values, *everybody]}
+    judge = voted_rows("judge", part, grades=values, levels=counts, likely={}, groups=groups)[0]
     *_, person = voted_rows("x", part, grades=everybody, levels=everybody_says(everybody), likely={}, groups=groups)
     for row in (judge, person):
         assert (row.answers, round(row.share.value, 3), round(row.kappa.value, 3)) == (2315, 0.658, 0.272)
@@ -209,10 +211,10 @@ def test_sheets_of_a_run_are_read_in_every_form_and_are_no_votes(proact, tmp_pat
 def test_agree_sets_the_judge_beside_the_votes_of_a_folder(proact, server, tmp_path):
     """The judge accepts "good" and is sure of it by .8, else by .3: shares of votes 1, 1/3 and 0 on three turns."""
     obs = [{"time": "1", "event": f"event {number}"} for number in range(3)]
-    told = [("good", [True] * 3), ("good one", [True, False, False]), ("bad", [False] * 3)]
+    lines = [("good", [True] * 3), ("good one", [True, False, False]), ("bad", [False] * 3)]
     rows = [
         {**GOOD, "obs": obs[: number + 1], "pred_task": text, "annotation": votes, "valid": votes[1]}
-        for number, (text, votes) in enumerate(told)
+        for number, (text, votes) in enumerate(lines)
     ]
     silent = {**SILENT, "obs": obs[:1]}
     for row in rows:
@@ -220,7 +222,7 @@ def test_agree_sets_the_judge_beside_the_votes_of_a_folder(proact, server, tmp_p
     folder = written(tmp_path, *rows, silent)
 
     def answer(sent):
-        good = "good" in asked(sent)["proposal"]
+        good = "good" in inputs_of(sent)["proposal"]
         return Answer(judging(good, 0.8 if good else 0.3))
 
     server.script = answer
@@ -229,13 +231,13 @@ def test_agree_sets_the_judge_beside_the_votes_of_a_folder(proact, server, tmp_p
     status, out, err = proact(*of, "--json")
     document = json.loads(out)
     assert (status, len(server.sent), document["ratings"]["raters"]) == (0, 3, 3), err
-    found = {row["name"]: row for row in document["voted"]}
-    assert (found["hosted_vllm/any"]["answers"], found["hosted_vllm/any"]["share"]["value"]) == (
+    values = {row["name"]: row for row in document["voted"]}
+    assert (values["hosted_vllm/any"]["answers"], values["hosted_vllm/any"]["share"]["value"]) == (
         3,
         pytest.approx(2 / 3),
     )
-    assert found["hosted_vllm/any"]["brier"]["value"] == pytest.approx((0.04 + (0.8 - 1 / 3) ** 2 + 0.09) / 3)
-    assert set(found) == {"hosted_vllm/any", "always ACCEPTED", "always REJECTED", "one person"}
+    assert values["hosted_vllm/any"]["brier"]["value"] == pytest.approx((0.04 + (0.8 - 1 / 3) ** 2 + 0.09) / 3)
+    assert set(values) == {"hosted_vllm/any", "always ACCEPTED", "always REJECTED", "one person"}
     shown = "".join(str(sent.messages[-1]).lower() for sent in server.sent)
     assert not [word for word in ("annotation", "help_needed", "correct-", "false-alarm", "trace-") if word in shown]
     assert proact(*of)[0] == 0

@@ -58,8 +58,8 @@ def test_the_published_rows_are_22_models_and_what_was_done_to_them():
 
 
 def test_a_run_stands_below_the_published_rows_and_says_why(run):
-    told = list(differences(summarize(RunFolder(run))))
-    assert told == [
+    message = list(differences(summarize(RunFolder(run))))
+    assert message == [
         "the corpus is 'sample', not the published one",
         "with upstream_rule=false, hint=true",
         "asked in our words, for JSON",
@@ -110,8 +110,8 @@ def test_a_page_has_a_small_image_of_every_step(run):
     for outcome in summary.outcomes[::5]:
         steps = list(summary.reporting.thumbnails(summary.manifest, outcome))
         assert len(steps) == len(json.loads(outcome.response)["steps"])
-        assert all(each.caption.startswith(f"Step {number}") for number, each in enumerate(steps, 1))
-        assert all(20 < decoded(each.load())[0].width <= 160 for each in steps)
+        assert all(step.caption.startswith(f"Step {number}") for number, step in enumerate(steps, 1))
+        assert all(20 < decoded(step.load())[0].width <= 160 for step in steps)
 
 
 def test_a_compile_finds_that_asking_helps_and_its_card_has_the_share_of_blind_asks(proact):
@@ -145,8 +145,8 @@ def test_the_reward_of_a_step_lets_who_asks_for_ever_win_nothing_but_at_one():
 
 def test_a_proposer_is_told_of_moves_and_never_of_a_category():
     case, answer = played("IN-C", "Denoise the image.", "A dog")
-    told = ProactiveBench().feedback(case, answer, graded(case, answer, ProactiveBenchSettings()))
-    assert told == (
+    message = ProactiveBench().feedback(case, answer, graded(case, answer, ProactiveBenchSettings()))
+    assert message == (
         "Step 1: it chose 'Denoise the image.', which is a right move.\nStep 2: it named a category.\n"
         "It ended with the right category."
     )

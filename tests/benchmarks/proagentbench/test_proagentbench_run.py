@@ -7,7 +7,7 @@ import pytest
 from drivers.browser import packed_cases
 from drivers.terminal import means
 from fakes.server import Answer, vectors
-from recorded import acting_at, asked, evaluated, event, person, saying
+from recorded import acting_at, evaluated, event, inputs_of, person, saying
 
 from dspy_proact.benchmarks.proagentbench.moments import (
     Assistance,
@@ -76,17 +76,17 @@ def test_a_run_gives_measures_and_stands_beside_rules(server, corpus, tmp_path):
         lambda title: title in {"title 1", "title 3", "title 5", "title 6"}, intention="Translation", query="where"
     )
     summary = evaluated(server, corpus, tmp_path / "run", negatives="all", cost=0.5)
-    found = means(summary)
+    result = means(summary)
     # Ben's moment after event 3 has "title 3" too, and wanted none: fp 3, tn 6.
     names = ("recall", "precision", "accuracy", "balanced_accuracy", "value", "wanted")
     expected = [3 / 5, 3 / 6, 9 / 14, (3 / 5 + 6 / 9) / 2, (3 - 1.5) / 14, 5 / 14]
-    assert [found[name] for name in names] == pytest.approx(expected)
+    assert [result[name] for name in names] == pytest.approx(expected)
     # Intentions are known of Ann's events 4, 6 and 7, all of which got help: two were Translation.
-    assert found["intention"] == pytest.approx(2 / 3)
+    assert result["intention"] == pytest.approx(2 / 3)
     # "where" beside "where is it" is 1 / sqrt(3), of 3 of the 5 that wanted help.
-    assert found["lexical_similarity"] == pytest.approx(3 / 3**0.5 / 5)
+    assert result["lexical_similarity"] == pytest.approx(3 / 3**0.5 / 5)
     assert len(server.sent) == 14
-    assert means(evaluated(server, corpus, tmp_path / "run", negatives="all", cost=0.5)) == found
+    assert means(evaluated(server, corpus, tmp_path / "run", negatives="all", cost=0.5)) == result
     assert len(server.sent) == 14
     document = summary.reporting.run(summary).document
     always, never = document["rules"]["always"], document["rules"]["never"]
@@ -109,8 +109,8 @@ def test_baselines_ask_no_model_and_are_those_beside_a_run(server, corpus, tmp_p
     graph = evaluated(server, corpus, tmp_path / "graph", baseline="graph", negatives="all")
     beside = graph.reporting.run(graph).document["rules"]
     for name, rule in (("graph", "graph alone"), ("always", "always"), ("never", "never")):
-        found = means(evaluated(server, corpus, tmp_path / name, baseline=name, negatives="all"))
-        assert {key: found[key] for key in beside[rule]} == pytest.approx(beside[rule])
+        result = means(evaluated(server, corpus, tmp_path / name, baseline=name, negatives="all"))
+        assert {key: result[key] for key in beside[rule]} == pytest.approx(beside[rule])
     assert server.sent == []
     assert "title" not in texts_below(tmp_path / "always").replace('"title"', "")
     declared = benchmark_named("proagentbench")
@@ -132,7 +132,7 @@ def test_nothing_later_nobody_else_and_no_truth_is_in_any_request(server, tmp_pa
         | {"window_title": f"ann-{n:02}x letter", "event_summary": f"ann-{n:02}y"}
         for n in range(1, 13)
     ]
-    folder = person(tmp_path / "corpus", "ann", rows, **{f"e{n}": said for n, said in INTENDED.items()})
+    folder = person(tmp_path / "corpus", "ann", rows, **{f"e{n}": output for n, output in INTENDED.items()})
     others = [event(n, n, help_="asked-ben" if n == 2 else None, window_title="ben letter") for n in (1, 2, 3)]
     person(folder, "ben", others)
     server.script = lambda sent: saying(sent, help_=True)
@@ -141,14 +141,14 @@ def test_nothing_later_nobody_else_and_no_truth_is_in_any_request(server, tmp_pa
     shown = [(sent, text) for sent, text in texts if "ann-" in text]
     assert len(shown) == 11 * (2 if program == "staged" else 1)
     for sent, text in shown:
-        now = int(asked(sent)["current"]["window_title"][4:6]) + 1
+        now = int(inputs_of(sent)["current"]["window_title"][4:6]) + 1
         assert f"ann-{now - 1:02}y" in text
         later = [f"{mark}-{n:02}" for n in range(now, 13) for mark in ("ann", "app", "asked")]
         assert not [word for word in (*later, "ben", "wanted", "truth", "ann/") if word in text]
-        told = asked(sent).get("memory", "")
-        assert {n for n, said in INTENDED.items() if said in told} <= {n for n in INTENDED if n < now}
+        message = inputs_of(sent).get("memory", "")
+        assert {n for n, output in INTENDED.items() if output in message} <= {n for n in INTENDED if n < now}
         if now > 9 and memory != "none":
-            assert told
+            assert message
     for _, text in texts:
         assert ("ben" in text) != ("ann-" in text)
 
@@ -157,16 +157,16 @@ def test_two_stages_ask_how_only_where_help_is_needed(server, corpus, tmp_path):
     server.script = acting_at(lambda title: title == "title 3", intention="Translation", query="where is it")
     summary = evaluated(server, corpus, tmp_path / "run", negatives="all", program="staged", cot=True)
     assert len(server.sent) == 14 + 2
-    (hit,) = [each for each in summary.outcomes if each.key == "ann/4"]
-    told = json.loads(hit.response)
-    assert [told[name] for name in ("need_help", "intention", "query")] == [True, "Translation", "where is it"]
+    (hit,) = [outcome for outcome in summary.outcomes if outcome.key == "ann/4"]
+    document = json.loads(hit.response)
+    assert [document[name] for name in ("need_help", "intention", "query")] == [True, "Translation", "where is it"]
 
 
 def test_the_majority_of_samples_decides_and_a_tie_is_silence(server, corpus, tmp_path):
     no = (False, "Translation", "")
     first = [(True, "Translation", "a"), (True, "Summarization", "b"), no, (True, "Summarization", "c")]
-    said = iter([*first, (True, "Translation", "a"), no, no, (True, "Translation", "d")])
-    server.script = lambda sent: saying(sent, *next(said))
+    text = iter([*first, (True, "Translation", "a"), no, no, (True, "Translation", "d")])
+    server.script = lambda sent: saying(sent, *next(text))
     first = evaluated(server, corpus, tmp_path / "one", Scope(limit=1), samples=4)
     assert json.loads(first.outcomes[0].response) == {
         "need_help": True,
@@ -187,9 +187,9 @@ def test_queries_are_compared_by_meaning_where_an_embedder_is_named(server, corp
     server.script = lambda sent: vectors(sent) if "input" in sent.body else agent(sent)
     named = {"embedder": "hosted_vllm/any", "embedder_api_base": server.assistant, "embedder_price": 0.1}
     summary = evaluated(server, corpus, tmp_path / "run", negatives="all", **named)
-    told = {each.key: each.verdicts[0].parts.get("similarity") for each in summary.outcomes}
-    assert told["ann/4"] == pytest.approx(0.5**0.5)
-    assert (told["ann/5"], told["ann/6"], told["ben/4"]) == (None, 0, None)
+    values = {outcome.key: outcome.verdicts[0].parts.get("similarity") for outcome in summary.outcomes}
+    assert values["ann/4"] == pytest.approx(0.5**0.5)
+    assert (values["ann/5"], values["ann/6"], values["ben/4"]) == (None, 0, None)
     assert means(summary)["similarity"] == pytest.approx(0.5**0.5 / 5)
     embedded = [sent.body["input"] for sent in server.sent if "input" in sent.body]
     assert embedded == [["permit", "where is it"]]
@@ -268,8 +268,8 @@ def test_a_run_on_a_folder_keeps_hashes_and_with_keep_inputs_texts_which_no_page
     assert len(server.sent) == sent
     with pytest.raises(RunError, match="was begun without `keep_inputs`"):
         evaluated(server, corpus, tmp_path / "bare", keep_inputs=True)
-    told = refused("eval", "--benchmark", "proagentbench", "--keep-inputs")
-    assert "--keep-inputs: a run keeps the inputs of 'sample' anyway" in told
+    message = refused("eval", "--benchmark", "proagentbench", "--keep-inputs")
+    assert "--keep-inputs: a run keeps the inputs of 'sample' anyway" in message
 
 
 # Compiled
@@ -314,9 +314,9 @@ def test_a_run_of_the_sample_is_explained_shown_and_compared_with_one_that_saw_m
     of = ("--benchmark", "proagentbench")
     report = json.loads(proact("eval", *of, "--out", "run", "--json")[1])
     assert (report["moments"]["scored"], report["people"]) == (30, 3)
-    told = " ".join(proact("report", "run", "--explain")[1].split())
-    assert "graph alone" in told
-    assert "not the paper's" in told
+    message = " ".join(proact("report", "run", "--explain")[1].split())
+    assert "graph alone" in message
+    assert "not the paper's" in message
     assert "survival.R" in proact("show", "run", "--case", "ines/3")[1]
     assert proact("report", "run", "--html", "page.html")[0] == 0
     shown = ("--set", "memory=graph", "--set", "window=60", "--set", "screenshot=true")
@@ -340,8 +340,8 @@ def test_what_has_no_effect_or_does_not_exist_is_refused(refused, tmp_path):
     of = ("eval", "--benchmark", "proagentbench")
     assert "--set rate: has no effect with baseline=none" in refused(*of, "--set", "rate=0.5")
     for name, value in (("program", "staged"), ("samples", "2"), ("memory", "graph"), ("cot", "true")):
-        told = refused(*of, "--set", "baseline=graph", "--set", f"{name}={value}")
-        assert f"--set {name}: has no effect with baseline=graph" in told
+        message = refused(*of, "--set", "baseline=graph", "--set", f"{name}={value}")
+        assert f"--set {name}: has no effect with baseline=graph" in message
     assert "--system-prompt" in refused(*of, "--system-prompt", "Be kind.")
     assert "--judge" in refused(*of, "--judge", "openai/gpt-4o")
     assert "holds no recordings" in refused(*of, "--corpus", str(tmp_path))

@@ -14,11 +14,11 @@ from probe_files import (
     CANARY,
     KEY,
     action,
+    corpus_document,
     document,
     email,
     event,
     files,
-    given,
     in_folder,
     in_zips,
     right,
@@ -51,14 +51,14 @@ def views(path: str | Path, **options: Any) -> list[ProbeView]:
 
 
 def test_a_task_is_read_from_its_two_files(tmp_path: Path):
-    inputs = given(annotation_instructions={"task": CANARY})
+    inputs = corpus_document(annotation_instructions={"task": CANARY})
     tasks = read(in_folder(tmp_path, files(inputs)), sanitize=False)
     (case,) = tasks.cases
     assert (case.key, case.group, case.stratum) == (KEY, "p-0", "easy")
     view = case.view_as(ProbeView)
     assert (view.world.person, view.world.relationships[0].name) == ("Ada Brook", "Bo")
     assert (view.world.current_priorities, view.world.organisation.reporting_to) == (("flour",), "Cy")
-    assert [type(each) for each in view.items] == [Email, Event, Document]
+    assert [type(item) for item in view.items] == [Email, Event, Document]
     assert [item.id for item in view.items] == ["email_1", "calendar_1", "document_1"]
     stamps = {"metadata": {}, "created_at": "2025-03-01", "updated_at": "2025-03-01", "tags": ["mill"]}
     assert view.items[0].stamps == stamps
@@ -73,7 +73,9 @@ def test_a_task_is_read_from_its_two_files(tmp_path: Path):
 def test_tasks_come_in_the_order_of_their_keys_without_fields_that_the_format_does_not_know(tmp_path: Path):
     known = world()
     strange = [{**known["relationships"][0], "mood": "glum"}]
-    inputs = given(world_model=world(relationships=strange), data_points=[email(author="Bo"), email("b", author="Bo")])
+    inputs = corpus_document(
+        world_model=world(relationships=strange), data_points=[email(author="Bo"), email("b", author="Bo")]
+    )
     outputs = right(true_positive_ids=["b"], difficulty_word="hard")
     tasks = read(in_folder(tmp_path, files(key="b") | files(inputs, outputs, key="a")))
     assert [case.key for case in tasks.cases] == ["a", "b"]
@@ -88,8 +90,8 @@ def test_a_folder_zips_in_one_and_one_zip_give_the_same_tasks(tmp_path: Path):
     zips.mkdir()
     nested = {f"{name[-11:-5]}/{name}": text for name, text in contents.items()}
     both = zipped(tmp_path / "both.zip", contents | {"__MACOSX/._a_input.json": b"\0\5\x16\7"})
-    places = [in_folder(folder, contents), in_zips(zips, contents), in_folder(deep, nested), both]
-    assert len({read(place).sha256 for place in places}) == 1
+    results = [in_folder(folder, contents), in_zips(zips, contents), in_folder(deep, nested), both]
+    assert len({read(index).sha256 for index in results}) == 1
 
 
 def test_the_hash_tells_tasks_apart_and_not_how_they_are_written(tmp_path: Path):
@@ -97,7 +99,7 @@ def test_the_hash_tells_tasks_apart_and_not_how_they_are_written(tmp_path: Path)
     tasks = read(in_folder(tmp_path / "one", contents))
     indented = {name: "\ufeff" + json.dumps(json.loads(text), indent=3) for name, text in contents.items()}
     assert read(in_folder(tmp_path / "spaced", indented)).sha256 == tasks.sha256
-    changed = files(given(data_points=[email(body="No."), event()]))
+    changed = files(corpus_document(data_points=[email(body="No."), event()]))
     assert read(in_folder(tmp_path / "one", changed)).sha256 != tasks.sha256
     with pytest.raises(CorpusError, match="changed since the corpus was read"):
         tasks.cases[0].view_as(ProbeView)
@@ -139,10 +141,13 @@ def test_the_leaks_of_a_corpus_find_all_evidence_and_sanitized_none(tmp_path: Pa
 
 def test_tasks_of_a_person_begin_alike_so_that_a_cache_holds_half_of_what_they_share(tmp_path: Path):
     others = [document(f"document_{number}", content=f"{number} kilos") for number in range(20)]
-    inputs = [given(data_points=[email(), event(body=kind), *others[::step]]) for kind, step in (("a", 1), ("b", -1))]
+    inputs = [
+        corpus_document(data_points=[email(), event(body=kind), *others[::step]])
+        for kind, step in (("a", 1), ("b", -1))
+    ]
     tasks = views(in_folder(tmp_path, files(inputs[0], key="a") | files(inputs[1], key="b")))
-    asked = [AGENTS["single"]().messages(task.task.inputs)[-1]["content"] for task in tasks]
-    same = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(*asked, strict=False)))
+    results = [AGENTS["single"]().messages(task.task.inputs)[-1]["content"] for task in tasks]
+    same = "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], zip(*results, strict=False)))
     assert sum(f"{number} kilos" in same for number in range(20)) >= 10
     assert "Saturday 2025-03-01" in same  # of the newest e-mail
 
@@ -163,7 +168,7 @@ def test_our_own_fields_are_read_and_gold_follows_the_new_ids(tmp_path: Path):
 def test_ids_and_order_come_from_seed_and_task_and_not_from_the_file(tmp_path: Path):
     items = [email(), event(), document(), email("email_2", body="Later.")]
     orders = {"one": items, "other": items[::-1]}
-    one, other = (read(in_folder(tmp_path / name, files(given(data_points=orders[name])))) for name in orders)
+    one, other = (read(in_folder(tmp_path / name, files(corpus_document(data_points=orders[name])))) for name in orders)
     assert (one.cases[0].view_as(ProbeView), one.sha256) == (other.cases[0].view_as(ProbeView), other.sha256)
     assert read(tmp_path / "one", seed=4).sha256 != one.sha256
     seeded = [[item.model_dump() for item in views(tmp_path / "one", seed=seed)[0].items] for seed in range(5)]
@@ -180,26 +185,26 @@ def executed(**changes):
 
 CRITERIA = "checklist.required_steps[2].success_criteria"
 TWICE = "is at [0] already; an id stands once"
-OBJECTS = [{**each, "params_schema": {"required": [{"name": "part"}]}} for each in world()["available_actions"]]
+OBJECTS = [{**item, "params_schema": {"required": [{"name": "part"}]}} for item in world()["available_actions"]]
 BAD_INPUTS = [
-    (given(data_points=[email(), event(), document("email_1")]), "data_points[2].id", f"'email_1' {TWICE}"),
+    (corpus_document(data_points=[email(), event(), document("email_1")]), "data_points[2].id", f"'email_1' {TWICE}"),
     (
-        given(world_model=world(available_actions=[action("order", "part"), action("order")])),
+        corpus_document(world_model=world(available_actions=[action("order", "part"), action("order")])),
         "world_model.available_actions[1].id",
         f"'order' {TWICE}",
     ),
     (
-        given(world_model=world(available_actions=OBJECTS)),
+        corpus_document(world_model=world(available_actions=OBJECTS)),
         "world_model.available_actions[0].params_schema.required[0]",
         "input should be a valid string, not an object",
     ),
     (
-        given(data_points=[{**email(), "type": "memo"}]),
+        corpus_document(data_points=[{**email(), "type": "memo"}]),
         "data_points[0].type",
         "input should be 'email', 'event' or 'document', not 'memo'",
     ),
     (
-        given(data_points=[event(attendees="Ada")]),
+        corpus_document(data_points=[event(attendees="Ada")]),
         "data_points[0].payload.attendees",
         "input should be a valid list, not 'Ada'",
     ),
@@ -226,10 +231,10 @@ BAD = [*((side, *bad) for side, table in (("input", BAD_INPUTS), ("output", BAD_
 
 @pytest.mark.parametrize(("side", "content", "field", "problem"), BAD)
 def test_a_bad_file_is_refused_with_file_and_field(tmp_path: Path, side: str, content, field: str, problem: str):
-    told = refusal(in_folder(tmp_path, files(**{f"{side}s": content})))
-    assert (told.source, told.field) == (str(tmp_path / f"{KEY}_{side}.json"), field)
-    assert problem in str(told)
-    assert "\n" not in str(told)
+    message = refusal(in_folder(tmp_path, files(**{f"{side}s": content})))
+    assert (message.source, message.field) == (str(tmp_path / f"{KEY}_{side}.json"), field)
+    assert problem in str(message)
+    assert "\n" not in str(message)
 
 
 UNUSABLE = {
@@ -249,8 +254,8 @@ def test_a_pair_of_files_that_cannot_be_used_is_left_out_and_counted_or_refuses_
     assert (KEY in why.source, why.field) == (True, field)
     tasks = read(folder)
     assert [case.key for case in tasks.cases] == ["good_1", "good_2"]
-    (told,) = tasks.corpus.left_out.items()
-    assert (tasks.corpus.rows, tasks.corpus.cases, told[1], why.problem in told[0]) == (3, 2, 1, True)
+    (message,) = tasks.corpus.left_out.items()
+    assert (tasks.corpus.rows, tasks.corpus.cases, message[1], why.problem in message[0]) == (3, 2, 1, True)
 
 
 def test_a_task_stays_whose_right_parameters_are_not_those_that_its_action_requires(tmp_path: Path):
@@ -263,7 +268,7 @@ def test_a_task_stays_whose_right_parameters_are_not_those_that_its_action_requi
 
 
 def test_a_place_without_tasks_is_refused(tmp_path: Path):
-    twice = {f"{place}/{name}": text for place in ("one", "two") for name, text in files().items()}
+    twice = {f"{index}/{name}": text for index in ("one", "two") for name, text in files().items()}
     assert "the same name as" in str(refusal(in_folder(tmp_path / "twice", twice)))
     assert "there is no such file; give a folder of *_input.json" in str(refusal(tmp_path / "gone"))
     assert "there is no file of a task in it" in str(refusal(in_folder(tmp_path / "notes", {"notes.json": "{}"})))

@@ -73,18 +73,18 @@ def test_no_answer_is_an_error_with_its_reason_after_one_call(server, name, back
 @pytest.mark.parametrize(("ended", "truncated"), [("length", True), ("stop", False)])
 def test_a_response_that_was_cut_is_taken_and_flagged(server, name, backend, ended, truncated):
     server.script = lambda sent: Answer("The last boat", finish_reason=ended)
-    found = asyncio.run(awaited(opened(server, name, backend), Assistant().acall(**VIEW.inputs)))
-    assert (found.response, found.truncated) == ("The last boat", truncated)
+    result = asyncio.run(awaited(opened(server, name, backend), Assistant().acall(**VIEW.inputs)))
+    assert (result.response, result.truncated) == ("The last boat", truncated)
 
 
 # The bare chat
 
 HISTORY = list(VIEW.history)
-ASKED = {"history": HISTORY, "user_message": VIEW.user_message}
+VALUES = {"history": HISTORY, "user_message": VIEW.user_message}
 
 
 def sent(signature=Reply, demos=(), inputs=None):
-    return BareChat().format(signature, list(demos), inputs or ASKED)
+    return BareChat().format(signature, list(demos), inputs or VALUES)
 
 
 @given(st.lists(st.tuples(TEXTS, TEXTS)), TEXTS)
@@ -178,17 +178,17 @@ def test_the_answer_is_the_response_as_it_came(text):
 
 FROZEN_SIGNATURE = "cb9e9b728a7f86749bb33204ed0bdd35cb9d0eeac2920bf49b0cdc2eed8f2af9"
 VIEWS = [AssistantView.of(case.view.conversation) for case in items_of(corpus(1))]
-SAID = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60).filter(str.strip)
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60).filter(str.strip)
 
 
-@given(instruction=st.none() | SAID, demos=st.lists(st.tuples(SAID, SAID, SAID), max_size=3))
+@given(instruction=st.none() | TEXT, demos=st.lists(st.tuples(TEXT, TEXT, TEXT), max_size=3))
 def test_an_assistant_from_a_file_says_what_the_assistant_said_that_was_written(tmp_path_factory, instruction, demos):
     assistant = Assistant(instruction)
     assistant.reply.demos = [
         dspy.Example(
-            augmented=True, history=[Turn(user=said, assistant=answer)], user_message=answer, response=response
+            augmented=True, history=[Turn(user=text, assistant=answer)], user_message=answer, response=response
         )
-        for said, answer, response in demos
+        for text, answer, response in demos
     ]
     file, made = tmp_path_factory.mktemp("artefact") / "assistant.json", judges.filed(assistant, "assistant", card())
     write_artefact(file, made)
