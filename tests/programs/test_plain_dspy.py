@@ -98,7 +98,7 @@ def test_what_is_saved_and_loaded_sends_the_same(program, requests, tmp_path):
     loaded.load(tmp_path / "program.json")
     inputs = example_of(program, 9).inputs()
     compiled(**inputs), loaded(**inputs)
-    assert requests[0].said == requests[1].said
+    assert requests[0].wire == requests[1].wire
     assert (loaded.demos, loaded.fingerprint()) == (3, compiled.fingerprint())
 
 
@@ -133,4 +133,4 @@ def test_a_judge_takes_plain_dictionaries(requests):
         "rubric": RUBRIC.model_dump(),
     }
     assert Judge()(**inputs).grade == Judge()(**{**inputs, **plain}).grade
-    assert requests[0].said == requests[1].said
+    assert requests[0].wire == requests[1].wire
