@@ -47,7 +47,7 @@ def in_a_process(assistant: str, judge: str, name: str, path: str) -> None:
 
 
 @cache
-def whole(name: str, folder) -> dict:
+def run_of(name: str, folder) -> dict:
     """What an uninterrupted run comes to, how many calls it takes, and its longest stage."""
     with Server(played) as server:
         at(server, name).run(folder / name, SCOPE)
@@ -58,7 +58,7 @@ def whole(name: str, folder) -> dict:
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole")
-    return lambda name: whole(name, folder)
+    return lambda name: run_of(name, folder)
 
 
 @EVERY

@@ -104,7 +104,7 @@ def test_a_program_without_a_field_of_the_answer_says_which(refusal):
 def parts(*declared):
     """`people` with these parts of the grading."""
     part = "__import__('dspy_proact').Part"
-    return f"People(human_grades, parts=[{', '.join(f'{part}({each})' for each in declared)}])"
+    return f"People(human_grades, parts=[{', '.join(f'{part}({item})' for item in declared)}])"
 
 
 PEOPLE, GRADE, VIEW = "People(human_grades)", "    async def grade(", "view, answer_type"

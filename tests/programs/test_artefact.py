@@ -104,15 +104,15 @@ def refused(folder, program: str, contents: Any) -> str:
     file.write_bytes(contents if isinstance(contents, bytes) else json.dumps(contents).encode())
     with pytest.raises(UsageError) as caught:
         READ[program](file)
-    said = str(caught.value)
-    assert said.startswith(f"{file}: ")
-    assert "\n" not in said
-    return said
+    text = str(caught.value)
+    assert text.startswith(f"{file}: ")
+    assert "\n" not in text
+    return text
 
 
 def content(program: str, path: str = "", value: Any = None) -> Any:
     """The content of a file, with another value, or none, at a path; a star in it is the program's predictor."""
-    whole = here = json.loads(MADE[program].model_dump_json())
+    document = here = json.loads(MADE[program].model_dump_json())
     *above, name = (PREDICTORS[program] if part == "*" else part for part in path.split("."))
     for part in above:
         here = here[int(part)] if part.isdecimal() else here[part]
@@ -120,7 +120,7 @@ def content(program: str, path: str = "", value: Any = None) -> Any:
         del here[name]
     elif name:
         here[int(name) if isinstance(here, list) else name] = value
-    return whole
+    return document
 
 
 @BOTH
@@ -137,9 +137,9 @@ def content(program: str, path: str = "", value: Any = None) -> Any:
     ],
 )
 def test_a_key_that_we_do_not_know_is_refused_naming_it(tmp_path, program, path):
-    said = refused(tmp_path, program, content(program, f"{path}forward", "x"))
-    assert "not a compiled program of ours" in said
-    assert f"{path}forward".replace("*", PREDICTORS[program]) in said
+    message = refused(tmp_path, program, content(program, f"{path}forward", "x"))
+    assert "not a compiled program of ours" in message
+    assert f"{path}forward".replace("*", PREDICTORS[program]) in message
 
 
 @BOTH
@@ -155,7 +155,7 @@ LOWER = {"partial": 0.5, "full": 1.5}
 
 
 @pytest.mark.parametrize(
-    ("program", "path", "value", "told"),
+    ("program", "path", "value", "message"),
     [
         *((program, "signature", "0" * 64, "compiled for other signatures") for program in MADE),
         *((program, "format", 3, "format") for program in MADE),
@@ -203,8 +203,8 @@ LOWER = {"partial": 0.5, "full": 1.5}
         ),
     ],
 )
-def test_a_value_that_cannot_be_is_refused_naming_it(tmp_path, program, path, value, told):
-    assert told in refused(tmp_path, program, content(program, path, value))
+def test_a_value_that_cannot_be_is_refused_naming_it(tmp_path, program, path, value, message):
+    assert message in refused(tmp_path, program, content(program, path, value))
 
 
 @NOT_FINITE
@@ -212,10 +212,10 @@ def test_a_value_that_cannot_be_is_refused_naming_it(tmp_path, program, path, va
     "path", ["usage_before.usd", "usage_after.usd", "fold_scores.0", "target.p", "target.low98", "rows.2.after.value"]
 )
 def test_a_number_that_is_not_finite_is_refused_naming_it(tmp_path, path, number):
-    said = refused(tmp_path, "judge", content("judge", f"card.{path}", number))
-    assert f"card.{path}': " in said
-    assert "finite" in said
-    assert "Value error" not in said
+    message = refused(tmp_path, "judge", content("judge", f"card.{path}", number))
+    assert f"card.{path}': " in message
+    assert "finite" in message
+    assert "Value error" not in message
 
 
 @NOT_FINITE
@@ -223,9 +223,9 @@ def test_a_parameter_that_is_not_finite_is_refused_saying_where_it_stands(tmp_pa
     """Parameters have names of a provider's own, and no model of ours."""
     spoilt = content("judge", "card.provenance.models.judge.decoding.temperature", number)
     column = json.dumps(spoilt).index(json.dumps(number)) + 1
-    said = refused(tmp_path, "judge", spoilt)
-    assert "not a compiled program of ours: a number that is not finite: " in said
-    assert int(said.partition(" at line 1 column ")[2]) in {column, column + 1}  # of the second sign behind a minus
+    message = refused(tmp_path, "judge", spoilt)
+    assert "not a compiled program of ours: a number that is not finite: " in message
+    assert int(message.partition(" at line 1 column ")[2]) in {column, column + 1}  # of the second sign behind a minus
 
 
 @BOTH

@@ -51,7 +51,7 @@ ANSWERS = {
 }
 
 
-async def asked(server, question, name, backend, directly):
+async def outcome_of(server, question, name, backend, directly):
     """What came of a question, and what was sent for it."""
     server.sent.clear()
     gate = Gate(retries=0, backoff=0.001, backend=backend)
@@ -71,7 +71,7 @@ async def asked(server, question, name, backend, directly):
 @pytest.mark.parametrize("question", QUESTIONS.values(), ids=QUESTIONS)
 def test_the_requests_and_the_outcome_are_those_of_dspys_own_way(server, question, name, backend):
     server.script = lambda sent: ANSWERS["healthy"]
-    ways = [asyncio.run(asked(server, question, name, backend, directly)) for directly in (False, True)]
+    ways = [asyncio.run(outcome_of(server, question, name, backend, directly)) for directly in (False, True)]
     assert ways[0] == ways[1]
     assert ways[0][2], "something was sent"
 
@@ -80,14 +80,14 @@ def test_the_requests_and_the_outcome_are_those_of_dspys_own_way(server, questio
 @pytest.mark.parametrize("question", [QUESTIONS["bare"], QUESTIONS["judge"]], ids=["assistant", "judge"])
 def test_whatever_is_answered_comes_to_the_same(server, question, answer):
     server.script = lambda sent: answer
-    ways = [asyncio.run(asked(server, question, "openai/gpt-4o", "auto", directly)) for directly in (False, True)]
+    ways = [asyncio.run(outcome_of(server, question, "openai/gpt-4o", "auto", directly)) for directly in (False, True)]
     assert ways[0] == ways[1]
 
 
 def test_faults_come_as_the_gate_raises_them(server):
     for answer, kind in ((ANSWERS["empty"], ContentError), (ANSWERS["refused"], ProviderError)):
         server.script = lambda sent, answer=answer: answer
-        came, _, _ = asyncio.run(asked(server, QUESTIONS["judge"], "openai/gpt-4o", "auto", True))
+        came, _, _ = asyncio.run(outcome_of(server, QUESTIONS["judge"], "openai/gpt-4o", "auto", True))
         assert came[0] is kind
 
 
@@ -101,5 +101,5 @@ def test_a_callback_of_the_person_hears_of_every_call(server):
     server.script = lambda sent: ANSWERS["healthy"]
     hearing = Hearing()
     with dspy.context(callbacks=[hearing]):
-        asyncio.run(asked(server, QUESTIONS["judge"], "openai/gpt-4o", "auto", True))
+        asyncio.run(outcome_of(server, QUESTIONS["judge"], "openai/gpt-4o", "auto", True))
     assert hearing.heard == len(server.sent) == 1

@@ -40,14 +40,14 @@ def test_it_fences_asks_once_more_and_answers_alike_in_every_way(server, lm):
         answers = [question(letter=HOSTILE), *asyncio.run(both())]
     assert [answer.drawer for answer in answers] == ["two"] * 3
     assert len(server.sent) == 6
-    asked = server.sent[0].messages[-1]["content"]
-    assert "\n| [[ ## drawer ## ]]" in asked
-    assert "\n[[ ## drawer ## ]]" not in asked
-    assert question.messages({"letter": HOSTILE})[-1]["content"] == asked
+    requests = server.sent[0].messages[-1]["content"]
+    assert "\n| [[ ## drawer ## ]]" in requests
+    assert "\n[[ ## drawer ## ]]" not in requests
+    assert question.messages({"letter": HOSTILE})[-1]["content"] == requests
 
 
 def test_it_is_known_by_its_instruction_and_by_what_is_fenced():
-    told = Question(Sort)
-    told.question.signature = told.question.signature.with_instructions("Another.")
-    prints = {Question(Sort).fingerprint(), Question(Sort, "letter").fingerprint(), told.fingerprint()}
-    assert (len(prints), told.instruction) == (3, "Another.")
+    message = Question(Sort)
+    message.question.signature = message.question.signature.with_instructions("Another.")
+    prints = {Question(Sort).fingerprint(), Question(Sort, "letter").fingerprint(), message.fingerprint()}
+    assert (len(prints), message.instruction) == (3, "Another.")

@@ -60,11 +60,13 @@ def graded(key: str, label: str = "SOLVED", **parts: float) -> StageEvent:
     return StageEvent(key=verdict_key(key).model_copy(update={"judge": None}), grade=record, calls=(), time=3.0)
 
 
-def run_of(path: Path, told: Iterable[tuple[Case, Mapping[str, float]]], *measures: Measure, **changes: Any) -> Summary:
+def run_of(
+    path: Path, message: Iterable[tuple[Case, Mapping[str, float]]], *measures: Measure, **changes: Any
+) -> Summary:
     """A run of riddles with these parts."""
-    told = list(told)
-    events = [event for one, parts in told for event in (answered(one.key), graded(one.key, **parts))]
-    return summarize(written(path, own(*measures, **changes), [one for one, _ in told], events))
+    message = list(message)
+    events = [event for one, parts in message for event in (answered(one.key), graded(one.key, **parts))]
+    return summarize(written(path, own(*measures, **changes), [one for one, _ in message], events))
 
 
 def riddles(*strata: str) -> list[Case]:
@@ -72,26 +74,26 @@ def riddles(*strata: str) -> list[Case]:
     return [case(f"r{number}", group=f"c{number}", stratum=stratum) for number, stratum in enumerate(strata)]
 
 
-def asked(path: Path, *measures: Measure) -> Summary:
+def measured_run(path: Path, *measures: Measure) -> Summary:
     """Six riddles in six caves: words 1 to 6, and tricks of which one is missed and one is seen where none is."""
     tricks = [(1, 1), (1, 1), (1, 0), (1, 1), (0, 1), (0, 0)]
-    told = [
-        (one, {"words": number, "trick": trick, "said": said})
-        for number, (one, (trick, said)) in enumerate(
+    lines = [
+        (one, {"words": number, "trick": trick, "said": text})
+        for number, (one, (trick, text)) in enumerate(
             zip(riddles(*["RHYME"] * 4, *["NUMBER"] * 2), tricks, strict=True), 1
         )
     ]
-    return run_of(path, told, *measures)
+    return run_of(path, lines, *measures)
 
 
 def test_measures_stand_in_each_stratum_and_over_all_by_name(tmp_path: Path):
-    found = summary_document(asked(tmp_path, LENGTH, TRICKS))
-    assert list(found["kinds"]["RHYME"]["measures"]) == list(found["overall"]["measures"]) == ["length", "tricks"]
+    result = summary_document(measured_run(tmp_path, LENGTH, TRICKS))
+    assert list(result["kinds"]["RHYME"]["measures"]) == list(result["overall"]["measures"]) == ["length", "tricks"]
     # Words 1, 2, 3, 4 | 5, 6; tricks: 3 right and 1 missed, 6/7 | 1 false, 0/1 | 6/8.
-    values = {name: found["kinds"][name]["measures"] for name in ("RHYME", "NUMBER")}
-    assert [each["length"]["value"] for each in values.values()] == [2.5, 5.5]
-    assert [each["tricks"]["value"] for each in values.values()] == [pytest.approx(6 / 7), 0]
-    overall = found["overall"]["measures"]
+    values = {name: result["kinds"][name]["measures"] for name in ("RHYME", "NUMBER")}
+    assert [value["length"]["value"] for value in values.values()] == [2.5, 5.5]
+    assert [value["tricks"]["value"] for value in values.values()] == [pytest.approx(6 / 7), 0]
+    overall = result["overall"]["measures"]
     assert (overall["length"]["value"], overall["tricks"]["value"]) == (3.5, pytest.approx(0.75))
     expected = part_mean([1, 2, 3, 4, 5, 6], range(6))
     assert overall["length"] == document(expected)
@@ -102,8 +104,8 @@ def test_measures_stand_in_each_stratum_and_over_all_by_name(tmp_path: Path):
 def test_what_is_said_of_a_row_names_its_columns_unless_it_holds_for_all_of_it(tmp_path: Path):
     # One trick that is seen and three that are missed: the answers have one length, and the scores are all alike.
     rhymes = enumerate(riddles(*["RHYME"] * 4))
-    told = [(one, {"words": 3, "trick": 1, "said": float(not place)}) for place, one in rhymes]
-    lines = printed(run_of(tmp_path, told, LENGTH, TRICKS)).splitlines()
+    values = [(one, {"words": 3, "trick": 1, "said": float(not index)}) for index, one in rhymes]
+    lines = printed(run_of(tmp_path, values, LENGTH, TRICKS)).splitlines()
     assert "RHYME, micro: too few caves: very wide." in lines
     assert "score, pass rate of RHYME, micro: all values equal." in lines
     assert "words a guess of RHYME, micro: no variance between caves." in lines
@@ -111,22 +113,22 @@ def test_what_is_said_of_a_row_names_its_columns_unless_it_holds_for_all_of_it(t
 
 def test_a_part_within_0_and_1_has_the_interval_of_a_share(tmp_path: Path):
     hints = [0.0, 0.25, 0.5, 0.5, 0.75, 1.0]
-    told = [(one, {"hints": share}) for one, share in zip(riddles(*["RHYME"] * 6), hints, strict=True)]
-    summary = run_of(tmp_path, told, HINTS)
+    lines = [(one, {"hints": share}) for one, share in zip(riddles(*["RHYME"] * 6), hints, strict=True)]
+    summary = run_of(tmp_path, lines, HINTS)
     assert summary.measured(summary.outcomes)["hints"] == cluster_mean(hints, range(6))
 
 
 @pytest.mark.parametrize("counts", [[0.0, 0.0, 0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 9.0, 0.0, 0.0]])
 def test_a_part_with_declared_bounds_has_an_interval_within_them_whatever_its_values(tmp_path: Path, counts):
-    told = [(one, {"words": count}) for one, count in zip(riddles(*["RHYME"] * 6), counts, strict=True)]
-    summary = run_of(tmp_path / "count", told, LENGTH.model_copy(update={"least": 0}))
-    found = summary.measured(summary.outcomes)["length"]
-    assert found == part_mean(counts, range(6), bounds=(0, np.inf))
-    assert found.low == 0
-    share = run_of(tmp_path / "share", told, LENGTH.model_copy(update={"least": 0, "most": 1}))
-    found, within = share.measured(share.outcomes)["length"], max(counts) <= 1
-    assert found.reason == (None if within else "words is out of its bounds somewhere")
-    assert found.value == (cluster_mean(counts, range(6)).value if within else None)
+    lines = [(one, {"words": count}) for one, count in zip(riddles(*["RHYME"] * 6), counts, strict=True)]
+    summary = run_of(tmp_path / "count", lines, LENGTH.model_copy(update={"least": 0}))
+    result = summary.measured(summary.outcomes)["length"]
+    assert result == part_mean(counts, range(6), bounds=(0, np.inf))
+    assert result.low == 0
+    share = run_of(tmp_path / "share", lines, LENGTH.model_copy(update={"least": 0, "most": 1}))
+    result, within = share.measured(share.outcomes)["length"], max(counts) <= 1
+    assert result.reason == (None if within else "words is out of its bounds somewhere")
+    assert result.value == (cluster_mean(counts, range(6)).value if within else None)
 
 
 def test_where_the_mean_of_strata_is_published_measures_are_compared_by_it_too(tmp_path: Path, monkeypatch):
@@ -148,11 +150,11 @@ def test_where_the_mean_of_strata_is_published_measures_are_compared_by_it_too(t
 def test_cases_without_a_part_do_not_count_and_are_told(tmp_path: Path):
     one, two, three = riddles("RHYME", "RHYME", "NUMBER")
     summary = run_of(tmp_path, [(one, {"words": 2}), (two, {"words": 4}), (three, {})], LENGTH)
-    found = summary_document(summary)
-    assert found["overall"]["measures"]["length"]["value"] == 3
-    assert found["overall"]["measures"]["length"]["reason"] == "too few caves: very wide; over 2 of 3 scored"
+    result = summary_document(summary)
+    assert result["overall"]["measures"]["length"]["value"] == 3
+    assert result["overall"]["measures"]["length"]["reason"] == "too few caves: very wide; over 2 of 3 scored"
     missing = {"value": None, "low": None, "high": None, "reason": "no scored case has words"}
-    assert found["kinds"]["NUMBER"]["measures"]["length"] == missing | {"reason": "no scored riddle has words"}
+    assert result["kinds"]["NUMBER"]["measures"]["length"] == missing | {"reason": "no scored riddle has words"}
 
 
 def test_what_is_neither_yes_nor_no_has_no_f1(tmp_path: Path):
@@ -163,7 +165,7 @@ def test_what_is_neither_yes_nor_no_has_no_f1(tmp_path: Path):
 
 
 def test_the_terminal_shows_measures_who_graded_and_the_benchmarks_words(tmp_path: Path):
-    text = printed(asked(tmp_path, LENGTH, TRICKS, INSIGHT))
+    text = printed(measured_run(tmp_path, LENGTH, TRICKS, INSIGHT))
     assert "on 6 riddles of riddles, graded by the benchmark itself." in " ".join(text.split())
     heads = next(line for line in text.splitlines() if "words a guess" in line)
     assert heads.index("kind") < heads.index("words a guess") < heads.index("tricks, F1")
@@ -176,18 +178,18 @@ def test_the_terminal_shows_measures_who_graded_and_the_benchmarks_words(tmp_pat
 
 
 def test_a_run_without_a_judge_says_so_in_json(tmp_path: Path):
-    found = summary_document(asked(tmp_path, LENGTH))
-    assert (found["run"]["judge"], found["run"]["judge_reason"]) == (None, "graded by the benchmark")
-    assert (found["run"]["judges"], found["run"]["judge_prompt"]) == ([], None)
-    assert (list(found["usage"]), found["complete"], "several_verdicts" in found) == (["assistant"], True, False)
+    result = summary_document(measured_run(tmp_path, LENGTH))
+    assert (result["run"]["judge"], result["run"]["judge_reason"]) == (None, "graded by the benchmark")
+    assert (result["run"]["judges"], result["run"]["judge_prompt"]) == ([], None)
+    assert (list(result["usage"]), result["complete"], "several_verdicts" in result) == (["assistant"], True, False)
 
 
 def compared(tmp_path: Path, a: list[tuple[int, int]], b: list[tuple[int, int]], *measures: Measure):
-    def side(name: str, told: list[tuple[int, int]]) -> Summary:
-        asked = zip(riddles(*["RHYME"] * len(told)), told, strict=True)
+    def side(name: str, message: list[tuple[int, int]]) -> Summary:
+        requests = zip(riddles(*["RHYME"] * len(message)), message, strict=True)
         parts = [
-            (one, {"trick": trick, "said": said, "words": said + number})
-            for number, (one, (trick, said)) in enumerate(asked)
+            (one, {"trick": trick, "said": text, "words": text + number})
+            for number, (one, (trick, text)) in enumerate(requests)
         ]
         return run_of(tmp_path / name, parts, *measures)
 
@@ -197,8 +199,8 @@ def compared(tmp_path: Path, a: list[tuple[int, int]], b: list[tuple[int, int]],
 def test_a_measure_is_compared_by_case(tmp_path: Path):
     a, b = [(1, 1), (1, 1), (1, 0), (1, 0), (0, 0), (0, 1)], [(1, 1)] * 4 + [(0, 0)] * 2
     comparison = compared(tmp_path, a, b, TRICKS, LENGTH)
-    found = comparison_document(comparison)
-    tricks = found["kinds"]["RHYME"]["measures"]["tricks"]
+    result = comparison_document(comparison)
+    tricks = result["kinds"]["RHYME"]["measures"]["tricks"]
     # a: 2 right, 2 missed, 1 false: 4 / 7; b: 1.
     assert (tricks["a"]["value"], tricks["b"]["value"]) == (pytest.approx(4 / 7), 1)
     assert tricks["difference"]["value"] == pytest.approx(3 / 7)
@@ -206,9 +208,9 @@ def test_a_measure_is_compared_by_case(tmp_path: Path):
     left = [3 / 5, 3 / 5, 1 / 3, 1 / 3, 3 / 7, 1 / 3]
     error = (5 / 6 * sum((one - 3 / 7) ** 2 for one in left)) ** 0.5
     assert tricks["difference"]["low"] == pytest.approx(3 / 7 - 2.570582 * error, abs=1e-6)
-    length = found["overall"]["measures"]["length"]
+    length = result["overall"]["measures"]["length"]
     assert length["difference"]["value"] == pytest.approx((0 + 0 + 1 + 1 + 0 - 1) / 6)
-    assert found["judges_reason"] == "the two did not grade the same responses"
+    assert result["judges_reason"] == "the two did not grade the same responses"
     file = io.StringIO()
     print_comparison(comparison, Console(file=file, width=120), explain=True)
     assert "a: traveller, graded by the benchmark itself" in file.getvalue()
@@ -220,9 +222,9 @@ def test_a_measure_is_compared_by_case(tmp_path: Path):
 
 def test_where_one_side_has_no_value_the_difference_says_why(tmp_path: Path):
     comparison = compared(tmp_path, [(0, 0), (0, 0)], [(0, 1), (0, 0)], TRICKS)
-    found = comparison_document(comparison)["overall"]["measures"]["tricks"]
-    assert found["a"]["reason"] == found["difference"]["reason"] == "no positive riddle, and none predicted"
-    assert found["b"]["value"] == 0
+    result = comparison_document(comparison)["overall"]["measures"]["tricks"]
+    assert result["a"]["reason"] == result["difference"]["reason"] == "no positive riddle, and none predicted"
+    assert result["b"]["value"] == 0
 
 
 def test_the_table_has_a_column_a_part_and_those_of_the_cases(tmp_path: Path):
@@ -251,18 +253,18 @@ def test_control_cases_of_any_benchmark_have_the_rate_of_their_worst_label(tmp_p
     ]
     of = own(control_labels=CONTROL_LABELS, controls="ff")
     summary = summarize(written(tmp_path, of, jokes, events))
-    found = summary_document(summary)["controls"]
-    assert (found["total"], found["scored"], found["rate"]["value"]) == (5, 5, 0.4)
-    assert found["rate"] == document(cluster_mean([1, 0, 0, 1, 0], range(5)))
+    result = summary_document(summary)["controls"]
+    assert (result["total"], result["scored"], result["rate"]["value"]) == (5, 5, 0.4)
+    assert result["rate"] == document(cluster_mean([1, 0, 0, 1, 0], range(5)))
     assert "CHATTY: 40.0 [" in printed(summary)
     assert "% of 5/5 jokes. Not included in the scores." in printed(summary)
 
 
 def test_reasons_of_missing_numbers_use_the_benchmarks_words(tmp_path: Path):
     (one,) = riddles("RHYME")
-    found = summary_document(run_of(tmp_path, [(one, {"words": 1})], LENGTH))
-    assert found["kinds"]["RHYME"]["weighted"]["reason"] == "one cave"
-    assert found["kinds"]["RHYME"]["measures"]["length"]["reason"] == "one cave"
+    result = summary_document(run_of(tmp_path, [(one, {"words": 1})], LENGTH))
+    assert result["kinds"]["RHYME"]["weighted"]["reason"] == "one cave"
+    assert result["kinds"]["RHYME"]["measures"]["length"]["reason"] == "one cave"
     assert WORDS.translated("no pairs in two strata; a case, the group's, ungrouped") == (
         "no pairs in two kinds; a riddle, the cave's, ungrouped"
     )
@@ -276,14 +278,14 @@ def test_reasons_of_missing_numbers_use_the_benchmarks_words(tmp_path: Path):
         max_size=12,
     )
 )
-def test_every_document_of_measures_is_json_and_a_run_does_not_differ_from_itself(tmp_path_factory, told):
-    cases = [case(f"r{at}", group=f"c{each[2]}", stratum=each[3]) for at, each in enumerate(told)]
-    parts = [{"trick": each[0], "said": each[1], "words": each[2]} for each in told]
+def test_every_document_of_measures_is_json_and_a_run_does_not_differ_from_itself(tmp_path_factory, message):
+    cases = [case(f"r{at}", group=f"c{item[2]}", stratum=item[3]) for at, item in enumerate(message)]
+    parts = [{"trick": item[0], "said": item[1], "words": item[2]} for item in message]
     measures = (LENGTH, TRICKS, INSIGHT)
     summary = run_of(tmp_path_factory.mktemp("x"), zip(cases, parts, strict=True), *measures)
     json.dumps(summary_document(summary), allow_nan=False)
-    found = comparison_document(compare(summary, summary))
-    json.dumps(found, allow_nan=False)
-    differences = [each["difference"]["value"] for each in found["overall"]["measures"].values()]
+    result = comparison_document(compare(summary, summary))
+    json.dumps(result, allow_nan=False)
+    differences = [measure["difference"]["value"] for measure in result["overall"]["measures"].values()]
     assert set(differences) <= {0, None}
     assert printed(summary)

@@ -37,14 +37,19 @@ def test_sides_are_named_as_they_stood(read):
         "bob;2;new;old;tie;1;50\n"
     )
     assert study.names == ("new", "old")
-    assert [(each.chosen, each.right) for each in study.choices] == [("a", "b"), ("a", "a"), ("b", "a"), ("tie", "b")]
+    assert [(choice.chosen, choice.right) for choice in study.choices] == [
+        ("a", "b"),
+        ("a", "a"),
+        ("b", "a"),
+        ("tie", "b"),
+    ]
     assert (study.overall.a, study.overall.b, study.overall.ties) == (2, 1, 1)
     # Of four choices one and half a tie.
     assert study.halves == 1.5 / 4
     # On the right stood what ann chose on 2; her 1 and bob's 1 were on the left.
     assert study.right == (1, 3)
-    assert [(each.rater, each.seconds) for each in study.raters] == [("ann", 20), ("bob", 50)]
-    assert [(each.name, each.a, each.b, each.ties) for each in study.confidences] == [
+    assert [(rater.rater, rater.seconds) for rater in study.raters] == [("ann", 20), ("bob", 50)]
+    assert [(confidence.name, confidence.a, confidence.b, confidence.ties) for confidence in study.confidences] == [
         ("1", 0, 0, 1),
         ("3", 0, 1, 0),
         ("5", 1, 0, 0),
@@ -53,14 +58,14 @@ def test_sides_are_named_as_they_stood(read):
 
 def test_answers_may_be_called_a_and_b(read):
     named = read("item,annotator,a,b,chosen\n1,ann,run 1,run 2,b\n2,ann,run 1,run 2,run 1\n")
-    assert (named.names, [each.chosen for each in named.choices]) == (("run 1", "run 2"), ["b", "a"])
+    assert (named.names, [choice.chosen for choice in named.choices]) == (("run 1", "run 2"), ["b", "a"])
     assert named.right == (0, 0)
     plain = read("item,annotator,chosen\n1,ann,A\n")
     assert (plain.names, plain.choices[0].chosen) == (("a", "b"), "a")
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "lacks the columns annotator, item, chosen"),
         ("annotator,item\nann,1\n", "lacks the columns chosen"),
@@ -75,10 +80,10 @@ def test_answers_may_be_called_a_and_b(read):
         ("annotator,item,chosen\nann,1,\n", "line 2, field 'chosen'"),
     ],
 )
-def test_what_is_no_choice_is_refused_by_its_line(read, text, told):
+def test_what_is_no_choice_is_refused_by_its_line(read, text, message):
     with pytest.raises(CorpusError) as refused:
         read(text)
-    assert told in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_what_is_neither_a_study_nor_a_file_is_refused(probe):
@@ -130,6 +135,6 @@ def test_the_document_has_what_the_terminal_shows(read, capsys):
     assert (document["all"]["b"], document["all"]["ties"], document["all"]["with_ties_as_half"]) == (17, 4, 19 / 24)
     assert [row["name"] for row in document["strata"]] == ["s0", "s1"]
     assert document["published"] is None
-    said = printed(study, capsys, explain=True)
+    message = printed(study, capsys, explain=True)
     for words in (pairs_headline(study), "17/20", "4 ties left out", "Clopper and Pearson"):
-        assert words in said
+        assert words in message

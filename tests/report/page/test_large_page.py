@@ -22,7 +22,9 @@ LONG_TASKS = """() => { window.longest = 0; new PerformanceObserver(list => { fo
 def writer():
     """Draws sentences of the sample's own words, as often as they stand there."""
     dialogues = load_corpus("sample").dialogues
-    text = " ".join(part for each in dialogues for turn in each.turns for part in (turn.user, turn.assistant or ""))
+    text = " ".join(
+        part for dialogue in dialogues for turn in dialogue.turns for part in (turn.user, turn.assistant or "")
+    )
     words = re.findall(r"\w+", text)
     draw = random.Random(5)
     return lambda count: " ".join(draw.choices(words, k=count))
@@ -63,19 +65,19 @@ def longest_task(browser, path):
     """Milliseconds of the longest task while the page is opened, scrolled and filtered."""
     with visit(browser, path) as page:
         page.evaluate(LONG_TASKS)
-        found = page.locator("#passing")
-        expect(found).to_have_text("10,000 of 10,000 triggers")
+        result = page.locator("#passing")
+        expect(result).to_have_text("10,000 of 10,000 triggers")
         assert page.locator("#rows li").count() < 60
         page.evaluate("document.getElementById('list').scrollTop = 1e9")
         expect(page.locator("#rows a").last).to_have_attribute("href", "#case=d2499__t8")
         page.select_option("[name=label]", "FAIL")
-        expect(found).to_have_text("5,000 of 10,000 triggers")
+        expect(result).to_have_text("5,000 of 10,000 triggers")
         page.select_option("[name=label]", "")
         page.fill("[name=text]", "NEEDLE1000X4")
-        expect(found).to_have_text("1 of 10,000 triggers", timeout=60_000)
+        expect(result).to_have_text("1 of 10,000 triggers", timeout=60_000)
         expect(page.locator("#case mark:visible")).not_to_have_count(0)
         page.fill("[name=text]", "nowhere")
-        expect(found).to_have_text("0 of 10,000 triggers", timeout=60_000)
+        expect(result).to_have_text("0 of 10,000 triggers", timeout=60_000)
         return page.evaluate("window.longest")
 
 

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from dspy_proact.evidence import locate_quotes
 
-FOUND = "#passing"
+RESULT = "#passing"
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY", "RECOVERY")
 
 
@@ -40,7 +40,7 @@ def test_a_case_begins_with_both_responses_and_what_was_unfolded_below_stays_so(
         assert "A zebra." in sides.nth(1).inner_text()
         assert sides.nth(0).locator("mark:visible").all_inner_texts() == ["Label the boxes today"]
         folded = page.locator("#case > .sides ~ details")
-        assert [each.inner_text() for each in folded.all()] == [
+        assert [item.inner_text() for item in folded.all()] == [
             "conversation (3) … Question 0?",
             "rubric (3)",
             "details",
@@ -73,13 +73,13 @@ def test_each_filter_leaves_what_it_names_and_filters_combine(browser, mixed):
         for filters, passing in PASSING.items():
             page.evaluate("filters => location.hash = filters", filters)
             expect(page.locator("#case"), filters).to_have_attribute("data-key", passing[0])
-            assert page.inner_text(FOUND).startswith(f"{len(passing)} of 4 "), filters
+            assert page.inner_text(RESULT).startswith(f"{len(passing)} of 4 "), filters
             links = page.locator("#rows a")
             keys = [re.search(r"case=([^&]+)", link.get_attribute("href")).group(1) for link in links.all()]
             assert keys == passing, filters
         page.evaluate("location.hash = 'text=no+such+words'")
         expect(page.locator("#case")).to_contain_text("No trigger matches these filters.")
-        assert page.inner_text(FOUND).startswith("0 of 4 ")
+        assert page.inner_text(RESULT).startswith("0 of 4 ")
         assert page.get_attribute("#case", "data-key") is None
         page.evaluate("location.hash = 'case=d9__t2'")
         expect(page.locator("#case")).to_contain_text("There is no trigger of this name here.")
@@ -89,12 +89,12 @@ def test_what_is_chosen_in_the_form_is_in_the_address_comes_back_from_it_and_is_
     with visit(browser, mixed) as page:
         page.select_option("[name=stratum]", "RECOVERY")
         page.check("[name=unscored]")
-        expect(page.locator(FOUND)).to_have_text(re.compile("^1 of "))
+        expect(page.locator(RESULT)).to_have_text(re.compile("^1 of "))
         page.fill("[name=text]", "question")
         expect(page).to_have_url(re.compile("text=question"))
         fragment = page.evaluate("location.hash")
     with visit(browser, mixed, fragment, permissions=["clipboard-read", "clipboard-write"]) as page:
-        assert page.inner_text(FOUND).startswith("1 of 4 ")
+        assert page.inner_text(RESULT).startswith("1 of 4 ")
         assert page.input_value("[name=stratum]") == "RECOVERY"
         assert page.is_checked("[name=unscored]")
         assert page.input_value("[name=text]") == "question"
@@ -105,13 +105,13 @@ def test_what_is_chosen_in_the_form_is_in_the_address_comes_back_from_it_and_is_
 
 def test_several_epochs_are_rows_of_their_own_with_links_of_their_own(browser, paged, tmp_path):
     case, grades = trigger(), {1: "PASS", 2: "FAIL"}
-    events = [each for n, grade in grades.items() for each in (answered(case, epoch=n), graded(case, grade, epoch=n))]
+    events = [item for n, grade in grades.items() for item in (answered(case, epoch=n), graded(case, grade, epoch=n))]
     written(tmp_path / "run", manifest(epochs=2), [case], events)
     with visit(browser, paged(tmp_path / "run"), "#case=d1__t2&epoch=2") as page:
         assert "epoch 2" in page.inner_text("#case h3")
         assert page.locator("#case .grades .badge").first.inner_text() == "FAIL"
         page.check("[name=disagree]")
-        expect(page.locator(FOUND)).to_have_text(re.compile("^2 of 2 "))
+        expect(page.locator(RESULT)).to_have_text(re.compile("^2 of 2 "))
 
 
 MARKDOWN = (
@@ -145,10 +145,10 @@ def test_markdown_is_rendered_with_the_quotes_marked_in_it_and_as_it_was_written
 
 def test_a_part_of_a_run_and_a_results_file_have_pages_too(browser, proact, runs, tmp_path):
     assert proact("export", runs[0], "--format", "official", "--out", "results.jsonl")[0] == 0
-    status, _, told = proact("report", "results.jsonl", runs[1], "--html", "page.html")
-    assert (status, "The page is in page.html" in told) == (0, True)
+    status, _, message = proact("report", "results.jsonl", runs[1], "--html", "page.html")
+    assert (status, "The page is in page.html" in message) == (0, True)
     with visit(browser, tmp_path / "page.html") as page:
-        assert page.inner_text(FOUND) == "49 of 49 triggers, 15 of 15 control turns"
+        assert page.inner_text(RESULT) == "49 of 49 triggers, 15 of 15 control turns"
         assert "rephrased" not in page.inner_text("#case")
 
 
@@ -158,8 +158,8 @@ def test_axe_finds_no_violation(browser, two):
         for width, scheme in ((1280, "dark"), (390, "light")):
             page.set_viewport_size({"width": width, "height": 844})
             page.emulate_media(color_scheme=scheme)
-            found = Axe().run(page)
-            assert found.violations_count == 0, found.generate_report()
+            result = Axe().run(page)
+            assert result.violations_count == 0, result.generate_report()
 
 
 def test_a_phone_is_not_scrolled_sideways_and_nothing_is_wider_than_it(browser, two):
@@ -209,5 +209,5 @@ def test_a_page_says_what_is_measured_whether_a_stand_in_answered_and_what_is_mi
     assert "The run is not complete" not in text
     cases = [trigger("d1"), trigger("d2")]
     written(tmp_path / "run", manifest(), cases, [answered(cases[0]), graded(cases[0]), answered(cases[1])])
-    told = re.sub("<[^>]+>", "", paged(tmp_path / "run").read_text(encoding="utf-8"))
-    assert "The run is not complete: 1 pending; it reached 1 of 1 scenarios." in told
+    message = re.sub("<[^>]+>", "", paged(tmp_path / "run").read_text(encoding="utf-8"))
+    assert "The run is not complete: 1 pending; it reached 1 of 1 scenarios." in message

@@ -55,8 +55,8 @@ def test_the_published_figures_come_out(study):
 
 
 def test_each_rater_is_as_published(study):
-    told = {r.rater: (r.preferred.a, r.preferred.b, r.preferred.ties, round(r.seconds)) for r in study.raters}
-    assert told == {
+    values = {r.rater: (r.preferred.a, r.preferred.b, r.preferred.ties, round(r.seconds)) for r in study.raters}
+    assert values == {
         "P01": (1, 19, 0, 129),
         "P02": (0, 20, 0, 53),
         "P03": (0, 19, 1, 142),
@@ -83,8 +83,8 @@ def test_agree_shows_it(proact):
     status, out, err = proact("agree", "--pairs", "proactbench")
     words = " ".join(out.split())
     assert (status, err) == (0, "")
-    for told in ("115/144", "Fault: the study's file", "--explain"):
-        assert told in words
+    for message in ("115/144", "Fault: the study's file", "--explain"):
+        assert message in words
     document = json.loads(proact("agree", "--pairs", "proactbench", "--json")[1])
     assert (document["all"]["b"], document["published"]["figures"]["all"]["value"]) == (115, 0.799)
     assert len(document["published"]["faults"]) == 2
