@@ -24,14 +24,14 @@ def knowing(sent, wrong=()):
 
 
 def asked_about(sent):
-    said = sent.messages[-1]["content"]
-    (case,) = [each for each in CASES if _shows(said, each)]
+    text = sent.messages[-1]["content"]
+    (case,) = [item for item in CASES if _shows(text, item)]
     return case
 
 
-def _shows(said, case):
+def _shows(text, case):
     response = "\n".join(f"    {line}" if line else "" for line in case.answer.text.splitlines())
-    return f"\nResponse to grade:\n{response}\n" in said and f"\n    {case.case.view.rubric.pass_criteria}\n" in said
+    return f"\nResponse to grade:\n{response}\n" in text and f"\n    {case.case.view.rubric.pass_criteria}\n" in text
 
 
 def test_a_judge_is_right_where_it_keeps_to_the_rules_and_what_it_misses_is_shown_with_the_reason(proact, server):
@@ -45,10 +45,10 @@ def test_a_judge_is_right_where_it_keeps_to_the_rules_and_what_it_misses_is_show
     assert "in 39 of 40 worked cases." in " ".join(out.split())
     assert f"quip ({quip.rule}): judge FAIL, by the rule PARTIAL why: {quip.why}" in " ".join(out.split())
     assert quip.case.view.rubric.pass_criteria in " ".join(proact(*examined(server, "--whole"))[1].split())
-    found = {each["case"]: each for each in json.loads(proact(*examined(server, "--json"))[1])}
-    assert [*found] == [case.name for case in CASES]
-    assert [name for name, each in found.items() if not each["right"]] == ["quip"]
-    missed = found["quip"]
+    document = {item["case"]: item for item in json.loads(proact(*examined(server, "--json"))[1])}
+    assert [*document] == [case.name for case in CASES]
+    assert [name for name, item in document.items() if not item["right"]] == ["quip"]
+    missed = document["quip"]
     assert (missed["expected"], missed["grade"], missed["usage"]["judge"]["calls"]) == ("PARTIAL", "FAIL", 1)
     assert "response" not in missed
 
@@ -56,7 +56,7 @@ def test_a_judge_is_right_where_it_keeps_to_the_rules_and_what_it_misses_is_show
 def test_what_cannot_be_read_is_not_right_is_counted_apart_and_ends_with_three(proact, server):
     server.script = lambda sent: Answer("prose") if "bees" in sent.text else knowing(sent)
     status, out, _ = proact(*examined(server, "--json"))
-    (unread,) = [each for each in json.loads(out) if not each["right"]]
+    (unread,) = [item for item in json.loads(out) if not item["right"]]
     assert (status, unread["case"], unread["grade"], unread["right"]) == (3, "quip", None, None)
     assert unread["error"].startswith("unreadable")
     assert unread["unread"] == [unread["error"]]
@@ -74,14 +74,14 @@ def test_a_limit_stops_it_with_four_and_what_it_left_out_is_neither_right_nor_wr
     assert "in 1 of 5 worked cases; 35 more without a grade." in " ".join(out.split())
     assert (out.count("why: "), out.count("judge -, by the rule")) == (4, 35)
     assert ("no verdict" in out, "could not be read" in out) == (False, False)
-    told = json.loads(proact(*stopped, "--json")[1])
-    assert [each["right"] for each in told] == [True, *[False] * 4, *[None] * 35]
+    document = json.loads(proact(*stopped, "--json")[1])
+    assert [item["right"] for item in document] == [True, *[False] * 4, *[None] * 35]
     server.script = lambda sent: error(500)
     assert proact(*examined(server))[0] == 5
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "text"),
     [
         (["--model", "openai/any"], "--judge-cases and --model are mutually exclusive"),
         (["--phase", "recovery"], "--judge-cases and --phase are mutually exclusive"),
@@ -91,9 +91,9 @@ def test_a_limit_stops_it_with_four_and_what_it_left_out_is_neither_right_nor_wr
     ],
     ids=lambda more: more[0] if isinstance(more, list) else "",
 )
-def test_nothing_else_is_tried_beside_the_judge(proact, server, more, said):
+def test_nothing_else_is_tried_beside_the_judge(proact, server, more, text):
     status, _, err = proact(*examined(server, *more))
-    assert (status, server.sent, said in err) == (2, [], True), err
+    assert (status, server.sent, text in err) == (2, [], True), err
 
 
 # A compiled judge
@@ -114,12 +114,12 @@ def program(tmp_path):
 
 def in_turn(*grades):
     """A judge that grades each case so, one verdict after the other."""
-    asked = Counter()
+    requests = Counter()
 
     def script(sent):
         case = asked_about(sent)
-        asked[case.name] += 1
-        return Answer(verdict(grades[asked[case.name] - 1], [case.answer.text]))
+        requests[case.name] += 1
+        return Answer(verdict(grades[requests[case.name] - 1], [case.answer.text]))
 
     return script
 
@@ -127,8 +127,8 @@ def in_turn(*grades):
 def test_a_compiled_judge_is_asked_in_its_own_words_and_named(proact, server, program):
     server.script = knowing
     status, out, err = proact(*examined(server, *program()))
-    told = " ".join(out.split())
-    assert (status, "openai/any (compiled:" in told, "in 40 of 40 worked cases." in told) == (0, True, True)
+    message = " ".join(out.split())
+    assert (status, "openai/any (compiled:" in message, "in 40 of 40 worked cases." in message) == (0, True, True)
     assert all("Grade by the moon." in str(sent.messages[0]["content"]) for sent in server.sent)
     assert "Next: dspy-proact agree --judge openai/any" in err
     assert "--judge-program judge.json" in err
@@ -140,7 +140,7 @@ def test_its_votes_are_asked_for_and_its_cuts_make_the_grade(proact, server, pro
     assert "Asking for 120 verdicts." in err
     assert len(server.of("judge")) == 120
     # The mean level is (2 + 2 + 1) / 3 = 1.67, below the cut of PASS, though two of three verdicts are PASS.
-    assert {(each["grade"], *each["grades"]) for each in json.loads(out)} == {("PARTIAL", "PASS", "PASS", "PARTIAL")}
+    assert {(item["grade"], *item["grades"]) for item in json.loads(out)} == {("PARTIAL", "PASS", "PASS", "PARTIAL")}
 
 
 def test_a_program_that_was_compiled_by_these_cases_is_said_to_be_no_test(proact, server, program):
