@@ -17,7 +17,7 @@ from dspy_proact.benchmarks.proactiveagent.turns import (
     Verdict,
     graded,
     likelihoods,
-    said,
+    stripped,
 )
 from dspy_proact.evaluation.benchmark import CallForecast, CorpusFacts, ModelDefaults, Rule, Start, lazily
 from dspy_proact.evaluation.people import Part, People
@@ -121,9 +121,9 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
         from dspy_proact.benchmarks.proactiveagent.corpus import load_corpus
 
         wanted = ProactiveAgentSettings.of(settings)
-        found = load_corpus(str(corpus), wanted.window, revision)
-        chained = (replace(case, chain=case.group) for case in found.cases)
-        return replace(found, cases=tuple(chained)) if wanted.history else found
+        case_set = load_corpus(str(corpus), wanted.window, revision)
+        chained = (replace(case, chain=case.group) for case in case_set.cases)
+        return replace(case_set, cases=tuple(chained)) if wanted.history else case_set
 
     def mark(self, view: BaseModel) -> str:
         """The trace: who was tuned to one of its turns has seen it."""
@@ -158,23 +158,21 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
 
     def answer_of(self, prediction: Any) -> Assistance:
         """Proposals in their order, each once; the words null and none are silence."""
-        given = prediction.toDict()
-        proposals = given.get("proposals", [given.get("proposal")])
-        kept = tuple(dict.fromkeys(text for each in proposals if (text := said(each))))
-        return Assistance(purpose=given.get("purpose") or "", proposals=kept, message=said(given.get("message")))
+        fields = prediction.toDict()
+        proposals = fields.get("proposals", [fields.get("proposal")])
+        kept = tuple(dict.fromkeys(text for proposal in proposals if (text := stripped(proposal))))
+        return Assistance(purpose=fields.get("purpose") or "", proposals=kept, message=stripped(fields.get("message")))
 
     async def grade(self, case: Case, answer: Assistance, ask: "Ask") -> Scored[AssistanceGrade]:
         """What the judge says of each proposal, or of silence."""
         from dspy_proact.benchmarks.proactiveagent.programs import judge_inputs
 
         view = case.view_as(TurnView)
-        asked = [judge_inputs(view, proposal) for proposal in answer.proposals or ("",)]
-        told = [await ask(**inputs) for inputs in asked]
-        verdicts = tuple(Verdict(**{name: each[name] for name in Verdict.model_fields}) for each in told)
+        judged = [await ask(**judge_inputs(view, proposal)) for proposal in answer.proposals or ("",)]
+        verdicts = tuple(Verdict(**{name: verdict[name] for name in Verdict.model_fields}) for verdict in judged)
         return graded(answer, verdicts, ProactiveAgentSettings.of(ask.settings).cost)
 
     def feedback(self, case: Case, answer: Assistance, scored: Scored[AssistanceGrade]) -> str:
         """What the judge said."""
-        done = answer.proposals or ("silence",)
-        told = zip(done, scored.detail.verdicts, strict=True)
-        return "\n".join(f"{'accepted' if v.accepted else 'rejected'}: {each}. {v.reason}" for each, v in told)
+        pairs = zip(answer.proposals or ("silence",), scored.detail.verdicts, strict=True)
+        return "\n".join(f"{'accepted' if v.accepted else 'rejected'}: {proposal}. {v.reason}" for proposal, v in pairs)

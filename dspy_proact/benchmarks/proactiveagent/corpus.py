@@ -94,16 +94,17 @@ def load_corpus(spec: str, window: int, revision: str | None = None) -> CaseSet:
     """A case a turn of every trace of a corpus; raises as `load_traces` does."""
     traces, ignored, revision = load_traces(spec, revision)
     cases = [trace.case(number, window) for trace in traces.values() for number in range(1, len(trace.events) + 1)]
-    found = case_set_of(spec, cases, len(traces), dict(sorted(ignored.items())), revision)
-    return replace(found, read_with={"window": window})
+    case_set = case_set_of(spec, cases, len(traces), dict(sorted(ignored.items())), revision)
+    return replace(case_set, read_with={"window": window})
 
 
 def case_set_of(
     name: str, cases: Sequence[Case], traces: int, ignored: Mapping[str, int], revision: str | None = None
 ) -> CaseSet:
     """Cases whose rows are traces."""
-    found = CaseSet.of(name, cases, revision)
-    return replace(found, corpus=found.corpus.model_copy(update={"rows": traces, "ignored_fields": dict(ignored)}))
+    case_set = CaseSet.of(name, cases, revision)
+    corpus = case_set.corpus.model_copy(update={"rows": traces, "ignored_fields": dict(ignored)})
+    return replace(case_set, corpus=corpus)
 
 
 def load_traces(spec: str, revision: str | None = None) -> tuple[dict[str, Trace], Counter[str], str | None]:
@@ -121,19 +122,19 @@ def load_traces(spec: str, revision: str | None = None) -> tuple[dict[str, Trace
         return *_traces(f"{REPOSITORY}/dataset/test_data", contents, contents.__getitem__), revision or COMMIT
     if revision is not None:
         raise CorpusError(f"only {NAME} has revisions; leave the revision out", source=spec)
-    for place in places(spec, "test_data", "dataset/test_data"):
-        if (place / "splits.json").is_file():
-            names = {path.name for path in place.glob("*.json")}
-            return *_traces(str(place), names, lambda name, at=place: read_bytes(str(at / name), _WANTED)), None
+    for folder in folders_of(spec, "test_data", "dataset/test_data"):
+        if (folder / "splits.json").is_file():
+            names = {path.name for path in folder.glob("*.json")}
+            return *_traces(str(folder), names, lambda name, at=folder: read_bytes(str(at / name), _WANTED)), None
     raise CorpusError(f"holds no splits.json; give {_WANTED}", source=spec)
 
 
-def places(spec: str, *below: str) -> list[Path]:
+def folders_of(spec: str, *below: str) -> list[Path]:
     """Where the files of a folder may be that a person names: in it, or below it in the layout of the repository."""
     folder = Path(str(FOLDER / "sample")) if spec == "sample" else Path(spec)
     if "\0" in spec:
         raise CorpusError("not a path: it holds a NUL character", source=repr(spec))
-    return [folder, *(folder / each for each in below)]
+    return [folder, *(folder / path for path in below)]
 
 
 def fetched(path: str, wanted: tuple[str, ...], revision: str | None = None) -> Mapping[str, bytes]:
@@ -153,22 +154,22 @@ def fetched(path: str, wanted: tuple[str, ...], revision: str | None = None) -> 
 
 
 def _traces(source: str, names: Collection[str], read: Callable[[str], bytes]) -> tuple[dict[str, Trace], Counter[str]]:
-    place = f"{source}/splits.json"
-    splits = JsonFile.of(place, text_of(read("splits.json"), place)).parse()
+    where = f"{source}/splits.json"
+    splits = JsonFile.of(where, text_of(read("splits.json"), where)).parse()
     kinds, ignored = dict[str, Kind](), Counter[str]()
     named: dict[str, Kind] = {"real_coding": "coding", "real_writing": "writing"}
     for name, kind in named.items():
         split = splits.get(name)
         if not isinstance(split, dict):
-            raise CorpusError(f"the split {name} is missing", source=place)
-        listed = _Split.of(Line(place, 1, "", split)).files
+            raise CorpusError(f"the split {name} is missing", source=where)
+        listed = _Split.of(Line(where, 1, "", split)).files
         if strange := next((file for file in listed if file not in names), None):
-            raise CorpusError(f"names {strange!r}, which is not there", source=place, field=f"{name}.files")
+            raise CorpusError(f"names {strange!r}, which is not there", source=where, field=f"{name}.files")
         kinds |= dict.fromkeys(listed, kind)
     if not kinds:
-        raise CorpusError("names no traces", source=place)
-    found = [read_trace(f"{source}/{file}", read(file), kind, ignored) for file, kind in sorted(kinds.items())]
-    return {trace.name: trace for trace in found}, ignored
+        raise CorpusError("names no traces", source=where)
+    traces = [read_trace(f"{source}/{file}", read(file), kind, ignored) for file, kind in sorted(kinds.items())]
+    return {trace.name: trace for trace in traces}, ignored
 
 
 def read_trace(source: str, data: bytes, kind: Kind, ignored: Counter[str]) -> Trace:

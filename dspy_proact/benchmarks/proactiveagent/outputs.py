@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from dspy_proact.benchmarks.proactiveagent.corpus import NAME, Row, Trace, case_set_of, read_trace
-from dspy_proact.benchmarks.proactiveagent.turns import Assistance, Kind, ProactiveAgentSettings, said
+from dspy_proact.benchmarks.proactiveagent.turns import Assistance, Kind, ProactiveAgentSettings, stripped
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.evaluation.responses import Responses, given_response
 from dspy_proact.files.archives import Archive
@@ -44,12 +44,12 @@ def read_outputs(path: Path, corpus: str | None = None) -> tuple[Responses, ...]
     archive, files = Archive(path, _WANTED), dict[str, dict[str, bytes]]()
     source, left = archive.source, _LARGEST
     for name, size in archive.sizes.items():
-        place = PurePosixPath(name)
-        if place.name in OFFICIAL and len(place.parts) > 1:
-            of_agent = files.setdefault(place.parts[-2], {})
-            if place.name in of_agent:
+        member = PurePosixPath(name)
+        if member.name in OFFICIAL and len(member.parts) > 1:
+            of_agent = files.setdefault(member.parts[-2], {})
+            if member.name in of_agent:
                 raise CorpusError("an agent of this name has such a file already", source=archive.source_of(name))
-            of_agent[place.name] = archive.read(name, left)
+            of_agent[member.name] = archive.read(name, left)
             left -= size
     if not files:
         raise CorpusError(f"holds no outputs of an agent; give {_WANTED}", source=source)
@@ -63,9 +63,9 @@ def _responses(source: str, sha256: str, agent: str, files: dict[str, bytes]) ->
         raise CorpusError(f"lacks {missing[0]}; an agent answers all {len(OFFICIAL)} traces", source=where)
     cases, stages, ignored = list[Case](), list[StageEvent](), Counter[str]()
     for name, data in sorted(files.items()):
-        place = f"{where}/{name}"
-        trace: Trace = read_trace(place, data, OFFICIAL[name], ignored)
-        for number, element in enumerate(elements(text_of(data, place), place), start=1):
+        file = f"{where}/{name}"
+        trace: Trace = read_trace(file, data, OFFICIAL[name], ignored)
+        for number, element in enumerate(elements(text_of(data, file), file), start=1):
             case = trace.case(number, settings.window)
             done = assistance_of(Row.of(element))
             failure = None if done else Failure(kind="content", reason="missing", detail="the archive holds no output")
@@ -89,8 +89,8 @@ def assistance_of(row: Row) -> Assistance | None:
         return None
     proposals: Sequence[Any] = row.agent_response
     # One agent answered with a call of a tool, which the evaluator showed to its judge as it stands.
-    texts = (each if isinstance(each, str) or each is None else json.dumps(each, sort_keys=True) for each in proposals)
-    told = row.other_infomation if isinstance(row.other_infomation, dict) else {}
-    purpose, message = (encodable(str(told.get(name) or "")) for name in ("Purpose", "Response"))
-    kept = tuple(encodable(text) for each in texts if (text := said(each)))
+    texts = (text if isinstance(text, str) or text is None else json.dumps(text, sort_keys=True) for text in proposals)
+    further = row.other_infomation if isinstance(row.other_infomation, dict) else {}
+    purpose, message = (encodable(str(further.get(name) or "")) for name in ("Purpose", "Response"))
+    kept = tuple(encodable(plain) for text in texts if (plain := stripped(text)))
     return Assistance(purpose=purpose, proposals=kept, message=message)

@@ -7,7 +7,7 @@ from typing import Any
 
 import dspy
 
-from dspy_proact.benchmarks.proactiveagent.turns import Earlier, StreamEvent, TurnView, said
+from dspy_proact.benchmarks.proactiveagent.turns import Earlier, StreamEvent, TurnView, stripped
 from dspy_proact.programs.asking import Asking
 from dspy_proact.programs.fenced_json import FencedJSON
 from dspy_proact.programs.program import Question
@@ -92,7 +92,7 @@ class ProposingAgent(Question):
         """A prediction of no more than as many proposals as are asked for."""
         prediction = await super().answer_by(asking, **inputs)
         if "proposals" in prediction:
-            prediction.proposals = [text for proposal in prediction.proposals if (text := said(proposal))][
+            prediction.proposals = [text for proposal in prediction.proposals if (text := stripped(proposal))][
                 : self.candidates
             ]
         return prediction

@@ -103,7 +103,7 @@ class AssistanceGrade(Frozen):
     """One a proposal, in their order; the only one of silence."""
 
 
-def said(proposal: object) -> str:
+def stripped(proposal: object) -> str:
     """A proposal without blanks around it; empty for silence, also where "null" or "none" was written out."""
     text = proposal.strip() if isinstance(proposal, str) else ""
     return "" if text.strip("\"'`.").casefold() in _SILENCE else text

@@ -24,11 +24,11 @@ from dspy_proact.benchmarks.proactiveagent.corpus import (
     Trace,
     case_set_of,
     fetched,
+    folders_of,
     load_traces,
     origin_of,
-    places,
 )
-from dspy_proact.benchmarks.proactiveagent.turns import ACCEPTED, REJECTED, Assistance, ProactiveAgentSettings, said
+from dspy_proact.benchmarks.proactiveagent.turns import ACCEPTED, REJECTED, Assistance, ProactiveAgentSettings, stripped
 from dspy_proact.errors import CorpusError
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.people import HumanGrade
@@ -74,9 +74,9 @@ class Vote:
     def grades(self) -> Iterator[HumanGrade]:
         """One a vote; a rater is a position in the row."""
         answer = Assistance(proposals=(self.proposal,) if self.proposal else ())
-        for place, accepted in enumerate(self.votes, start=1):
+        for position, accepted in enumerate(self.votes, start=1):
             grade = ACCEPTED if accepted else REJECTED
-            yield HumanGrade(self.turn, answer, grade, f"annotator {place}", item=f"{self.turn}/{self.number}")
+            yield HumanGrade(self.turn, answer, grade, f"annotator {position}", item=f"{self.turn}/{self.number}")
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class _Row(RawPart):
 
     @property
     def proposal(self) -> str:
-        return said(self.pred_task)
+        return stripped(self.pred_task)
 
     def misfits(self) -> Iterator[tuple[str, str]]:
         """What contradicts the votes."""
@@ -124,9 +124,9 @@ def are_labels(named: str) -> bool:
     votes, path = (*OFFICIAL, _OWN), Path(named)
     if path.is_file():
         return path.name not in votes
-    if any((place / name).is_file() for place in places(named, *_FOLDERS) for name in votes):
+    if any((folder / name).is_file() for folder in folders_of(named, *_FOLDERS) for name in votes):
         return False
-    return any(each.suffix.lower() in {".csv", ".jsonl"} for each in path.glob("*"))
+    return any(file.suffix.lower() in {".csv", ".jsonl"} for file in path.glob("*"))
 
 
 def load_votes(spec: str, window: int) -> Votes:
@@ -144,10 +144,10 @@ def load_votes(spec: str, window: int) -> Votes:
         contents = {f"{NAME}/{name}": data for name, data in fetched("dataset/reward_data", OFFICIAL).items()}
         traces = load_traces(spec)[0]
     else:
-        for place in places(spec, *_FOLDERS):
-            there = [place / name for name in (*OFFICIAL, _OWN) if (place / name).is_file()]
+        for folder in folders_of(spec, *_FOLDERS):
+            there = [folder / name for name in (*OFFICIAL, _OWN) if (folder / name).is_file()]
             contents |= {str(path): reader.read(path, _WANTED) for path in there}
-        if any((place / "splits.json").is_file() for place in places(spec, "test_data", "dataset/test_data")):
+        if any((folder / "splits.json").is_file() for folder in folders_of(spec, "test_data", "dataset/test_data")):
             traces = load_traces(spec)[0]
     parts = {path.rpartition("/")[2] for path in contents} & set(OFFICIAL)
     if len(parts) == 1 or spec.endswith(".jsonl"):

@@ -13,7 +13,7 @@ from dspy_proact.benchmarks.proactiveagent.programs import (
     ProposeAssistance,
     ProposingAgent,
 )
-from dspy_proact.benchmarks.proactiveagent.turns import Assistance, ProactiveAgentSettings, Verdict, graded, said
+from dspy_proact.benchmarks.proactiveagent.turns import Assistance, ProactiveAgentSettings, Verdict, graded, stripped
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Start
 from dspy_proact.evaluation.evaluation import Evaluation, require_nothing_asked
@@ -45,8 +45,8 @@ def verdicts(*accepted):
 
 @pytest.mark.parametrize("silence", [None, "", "  ", "null", "None", "NULL", '"null"', "none.", "`null`"])
 def test_silence_is_whatever_says_nothing(silence):
-    assert said(silence) == ""
-    assert said(" Nullify the form. ") == "Nullify the form."
+    assert stripped(silence) == ""
+    assert stripped(" Nullify the form. ") == "Nullify the form."
 
 
 def test_a_turn_is_right_where_silence_or_one_of_the_proposals_is_accepted():
