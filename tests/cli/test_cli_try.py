@@ -271,10 +271,10 @@ def test_what_fails_is_shown_in_its_place_and_the_rest_goes_on(proact, server, m
     server.script_roles(assistant=lambda sent: Answer("You could", finish_reason="length"))
     assert proact(*against(server, *ONE))[1].count("cut at the token limit") == 2
 
-    async def broken(self, view, asking=None):
+    async def broken(self, asking, history, user_message):
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr(assistant.Assistant, "respond", broken)
+    monkeypatch.setattr(assistant.Assistant, "answer_by", broken)
     assert proact(*against(server, *ONE))[1].count("no response: unexpected: ZeroDivisionError: by zero") == 2
 
 

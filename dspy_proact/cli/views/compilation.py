@@ -26,7 +26,6 @@ from dspy_proact.evaluation.participant import fingerprint_of
 from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.evaluation.tuning import tuning_of
 from dspy_proact.models import Limits
-from dspy_proact.optimizer_names import Optimizer
 from dspy_proact.plain_text import printable
 from dspy_proact.programs import Card, CardUsage, tokens_ratio
 from dspy_proact.programs.artefact import Artefact, PredictorState, read_artefact, states_of
@@ -48,13 +47,13 @@ class CompileProgress(ProgressOnStderr, CompileObserver):
         super().__init__("left at most")
         self._folder = folder
         self._last_line = time.monotonic()
-        self._last: Stand | None = None
+        self.last: Stand | None = None
 
     def started(self, forecast: Forecast, stand: Stand) -> None:
         """Say what it will take."""
-        for line in forecast_text(forecast, Limits()):
+        for line in _forecast_text(forecast, Limits()):
             self._say(line)
-        self._last = stand
+        self.last = stand
         if stand.kept:
             self._say(f"{stand.kept:,} answers are in the record and are not paid for again.")
         else:
@@ -63,30 +62,14 @@ class CompileProgress(ProgressOnStderr, CompileObserver):
 
     def changed(self, stand: Stand) -> None:
         """Show how far it is."""
-        self._last = stand
-        self._move(stand.done, stand_text(stand))
+        self.last = stand
+        self._move(stand.done, _stand_text(stand))
         if not self._bar and time.monotonic() - self._last_line >= _SECONDS:
             self._last_line = time.monotonic()
-            self._say(f"calls {stand_text(stand)}")
-
-    @property
-    def has_answers(self) -> bool:
-        """Whether any answer is kept."""
-        return self._last is not None and self._last.done > 0
-
-    def say_unproposed(self, optimizer: Optimizer) -> None:
-        """Say so where a proposer was asked and no instruction of it was compared."""
-        if PROPOSALS[optimizer] and self._last and not self._last.proposed:
-            why = "none of the proposer's could be used, or did better on a few items"
-            self._say(f"No instruction but the start's was compared: {why}. Name another model with --proposer.")
-
-    def say_reached(self) -> None:
-        """Say how far it came, once it has stopped."""
-        if self._last:
-            self._say(f"Stopped at call {stand_text(self._last)}.")
+            self._say(f"calls {_stand_text(stand)}")
 
 
-def stand_text(stand: Stand) -> str:
+def _stand_text(stand: Stand) -> str:
     """Calls, candidates, the best of them, cost and time left, in a line."""
     parts = [f"{stand.done:,} of at most {stand.at_most:,}"]
     if stand.tried:
@@ -100,22 +83,7 @@ def stand_text(stand: Stand) -> str:
     return "; ".join(parts)
 
 
-def forecast_document(forecast: Forecast) -> dict[str, Any]:
-    """The numbers of a forecast."""
-    numbers = ("calls", "prompt_tokens", "completion_tokens", "usd")
-    return {
-        "roles": {name: {number: getattr(role, number) for number in numbers} for name, role in forecast.roles.items()},
-        "concurrency": forecast.concurrency,
-        "items": forecast.items,
-        forecast.groups: forecast.group_count,
-        "smallest_gain": forecast.smallest_gain,
-        "calls": forecast.calls,
-        "usd": forecast.usd,
-        "seconds": list(forecast.seconds),
-    }
-
-
-def forecast_text(forecast: Forecast, limits: Limits) -> list[str]:
+def _forecast_text(forecast: Forecast, limits: Limits) -> list[str]:
     """What the items can show, calls, tokens, price, time, and which limit may stop it."""
     low, high = (duration(seconds) for seconds in forecast.seconds)
     price = "price unknown" if forecast.usd is None else f"at most USD {forecast.usd:.2f}"
@@ -146,14 +114,7 @@ def compile_shown(
         data, groups = compiling.target.data.name, compiling.target.declared.nouns.groups
         say(f"{data}: {folds} independent {groups} make {folds} folds.")
     if output.dry_run:
-        forecast = compiling.forecast()
-        if output.as_json:
-            print_json(forecast_document(forecast))
-        else:
-            models = {f"{role.replace('_', ' ')} {model.name}": model for role, model in compiling.models.items()}
-            sent = [sent_line(name, model.decoding) for name, model in models.items() if not model.embedded]
-            lines = [*forecast_text(forecast, compiling.limits), *sent, "Dry run: no calls were made."]
-            click.echo("\n".join(lines))
+        _print_forecast(compiling, output.as_json)
         return 0
     folder = output.out or compiling.default_folder
     progress = CompileProgress(folder)
@@ -161,16 +122,43 @@ def compile_shown(
         with progress:
             finished = compiling.run(folder, progress)
     except Halt as halt:
-        progress.say_reached()
-        say_stopped(halt, folder, progress.has_answers)
+        if progress.last:
+            say(f"Stopped at call {_stand_text(progress.last)}.")
+        say_stopped(halt, folder, has_answers=bool(progress.last and progress.last.done))
         return exit_status(halt)
     artefact = finished.artefact
     print_card(artefact, output.as_json)
-    progress.say_unproposed(artefact.card.provenance.recipe.optimizer)
+    if PROPOSALS[artefact.card.provenance.recipe.optimizer] and progress.last and not progress.last.proposed:
+        why = "none of the proposer's could be used, or did better on a few items"
+        say(f"No instruction but the start's was compared: {why}. Name another model with --proposer.")
     if finished.paid == 0:
         say("Nothing to do: every answer is in the record; no calls were made.")
     following(file=finished.path, before=f"The program is in {finished.path}. {note}".rstrip())
     return exit_status(unscored=bool(artefact.card.unscored))
+
+
+def _print_forecast(compiling: Compile, as_json: bool) -> None:
+    """Print the numbers of a forecast, or its text with what each model is sent."""
+    forecast = compiling.forecast()
+    if as_json:
+        numbers = ("calls", "prompt_tokens", "completion_tokens", "usd")
+        roles = {name: {number: getattr(role, number) for number in numbers} for name, role in forecast.roles.items()}
+        document: dict[str, Any] = {
+            "roles": roles,
+            "concurrency": forecast.concurrency,
+            "items": forecast.items,
+            forecast.groups: forecast.group_count,
+            "smallest_gain": forecast.smallest_gain,
+            "calls": forecast.calls,
+            "usd": forecast.usd,
+            "seconds": list(forecast.seconds),
+        }
+        print_json(document)
+    else:
+        models = {f"{role.replace('_', ' ')} {model.name}": model for role, model in compiling.models.items()}
+        sent = [sent_line(name, model.decoding) for name, model in models.items() if not model.embedded]
+        lines = [*_forecast_text(forecast, compiling.limits), *sent, "Dry run: no calls were made."]
+        click.echo("\n".join(lines))
 
 
 # Its card
@@ -326,8 +314,20 @@ def print_diff(artefact: Artefact, start: Path | None, system_prompt: str | None
     It began with the compiled program of `start`, with `system_prompt` (TEXT or @FILE), or with the uncompiled
     program; raises a `UsageError` where what is named is not what it began with.
     """
-    before, known = _before(artefact, start, system_prompt)
-    known = known == artefact.card.provenance.start
+    if start and system_prompt is not None:
+        raise UsageError("--start has a prompt of its own; leave --system-prompt out")
+    if system_prompt is not None and artefact.role == "judge":
+        raise UsageError("--system-prompt: a judge has none; leave it out")
+    if start:
+        begun = read_artefact(start, artefact.role)
+        before, digest = begun.states, begun.digest
+    else:
+        declared = benchmark_of(artefact.benchmark)
+        settings = declared.settings_type.model_validate(artefact.settings)
+        program = compiled_program(declared, settings, Start(text_of(system_prompt)), artefact.role)
+        program = tuning_of(declared, settings).student(program)
+        before, digest = states_of(program), fingerprint_of(program)
+    known = digest == artefact.card.provenance.start
     named = "--start" if start else "--system-prompt" if system_prompt else None
     if named and not known:
         raise UsageError(f"{named}: is not what this {artefact.role} was compiled from, by the hash in its card")
@@ -371,19 +371,3 @@ def _document(states: States) -> dict[str, Any]:
 
 def _instruction(state: PredictorState) -> str:
     return "" if _GENERATED.fullmatch(state.signature.instructions) else state.signature.instructions
-
-
-def _before(artefact: Artefact, start: Path | None, system_prompt: str | None) -> tuple[States, str]:
-    """The states of a program before it was compiled, and its hash as in a card."""
-    if start and system_prompt is not None:
-        raise UsageError("--start has a prompt of its own; leave --system-prompt out")
-    if system_prompt is not None and artefact.role == "judge":
-        raise UsageError("--system-prompt: a judge has none; leave it out")
-    if start:
-        begun = read_artefact(start, artefact.role)
-        return begun.states, begun.digest
-    declared = benchmark_of(artefact.benchmark)
-    settings = declared.settings_type.model_validate(artefact.settings)
-    program = compiled_program(declared, settings, Start(text_of(system_prompt)), artefact.role)
-    program = tuning_of(declared, settings).student(program)
-    return states_of(program), fingerprint_of(program)
