@@ -22,7 +22,6 @@ from dspy_proact import load_ratings, study
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.evaluation.people import HumanGrade
 from dspy_proact.evaluation.ratings import Ratings
-from dspy_proact.report.numbers import coefficient
 
 DATA = Path(__file__).parent / "judge_words"
 RULES = {
@@ -62,7 +61,7 @@ def agreement() -> Iterator[str]:
         result = study(Ratings("the judge's words", "proactbench", tuple(items), chosen, sample.source))
         within = result.pooled.within
         phases = [part.reference.judge for part in result.strata.values()]
-        yield line(words, grader, *map(coefficient, [*phases, within.judge, within.one_human]))
+        yield line(words, grader, *map(str, [*phases, within.judge, within.one_human]))
 
 
 def rules() -> Iterator[str]:

@@ -25,7 +25,6 @@ from dspy_proact.benchmarks.proactbench.programs import OfferDetector
 from dspy_proact.benchmarks.proactbench.types import UNWANTED, ControlView
 from dspy_proact.errors import StageError
 from dspy_proact.models import Model
-from dspy_proact.report.numbers import coefficient
 from dspy_proact.stats import Judged, Panel, cluster_mean, human_reference, kappa_estimate, majority
 
 NAMES = {False: "held back", True: "unwanted"}
@@ -86,9 +85,9 @@ def tables(responses: Sequence[SampleResponse], result: Sequence[bool]) -> list[
     rates = {rater: [words[index] for words in ratings] for index, rater in enumerate(RATERS)}
     rates |= {"most raters": most, "the detector": list(result)}
     pairs = list(zip(most, result, strict=True))
-    rows = [(name, n, *map(coefficient, estimates)) for name, estimates in agreements.items()]
+    rows = [(name, n, *map(str, estimates)) for name, estimates in agreements.items()]
     confusion = [(NAMES[a], *(pairs.count((a, b)) for b in LABELS)) for a in LABELS]
-    shares = [(who, n, coefficient(cluster_mean(list(map(float, rate)), scenarios))) for who, rate in rates.items()]
+    shares = [(who, n, str(cluster_mean(list(map(float, rate)), scenarios))) for who, rate in rates.items()]
     return [
         *table(("who", "responses", "kappa", "same"), rows),
         *("", *table(("most raters", *(f"detector: {name}" for name in NAMES.values())), confusion)),

@@ -185,11 +185,12 @@ def _show_pairs(named: str, chosen: BenchmarkChoice, as_json: bool, explain: boo
 def _show_studies(
     results: "Sequence[RatingStudy]", words: "Sequence[MarkedWords]", as_json: bool, explain: bool
 ) -> None:
-    from dspy_proact.report.marked_words import marked_words_document, print_marked_words
+    from dspy_proact.report.marked_words import print_marked_words
+    from dspy_proact.report.numbers import document
     from dspy_proact.report.study_text import leading, print_studies, studies_document
 
     if as_json:
-        marked = {"marked_words": marked_words_document(words)} if words else {}
+        marked = {"marked_words": document(words)} if words else {}
         print_json(studies_document(results) | marked)
         return
     print_studies(results, console(), explain)

@@ -38,12 +38,8 @@ _DAMAGED = (
 class Archive:
     """A zip that is open; several threads may read from it at a time.
 
-    Args:
-        path: Of the file.
-        wanted: What was expected, for the message where it is no zip.
-
-    Raises:
-        CorpusError: It is no zip, a part of one, or holds what the module's docstring refuses.
+    Raises a `CorpusError`, which says what was `wanted`, where it is no zip, a part of one, or holds what the module's
+    docstring refuses.
     """
 
     def __init__(self, path: Path, wanted: str):

@@ -148,15 +148,9 @@ class _Record(RawPart):
 
 
 def labels_in(text: str, source: str, parts: Collection[str]) -> LabelFile:
-    """The grades in a file.
+    """The grades in a file, of `parts` of a grading by name; the empty one is of the grading as a whole.
 
-    Args:
-        text: Of the file.
-        source: Its path.
-        parts: Names of the parts of a grading; the empty one is of the grading as a whole.
-
-    Raises:
-        CorpusError: The file is none of these, or has no line of a grade.
+    Raises a `CorpusError` where the file is none of these, or has no line of a grade.
     """
     file = _of_sheet(text, source) if text.lstrip()[:1] != "[" else _of_tool(text, source, parts)
     if not file.labels and not file.ungraded:

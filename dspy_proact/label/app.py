@@ -64,10 +64,7 @@ class Collection:
 def application(collection: Collection, origins: Mapping[str, str], requests: int = 6_000) -> ASGIApp:
     """The app of a study, for any ASGI server with one worker.
 
-    Args:
-        collection: Of the study.
-        origins: As `access.origins` gives them.
-        requests: How often a client may ask in a minute.
+    `origins` are as `access.origins` gives them; `requests` is how often a client may ask in a minute.
     """
     pages = _Pages(collection)
     routes = [

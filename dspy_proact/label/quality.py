@@ -115,13 +115,9 @@ class Overview:
 def overview(
     store: Store, items: Sequence[StudyItem], declared: Benchmark[Any, Any], groups: Mapping[str, str] | None = None
 ) -> Overview:
-    """How a study stands now.
+    """How a study stands now, of items as `Store.chosen` gives them.
 
-    Args:
-        store: Of the study.
-        items: As `Store.chosen` gives them.
-        declared: The benchmark.
-        groups: Of each case, which intervals allow for; each case is its own where None.
+    `groups` has the group of each case, which intervals allow for; each case is its own where None.
     """
     ratings, adjudged = store.ratings(), store.adjudications()
     rated = [*_parts(items, ratings, groups or {}, store.study.design.ratings)]

@@ -189,15 +189,9 @@ class Store:
         return owner, entry
 
     def add_rater(self, name: str, token: str = "", most: int | None = None) -> Rater:
-        """A new rater.
+        """A new rater, who comes in by a token, of which the digest is kept; it is empty for who has no link.
 
-        Args:
-            name: Their pseudonym.
-            token: By which they come in, of which the digest is kept; empty for who has no link.
-            most: Raters that there may be.
-
-        Raises:
-            UsageError: The pseudonym is not valid or taken, or there are `most` raters already.
+        Raises a `UsageError` where the pseudonym is not valid or taken, or there are `most` raters already.
         """
         name = pseudonym(name)
         with self._transaction():

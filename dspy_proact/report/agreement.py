@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dspy_proact.evaluation.measured_run import MeasuredRun
 from dspy_proact.report.measured import in_nouns
-from dspy_proact.report.numbers import coefficient, counted, percent, points_of
+from dspy_proact.report.numbers import counted, percent, points_of
 from dspy_proact.runs import Evidence, Outcome
 from dspy_proact.stats import Estimate, Paired, cluster_mean, kappa_estimate, paired_difference
 
@@ -67,7 +67,7 @@ def agreement_lines(agreement: GradingAgreement) -> list[str]:
     any_checked = any(evidence.checked for evidence in agreement.evidence.values())
     return [
         f"{first} and {second} on {counted(agreement.responses, 'response')}: same grade {percent(agreement.exact)} %, "
-        f"quadratic kappa {coefficient(kappa)}{f' ({kappa.reason})' if kappa.reason else ''}.",
+        f"quadratic kappa {kappa}{f' ({kappa.reason})' if kappa.reason else ''}.",
         f"flips from the first to the second: {flipped}. Mean score of the second minus the first: "
         f"{points_of(agreement.score_difference.difference)} points.",
         *([f"verdicts with a quote that stands in the response: {quotes[0]} and {quotes[1]}."] if any_checked else []),

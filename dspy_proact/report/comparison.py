@@ -169,11 +169,6 @@ class Comparison:
         return front_html(partial(print_comparison, self))
 
     @property
-    def strata(self) -> tuple[str, ...]:
-        """In the order of reports."""
-        return self.a.strata
-
-    @property
     def roles(self) -> tuple[tuple[str, str], ...]:
         """Of both, each role with the name of its model."""
         return *self.a.roles, *self.b.roles
@@ -181,13 +176,13 @@ class Comparison:
     @cached_property
     def lenient(self) -> Differences:
         """Over what both have scored, as published scores are."""
-        return Differences(self.pairs, self.strata, self.a.nouns)
+        return Differences(self.pairs, self.a.strata, self.a.nouns)
 
     @cached_property
     def strict(self) -> Differences:
         """Over what both have tried, the unscored counting 0; the same where nothing is unscored."""
         alike = len(self.tried) == len(self.pairs) and not any(self.unscored)
-        return self.lenient if alike else Differences(self.tried, self.strata, self.a.nouns)
+        return self.lenient if alike else Differences(self.tried, self.a.strata, self.a.nouns)
 
     @property
     def unscored(self) -> tuple[int, int]:
@@ -265,7 +260,7 @@ class Comparison:
 
     def measured(self, pairs: Sequence[CasePair], by_stratum: bool = False) -> dict[str, Compared]:
         """The measures of some of the pairs, by name, every pair weighted equally, or every stratum."""
-        cases, strata = [(pair.group, *pair.outcomes) for pair in pairs], self.strata if by_stratum else None
+        cases, strata = [(pair.group, *pair.outcomes) for pair in pairs], self.a.strata if by_stratum else None
         return {
             measure.name: in_nouns(compared(measure, cases, self._bounds[measure.name], strata), self.a.nouns)
             for measure in self.a.measures

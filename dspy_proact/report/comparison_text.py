@@ -11,7 +11,7 @@ from dspy_proact.report.agreement import agreement_lines
 from dspy_proact.report.glossary import explained
 from dspy_proact.report.headline import comparison_headline
 from dspy_proact.report.measured import SMALL
-from dspy_proact.report.numbers import coefficient, counted, document, points_of, probability, seen_from, share
+from dspy_proact.report.numbers import counted, document, points_of, probability, seen_from, share
 from dspy_proact.report.terminal import TerminalTable, reason_lines, show, table
 from dspy_proact.stats import ENOUGH_TO_TELL, Paired
 
@@ -177,7 +177,7 @@ def _measures(comparison: "Comparison", explain: bool) -> TerminalTable:
     if comparison.a.reporting.mean == "macro":
         measures["macro"] = comparison.measured(comparison.pairs, by_stratum=True)
     cells = (
-        [f"{measure.title} of {name}", *map(coefficient, (values.a, values.b, values.difference))]
+        [f"{measure.title} of {name}", *map(str, (values.a, values.b, values.difference))]
         for name, measured in measures.items()
         for measure in comparison.a.shown_measures(explain)
         for values in [measured[measure.name]]

@@ -32,10 +32,8 @@ GAPS = 0.05
 def unfair(summary: Summary, rated: set[str], drawn: Sequence[str] | str) -> Mapping[str, str]:
     """Why the rated cases of a stratum do not stand for all of it; nothing where they do, or where all are rated.
 
-    Args:
-        summary: Of the run.
-        rated: Keys of the cases with a rating.
-        drawn: Keys of those that were drawn, in the order of the draw; or why it is not known that they were.
+    `rated` are keys of the cases with a rating, `drawn` of those that were drawn, in the order of the draw; or why it
+    is not known that they were.
     """
     nouns = summary.nouns
     reasons: dict[str, str] = {}
@@ -79,12 +77,7 @@ class PeoplesRatings:
 
 
 def peoples_ratings(ratings: Ratings, summary: Summary, benchmark: Benchmark[Any, Any] | None = None) -> PeoplesRatings:
-    """What people gave to responses of the first epoch of a run or a results file.
-
-    Args:
-        ratings: Of the grading as a whole.
-        summary: Of the run.
-        benchmark: Of the run, where it is of a person's own file.
+    """What people gave, grading as a whole, to responses of the first epoch of a run or a results file.
 
     Raises:
         UsageError: The run is of another benchmark, or of one whose scores do not follow from a grade of people's; no
@@ -177,11 +170,6 @@ class Corrected:
     def _repr_html_(self) -> str:
         return front_html(partial(print_corrected, self))
 
-    @property
-    def nouns(self) -> Nouns:
-        """What the benchmark calls its things."""
-        return self.summary.nouns
-
     @cached_property
     def rows(self) -> dict[str, CorrectedMean]:
         """By stratum, and all of them together."""
@@ -191,7 +179,7 @@ class Corrected:
         for name, row in rows.items():
             if unfair := refused_for(self.ratings, name):
                 rows[name] = replace(row, corrected=Estimate(None, reason=unfair))
-        return {name: in_nouns(row, self.nouns) for name, row in rows.items()}
+        return {name: in_nouns(row, self.summary.nouns) for name, row in rows.items()}
 
     @property
     def overall(self) -> CorrectedMean:
@@ -227,7 +215,7 @@ class CorrectedComparison:
             rated_cases([outcomes[key] for key in both], ratings)
             for outcomes, ratings in zip(first, self.ratings, strict=True)
         )
-        strata = {name: (a.of_stratum(name), b.of_stratum(name)) for name in self.comparison.strata}
+        strata = {name: (a.of_stratum(name), b.of_stratum(name)) for name in self.comparison.a.strata}
         rows = {**strata, OVERALL: (a, b)}
         return {name: in_nouns(self._row(name, *sides), self.comparison.a.nouns) for name, sides in rows.items()}
 
@@ -289,7 +277,7 @@ def rated_cases(outcomes: Iterable[Outcome], ratings: PeoplesRatings) -> RatedCa
 
 def corrected_headline(corrected: Corrected) -> str:
     """The corrected score of all strata beside the judge's own, or why there is none."""
-    nouns, overall = corrected.nouns, corrected.overall
+    nouns, overall = corrected.summary.nouns, corrected.overall
     people = "this rater" if overall.raters == 1 else corrected.ratings.people
     cases = counted(overall.cases, nouns.case, nouns.cases)
     score = overall.corrected
@@ -328,7 +316,9 @@ def corrected_document(corrected: Corrected) -> dict[str, Any]:
     return {
         "headline": corrected_headline(corrected),
         "ratings": _ratings(corrected.ratings),
-        **_by_row({name: _row(row, corrected.nouns) for name, row in corrected.rows.items()}, corrected.nouns),
+        **_by_row(
+            {name: _row(row, corrected.summary.nouns) for name, row in corrected.rows.items()}, corrected.summary.nouns
+        ),
     }
 
 
@@ -376,7 +366,7 @@ def _row(row: CorrectedMean, nouns: Nouns) -> dict[str, Any]:
 
 def print_corrected(corrected: Corrected, console: Console, explain: bool = False) -> None:
     """Print corrected scores beside the judge's; with `explain`, the method too."""
-    nouns = corrected.nouns
+    nouns = corrected.summary.nouns
     headings = (nouns.stratum, "rated", "raters", "judge", "mean of the rated", "corrected")
     rows = (
         [name, _rated(row), str(row.raters), percent(row.judge), share(row.rated_mean), percent(row.corrected)]

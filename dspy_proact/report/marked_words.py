@@ -9,7 +9,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 from rich.console import Console
 
@@ -17,7 +16,7 @@ from dspy_proact.evaluation.registry import reporting_of
 from dspy_proact.evaluation.reporting import quoted
 from dspy_proact.report.glossary import explained
 from dspy_proact.report.measured import in_nouns
-from dspy_proact.report.numbers import counted, document, percent
+from dspy_proact.report.numbers import counted, percent
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import reason_lines, show, table
 from dspy_proact.runs import Nouns
@@ -89,11 +88,6 @@ def _mean(pairs: Mapping[str, Sequence[tuple[Spans, Spans]]], groups: Mapping[st
         return Estimate(None, reason=f"no response of which {of}")
     means = [sum(overlap(*pair) for pair in several) / len(several) for several in pairs.values()]
     return cluster_mean(means, [groups[key] for key in pairs])
-
-
-def marked_words_document(rows: Sequence[MarkedWords]) -> list[dict[str, Any]]:
-    """The part `marked_words` of the document of `agree --json`."""
-    return [document(row) for row in rows]
 
 
 def print_marked_words(rows: Sequence[MarkedWords], console: Console) -> None:

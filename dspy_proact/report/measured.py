@@ -103,14 +103,9 @@ def measured(
     """A measure of outcomes, each counted as a case.
 
     Silence is decided as follows. No outcome with all parts, a part that is to be 0 or 1 and is not, or one out of its
-    bounds: no value.
-    Fewer outcomes with them than are scored: a warning with both numbers. Otherwise as the statistic says.
-
-    Args:
-        measure: As the benchmark declares it.
-        outcomes: Of a run; those without a verdict do not count.
-        bounds: Of its parts.
-        strata: Those that are weighted equally; where None, cases are. Only a mean can be taken so.
+    bounds: no value. Fewer outcomes with them than are scored: a warning with both numbers. Otherwise as the statistic
+    says. Outcomes without a verdict do not count. `strata` are weighted equally; where None, cases are. Only a mean can
+    be taken so.
     """
     if strata is not None and measure.statistic != "mean":
         return Estimate(None, reason="no mean")
@@ -132,13 +127,9 @@ def compared(
     bounds: Bounds,
     strata: Sequence[str] | None = None,
 ) -> Compared:
-    """A measure of two runs on the cases that have its parts in both, paired by case.
+    """A measure of two runs on the cases that have its parts in both, paired by case; `strata` as in `measured`.
 
-    Args:
-        measure: As the benchmark declares it.
-        pairs: The group of each case, and its outcomes in both.
-        bounds: Of its parts.
-        strata: Those that are weighted equally; where None, cases are. Only a mean can be taken so.
+    `pairs` are the group of each case, and its outcomes in both.
     """
     if strata is not None and measure.statistic != "mean":
         return Compared(*[Estimate(None, reason="no mean")] * 3)

@@ -23,11 +23,6 @@ def points_of(difference: Estimate) -> str:
     return _with_interval(difference, signed)
 
 
-def coefficient(estimate: Estimate) -> str:
-    """A kappa or correlation with its interval."""
-    return str(estimate)
-
-
 def plain(estimate: Estimate) -> str:
     """A kappa or correlation alone."""
     return "-" if estimate.value is None else f"{estimate.value:.2f}"
@@ -67,13 +62,9 @@ def listed(names: Sequence[str]) -> str:
 
 
 def shown_gain(items: int, groups: int, noun: str, gain: float | None) -> str:
-    """What labels can show of a compiled judge, a sentence.
+    """What labels can show of a compiled judge, a sentence, where so many groups are called by this noun.
 
-    Args:
-        items: Labelled ones.
-        groups: Of these.
-        noun: What so many groups are called.
-        gain: As `stats.smallest_gain` gives it; None where it is not known or nothing may be claimed.
+    `gain` is as `stats.smallest_gain` gives it; None where it is not known or nothing may be claimed.
     """
     labels = f"{counted(items, 'item')} in {groups} {noun}"
     if items < CLAIM_LABELS or groups < CLAIM_GROUPS:

@@ -154,14 +154,8 @@ def rating_sheet(
     that a spreadsheet would run gets an apostrophe before it, which reading takes away again; ends of lines become line
     feeds. Stratum, model and the judge's grade are left out, so that they sway nobody.
 
-    Args:
-        items: Of a run, a file, or ratings.
-        declared: The benchmark.
-        draw: How the items were chosen.
-        grades: Of the items by key, each a row, where the sheet is to be filled in: `Ratings.by_item`.
-
-    Raises:
-        RunError: An item cannot be read.
+    `draw` says how the items were chosen. `grades` are those of the items by key, each a row, where the sheet is filled
+    in: `Ratings.by_item`. Raises a `RunError` where an item cannot be read.
     """
     parts, reporting = parts_of(declared), reporting_of(declared.name)
     several = any(part.name for part in parts)

@@ -111,12 +111,9 @@ def sections_document(sections: Iterable[PageSection]) -> list[dict[str, Any]]:
 
 
 def print_reading(console: Console, named: Sequence[tuple[str, Reading | None]], labels: Sequence[str]) -> None:
-    """Print a case, with the responses of several runs to it.
+    """Print a case, with the responses of several runs to it; labels are all there are, from best to worst.
 
-    Args:
-        console: Its width and kind decide the layout.
-        named: Who answered, and the reading; the first has one, None where a run does not have the case.
-        labels: All there are, from best to worst.
+    `named` are who answered, and the reading; the first has one, None where a run does not have the case.
     """
     sheet, (_, first) = Sheet(console), named[0]
     assert first, "the run that is shown has the case"

@@ -13,15 +13,15 @@ from dspy_proact.report.glossary import explained
 from dspy_proact.report.headline import study_headline
 from dspy_proact.report.measured import in_nouns
 from dspy_proact.report.numbers import (
-    coefficient,
     counted,
+    document,
     percent,
     plain,
     points_of,
     share,
 )
 from dspy_proact.report.terminal import TerminalTable, reason_lines, show, table
-from dspy_proact.report.voted import TERMS, voted_document, voted_table
+from dspy_proact.report.voted import TERMS, voted_table
 from dspy_proact.runs import Nouns
 from dspy_proact.stats import ENOUGH_RATERS, Estimate, HumanReference
 
@@ -74,7 +74,7 @@ def _study_document(study: "RatingStudy") -> dict[str, Any]:
         "within": within,
         "pooled": _subset(pooled, nouns),
         f"constant_by_{nouns.stratum}": _estimate(pooled.constant, nouns),
-        **({"voted": voted_document([in_nouns(row, nouns) for row in study.voted])} if study.voted else {}),
+        **({"voted": document([in_nouns(row, nouns) for row in study.voted])} if study.voted else {}),
         "raters": [
             {
                 "rater": str(rater.rater),
@@ -149,7 +149,7 @@ def print_studies(studies: "Sequence[RatingStudy]", console: Console, explain: b
     for study in studies:
         pooled, name = study.pooled, study.part.name or "grade"
         exact, people = pooled.estimates["exact"], pooled.within.one_human
-        rows.append([name, str(len(pooled.compared)), percent(exact), coefficient(pooled.kappa), coefficient(people)])
+        rows.append([name, str(len(pooled.compared)), percent(exact), str(pooled.kappa), str(people)])
     reasons = [(study.part.name, in_nouns(study.pooled.kappa, study.nouns).reason) for study in studies]
     show(console, *(line for study in leading(studies) for line in (study_headline(study), _counts(study))))
     show(console, *([f"judge: {first.judge}"] if first.judge else []))
@@ -182,7 +182,7 @@ def print_study(study: "RatingStudy", console: Console, explain: bool = False) -
         best = any(of.best_attainable.value is not None for of in references.values())
         against_one = [
             [
-                *(name, str(of.items), *map(coefficient, (of.one_human, of.judge, of.difference))),
+                *(name, str(of.items), *map(str, (of.one_human, of.judge, of.difference))),
                 *([plain(of.best_attainable)] if best else []),
             ]
             for name, of in references.items()
@@ -214,8 +214,8 @@ def _among(study: "RatingStudy") -> list[str | TerminalTable]:
     for name, subset in study.subsets.items():
         estimates = subset.estimates
         exact = "-" if estimates["exact"].value is None else f"{share(estimates['exact'].value, 0)} %"
-        kappas = [coefficient(estimates["kappa"]), *([plain(subset.kappa)] if ordered else [])]
-        among.append([name, str(subset.paired), coefficient(subset.alpha), str(len(subset.compared)), exact, *kappas])
+        kappas = [str(estimates["kappa"]), *([plain(subset.kappa)] if ordered else [])]
+        among.append([name, str(subset.paired), str(subset.alpha), str(len(subset.compared)), exact, *kappas])
     kappas, alpha = (("kappa", "quadratic"), "ordinal") if ordered else (("kappa",), "nominal")
     how = "shares of grades" if study.choices.consensus == "soft" else "commonest grade"
     title = f"People among themselves ({alpha} alpha); the judge with their {how}"
@@ -253,7 +253,7 @@ def _words(study: "RatingStudy") -> Iterator[str]:
         yield f"{explained(nouns, 'within', 'pooled')} There {constant} {plain(study.pooled.constant)}."
     best = {name: subset.reference.best_attainable for name, subset in study.subsets.items()}
     if any(estimate.value is not None for estimate in best.values()):
-        reached = ", ".join(f"{name} {coefficient(estimate)}" for name, estimate in best.items())
+        reached = ", ".join(f"{name} {estimate}" for name, estimate in best.items())
         yield f"{explained(nouns, 'best')[:-1]}: {reached}."
     first, *others = study.part.ties
     ties = f"commonest grade: ties go to {', then '.join([first, *others])}. "
@@ -342,7 +342,7 @@ def _missing(study: "RatingStudy", explain: bool) -> Iterator[str]:
 def explanations(study: "RatingStudy") -> Iterator[str]:
     """Who stands apart, how the judge fares by the alt-test, and what such items can show."""
     if study.outliers:
-        raters = ", ".join(f"{standing.rater} {coefficient(standing.against_others)}" for standing in study.outliers)
+        raters = ", ".join(f"{standing.rater} {standing.against_others}" for standing in study.outliers)
         yield (
             f"outliers among the raters, by kappa with the others: {raters}. Two raters reach "
             f"{plain(study.all_raters.reference.one_human)} on average. By chance alone one rater in 40 falls so low; "

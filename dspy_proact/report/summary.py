@@ -22,8 +22,6 @@ from dspy_proact.stats import Estimate, Repeats, cluster_mean, repeats
 if TYPE_CHECKING:
     from dspy_proact.report.export import Backend
 
-_UNPRICED = Price(reason="its price is not recorded")
-
 
 @dataclass(frozen=True)
 class Scores:
@@ -101,14 +99,9 @@ class Summary(MeasuredRun):
             strata = ([o.stratum for o in of], self.strata) if by_stratum else ()
             return cluster_mean([number(o) for o in of], [o.group for o in of], *strata)
 
-        def passed(outcome: Outcome) -> float:
-            return float(outcome.label == self.labels[0])
-
-        def score(outcome: Outcome) -> float:
-            return outcome.score
-
-        scores = Scores(mean(scored, passed), mean(scored, score), mean(tried, passed), mean(tried, score))
-        return in_nouns(scores, self.nouns)
+        top = self.labels[0]
+        numbers: Sequence[Callable[[Outcome], float]] = (lambda o: float(o.label == top), lambda o: o.score)
+        return in_nouns(Scores(*(mean(of, number) for of in (scored, tried) for number in numbers)), self.nouns)
 
     def measured(self, outcomes: Sequence[Outcome], by_stratum: bool = False) -> dict[str, Estimate]:
         """The measures of some of the outcomes, by name, every outcome weighted equally, or every stratum."""
@@ -204,7 +197,9 @@ def summarize(folder: RunFolder | str | Path) -> Summary:
         usage["judge"] = sum(judges[1:], judges[0])
     for role in events.roles:
         if role not in {"assistant", "judge"}:
-            usage[role] = events.usage(role, manifest.further_prices.get(role, _UNPRICED))
+            usage[role] = events.usage(
+                role, manifest.further_prices.get(role, Price(reason="its price is not recorded"))
+            )
     return Summary(
         path=str(folder.path),
         benchmark=manifest.identity.benchmark,

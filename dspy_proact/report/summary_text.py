@@ -13,7 +13,7 @@ from dspy_proact.report.agreement import GradingAgreement, agree_between, agreem
 from dspy_proact.report.glossary import explained
 from dspy_proact.report.headline import headline
 from dspy_proact.report.measured import SMALL, ControlCases, is_small
-from dspy_proact.report.numbers import coefficient, counted, document, percent, share
+from dspy_proact.report.numbers import counted, document, percent, share
 from dspy_proact.report.terminal import TerminalTable, reason_lines, show, table
 from dspy_proact.runs import Nouns, Outcome
 from dspy_proact.stats import Repeats
@@ -23,15 +23,7 @@ if TYPE_CHECKING:
 
 
 def summary_document(summary: "Summary", by: Sequence[str] = ()) -> dict[str, Any]:
-    """The document of `report --json`.
-
-    Args:
-        summary: What is reported.
-        by: Grouping keys of the cases, each a breakdown.
-
-    Raises:
-        UsageError: The cases have no such key.
-    """
+    """The document of `report --json`, with breakdowns by these keys; raises `UsageError` where cases have none."""
     nouns, controls, by_stratum = summary.nouns, summary.controls, summary.reporting.mean == "macro"
     parts = {
         "headline": headline(summary),
@@ -159,10 +151,7 @@ def _repeated(summary: "Summary") -> dict[str, Any]:
 def print_summary(summary: "Summary", console: Console, by: Sequence[str] = (), explain: bool = False) -> None:
     """Print scores with denominators and intervals, breakdowns, what is unscored, verified and used.
 
-    With `explain`, print what the numbers rest on too.
-
-    Raises:
-        UsageError: The cases have no such key to break down by.
+    With `explain`, print what the numbers rest on too. Raises `UsageError` where cases have no key to break down by.
     """
     nouns, manifest = summary.nouns, summary.manifest
     breakdowns: list[TerminalTable | str] = []
@@ -182,7 +171,7 @@ def print_summary(summary: "Summary", console: Console, by: Sequence[str] = (), 
         measured = {name: summary.measured(of) for name, of in {**strata, "micro": summary.outcomes}.items()}
         if summary.reporting.mean == "macro":
             measured["macro"] = summary.measured(summary.outcomes, by_stratum=True)
-        rows = ([name, *(coefficient(of[measure.name]) for measure in measures)] for name, of in measured.items())
+        rows = ([name, *(str(of[measure.name]) for measure in measures)] for name, of in measured.items())
         show(console, table((nouns.stratum, *(measure.title for measure in measures)), rows))
     show(console, *breakdowns, *_notes(summary, bool(by), explain))
     if explain:

@@ -74,11 +74,7 @@ def table(
 ) -> TerminalTable:
     """Rows below headings, in parts where the terminal is too narrow; a line parts the sections.
 
-    Args:
-        headings: Of the columns.
-        sections: Rows of names, which may fold, and of numbers.
-        fold: Whether the names do.
-        names: Place of their column.
+    A row is numbers and a name, in the column `names`, which may `fold`.
     """
     heads = [heading if isinstance(heading, Text) else cell(heading) for heading in headings]
     return TerminalTable(heads, [[[*map(cell, row)] for row in rows] for rows in sections], names, fold)
@@ -107,11 +103,7 @@ _QUOTE_MARKS = "»", "«"
 
 
 class Sheet:
-    """Prints texts. Where the console takes no styles they are plain, and no line is broken.
-
-    Args:
-        console: Its width and its kind decide.
-    """
+    """Prints texts. Where the console takes no styles they are plain, and no line is broken."""
 
     def __init__(self, console: Console):
         self._console = console
@@ -150,13 +142,7 @@ class Sheet:
 
 
 def marked(text: str, spans: Iterable[tuple[int, int]], styled: bool) -> Text:
-    """A text with parts of it underlined, or between marks where there are no styles.
-
-    Args:
-        text: Of a model.
-        spans: Start and end of each part, in order.
-        styled: Whether there are styles.
-    """
+    """The text of a model with spans of it, in order, underlined, or between marks where there are no styles."""
     before, after = ("", "") if styled else _QUOTE_MARKS
     shown, end = Text(), 0
     for start, stop in spans:
@@ -177,11 +163,7 @@ def in_a_line(text: str) -> str:
 
 
 def front_html(printing: Callable[[Console], None]) -> str:
-    """The lines and the table.
-
-    Args:
-        printing: Prints lines and tables to a console by `show`, a table among them.
-    """
+    """The lines and the table that a function prints to a console by `show`, as HTML."""
     paper = _Paper()
     printing(paper)
     first = next(index for index, item in enumerate(paper.printed) if isinstance(item, TerminalTable))

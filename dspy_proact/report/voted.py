@@ -10,10 +10,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
 from dspy_proact.evaluation.people import Part
-from dspy_proact.report.numbers import coefficient, document, percent
+from dspy_proact.report.numbers import percent
 from dspy_proact.report.terminal import TerminalTable, table
 from dspy_proact.stats import Estimate, classification_estimate, cluster_mean, part_mean
 
@@ -82,13 +81,8 @@ def voted_rows(
 ) -> tuple[VotedRow, ...]:
     """The judge, both constant judges and one person; nothing where a part has not two levels, or nobody was doubled.
 
-    Args:
-        judge: Its name.
-        part: That people and judge grade.
-        grades: People's, of each answer.
-        levels: The judge's, of each answer whose verdict could be read.
-        likely: How probable the judge finds the best level, of answers where it says so; else its level counts.
-        groups: Of each answer.
+    All are of each answer: people's grades, the judge's levels where a verdict could be read, and how probable the
+    judge finds the best level where it says so; else its level counts.
     """
     if len(part.levels) != 2 or all(len(of_answer) < 2 for of_answer in grades.values()):
         return ()
@@ -131,11 +125,6 @@ def _row(name: str, predictions: Sequence[_Prediction]) -> VotedRow:
     )
 
 
-def voted_document(rows: Sequence[VotedRow]) -> list[dict[str, Any]]:
-    """One row each, as JSON."""
-    return [document(row) for row in rows]
-
-
 def voted_table(rows: Sequence[VotedRow]) -> TerminalTable:
     """One row each."""
     cells = (
@@ -143,7 +132,7 @@ def voted_table(rows: Sequence[VotedRow]) -> TerminalTable:
             row.name,
             str(row.answers),
             percent(row.share),
-            *(coefficient(estimate) for name, estimate in row.estimates.items() if name != "share"),
+            *(str(estimate) for name, estimate in row.estimates.items() if name != "share"),
         ]
         for row in rows
     )

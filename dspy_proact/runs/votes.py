@@ -13,12 +13,7 @@ Label = TypeVar("Label", bound=str)
 
 
 def majority_label(votes: Sequence[Label], order: Sequence[Label]) -> Label:
-    """The label of the most verdicts; of several that tie, the worst.
-
-    Args:
-        votes: Label of each verdict, at least one.
-        order: Every label, from best to worst.
-    """
+    """The label of the most verdicts, at least one; of several that tie, the worst. `order` is from best to worst."""
     counts = Counter(votes)
     return max(order, key=lambda label: (counts[label], order.index(label)))
 

@@ -31,7 +31,7 @@ from dspy_proact.programs import Card, CardUsage, tokens_ratio
 from dspy_proact.programs.artefact import Artefact, PredictorState, read_artefact, states_of
 from dspy_proact.programs.card import CardRow
 from dspy_proact.recipe import Recipe
-from dspy_proact.report.numbers import coefficient, counted, percent, points_of, probability, share, shown_gain, signed
+from dspy_proact.report.numbers import counted, percent, points_of, probability, share, shown_gain, signed
 from dspy_proact.report.terminal import TerminalTable, reason_lines, show, table
 
 _SECONDS = 60.0
@@ -209,9 +209,9 @@ def _row(row: CardRow) -> list[str]:
             "-" if number.value is None else f"{number.value:{'.0f' if number.value >= 10 else '.2g'}}"
             for number in (before, after)
         )
-        return [count, *means, "-" if difference.value is None else f"x {coefficient(difference)}", probability(row.p)]
+        return [count, *means, "-" if difference.value is None else f"x {difference}", probability(row.p)]
     if row.unit in ("kappa", "value"):
-        return [count, *map(coefficient, (before, after, difference)), probability(row.p)]
+        return [count, *map(str, (before, after, difference)), probability(row.p)]
     return [count, percent(before), percent(after), points_of(difference), probability(row.p)]
 
 

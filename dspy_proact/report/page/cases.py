@@ -30,15 +30,7 @@ ROOM = 60_000_000
 
 
 def even_length(lengths: Iterable[int], room: int) -> int | None:
-    """The length to which texts are cut so that all of them have room, whatever their number.
-
-    Args:
-        lengths: Of the texts, in characters.
-        room: Characters for all of them.
-
-    Returns:
-        At most this many characters of each are held; None where nothing need be cut.
-    """
+    """The length to which texts are cut so that all of them have room, whatever their number; None for no need."""
     ordered = sorted(lengths)
     for index, length in enumerate(ordered):
         share = room // (len(ordered) - index)

@@ -74,11 +74,8 @@ _OBEYED = "\n\t\r\u200c\u200d"
 def rendered(text: str, spans: Sequence[tuple[int, int]]) -> list[Node] | None:
     """A text as a tree, with `mark` around what the spans enclose.
 
-    None where it is shown as it is written: it is long, holds no Markdown, or a mark cannot be kept in it.
-
-    Args:
-        text: Markdown.
-        spans: Start and end of what is marked, in order, without overlaps.
+    None where it is shown as it is written: it is long, holds no Markdown, or a mark cannot be kept in it. Spans are
+    in order, without overlaps.
     """
     if len(text) > _LONGEST or not _MARKDOWN.search(text) or _MARKER.search(text):
         return None

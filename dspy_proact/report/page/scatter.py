@@ -75,15 +75,10 @@ class _Spot:
 def scatter_svg(
     points: Sequence[ScatterPoint], *, title: str, x: str, y: str, note: str = "", in_page: bool = False
 ) -> str:
-    """The picture as SVG text, the same for the same points; both axes go from 0 to 100 %.
+    """The picture as SVG text, the same for the same points, with a note below; both axes go from 0 to 100 %.
 
-    Args:
-        points: In any number; those that stand earlier are drawn above.
-        title: What is shown.
-        x: What the horizontal axis shows.
-        y: What the vertical axis shows.
-        note: What a reader has to know, below the picture.
-        in_page: Whether a page holds it, whose colours it has: those of page.css, also for a dark and a printed page.
+    Points that stand earlier are drawn above. `in_page` says whether a page holds it, whose colours it has: those of
+    page.css, also for a dark and a printed page.
     """
     known = [(point, point.x.value, point.y.value) for point in points]
     drawn = [(point, a, b) for point, a, b in known if a is not None and b is not None]

@@ -10,7 +10,6 @@ from dspy_proact.benchmarks.proactbench.corpus.dialogues import CONTROL_RULE, lo
 from dspy_proact.benchmarks.proactbench.types import CONTROL_LABELS, ControlView, Offer, Offers
 from dspy_proact.evaluation.controls import Controls
 from dspy_proact.evaluation.people import HumanGrade
-from dspy_proact.report.numbers import coefficient
 from dspy_proact.runs import Outcomes
 from dspy_proact.stats import Estimate, Panel, alpha_estimate
 
@@ -46,7 +45,7 @@ def _lines(turns: Outcomes, explain: bool) -> Iterator[str]:
         yield f"{CONTROL_RULE}."
         yield (
             f"author reference: the sample's raters agree on unwanted offers with nominal alpha "
-            f"{coefficient(agreement)} (author ratings, {agreement.reason}, no human study)."
+            f"{agreement} (author ratings, {agreement.reason}, no human study)."
         )
         return
     evidence, unwanted = turns.evidence, _unwanted(turns)
