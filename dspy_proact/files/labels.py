@@ -171,7 +171,7 @@ def _of_tool(text: str, source: str, parts: Collection[str]) -> LabelFile:
 
 def _of_sheet(text: str, source: str) -> LabelFile:
     lines, labels, ungraded, ignored = 0, list[Label](), 0, Counter[str]()
-    for line in _json_lines(text, source) if text.lstrip()[:1] == "{" else _csv_lines(text, source):
+    for line in _lines_of_sheet(text, source):
         lines += 1
         require_few(line, lines)
         grade = line.parse().get(GRADE_FIELD)
@@ -184,14 +184,13 @@ def _of_sheet(text: str, source: str) -> LabelFile:
     return LabelFile(tuple(labels), ungraded, dict(ignored))
 
 
-def _json_lines(text: str, source: str) -> Iterator[Line]:
-    for line in lines_in(StringIO(text), source, "rating"):
-        fields = line.parse()
-        _require_columns(line, [*fields])
-        yield replace(line, fields=fields)
-
-
-def _csv_lines(text: str, source: str) -> Iterator[Line]:
+def _lines_of_sheet(text: str, source: str) -> Iterator[Line]:
+    if text.lstrip()[:1] == "{":
+        for line in lines_in(StringIO(text), source, "rating"):
+            fields = line.parse()
+            _require_columns(line, [*fields])
+            yield replace(line, fields=fields)
+        return
     sheet = CsvSheet.of(text, source)
     if sheet.head is None:
         named = ", ".join((*_NEEDED, *_SIDES))

@@ -217,9 +217,6 @@ def _writing(path: Path) -> Generator[None]:
         raise RunError(unwritable(path, error)) from error
 
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
-
 def write_file(path: Path, content: bytes | str) -> None:
     """Write a file, text as UTF-8; raises `UsageError` as `replacing` does."""
     with replacing(path) as temporary:
@@ -261,7 +258,7 @@ def unwritable(path: Path, error: OSError) -> str:
     problem = error.strerror or str(error)
     if error.errno == errno.ENOENT:
         problem = f"there is no folder {str(path.parent)!r}; create it first"
-    elif error.errno in _FULL:
+    elif error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         problem = f"{problem}; free some disk space and repeat the command"
     return f"{path}: cannot be written: {problem}"
 

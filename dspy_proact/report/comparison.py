@@ -292,24 +292,17 @@ def compare(a: Summary, b: Summary) -> Comparison:
         tuple(pair for ours, theirs in alike if (pair := CasePair.of(ours, theirs, a.labels[0], states)))
         for states in (SCORED, TRIED)
     )
-    return Comparison(a, b, pairs, tried, len(alike), len(common) - len(alike), _judges(a, b, alike))
-
-
-def _judges(
-    a: Summary, b: Summary, alike: Sequence[tuple[Sequence[Outcome], Sequence[Outcome]]]
-) -> GradingAgreement | None:
-    """How the judges agree, where all responses that both have are the same."""
-    pairs = [
+    both = [
         (first, second)
         for ours, theirs in alike
         for first, second in product(ours, theirs)
         if first.epoch == second.epoch and first.response is not None and second.response is not None
     ]
-    if not a.judges or not b.judges or not pairs or any(first.response != second.response for first, second in pairs):
-        return None
-    names = (a.judge_name, b.judge_name)
-    first, second = (f"{names[0]} (a)", f"{names[1]} (b)") if names[0] == names[1] else names
-    return agree_between(pairs, first, second, a)
+    agreement, names = None, (a.judge_name, b.judge_name)
+    if a.judges and b.judges and both and all(first.response == second.response for first, second in both):
+        judges = (f"{names[0]} (a)", f"{names[1]} (b)") if names[0] == names[1] else names
+        agreement = agree_between(both, *judges, a)
+    return Comparison(a, b, pairs, tried, len(alike), len(common) - len(alike), agreement)
 
 
 def _common(a: Iterable[Outcome], b: Iterable[Outcome]) -> list[tuple[list[Outcome], list[Outcome]]]:

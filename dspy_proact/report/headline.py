@@ -164,22 +164,17 @@ class _Finding:
             kappas = f"{kappas}; {few} would be too few for a claim"
         elif low > 0 or high < 0:
             side = "better" if low > 0 else "less well"
-            by_stratum = self._strata_that_show()
+            subsets, by_stratum = self._study.strata.items(), ""
+            rated = {name: subset.reference.difference for name, subset in subsets if subset.reference.items}
+            showing = [name for name, of_stratum in rated.items() if excludes_zero(of_stratum)]
+            if len(rated) != len(showing) and len(rated) != 1:
+                where = f"{listed(showing)} only" if showing else "none"
+                by_stratum = f"; by {nouns.stratum}, the interval excludes 0 in {where}"
             return f"{self._begin} {judge} agrees with {one} {side} than {self._another} does ({kappas}{by_stratum})"
         elif within.low98 is not None and (difference.low > 0 or difference.high < 0):
             kappas = f"{kappas}; by the 98 % interval, {low:+.2f} to {high:+.2f}, which decides"
         side = f"better or less well than {self._another} does"
         return f"{self._begin} it cannot be told whether {judge} agrees with {one} {side} ({kappas})"
-
-    def _strata_that_show(self) -> str:
-        """Which strata show the difference by themselves, where several were rated and not all do."""
-        subsets = self._study.strata.items()
-        rated = {name: subset.reference.difference for name, subset in subsets if subset.reference.items}
-        showing = [name for name, difference in rated.items() if excludes_zero(difference)]
-        if len(rated) == len(showing) or len(rated) == 1:
-            return ""
-        where = f"{listed(showing)} only" if showing else "none"
-        return f"; by {self._nouns.stratum}, the interval excludes 0 in {where}"
 
 
 def _score(score: Estimate) -> str:

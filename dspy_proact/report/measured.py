@@ -145,8 +145,7 @@ def compared(
         width = bounds[1] - bounds[0]
         difference = part_mean(np.subtract(_means(b), _means(a)), groups, *by_stratum, bounds=(-width, width))
     else:
-        ours, theirs = ([_pairs(values) for values in side] for side in (a, b))
-        difference = classification_difference(ours, theirs, groups, measure.statistic)
+        difference = classification_difference(a, b, groups, measure.statistic)
     return Compared(first, second, difference)
 
 
@@ -164,15 +163,11 @@ def _estimate(
         return part_mean(means, groups, *by_stratum, bounds=bounds)
     if any(value not in {0, 1} for values in cases for pair in values for value in pair):
         return Estimate(None, reason=f"{' or '.join(measure.parts)} is neither 0 nor 1 somewhere")
-    return classification_estimate([_pairs(values) for values in cases], groups, measure.statistic)
+    return classification_estimate(cases, groups, measure.statistic)
 
 
 def _means(cases: Sequence[Values]) -> list[float]:
     return [fmean(values[0] for values in case) for case in cases]
-
-
-def _pairs(values: Values) -> list[tuple[float, float]]:
-    return [(true, predicted) for true, predicted in values]
 
 
 @dataclass(frozen=True)

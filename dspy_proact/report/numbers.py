@@ -94,9 +94,17 @@ def document(value: Any, nouns: Nouns | None = None) -> Any:
 
     Fields whose metadata have `json` as False are left out. With `nouns`, names of fields that speak of cases, strata
     and groups are the benchmark's words.
+
+    Of a difference, second minus first, neither the interval nor `p` is adjusted for several tests.
+    `detectable_points` is the true difference that is detected with 80 % power, by the adjusted test where p is
+    adjusted, and `detectable_half_points` with 50 %: each from `detectable_base`, the mean of both scores in [0, 1],
+    towards .5.
     """
     if isinstance(value, Paired):
-        return _paired(value, nouns or Nouns())
+        often, half = seen_from(value) or (None, None)
+        numbers = {"pairs": value.count, (nouns or Nouns()).groups: value.groups, "p": value.p}
+        seen = {"detectable_base": value.base, "detectable_points": often, "detectable_half_points": half}
+        return {**document(value.difference), **numbers, **seen, **({"p_reason": value.reason} if value.reason else {})}
     if is_dataclass(value):
         own = {field.name: getattr(value, field.name) for field in fields(value) if field.metadata.get("json", True)}
         named = {getattr(nouns, name, name) if nouns else name: item for name, item in own.items()}
@@ -104,16 +112,3 @@ def document(value: Any, nouns: Nouns | None = None) -> Any:
     if isinstance(value, Mapping):
         return {name: document(item, nouns) for name, item in value.items()}
     return [document(item, nouns) for item in value] if isinstance(value, list | tuple) else value
-
-
-def _paired(paired: Paired, nouns: Nouns) -> dict[str, Any]:
-    """A difference, second minus first: its interval is not adjusted for several tests, nor is `p`.
-
-    `detectable_points` is the true difference that is detected with 80 % power, by the adjusted test where p is
-    adjusted, and `detectable_half_points` with 50 %: each from `detectable_base`, the mean of both scores in [0, 1],
-    towards .5.
-    """
-    often, half = seen_from(paired) or (None, None)
-    numbers = {"pairs": paired.count, nouns.groups: paired.groups, "p": paired.p}
-    seen = {"detectable_base": paired.base, "detectable_points": often, "detectable_half_points": half}
-    return {**document(paired.difference), **numbers, **seen, **({"p_reason": paired.reason} if paired.reason else {})}

@@ -97,9 +97,6 @@ def reason_lines(reasons: Iterable[tuple[str, str | None]]) -> Iterator[str]:
 
 WIDE = 100
 """Columns from which two responses stand beside each other."""
-_INDENT = 2
-_QUOTE_STYLE = "bold underline"
-_QUOTE_MARKS = "»", "«"
 
 
 class Sheet:
@@ -113,7 +110,7 @@ class Sheet:
         """Print a heading, or an empty line."""
         self.text(text, style, indent=0)
 
-    def text(self, text: str | Text, style: str = "", indent: int = _INDENT) -> None:
+    def text(self, text: str | Text, style: str = "", indent: int = 2) -> None:
         """Print a text; what begins at the edge is no text of others."""
         shown = Text(text, style) if isinstance(text, str) else text
         if self.styled:
@@ -143,11 +140,11 @@ class Sheet:
 
 def marked(text: str, spans: Iterable[tuple[int, int]], styled: bool) -> Text:
     """The text of a model with spans of it, in order, underlined, or between marks where there are no styles."""
-    before, after = ("", "") if styled else _QUOTE_MARKS
+    before, after = ("", "") if styled else ("»", "«")
     shown, end = Text(), 0
     for start, stop in spans:
         shown.append(readable(text[end:start]))
-        shown.append(f"{before}{readable(text[start:stop])}{after}", style=_QUOTE_STYLE)
+        shown.append(f"{before}{readable(text[start:stop])}{after}", style="bold underline")
         end = stop
     return shown.append(readable(text[end:]))
 

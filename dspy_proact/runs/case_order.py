@@ -6,8 +6,6 @@ from collections.abc import Collection, Sequence
 
 from dspy_proact.runs.benchmark import Case
 
-_SEED = "dspy-proact case order 1"
-
 
 def select_cases(cases: Sequence[Case], limit: int | None = None, strata: Collection[str] = ()) -> list[Case]:
     """Cases of the strata, at most `limit`, in the order of the benchmark.
@@ -48,4 +46,4 @@ def seeded_order(cases: Sequence[Case]) -> list[Case]:
 
 
 def _shuffle(key: str) -> str:
-    return hashlib.sha256(f"{_SEED}/{key}".encode()).hexdigest()
+    return hashlib.sha256(f"dspy-proact case order 1/{key}".encode()).hexdigest()

@@ -23,7 +23,7 @@ UNDEFINED: dict[Classification, str] = {
     "kappa": "truth and predictions are all alike",
 }
 """What is so where a statistic is 0 / 0."""
-Cases = Sequence[Sequence[tuple[float, float]]]
+Cases = Sequence[Sequence[tuple[float, ...]]]
 """Truth and prediction of each case, 0 or 1, once a verdict: a case's verdicts count 1 together."""
 
 

@@ -11,7 +11,7 @@ text in which the marks get lost is shown as it is written.
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -22,6 +22,7 @@ from markupsafe import Markup, escape
 from dspy_proact.plain_text import encodable
 
 Node = str | list[Any]
+_PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 _LONGEST = 50_000
 """Characters of a text that is rendered; a longer one is shown as it is written."""
 _START, _END = "\ue000", "\ue001"
@@ -80,13 +81,8 @@ def rendered(text: str, spans: Sequence[tuple[int, int]]) -> list[Node] | None:
     if len(text) > _LONGEST or not _MARKDOWN.search(text) or _MARKER.search(text):
         return None
     tree = _Tree()
-    nodes = tree.nodes(SyntaxTreeNode(_parser().parse(_marked(text, spans))))
+    nodes = tree.nodes(SyntaxTreeNode(_PARSER.parse(_marked(text, spans))))
     return nodes if tree.marks == len(spans) and not tree.open else None
-
-
-@cache
-def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
 def _marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
