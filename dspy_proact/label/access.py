@@ -48,15 +48,10 @@ _FULL = (
 
 
 def origins(port: int, host: str = "127.0.0.1", url: str | None = None) -> Mapping[str, str]:
-    """The origin of the pages, by the host that a request may name.
+    """The origin of the pages, by the host that a request may name, of an app that listens on a port of a host.
 
-    Args:
-        port: On which the app listens.
-        host: Likewise.
-        url: Where raters reach it, such as a proxy with TLS, or an address of this machine.
-
-    Raises:
-        UsageError: The URL is not the whole of an origin.
+    `url` is where raters reach it, such as a proxy with TLS, or an address of this machine. Raises a `UsageError` where
+    it is not the whole of an origin.
     """
     names = ["127.0.0.1", "localhost", "[::1]", f"[{host}]" if ":" in host else host]
     names += [] if is_loopback(host) else [socket.gethostname()]

@@ -95,16 +95,10 @@ class Model:
 
 
 def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record | None = None) -> Model:
-    """Make a model callable.
+    """Make a model callable in a role, by its litellm name, `embedded`, or a spec, behind the gate that a run shares.
 
-    Args:
-        named: The model's litellm name, `embedded`, or a spec.
-        role: What it is called for.
-        gate: Shared by all models of a run.
-        record: Of a compile: keeps answers and gives them again. None in a benchmark run, where nothing is remembered.
-
-    Raises:
-        UsageError: No such provider, or parameters that cannot go together. `require_key` checks the key.
+    The record of a compile keeps answers and gives them again; in a benchmark run nothing is remembered. Raises a
+    `UsageError` where there is no such provider, or parameters cannot go together. `require_key` checks the key.
     """
     spec, argument = ModelSpec.of(named), role.argument
     if spec.name == EMBEDDED:

@@ -140,11 +140,9 @@ class Leaderboard:
 
 
 def leaderboard(runs: Sequence[Summary] = (), benchmark: Benchmark[Any, Any] | str | None = None) -> Leaderboard:
-    """Put the published rows of a benchmark in order, and runs or results files with them.
+    """Put the published rows of a benchmark in order, and runs or results files of it with them, each once.
 
-    Args:
-        runs: Of the benchmark, each once.
-        benchmark: By its name, its file, or itself; that of the runs, or the first one, where None.
+    The benchmark is given by its name, its file, or itself; None for that of the runs, or the first one.
 
     Raises:
         UsageError: Nothing was published, one path is given twice, or a run is of another benchmark.

@@ -90,17 +90,13 @@ def labelling_plan(
     *,
     benchmark: Benchmark[Any, Any] | None = None,
 ) -> LabellingPlan:
-    """Plan a study.
+    """Plan a study for a width, half of the wanted 95 % interval as a score.
 
     Ratings of the run that is to be rated are a pilot where at least 60 of its cases have two. Else it is assumed that
     ratings vary as in the study that the benchmark has published; without a run, that its cases are those of the
     published corpus, graded as the published models are on average.
 
-    Args:
-        width: Half of the wanted 95 % interval, as a score.
-        summary: Of the run or results file whose responses are to be rated.
-        ratings: Of a part of its responses.
-        benchmark: Of the run, where it is of a person's own file; without a run, the one whose corpus is rated.
+    The benchmark is needed where it is of a person's own file, and without a run.
 
     Raises:
         UsageError: The run has too few scored cases or groups, ratings are too few or drawn otherwise, there are none

@@ -71,13 +71,10 @@ def judge_grades(summary: Summary, declared: Benchmark[Any, Any]) -> dict[str, J
 
 
 def rated_items(summary: Summary, benchmark: Benchmark[Any, Any] | None = None) -> tuple[RatedItem, ...]:
-    """The responses of the first epoch of a run as items to rate, with the judge's grades.
+    """The responses of the first epoch of a run or a results file as items to rate, with the judge's grades.
 
-    Those of a results file, or of a run that keeps no inputs, have no view: what was asked is not known.
-
-    Args:
-        summary: Of a run or a results file.
-        benchmark: Of the run, where it is of a person's own file.
+    Those of a results file, or of a run that keeps no inputs, have no view: what was asked is not known. The benchmark
+    is needed where it is of a person's own file.
 
     Raises:
         UsageError: There is no such benchmark.

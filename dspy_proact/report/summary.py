@@ -60,11 +60,7 @@ class Summary(MeasuredRun):
     def to_dataframe(self, backend: "Backend" = "pandas") -> Any:
         """A row a verdict, and one for each case and epoch that has none: what `export` writes, as a data frame.
 
-        Args:
-            backend: `pandas` or `polars`.
-
-        Raises:
-            UsageError: The backend is not installed, or none of ours.
+        Raises a `UsageError` where the backend, pandas or polars, is not installed, or none of ours.
         """
         from dspy_proact.report.export import data_frame
 

@@ -18,11 +18,8 @@ class Chains:
     the provider is tried again in the next run, and with it every case after it: none of them is asked until then, so
     that a resumed run sends what an uninterrupted one would have sent.
 
-    Args:
-        cases: In the order in which they are done.
-        todo: The open work among them, in that order.
-        events: What the run has on disk; read only where there are chains.
-        answer_type: As what answers are read.
+    Cases, and the open work among them, are in the order in which they are done. Events, which the run has on disk, are
+    read only where there are chains.
 
     Attributes:
         ready: What needs no answer that is still to come, in its order.

@@ -21,10 +21,8 @@ def majority_label(votes: Sequence[Label], order: Sequence[Label]) -> Label:
 def cut_label(votes: Sequence[Label], order: Sequence[Label], cuts: Sequence[float]) -> Label:
     """The label of a compiled judge's verdicts, by where their mean level lies among its cuts; on a cut is above it.
 
-    Args:
-        votes: Label of each verdict, at least one.
-        order: Every label, from best to worst; the level of the worst is 0, that of the next 1, and so on.
-        cuts: From which mean level on each label but the worst begins, in rising order.
+    `order` is from best to worst; the level of the worst is 0, that of the next 1, and so on. From each of the cuts on,
+    in rising order, a label but the worst begins.
     """
     worst = len(order) - 1
     mean = sum(worst - order.index(label) for label in votes) / len(votes)

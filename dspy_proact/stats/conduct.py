@@ -32,12 +32,9 @@ class Conduct:
 
 
 def conducts(panel: Panel, order: Sequence[float], groups: Sequence[Hashable]) -> dict[Hashable, Conduct]:
-    """How each rater of a panel rated, by name.
+    """How each rater of a panel, whose labels are in rising order, rated, by name.
 
-    Args:
-        panel: Whose labels are in rising order.
-        order: When each rating was given, in any unit: shape (q,).
-        groups: Key of the group of each item, which intervals allow for.
+    `order` is when each rating was given, in any unit, shape (q,); intervals allow for the `groups` of the items.
     """
     assert panel.raters is not None, "raters are known"
     labels, times = panel.own.argmax(axis=1), np.asarray(order)

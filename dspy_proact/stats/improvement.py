@@ -179,10 +179,7 @@ def improvement(
     """
     first, second = (np.asarray(levels, dtype=np.float64) for levels in (before, after))
     items = Items(first, second, panel, strata, groups)
-    read = items.where(~items.unread)
-    # The unread in disfavour of the second judge: its own lower its kappa, the first's raise it.
-    of_first, of_second = (levels_at_worst(of, items.soft, strata, worst=of is second) for of in (first, second))
-    worst = replace(items, before=of_first, after=of_second)
+    read, worst = items.where(~items.unread), items.at_worst()
     of_strata = [_change(read.of_stratum(stratum), worst.of_stratum(stratum), [stratum], seed) for stratum in order]
     adjusted = holm([one.p for one in of_strata])
     adjusted_gains = (replace(one, p=p) for one, p in zip(of_strata, adjusted, strict=True))
@@ -229,6 +226,12 @@ class Items:
     def unread(self) -> NDArray[np.bool_]:
         """Where a verdict is missing, before or after: shape (n,)."""
         return np.isnan(self.before) | np.isnan(self.after)
+
+    def at_worst(self) -> "Items":
+        """All of them, the unread in disfavour of the second judge: its own lower its kappa, the first's raise it."""
+        before = levels_at_worst(self.before, self.soft, self.strata, worst=False)
+        after = levels_at_worst(self.after, self.soft, self.strata, worst=True)
+        return replace(self, before=before, after=after)
 
     def where(self, kept: NDArray[np.bool_]) -> "Items":
         """Some of them: shape (n,)."""

@@ -23,12 +23,8 @@ _OTHER_MIND = 2
 def preferred_share(chosen: Sequence[bool], groups: Sequence[Hashable], raters: Sequence[Hashable]) -> Estimate:
     """Share of choices that fell on one of two things, in [0, 1], as `cluster_mean` of groups and of drawn raters.
 
-    With fewer than four raters the interval speaks of these alone and says so.
-
-    Args:
-        chosen: Whether each choice fell on it; ties are left out by whoever calls.
-        groups: The item of each choice, or what items share that are not independent.
-        raters: Whose choice it is.
+    With fewer than four raters the interval speaks of these alone and says so. Ties are left out by whoever calls;
+    `groups` has the item of each choice, or what items share that are not independent.
     """
     values, rater = np.asarray(chosen, dtype=np.float64), numbered(raters)
     count, term = len(set(raters)), 0.0

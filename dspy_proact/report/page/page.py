@@ -37,11 +37,8 @@ from dspy_proact.stand_in import demonstration, stand_in_note
 def page(summaries: Sequence[Summary], by: Sequence[str] = ()) -> str:
     """The page of one or several runs, as HTML that needs no other file.
 
-    Of several runs, each is compared with the first.
-
-    Args:
-        summaries: At least one.
-        by: Grouping keys of the cases to break down by, beside the benchmark's own.
+    Of several runs, each is compared with the first. `by` are grouping keys of the cases to break down by, beside the
+    benchmark's own.
 
     Raises:
         UsageError: Two runs share nothing to compare or are of different benchmarks, or the cases have no such key.
