@@ -155,7 +155,7 @@ def evaluate(
     --model, an embedded stand-in runs the bundled sample. Several --model make a run each, in folders under --out.
     """
     from dspy_proact.cli.views.runs import run_all, say_of_corpus
-    from dspy_proact.evaluation.checks import checked_cases
+    from dspy_proact.evaluation.checks import checked
     from dspy_proact.evaluation.evaluation import Evaluation
 
     declared = chosen.declared()
@@ -169,7 +169,7 @@ def evaluate(
     judges, named = judges_of(declared, judge, embedded), corpus_of(declared, corpus, embedded)
     published = named == declared.corpus.name
     revision = _recorded_revision(declared.name, named, models, output.out) if published else None
-    cases = checked_cases(declared, declared.read(named, settings, revision))
+    cases = checked(declared, "read", declared.read(named, settings, revision))
     say_of_corpus(named, cases.corpus)
     evaluations = [
         Evaluation(

@@ -84,12 +84,12 @@ class _Where:
             UsageError: It has no such case or stratum.
         """
         from dspy_proact.cli.views.runs import say_of_corpus
-        from dspy_proact.evaluation.checks import checked_cases
+        from dspy_proact.evaluation.checks import checked
         from dspy_proact.runs import CONTROL, select_cases
 
         strata, corpus = (*self.strata, *self.phases), corpus_of(declared, self.corpus, embedded)
         chosen = known_names("--stratum", strata, declared.strata)
-        read = checked_cases(declared, declared.read(corpus, settings))
+        read = checked(declared, "read", declared.read(corpus, settings))
         say_of_corpus(corpus, read.corpus)
         known = {case.key: case for case in read.cases if case.stratum != CONTROL}
         if self.keys:

@@ -17,7 +17,7 @@ from dspy_proact.compile.target import OutOfFold, Target, Tuned
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark, Start
-from dspy_proact.evaluation.checks import checked_cases
+from dspy_proact.evaluation.checks import checked
 from dspy_proact.evaluation.evaluation import role_of
 from dspy_proact.evaluation.own_file import located
 from dspy_proact.evaluation.participant import fingerprint_of
@@ -82,7 +82,7 @@ class AssistantTarget(Target):
         super().__init__(benchmark, settings)
         declared = self.declared
         if not isinstance(corpus, CaseSet):
-            corpus = checked_cases(declared, declared.read(corpus, self.settings, revision))
+            corpus = checked(declared, "read", declared.read(corpus, self.settings, revision))
         self.case_set: CaseSet = corpus
         self.case_set.require(self.settings)
         self._read(self.case_set.cases, self.case_set.cases)

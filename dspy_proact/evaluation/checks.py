@@ -8,18 +8,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from dspy_proact.errors import SetupFault, UsageError
-from dspy_proact.evaluation.benchmark import Benchmark, CallForecast, CorpusFacts, ModelDefaults
+from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.controls import Controls
 from dspy_proact.evaluation.people import HumanGrade, People, parts_of
-from dspy_proact.evaluation.published import Published, PublishedRow
+from dspy_proact.evaluation.published import PublishedRow
 from dspy_proact.evaluation.reporting import Reporting
-from dspy_proact.evaluation.results import ResultsFormat
-from dspy_proact.runs import CONTROL, Case, CaseSet, Measure, Nouns, Scored, Settings
+from dspy_proact.runs import CONTROL, Case, CaseSet, Measure, Scored, Settings
 
 Declared = Benchmark[Any, Any]
 _PACKAGE = __name__.partition(".")[0]
@@ -28,20 +27,11 @@ Fault = tuple[str, str]
 MEMBERS = tuple(dict.fromkeys(name for name in (*Benchmark.__annotations__, *vars(Benchmark)) if name[0] != "_"))
 """Everything that a benchmark may declare."""
 REQUIRED = ("name", "labels", "answer_type", "read", "program", "grade")
-_VALUES: Mapping[str, tuple[type, bool]] = {
-    "nouns": (Nouns, False),
-    "corpus": (CorpusFacts, False),
-    "models": (ModelDefaults, False),
-    "forecast": (CallForecast, False),
-    "people": (People, True),
-    "published": (Published, True),
-    "results": (ResultsFormat, True),
-    "controls": (Controls, True),
-    "reporting": (Reporting, True),
-}
-"""Members that are values, with their class and whether they may be None."""
+_VALUES = {**Benchmark.__annotations__, "controls": Controls | None, "reporting": Reporting | None}
+"""The type of each member that is a value."""
 _NEAR = 0.8
 """How alike a name of a person's own and a member are, at least, that one is taken for the other misspelt."""
+T = TypeVar("T")
 
 
 def faults_of_declaration(declared: Declared) -> Iterator[Fault]:
@@ -82,24 +72,25 @@ def line_of(declared: Declared, file: Path, member: str) -> str:
     nodes = [classes[kind.__name__] for kind in _classes(declared) if kind.__name__ in classes]
     for node in nodes:
         for statement in node.body:
-            if member in _names(statement):
+            if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+                names = [statement.name]
+            else:
+                inner = [name for name in ast.walk(statement) if isinstance(name, ast.Name)]
+                names = [name.id for name in inner if isinstance(name.ctx, ast.Store)]
+            if member in names:
                 return f"{file}:{statement.lineno}"
     return f"{file}:{nodes[0].lineno}" if nodes else str(file)
 
 
-def checked_cases(declared: Declared, cases: Any) -> CaseSet:
-    """The cases that `read` returned; raises a `UsageError` where a person's are not valid."""
-    return _checked(declared, "read", cases, _faults_of_cases)
+def checked(declared: Declared, member: str, value: T) -> T:
+    """What a member gave: the cases of `read`, the grades of `people` or the rows of `published`.
 
-
-def checked_grades(declared: Declared, grades: Sequence[Any]) -> Sequence[HumanGrade]:
-    """The grades of `people`; raises likewise."""
-    return _checked(declared, "people", grades, _faults_of_grades)
-
-
-def checked_rows(declared: Declared, rows: Sequence[Any]) -> Sequence[PublishedRow]:
-    """The rows of `published`; raises likewise."""
-    return _checked(declared, "published", rows, _faults_of_rows)
+    Raises a `UsageError` where a person's are not valid.
+    """
+    if file := file_of(declared):
+        for fault in _FAULTS[member](declared, value):
+            raise UsageError(f"{line_of(declared, file, member)}: `{member}`: {fault}")
+    return value
 
 
 def require_answer(declared: Declared, answer: Any) -> None:
@@ -118,37 +109,32 @@ def require_grade(declared: Declared, case: Case, scored: Any) -> None:
             raise SetupFault(f"{line_of(declared, file, 'grade')}: `grade` returned {fault} (case {case.key!r})")
 
 
-def _checked(declared: Declared, member: str, value: Any, faults: Any) -> Any:
-    if file := file_of(declared):
-        for fault in faults(declared, value):
-            raise UsageError(f"{line_of(declared, file, member)}: `{member}`: {fault}")
-    return value
-
-
 def _classes(declared: Declared) -> list[type]:
     """The person's own classes, the nearest first."""
     kinds = type(declared).__mro__
     return [kind for kind in kinds[: kinds.index(Benchmark)] if not kind.__module__.startswith(f"{_PACKAGE}.")]
 
 
-def _names(statement: ast.stmt) -> list[str]:
-    """What a statement of a class declares."""
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
-        return [statement.name]
-    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-    return [node.id for target in targets if target for node in ast.walk(target) if isinstance(node, ast.Name)]
-
-
 def _faults_of_member(declared: Declared, name: str) -> Iterator[str]:
-    value, usual = getattr(declared, name), getattr(Benchmark, name, None)
-    if inspect.isfunction(usual):
-        yield from _faults_of_method(name, value, usual)
+    value: Any = getattr(declared, name)
+    usual: Any = getattr(Benchmark, name, None)
+    if name in _PLAIN:
+        if not _PLAIN[name][0](value):
+            yield f"`{name}` takes {_PLAIN[name][1]}; it is {value!r}"
     elif name in _VALUES:
-        kind, optional = _VALUES[name]
-        if not isinstance(value, kind) and not (optional and value is None):
+        if not isinstance(value, _VALUES[name]):
+            kind, *_ = get_args(_VALUES[name]) or (_VALUES[name],)
             yield f"`{name}` takes {_article(kind.__name__)}; it is {_typed(value)}"
-    elif name in _PLAIN and not _PLAIN[name][0](value):
-        yield f"`{name}` takes {_PLAIN[name][1]}; it is {value!r}"
+    elif not callable(value):
+        yield f"`{name}` is a method; it is {_typed(value)}"
+    else:
+        if inspect.iscoroutinefunction(usual) and not inspect.iscoroutinefunction(value):
+            yield f"`{name}` is awaited; declare it with `async def`"
+        parameters, taken = [*inspect.signature(usual).parameters][1:], inspect.signature(value)
+        try:
+            taken.bind(*parameters)
+        except TypeError:
+            yield f"`{name}` is called with ({', '.join(parameters)}); it takes ({', '.join(taken.parameters)})"
 
 
 def _is_texts(value: Any) -> bool:
@@ -171,20 +157,6 @@ _PLAIN: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     ),
 }
 """Members that are no values and no methods: what each must be, and in words."""
-
-
-def _faults_of_method(name: str, method: Any, usual: Any) -> Iterator[str]:
-    if not callable(method):
-        yield f"`{name}` is a method; it is {_typed(method)}"
-        return
-    if inspect.iscoroutinefunction(usual) and not inspect.iscoroutinefunction(method):
-        yield f"`{name}` is awaited; declare it with `async def`"
-    parameters = [*inspect.signature(usual).parameters][1:]
-    try:
-        inspect.signature(method).bind(*parameters)
-    except TypeError:
-        taken = ", ".join(inspect.signature(method).parameters)
-        yield f"`{name}` is called with ({', '.join(parameters)}); it takes ({taken})"
 
 
 def _faults_of_parts(declared: Declared) -> Iterator[Fault]:
@@ -251,6 +223,14 @@ def _faults_of_rows(declared: Declared, rows: Sequence[Any]) -> Iterator[str]:
                 yield f"{name!r} of {row.name!r} is none of {', '.join(known)}"
             elif value is not None and not 0 <= value <= 1:
                 yield f"{name} of {row.name!r} is {value!r}; scores are shares from 0 to 1"
+
+
+_FAULTS: Mapping[str, Callable[[Declared, Any], Iterator[str]]] = {
+    "read": _faults_of_cases,
+    "people": _faults_of_grades,
+    "published": _faults_of_rows,
+}
+"""By member, what is wrong with what it gave."""
 
 
 def _faults_of_grade(labels: Sequence[str], scored: Any) -> Iterator[str]:

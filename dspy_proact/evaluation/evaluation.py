@@ -8,7 +8,7 @@ from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark, Start, has_judge
-from dspy_proact.evaluation.checks import checked_cases
+from dspy_proact.evaluation.checks import checked
 from dspy_proact.evaluation.compiled import compiled_program, module_or_file
 from dspy_proact.evaluation.embedding import with_endpoint
 from dspy_proact.evaluation.execution import Execution
@@ -70,7 +70,7 @@ class Evaluation(Execution):
         companions = declared.companions(settings, gate)
         settings = with_endpoint(settings, companions)
         if not isinstance(corpus, CaseSet):
-            corpus = checked_cases(declared, declared.read(corpus, settings, revision))
+            corpus = checked(declared, "read", declared.read(corpus, settings, revision))
         cases: CaseSet = corpus
         cases.require(settings)
         if keep_inputs and not cases.corpus.private:

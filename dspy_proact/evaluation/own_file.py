@@ -10,17 +10,12 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
-from types import FrameType, ModuleType
-from typing import Any
+from types import ModuleType
 
 from dspy_proact.errors import ProactError, SetupFault, UsageError
-from dspy_proact.evaluation.benchmark import Benchmark
-from dspy_proact.evaluation.checks import faults_of_declaration, file_of, line_of
+from dspy_proact.evaluation.checks import Declared, faults_of_declaration, file_of, line_of
 
-Declared = Benchmark[Any, Any]
 _ASK = str(Path(__file__).with_name("ask.py"))
-_PACKAGE = __name__.partition(".")[0]
-_UNEXPECTED = re.compile(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'")
 _files: set[str] = set()
 """Files of persons that this process has loaded."""
 
@@ -29,10 +24,9 @@ def load_file(path: Path) -> ModuleType:
     """The module of a Python file; raises a `UsageError` where it cannot be imported."""
     if not path.is_file():
         raise UsageError(f"{path}: there is no such file; `benchmark` takes a name or the path of a Python file")
-    name = f"{_PACKAGE}_file_{path.stem}"
+    name = f"dspy_proact_file_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec, "a path that ends in .py"
-    assert spec.loader, "likewise"
+    assert spec is not None and spec.loader is not None, "a path that ends in .py"  # noqa: PT018 - pyright takes one
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # pydantic looks up annotations there
     sys.path.insert(0, str(path.parent))
@@ -83,11 +77,9 @@ def located(declared: Declared, what: str) -> Generator[None]:
     except (ProactError, asyncio.CancelledError):
         raise
     except Exception as error:
-        file = file_of(declared)
-        position = file and _position(str(file), error)
-        if not position:
-            raise
-        raise SetupFault(f"{position}: `{what}` failed: {_described(error)}") from error
+        if (file := file_of(declared)) and (position := _position(str(file), error)):
+            raise SetupFault(f"{position}: `{what}` failed: {_described(error)}") from error
+        raise
 
 
 def _position(file: str, error: Exception) -> str:
@@ -103,10 +95,11 @@ def _position(file: str, error: Exception) -> str:
 def _described(error: Exception) -> str:
     """The error, with the argument that was probably meant where a value has no such one."""
     text = f"{type(error).__name__}: {error}"
-    if not (match := _UNEXPECTED.fullmatch(str(error))):
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    match = re.fullmatch(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'", str(error))
+    kind = match and (frame.f_globals.get(match[1]) or frame.f_locals.get(match[1]))
+    if not match or not callable(kind):
         return text
-    frames: list[FrameType] = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    kind = frames[-1].f_globals.get(match[1]) or frames[-1].f_locals.get(match[1])
-    known = [*inspect.signature(kind).parameters] if callable(kind) else []
+    known = [*inspect.signature(kind).parameters]
     near = get_close_matches(match[2], known, n=1)
-    return f"{text}; did you mean {near[0]}?" if near else f"{text}; it takes {', '.join(known)}" if known else text
+    return f"{text}; did you mean {near[0]}?" if near else f"{text}; it takes {', '.join(known)}"

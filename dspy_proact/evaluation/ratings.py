@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
-from dspy_proact.evaluation.checks import checked_cases, checked_grades
+from dspy_proact.evaluation.checks import checked
 from dspy_proact.evaluation.people import HumanGrade, Part, People, parts_of
 from dspy_proact.files.labels import Label, LabelFile
 from dspy_proact.plain_text import encodable
@@ -279,8 +279,8 @@ def ratings_named(declared: Benchmark[Any, Any], name: str, settings: Settings) 
         raise UsageError(
             f"{declared.name}: there are no people's ratings to agree with; declare `grades` of its `people`"
         )
-    sample = checked_cases(declared, declared.read("sample", declared.settings_type()))
-    return Ratings.of_human_grades(name, declared, checked_grades(declared, grades), sample.cases)
+    sample = checked(declared, "read", declared.read("sample", declared.settings_type()))
+    return Ratings.of_human_grades(name, declared, checked(declared, "people", grades), sample.cases)
 
 
 def items_in(declared: Benchmark[Any, Any], data: bytes, source: str) -> Sequence[RatedItem]:

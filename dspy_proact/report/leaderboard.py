@@ -15,7 +15,7 @@ from rich.text import Text
 
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark
-from dspy_proact.evaluation.checks import checked_rows
+from dspy_proact.evaluation.checks import checked
 from dspy_proact.evaluation.published import Counts, Published, pooled, published_rows
 from dspy_proact.evaluation.registry import benchmark_of, reporting_of
 from dspy_proact.report.glossary import explained
@@ -148,7 +148,7 @@ def leaderboard(runs: Sequence[Summary] = (), benchmark: Benchmark[Any, Any] | s
         UsageError: Nothing was published, one path is given twice, or a run is of another benchmark.
     """
     declared = benchmark_of(next((run.benchmark for run in runs), None), benchmark)
-    rows = checked_rows(declared, published_rows(declared))
+    rows = checked(declared, "published", published_rows(declared))
     if declared.published is None or not rows:
         raise UsageError(f"{declared.name}: it has no leaderboard; `compare` takes two of its runs")
     paths = [Path(run.path).resolve() for run in runs]
