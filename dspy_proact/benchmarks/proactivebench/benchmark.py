@@ -77,16 +77,16 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
 
         wanted, cases = ProactiveBenchSettings.of(settings), list[Case]()
         names: list[Name] = [name for name in NAMES if name in wanted.environments]
-        found = read_corpus(corpus, names, wanted.filter, wanted.control, revision)
-        for name, read in found.entries.items():
+        loaded = read_corpus(corpus, names, wanted.filter, wanted.control, revision)
+        for name, read in loaded.entries.items():
             entries = [controlled(WORLDS[name], entry) if wanted.control else entry for entry in read]
             examples = wanted.examples if name in _SHOWN_SOLVED else 0
-            apart = len(entries) // (examples + 1)  # neighbours may show the same thing
-            for place, entry in enumerate(entries):
-                others = [entries[place - apart * step] for step in range(1, examples + 1) if apart]
-                view = Sample(environment=name, entry=entry, examples=tuple(others), images=found.images)
+            distance = len(entries) // (examples + 1)  # neighbours may show the same thing
+            for index, entry in enumerate(entries):
+                others = [entries[index - distance * step] for step in range(1, examples + 1) if distance]
+                view = Sample(environment=name, entry=entry, examples=tuple(others), images=loaded.images)
                 cases.append(Case(f"{name}/{entry.id}", f"{name}: {plain(entry.answer)}", name, view))
-        return replace(CaseSet.of(found.record.name, cases), corpus=found.record)
+        return replace(CaseSet.of(loaded.record.name, cases), corpus=loaded.record)
 
     def agent(self, settings: Settings, companions: Sequence[Any]) -> Any:
         """The program that looks at images."""
@@ -117,14 +117,14 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
         inputs = judge_inputs(case, answer.steps[0].text, wanted)
         listed = len(inputs["right_answers"])
         try:
-            given = (await ask(**inputs)).given
-            if len(given) != listed:
-                raise ContentError("unreadable", f"{len(given)} verdicts on {listed} right answers")
+            verdicts = (await ask(**inputs)).given
+            if len(verdicts) != listed:
+                raise ContentError("unreadable", f"{len(verdicts)} verdicts on {listed} right answers")
         except ContentError as error:
             if not wanted.upstream_rule or error.reason not in ("unreadable", "empty"):
                 raise
-            given = [False] * listed
-        return trajectory.graded_open(case, given, wanted)
+            verdicts = [False] * listed
+        return trajectory.graded_open(case, verdicts, wanted)
 
     def feedback(self, case: Case, answer: Trajectory, scored: Scored[TrajectoryGrade]) -> str:
         """What became of each step, without any category."""

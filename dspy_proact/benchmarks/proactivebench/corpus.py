@@ -58,14 +58,14 @@ def read_corpus(
         CorpusError: There is no such corpus, or an entry of it cannot be played; the message names file and line.
     """
     spec, worlds = str(corpus), [WORLDS[name] for name in environments]
-    name, revision, place = _place_of(spec, revision, worlds)
-    told = tomllib.loads((place / "descriptions.toml").read_text(encoding="utf-8")) if spec == "sample" else {}
-    images = Images(place, worlds, told)
+    name, revision, folder = _located(spec, revision, worlds)
+    descriptions = tomllib.loads((folder / "descriptions.toml").read_text(encoding="utf-8")) if spec == "sample" else {}
+    images = Images(folder, worlds, descriptions)
     kept = kept_ids() if filtered and spec != "sample" else {}
     entries: dict[Name, list[Entry]] = {name: [] for name in environments}
     ignored, left_out, rows = Counter[str](), Counter[str](), 0
     for world in worlds:
-        file = place / f"{world.loader}_preprocessed.jsonl"
+        file = folder / f"{world.loader}_preprocessed.jsonl"
         for line, raw in _rows(file, ignored):
             rows += 1
             entry = raw.checked(line, world, foreign)
@@ -90,7 +90,7 @@ def read_corpus(
     return Corpus(record, entries, images)
 
 
-def _place_of(spec: str, revision: str | None, worlds: Sequence[World]) -> tuple[str, str | None, Path]:
+def _located(spec: str, revision: str | None, worlds: Sequence[World]) -> tuple[str, str | None, Path]:
     """Name, revision and folder of the corpus that a person asked for, fetched from the hub where it has to be."""
     name, _, pinned = spec.partition("@")
     if name == NAME:
@@ -114,7 +114,7 @@ def kept_ids() -> Mapping[Name, frozenset[int]]:
     """Ids of the entries that the paper's filter keeps."""
     masks = tomllib.loads((FOLDER / "filter.toml").read_text(encoding="utf-8"))
     return {
-        name: frozenset(place for place, bit in enumerate(f"{int(masks[name], 16):b}"[::-1]) if bit == "1")
+        name: frozenset(index for index, bit in enumerate(f"{int(masks[name], 16):b}"[::-1]) if bit == "1")
         for name in NAMES
     }
 
@@ -147,12 +147,12 @@ class Images:
     Args:
         folder: Where they are stored.
         worlds: Whose images are stored; the zips of each are those that its name begins, or else all.
-        told: Of the sample, what is `seen` on each image in words, where the thing on one that is shown in parts is,
-            `at`, and what a part shows `little` without it.
+        descriptions: Of the sample, what is `seen` on each image in words, where the thing on one that is shown in
+            parts is, `at`, and what a part shows `little` without it.
     """
 
-    def __init__(self, folder: Path, worlds: Sequence[World], told: Mapping[str, Any]):
-        self._told = told
+    def __init__(self, folder: Path, worlds: Sequence[World], descriptions: Mapping[str, Any]):
+        self._descriptions = descriptions
         zips, archives = sorted(folder.glob("*.zip")), dict[Path, Archive]()
         self._folders = dict[Name, ZippedFolder]()
         for world in worlds:
@@ -180,7 +180,7 @@ class Images:
 
     def description(self, path: str, crop: Box | None) -> str:
         """What is seen on an image, or on a crop of it, in words, for the embedded model; empty but for the sample."""
-        if crop and (at := self._told.get("at", {}).get(path)):
+        if crop and (at := self._descriptions.get("at", {}).get(path)):
             shown = all(crop[side] + _AROUND <= at[side] <= crop[side + 2] - _AROUND for side in (0, 1))
-            return self._told["seen"][path] if shown else self._told["little"]
-        return self._told.get("seen", {}).get(path, "")
+            return self._descriptions["seen"][path] if shown else self._descriptions["little"]
+        return self._descriptions.get("seen", {}).get(path, "")

@@ -73,7 +73,7 @@ class World(Frozen):
 
 
 _DATA = tomllib.loads((FOLDER / "worlds.toml").read_text(encoding="utf-8"))
-ACTIONS: Mapping[str, Action] = {name: Action.model_validate(each) for name, each in _DATA["actions"].items()}
+ACTIONS: Mapping[str, Action] = {name: Action.model_validate(action) for name, action in _DATA["actions"].items()}
 WORLDS: Mapping[Name, World] = {world.name: world for world in map(World.model_validate, _DATA["worlds"])}
 
 _Texts = Annotated[tuple[Text, ...], Field(strict=False)]
@@ -148,9 +148,9 @@ def _misfits(entry: Entry, world: World, foreign: bool) -> Iterator[tuple[str, s
     if missing := [name for name in world.required if getattr(entry, name) is None]:
         yield missing[0], "the field is missing"
         return
-    offered, moves = [*entry.options, *entry.categories], [each for each in entry.options if not abstains(each)]
+    offered, moves = [*entry.options, *entry.categories], [option for option in entry.options if not abstains(option)]
     texts = list(map(plain, offered))
-    if twice := next((each for each, text in zip(offered, texts, strict=True) if texts.count(text) > 1), None):
+    if twice := next((option for option, text in zip(offered, texts, strict=True) if texts.count(text) > 1), None):
         yield "options", f"{shown(twice)} is offered twice"
     if len(entry.categories) < 2 or len(offered) > _MOST_OPTIONS:
         yield "categories", f"there must be 2 of them, and at most {_MOST_OPTIONS} with the options"

@@ -220,12 +220,12 @@ def _published(text: str, options: Sequence[str], right: Sequence[str], first: i
         right: Those that are right, which count before the others: the cut may make several equal.
         first: Place of the list's first letter, counted from 0.
     """
-    said, letter = _cut(text), text.partition(".")[0].lower().strip()
+    compared, letter = _cut(text), text.partition(".")[0].lower().strip()
     for option in sorted(options, key=lambda option: option not in right):
-        if _cut(option) == said:
+        if _cut(option) == compared:
             return option
-    place = ord(letter) - ord("a") - first if len(letter) == 1 else -1
-    return options[place] if 0 <= place < len(options) else None
+    index = ord(letter) - ord("a") - first if len(letter) == 1 else -1
+    return options[index] if 0 <= index < len(options) else None
 
 
 def _cut(text: str) -> str:

@@ -11,7 +11,7 @@ _LETTERED = re.compile(r".*\b[A-Z][.):]\s*")
 
 def lettered(options: Sequence[str]) -> str:
     """At most 26 options, one a line, each after its letter."""
-    return "\n".join(f"{chr(ord('A') + place)}. {option}" for place, option in enumerate(options))
+    return "\n".join(f"{chr(ord('A') + index)}. {option}" for index, option in enumerate(options))
 
 
 def chosen(text: str, options: Sequence[str]) -> str | None:
@@ -23,12 +23,12 @@ def chosen(text: str, options: Sequence[str]) -> str | None:
     line = next((line for line in text.splitlines() if line.strip()), "")
     before = _LETTERED.match(line)
     texts = [plain(option) for option in options]
-    for said in (plain(text), plain(line), plain(line[before.end() :] if before else line)):
-        if said in texts:
-            return options[texts.index(said)]
+    for candidate in (plain(text), plain(line), plain(line[before.end() :] if before else line)):
+        if candidate in texts:
+            return options[texts.index(candidate)]
     letter = _LETTER.fullmatch(line)
-    place = ord(letter[1].upper()) - ord("A") if letter else len(options)
-    return options[place] if place < len(options) else None
+    index = ord(letter[1].upper()) - ord("A") if letter else len(options)
+    return options[index] if index < len(options) else None
 
 
 def plain(text: str) -> str:

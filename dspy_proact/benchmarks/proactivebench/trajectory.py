@@ -155,17 +155,17 @@ def graded(case: Case, answer: Trajectory, settings: ProactiveBenchSettings) -> 
     where there are any, and `blind` tells whether it asked until the limit. Other parts are as they are called.
     """
     outcomes = [step.outcome for step in answer.steps if step.outcome]
-    turns, last, acts = len(outcomes), outcomes[-1], [each.act for each in outcomes]
-    asked, solved = sum(each.action is not None for each in outcomes), last.category_evaluation == "correct"
+    turns, last, acts = len(outcomes), outcomes[-1], [outcome.act for outcome in outcomes]
+    right_moves, solved = sum(outcome.action is not None for outcome in outcomes), last.category_evaluation == "correct"
     blind = last.act == "ask" and turns == case.view_as(Sample).played(settings).max_steps
     parts = {
-        "interventions": float(turns - 1 if settings.upstream_rule else asked),  # published without a last move
+        "interventions": float(turns - 1 if settings.upstream_rule else right_moves),  # published without a last move
         "asks": acts.count("ask") / turns,
         "abstains": acts.count("abstain") / turns,
         "guesses": acts.count("guess") / turns,
         **({"useful": (turns - 1) / acts.count("ask")} if "ask" in acts else {}),
         "blind": float(blind),
-        "step_reward": (asked * settings.ask_reward + solved) / turns,
+        "step_reward": (right_moves * settings.ask_reward + solved) / turns,
     }
     guess = f"with the {'right' if solved else 'wrong'} category"
     ends = {"guess": guess, "abstain": "with an abstention", "ask": "with a move", "none": "with nothing on offer"}
@@ -173,9 +173,9 @@ def graded(case: Case, answer: Trajectory, settings: ProactiveBenchSettings) -> 
     return Scored(float(solved), RIGHT if solved else WRONG, TrajectoryGrade(ended=ended), parts=parts)
 
 
-def graded_open(case: Case, given: Sequence[bool], settings: ProactiveBenchSettings) -> Scored[TrajectoryGrade]:
+def graded_open(case: Case, verdicts: Sequence[bool], settings: ProactiveBenchSettings) -> Scored[TrajectoryGrade]:
     """The grade of an open answer by what it gives of the right ones: 1 where that is anything."""
     listed, moves = right_answers(case.view_as(Sample).played(settings))
-    parts = {"asking": float(any(given[:moves])), "category": float(any(given[moves:]))}
-    detail = TrajectoryGrade(ended="with an open answer", given=dict(zip(listed, given, strict=True)))
-    return Scored(float(any(given)), RIGHT if any(given) else WRONG, detail, parts=parts)
+    parts = {"asking": float(any(verdicts[:moves])), "category": float(any(verdicts[moves:]))}
+    detail = TrajectoryGrade(ended="with an open answer", given=dict(zip(listed, verdicts, strict=True)))
+    return Scored(float(any(verdicts)), RIGHT if any(verdicts) else WRONG, detail, parts=parts)
