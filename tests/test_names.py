@@ -58,25 +58,6 @@ PROMISED = {
 REMAINING: dict[str, int] = {
     "dspy_proact/benchmarks": 43,
     "dspy_proact/evaluation": 39,
-    "eval": 136,
-    "eval/support": 32,
-    "optimize": 3,
-    "tests": 59,
-    "tests/benchmarks": 321,
-    "tests/builders": 25,
-    "tests/cli": 152,
-    "tests/compile": 99,
-    "tests/drivers": 17,
-    "tests/eval": 35,
-    "tests/evaluation": 41,
-    "tests/fakes": 12,
-    "tests/files": 4,
-    "tests/kept": 3,
-    "tests/models": 22,
-    "tests/programs": 24,
-    "tests/report": 156,
-    "tests/runs": 21,
-    "tests/stats": 91,
 }
 """How many uses remain in a room; a number only shrinks."""
 

@@ -18,12 +18,12 @@ def examined(server, *more):
 
 def knowing(sent, wrong=()):
     """A judge that keeps to the rules, but for some cases."""
-    case = asked_about(sent)
+    case = case_in(sent)
     grade = case.label if case.name not in wrong else "FAIL" if case.label != "FAIL" else "PASS"
     return Answer(verdict(grade, [case.answer.text]))
 
 
-def asked_about(sent):
+def case_in(sent):
     text = sent.messages[-1]["content"]
     (case,) = [item for item in CASES if _shows(text, item)]
     return case
@@ -117,7 +117,7 @@ def in_turn(*grades):
     requests = Counter()
 
     def script(sent):
-        case = asked_about(sent)
+        case = case_in(sent)
         requests[case.name] += 1
         return Answer(verdict(grades[requests[case.name] - 1], [case.answer.text]))
 

@@ -272,7 +272,7 @@ def test_reasons_of_missing_numbers_use_the_benchmarks_words(tmp_path: Path):
 
 @settings(max_examples=12, deadline=None)
 @given(
-    told=st.lists(
+    message=st.lists(
         st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 3), st.sampled_from(["RHYME", "NUMBER"])),
         min_size=1,
         max_size=12,
