@@ -83,8 +83,7 @@ class RepositoryFolder:
     def fetched(self, cache: Path) -> tuple[FetchRecord, dict[str, bytes]]:
         """The record and the contents of the files, by path in the folder and in its order.
 
-        Raises:
-            CorpusError: The files cannot be fetched or kept, or what was kept has changed.
+        Raises a `CorpusError` where the files cannot be fetched or kept, or what was kept has changed.
         """
         if not cache.exists():
             self._fetch(cache)

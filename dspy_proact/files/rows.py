@@ -121,8 +121,7 @@ class Line:
     def parse(self) -> dict[str, object]:
         """The fields, or the JSON object on the line.
 
-        Raises:
-            CorpusError: The line is no JSON object, or holds what the module's docstring refuses.
+        Raises a `CorpusError` where the line is no JSON object, or holds what the module's docstring refuses.
         """
         if self.fields is not None:
             return self.fields

@@ -31,8 +31,7 @@ M = TypeVar("M", bound=BaseModel)
 class Log(Generic[M]):
     """The one writer of a log; use as a context manager. Threads may share it.
 
-    Raises:
-        RunError: Another process writes it, or it cannot be written.
+    Raises a `RunError` where another process writes it, or it cannot be written.
     """
 
     def __init__(self, path: Path, form: type[M]):
@@ -143,8 +142,7 @@ def read_contents(file: BinaryIO, beside: int = 0) -> bytes:
 def read_log(path: Path, form: type[M]) -> Iterator[M]:
     """The records of a log one by one, also while it is written; none where there is no file.
 
-    Raises:
-        RunError: It cannot be read, or a line before the last is damaged; the message names file and line.
+    Raises a `RunError` where it cannot be read, or a line before the last is damaged; the message names file and line.
     """
     return (record for _, record in read_with_ranges(path, form))
 

@@ -109,8 +109,7 @@ def ratings_of_run(path: Path, declared: Benchmark[Any, Any], summary: Summary) 
 def pair_study(path: Path, declared: Benchmark[Any, Any], summaries: Sequence[Summary]) -> PairStudy:
     """The choices of a study of pairs of two runs, each rater's first one of a case, by the stratum of the case.
 
-    Raises:
-        UsageError: The study is none of pairs of these runs, or nobody has chosen yet.
+    Raises a `UsageError` where the study is none of pairs of these runs, or nobody has chosen yet.
     """
     with closing(Store.open(path)) as store:
         if store.study.design.kind != "pairs":

@@ -31,8 +31,7 @@ def offline_page(store: Store, items: Iterable[StudyItem], name: str) -> tuple[R
 
     A new rater gets a slate and no link, for they rate from a file.
 
-    Raises:
-        UsageError: It is no pseudonym, or there is nothing left to rate.
+    Raises a `UsageError` where it is no pseudonym, or there is nothing left to rate.
     """
     name = pseudonym(name)
     rater = store.rater_named(name) or store.add_rater(name)

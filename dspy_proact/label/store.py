@@ -97,8 +97,7 @@ class Store:
 
         Items are in the order of the draw, the parts of a unit one after another.
 
-        Raises:
-            UsageError: There is a file, or it cannot be made.
+        Raises a `UsageError` where there is a file, or it cannot be made.
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -155,8 +154,7 @@ class Store:
     def chosen(self, items: Iterable[StudyItem], *, complete: bool = True) -> tuple[StudyItem, ...]:
         """Those of some items that are rated and have the texts that were, in the order of the draw.
 
-        Raises:
-            UsageError: There is none, or with `complete` one of the study's is not among them.
+        Raises a `UsageError` where there is none, or with `complete` one of the study's is not among them.
         """
         known = {item.key: item for item in items}
         current = self.current(known.values())
@@ -338,8 +336,7 @@ class Store:
     def _transaction(self) -> Generator[None]:
         """What is written within is on disk afterwards, or nothing of it is.
 
-        Raises:
-            StorageFault: It cannot be kept, as on a full disk.
+        Raises a `StorageFault` where it cannot be kept, as on a full disk.
         """
         try:
             self._row("BEGIN IMMEDIATE")

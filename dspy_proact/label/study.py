@@ -228,8 +228,7 @@ class Practice:
 def run_key(summary: Summary) -> str:
     """16 hex digits of a run's identity.
 
-    Raises:
-        UsageError: It is a results file, which has no conversations.
+    Raises a `UsageError` where it is a results file, which has no conversations.
     """
     if summary.manifest is None:
         raise UsageError(f"{summary.path}: a results file has no conversations, which a rater must read; give a run")

@@ -28,16 +28,12 @@ class Embedder:
 
     def __init__(self, name: str, gated: GatedEngine, price: Price, route: Route):
         self.name, self.price = name, price
+        self.endpoint = route.api_base  # None for the provider's own
         self._gated, self._route = gated, route
 
     def require_key(self) -> None:
         """Raise a `UsageError` that names the variable, where a key is needed and missing."""
         self._route.require_key(self._gated.caller.argument)
-
-    @property
-    def endpoint(self) -> str | None:
-        """None for the provider's own."""
-        return self._route.api_base
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """One vector a text, in their order, all of one length; raises a `StageError` where there are none."""

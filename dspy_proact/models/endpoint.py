@@ -19,7 +19,6 @@ from dspy_proact.models.dspy_internals import LM15Engine, lookup
 Backend = Literal["auto", "litellm"]
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
 _ADDED_PATH = "/chat/completions"
-_PLACEHOLDER_KEY = "none"  # a self-hosted server asks for no key, but clients refuse to send none
 _LONG_SECRET = 12
 """Characters: a shorter one may be a word."""
 _FIXED_ENDPOINTS = {
@@ -83,7 +82,8 @@ class Route:
 
     @property
     def _placeholder(self) -> str | None:
-        return _PLACEHOLDER_KEY if not self.has_key and (self.api_base or not self.needs_key) else None
+        # A self-hosted server asks for no key, but clients refuse to send none.
+        return "none" if not self.has_key and (self.api_base or not self.needs_key) else None
 
 
 def find_route(model: str, api_base: str | None = None, backend: Backend = "auto") -> Route:

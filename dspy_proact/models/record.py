@@ -72,8 +72,7 @@ class Record:
         on_answer: Called after each of them, in any thread.
         closed: Whether nothing can be kept any more.
 
-    Raises:
-        RunError: It is damaged, in use, or cannot be written.
+    Raises a `RunError` where it is damaged, in use, or cannot be written.
     """
 
     def __init__(self, path: Path):
@@ -123,8 +122,7 @@ class Record:
     def add(self, recorded: RecordedAnswer) -> RecordedAnswer:
         """Keep the outcome of a request that was just sent.
 
-        Raises:
-            StorageFault: It cannot be kept, so that nothing further may be paid for.
+        Raises a `StorageFault` where it cannot be kept, so that nothing further may be paid for.
         """
         try:
             self._log.append(recorded)

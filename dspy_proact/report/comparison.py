@@ -276,8 +276,7 @@ class Comparison:
 def compare(a: Summary, b: Summary) -> Comparison:
     """Pair two runs or results files by case.
 
-    Raises:
-        UsageError: They are of different benchmarks, or share no case in the same words.
+    Raises a `UsageError` where they are of different benchmarks, or share no case in the same words.
     """
     if a.benchmark != b.benchmark or a.strata != b.strata or a.labels != b.labels:
         raise UsageError(f"{a.path} is a run of {a.benchmark}, {b.path} of {b.benchmark}: nothing to compare")

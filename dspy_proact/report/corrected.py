@@ -163,7 +163,7 @@ class Corrected:
     ratings: PeoplesRatings
 
     def __repr__(self) -> str:
-        score = self.overall.corrected
+        score = self.rows[OVERALL].corrected
         result = score.reason if score.value is None else f"{percent(score)} %"
         return f"Corrected({printable(f'{self.summary!r} by {self.ratings.name}')}: {result})"
 
@@ -180,11 +180,6 @@ class Corrected:
             if unfair := refused_for(self.ratings, name):
                 rows[name] = replace(row, corrected=Estimate(None, reason=unfair))
         return {name: in_nouns(row, self.summary.nouns) for name, row in rows.items()}
-
-    @property
-    def overall(self) -> CorrectedMean:
-        """All strata together, every case weighted equally."""
-        return self.rows[OVERALL]
 
 
 @dataclass(frozen=True)
@@ -229,8 +224,7 @@ class CorrectedComparison:
 def compare_corrected(comparison: Comparison, a: PeoplesRatings, b: PeoplesRatings) -> CorrectedComparison:
     """Two runs on the same cases, each with ratings of its own.
 
-    Raises:
-        UsageError: The ratings are the same, or the answers.
+    Raises a `UsageError` where the ratings are the same, or the answers.
     """
     if comparison.agreement:
         raise UsageError(
@@ -277,7 +271,7 @@ def rated_cases(outcomes: Iterable[Outcome], ratings: PeoplesRatings) -> RatedCa
 
 def corrected_headline(corrected: Corrected) -> str:
     """The corrected score of all strata beside the judge's own, or why there is none."""
-    nouns, overall = corrected.summary.nouns, corrected.overall
+    nouns, overall = corrected.summary.nouns, corrected.rows[OVERALL]
     people = "this rater" if overall.raters == 1 else corrected.ratings.people
     cases = counted(overall.cases, nouns.case, nouns.cases)
     score = overall.corrected

@@ -33,8 +33,7 @@ Where the comma is a decimal point, spreadsheets part by semicolons, and quotes 
 def export_csv(summary: MeasuredRun, path: Path) -> None:
     """Write the table as CSV: all is quoted, what a spreadsheet would run gets an apostrophe, NUL becomes U+FFFD.
 
-    Raises:
-        UsageError: The file cannot be written.
+    Raises a `UsageError` where the file cannot be written.
     """
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, quoting=csv.QUOTE_ALL)
@@ -45,8 +44,7 @@ def export_csv(summary: MeasuredRun, path: Path) -> None:
 def export_parquet(summary: MeasuredRun, path: Path) -> None:
     """Write the table as Parquet, through `datasets`; text stands in it as it is.
 
-    Raises:
-        UsageError: The file cannot be written.
+    Raises a `UsageError` where the file cannot be written.
     """
     import datasets  # pyright: ignore[reportMissingTypeStubs] - it has none
 
@@ -141,8 +139,7 @@ _KINDS = {
 def data_frame(summary: MeasuredRun, backend: Backend = "pandas") -> Any:
     """A `pandas.DataFrame`, or a `polars.DataFrame`; text stands in it as it is.
 
-    Raises:
-        UsageError: The backend is not installed, or none of ours.
+    Raises a `UsageError` where the backend is not installed, or none of ours.
     """
     if backend not in get_args(Backend):
         raise UsageError(f"backend {backend!r}: choose among {', '.join(get_args(Backend))}")

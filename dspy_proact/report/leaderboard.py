@@ -144,8 +144,7 @@ def leaderboard(runs: Sequence[Summary] = (), benchmark: Benchmark[Any, Any] | s
 
     The benchmark is given by its name, its file, or itself; None for that of the runs, or the first one.
 
-    Raises:
-        UsageError: Nothing was published, one path is given twice, or a run is of another benchmark.
+    Raises a `UsageError` where nothing was published, one path is given twice, or a run is of another benchmark.
     """
     declared = benchmark_of(next((run.benchmark for run in runs), None), benchmark)
     rows = checked(declared, "published", published_rows(declared))
@@ -337,13 +336,14 @@ def _table(board: Leaderboard) -> TerminalTable:
 
     def row(entry: LeaderboardRow) -> list[str]:
         placed = (entry.rank, entry.rank_range, entry.strict_rank)[: len(leading)]
+        ranks = ("–".join(map(str, sorted({*of}))) if isinstance(of, tuple) else str(of or "-") for of in placed)
         counts = [f"{entry.tried.scored}/{entry.tried.total + entry.pending}"] if board.with_ranges else []
         # No room for a full 100.0, which would take a column's width from the names.
         scores = [
             plain(score) if column in board.published.numbers else share(score.value).replace("100.0", "100")
             for column, score in ((column, entry.scores[column]) for column in board.columns)
         ]
-        return [*map(_rank, placed), f"{own_name(entry.name)}{marks.get(id(entry), '')}", *counts, *scores]
+        return [*ranks, f"{own_name(entry.name)}{marks.get(id(entry), '')}", *counts, *scores]
 
     blocks = ([row(entry) for _, entry in block] for block in board.blocks)
     return table((*leading, "model", *scored, *board.columns.values()), *blocks, names=len(leading))
@@ -384,9 +384,3 @@ def _details(board: Leaderboard) -> Iterator[Any]:
         )
     yield from reason_lines((entry.name, note) for entry in board.entries for note in entry.notes)
     yield from reporting_of(board.declared.name).leaderboard(board.summaries).details
-
-
-def _rank(rank: int | tuple[int, int] | None) -> str:
-    if isinstance(rank, tuple):
-        return "–".join(map(str, sorted(set(rank))))
-    return "-" if rank is None else str(rank)

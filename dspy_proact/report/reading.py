@@ -39,8 +39,7 @@ class Reading:
     def of(cls, outcome: Outcome, benchmark: str) -> "Reading":
         """The reading of an outcome, as its benchmark words it.
 
-        Raises:
-            RunError: A view or a verdict is not what the benchmark writes.
+        Raises a `RunError` where a view or a verdict is not what the benchmark writes.
         """
         reporting = reporting_of(benchmark)
         try:

@@ -64,15 +64,10 @@ class Subset:
     part: Part
     choices: Choices
 
-    @property
-    def levels(self) -> Sequence[str]:
-        """In rising order, if they have one."""
-        return self.part.levels
-
     @cached_property
     def worth(self) -> Mapping[str, float]:
         """The score of each level, in [0, 1], by equal steps."""
-        return {level: index / max(1, len(self.levels) - 1) for index, level in enumerate(self.levels)}
+        return {level: index / max(1, len(self.part.levels) - 1) for index, level in enumerate(self.part.levels)}
 
     def grades(self, item: RatedItem) -> list[str]:
         """The level that each person gave to the part of an item."""
@@ -116,11 +111,11 @@ class Subset:
     def confusion(self) -> list[list[float]]:
         """Compared items by people's grade (row) and the judge's (column), in the order of levels; shares if soft."""
         soft = self.choices.consensus == "soft"
-        table = [[0.0] * len(self.levels) for _ in self.levels]
+        table = [[0.0] * len(self.part.levels) for _ in self.part.levels]
         for item in self.compared:
             levels = self.grades(item) if soft else [majority(self.grades(item), self.part.ties)]
             for level in levels:
-                table[self.levels.index(level)][self.levels.index(self.judged(item))] += 1 / len(levels)
+                table[self.part.levels.index(level)][self.part.levels.index(self.judged(item))] += 1 / len(levels)
         return [[round(count, 6 if soft else None) for count in row] for row in table]
 
     @cached_property
@@ -131,7 +126,9 @@ class Subset:
         """
         beside, panel, groups = self._beside, self._panel(self.rated), [item.group for item in self.rated]
         metrics: tuple[Literal["nominal", "ordinal", "interval"], ...] = ("nominal",)
-        recalls = {f"recall_{level.lower()}": partial(beside.recall, index) for index, level in enumerate(self.levels)}
+        recalls = {
+            f"recall_{level.lower()}": partial(beside.recall, index) for index, level in enumerate(self.part.levels)
+        }
         one_label: dict[str, Callable[[], Estimate]] = {
             "kappa": partial(beside.kappa, "none"),
             "ac1": partial(beside.ac, "none"),
@@ -225,14 +222,14 @@ class Subset:
 
     def _panel(self, rated: Sequence[RatedItem]) -> Panel:
         raters = [[grade.rater for grade in item.grades[self.part.name]] for item in rated]
-        return Panel.of([self.grades(item) for item in rated], self.levels, raters)
+        return Panel.of([self.grades(item) for item in rated], self.part.levels, raters)
 
     def _judged(
         self, rated: Sequence[RatedItem], judge: Sequence[str] | None = None, ties: Sequence[str] | None = None
     ) -> Judged:
         """The judge beside people; the worst level stands for what is not known, where no number depends on it."""
-        grades = judge or [item.judged.get(self.part.name, self.levels[0]) for item in rated]
-        return Judged.of(self._panel(rated), grades, self.levels, [item.group for item in rated], ties)
+        grades = judge or [item.judged.get(self.part.name, self.part.levels[0]) for item in rated]
+        return Judged.of(self._panel(rated), grades, self.part.levels, [item.group for item in rated], ties)
 
 
 @dataclass(frozen=True, repr=False)

@@ -125,8 +125,7 @@ class Summary(MeasuredRun):
     def breakdown(self, key: str) -> dict[str, list[Outcome]]:
         """Outcomes by a grouping key of the cases, whose values are in order.
 
-        Raises:
-            UsageError: The cases have no such key.
+        Raises a `UsageError` where the cases have no such key.
         """
         known = sorted({name for outcome in self.outcomes for name in outcome.meta} - self.reporting.ungrouped)
         if key not in known:

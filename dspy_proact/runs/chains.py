@@ -66,8 +66,7 @@ class Chains:
     def earlier(self, work: Work) -> tuple[BaseModel | None, ...]:
         """The answers to the cases before this one in its chain, None for one without; empty outside of chains.
 
-        Raises:
-            ProviderError: One of them failed because of the provider, in this run.
+        Raises a `ProviderError` where one of them failed because of the provider, in this run.
         """
         if (work.case.chain, work.epoch) in self._broken:
             raise ProviderError("earlier", "an answer before it in its chain failed; both are tried again together")

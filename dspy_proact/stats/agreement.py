@@ -66,8 +66,7 @@ def kappa_estimate(
 
     `labels` are all labels in rising order, each once, whether they occur or not.
 
-    Raises:
-        ValueError: The lengths differ, `labels` repeats one, or a grading is not in `labels`.
+    Raises a `ValueError` where the lengths differ, `labels` repeats one, or a grading is not in `labels`.
     """
     return kappa_of_items(cross_tables(first, second, labels), groups, weight)
 

@@ -58,8 +58,7 @@ def classification(tables: NDArray[np.float64], statistic: Classification) -> ND
 def classification_estimate(cases: Cases, groups: Sequence[Hashable], statistic: Classification) -> Estimate:
     """A statistic of cases, with its jackknife interval; silence as in `Jackknife.of`.
 
-    Raises:
-        ValueError: The lengths differ, a case has no prediction, or something other than 0 or 1 is.
+    Raises a `ValueError` where the lengths differ, a case has no prediction, or something other than 0 or 1 is.
     """
     bounds = (-1.0 if statistic == "kappa" else 0.0, 1.0)
     of_tables = partial(classification, statistic=statistic)

@@ -184,8 +184,7 @@ def part_mean(
     Every case is weighted equally, or with strata every stratum. The interval ends at `bounds`, the least and the
     greatest that the mean can be. Otherwise as `cluster_mean`, but that equal numbers have no bounds.
 
-    Raises:
-        ValueError: A number is not finite, or the lengths differ.
+    Raises a `ValueError` where a number is not finite, or the lengths differ.
     """
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.shape != (len(groups),) or not np.isfinite(numbers).all():

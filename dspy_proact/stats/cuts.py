@@ -55,8 +55,7 @@ def keep_cuts(
 
     Arguments are as in `fit_cuts`, besides the group of each item and its fold.
 
-    Raises:
-        ValueError: A group is in two folds.
+    Raises a `ValueError` where a group is in two folds.
     """
     if len(set(zip(groups, folds, strict=True))) > len(set(groups)):
         raise ValueError("a group is in one fold, or its items would be graded with cuts that saw it")

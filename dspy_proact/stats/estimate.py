@@ -57,8 +57,7 @@ class Estimate:
 class Figure(Generic[Number]):
     """A number without an interval, or the reason why there is none.
 
-    Raises:
-        ValueError: Both are there, or neither.
+    Raises a `ValueError` where both are there, or neither.
     """
 
     value: Number | None
@@ -117,8 +116,7 @@ def t_quantile(p: float, df: float) -> float:
     The relative error is below 1e-8 for p from 1e-9 to 1 - 1e-9 and any df from 1 up, whole or not; df = inf gives the
     normal quantile.
 
-    Raises:
-        ValueError: p or df is out of its range.
+    Raises a `ValueError` where p or df is out of its range.
     """
     if not (0 < p < 1 and df > 0):
         raise ValueError(f"t_quantile needs 0 < p < 1 and df > 0, not p={p!r}, df={df!r}")

@@ -83,8 +83,7 @@ def score_change(
 
     Scores are in [0, 1], None where one could not be read; `seed` is that of the random flips.
 
-    Raises:
-        ValueError: A score is outside [0, 1], or the lengths differ.
+    Raises a `ValueError` where a score is outside [0, 1], or the lengths differ.
     """
     cases = list(zip(before, after, groups, strict=True))
     read = [(b, a, group) for b, a, group in cases if b is not None and a is not None]

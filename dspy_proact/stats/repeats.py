@@ -56,8 +56,7 @@ def repeats(
     Scores and keys are one a verdict; the key of a response (case and epoch) is unique at least within its case, and a
     case is in one group.
 
-    Raises:
-        ValueError: A score is outside [0, 1], or the lengths differ.
+    Raises a `ValueError` where a score is outside [0, 1], or the lengths differ.
     """
     checked = checked_scores(scores, groups)
     by_case, by_response = numbered(cases), numbered(list(zip(cases, responses, strict=True)))

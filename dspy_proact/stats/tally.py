@@ -23,8 +23,7 @@ def added_up(parts: NDArray[np.float64], key: NDArray[np.intp]) -> NDArray[np.fl
 def tally(ratings: Sequence[Sequence[Hashable]], labels: Sequence[Hashable]) -> NDArray[np.float64]:
     """How many ratings of each item gave each label: shape (n, k), aligned with `ratings` and `labels`.
 
-    Raises:
-        ValueError: `labels` repeats one, or a rating is not in `labels`.
+    Raises a `ValueError` where `labels` repeats one, or a rating is not in `labels`.
     """
     column = {label: number for number, label in enumerate(labels)}
     seen = {label for item in ratings for label in item}
@@ -41,8 +40,7 @@ def cross_tables(
 ) -> NDArray[np.float64]:
     """One table an item, shape (n, k, k), with its 1 where the first grading's row meets the second's column.
 
-    Raises:
-        ValueError: The lengths differ, `labels` repeats one, or a grading is not in `labels`.
+    Raises a `ValueError` where the lengths differ, `labels` repeats one, or a grading is not in `labels`.
     """
     if len(first) != len(second):
         raise ValueError(f"two gradings are of the same items: {len(first)} and {len(second)} differ")
@@ -53,8 +51,7 @@ def cross_tables(
 def majority(ratings: Sequence[Hashable], ties: Sequence[Hashable]) -> Hashable | None:
     """The commonest label of one item; ties go to the one that comes first in `ties`. None without ratings.
 
-    Raises:
-        ValueError: `ties` does not name every rating once.
+    Raises a `ValueError` where `ties` does not name every rating once.
     """
     if len(set(ties)) < len(ties) or not set(ratings) <= set(ties):
         raise ValueError(f"ties must name every rating once: {ties!r} for {set(ratings)!r}")

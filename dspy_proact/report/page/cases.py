@@ -125,8 +125,7 @@ judges or between epochs."""
 def longest_text(summaries: Sequence[Summary]) -> int | None:
     """Characters of a text of what stood before the answers that a page has room for; None for all there are.
 
-    Raises:
-        RunError: A view or a verdict is not what the benchmark writes.
+    Raises a `RunError` where a view or a verdict is not what the benchmark writes.
     """
     runs = _runs(summaries)
     lengths: dict[int, int] = {}
@@ -140,8 +139,7 @@ def longest_text(summaries: Sequence[Summary]) -> int | None:
 def block(summaries: Sequence[Summary], longest: int | None = None) -> Iterator[str]:
     """The lines of a page's block of data; `longest` is that of `longest_text`.
 
-    Raises:
-        RunError: A view or a verdict is not what the benchmark writes.
+    Raises a `RunError` where a view or a verdict is not what the benchmark writes.
     """
     first, runs = summaries[0], _runs(summaries)
     scales = [

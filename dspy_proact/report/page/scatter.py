@@ -19,11 +19,7 @@ _LONGEST_NAME, _LONGEST_LINE = 40, 96
 
 @dataclass(frozen=True)
 class ScatterPoint:
-    """A named point with its intervals.
-
-    Raises:
-        ValueError: A value or a bound is no share in [0, 1].
-    """
+    """A named point with its intervals; raises a `ValueError` where a value or a bound is no share in [0, 1]."""
 
     name: str
     x: Estimate

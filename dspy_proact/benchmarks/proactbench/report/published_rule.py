@@ -61,9 +61,9 @@ def published_rule(subset: Subset) -> PublishedRule:
     item with too few ratings for a consensus counts for alpha all the same.
     """
     judged = [item for item in subset.rated if subset.part.name in item.judged]
-    counts = tally([subset.grades(item) for item in judged], subset.levels)
+    counts = tally([subset.grades(item) for item in judged], subset.part.levels)
     consensus = [majority(subset.grades(item), subset.part.ties) for item in subset.compared]
-    tables = cross_tables(consensus, [subset.judged(item) for item in subset.compared], subset.levels)
+    tables = cross_tables(consensus, [subset.judged(item) for item in subset.compared], subset.part.levels)
     confusion, kappa, alpha = tables.sum(axis=0), partial(kappas, weight="none"), partial(alphas, metric="ordinal")
     return PublishedRule(
         items=len(tables),
