@@ -51,22 +51,18 @@ def main() -> None:
     except (Exception, Halt, SystemExit) as failure:
         own_file = sys.modules.get("dspy_proact.evaluation.own_file")  # without it no file of a person's was loaded
         cause = own_file.in_own_file(failure) if own_file else failure
-        _print_failure(cause)
+        match cause:
+            case click.ClickException():
+                cause.show()
+            case ProactError() | Halt():
+                complain(str(cause))
+            case OSError():
+                complain(f"{cause.filename or 'the system'}: {cause.strerror or cause}")
+            case click.Abort() | SystemExit():
+                pass
+            case _:
+                say("".join(traceback.format_exception(cause)))
+                bug = f"{type(cause).__name__}: {cause}"
+                complain(f"{bug}. This is a bug in dspy-proact; please report it with the traceback above.")
         status = exit_status(cause)
     sys.exit(status if isinstance(status, int) else 0)
-
-
-def _print_failure(failure: BaseException) -> None:
-    match failure:
-        case click.ClickException():
-            failure.show()
-        case ProactError() | Halt():
-            complain(str(failure))
-        case OSError():
-            complain(f"{failure.filename or 'the system'}: {failure.strerror or failure}")
-        case click.Abort() | SystemExit():
-            pass
-        case _:
-            say("".join(traceback.format_exception(failure)))
-            bug = f"{type(failure).__name__}: {failure}"
-            complain(f"{bug}. This is a bug in dspy-proact; please report it with the traceback above.")

@@ -61,12 +61,7 @@ def label() -> None:
     Section(
         Heading.CASES,
         path_option("--items", "File of items to be rated, in place of RUN."),
-        click.Option(
-            ["--draw"],
-            type=draw_or_count,
-            metavar="N|DRAW",
-            help="Only N responses, balanced across phases and grades.",
-        ),
+        text_option("--draw", "N|DRAW", "Only N responses, balanced across phases and grades.", read=draw_or_count),
         flag_option("--disputed", "Responses on which judges disagree first; no score is corrected by these."),
     ),
     Section(

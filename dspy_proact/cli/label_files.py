@@ -63,7 +63,12 @@ def export(
     if rater is not None:
         _write_page(study, rater, out, chosen)
     elif pairs:
-        _write_choices(study, out, chosen)
+        from dspy_proact.label.exchange import pair_study, runs_of
+        from dspy_proact.report.pairs import choices_sheet
+
+        runs = runs_of(study)
+        text = choices_sheet(pair_study(study, chosen.known(*runs), list(map(summary_of, runs))))
+        say_next(Next.CHOSEN, benchmark=None, file=written(text, out or FOLDER / f"{study.stem}.csv", study))
     else:
         _write_ratings(study, run, official, out, chosen)
 
@@ -90,15 +95,6 @@ def _write_ratings(
     text = rating_sheet(ratings.items, declared, draw=next(iter(ratings.draws), None), grades=ratings.by_item)
     file = written(text, out or FOLDER / name, study)
     say_next(Next.RATED, benchmark=chosen.words, run=["--run", labels.run], file=file)
-
-
-def _write_choices(study: Path, out: Path | None, chosen: BenchmarkChoice) -> None:
-    from dspy_proact.label.exchange import pair_study, runs_of
-    from dspy_proact.report.pairs import choices_sheet
-
-    runs = runs_of(study)
-    text = choices_sheet(pair_study(study, chosen.known(*runs), list(map(summary_of, runs))))
-    say_next(Next.CHOSEN, benchmark=None, file=written(text, out or FOLDER / f"{study.stem}.csv", study))
 
 
 def _write_page(study: Path, name: str, out: Path | None, chosen: BenchmarkChoice) -> None:

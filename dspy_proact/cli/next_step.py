@@ -112,14 +112,15 @@ class Typed:
 
 
 def _words(flag: str, texts: Sequence[str]) -> list[str]:
-    shown = map(_without_secrets, texts) if flag.endswith("-param") else texts
-    return [word for text in shown for word in (flag, text)]
+    """A flag before each text as it was typed; of a secret parameter its mark."""
+    words: list[str] = []
+    for text in texts:
+        shown = text
+        if flag.endswith("-param"):
+            from dspy_proact.models import without_secrets
 
-
-def _without_secrets(typed_parameter: str) -> str:
-    """NAME=VALUE as it was typed, of a secret its mark."""
-    from dspy_proact.models import without_secrets
-
-    name, value = parameter(typed_parameter)
-    shown = without_secrets({name: value})[name]
-    return typed_parameter if shown == value else f"{name}={json.dumps(shown)}"
+            name, value = parameter(text)
+            mark = without_secrets({name: value})[name]
+            shown = text if mark == value else f"{name}={json.dumps(mark)}"
+        words += [flag, shown]
+    return words

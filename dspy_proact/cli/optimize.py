@@ -83,13 +83,14 @@ def margin_of(text: str) -> tuple[str, float | None]:
         Heading.RECIPE,
         SYSTEM_PROMPT,
         path_option("--start", "Compiled assistant to start from."),
-        click.Option(
-            ["--guard", "guards"],
-            multiple=True,
-            type=margin_of,
-            metavar="METRIC[=MARGIN]",
-            help="Metric that may not get worse than the starting program by more than MARGIN, such as offers, phases, "
+        text_option(
+            "--guard",
+            "METRIC[=MARGIN]",
+            "Metric that may not get worse than the starting program by more than MARGIN, such as offers, phases, "
             "length or tokens; repeatable.",
+            "guards",
+            several=True,
+            read=margin_of,
         ),
     ),
     GATE,

@@ -9,7 +9,7 @@ import click
 from dspy_proact.cli.next_step import Next, say_next
 from dspy_proact.cli.options.arguments import words_of
 from dspy_proact.cli.options.benchmark import ANSWERED_CORPUS, READ_BENCHMARK, BenchmarkChoice, is_results, summary_of
-from dspy_proact.cli.options.kinds import STANDARD_OUTPUT, explain_option, json_option, text_option
+from dspy_proact.cli.options.kinds import STANDARD_OUTPUT, explain_option, file_option, json_option, text_option
 from dspy_proact.cli.options.labels import RATINGS, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import console, print_json, print_more, say
@@ -41,12 +41,7 @@ _PAGE = b"<!doctype html"
     ),
     Section(
         Heading.OUTPUT,
-        click.Option(
-            ["--html"],
-            metavar="FILE|-",
-            type=click.Path(path_type=Path, allow_dash=True),
-            help="Write a page for a browser, of several RUNs too; - for standard output.",
-        ),
+        file_option("--html", "Write a page for a browser, of several RUNs too; - for standard output."),
         explain_option(),
         json_option("the report"),
     ),

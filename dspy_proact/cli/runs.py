@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +15,7 @@ from dspy_proact.cli.options.benchmark import (
     BenchmarkChoice,
     known_names,
     require_phases,
+    resolve_key,
     strata_options,
 )
 from dspy_proact.cli.options.kinds import (
@@ -119,6 +119,7 @@ def _row(path: Path) -> dict[str, Any]:
 @click.argument("run", type=click.Path(path_type=Path))
 def export(run: Path, form: str, out: Path | None, chosen: BenchmarkChoice) -> None:
     """Write RUN, the folder of a run, as a file. An existing file of that name is replaced."""
+    from dspy_proact.kept import refuse_overwrite
     from dspy_proact.report import export_csv, export_parquet, summarize
     from dspy_proact.runs import RunFolder
 
@@ -126,7 +127,17 @@ def export(run: Path, form: str, out: Path | None, chosen: BenchmarkChoice) -> N
     folder = RunFolder(run)
     summary = summarize(folder)
     with TemporaryDirectory() as scratch:
-        path = _path(out, run, form, Path(scratch))
+        # Called like the folder of the run, however that was named.
+        path = out or _FOLDER / f"{run.resolve().name}{_ENDINGS[form]}"
+        if out == STANDARD_OUTPUT:
+            path = Path(scratch) / "export"
+        elif out:
+            refuse_overwrite(out, run)
+        else:
+            try:
+                _FOLDER.mkdir(exist_ok=True)
+            except OSError as error:
+                raise UsageError(f"{_FOLDER}: cannot be made: {error.strerror}; name a file with --out") from error
         if form == "csv":
             export_csv(summary, path)
         elif form == "parquet":
@@ -145,26 +156,6 @@ def export(run: Path, form: str, out: Path | None, chosen: BenchmarkChoice) -> N
         say_next(Next.EXPORTED, file=path)
     else:
         say(f"The table is in {path}.")
-
-
-def _path(out: Path | None, run: Path, form: str, scratch: Path) -> Path:
-    """The file to write: the one that is named, else one called like the run's folder, however that was named.
-
-    Raises:
-        UsageError: Its folder cannot be made, or it would replace what it is made of.
-    """
-    from dspy_proact.kept import refuse_overwrite
-
-    if out == STANDARD_OUTPUT:
-        return scratch / "export"
-    if out:
-        refuse_overwrite(out, run)
-        return out
-    try:
-        _FOLDER.mkdir(exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{_FOLDER}: cannot be made: {error.strerror}; name a file with --out") from error
-    return _FOLDER / f"{run.resolve().name}{_ENDINGS[form]}"
 
 
 # A run, case by case
@@ -287,7 +278,20 @@ def _list(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: b
         verbs = ("differs but was", "is") if more == 1 else ("differ but were", "are")
         say(f"{more:,} more {verbs[0]} rephrased there, and {verbs[1]} left out.")
     if as_json:
-        _print_list(run, other, matching[: choice.limit])
+        from dspy_proact.report.reading import outcome_document
+
+        shown = matching[: choice.limit]
+        rephrased = run.rephrased(shown, other) if other else ()
+        ends = "["
+        for outcome in shown:  # one by one: a large run in one text would take several times its size
+            document = outcome_document(outcome, run.nouns)
+            if other:
+                there = other.placed.get((outcome.key, outcome.epoch))
+                document["beside"] = outcome_document(there, other.nouns) if there else None
+                document["rephrased"] = outcome.key in rephrased
+            click.echo(ends + "\n" + json.dumps(document, indent=2, allow_nan=False), nl=False)
+            ends = ","
+        click.echo("\n]" if shown else "[]")
         return
     shown = matching[: choice.limit or _FEW]
     run.check_cases(shown)
@@ -304,28 +308,13 @@ def _say_next_case(run: "ShownRun", key: str, **words: Words) -> None:
     say_next(Next.CASES_SHOWN, run=run.path, case=case, key=key, **words)
 
 
-def _print_list(run: "ShownRun", other: "ShownRun | None", shown: "Sequence[Outcome]") -> None:
-    from dspy_proact.report.reading import outcome_document
-
-    rephrased = run.rephrased(shown, other) if other else ()
-    ends = "["
-    for outcome in shown:  # one by one: a large run in one text would take several times its size
-        document = outcome_document(outcome, run.nouns)
-        if other:
-            there = other.placed.get((outcome.key, outcome.epoch))
-            document["beside"] = outcome_document(there, other.nouns) if there else None
-            document["rephrased"] = outcome.key in rephrased
-        click.echo(ends + "\n" + json.dumps(document, indent=2, allow_nan=False), nl=False)
-        ends = ","
-    click.echo("\n]" if shown else "[]")
-
-
 def _show(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: bool) -> None:
     from rich.console import Console
 
     from dspy_proact.report import print_reading, reading_document
 
-    key, epoch = run.key(choice.trigger or ""), choice.epoch or 1
+    key = resolve_key(choice.trigger or "", run.keys, run.nouns.case, str(run.path))
+    epoch = choice.epoch or 1
     of_key = [outcome for outcome in run.outcomes if outcome.key == key]
     if (key, epoch) not in run.placed:
         raise UsageError(f"--epoch {epoch}: {run.path} has {len(of_key)}")

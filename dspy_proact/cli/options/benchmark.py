@@ -188,12 +188,13 @@ def _options(default: str, *more: click.Option) -> Bundle:
 
 
 _OF_RUN = f"that of the run, if one is given, else {DEFAULT_BENCHMARK}"
-_SET = click.Option(
-    ["--set", "values"],
-    type=name_value,
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Setting of the benchmark, listed there; repeatable.",
+_SET = text_option(
+    "--set",
+    "NAME=VALUE",
+    "Setting of the benchmark, listed there; repeatable.",
+    "values",
+    several=True,
+    read=name_value,
 )
 BENCHMARK = _options(DEFAULT_BENCHMARK, _SET)
 RUN_BENCHMARK = _options(_OF_RUN, _SET)

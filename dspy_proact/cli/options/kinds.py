@@ -119,9 +119,11 @@ def flag_option(flag: str, text: str, name: str | None = None) -> click.Option:
     return click.Option([flag, name] if name else [flag], is_flag=True, help=text)
 
 
-def text_option(flag: str, metavar: str, text: str, name: str | None = None, several: bool = False) -> click.Option:
-    """An option that takes a text, or several; `name` is the parameter where it is not called like the flag."""
-    return click.Option([flag, name] if name else [flag], multiple=several, metavar=metavar, help=text)
+def text_option(
+    flag: str, metavar: str, text: str, name: str | None = None, several: bool = False, read: Any = None
+) -> click.Option:
+    """An option that takes a text, or several; `name` is as in `flag_option`, and `read` makes a value of each text."""
+    return click.Option([flag, name] if name else [flag], multiple=several, metavar=metavar, help=text, type=read)
 
 
 def json_option(what: str) -> click.Option:

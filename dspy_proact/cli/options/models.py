@@ -76,20 +76,15 @@ def model_options(flag: str, text: str, heading: Heading = Heading.MODELS) -> Bu
     options = (
         text_option(flag, "NAME", text, f"{name}_name", several=True),
         text_option(f"{flag}-api-base", "URL", "Its endpoint, such as http://localhost:8000/v1."),
-        click.Option(
-            [f"{flag}-param"],
-            type=parameter,
-            metavar="NAME=VALUE",
-            multiple=True,
-            help="Request parameter in place of the preset's; repeatable. NAME=none omits it. response_format=none "
-            "omits the JSON schema.",
+        text_option(
+            f"{flag}-param",
+            "NAME=VALUE",
+            "Request parameter in place of the preset's; repeatable. NAME=none omits it. response_format=none omits "
+            "the JSON schema.",
+            several=True,
+            read=parameter,
         ),
-        click.Option(
-            [f"{flag}-price"],
-            type=per_million,
-            metavar="IN,OUT",
-            help="USD per million tokens, if litellm has no price.",
-        ),
+        text_option(f"{flag}-price", "IN,OUT", "USD per million tokens, if litellm has no price.", read=per_million),
     )
     return Bundle(name, partial(NamedModel, flag), Section(heading, *options), prefix=f"{name}_")
 

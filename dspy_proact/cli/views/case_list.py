@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.cells import cell_len, set_cell_size
 
-from dspy_proact.cli.options.benchmark import LEFT_OUT, is_results, resolve_key, summary_of
+from dspy_proact.cli.options.benchmark import LEFT_OUT, is_results, summary_of
 from dspy_proact.plain_text import printable
 from dspy_proact.runs import CONTROL, Outcome, RunFolder, controls_of, read_run
 
@@ -90,10 +90,6 @@ class ShownRun:
     def placed(self) -> dict[tuple[str, int], Outcome]:
         """Every outcome by key and epoch."""
         return {(outcome.key, outcome.epoch): outcome for outcome in self.outcomes}
-
-    def key(self, named: str) -> str:
-        """The key that a person means; raises `UsageError` as `resolve_key` does."""
-        return resolve_key(named, self.keys, self.nouns.case, str(self.path))
 
     def labels_of(self, stratum: str) -> Sequence[str]:
         """All labels that its cases may have, from best to worst."""
