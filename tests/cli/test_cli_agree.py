@@ -45,17 +45,6 @@ def kind(number):
     return ("PASS", "PARTIAL", "FAIL", "FAIL")[number % 4]
 
 
-def test_the_published_study_is_the_default(proact):
-    status, out, err = proact("agree", "--json")
-    document = json.loads(out)
-    assert (status, err) == (0, "")
-    phases = document["phases"]
-    assert list(phases) == list(document["published"]) == ["EMERGENT", "CRITICAL", "RECOVERY"]
-    _, out, err = proact("agree")
-    assert "published: 275 ratings of 59 items by 18 raters" in out
-    assert err == "To rate responses of your own: dspy-proact label sheet RUN\nNext: dspy-proact agree --explain\n"
-
-
 def test_what_is_compared_can_be_chosen(proact):
     status, out, _ = proact("agree", "--exclude", "published", "--min-ratings", 3, "--json")
     document = json.loads(out)
@@ -283,7 +272,6 @@ def test_the_run_of_items_is_reported_compared_and_exported_as_a_table(proact, r
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--judge", "embedded"], "published: no conversation or no response of 59 items is known"),
         (["--ratings", "sample", "--dry-run"], "--dry-run: has no effect without --judge"),
         (["--ratings", "sample", "--judge-program", "judge.json"], "--judge-program: has no effect without --judge"),
         (["--judge-prompt", "official"], "--judge-prompt: has no effect without --judge"),

@@ -35,14 +35,12 @@ def against(server, *more, model="hosted_vllm/any", judge="openai/any"):
 # One run
 
 
-def test_a_run_prints_scores_marked_as_stand_in_and_the_next_step(proact, tmp_path):
+def test_a_run_has_a_folder_of_its_own_and_ignored_fields_are_counted(proact, tmp_path):
     rows = row(novelty=1), row(unique_id_eval="b", novelty=2)
-    status, out, err = proact("eval", "--corpus", corpus(tmp_path, *rows))
+    status, _, err = proact("eval", "--corpus", corpus(tmp_path, *rows))
     assert status == 0
-    assert all(text in out for text in ("EMERGENT", "CRITICAL", "RECOVERY", "embedded stand-in", "6/6"))
     (folder,) = Path("runs").iterdir()
     assert folder.name.startswith("proactbench--embedded--embedded--")
-    assert f"dspy-proact report {folder}" in err
     assert "ignored fields that the format does not know: 'novelty' (2)" in err
 
 
@@ -60,11 +58,9 @@ def test_a_bad_corpus_is_refused_before_any_call(refused, tmp_path, server):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["--limit", "0"],
         ["--timeout", "nan"],
         ["--fail-under", "nan"],
         ["--min-kappa", "nan"],
-        ["--stratum", "LATE"],
         ["--model-param", "temperature"],
         ["--model-param", "=1"],
         ["--model-param", "temperature=NaN"],

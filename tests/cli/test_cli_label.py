@@ -88,20 +88,7 @@ def test_what_people_would_have_given_stands_beside_the_judge_and_the_mean_of_th
     assert complete["corrected"]["low"] < complete["corrected"]["value"] < complete["corrected"]["high"]
     assert complete["corrected"]["reason"] == "fewer than 50 rated"
     assert recovery["corrected"]["reason"] == "fewer than 50 rated"
-    value, low, high = (100 * complete["corrected"][name] for name in ("value", "low", "high"))
-    judge = [100 * complete["judge"][name] for name in ("low", "high")]
-    assert document["headline"].startswith(
-        f"People would give 60 triggers a mean score of {value:.1f} % (95 % {low:.1f} to {high:.1f}, fewer than 50 "
-        f"rated), where the judge gives 37.5 % (95 % {judge[0]:.1f} to {judge[1]:.1f}): estimated from "
-    )
-    status, out, err = proact("report", run, "--ratings", file)
-    assert status == 0
-    assert unwrapped(document["headline"]) in unwrapped(out)
-    assert "mean of the rated" in out
-    assert "on the logit scale" not in out
-    assert "on the logit scale" in unwrapped(proact("report", run, "--ratings", file, "--explain")[1])
-    assert max(map(len, out.splitlines())) <= 80
-    assert f"Next: dspy-proact report {run} --html page.html" in err
+    assert unwrapped(document["headline"]) in unwrapped(proact("report", run, "--ratings", file)[1])
     # The rest of the report is what it is without ratings.
     plain, complete = (json.loads(proact("report", run, *more, "--json")[1]) for more in ([], ["--ratings", file]))
     assert complete == plain | {"corrected": document}
@@ -215,7 +202,6 @@ def test_what_one_rater_gave_is_not_said_of_people(proact, run, sheet, two, tmp_
     [
         (["report", "RUN", "--html", "page.html", "--ratings", "sample"], "--html and --ratings are mutually"),
         (["report", "RUN", "--ratings", "nowhere.csv"], "nowhere.csv"),
-        (["compare", "RUN", "RUN", "--ratings", "a.csv"], "given once: the same ratings cannot"),
         (["compare", "RUN", "RUN", *["--ratings", "a.csv"] * 3], "given 3 times: the same ratings cannot"),
     ],
 )
@@ -258,13 +244,6 @@ def test_two_runs_with_ratings_of_their_own_are_compared_by_what_people_would_ha
     assert 0 < complete["difference"]["low"] < complete["difference"]["value"]
     back = json.loads(proact("compare", other, run, "--ratings", b, "--ratings", a, "--json")[1])["corrected"]
     assert back["headline"].startswith("People would score b lower than a over 60 triggers (-")
-
-
-def test_runs_with_the_same_responses_have_nothing_to_correct_between_them(refused, two, tmp_path):
-    run, _, a, _ = two
-    alike = judged(tmp_path / "alike", shift=1)
-    err = refused("compare", run, alike, "--ratings", a, "--ratings", a)
-    assert "have the same responses, to which people would give the same" in err
 
 
 def test_with_epochs_the_first_is_what_people_rated(tmp_path, proact):
@@ -402,7 +381,7 @@ def planned(proact):
     return document
 
 
-def test_without_a_run_the_corpus_and_the_published_study_are_assumed_and_said(proact, planned):
+def test_without_a_run_the_corpus_and_the_published_study_are_assumed(planned):
     message = planned()
     assert (message["assumed"], message["triggers"], message["half_width"]) == (True, 624, 0.1)
     assert message["ratings_vary_as_in"] == "the published study, 275 ratings by 18 people"
@@ -413,11 +392,6 @@ def test_without_a_run_the_corpus_and_the_published_study_are_assumed_and_said(p
     half = best["half_width"]
     assert half["value"] <= 0.1
     assert (half["low"], half["high"]) == pytest.approx((0.7 * half["value"], 1.3 * half["value"]))
-    status, out, err = proact("label", "plan")
-    assert (status, err) == (0, "")
-    assert unwrapped(out).startswith(message["headline"])
-    assert "assumed: ratings vary as in the published study, 275 ratings by 18 people" in unwrapped(out)
-    assert max(map(len, out.splitlines())) <= 80
 
 
 def test_a_run_is_planned_with_its_own_grades_and_its_draw_comes_next(proact, wide, planned):

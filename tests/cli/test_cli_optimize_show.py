@@ -104,11 +104,7 @@ def test_a_program_that_is_named_is_compared(diff, tmp_path):
     assert (status, "A worked example:" in taken, brought) == (0, True, [])
 
 
-def test_what_is_not_known_is_said_and_what_it_says_now_is_printed(diff):
-    status, out, err = diff(begun_with(assistants.artefact(PUSHY, 0), "0" * 64))
-    assert (status, out) == (0, f"{PUSHY}\n")
-    assert "The program before the compile is not known" in err
-    assert "Name it with --start or --system-prompt." in err
+def test_a_program_that_is_not_known_is_null(diff):
     assert json.loads(diff(begun_with(assistants.artefact(PUSHY, 0), "0" * 64), "--json")[1])["before"] is None
 
 

@@ -39,15 +39,11 @@ def domains(tmp_path):
 # Runs
 
 
-def test_a_run_is_reported_with_what_to_type_next_and_an_unfinished_one_with_what_is_pending(proact, run):
-    status, out, err = proact("report", run)
-    assert (status, "3/3" in out) == (0, True)
-    assert f"Next: dspy-proact report {run} --html page.html" in err
+def test_a_run_whose_last_line_is_torn_is_reported_with_what_is_pending(proact, run):
     events = (run / "events.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     (run / "events.jsonl").write_text("".join(events[:3]) + events[3][:40], encoding="utf-8")
-    status, out, err = proact("report", run)
+    status, out, _ = proact("report", run)
     assert (status, "pending " in out) == (0, True)
-    assert "repeat the command that began it to go on" in err
 
 
 def test_a_report_is_broken_down_by_each_key_with_small_groups_marked(proact, domains):
@@ -77,12 +73,8 @@ def test_a_run_of_an_older_format_is_refused_with_a_sentence_by_every_command(re
 # Results files
 
 
-def test_scores_and_faults_of_a_results_file_are_printed_with_the_next_step(proact, tmp_path):
-    status, out, err = proact("report", file_with(tmp_path))
-    assert status == 0
-    assert "dropped triggers: cannot be known (name the corpus that it answers)." in " ".join(out.split())
-    assert "Next: dspy-proact rejudge results.jsonl --corpus" in err
-    document = json.loads(proact("report", "results.jsonl", "--json", "--by", "turn")[1])
+def test_a_results_file_is_broken_down_and_its_faults_are_in_the_json(proact, tmp_path):
+    document = json.loads(proact("report", file_with(tmp_path), "--json", "--by", "turn")[1])
     assert list(document["breakdowns"]["turn"]) == ["2", "3", "5"]
     assert document["results"]["dropped"]["reason"] == "name the corpus that it answers"
 
@@ -116,7 +108,6 @@ def test_a_page_is_written_and_said_where(proact, pair, tmp_path, runs, followin
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["a", "b"], "2 RUNs are given; several are reported on a page: --html FILE"),
         (["a", "--html", "page.html", "--json"], "--html and --json are mutually exclusive"),
         (["a", "--html", "page.html", "--corpus", "sample"], "--html and --corpus are mutually exclusive"),
         (["a", "--html", "page.html", "--by", "colour"], "nothing to group by 'colour'"),

@@ -112,7 +112,6 @@ def test_filters_keep_what_they_say_and_combine(show, run, options, kept):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--grade", "good"], "--grade good: is none of PASS, PARTIAL, FAIL"),
         (["--grade", "UNSCORED"], "--grade unscored: is not a grade; use --unscored"),
         (["--phase", "x"], "--stratum x: is none of EMERGENT, CRITICAL, RECOVERY"),
         (["--search", " "], "--search: the text is empty"),
@@ -244,35 +243,6 @@ def test_a_case_that_was_changed_is_refused_where_it_is_listed(refused, run, tmp
 
 
 # One whole
-
-
-def test_one_trigger_is_shown_whole(show, run):
-    assert show(run, "--trigger", "d1").splitlines() == [
-        "EMERGENT d1__t2",
-        "conversation",
-        "user",
-        "  I move on Friday.",
-        "assistant",
-        "  Good luck.",
-        "user",
-        "  Any boxes?",
-        "",
-        "rubric",
-        "PASS",
-        "  Plans.",
-        "PARTIAL",
-        "  Hints.",
-        "FAIL",
-        "  Does nothing.",
-        "",
-        "openai/m: PASS",
-        "  »Label the boxes today«. Then call Ann.",
-        "judge openai/j: PASS",
-        "reasons: because",
-        "judge openai/k: PASS",
-        "reasons: because",
-        "",
-    ]
 
 
 def test_quotes_in_vain_and_judges_that_differ_are_told(show, run):

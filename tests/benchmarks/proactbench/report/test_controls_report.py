@@ -250,17 +250,13 @@ def test_where_there_are_none_they_are_null_with_a_reason_and_not_0(tmp_path: Pa
 # On a terminal
 
 
-def test_the_terminal_says_rate_interval_denominator_rule_and_the_reference_of_the_authors(tmp_path: Path):
+def test_the_terminal_says_the_rule_and_the_reference_of_the_authors(tmp_path: Path):
     controls = [control(number) for number in range(6)]
     events = [
         *(e for number, case in enumerate(controls[:5]) for e in (answered(case), detection(case, number < 2))),
         failed(controls[5], "empty"),
     ]
     text = printed(summarized(tmp_path, controls, events), width=1000)
-    assert (
-        "unwanted offers: 40.0 [3.8–91.9] % of 5/6 control turns. Not included in the scores.\n"
-        "2 of 2 verdicts that name an offer, wanted or not, quote only words found in the response.\n"
-    ) in text
     assert f"{CONTROL_RULE}.\n" in text
     assert (
         "author reference: the sample's raters agree on unwanted offers with nominal alpha 0.65 [0.54, 0.75] "

@@ -218,7 +218,6 @@ def test_without_its_corpus_it_is_unknown_what_another_file_has_dropped(tmp_path
     check = checked(tmp_path, *published(201, 232, 191)[:197])
     why = "name the corpus that it answers"
     assert check_document(check)["dropped"] == {"total": None, "by_phase": None, "reason": why}
-    assert check_lines(check)[0] == f"dropped triggers: cannot be known ({why})."
 
 
 def test_with_its_corpus_what_was_dropped_is_exact_and_a_trigger_without_a_response_is_missing(tmp_path):
@@ -293,7 +292,7 @@ def test_a_response_that_ends_within_a_sentence_may_have_been_cut(tmp_path, resp
     assert bool(faults["responses_that_end_within_a_sentence"]) is cut
 
 
-def test_each_fault_names_its_first_trigger_and_how_many_more_there_are_and_no_fault_says_so(tmp_path):
+def test_each_fault_names_its_first_trigger_and_how_many_more_there_are(tmp_path):
     points = [result_point(turn, evidence="the first boat") for turn in (2, 3)]
     check = checked(tmp_path, result_row(trigger_points=points, novelty=1))
     text = f"PASS or PARTIAL whose evidence is too short or not in the response: 2 ({DIALOGUE}__t2 and 1 more)."
@@ -301,14 +300,6 @@ def test_each_fault_names_its_first_trigger_and_how_many_more_there_are_and_no_f
     assert f"response without a trigger: 1 ({DIALOGUE}__t5)." in check_lines(check)
     assert "triggers stated in the rows: 3; there are 2." in check_lines(check)
     assert check_document(check)["ignored_fields"] == {"novelty": 1}
-    lines = check_lines(checked(tmp_path, of=corpus(tmp_path, row())))
-    assert lines[0].startswith("dropped triggers: 0, against the corpus")
-    assert [line for line in lines if line.endswith(": 0.")] == lines[1:8]
-    assert lines[8:] == [
-        "counts stated in the rows agree with their labels.",
-        "weighted score by the stated counts: EMERGENT 100.0, CRITICAL 50.0, RECOVERY 0.0; "
-        "recomputed: EMERGENT 100.0, CRITICAL 50.0, RECOVERY 0.0.",
-    ]
 
 
 # Safe to read, whatever is in it

@@ -103,16 +103,10 @@ def test_the_published_statistics_are_reproduced_and_our_intervals_are_wider(doc
         assert ours[name]["high"] - ours[name]["low"] > theirs[name]["high"] - theirs[name]["low"]
 
 
-def test_the_terminal_has_every_digit_in_80_columns_and_names_who_stands_apart(published, document):
-    out, words = printed(published), flat(published)
-    assert max(map(len, out.splitlines())) <= 80
-    assert "…" not in out
-    assert "EMERGENT    17 0.12 [-0.18, 0.41] 0.32 [-0.03, 0.68] 0.21 [-0.12, 0.53] 0.31" in out
-    assert "judge - people -12.6 [-32.7, +7.5] -14.1 [-32.7, +4.4] +12.9 [+3.8, +21.9]" in out
+def test_who_stands_apart_is_named(published, document):
+    words = flat(published)
     assert [rater["rater"] for rater in document["raters"] if rater["outlier"]] == ["A07"]
     assert [rater["rater"] for rater in document["raters"] if rater["excluded_by_published_rule"]] == ["A08"]
-    assert "would leave out A08 (kappa with the judge -0.02). This is circular" in words
-    assert "outliers among the raters, by kappa with the others: A07" in words
     assert any("too few to rank judges" in note for note in document["notes"])
     # What is said of a column that is not printed is left out.
     assert ("exact of EMERGENT" in words, "exact" in flat(published, explain=False)) == (True, False)
@@ -262,13 +256,6 @@ BEGIN = "On the 32 items with two ratings or more the judge agrees with one of t
 @pytest.mark.parametrize(
     ("ratings", "begin", "end"),
     [
-        (
-            load_ratings("published"),
-            "On the 50 items with two ratings or more GPT-5.4 agrees with a person better than another person does "
-            "(kappa within phases 0.44 and 0.17, difference +0.27, 95 % +0.12 to +0.43, allowing for a different "
-            "sample of raters; by phase, the interval excludes 0 in RECOVERY only).",
-            "",
-        ),
         (of(*BETTER, scenarios=20), f"{BEGIN} better than another of them does (kappa within", "3 raters only)."),
         (of(*WORSE, scenarios=20), f"{BEGIN} less well than another of them does (kappa within phases ", ")."),
         # Of 40 items: +0.35, 95 % +0.04 to +0.66, and from -0.02 at 98 %.
