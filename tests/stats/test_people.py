@@ -2,11 +2,11 @@
 
 import random
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
-from builders.studies import LABELS, PHASES, PublishedStudy, numbers, published_study
+from builders.studies import LABELS, PHASES, numbers
 
+from dspy_proact.report.ratings import load_ratings
 from dspy_proact.stats import (
     AltTest,
     Estimate,
@@ -37,11 +37,13 @@ def rated_by_all(table: Rows) -> Judged:
     return beside(table, people=["ABCD"[: len(ratings)] for ratings, _ in table])
 
 
-def published(data: Path, stratum: str | None, *, known: bool = True, groups: str = "keys") -> Judged:
-    items: PublishedStudy = published_study(data).of(stratum)
-    items = items.where([bool(rating) for rating in items.ratings])
-    panel = Panel.of(items.ratings, LABELS, items.raters if known else None)
-    return Judged.of(panel, items.judge, LABELS, getattr(items, groups))
+def published(stratum: str | None, *, known: bool = True) -> Judged:
+    of = load_ratings("published")
+    items = [item for item in of.items if stratum in {None, item.stratum} and of.by_item.get(item.key)]
+    ratings = [of.by_item[item.key] for item in items]
+    raters = [[rating.rater for rating in row] for row in ratings] if known else None
+    panel = Panel.of([[rating.grade for rating in row] for row in ratings], LABELS, raters)
+    return Judged.of(panel, [item.judged[""] for item in items], LABELS, [item.key for item in items])
 
 
 def estimates(one: HumanReference) -> list[Estimate]:
@@ -91,8 +93,8 @@ PUBLISHED = {
 
 
 @pytest.mark.parametrize("stratum", [*PHASES, None])
-def test_the_published_study(stratum: str | None, data: Path):
-    one = human_reference(published(data, stratum, known=False))
+def test_the_published_study(stratum: str | None):
+    one = human_reference(published(stratum, known=False))
     count, human, judge, difference, best, exact = PUBLISHED[stratum]
     assert one.items == count
     values = [one.one_human.value, one.judge.value, one.best_attainable.value]
@@ -185,8 +187,8 @@ def test_people_with_fewer_than_thirty_items_are_not_tested():
 
 
 @pytest.mark.parametrize("stratum", [*PHASES, None])
-def test_the_published_study_is_too_small(stratum: str | None, data: Path):
-    one = alt_test(published(data, stratum), epsilon=0.1)
+def test_the_published_study_is_too_small(stratum: str | None):
+    one = alt_test(published(stratum), epsilon=0.1)
     assert one.winning_rate.value is None
     if stratum is None:
         assert (one.advantage.value, one.ties.value) == pytest.approx((0.834, 0.603), abs=5e-4)

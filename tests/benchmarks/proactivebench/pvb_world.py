@@ -1,4 +1,4 @@
-"""A folder of entries whose images tell a server by their colours which they are, and players that only see those."""
+"""Players that only see images that say what they are of, and runs with them."""
 
 import hashlib
 import json
@@ -6,57 +6,20 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from builders.images import images_of, saved
+from builders.images import images_of
 from fakes.server import Answer, Sent
-from PIL import Image
-from pvb_entries import CATEGORIES, fields
+from pvb_entries import CATEGORIES
+from pvb_server import Seen, read
 
 from dspy_proact import Evaluation, Gate, ModelSpec
-from dspy_proact.benchmarks.proactivebench.entries import NAMES, WORLDS
 from dspy_proact.benchmarks.proactivebench.trajectory import ProactiveBenchSettings
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
-SIZE = (300, 340)
-SHOWN = {"MVP-N": (0, 30, 31, 35), "COCO": (0,)}
-"""Numbers of the images of an entry, where these are not the first six."""
 
-
-def template(name: str, number: int) -> str:
-    """That of an entry, whose images are its own."""
-    return (
-        fields(name)["image_template"]
-        .replace("coco/1.jpg", f"coco/{number}.png")
-        .replace("/", f"/{number}-")
-        .replace(".jpg", ".png")
-    )
-
-
-def folder(path: Path) -> Path:
-    """Four entries of each environment; the answer to number n is the category n. Images are of one colour each.
-
-    Red has the environment, green the entry, and blue the number of the image.
-    """
-    for world in WORLDS.values():
-        rows = list[str]()
-        for number, answer in enumerate(CATEGORIES):
-            made = template(world.name, number)
-            rows.append(json.dumps(fields(world.name, id=number, image_template=made, answer=answer)))
-            for image in SHOWN.get(world.name, range(6)):
-                for clear in (0, 1)[: 1 + ("{informative}" in made)]:
-                    path = made.replace("{image}", f"{image:0{world.digits}}").replace("{level}", str(image))
-                    path = path / path.replace("{informative}", str(clear))
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    colour = (NAMES.index(world.name) * 30, number, image * 7)
-                    path.write_bytes(saved(Image.new("RGB", SIZE, colour)))
-        (path / f"{world.loader}_preprocessed.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    return path
-
-
-def seen(sent: Sent) -> list[tuple[str, int, int]]:
-    """Environment, entry and number of each image of a request, by its colour."""
-    pixels = [image.convert("RGB").getpixel((image.width // 2, 5)) for image in images_of(sent)]
-    return [(NAMES[round(red / 30)], green, round(blue / 7)) for red, green, blue in pixels]
+def seen(sent: Sent) -> list[Seen]:
+    """What each image of a request is of."""
+    return [read(image) for image in images_of(sent)]
 
 
 def options(sent: Sent) -> list[str]:

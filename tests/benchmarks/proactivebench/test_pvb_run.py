@@ -8,7 +8,8 @@ import pytest
 from builders.images import images_of
 from fakes.server import Answer
 from pvb_entries import CATEGORIES
-from pvb_world import Drawing, by_environment, evaluation, first_category, first_option, folder, oracle, ran, seen
+from pvb_server import write_corpus
+from pvb_world import Drawing, by_environment, evaluation, first_category, first_option, oracle, ran, seen
 
 from dspy_proact import images
 from dspy_proact.benchmarks.proactivebench.entries import NAMES
@@ -23,7 +24,7 @@ CODED = re.compile(rb"[A-Za-z0-9+/]{200,}|;base64,|\x89PNG")
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory):
-    return folder(tmp_path_factory.mktemp("corpus"))
+    return write_corpus(tmp_path_factory.mktemp("corpus"))
 
 
 def trajectories(path):
@@ -258,11 +259,11 @@ def test_under_the_control_moves_of_other_environments_are_offered_and_asking_th
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
-        ({"seed": 1}, "--set seed: has no effect with baseline=none"),
-        ({"baseline": "oracle", "seed": 1}, "--set seed: has no effect with baseline=oracle"),
-        ({"baseline": "guess", "hint": True}, "--set hint: has no effect with baseline=guess"),
-        ({"program": "open", "history": True}, "--set history: has no effect with program=open"),
-        ({"reference": True, "control": True}, "--set control: has no effect with reference=true"),
+        ({"seed": 1}, "`settings.seed`: has no effect with baseline=none"),
+        ({"baseline": "oracle", "seed": 1}, "`settings.seed`: has no effect with baseline=oracle"),
+        ({"baseline": "guess", "hint": True}, "`settings.hint`: has no effect with baseline=guess"),
+        ({"program": "open", "history": True}, "`settings.history`: has no effect with program=open"),
+        ({"reference": True, "control": True}, "`settings.control`: has no effect with reference=true"),
     ],
 )
 def test_settings_without_effect_are_refused(server, corpus, inputs, message):
@@ -272,7 +273,7 @@ def test_settings_without_effect_are_refused(server, corpus, inputs, message):
 
 
 def test_a_forecast_counts_two_images_a_sample_in_their_size_and_decodes_none(server, corpus, tmp_path):
-    """300 x 340 pixels are one tile: 85 + 170 tokens; COCO's crops are smaller, and one tile too."""
+    """400 x 400 pixels are one tile: 85 + 170 tokens."""
     forecast = evaluation(server, corpus).forecast(tmp_path / "run")
     assert (forecast.assistant.images, forecast.assistant.uncounted_images) == (56, 0)
     forecast = evaluation(server, corpus, reference=True).forecast(tmp_path / "run")
