@@ -85,9 +85,9 @@ def _write_ratings(
     declared = chosen.known(labels.run)
     ratings = labels.load(declared)
     if official is not None:
-        if declared.people is None or declared.people.official_files is None:
+        if declared.people is None or declared.people.layout is None:
             raise UsageError(f"--official: {declared.name} has no such layout; leave it out")
-        for path, text in declared.people.official_files(ratings).items():
+        for path, text in declared.people.layout.files(ratings).items():
             written(text, official / path)
         say_next(Next.RATED, benchmark=None, run=None, file=official)
         return

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dspy_proact.evaluation.results import ResultsCheck
     from dspy_proact.report import Summary
 
+_RANKED = "A run of your own stands beside them, ranked where it was made as they were: leaderboard RUN."
 _PAGE = b"<!doctype html"
 """Begins what a page may replace."""
 
@@ -227,4 +228,4 @@ def leaderboard(runs: tuple[Path, ...], chosen: BenchmarkChoice, explain: bool, 
         say_next(Next.RANKED, benchmark=chosen.words, run=runs[0])
     else:
         conditions = [word for named in board.published.as_published.items() for word in words_of(*named)]
-        say_next(Next.PUBLISHED_RANKED, board.published.beside, benchmark=chosen.words, conditions=conditions)
+        say_next(Next.PUBLISHED_RANKED, _RANKED, benchmark=chosen.words, conditions=conditions)

@@ -281,7 +281,7 @@ class AssistantTarget(Target):
     def roles(self, recipe: Recipe, tuned: int) -> Mapping[str, RoleForecast]:
         """What each model is asked, without repairs and second questions."""
         program, tested, cases = self.start.program, 2 * len(self.items), self.items
-        expected = [self.tuning.calls(program, case) for case in cases]
+        expected = [self.declared.forecast.answers(case, program, self.settings) for case in cases]
         known = [call for calls in expected for call in calls or ()]
         predictors = len(program.predictors())
         questions = max(predictors, *(len(calls or ()) for calls in expected))

@@ -79,6 +79,17 @@ class WorkedCase:
 
 
 @dataclass(frozen=True)
+class StudyLayout:
+    """The files of an official study, in and out."""
+
+    items: "Callable[[bytes, str], Sequence[RatedItem]]"
+    """The items to be rated in the bytes of a file, for `--items`; a `CorpusError` names the second argument, the
+    source."""
+    files: "Callable[[Ratings], Mapping[str, str]]"
+    """Ratings as such files, by path in the folder, for `label export --official`."""
+
+
+@dataclass(frozen=True)
 class People:
     """How people grade the answers of a benchmark; the defaults serve any whose answers they can read."""
 
@@ -103,11 +114,8 @@ class People:
     ratings: "Callable[[Benchmark[Any, Any], str, Settings], Ratings | None] | None" = None
     """Ratings by a name of the benchmark's own or in a form of its own, in place of `grades`; None for a file of
     labels. The settings in `of_ratings` say what is read. Raises a `CorpusError` where they are not valid."""
-    items: "Callable[[bytes, str], Sequence[RatedItem]] | None" = None
-    """The items to be rated in the bytes of a file, for `--items`; a `CorpusError` names the second argument, the
-    source. For an official study with files of items."""
-    official_files: "Callable[[Ratings], Mapping[str, str]] | None" = None
-    """Ratings in the layout of the official study, by path in the folder, for `label export --official`; likewise."""
+    layout: "StudyLayout | None" = None
+    """Files of the official study; None where it has none of its own."""
     study: "Callable[[Benchmark[Any, Any]], Any] | None" = None
     """A published study of how ratings vary, a `report.plan.PublishedRatings`, which `label plan` assumes."""
     pairs: Callable[[], Any] | None = None

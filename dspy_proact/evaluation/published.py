@@ -120,12 +120,8 @@ class Published:
     """Name of the score that ranks."""
     columns: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     """Heading of each score, by its name; the scores of the first row where none are given."""
-    numbers: frozenset[str] = frozenset()
-    """Names of the columns that are plain numbers and no shares, such as counts."""
     notes: Sequence[str] = ()
     """What the table is to be read with, in sentences."""
-    beside: str = "A run of your own stands beside them: leaderboard RUN."
-    """Where a run stands in the table."""
     as_published: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     """Arguments of an evaluation made as the published scores were, as `settings.history`, with their values."""
     source: str = ""

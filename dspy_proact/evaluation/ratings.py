@@ -285,9 +285,9 @@ def ratings_named(declared: Benchmark[Any, Any], name: str, settings: Settings) 
 
 def items_in(declared: Benchmark[Any, Any], data: bytes, source: str) -> Sequence[RatedItem]:
     """The items to be rated in a file; raises a `UsageError` where the benchmark has no form of items."""
-    if declared.people is None or declared.people.items is None:
+    if declared.people is None or declared.people.layout is None:
         raise UsageError(f"`items`: {declared.name} has no form of items; name the run that is rated")
-    return declared.people.items(data, source)
+    return declared.people.layout.items(data, source)
 
 
 def _require_single(labels: Sequence[Label], items: Mapping[str, RatedItem]) -> None:

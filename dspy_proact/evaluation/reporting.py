@@ -84,6 +84,8 @@ class Addition:
 
     document: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Further keys of its JSON."""
+    lines: Sequence[str] = ()
+    """Further sentences."""
     details: "Iterable[RenderableType]" = ()
     """Further tables and sentences, with `--explain`."""
 
@@ -140,8 +142,6 @@ class Reporting:
 
     about_case: str = ""
     """What a case is, in a sentence or two for a reader who meets the word first."""
-    mean: Literal["micro", "macro"] = "micro"
-    """Which mean the benchmark publishes, which comes first: that over cases, or that of strata."""
     beside: str | None = None
     """Name of a measure without which the score is misleading; the headline gives it too."""
     foremost: frozenset[str] | None = None

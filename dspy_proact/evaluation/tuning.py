@@ -152,10 +152,6 @@ class Tuning:
         """The program as it is asked while it is compiled, with one question a predictor."""
         return program
 
-    def calls(self, program: Any, case: Case) -> Sequence[Any] | None:
-        """The first calls of an answer, as the declaration's forecast."""
-        return self.declared.forecast.answers(case, program, self.settings)
-
     def feedback(self, case: Case, answer: Any, scored: Scored[Any] | None) -> Feedback:
         """What an optimizer learns of an answer and its grade; `scored` is None where the verdict cannot be read."""
         text = "The judge's verdict on this answer could not be read."

@@ -62,7 +62,7 @@ def comparison_document(comparison: "Comparison") -> dict[str, Any]:
             "micro": document(lenient.micro, nouns) | {"strict": document(strict.micro, nouns)},
             "macro": macro(lenient)
             | {"strict": macro(strict)}
-            | (of_measures(comparison.pairs, by_stratum=True) if comparison.a.reporting.mean == "macro" else {}),
+            | (of_measures(comparison.pairs, by_stratum=True) if comparison.a.leading_mean == "macro" else {}),
             **of_measures(comparison.pairs),
         },
         **controls,
@@ -174,7 +174,7 @@ def _measures(comparison: "Comparison", explain: bool) -> TerminalTable:
     """A line a measure and stratum, one over all of them, and the mean of the strata where that is published."""
     rows = {**comparison.lenient.by_stratum, "micro": comparison.pairs}
     measures = {name: comparison.measured(pairs) for name, pairs in rows.items()}
-    if comparison.a.reporting.mean == "macro":
+    if comparison.a.leading_mean == "macro":
         measures["macro"] = comparison.measured(comparison.pairs, by_stratum=True)
     cells = (
         [f"{measure.title} of {name}", *map(str, (values.a, values.b, values.difference))]
@@ -205,7 +205,7 @@ def _notes(comparison: "Comparison") -> Iterator[str]:
     if controls := comparison.controls:
         rates = [share(rate.value) for rate in (controls.a, controls.b)]
         yield (
-            f"{comparison.a.controls.declared.title} at {counted(controls.pairs, nouns.control, nouns.controls)} of "
+            f"{comparison.a.controls.title} at {counted(controls.pairs, nouns.control, nouns.controls)} of "
             f"both: a {rates[0]}, b {rates[1]} %, "
             f"b - a {points_of(controls.weighted.difference)} points, p {probability(controls.weighted.p)}; "
             "not included in the scores."

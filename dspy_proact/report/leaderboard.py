@@ -105,6 +105,11 @@ class Leaderboard:
         return f"Leaderboard({self.declared.name!r}, {len(self.ranked)} ranked, {len(self.runs)} runs)"
 
     @property
+    def counts(self) -> set[str]:
+        """The columns that are counts, and no shares: means of what has no upper bound."""
+        return {measure.name for measure in self.declared.measures if measure.least == 0 and measure.most is None}
+
+    @property
     def published(self) -> Published:
         """What its rows are of."""
         assert self.declared.published is not None, "a leaderboard has published rows"
@@ -340,7 +345,7 @@ def _table(board: Leaderboard) -> TerminalTable:
         counts = [f"{entry.tried.scored}/{entry.tried.total + entry.pending}"] if board.with_ranges else []
         # No room for a full 100.0, which would take a column's width from the names.
         scores = [
-            plain(score) if column in board.published.numbers else share(score.value).replace("100.0", "100")
+            plain(score) if column in board.counts else share(score.value).replace("100.0", "100")
             for column, score in ((column, entry.scores[column]) for column in board.columns)
         ]
         return [*ranks, f"{own_name(entry.name)}{marks.get(id(entry), '')}", *counts, *scores]
@@ -351,7 +356,7 @@ def _table(board: Leaderboard) -> TerminalTable:
 
 def legend(board: Leaderboard) -> Iterator[str]:
     """What the columns are, and what the benchmark says of them."""
-    others = listed([title for name, title in board.columns.items() if name in board.published.numbers])
+    others = listed([title for name, title in board.columns.items() if name in board.counts])
     yield f"scores in %{f' (but {others})' if others else ''}, over what was scored, as published."
     if board.with_ranges:
         dropped = sum(entry.tried.unscored for entry in board.entries if entry.published)

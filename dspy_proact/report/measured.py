@@ -198,6 +198,16 @@ class ControlCases(Outcomes):
         return cls(reason=reason, requested=False, nouns=nouns, declared=declared)
 
     @property
+    def key(self) -> str:
+        """The name of the rate in JSON."""
+        return self.declared.rate.replace(" ", "_") or "rate"
+
+    @property
+    def title(self) -> str:
+        """Its name for people."""
+        return self.declared.rate or "rate of the worst label"
+
+    @property
     def rate(self) -> Estimate:
         """Share of the scored control cases with the worst label; lower is better."""
         if self.reason:

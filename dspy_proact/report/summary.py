@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from dspy_proact.calls import Price, Usage
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.measured_run import MeasuredRun
-from dspy_proact.evaluation.registry import reporting_of
+from dspy_proact.evaluation.registry import find_benchmark, reporting_of
 from dspy_proact.evaluation.reporting import Reporting
 from dspy_proact.plain_text import printable
 from dspy_proact.report.measured import Bounds, ControlCases, Grader, bounds_of, in_nouns, measured, values_of
@@ -67,6 +67,13 @@ class Summary(MeasuredRun):
         return data_frame(self, backend)
 
     @property
+    def leading_mean(self) -> Literal["micro", "macro"]:
+        """Which mean comes first: that of the strata where the published scores are such, else that over cases."""
+        declared = find_benchmark(self.benchmark)
+        published = declared and declared.published
+        return "macro" if published and published.headline == "macro" else "micro"
+
+    @property
     def reporting(self) -> Reporting:
         """How reports show the benchmark."""
         return reporting_of(self.benchmark)
@@ -120,7 +127,7 @@ class Summary(MeasuredRun):
     @property
     def leading(self) -> Scores:
         """Those of micro and macro that the benchmark publishes."""
-        return self.macro if self.reporting.mean == "macro" else self.micro
+        return self.macro if self.leading_mean == "macro" else self.micro
 
     def breakdown(self, key: str) -> dict[str, list[Outcome]]:
         """Outcomes by a grouping key of the cases, whose values are in order.

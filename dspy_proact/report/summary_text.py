@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def summary_document(summary: "Summary", by: Sequence[str] = ()) -> dict[str, Any]:
     """The document of `report --json`, with breakdowns by these keys; raises `UsageError` where cases have none."""
-    nouns, controls, by_stratum = summary.nouns, summary.controls, summary.reporting.mean == "macro"
+    nouns, controls, by_stratum = summary.nouns, summary.controls, summary.leading_mean == "macro"
     parts = {
         "headline": headline(summary),
         "run": _run(summary),
@@ -108,8 +108,8 @@ def _run(summary: "Summary") -> dict[str, Any]:
 
 
 def _controls_document(controls: ControlCases) -> dict[str, Any]:
-    own = {controls.declared.key: document(controls.rate), "evidence": document(controls.evidence)}
-    return {**controls.counts(), **own, **controls.declared.document(controls)}
+    own = {controls.key: document(controls.rate), "evidence": document(controls.evidence)}
+    return {**controls.counts(), **own, **controls.declared.report(controls).document}
 
 
 def _measures_document(summary: "Summary", outcomes: Sequence[Outcome], by_stratum: bool = False) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def print_summary(summary: "Summary", console: Console, by: Sequence[str] = (), 
     show(console, _table(summary, nouns.stratum, strata, {"micro": summary.outcomes, "macro": None}))
     if measures := summary.shown_measures(explain):
         measured = {name: summary.measured(of) for name, of in {**strata, "micro": summary.outcomes}.items()}
-        if summary.reporting.mean == "macro":
+        if summary.leading_mean == "macro":
             measured["macro"] = summary.measured(summary.outcomes, by_stratum=True)
         rows = ([name, *(str(of[measure.name]) for measure in measures)] for name, of in measured.items())
         show(console, table((nouns.stratum, *(measure.title for measure in measures)), rows))
@@ -229,7 +229,7 @@ def _notes(summary: "Summary", broken_down: bool, explain: bool) -> Iterator[str
     if not summary.controls.reason:
         yield from _control_lines(summary.controls)
     elif summary.controls.requested:
-        yield f"{summary.controls.declared.title}: {summary.controls.reason}."
+        yield f"{summary.controls.title}: {summary.controls.reason}."
     yield from _several(summary)
     for role, usage in summary.usage.items():
         cost = f"USD {usage.usd:.4f}" if usage.usd is not None else f"cost unknown ({usage.reason})"
@@ -242,7 +242,7 @@ def _control_lines(controls: ControlCases) -> Iterator[str]:
     of = f"{controls.count('scored')}/{len(controls.outcomes)} {controls.nouns.controls}"
     name, share_of = controls.declared.rate or controls.worst, f"{percent(controls.rate)} % of {of}"
     yield f"{name}: {share_of}{reason}. Not included in the scores."
-    yield from controls.declared.lines(controls, False)
+    yield from controls.declared.report(controls).lines
 
 
 def _rests_on(summary: "Summary") -> Iterator[str]:
@@ -261,7 +261,7 @@ def _rests_on(summary: "Summary") -> Iterator[str]:
     if summary.repeats:
         yield from _variances(summary.repeats, nouns)
     if not summary.controls.reason:
-        yield from summary.controls.declared.lines(summary.controls, True)
+        yield from map(str, summary.controls.declared.report(summary.controls).details)
     yield from summary.reporting.notes
 
 
@@ -318,7 +318,7 @@ def warnings(summary: "Summary", explain: bool = False) -> Iterator[str]:
     for row, outcomes in rows.items():
         scores = summary.macro if outcomes is None else summary.scores_of(outcomes)
         columns = {"score": scores.weighted, "pass rate": scores.pass_rate}
-        if outcomes is not None or summary.reporting.mean == "macro":
+        if outcomes is not None or summary.leading_mean == "macro":
             measured = summary.measured(summary.outcomes if outcomes is None else outcomes, outcomes is None)
             columns |= {measure.title: measured[measure.name] for measure in summary.shown_measures(explain)}
         reasons_of = {column: (estimate.reason or "").split("; ") for column, estimate in columns.items()}

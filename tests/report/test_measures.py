@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from dspy_proact.evaluation.reporting import Reporting
 from dspy_proact.report import (
     Summary,
     compare,
@@ -132,7 +131,7 @@ def test_a_part_with_declared_bounds_has_an_interval_within_them_whatever_its_va
 
 
 def test_where_the_mean_of_strata_is_published_measures_are_compared_by_it_too(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(Summary, "reporting", Reporting(mean="macro"))
+    monkeypatch.setattr(Summary, "leading_mean", "macro")
     kinds = riddles(*["RHYME"] * 4, *["NUMBER"] * 2)
     sides = [
         run_of(tmp_path / str(more), [(one, {"words": more * (one.stratum == "NUMBER")}) for one in kinds], LENGTH)

@@ -25,7 +25,7 @@ from dspy_proact.benchmarks.proactbench.types import (
     dialogue_mark,
 )
 from dspy_proact.evaluation.benchmark import Benchmark, CallForecast, CorpusFacts, ModelDefaults, StandIn, Start, lazily
-from dspy_proact.evaluation.people import People
+from dspy_proact.evaluation.people import People, StudyLayout
 from dspy_proact.evaluation.published import Published
 from dspy_proact.evaluation.results import ResultsFormat
 from dspy_proact.runs import Case, CaseSet, Scored, Settings
@@ -77,7 +77,6 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
             f"{', '.join(phase[0] for phase in Phase)}: the score by phase ({', '.join(Phase)}).",
             "published: ProactBench (arXiv 2605.09228), judge GPT-5.4.",
         ),
-        beside="To be ranked, a run must use the published judge, prompt and corpus: leaderboard RUN.",
         as_published={"judge_prompt": "official"},
         source="arXiv 2605.09228",
     )
@@ -89,8 +88,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         scores={str(grade): grade.score for grade in Grade},
         worked_cases=bundled.judge_cases,
         ratings=bundled.known_ratings,
-        items=rated_items.items_in,
-        official_files=rated_items.official_files,
+        layout=StudyLayout(rated_items.items_in, rated_items.official_files),
         study=lazily(f"{_PACKAGE}.report.published_rule", "published_study"),
         pairs=lazily(f"{_PACKAGE}.report.published_pairs", "published_pairs"),
     )

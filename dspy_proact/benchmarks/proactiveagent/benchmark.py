@@ -111,7 +111,6 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
             "an agent that always proposes has recall 1, so that R and F1 tell hardly anything of when an agent speaks "
             "up; read P beside how often it proposes, and balanced accuracy.",
         ),
-        beside="A run of your own stands below the published rows, whose judge is the authors' reward model.",
         source="the authors' results files",
     )
     results = ResultsFormat(responses=lazily(f"{_PACKAGE}.outputs", "read_outputs"))

@@ -105,7 +105,6 @@ def _small(images: Any, world: World, step: Step) -> str:
 
 REPORTING = Reporting(
     about_case=_WORDS["about_case"],
-    mean="macro",
     beside="interventions",
     foremost=frozenset({"interventions", "asks", "abstains", "useful", "blind", "asking", "category"}),
     notes=tuple(_WORDS["notes"]),

@@ -85,7 +85,6 @@ class ProAgentBench(WithEmbedder, RuledBenchmark[Assistance, MomentGrade]):
             "published row implies by its accuracy, P and R: rows of other shares are of other moments.",
             "the commonest intention alone is right at 35 % of the published moments that wanted help.",
         ),
-        beside="A run of your own stands below the published rows, whose moments are not public.",
         source="arXiv 2602.04482",
     )
 

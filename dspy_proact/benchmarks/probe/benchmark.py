@@ -98,7 +98,8 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
         answer_calls,
         grade_calls,
         f"Judges are counted as asked about a description of {ASSUMED_WORDS} words and the parameters of the right "
-        "action where there is no answer yet; the calls of other agents than single cannot be estimated.",
+        "action where there is no answer yet. Each call of stages counts as long as its first; those of other agents "
+        "than single cannot be estimated.",
     )
     people = People(
         grades=authors_grades,

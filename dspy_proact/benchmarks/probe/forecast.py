@@ -16,11 +16,12 @@ ASSUMED_WORDS = 60
 
 
 def answer_calls(case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall] | None:
-    """The one call of `single`; what else an agent asks depends on the answers."""
+    """The one call of `single`, and those of `stages`, each counted as long as the first; others' depend on answers."""
     wanted = ProbeSettings.of(settings)
-    if wanted.agent != "single":
+    if wanted.agent not in ("single", "stages"):
         return None
-    return [ExpectedCall(program.messages(shown(wanted.oracle, case.view_as(ProbeView)).inputs), SOLUTION_TOKENS)]
+    messages = program.messages(shown(wanted.oracle, case.view_as(ProbeView)).inputs)
+    return [ExpectedCall(messages, SOLUTION_TOKENS)] * (len(program.predictors()) if wanted.agent == "stages" else 1)
 
 
 def grade_calls(case: Case, answer: Solution | None, judge: Any, settings: Settings) -> Sequence[ExpectedCall]:

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from dspy_proact.benchmarks.probe.forecast import SOLUTION_TOKENS
 from dspy_proact.benchmarks.probe.judging import questions_of
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution
@@ -20,7 +19,7 @@ from dspy_proact.evaluation.tuning import (
     Tuning,
 )
 from dspy_proact.programs.artefact import ProgramRole
-from dspy_proact.runs import Case, ExpectedCall, Scored
+from dspy_proact.runs import Case, Scored
 
 PROPOSALS: Mapping[ProgramRole, Proposal] = {
     "assistant": Proposal(
@@ -68,10 +67,6 @@ class OwnTuning(Tuning):
         if settings.oracle != "none":
             raise UsageError(f"`settings.oracle={settings.oracle}`: cannot be tuned; leave it out")
         settings.require_effect(settings.model_fields_set)
-
-    def calls(self, program: Any, case: Case) -> Sequence[ExpectedCall]:
-        """The first question; each further one is counted as long."""
-        return [ExpectedCall(program.messages(case.view_as(ProbeView).task.inputs), SOLUTION_TOKENS)]
 
     def feedback(self, case: Case, answer: Solution, scored: Scored[Any] | None) -> Feedback:
         """How each stage did; for those who have not seen it with what it answered."""

@@ -40,7 +40,7 @@ LACKED: "Mapping[str, tuple[str, Callable[[Benchmark[Any, Any]], Any]]]" = {
     "--max-demos": ("worked examples", _takes_demos),
     "--ratings": ("choice of ratings", lambda declared: declared.people),
     "--run": ("ratings of runs", lambda declared: declared.people),
-    "--items": ("ratings of items", lambda declared: declared.people and declared.people.items),
+    "--items": ("ratings of items", lambda declared: declared.people and declared.people.layout),
 }
 """Options that not every benchmark has, what one lacks that does not have them, and whether a benchmark has them."""
 LEFT_OUT = "..."

@@ -129,7 +129,7 @@ class _Page:
 
     def rows(self, run: int, mean: str = "") -> list[_TableRow]:
         """Of a run: all together, by the mean that comes first or another one, and its strata."""
-        mean = mean or self.first.reporting.mean
+        mean = mean or self.first.leading_mean
         strata = [_TableRow(name, ("runs", run, self.nouns.strata, name)) for name in self.first.strata]
         return [_TableRow(mean, ("runs", run, "overall", mean)), *strata]
 
@@ -150,7 +150,7 @@ class _Page:
     @cached_property
     def scatter(self) -> Markup | None:
         """The score of one stratum against the rate at control cases; None of one run, or where no run has both."""
-        gain, rate = self.first.controls.declared.gain, self.first.controls.declared.title
+        gain, rate = self.first.controls.declared.gain, self.first.controls.title
         if not (gain and self.several and self.controlled):
             return None
         points = [

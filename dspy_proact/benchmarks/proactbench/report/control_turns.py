@@ -3,13 +3,13 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
 from dspy_proact.benchmarks.proactbench.corpus.bundled import sample_control_responses, sample_offer_ratings
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import CONTROL_RULE, load_corpus
 from dspy_proact.benchmarks.proactbench.types import CONTROL_LABELS, ControlView, Offer, Offers
 from dspy_proact.evaluation.controls import Controls
 from dspy_proact.evaluation.people import HumanGrade
+from dspy_proact.evaluation.reporting import Addition
 from dspy_proact.runs import Outcomes
 from dspy_proact.stats import Estimate, Panel, alpha_estimate
 
@@ -32,31 +32,29 @@ def _unwanted(turns: Outcomes) -> list[Offer]:
     return [offer for verdict in turns.verdicts for offer in Offers.model_validate(verdict.detail).unwanted]
 
 
-def _document(turns: Outcomes) -> dict[str, Any]:
-    unwanted = _unwanted(turns)
-    offers = {"unwanted": len(unwanted), "grounded": sum(offer.grounded for offer in unwanted)}
-    return {"offers": offers, "rule": CONTROL_RULE}
-
-
-def _lines(turns: Outcomes, explain: bool) -> Iterator[str]:
-    """What verdicts quote, and how many unwanted offers fit this user; or the rule, and how far people agree."""
-    if explain:
-        agreement = author_agreement()
-        yield f"{CONTROL_RULE}."
-        yield (
-            f"author reference: the sample's raters agree on unwanted offers with nominal alpha "
-            f"{agreement} (author ratings, {agreement.reason}, no human study)."
-        )
-        return
+def _report(turns: Outcomes) -> Addition:
+    """What verdicts quote, and how many unwanted offers fit this user."""
     evidence, unwanted = turns.evidence, _unwanted(turns)
-    yield (
+    grounded = sum(offer.grounded for offer in unwanted)
+    lines = [
         f"{evidence.verified} of {evidence.checked} verdicts that name an offer, wanted or not, quote only words found "
         "in the response."
-    )
+    ]
     if unwanted:
-        fitting = sum(offer.grounded for offer in unwanted)
-        others = "; the others would fit anybody" if fitting < len(unwanted) else ""
-        yield f"{fitting:,} of {len(unwanted):,} unwanted offers refer to what the user said{others}."
+        others = "; the others would fit anybody" if grounded < len(unwanted) else ""
+        lines.append(f"{grounded:,} of {len(unwanted):,} unwanted offers refer to what the user said{others}.")
+    offers = {"unwanted": len(unwanted), "grounded": grounded}
+    return Addition({"offers": offers, "rule": CONTROL_RULE}, lines, _references())
+
+
+def _references() -> Iterator[str]:
+    """The rule, and how far people agree."""
+    agreement = author_agreement()
+    yield f"{CONTROL_RULE}."
+    yield (
+        "author reference: the sample's raters agree on unwanted offers with nominal alpha "
+        f"{agreement} (author ratings, {agreement.reason}, no human study)."
+    )
 
 
 def _prompt() -> str:
@@ -71,6 +69,5 @@ CONTROLS = Controls(
     _prompt,
     rate="unwanted offers",
     gain="RECOVERY",
-    document=_document,
-    lines=_lines,
+    report=_report,
 )
