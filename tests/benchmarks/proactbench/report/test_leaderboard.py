@@ -159,7 +159,7 @@ def test_rank_ranges_are_of_pairwise_tests_with_a_design_effect_of_two_and_holm(
         PublishedRow(name, {"score": full / 100}, counts={"EMERGENT": Counts(100, full, 0, fail)})
         for name, (full, fail) in counts.items()
     )
-    monkeypatch.setattr(ProactBench, "published", lambda self: rows)
+    monkeypatch.setattr(ProactBench, "published", replace(ProactBench.published, rows=lambda: rows))
     assert [entry.rank_range for entry in leaderboard().entries] == [(1, 2), (1, 3), (2, 3)]
 
 
