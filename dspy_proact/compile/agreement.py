@@ -13,8 +13,9 @@ from dspy_proact.evaluation.people import Part, graded_levels, parts_of
 from dspy_proact.evaluation.ratings import RatedItem
 from dspy_proact.evaluation.tuning import ScoredPrediction
 from dspy_proact.programs.artefact import Cuts
-from dspy_proact.programs.card import CardRow, in_nouns
+from dspy_proact.programs.card import CardRow
 from dspy_proact.runs import Nouns, cut_label
+from dspy_proact.runs.manifest import in_nouns
 from dspy_proact.stats import (
     START_CUTS,
     Change,
@@ -32,8 +33,6 @@ _FOLDS = 5
 PLAIN = Cuts(partial=START_CUTS[0], full=START_CUTS[1])
 """The middle between neighbouring levels: of one verdict, its own level."""
 Declared = Benchmark[Any, Any]
-
-
 Votes = Sequence[ScoredPrediction]
 """The verdicts on one answer that could be read."""
 

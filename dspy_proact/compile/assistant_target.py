@@ -13,7 +13,7 @@ from dspy_proact.compile.forecast import RoleForecast, answers_at_most, guarded_
 from dspy_proact.compile.measured import Examined, guards_of, mean_of, measured_of, measured_rows, tokens_of
 from dspy_proact.compile.proposer import SHOWN
 from dspy_proact.compile.side_by_side import side_by_side
-from dspy_proact.compile.target import OutOfFold, Target, Tuned
+from dspy_proact.compile.target import PROPOSER, OutOfFold, Target, Tuned
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark, Start
@@ -105,7 +105,8 @@ class AssistantTarget(Target):
             reported_by = ModelSpec.of(report_judge).beside(tuned_by)
             models["judge"] = tuned_by, role_of(declared, "judge")
             models["report_judge"] = reported_by, role_of(declared, "judge", "report_judge")
-        self._name_models(models, proposer or (tuned_by if self.judges else spec))
+        proposed_by = ModelSpec.of(proposer or (tuned_by if self.judges else spec))
+        self.specs = {**models, "proposer": (proposed_by, PROPOSER)}
         judging = [fingerprint_of(reporting)] if self.judges else []
         self.identity = {
             "strata": list(map(str, self.strata)),

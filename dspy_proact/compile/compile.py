@@ -22,15 +22,7 @@ from dspy_proact.errors import Halt, Interrupted, UsageError
 from dspy_proact.evaluation.participant import fingerprint_of
 from dspy_proact.kept import COMPILE_CLAIM as CLAIM
 from dspy_proact.kept import Claim, Claimed, Identified, now, versions
-from dspy_proact.models import (
-    Gate,
-    Limits,
-    Model,
-    Record,
-    RecordedAnswer,
-    open_model,
-    wait_for,
-)
+from dspy_proact.models import Gate, Model, Record, RecordedAnswer, open_model, wait_for
 from dspy_proact.optimizer_names import optimizers_of
 from dspy_proact.programs import Card, CardUsage, DataSource, Provenance
 from dspy_proact.programs.artefact import Artefact, signature_of, states_of, write_artefact
@@ -44,8 +36,6 @@ from dspy_proact.types import RoleIdentity
 
 COMPILES = Path("compiles")
 """Default parent of the folders of compiles."""
-SAME_JUDGE = "one model tunes and reports, so that the gain may only reflect its preferences; report by another judge"
-UNCOUNTED = "the provider counted no tokens, so that the guard on tokens had no effect"
 
 
 class CompileIdentity(Identified):
@@ -93,7 +83,7 @@ class Compile:
     """
 
     def __init__(self, target: Target, recipe: Recipe | None = None, gate: Gate | None = None):
-        self._gate, self.excerpts, recipe = gate or Gate(), Excerpts(SHOWN), recipe or Recipe()
+        self.gate, self.excerpts, recipe = gate or Gate(), Excerpts(SHOWN), recipe or Recipe()
         declared, demos = target.declared, target.proposal.demos and not image_inputs(target.start.program)
         possible, why = optimizers_of(target.role, demos), "nobody has written the answers that it would show"
         if not demos:  # images would have to be in the file, and in every request
@@ -114,10 +104,8 @@ class Compile:
         return f"Compile({self.target.role}, {self.recipe.optimizer!r}, {self.target.data.name!r}, {models})"
 
     def _opened(self, target: Target, record: Record | None) -> Target:
-        models = {
-            name: open_model(spec, role, self._gate, record=record) for name, (spec, role) in target.specs.items()
-        }
-        return target.opened(models, self._gate.concurrency)
+        models = {name: open_model(spec, role, self.gate, record=record) for name, (spec, role) in target.specs.items()}
+        return target.opened(models, self.gate.concurrency)
 
     @property
     def models(self) -> Mapping[str, Model]:
@@ -129,16 +117,11 @@ class Compile:
         """Whether one model tunes and reports."""
         return "report_judge" in self.models and self.models["judge"].name == self.models["report_judge"].name
 
-    @property
-    def limits(self) -> Limits:
-        """The most that it may spend."""
-        return self._gate.limits
-
     def forecast(self) -> Forecast:
         """The most that `run` takes, without repairs; no call is made and nothing is written."""
         target, trains = self.target, [*(fold.train for fold in self.folds), self.target.items]
         roles = target.roles(self.recipe, sum(target.tuned_at_most(self.recipe, train) for train in trains))
-        chosen, width = target.chosen(target.items), self._gate.concurrency
+        chosen, width = target.chosen(target.items), self.gate.concurrency
         counts = len(chosen), len({item.group for item in chosen})
         return Forecast(roles, width, *counts, target.smallest_gain, groups=target.declared.nouns.groups)
 
@@ -186,7 +169,7 @@ class Compile:
                 return await asyncio.shield(compiling)
             except asyncio.CancelledError:
                 switch.pull(Interrupted("cancelled"))
-                self._gate.slots.drop()
+                self.gate.slots.drop()
                 await asyncio.gather(compiling, return_exceptions=True)
                 raise
 
@@ -194,7 +177,7 @@ class Compile:
         def interrupted() -> None:
             """The first Ctrl-C lets the calls in flight end, the second drops them."""
             if switch.halt is not None:
-                self._gate.slots.drop()
+                self.gate.slots.drop()
                 return
             switch.pull(Interrupted("interrupted"))
             observer.interrupted()
@@ -203,7 +186,7 @@ class Compile:
             model.require_key()
         folder = Path(out or self.default_folder)
         claim = Claim(folder, CLAIM, CompileClaim, "compile")
-        self._gate.open(switch, observer=observer)
+        self.gate.open(switch, observer=observer)
         with claim.held(self.identity) as claimed:
             if claimed is None:
                 claim.write(CompileClaim(identity=self.identity, data=self.target.data))
@@ -252,7 +235,7 @@ class Compile:
             try:
                 return part()
             except Exception:
-                self._gate.switch.pull(Interrupted("another part of the compile failed"))
+                self.gate.switch.pull(Interrupted("another part of the compile failed"))
                 raise
 
         parts: list[Callable[[], Any]] = [
@@ -298,7 +281,7 @@ class Compile:
         """
         training = self.training(train, before)
         choice = choose(training, self.recipe, journal, progress)
-        return self.target.finished(choice.program, training), choice
+        return self.target.finished(choice.tried[choice.index].program, training), choice
 
     def tested(self, tuned: Tuned, items: Sequence[Any]) -> Tested:
         """Test items side by side."""
@@ -307,7 +290,7 @@ class Compile:
             with collect_calls() as calls:
                 return self.target.test(tuned, item), calls
 
-        tests = side_by_side([partial(test, item) for item in items], self._gate.concurrency)
+        tests = side_by_side([partial(test, item) for item in items], self.gate.concurrency)
         results = {item.key: result for item, (result, _) in zip(items, tests, strict=True)}
         role = self.target.role
         return Tested(results, tuple(call for _, calls in tests for call in calls if call.role == role))
@@ -331,8 +314,12 @@ class Compile:
         unchanged = plain and fingerprint_of(tuned.program) == made.start
         fields: dict[str, Any] = target.card(tuned, tests, self.recipe.seed)
         fields["shown"] &= not unchanged
-        uncounted = "tokens" in fields["guards"] and before.tokens is None
-        warnings = [SAME_JUDGE if self.same_judge else None, UNCOUNTED if uncounted else None, self.excerpts.warning]
+        warnings = [self.excerpts.warning] if self.excerpts.warning else []
+        if "tokens" in fields["guards"] and before.tokens is None:
+            warnings.insert(0, "the provider counted no tokens, so that the guard on tokens had no effect")
+        if self.same_judge:
+            preferred = "the gain may only reflect its preferences; report by another judge"
+            warnings.insert(0, f"one model tunes and reports, so that {preferred}")
         if count := self.excerpts.sentences:
             withheld = self.excerpts.withheld
             fields["counts"] = {"withheld": (withheld, count)}
@@ -354,7 +341,7 @@ class Compile:
                 )
                 for index, candidate in enumerate(choice.tried)
             ),
-            warnings=tuple(filter(None, warnings)),
+            warnings=tuple(warnings),
             usage_before=before,
             usage_after=after,
             provenance=made,

@@ -26,7 +26,7 @@ from dspy_proact.compile.agreement import (
 from dspy_proact.compile.folds import split
 from dspy_proact.compile.forecast import RoleForecast, answers_at_most, guarded_at_most, mean_tokens
 from dspy_proact.compile.side_by_side import side_by_side
-from dspy_proact.compile.target import OutOfFold, Target, Tuned
+from dspy_proact.compile.target import PROPOSER, OutOfFold, Target, Tuned
 from dspy_proact.errors import ContentError, StageError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark, Start
 from dspy_proact.evaluation.evaluation import role_of
@@ -119,7 +119,8 @@ class JudgeTarget(Target):
             worked = "\n".join(f"{case.name} {case.answer.model_dump_json()} {case.label}" for case in self.worked)
             self.identity["guards"] = {"cases": hashlib.sha256(worked.encode()).hexdigest()}
         spec = ModelSpec.of(judge)
-        self._name_models({"judge": (spec, role_of(declared, "judge"))}, proposer or spec)
+        models = {"judge": (spec, role_of(declared, "judge"))}
+        self.specs = {**models, "proposer": (ModelSpec.of(proposer or spec), PROPOSER)}
 
     def _graded(self, ratings: Ratings) -> list[RatedItem]:
         """The answers that somebody rated, as the judge is asked about them, with the grades of tuned parts.

@@ -160,10 +160,6 @@ class Target(ABC):
         self.start, self.start_hash = Tuned(program), artefact.digest if artefact else fingerprint_of(program)
         return artefact
 
-    def _name_models(self, models: Mapping[str, tuple[ModelSpec, Role]], proposed_by: ModelSpec | str) -> None:
-        """Set the models, by what each is asked for."""
-        self.specs = {**models, "proposer": (ModelSpec.of(proposed_by), PROPOSER)}
-
     def opened(self, models: Mapping[str, Model], width: int) -> Self:
         """A copy that asks these models, so many items at once."""
         made = copy(self)

@@ -147,8 +147,3 @@ class Choice:
     """Of the best candidate that keeps the guards; of the student where no other does."""
     broken: dict[int, tuple[str, ...]]
     """Guards that candidates break, by index; only of those that were tested."""
-
-    @property
-    def program(self) -> Any:
-        """The chosen one."""
-        return self.tried[self.index].program

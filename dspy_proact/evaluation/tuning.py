@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import coroutine
 from typing import Any, ClassVar
 
 import dspy
@@ -237,15 +238,12 @@ class _Pausing(Ask):
     """Pauses the caller, which gives away the inputs; it goes on with the prediction that is sent to it."""
 
     async def __call__(self, **inputs: Any) -> dspy.Prediction:
-        return await _Pause(inputs)
+        return await _pause(inputs)
 
 
-@dataclass(frozen=True)
-class _Pause:
-    inputs: dict[str, Any]
-
-    def __await__(self) -> Generator[dict[str, Any], dspy.Prediction, dspy.Prediction]:
-        return (yield self.inputs)
+@coroutine
+def _pause(inputs: dict[str, Any]) -> Generator[dict[str, Any], dspy.Prediction, dspy.Prediction]:
+    return (yield inputs)
 
 
 def tuning_of(declared: Benchmark[Any, Any], settings: Settings) -> Tuning:

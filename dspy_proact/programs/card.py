@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
@@ -11,6 +10,7 @@ from dspy_proact.calls import Call, Price
 from dspy_proact.plain_text import html_table
 from dspy_proact.recipe import Recipe
 from dspy_proact.runs import Nouns
+from dspy_proact.runs.manifest import in_nouns
 from dspy_proact.stand_in import demonstration
 from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, ENOUGH_RATERS, Change, Estimate, smallest_gain
 from dspy_proact.types import Frozen, RoleIdentity
@@ -82,24 +82,12 @@ class CardRow(Frozen):
     """Further numbers of the same cases, such as the exact agreement before and after."""
 
     @classmethod
-    def of(cls, change: Change, *, nouns: Nouns, name: str, title: str, total: int, **further: Any) -> Self:
-        """The row of a change, of so many cases that were asked; reasons are in the benchmark's nouns."""
-        further = {"p": change.p} | further
-        if change.unread:
-            bounds = {"least": change.least, "most": change.most}
-            further |= {bound: estimate and in_nouns(estimate, nouns) for bound, estimate in bounds.items()}
-            further["low98_unread"] = change.low98_unread
-        return cls(
-            name=name,
-            title=title,
-            count=change.count,
-            total=total,
-            before=in_nouns(change.before, nouns),
-            after=in_nouns(change.after, nouns),
-            difference=in_nouns(change.difference, nouns),
-            low98=change.low98,
-            **further,
-        )
+    def of(cls, change: Change, *, nouns: Nouns, **further: Any) -> Self:
+        """The row of a change, with its further fields; reasons are in the benchmark's nouns."""
+        names = ["count", "before", "after", "difference", "low98", "p"]
+        names += ["low98_unread", "least", "most"] if change.unread else []
+        values = {name: getattr(in_nouns(change, nouns), name) for name in names}
+        return cls(**values | further)
 
     @property
     def worse(self) -> float | None:
@@ -117,11 +105,6 @@ class CardRow(Frozen):
         if difference is None:
             return None
         return difference - 1 if self.unit == "times" else difference if self.unit == "rate" else -difference
-
-
-def in_nouns(estimate: Estimate, nouns: Nouns) -> Estimate:
-    """An estimate, its reason in the benchmark's nouns."""
-    return replace(estimate, reason=estimate.reason and nouns.translated(estimate.reason))
 
 
 class CandidateCard(Frozen):

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import fmean
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,20 +12,10 @@ from dspy_proact.calls import Usage
 from dspy_proact.evaluation.controls import Controls
 from dspy_proact.evaluation.registry import controls_of
 from dspy_proact.runs import Evidence, Manifest, Measure, Nouns, Outcome, Outcomes
+from dspy_proact.runs.manifest import in_nouns
 from dspy_proact.stats import Estimate, classification_difference, classification_estimate, cluster_mean, part_mean
 
 Value = TypeVar("Value")
-
-
-def in_nouns(value: Value, nouns: Nouns) -> Value:
-    """A copy of a frozen value whose reasons, and those of its fields, use the benchmark's nouns.
-
-    Reasons that `stats` gives speak of cases, strata and groups.
-    """
-    copied: Any = value
-    own = {field.name: getattr(copied, field.name) for field in fields(copied)}
-    inner = {name: in_nouns(item, nouns) for name, item in own.items() if is_dataclass(item)}
-    return replace(copied, **inner, **({"reason": nouns.translated(own["reason"])} if own.get("reason") else {}))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """What a run is: its identity, and what is recorded beside it."""
 
 import re
-from typing import Any, Literal, Self
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
@@ -9,6 +10,7 @@ from dspy_proact.calls import Price
 from dspy_proact.kept import Claimed, Identified
 from dspy_proact.types import Classification, Frozen, RoleIdentity
 
+Value = TypeVar("Value")
 MOST_EPOCHS = 1000
 """Answers to a case, or verdicts on an answer: a larger number in a command or a file is a mistake."""
 _NEUTRAL = re.compile(r"\b(?:cases?|stratum|strata|groups?)\b")
@@ -60,6 +62,17 @@ class Nouns(Frozen):
     def translated(self, text: str) -> str:
         """A text of `stats`, which says case, stratum and group, in the benchmark's nouns."""
         return _NEUTRAL.sub(lambda match: str(getattr(self, match[0])), text)
+
+
+def in_nouns(value: Value, nouns: Nouns) -> Value:
+    """A copy of a frozen value whose reasons, and those of its fields, use the benchmark's nouns.
+
+    Reasons that `stats` gives speak of cases, strata and groups.
+    """
+    copied: Any = value
+    own = {field.name: getattr(copied, field.name) for field in fields(copied)}
+    inner = {name: in_nouns(item, nouns) for name, item in own.items() if is_dataclass(item)}
+    return replace(copied, **inner, **({"reason": nouns.translated(own["reason"])} if own.get("reason") else {}))
 
 
 class Measure(Frozen):

@@ -1,6 +1,5 @@
 """How ProactBench's assistant and judge are compiled: hint, proposals, what may be told of a verdict, ratings."""
 
-import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
@@ -24,6 +23,7 @@ from dspy_proact.evaluation.tuning import PROPOSALS as DEFAULTS
 from dspy_proact.evidence import locate_quotes, words_of
 from dspy_proact.plain_text import tame
 from dspy_proact.programs.artefact import ProgramRole
+from dspy_proact.programs.embedded.words import sentences, stem
 from dspy_proact.runs import Case, Scored
 
 HINT = files("dspy_proact.benchmarks.proactbench").joinpath("hint.txt").read_text("utf-8").strip()
@@ -120,7 +120,7 @@ class ProactTuning(Tuning):
             return Feedback(text, f"{before}\n{text}", NO_VERDICT)
         verdict = scored.detail
         turns = [text for turn in view.conversation for text in (turn.user, turn.assistant or "")]
-        kept, sentences = without_rubric_words(verdict.reasoning, view.rubric, "\n".join([*turns, response]))
+        kept, count = without_rubric_words(verdict.reasoning, view.rubric, "\n".join([*turns, response]))
         quotes = [response[quote.start : quote.end] for quote in verdict.evidence if quote.start is not None]
         lines = [
             f"The judge graded this response {verdict.grade}.",
@@ -128,7 +128,7 @@ class ProactTuning(Tuning):
             *([f"It said: {' '.join(kept)}"] if kept else ["Its reasons are not told."]),
         ]
         text = "\n".join(lines)
-        return Feedback(text, f"{before}\n{text}", scored.score, withheld=(sentences - len(kept), sentences))
+        return Feedback(text, f"{before}\n{text}", scored.score, withheld=(count - len(kept), count))
 
     # The judge
 
@@ -183,10 +183,7 @@ def _triggered(case: Case) -> JudgeView:
     return case.view
 
 
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 _RUN = 4
-_LEAST = 4
-"""Letters that an ending leaves."""
 _ENDINGS = ("ingly", "edly", "ing", "ies", "ed", "es", "ly", "s")
 _VOCABULARY = files("dspy_proact.benchmarks.proactbench").joinpath("vocabulary.txt").read_text("utf-8")
 
@@ -202,25 +199,17 @@ def without_rubric_words(reasoning: str, rubric: Rubric, seen: str) -> tuple[lis
     criteria = "\n".join((rubric.pass_criteria, rubric.partial_criteria, rubric.fail_criteria))
     runs = _runs(criteria) - _runs(seen)
     known = _stems(seen) | _PUBLIC | (_PLAIN - _stems(criteria))
-    sentences = [sentence for match in _SENTENCE.finditer(reasoning) if (sentence := match.group().strip())]
+    all_sentences = sentences(reasoning)
     kept = [
         f"{' '.join(words)}."
-        for sentence in sentences
+        for sentence in all_sentences
         if (words := words_of(sentence)) and _stems(sentence) <= known and not _runs(sentence) & runs
     ]
-    return kept, len(sentences)
+    return kept, len(all_sentences)
 
 
 def _stems(text: str) -> set[str]:
-    return {_stem(word) for word in words_of(text)}
-
-
-def _stem(word: str) -> str:
-    """A word without its ending."""
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= _LEAST:
-            return word.removesuffix(ending)
-    return word
+    return {stem(word, _ENDINGS) for word in words_of(text)}
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:

@@ -1,8 +1,8 @@
 """How ProactiveAgent's agent and judge are compiled: on whole traces, the judge to shares of votes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from dspy_proact.benchmarks.proactiveagent.turns import ACCEPTED, Assistance, ProactiveAgentSettings, TurnView
 from dspy_proact.errors import UsageError
@@ -19,24 +19,6 @@ from dspy_proact.evaluation.tuning import (
 from dspy_proact.programs.artefact import ProgramRole
 from dspy_proact.runs import Case, Scored
 
-PROPOSALS: Mapping[ProgramRole, Proposal] = {
-    "assistant": Proposal(
-        ProposeProgram,
-        (
-            "Say at which moments a person needs help, and at which to stay silent.",
-            "Say what a proposal must name, so that the person can tell what they would get.",
-            "Say which proposals people reject: too early, too late, too general, done already.",
-        ),
-    ),
-    "judge": Proposal(
-        ProposeJudge,
-        (
-            "Say what people accept that the judge rejects.",
-            "Say what people reject that the judge accepts, however helpful it sounds.",
-            "Say what in the events shows whether a proposal fits the moment.",
-        ),
-    ),
-}
 _OF_VOTES = frozenset({"silence", "window"})
 """Settings that decide which votes are read, and what is shown of their turns."""
 _RECENT = 3
@@ -46,7 +28,24 @@ _RECENT = 3
 class OwnTuning(Tuning):
     """How ProactiveAgent's programs are compiled."""
 
-    proposals = PROPOSALS
+    proposals: ClassVar = {
+        "assistant": Proposal(
+            ProposeProgram,
+            (
+                "Say at which moments a person needs help, and at which to stay silent.",
+                "Say what a proposal must name, so that the person can tell what they would get.",
+                "Say which proposals people reject: too early, too late, too general, done already.",
+            ),
+        ),
+        "judge": Proposal(
+            ProposeJudge,
+            (
+                "Say what people accept that the judge rejects.",
+                "Say what people reject that the judge accepts, however helpful it sounds.",
+                "Say what in the events shows whether a proposal fits the moment.",
+            ),
+        ),
+    }
     rows = CardRows(measures=("accept_rate", "acted", "value"))  # the score is the accuracy already
 
     def require(self, role: ProgramRole) -> None:

@@ -22,13 +22,12 @@ _GRADE = "Grade one response by its rubric."
 _LEVELS = {"FAIL": 0.0, "PARTIAL": 1.0, "PASS": 2.0}
 _ASSISTANT = re.compile(r"system prompt|user_message|`history`|The judge graded this response")
 _BARE = "(none: the assistant is told nothing)"
-_TIPS = (r"only when the user is done", r"hold back", r"next step")
+_TIPS = ("only when the user is done", "hold back", "next step")
 _INITIATIVE = (
     "Look ahead, but only when the user is done: then take up one thing that they mentioned.",
     "Hold back: answer only what is asked.",
     "Look ahead: take up what the user mentioned and propose one next step.",
 )
-_AGENT = re.compile(r"exactly one bottleneck")
 _SEARCH = (
     "Look for what is waiting: pending, blocked, not yet there.",
     "Cross-check: take items that have names in common.",
@@ -60,19 +59,14 @@ def _improved(request: str) -> str:
     current = named[0] if named else fenced.group(1) if fenced else "" if assistant else _GRADE
     for rule in (*_RULES, *_INITIATIVE, *_SEARCH, _BARE):
         current = current.replace(rule, "").strip()
-    if _AGENT.search(request):
+    if "exactly one bottleneck" in request:
         rule = _SEARCH[_digest(request) % len(_SEARCH)]
+    elif assistant:
+        named = [rule for words, rule in zip(_TIPS, _INITIATIVE, strict=True) if words in shown.get("tip", "")]
+        rule = [*named, _INITIATIVE[_digest(request) % len(_INITIATIVE)]][0]
     else:
-        rule = _initiative(request, shown.get("tip", "")) if assistant else _rule(request)
+        rule = _rule(request)
     return f"{current}\n\n{rule}".strip()
-
-
-def _initiative(request: str, tip: str) -> str:
-    """The rule that a tip speaks of, or one by the request's own hash."""
-    for pattern, rule in zip(_TIPS, _INITIATIVE, strict=True):
-        if re.search(pattern, tip):
-            return rule
-    return _INITIATIVE[_digest(request) % len(_INITIATIVE)]
 
 
 def _rule(request: str) -> str:

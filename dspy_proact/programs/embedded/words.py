@@ -1,10 +1,11 @@
 """How the embedded model reads: sentences, and the words in them that carry meaning."""
 
 import re
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 _WORD = re.compile(r"[^\W_]+")
+_ENDINGS = ("ing", "ies", "ed", "es", "s")
 _COMMON = frozenset(
     """
     about above after again also another around because been before being below between both cannot
@@ -26,11 +27,12 @@ def sentences(text: str) -> list[str]:
 def content_words(text: str) -> Set[str]:
     """Words of four letters or more that are not common ones, without plural and case; every number."""
     words = (word.casefold() for word in _WORD.findall(text))
-    return {_stem(word) for word in words if word[0].isdigit() or (len(word) > 3 and word not in _COMMON)}
+    return {stem(word, _ENDINGS) for word in words if word[0].isdigit() or (len(word) > 3 and word not in _COMMON)}
 
 
-def _stem(word: str) -> str:
-    for ending in ("ing", "ies", "ed", "es", "s"):
+def stem(word: str, endings: Sequence[str]) -> str:
+    """A word without the first of these endings that leaves four letters or more."""
+    for ending in endings:
         if word.endswith(ending) and len(word) - len(ending) >= 4:
             return word.removesuffix(ending)
     return word
