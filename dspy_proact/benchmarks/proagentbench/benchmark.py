@@ -137,5 +137,5 @@ class ProAgentBench(WithEmbedder, RuledBenchmark[Assistance, MomentGrade]):
         truth = case.view_as(MomentView).truth
         if not truth.wanted:
             return "The person went on without help" + (", and was interrupted." if answer.need_help else ".")
-        told = "The person turned to an AI assistant" + (f" for {truth.intention}" if truth.intention else "")
-        return f"{told}; the answer was {answer.intention if answer.need_help else 'silence'}."
+        reason = "The person turned to an AI assistant" + (f" for {truth.intention}" if truth.intention else "")
+        return f"{reason}; the answer was {answer.intention if answer.need_help else 'silence'}."

@@ -69,7 +69,7 @@ class _Labelled(RawPart):
 class _Moment:
     """The begin of an event."""
 
-    place: int
+    index: int
     """Of the event, in the person's."""
     state: Event
     """The event before it."""
@@ -93,17 +93,17 @@ def load_corpus(spec: str, settings: ProAgentBenchSettings) -> CaseSet:
         cases += _cases(person, events, settings, unseen)
     if not cases:
         raise CorpusError("holds no moment at which help was sought", source=spec)
-    found = CaseSet.of(spec, cases)
+    case_set = CaseSet.of(spec, cases)
     rows += left_out.total()
     counts = {"rows": rows, "left_out": dict(left_out + unseen), "ignored_fields": dict(ignored)}
-    return replace(found, corpus=found.corpus.model_copy(update=counts | {"private": spec != "sample"}))
+    return replace(case_set, corpus=case_set.corpus.model_copy(update=counts | {"private": spec != "sample"}))
 
 
 def _people(
     spec: str, settings: ProAgentBenchSettings, left_out: Counter[str], ignored: Counter[str]
 ) -> Iterator[tuple[str, Sequence[Event]]]:
     if spec == "sample":
-        for file in sorted((DATA / "sample").iterdir(), key=lambda each: each.name):
+        for file in sorted((DATA / "sample").iterdir(), key=lambda file: file.name):
             if file.name.endswith(".sql"):
                 with closing(sqlite3.connect(":memory:")) as made:
                     made.executescript(file.read_text(encoding="utf-8"))
@@ -162,14 +162,14 @@ class _Reader:
         """The events in the order of their time, none of which overlap."""
         try:
             intentions, rows = self._intentions(labels), self._rows(connection, "events", _REQUIRED, _OPTIONAL)
-            found = [event for row in rows if (event := self._usable(row, intentions))]
-            taken = self._taken(connection, found) if self.settings.screenshot else {}
+            usable = [event for row in rows if (event := self._usable(row, intentions))]
+            taken = self._taken(connection, usable) if self.settings.screenshot else {}
         except UnicodeDecodeError:
             raise self._error("holds text that is not UTF-8") from None
         except sqlite3.Error as error:
             raise self._error(f"cannot be read: {error}") from None
         kept, ids = list[Event](), set[str]()
-        for event in sorted(found, key=lambda each: (each.start, each.end)):
+        for event in sorted(usable, key=lambda event: (event.start, event.end)):
             self._row = f"events {event.id}"
             if event.id in ids:
                 self._leave_out("has the id of another event")
@@ -200,9 +200,9 @@ class _Reader:
             yield dict(zip(names, row, strict=True))
             self._row = f"the row after {self._row}"
 
-    def _taken(self, connection: sqlite3.Connection, found: Sequence[Event]) -> Mapping[str, str]:
+    def _taken(self, connection: sqlite3.Connection, usable: Sequence[Event]) -> Mapping[str, str]:
         """The path of the last screenshot that was taken during an event, by the event's id."""
-        events, last = {event.id: event for event in found}, dict[str, tuple[datetime, str]]()
+        events, last = {event.id: event for event in usable}, dict[str, tuple[datetime, str]]()
         for row in self._rows(connection, "screenshots", _OF_SCREENSHOTS):
             event, at, path = events.get(str(row["event_id"])), _time(row["created_at"]), row["file_path"]
             if event is None:
@@ -232,7 +232,7 @@ class _Reader:
 
     def _intentions(self, labels: bytes) -> Mapping[str, Intention]:
         source = f"{self.source.rpartition('/')[0]}/{INTENTION_FILE}".lstrip("/") if labels else ""
-        found = dict[str, Intention]()
+        intentions = dict[str, Intention]()
         for line in lines_in(lines_of(labels, source), source):
             labelled = _Labelled.of(line)
             self.ignored.update(labelled.unknown_fields())
@@ -241,8 +241,8 @@ class _Reader:
                     raise line.error("none of the 16 published intentions", "user_intention")
                 self.left_out["an unknown intention"] += 1
                 continue
-            found[str(labelled.event_id)] = cast("Intention", labelled.user_intention)
-        return found
+            intentions[str(labelled.event_id)] = cast("Intention", labelled.user_intention)
+        return intentions
 
     def _usable(self, row: Mapping[str, Any], intentions: Mapping[str, Intention]) -> Event | None:
         """The event in a row; None where it is left out."""
@@ -280,7 +280,7 @@ class _Reader:
             return ""
         held = json_of(conversation, f"{self.source}, {self._row}.conversation")
         queries = held.get("user_queries") if isinstance(held, dict) else None
-        texts = [each.strip() for each in queries if isinstance(each, str)] if isinstance(queries, list) else []
+        texts = [query.strip() for query in queries if isinstance(query, str)] if isinstance(queries, list) else []
         return next(filter(None, texts), "")
 
     def _leave_out(self, problem: str, more: str = "") -> None:
@@ -307,16 +307,16 @@ def _cases(
     person: str, events: Sequence[Event], settings: ProAgentBenchSettings, unseen: Counter[str]
 ) -> Iterator[Case]:
     moments = [
-        _Moment(place, state, event)
-        for place, (state, event) in enumerate(pairwise(events), start=1)
+        _Moment(index, state, event)
+        for index, (state, event) in enumerate(pairwise(events), start=1)
         if event.start - state.end <= IDLE
     ]
     seen_at = [moment for moment in moments if moment.state.screenshot or not settings.screenshot]
     unseen["follows an event without a screenshot"] += len(moments) - len(seen_at)
-    chosen = {moment.place for moment in (seen_at if settings.negatives == "all" else matched(seen_at))}
+    chosen = {moment.index for moment in (seen_at if settings.negatives == "all" else matched(seen_at))}
     past, number, first = Past(), 0, round(EARLIER * len(chosen))
     for moment in moments:
-        if moment.place in chosen:
+        if moment.index in chosen:
             number += 1
             stratum = "earlier" if number <= first else "later"
             event, state = moment.event, moment.state
@@ -328,13 +328,13 @@ def _cases(
                 "graph": int(past.acts(state)),
                 "graph_intention": past.intention(state),
             }
-            seen = _seen(events, moment.place, settings.window)
+            seen = _seen(events, moment.index, settings.window)
             truth = Truth(wanted=event.is_help, intention=event.intention, query=event.query)
             view = MomentView(
-                activity=tuple(_activity(each, event.start) for each in seen),
+                activity=tuple(_activity(other, event.start) for other in seen),
                 current=_state(state, event.start),
                 screenshot=state.screenshot,
-                memory=past.told(settings.memory, state),
+                memory=past.text(settings.memory, state),
                 truth=truth,
             )
             yield Case(f"{person}/{event.id}", person, stratum, view, meta)
@@ -351,23 +351,23 @@ def matched(moments: Sequence[_Moment]) -> list[_Moment]:
     for moment in moments:
         if not moment.event.is_help:
             free[moment.state.app, moment.state.is_help].append(moment)
-    found = list[_Moment]()
+    others = list[_Moment]()
     for moment in wanted:
         same = free[moment.state.app, moment.state.is_help]
-        among = same or [each for others in free.values() for each in others]
+        among = same or [other for moments in free.values() for other in moments]
         if among:
-            nearest = min(among, key=lambda each: abs(each.event.start - moment.event.start))
+            nearest = min(among, key=lambda other: abs(other.event.start - moment.event.start))
             free[nearest.state.app, nearest.state.is_help].remove(nearest)
-            found.append(nearest)
-    return [*wanted, *found]
+            others.append(nearest)
+    return [*wanted, *others]
 
 
-def _seen(events: Sequence[Event], place: int, window: int) -> Sequence[Event]:
-    """The events before a place that ended within a window of seconds before it begins."""
-    first, since = place, events[place].start - timedelta(seconds=window)
+def _seen(events: Sequence[Event], index: int, window: int) -> Sequence[Event]:
+    """The events before an index that ended within a window of seconds before it begins."""
+    first, since = index, events[index].start - timedelta(seconds=window)
     while first and events[first - 1].end > since:
         first -= 1
-    return events[first:place]
+    return events[first:index]
 
 
 def _activity(event: Event, now: datetime) -> Activity:

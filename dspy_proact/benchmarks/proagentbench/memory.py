@@ -46,7 +46,7 @@ class Past:
     def __init__(self) -> None:
         self._moments, self._help = Counter[str](), Counter[str]()
         self._intentions, self._next = Counter[tuple[str, Intention]](), Counter[tuple[str, str]]()
-        self._asked, self._seconds, self._hours = list[str](), Counter[str](), Counter[int]()
+        self._help_texts, self._seconds, self._hours = list[str](), Counter[str](), Counter[int]()
 
     def observe(self, state: Event, event: Event) -> None:
         """Add the moment at which an event began while the person was in a state."""
@@ -58,7 +58,7 @@ class Past:
         if event.is_help:
             self._hours[event.start.hour] += 1
             of = f" ({event.intention})" if event.intention else ""
-            self._asked.append(f"In {state.app}, {state.title}: {event.query or 'help was sought'}{of}"[:_LONGEST])
+            self._help_texts.append(f"In {state.app}, {state.title}: {event.query or 'help was sought'}{of}"[:_LONGEST])
         if event.is_help and event.intention:
             self._intentions[state.app, event.intention] += 1
 
@@ -76,26 +76,26 @@ class Past:
         most = (+of_app or of_all).most_common(1)
         return most[0][0] if most else COMMONEST
 
-    def told(self, memory: Memory, state: Event) -> str:
+    def text(self, memory: Memory, state: Event) -> str:
         """What a program is told; empty where nothing is known."""
         if memory == "none" or not self._moments[""]:
             return ""
         return self._persona() if memory == "persona" else {"graph": self._graph, "rag": self._similar}[memory](state)
 
     def _similar(self, state: Event) -> str:
-        scores = WordRanking(self._asked).scores(f"{state.app} {state.title} {state.summary}")
-        return "\n".join(self._asked[place] for place in ranked(scores)[:_MOST_SIMILAR])
+        scores = WordRanking(self._help_texts).scores(f"{state.app} {state.title} {state.summary}")
+        return "\n".join(self._help_texts[index] for index in ranked(scores)[:_MOST_SIMILAR])
 
     def _persona(self) -> str:
         of_all = Counter[str]()
         for (_, name), count in self._intentions.items():
             of_all[name] += count
-        told = {
+        rows = {
             "Minutes by application": [(app, seconds // 60) for app, seconds in self._seconds.most_common(5)],
             "Help sought by hour of the day": sorted(self._hours.items()),
             "Help sought by intention": of_all.most_common(5),
         }
-        lines = [f"{name}: {', '.join(f'{key} {n}' for key, n in counts)}." for name, counts in told.items() if counts]
+        lines = [f"{name}: {', '.join(f'{key} {n}' for key, n in counts)}." for name, counts in rows.items() if counts]
         return "\n".join([f"In all: {self._share('')}.", *lines])
 
     def _graph(self, state: Event) -> str:
@@ -104,9 +104,9 @@ class Past:
             lines.append(f"In {state.app}: {self._share(app)}.")
         words = [word for word in _words(state.title) if self._help[f"word {word}"]]
         lines += [f"With the word {word!r} in the title: {self._share(f'word {word}')}." for word in words]
-        asked = Counter({name: count for (app, name), count in self._intentions.items() if app == state.app})
-        if asked:
-            lines.append(f"Sought in {state.app}: {', '.join(f'{n} {count}' for n, count in asked.most_common(3))}.")
+        sought = Counter({name: count for (app, name), count in self._intentions.items() if app == state.app})
+        if sought:
+            lines.append(f"Sought in {state.app}: {', '.join(f'{n} {count}' for n, count in sought.most_common(3))}.")
         after = Counter({to: count for (app, to), count in self._next.items() if app == state.app})
         if after:
             lines.append(f"After {state.app} came: {', '.join(f'{n} {count}' for n, count in after.most_common(3))}.")

@@ -85,13 +85,13 @@ def test_the_graph_counts_by_hand():
     """Mail: help at 1 of 2 moments; Editor: at 0 of 1; in all 1 of 3, so that Mail acts and Editor does not."""
     mail, editor = worked(1, "Mail"), worked(2, "Editor")
     past = Past()
-    assert (past.acts(mail), past.intention(mail), past.told("graph", mail)) == (False, COMMONEST, "")
+    assert (past.acts(mail), past.intention(mail), past.text("graph", mail)) == (False, COMMONEST, "")
     past.observe(mail, worked(3, "Browser", True, "Translation"))
     past.observe(mail, editor)
     past.observe(editor, mail)
     assert (past.acts(mail), past.acts(editor), past.acts(worked(4, "Terminal"))) == (True, False, False)
     assert (past.intention(mail), past.intention(editor)) == ("Translation", "Translation")
-    assert past.told("graph", mail).splitlines() == [
+    assert past.text("graph", mail).splitlines() == [
         "In all: help was sought at 1 of 3 earlier moments (33%).",
         "In Mail: help was sought at 1 of 2 earlier moments (50%).",
         "With the word 'letter' in the title: help was sought at 1 of 3 earlier moments (33%).",
@@ -99,10 +99,10 @@ def test_the_graph_counts_by_hand():
         "Sought in Mail: Translation 1.",
         "After Mail came: Browser 1, Editor 1.",
     ]
-    assert past.told("none", mail) == ""
-    assert past.told("rag", mail) == "In Mail, letter draft: help was sought (Translation)"
-    assert past.told("rag", worked(5, "Terminal", title="tests")) == ""
-    assert past.told("persona", mail).splitlines() == [
+    assert past.text("none", mail) == ""
+    assert past.text("rag", mail) == "In Mail, letter draft: help was sought (Translation)"
+    assert past.text("rag", worked(5, "Terminal", title="tests")) == ""
+    assert past.text("persona", mail).splitlines() == [
         "In all: help was sought at 1 of 3 earlier moments (33%).",
         "Minutes by application: Mail 0, Editor 0.",
         "Help sought by hour of the day: 9 1.",
