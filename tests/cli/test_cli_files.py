@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from builders import assistants, judges
 from builders.runs import PHASES, RESPONSE, graded, manifest, run_of, trigger
+from drivers.terminal import unwrapped
 from fakes.server import Answer, verdict
 
 from dspy_proact.evaluation.compiled import load_assistant
@@ -155,10 +156,6 @@ def test_a_sheet_is_written_into_a_pipe_which_is_not_read_first(proact):
     assert proact("label", "sheet", "runs/a", "--out", "pipe")[0] == 0
     assert os.read(end, 5) == b"item,"
     os.close(end)
-
-
-def unwrapped(text):
-    return " ".join(text.split())
 
 
 @pytest.mark.usefixtures("world")

@@ -265,10 +265,7 @@ def test_with_epochs_the_first_is_what_people_rated(tmp_path, proact):
 
 
 def test_a_sheet_is_a_file_that_says_who_reads_it_and_sways_nobody(proact, run):
-    status, out, err = proact("label", "sheet", run)
-    assert (status, out) == (0, "labels/run.csv\n")
-    message = "Fill in annotator and grade in labels/run.csv, a copy for each rater."
-    assert err == f"{message} Next: dspy-proact agree --run {run} --ratings labels/run.csv\n"
+    assert proact("label", "sheet", run)[:2] == (0, "labels/run.csv\n")
     rows = rows_of(Path("labels/run.csv"))
     assert len(rows) == 60
     assert all(line["response"] and not line["grade"] for line in rows)

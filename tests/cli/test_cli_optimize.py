@@ -126,10 +126,8 @@ def test_a_dry_run_says_what_it_takes_and_does_nothing(optimize, server):
     status, out, _ = optimize(*at(server), "--dry-run", "--concurrency", 5)
     assert "\nAt most " in out
     assert "5 calls in flight" in out
-    assert "\njudge openai/any is sent temperature=0.7, top_p=1.0, max_tokens=32768.\n" in out
     limited = optimize(*at(server), "--dry-run", "--max-calls", document["calls"] // 4)[1]
     assert re.search(rf"--max-calls {document['calls'] // 4} may stop it after \d+%: it could take ", limited)
-    assert "12 items in 4 scenarios are too few for any claim, which takes 60 in 10." in out
     assert out.endswith("\n")
     assert server.sent == []
     assert not Path("out").exists()

@@ -99,13 +99,6 @@ def test_one_judge_for_both_is_warned_of_on_stderr_and_on_the_card(optimize, ser
     assert server.of("report") == []
 
 
-@pytest.mark.parametrize("named", [[], ["--judge", "openai/tuner"], ["--report-judge", "openai/reporter"]])
-def test_a_real_model_needs_both_judges_by_name(optimize, server, named):
-    status, out, err = optimize("--model", "openai/student", "--model-api-base", server.assistant, *named)
-    assert (status, out, server.sent) == (2, "", [])
-    assert "name a judge to tune by, --judge, and another one to report, --report-judge" in err
-
-
 # What is refused
 
 

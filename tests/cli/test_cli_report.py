@@ -55,7 +55,6 @@ def test_a_report_is_broken_down_by_each_key_with_small_groups_marked(proact, do
     # Turns 2, 3 and 5 of the four, and turn 2 of the soup; in the order of numbers.
     turns = [item for item in rows if item and re.fullmatch(r"\d+\*", item[0])]
     assert turns[:3] == [["2*", "5/5"], ["3*", "4/4"], ["5*", "4/4"]]
-    assert "* fewer than 10 triggers" in out
     assert max(map(len, out.splitlines())) <= 80
 
 

@@ -261,22 +261,9 @@ def test_no_more_folds_are_made_than_there_are_personas_and_too_few_are_refused(
         judges.at(server, study(2), judges.recipe())
 
 
-def test_what_cannot_be_tuned_is_refused(tmp_path, server):
-    write_artefact(tmp_path / "judge.json", judges.artefact())
-    write_artefact(tmp_path / "assistant.json", assistants.artefact())
-    for changes, message in [
-        ({"system_prompt": " \n"}, "the system prompt is empty"),
-        ({"system_prompt": "x", "start": tmp_path / "assistant.json"}, "a prompt of its own; leave `system_prompt`"),
-        ({"start": tmp_path / "judge.json"}, "a compiled judge, where an assistant is asked for"),
-        ({"how": recipe("labeled")}, "nobody has written the answers that it would show; choose among"),
-    ]:
-        with pytest.raises(UsageError, match=message):
-            at(server, corpus(), **({"how": recipe()} | changes))
-    with pytest.raises(UsageError, match="a compiled assistant, where a judge is asked for"):
-        judging(server, start=tmp_path / "assistant.json")
+def test_ratings_without_texts_cannot_be_tuned_to():
     with pytest.raises(UsageError, match="published: has ratings without conversations and responses"):
         JudgeTarget(load_ratings("published"))
-    assert server.sent == []
 
 
 def test_a_limit_on_money_needs_a_price_of_every_model(server):

@@ -4,13 +4,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from builders.dialogues import jsonl, record, row
+from builders.dialogues import jsonl, record, refusal, row
 
-from dspy_proact.errors import CorpusError
 from dspy_proact.files.hub import text_lines
 from dspy_proact.files.rows import FileReader, Id, Line, RawPart, Text, lines_in, lines_of, read_bytes
 from dspy_proact.kept import log
@@ -32,12 +30,6 @@ FERRY = {"name": "Heron", "stops": [{"harbour": "Cliff", "minutes": 5}], "days":
 
 def read(text: str) -> Ferry:
     return Ferry.of(Line("ferries.jsonl", 7, text))
-
-
-def refusal(act: Callable[[], object]) -> CorpusError:
-    with pytest.raises(CorpusError) as caught:
-        act()
-    return caught.value
 
 
 def spliced(old: str, new: str) -> str:

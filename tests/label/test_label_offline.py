@@ -189,6 +189,7 @@ def test_choices_come_back_as_they_were_meant_whichever_stood_first(proact, brow
     with visit(browser, exported(proact, Path("study.db"))) as page:
         page.click("#go")
         for number in range(3):
+            rate(page, f"{number} of 3")  # the one before it is gone
             first = page.locator(".response").first.inner_text()
             rate(page, f"{number} of 3", "1" if "other" in first else "3", "5", "Enter")
         Path("ann.json").write_text(saved(page, "#save-all"), "utf-8")
@@ -240,17 +241,11 @@ def file_of(db, **changes):
         ({"ratings": {}}, "field 'ratings'"),
         ({"ratings": "twice"}, "field 'ratings[1].item'"),
         ({"item": "other"}, "field 'ratings[0].item': 'other' is not this rater's to rate, or its text has changed"),
-        ({"repeated": "1"}, "field 'ratings[0].item'"),
         ({"grade": "GOOD"}, "field 'ratings[0].grade': is none of the grades of this item"),
         ({"grade": ""}, "field 'ratings[0].confidence'"),
         ({"grade": "", "confidence": ""}, "field 'ratings[0].reason'"),
-        ({"confidence": "6"}, "field 'ratings[0].confidence'"),
-        ({"reason": "x" * 4001}, "field 'ratings[0].reason'"),
-        ({"spans": [[0, 4000]]}, "field 'ratings[0].spans'"),
         ({"spans": [[0, 3], [2, 5]]}, "field 'ratings[0].spans': overlap"),
         ({"spans": [[0, 1, 2]]}, "field 'ratings[0].spans[0]'"),
-        ({"seconds": -1}, "field 'ratings[0].seconds'"),
-        ({"key": "k"}, "field 'ratings[0].key'"),
         ({"more": 1}, "field 'ratings[0].more'"),
     ],
 )

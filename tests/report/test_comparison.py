@@ -147,7 +147,6 @@ def test_without_a_trigger_scored_in_both_everything_is_null_and_nothing_is_show
     assert document["triggers"] == {"shared": 24, "compared": 0, "tried": 24, "rephrased": 0}
     assert document["overall"]["micro"]["weighted"]["reason"] == "no pairs"
     text = unwrapped(printed(comparison))
-    assert "0 triggers scored in both, of 24 shared; left out: 24 of a, 24 of b." in text
     assert text.startswith("b cannot be compared with a: no trigger is scored in both; ")
 
 
@@ -246,5 +245,4 @@ def test_differences_are_broken_down_by_life_domain_and_turn(tmp_path):
         "travel": (1, 1.0),
     }
     assert list(document["turn"]) == ["2", "10"]  # in the order of turns, not of letters
-    assert "* fewer than 10 triggers." in unwrapped(printed(comparison))
     assert "travel: one scenario." in unwrapped(printed(comparison))

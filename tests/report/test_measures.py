@@ -213,9 +213,6 @@ def test_a_measure_is_compared_by_case(tmp_path: Path):
     file = io.StringIO()
     print_comparison(comparison, Console(file=file, width=120), explain=True)
     assert "a: traveller, graded by the benchmark itself" in file.getvalue()
-    (row,) = [line for line in file.getvalue().splitlines() if line.startswith("tricks, F1") and "RHYME" in line]
-    assert "0.57" in row
-    assert "0.43" in row
     assert "flips all riddles of a cave together" in " ".join(file.getvalue().split())
 
 

@@ -226,12 +226,6 @@ def test_ignored_fields_are_counted_over_all_rows(tmp_path: Path):
         (b"", None, None, "empty: there is no dialogue in it"),
         ("\ufeff\n  \n\n", None, None, "empty: there is no dialogue in it"),
         (jsonl(named("a", trigger_points=[])), None, None, "no dialogue has a trigger, so there is nothing to measure"),
-        (
-            jsonl(row()).encode() + b'{"uuid": "caf\xe9"}\n',
-            2,
-            None,
-            "not UTF-8: invalid continuation byte; save the file",
-        ),
         (jsonl(named("a")) + "{oops\n", 2, None, "not JSON: Expecting property name enclosed in double quotes"),
         (jsonl(named("a"), named("b"), named("a")), 3, "unique_id_eval", "the same key stands on line 1; keep one of"),
         (

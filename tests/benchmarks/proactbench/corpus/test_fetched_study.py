@@ -2,15 +2,14 @@
 
 import hashlib
 import json
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from builders.dialogues import jsonl, refusal, rubric, without
+from fakes.github import Repository, github_of, tree
 
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.corpus.rated_items import fetched_study
@@ -51,75 +50,10 @@ def files() -> dict[str, bytes]:
     }
 
 
-@dataclass
-class Repository:
-    """A server with what GitHub says of one repository; `answers` go before what it would say."""
-
-    base: str = ""
-    commits: dict[str, dict[str, bytes]] = field(default_factory=lambda: {COMMIT: files()})
-    """Files by commit, the newest commit first."""
-    answers: dict[str, tuple[int, bytes]] = field(default_factory=dict)
-    """Status and body by the end of a path."""
-    paths: list[str] = field(default_factory=list)
-    silent: bool = False
-    """Answers nothing until it ends."""
-    ended: threading.Event = field(default_factory=threading.Event)
-
-    def answer(self, path: str) -> tuple[int, bytes]:
-        self.paths.append(path)
-        if self.silent:
-            self.ended.wait(30)
-        for end, inputs in self.answers.items():
-            if path.partition("?")[0].endswith(end):
-                return inputs
-        for commit, held in self.commits.items():
-            if path == f"/api/repos/boson-ai/ProactBench/git/trees/{commit}?recursive=1":
-                return 200, tree(held)
-            name = path.removeprefix(f"/raw/boson-ai/ProactBench/{commit}/")
-            if name in held:
-                return 200, held[name]
-        if path == f"/api/repos/boson-ai/ProactBench/commits?path={STUDY}&per_page=5":
-            return 200, json.dumps([{"sha": commit, "commit": {}} for commit in self.commits]).encode()
-        return 404, b"{}"
-
-
-def tree(held: dict[str, bytes]) -> bytes:
-    def git_hash(content: bytes) -> str:
-        return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-
-    folders = [{"path": STUDY, "type": "tree", "sha": "0" * 40}]
-    blobs = [{"path": path, "type": "blob", "sha": git_hash(content)} for path, content in held.items()]
-    return json.dumps({"sha": "1" * 40, "tree": folders + blobs, "truncated": False}).encode()
-
-
 @pytest.fixture
-def repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
-    known = Repository()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
-            status, body = known.answer(self.path)
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            if status == 302:
-                self.send_header("Location", body.decode())
-            self.end_headers()
-            if not known.silent:
-                self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object):  # noqa: A002 - the name is the library's
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        known.base = f"http://127.0.0.1:{server.server_port}"
-        monkeypatch.setattr(module, "API", f"{known.base}/api")
-        monkeypatch.setattr(module, "RAW", f"{known.base}/raw")
+def repository() -> Iterator[Repository]:
+    with github_of("boson-ai/ProactBench", {COMMIT: files()}) as known:
         yield known
-        known.ended.set()
-        server.shutdown()
-        thread.join()
 
 
 def fetched(cache: Path) -> Ratings:

@@ -176,7 +176,6 @@ def test_awaited_or_not_judge_and_detector_ask_and_say_the_same_and_stay_as_they
 # Names, order, types and descriptions are prompt text and a file format: a change here breaks compiled programs
 # and makes scores incomparable.
 FROZEN = [
-    (GradeResponse, "4af625bbccbd603cec323a88743ebd9fe61fbee03549970d740d45dfc7d78286"),
     (QuoteEvidence, "2498d36a17a5dd85ffd0add72df0dbd871cf04b3868e5e3aa819aad32128efd8"),
     (DetectOffers, "518733aea5c1912755e0d78d599f1fb31225c363427c2a7bf6aaaa7e6239dee4"),
 ]
