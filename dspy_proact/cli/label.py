@@ -17,7 +17,6 @@ from dspy_proact.cli.next_step import Next, command_line, say_next
 from dspy_proact.cli.options.benchmark import READ_BENCHMARK, BenchmarkChoice, summary_of
 from dspy_proact.cli.options.kinds import (
     Between,
-    Positive,
     file_option,
     flag_option,
     json_option,
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from dspy_proact.report import Summary
 
 _MOST = 10**9
-_LEAST_POINTS, _MOST_POINTS = 0.1, 49.0
+_POINTS = 0.1, 49.0
 """Half of an interval: the narrowest that is printed, and one over nearly the whole scale."""
 
 
@@ -177,9 +176,7 @@ def _enough(summary: "Summary", seed: int) -> int | None:
     "plan",
     Section(
         Heading.CASES,
-        number_option(
-            "--width", Positive(_MOST_POINTS, _LEAST_POINTS), "Half-width of the 95 % interval.", "POINTS", 10
-        ),
+        number_option("--width", Between(*_POINTS), "Half-width of the 95 % interval.", "POINTS", 10),
         text_option("--ratings", RATINGS, "Ratings of RUN, as a pilot study."),
     ),
     Section(Heading.OUTPUT, json_option("the plan")),

@@ -74,7 +74,7 @@ def command_line(step: Next, **words: Words) -> str:
 
 _MODEL = ("", "-api-base", "-param", "-price")
 """How the options of a role end."""
-_CALLS = ("--concurrency", "--timeout", "--retries", "--backend")
+CALLS = ("--concurrency", "--timeout", "--retries", "--backend")
 """How calls are made; limits are those of one command."""
 
 
@@ -97,10 +97,6 @@ class Typed:
         parts = {end: list(self.texts.get(flag + end, ())) for end in _MODEL}
         parts[""] = parts[""][-1:] or ([default] if default else [])
         return [word for end, texts in parts.items() for word in _words((as_flag or flag) + end, texts)]
-
-    def calls(self) -> list[str]:
-        """The words that say how calls are made."""
-        return self.options(*_CALLS)
 
     def beside(self, flag: str, other: str) -> Self:
         """A copy in which `flag` takes over the options of `other` that it lacks, if both name the same model."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.next_step import Next, Typed, say_next
+from dspy_proact.cli.next_step import CALLS, Next, Typed, say_next
 from dspy_proact.cli.options.benchmark import BENCHMARK, CORPUS, BenchmarkChoice, corpus_of, known_names, strata_options
 from dspy_proact.cli.options.kinds import (
     Output,
@@ -156,7 +156,7 @@ def assistant(
     typed = Typed().beside("--report-judge", "--judge")
     options = [*typed.options("--benchmark", "--set"), *typed.model("--model", EMBEDDED)]
     options += typed.model("--report-judge", EMBEDDED, as_flag="--judge") if target.judges else []
-    options += ["--corpus", named, *typed.calls()]
+    options += ["--corpus", named, *typed.options(*CALLS)]
     return compile_shown(compiling, recipe, output, partial(say_next, Next.ASSISTANT_COMPILED, options=options))
 
 
@@ -247,7 +247,7 @@ def judge(
     of_ratings = declared.settings_type.of_ratings
     texts = [text for text in typed.texts.get("--set", ()) if text.partition("=")[0].strip() not in of_ratings]
     kept = [*typed.options("--benchmark"), *(word for text in texts for word in ("--set", text))]
-    following = partial(say_next, settings=kept, options=[*typed.model("--judge", EMBEDDED), *typed.calls()])
+    following = partial(say_next, settings=kept, options=[*typed.model("--judge", EMBEDDED), *typed.options(*CALLS)])
     if labels.run is not None:
         following = partial(following, Next.JUDGE_COMPILED_ON_RUN, run=labels.run)
         return compile_shown(compiling, recipe, output, following)

@@ -208,7 +208,14 @@ class _Choice:
             and (not self.unscored or outcome.state == "unscored")
             and (not self.disagree or differs(outcome))
         ]
-        return matching if self.search is None else run.holding(matching, self.search)
+        if self.search is None:
+            return matching
+        sought = self.search.casefold()  # in any case of letters
+        return [
+            outcome
+            for outcome in matching
+            if any(sought in text.casefold() for text in (outcome.key, outcome.group, *run.reading(outcome).texts))
+        ]
 
 
 _CHOICE = Bundle(
@@ -305,7 +312,7 @@ def _list(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: b
 def _say_next_case(run: "ShownRun", key: str, **words: Words) -> None:
     """Print the command that shows a case in full, by the option that its benchmark's word for a case makes."""
     case = "--trigger" if run.nouns.case == "trigger" else "--case"
-    say_next(Next.CASES_SHOWN, run=run.path, case=case, key=key, **words)
+    say_next(Next.CASES_SHOWN, "", run=run.path, case=case, key=key, **words)
 
 
 def _show(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: bool) -> None:
@@ -334,7 +341,7 @@ def _show(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: b
     if other:
         otherwise = ", rephrased" if rephrased else ""
         named = [(f"{run.name} in {run.path}", reading), (f"{other.name} in {other.path}{otherwise}", beside)]
-    print_reading(Console(), named, run.labels_of(reading.outcome.stratum))
+    print_reading(Console(), named, run.labels_of[reading.outcome.stratum])
     if len(of_key) > 1:
         say(f"This is epoch {epoch} of {len(of_key)}; --epoch shows another.")
     if rest := run.keys[run.keys.index(key) + 1 :]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dspy_proact.cli.exit_status import exit_status
-from dspy_proact.cli.next_step import Next, Typed, say_next
+from dspy_proact.cli.next_step import CALLS, Next, Typed, say_next
 from dspy_proact.cli.options.benchmark import (
     BENCHMARK,
     BenchmarkChoice,
@@ -248,7 +248,7 @@ def _say_next(text: str | None, prompt: str | None, program: Path | None, graded
     typed = Typed()
     again = typed.options("--benchmark", "--set")
     again += [*typed.model("--model"), *(typed.model("--judge") if graded else []), *typed.options("--corpus")]
-    again += typed.calls()
+    again += typed.options(*CALLS)
     if prompt is None and program is None and takes_prompt:
         say_next(Next.TRIED_BARE, "With a prompt of yours in FILE:", options=again)
         return

@@ -52,13 +52,6 @@ class Between(click.FloatRange):
         return number
 
 
-class Positive(Between):
-    """A finite number above zero, or from a least one on."""
-
-    def __init__(self, most: float = 1e9, least: float = 0) -> None:
-        super().__init__(min=least, max=most, min_open=not least)
-
-
 def per_million(text: str) -> "Price":
     """The price of a token, of IN,OUT: US dollars per million tokens of the prompt and of the answer."""
     from dspy_proact.calls import Price

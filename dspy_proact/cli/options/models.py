@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dspy_proact.cli.options.kinds import (
-    Positive,
+    Between,
     choice_option,
     number_option,
     parameter,
@@ -101,7 +101,7 @@ def _gate(*, max_calls: int | None, max_tokens: int | None, max_usd: float | Non
 _CALLS = Section(
     Heading.CALLS,
     number_option("--concurrency", click.IntRange(1, 4096), "Requests in flight, of all models.", default=32),
-    number_option("--timeout", Positive(86400), "Seconds allowed for one attempt.", "S", 600),
+    number_option("--timeout", Between(0, 86400, min_open=True), "Seconds allowed for one attempt.", "S", 600),
     number_option("--retries", click.IntRange(0, 100), "Further attempts per call.", default=5),
     choice_option("--backend", ("auto", "litellm"), "`litellm` forces its client."),
 )
@@ -109,7 +109,7 @@ _LIMITS = Section(
     Heading.LIMITS,
     number_option("--max-calls", click.IntRange(1), "Stop after N calls, retries included."),
     number_option("--max-tokens", click.IntRange(1), "Stop after N tokens of prompts and answers."),
-    number_option("--max-usd", Positive(), "Stop before this many US dollars are spent.", "USD"),
+    number_option("--max-usd", Between(0, 1e9, min_open=True), "Stop before this many US dollars are spent.", "USD"),
 )
 GATE = Bundle("gate", _gate, _CALLS, _LIMITS)
 LAZY_GATE = Bundle("gate", partial(partial, _gate), *GATE.sections)

@@ -45,6 +45,7 @@ class ShownRun:
         name: The model under test, with its program.
         embedded: Whether a stand-in that measures nothing took part.
         strata: All there are, that of control cases too.
+        labels_of: The labels of each stratum, from best to worst.
         labels: All there are, from best to worst; those of control cases after them.
     """
 
@@ -62,8 +63,9 @@ class ShownRun:
             self._run, outcomes = None if check else run, run.outcomes
         self.nouns, self.embedded = source.nouns, source.embedded
         self.strata = [*source.strata, *(controls_of(manifest) if manifest else [])]
-        self._own_labels, self._control_labels = source.labels, manifest.control_labels if manifest else ()
-        self.labels = [*self._own_labels, *self._control_labels]
+        self.labels_of = dict.fromkeys(source.strata, source.labels)
+        self.labels_of[CONTROL] = manifest.control_labels if manifest else ()
+        self.labels = [*source.labels, *self.labels_of[CONTROL]]
         order = {key: index for index, key in enumerate(dict.fromkeys(outcome.key for outcome in outcomes))}
         self.outcomes = sorted(outcomes, key=lambda outcome: order[outcome.key])  # stable: epochs stay in order
 
@@ -91,24 +93,11 @@ class ShownRun:
         """Every outcome by key and epoch."""
         return {(outcome.key, outcome.epoch): outcome for outcome in self.outcomes}
 
-    def labels_of(self, stratum: str) -> Sequence[str]:
-        """All labels that its cases may have, from best to worst."""
-        return self._control_labels if stratum == CONTROL else self._own_labels
-
     def reading(self, outcome: Outcome) -> "Reading":
         """An outcome, to be read."""
         from dspy_proact.report import Reading
 
         return Reading.of(outcome, self.benchmark)
-
-    def holding(self, outcomes: Iterable[Outcome], text: str) -> list[Outcome]:
-        """Outcomes that contain the text in any case: in key, group, question, response or reasons."""
-        folded = text.casefold()
-        return [
-            outcome
-            for outcome in outcomes
-            if any(folded in text.casefold() for text in (outcome.key, outcome.group, *self.reading(outcome).texts))
-        ]
 
     def rephrased(self, outcomes: Iterable[Outcome], other: "ShownRun") -> set[str]:
         """Keys of those of these cases that another run words differently: they cannot be compared."""

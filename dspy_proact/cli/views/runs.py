@@ -138,15 +138,6 @@ class RunProgress(ProgressOnStderr, Observer):
         self._labels.update([event.grade.label] if event.grade else [])
         self._failed += event.failure is not None
         self._done += last
-        results = self._results()
-        self._move(self._done, _broken(results, self._bar.console.width if self._bar else _WIDTH))
-        if last and not self._bar and self._done * _LINES // self._todo > (self._done - 1) * _LINES // self._todo:
-            left = (time.monotonic() - self._begun) * (self._todo - self._done) / self._done
-            ahead = [f"about {duration(left)} left"] if left >= _WORTH_SAYING else []
-            self._say(_broken([f"{self._done} of {self._todo} {self._counted}", *results, *ahead], _WIDTH))
-
-    def _results(self) -> list[str]:
-        """Grades, failures and cost so far."""
         manifest, labels = self._manifest, self._labels
         named = {"verdicts": manifest.labels, manifest.nouns.controls: manifest.control_labels}
         counts = {
@@ -160,7 +151,12 @@ class RunProgress(ProgressOnStderr, Observer):
         prices |= {("judge", judge): price for judge, price in manifest.judge_prices.items()}
         spent = [tally.usage(prices[who]).usd for who, tally in self._tallies.items() if who in prices]
         usd = sum(filter(None, spent))
-        return [*parts, *([f"USD {usd:.2f}"] if usd and None not in spent else [])]
+        results = [*parts, *([f"USD {usd:.2f}"] if usd and None not in spent else [])]
+        self._move(self._done, _broken(results, self._bar.console.width if self._bar else _WIDTH))
+        if last and not self._bar and self._done * _LINES // self._todo > (self._done - 1) * _LINES // self._todo:
+            left = (time.monotonic() - self._begun) * (self._todo - self._done) / self._done
+            ahead = [f"about {duration(left)} left"] if left >= _WORTH_SAYING else []
+            self._say(_broken([f"{self._done} of {self._todo} {self._counted}", *results, *ahead], _WIDTH))
 
 
 def _broken(parts: Sequence[str], width: int) -> str:

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from dspy_proact.calls import Usage
 from dspy_proact.cli.exit_status import exit_status
-from dspy_proact.cli.next_step import Next, Typed, say_next
+from dspy_proact.cli.next_step import CALLS, Next, Typed, say_next
 from dspy_proact.cli.options.models import EMBEDDED, NamedModel
 from dspy_proact.cli.views.message import message_of, print_json, say
 from dspy_proact.cli.views.runs import say_of_card
@@ -216,7 +216,7 @@ def examine(
     else:
         typed = Typed()
         again = [*typed.options("--benchmark", "--set"), *typed.model("--judge", model.name)]
-        again += [*typed.options("--judge-program"), *typed.calls()]
+        again += [*typed.options("--judge-program", *CALLS)]
         say_next(Next.JUDGE_TRIED, "Compare it with people:", options=again)
     return exit_status(tried.halt, unscored=tried.failed)
 
