@@ -58,7 +58,7 @@ _FACETS = {
     "how_mechanism": "how it comes about",
     "impact_scope": "what it leads to",
 }
-_SAID = {
+_WORDS = {
     "correct": "The same as gold, in whatever words, exactly enough to act on.",
     "incorrect": "Something else, or something made up where it does not apply.",
     "missing": "Nothing.",
@@ -115,7 +115,7 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
                 },
             ),
             *(
-                Part(name, get_args(FacetWord), "nominal", question=f"What does it say of {meaning}?", criteria=_SAID)
+                Part(name, get_args(FacetWord), "nominal", question=f"What does it say of {meaning}?", criteria=_WORDS)
                 for name, meaning in _FACETS.items()
             ),
             Part(
@@ -207,10 +207,10 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
         if wanted.oracle == "none":
             return solution
         # What the oracle gave away stands in place of what the agent made of it.
-        given: dict[str, Any] = {"evidence": view.gold.evidence, "touched": view.gold.evidence}
-        given |= {"bottleneck": view.gold.description} if wanted.oracle == "bottleneck" else {}
-        faults = tuple(fault for fault in solution.faults if fault not in given)
-        return solution.model_copy(update={**given, "faults": faults})
+        revealed: dict[str, Any] = {"evidence": view.gold.evidence, "touched": view.gold.evidence}
+        revealed |= {"bottleneck": view.gold.description} if wanted.oracle == "bottleneck" else {}
+        faults = tuple(fault for fault in solution.faults if fault not in revealed)
+        return solution.model_copy(update={**revealed, "faults": faults})
 
     def inputs(self, view: BaseModel) -> dict[str, Any]:
         """The world, the items and the actions."""
@@ -221,9 +221,9 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
         """Ids counted, and what a judge says of the description and of the parameters, where there is any."""
         view, settings = case.view_as(ProbeView), ProbeSettings.of(ask.settings)
         judging = self.module("judging")
-        asked = judging.questions_of(view, answer, settings)
-        said = {part: await ask(**inputs) for part, inputs in asked.items()}
-        return graded(view, answer, settings, *judging.verdicts(said))
+        questions = judging.questions_of(view, answer, settings)
+        predictions = {part: await ask(**inputs) for part, inputs in questions.items()}
+        return graded(view, answer, settings, *judging.verdicts(predictions))
 
     def feedback(self, case: Case, answer: Solution, scored: Scored[ProbeGrade]) -> str:
         """How each stage did, in numbers and in the words of facets; nothing of what is right."""
@@ -243,8 +243,8 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
             action = next(action for action in case.view_as(ProbeView).actions if action.id == grade.action)
             known = {*action.required, *answer.parameters}
             for name, names in {"missing": grade.resolved.missing, "wrong": grade.resolved.incorrect}.items():
-                told = [each if each in known else "another" for each in names]
-                lines += [f"Parameters {name}: {', '.join(dict.fromkeys(told))}."] if told else []
+                listed = [parameter if parameter in known else "another" for parameter in names]
+                lines += [f"Parameters {name}: {', '.join(dict.fromkeys(listed))}."] if listed else []
         if grade.faults:
             lines.append(f"Faults of form: {', '.join(grade.faults)}.")
         return "\n".join(lines)

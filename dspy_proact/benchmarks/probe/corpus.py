@@ -64,7 +64,7 @@ def load_tasks(
     Raises:
         CorpusError: There is no such corpus, no task of it can be used, or a revision is given for files.
     """
-    name, revision, path = _place_of(spec, revision)
+    name, revision, path = _located(spec, revision)
     pairs = _pairs_at(path)
 
     def read_case(key: str, ignored: Counter[str]) -> tuple[Case, str]:
@@ -72,8 +72,8 @@ def load_tasks(
             ((alone, _),) = pairs[key].values()
             raise CorpusError(f"there is no {missing.pop()} file for it", source=alone)
         sides = (pairs[key]["input"], pairs[key]["output"])
-        given, right = (JsonFile.of(place, text_of(read(), place)) for place, read in sides)
-        case = read_task(key, given, right, ignored)
+        source, right = (JsonFile.of(file, text_of(read(), file)) for file, read in sides)
+        case = read_task(key, source, right, ignored)
         case = sanitized(case, seed) if sanitize else case
         task = {"key": key, "person": case.group, "difficulty": case.stratum, **case.view.model_dump(mode="json")}
         canonical = json.dumps(task, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
@@ -147,7 +147,7 @@ def _digest(*parts: object) -> str:
     return hashlib.sha256("/".join(map(str, parts)).encode()).hexdigest()
 
 
-def _place_of(spec: str, revision: str | None) -> tuple[str, str | None, str]:
+def _located(spec: str, revision: str | None) -> tuple[str, str | None, str]:
     """Name, revision and path of the corpus that a person asked for, fetched from the hub where it has to be."""
     name, at, pinned = spec.partition("@")
     if name == "probe":
@@ -185,18 +185,18 @@ def _pairs_at(path: str) -> dict[str, dict[str, tuple[str, Callable[[], bytes]]]
 
 def _files_at(path: str) -> Iterator[tuple[str, str, Callable[[], bytes]]]:
     """Name, place and reader of each file in a zip, in the zips of a folder, or else in the folder."""
-    place = Path(path)
+    root = Path(path)
     try:
-        is_folder, is_file = place.is_dir(), place.is_file()
+        is_folder, is_file = root.is_dir(), root.is_file()
     except (OSError, ValueError):  # no path at all; opening it says what is wrong with it
         is_folder = is_file = False
     if not is_folder and not is_file:
         with opened(path, _WANTED):
             raise CorpusError(f"neither a zip nor a folder; give {_WANTED}", source=path)
-    zips = sorted(place.glob("*.zip")) if is_folder else [place]
+    zips = sorted(root.glob("*.zip")) if is_folder else [root]
     for archive in (Archive(path, _WANTED) for path in zips):
         for name in archive.sizes:
             yield PurePosixPath(name).name, archive.source_of(name), partial(archive.read, name, LARGEST)
-    for file in () if zips else sorted(place.rglob("*.json")):
+    for file in () if zips else sorted(root.rglob("*.json")):
         if file.is_file():
             yield file.name, str(file), partial(read_bytes, str(file), _WANTED)

@@ -45,15 +45,15 @@ _EXECUTION = "task_execution"
 _KINDS = {"email": Email, "event": Event, "document": Document}
 
 
-def read_task(key: str, given: JsonFile, right: JsonFile, ignored: Counter[str]) -> Case:
+def read_task(key: str, task: JsonFile, right: JsonFile, ignored: Counter[str]) -> Case:
     """Read a task from its two files, and count the fields that the format does not know in `ignored`.
 
     Raises:
         CorpusError: A field is missing or malformed, or the two files do not fit together.
     """
-    source, output = _Input.of(given), _Output.of(right)
+    source, output = _Input.of(task), _Output.of(right)
     world, unknown = source.world_model, source.unknown_fields() + output.unknown_fields()
-    items = tuple(_item(given, place, raw, unknown) for place, raw in enumerate(source.data_points))
+    items = tuple(_item(task, index, raw, unknown) for index, raw in enumerate(source.data_points))
     actions = tuple(action.action() for action in world.available_actions)
     gold = _gold(output, {item.id for item in items}, {action.id for action in actions}, right)
     days = list[date]()
@@ -70,7 +70,7 @@ def read_task(key: str, given: JsonFile, right: JsonFile, ignored: Counter[str])
     return Case(key, world.persona_id, world.context_difficulty, view, meta)
 
 
-def _item(given: JsonFile, place: int, raw: "_Item", unknown: Counter[str]) -> Item:
+def _item(task: JsonFile, index: int, raw: "_Item", unknown: Counter[str]) -> Item:
     """An item of ours, whose fields are those of the payload; raises a `CorpusError` where they do not fit."""
     kind, extra = _KINDS[raw.type], raw.model_extra or {}
     content = {name: value for name, value in raw.payload.items() if value is not None}
@@ -81,12 +81,12 @@ def _item(given: JsonFile, place: int, raw: "_Item", unknown: Counter[str]) -> I
         return kind(id=raw.id, stamps=stamps, **{name: content[name] for name in known})
     except ValidationError as error:
         field, problem = misfit(error)
-        raise given.error(problem, f"data_points[{place}].payload.{field}") from None
+        raise task.error(problem, f"data_points[{index}].payload.{field}") from None
 
 
 def _gold(output: "_Output", items: set[str], actions: set[str], right: JsonFile) -> Gold:
     """The right answer; raises a `CorpusError` where it names an item or an action that does not exist."""
-    steps = [place for place, step in enumerate(output.checklist.required_steps) if step.step_type == _EXECUTION]
+    steps = [index for index, step in enumerate(output.checklist.required_steps) if step.step_type == _EXECUTION]
     if len(steps) != 1:
         raise right.error(f"one step of type {_EXECUTION!r} is expected, not {len(steps)}", _STEPS)
     path, criteria = (

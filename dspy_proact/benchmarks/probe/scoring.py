@@ -159,9 +159,9 @@ def parts_of(grade: ProbeGrade, solution: Solution) -> Mapping[str, float]:
 
 def search_scores(gold: Iterable[str], named: Iterable[str]) -> SearchGrade:
     """Precision, recall and F1 of ids as sets; an id of no item is wrong, and what would divide by 0 is 0."""
-    right, said = set(gold), set(named)
-    hits = len(right & said)
-    precision, recall = hits / len(said) if said else 0.0, hits / len(right) if right else 0.0
+    right, answered = set(gold), set(named)
+    hits = len(right & answered)
+    precision, recall = hits / len(answered) if answered else 0.0, hits / len(right) if right else 0.0
     f1 = 2 * precision * recall / (precision + recall) if hits else 0.0
     return SearchGrade(precision=precision, recall=recall, f1=f1)
 

@@ -24,7 +24,7 @@ NUMBERS = {
     "CIT": range(6),
     "COCO": (0,),
 }
-DOCUMENT = {
+FULL_SIZE = {
     "crop": {"left": 3, "top": 3, "width": SIDE, "height": SIDE},
     "horizontal_step": 1,
     "vertical_step": 1,
@@ -77,7 +77,7 @@ def write_corpus(folder, ids=range(4), names=NAMES):
             for id_ in ids:
                 template = own_template(name, id_)
                 own = {"id": id_, "image_template": template, "answer": CATEGORIES[id_ % 4]}
-                rows.append(json.dumps(fields(name, **own, **(DOCUMENT if name == "COCO" else {}))))
+                rows.append(json.dumps(fields(name, **own, **(FULL_SIZE if name == "COCO" else {}))))
                 for number in NUMBERS[name]:
                     data = saved(drawn(Seen(name, id_, number)), "PNG" if id_ % 2 else "JPEG")
                     for clear in (0, 1) if name == "MVP-N" else (0,):

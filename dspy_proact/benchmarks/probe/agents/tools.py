@@ -54,18 +54,18 @@ class ToolRow:
     @classmethod
     def of(cls, item: Item) -> "ToolRow":
         """The record of an item."""
-        people, time, ends, place = "", "", "", ""
+        people, time, ends, location = "", "", "", ""
         match item:
             case Email():
                 title, text, time = item.subject, item.body, item.timestamp
                 people = ", ".join((item.sender, *item.to, *item.cc))
             case Event():
                 title, text, time, ends = item.title, item.description, item.start_time, item.end_time
-                people, place = ", ".join(item.attendees), item.location
+                people, location = ", ".join(item.attendees), item.location
             case Document():
                 title, text = item.title, item.content
         stamps = json.dumps(item.stamps, ensure_ascii=False) if item.stamps else ""
-        return cls(item.id, item.kind, title, people, time, ends, place, text, stamps)
+        return cls(item.id, item.kind, title, people, time, ends, location, text, stamps)
 
     @property
     def words(self) -> str:
