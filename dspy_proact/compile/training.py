@@ -103,17 +103,16 @@ class Training:
         return None if prediction is None else self.target.harm(self.items[example.key], prediction)
 
 
-def variant(program: Any, instruction: str | Sequence[str | None] | None, demos: Sequence[dspy.Example]) -> Any:
+def variant(program: Any, instructions: Sequence[str | None], demos: Sequence[dspy.Example]) -> Any:
     """A copy with other demos in its first predictor and those that ask alike, and other instructions.
 
     Args:
         program: It is not changed.
-        instruction: Of the first predictor, or one for each predictor; None keeps the present one.
+        instructions: Of its first predictors; None keeps the present one.
         demos: As they are shown.
     """
     made = program.deepcopy()
     predictors = made.predictors()
-    instructions = [instruction] if isinstance(instruction, str) or instruction is None else instruction
     for predictor, text in zip(predictors, instructions, strict=False):
         if text is not None:
             predictor.signature = predictor.signature.with_instructions(text)

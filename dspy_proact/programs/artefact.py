@@ -7,7 +7,7 @@ declared signatures, and no model. No pickle is read.
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Container
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, cast
 
@@ -170,15 +170,10 @@ def _demo_fields(declared: type[dspy.Signature]) -> frozenset[str]:
     return frozenset(declared.fields) | {"augmented"}
 
 
-def signature_of(program: dspy.Module, names: Iterable[str] | None = None) -> str:
-    """sha256 over the declared signatures of a program's predictors, or of those with these names."""
-    chosen = None if names is None else frozenset(names)
+def signature_of(program: dspy.Module, names: Container[str]) -> str:
+    """sha256 over the declared signatures of a program's predictors that have these names."""
     predictors = program.named_predictors()
-    hashes = {
-        name: signature_hash(_signature(predictor))
-        for name, predictor in predictors
-        if chosen is None or name in chosen
-    }
+    hashes = {name: signature_hash(_signature(predictor)) for name, predictor in predictors if name in names}
     return hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()
 
 

@@ -86,8 +86,8 @@ class CardRow(Frozen):
         """The row of a change, with its further fields; reasons are in the benchmark's nouns."""
         names = ["count", "before", "after", "difference", "low98", "p"]
         names += ["low98_unread", "least", "most"] if change.unread else []
-        values = {name: getattr(in_nouns(change, nouns), name) for name in names}
-        return cls(**values | further)
+        values = vars(in_nouns(change, nouns))
+        return cls(**{name: values[name] for name in names} | further)
 
     @property
     def worse(self) -> float | None:

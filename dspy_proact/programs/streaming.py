@@ -2,7 +2,7 @@
 
 import asyncio
 import codecs
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator
 from typing import Any
 
 import dspy
@@ -10,7 +10,7 @@ import dspy
 from dspy_proact.models import one_by_one
 
 
-class Pieces(AsyncGenerator[str]):
+class Pieces(AsyncIterator[str]):
     """The pieces of a text, awaited (`async for`) or waited for (`for`), the latter also where a loop is running.
 
     Args:
@@ -23,13 +23,8 @@ class Pieces(AsyncGenerator[str]):
     def __iter__(self) -> Generator[str]:
         return one_by_one(self._pieces)
 
-    async def asend(self, value: None) -> str:
-        """The next piece."""
-        return await self._pieces.asend(value)
-
-    async def athrow(self, *raised: Any) -> str:
-        """The next piece, after an error was raised where the last one came from."""
-        return await self._pieces.athrow(*raised)
+    async def __anext__(self) -> str:
+        return await anext(self._pieces)
 
     async def aclose(self) -> None:
         """Leave the rest."""

@@ -154,7 +154,7 @@ def compiled(program, demos):
 
     states = states_of(program)
     states["question"] = states["question"].model_copy(update={"demos": tuple(demos)})
-    made = {"states": states, "program": "Question", "signature": signature_of(program), "role": "assistant"}
+    made = {"states": states, "program": "Question", "signature": signature_of(program, states), "role": "assistant"}
     return Artefact.model_construct(**made)
 
 
