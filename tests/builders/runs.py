@@ -139,13 +139,16 @@ def manifest(*judges: str, model: str = MODEL, **changes: Any) -> Manifest:
     return Manifest(**(fields | changes))
 
 
-def run_of(path: Path, grades: Iterable[tuple[Case, str | None]], *judges: str, **of: Any) -> RunFolder:
+def run_of(
+    path: Path, grades: Iterable[tuple[Case, str | None]], *judges: str, text: str = RESPONSE, **of: Any
+) -> RunFolder:
     """A finished run, every trigger answered alike and graded so by the first judge; None: the response was empty."""
-    grades, judge = list(grades), (judges or (JUDGE,))[0]
+    grades, more = list(grades), {"judge": (judges or (JUDGE,))[0], "response": text}
+    more |= {} if text == RESPONSE else {"evidence": (text,)}
     events = [
         event
         for case, grade in grades
-        for event in ([answered(case), graded(case, grade, judge=judge)] if grade else [failed(case, "empty")])
+        for event in ([answered(case, text), graded(case, grade, **more)] if grade else [failed(case, "empty")])
     ]
     return written(path, manifest(*judges, **of), [case for case, _ in grades], events)
 

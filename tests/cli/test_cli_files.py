@@ -123,30 +123,19 @@ def test_many_runs_are_named_as_far_as_a_person_reads(proact):
 @pytest.mark.parametrize(
     "command",
     [
-        *("agree --run runs/a --ratings", "agree --ratings runs/a/cases.jsonl --items", "report"),
-        *("eval --corpus", "try --conversation", "eval --judge-program", "eval --system-prompt", "eval --config"),
+        *("agree --run runs/a --ratings", "agree --ratings ratings.csv --items", "report", "eval --judge-program"),
+        *("eval --corpus", "try --conversation", "eval --system-prompt", "eval --config"),
     ],
 )
 @pytest.mark.usefixtures("world")
-def test_a_file_without_an_end_is_read_up_to_a_bound(refused, command, monkeypatch):
+def test_a_file_without_an_end_and_a_pipe_that_sends_nothing_are_given_up(refused, monkeypatch, command):
     monkeypatch.setattr(log, "_LONGEST", 2**22)
-    message = refused(*command.split(), "@/dev/zero" if command.endswith("--system-prompt") else "/dev/zero")
-    assert re.search(r"/dev/zero\b.* (larger|more) than \d+ MiB, or (without an|no) end", unwrapped(message))
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        *("eval --config", "eval --system-prompt", "eval --corpus", "eval --judge-program", "try --conversation"),
-        *("agree --run runs/a --ratings", "agree --ratings ratings.csv --items", "report"),
-    ],
-)
-@pytest.mark.usefixtures("world")
-def test_a_pipe_that_sends_nothing_is_given_up(refused, monkeypatch, command):
     monkeypatch.setattr(log, "_PATIENCE", 0.01)
     os.mkfifo("pipe")
-    message = refused(*command.split(), "@pipe" if command.endswith("--system-prompt") else "pipe")
-    assert re.search(r"\bpipe: cannot be read: a pipe that sent nothing in 0\.01 seconds", unwrapped(message))
+    before = "@" if command.endswith("--system-prompt") else ""
+    endless, silent = (unwrapped(refused(*command.split(), f"{before}{path}")) for path in ("/dev/zero", "pipe"))
+    assert re.search(r"/dev/zero\b.* (larger|more) than \d+ MiB, or (without an|no) end", endless)
+    assert re.search(r"\bpipe: cannot be read: a pipe that sent nothing in 0\.01 seconds", silent)
 
 
 @pytest.mark.usefixtures("world")

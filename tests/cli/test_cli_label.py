@@ -31,10 +31,7 @@ CASES = [
 
 def judged(path, shift=0, text="Label the boxes."):
     """A run on them whose grades take turns, all responses alike."""
-    events = []
-    for number, case in enumerate(CASES):
-        events += [answered(case, text), graded(case, GRADES[(number + shift) % 4], evidence=(text,), response=text)]
-    return written(path, manifest(), CASES, events).path
+    return run_of(path, zip(CASES, [*GRADES * 16][shift:], strict=False), text=text).path
 
 
 @pytest.fixture

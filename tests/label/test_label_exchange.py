@@ -7,11 +7,12 @@ import shutil
 import sqlite3
 from contextlib import closing
 from io import StringIO
+from itertools import cycle
 from pathlib import Path
 
 import pytest
 from builders.benchmarks import write_mine
-from builders.runs import PHASES, answered, graded, manifest, trigger, written
+from builders.runs import PHASES, run_of, trigger
 from builders.studies import study_of, submission
 from drivers.terminal import unwrapped
 
@@ -31,10 +32,7 @@ GRADES = ("PASS", "PARTIAL", "FAIL")
 
 def judged(path, text="Label the boxes.", model="openai/m"):
     """A run of twelve triggers by a model, whose grades take turns."""
-    events = []
-    for number, case in enumerate(CASES):
-        events += [answered(case, text), graded(case, GRADES[number % 3], evidence=(text,), response=text)]
-    return written(path, manifest(model=model), CASES, events).path
+    return run_of(path, zip(CASES, cycle(GRADES), strict=False), text=text, model=model).path
 
 
 @pytest.fixture

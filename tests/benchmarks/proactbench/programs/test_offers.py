@@ -135,20 +135,6 @@ def test_a_response_is_cut_into_words_once_for_all_its_offers(monkeypatch):
     assert cut == [RESPONSE]
 
 
-def test_the_response_stands_in_the_request_in_indented_lines_and_nothing_follows_but_what_is_asked(server):
-    answers_once(server, offers())
-    detected(server)
-    system, user = server.sent[0].messages
-    assert (system["role"], user["role"]) == ("system", "user")
-    assert user["content"] == (
-        "Conversation\nTurn 1, user:\n    I move on Friday.\nTurn 1, assistant:\n    Good luck.\n"
-        "Turn 2, user:\n    Any boxes?\n\n"
-        "Response to look at:\n    Label the boxes today.\n    Then call Ann.\n\n"
-        'Answer with one JSON object: {"reasoning": string, "offers": '
-        '[{"quote": string, "grounded": true | false, "asked_for": true | false}]}'
-    )
-
-
 @pytest.mark.parametrize("end", ["\n", "\r", "\u2028", "\u0085", "\x0b", ". ", " zebra" * 20_000])
 def test_a_quote_that_does_not_stand_is_one_short_indented_line_of_the_second_question(server, end):
     def second_request(quote):
