@@ -24,20 +24,12 @@ class Training:
         before: Test results of the start on them.
         seed: Of the division.
         excerpts: Counts what a proposer is shown.
-        parts: Items to learn from and to compare candidates on; those that are chosen, divided, where None.
     """
 
     def __init__(
-        self,
-        target: Target,
-        train: Sequence[Any],
-        before: Mapping[str, Any],
-        *,
-        seed: int,
-        excerpts: Excerpts,
-        parts: tuple[Sequence[Any], Sequence[Any]] | None = None,
+        self, target: Target, train: Sequence[Any], before: Mapping[str, Any], *, seed: int, excerpts: Excerpts
     ):
-        learn, self.compared = parts or split(target.chosen(train), target.units, seed)
+        learn, self.compared = split(target.chosen(train), target.units, seed)
         divided = {item.key for item in [*learn, *self.compared]}
         others = [item for item in train if item.key not in divided]
         self.target, self.excerpts, self.seed = target.learning_from([*learn, *self.compared, *others]), excerpts, seed

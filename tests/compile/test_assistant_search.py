@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from typing import Any
+from unittest.mock import patch
 
 from builders.assistants import (
     DECLARED,
@@ -49,8 +50,8 @@ def training(
     if student:
         student.adapter = TamedChat()
         target.start = Tuned(student)
-    train, parts = [*learn, *compare, *controls], (learn, compare)
-    return Training(target, train, {}, seed=0, excerpts=Excerpts(1), parts=parts)
+    with patch("dspy_proact.compile.training.split", return_value=(learn, compare)):
+        return Training(target, [*learn, *compare, *controls], {}, seed=0, excerpts=Excerpts(1))
 
 
 def raced(of: Training, journal=None, **how: Any) -> list[Candidate]:
