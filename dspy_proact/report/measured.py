@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
-from typing import TypeVar
 
 import numpy as np
 
@@ -14,8 +13,6 @@ from dspy_proact.evaluation.registry import controls_of
 from dspy_proact.runs import Evidence, Manifest, Measure, Nouns, Outcome, Outcomes
 from dspy_proact.runs.manifest import in_nouns
 from dspy_proact.stats import Estimate, classification_difference, classification_estimate, cluster_mean, part_mean
-
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
