@@ -30,7 +30,7 @@ def register(monkeypatch, *positions):
 
 @pytest.fixture(autouse=True)
 def contest(monkeypatch):
-    register(monkeypatch, "contest:Contest")
+    register(monkeypatch, "builders.benchmarks:Contest")
     yield
     registry.benchmarks.cache_clear()
 
@@ -79,12 +79,12 @@ def test_each_is_listed_with_what_it_is_and_what_can_be_set(proactbench, probe, 
 
 
 def test_the_best_published_score_is_the_leaderboards_first(proactbench, probe, proact, monkeypatch):
-    register(monkeypatch, "contest:Refereed")
+    register(monkeypatch, "builders.benchmarks:Refereed")
     ours, *_, theirs = json.loads(proact("benchmarks", "--json")[1])["benchmarks"]
     first = leaderboard().entries[0]
-    assert ours["best_published"].startswith(f"score {100 * first.scores['score'].value:.1f} of 100: ")
+    assert ours["best_published"].startswith(f"{100 * first.scores['score'].value:.1f} % score: ")
     assert f": {first.name} (" in ours["best_published"]
-    assert theirs["best_published"] == "90.0 of 100 (nobody)"
+    assert theirs["best_published"] == "90.0 % score: nobody"
 
 
 # What is chosen
@@ -179,7 +179,7 @@ def test_another_judge_grades_guesses_by_the_settings_of_the_run(proact, refused
     guessed("--set", "hint=look up")
     server.sent.clear()
     server.script = lambda _: fields(right=True)
-    register(monkeypatch, "contest:Refereed")
+    register(monkeypatch, "builders.benchmarks:Refereed")
     judge = ["--judge", "hosted_vllm/referee", "--judge-api-base", server.judge]
     status, _, err = proact("rejudge", "run", *judge, "--out", "again")
     assert status == 3, err
