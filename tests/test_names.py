@@ -57,7 +57,6 @@ PROMISED = {
 """Names that stand in files, in JSON or in prompts, and why they stay."""
 REMAINING: dict[str, int] = {
     "dspy_proact/benchmarks": 4,
-    "dspy_proact/evaluation": 39,
 }
 """How many uses remain in a room; a number only shrinks."""
 

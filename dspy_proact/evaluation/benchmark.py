@@ -204,11 +204,11 @@ class Benchmark(Generic[Answer, Detail]):
 
     def answer_of(self, prediction: Any) -> Answer:
         """An answer, from a prediction of the program under test."""
-        given, wanted = prediction.toDict(), self.answer_type.model_fields
-        if missing := [name for name, field in wanted.items() if field.is_required() and name not in given]:
-            raise TypeError(f"the program gives {', '.join(given)}, and {self.answer_type.__name__} needs {missing[0]}")
+        named, wanted = prediction.toDict(), self.answer_type.model_fields
+        if missing := [name for name, field in wanted.items() if field.is_required() and name not in named]:
+            raise TypeError(f"the program gives {', '.join(named)}, and {self.answer_type.__name__} needs {missing[0]}")
         try:
-            return self.answer_type.model_validate({name: given[name] for name in wanted if name in given})
+            return self.answer_type.model_validate({name: named[name] for name in wanted if name in named})
         except ValidationError as error:
             raise ContentError("unreadable", error.errors()[0]["msg"]) from error
 

@@ -148,7 +148,7 @@ def _is_model(kind: Any) -> bool:
 _PLAIN: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("name", "about"), (lambda value: isinstance(value, str), "a text")),
     **dict.fromkeys(("labels", "strata"), (_is_texts, "different texts, from best to worst, as a tuple")),
-    "measures": (lambda value: all(isinstance(each, Measure) for each in value), "a tuple of Measure"),
+    "measures": (lambda value: all(isinstance(measure, Measure) for measure in value), "a tuple of Measure"),
     "answer_type": (_is_model, "a pydantic model"),
     "view": (lambda value: value is None or _is_model(value), "a pydantic model"),
     "settings_type": (

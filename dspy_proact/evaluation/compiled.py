@@ -69,18 +69,18 @@ def compiled_program(
     Raises:
         UsageError: The file cannot be used, or a prompt is named beside it, or for a program that takes none.
     """
-    given = ("program", "system_prompt") if role == "assistant" else ("judge_program", "judge_prompt")
+    names = ("program", "system_prompt") if role == "assistant" else ("judge_program", "judge_prompt")
     prompts = declared.models.judge_prompts
     if start.prompt is not None and not (declared.models.system_prompt if role == "assistant" else prompts):
         lacked = "system prompt" if role == "assistant" else "choice of judge prompts"
-        raise UsageError(f"`{given[1]}`: {declared.name} has no {lacked}; leave it out")
+        raise UsageError(f"`{names[1]}`: {declared.name} has no {lacked}; leave it out")
     if role == "judge" and start.prompt not in (None, *prompts):
         known = ", ".join(("default", *prompts))
         raise UsageError(f"no judge's prompt is called {start.prompt!r}; there are {known}")
     if start.file is None:
         return declared.program(settings, start, companions) if role == "assistant" else declared.judge(settings, start)
     if start.prompt is not None:
-        raise UsageError(f"`{given[0]}` has a prompt of its own; leave `{given[1]}` out")
+        raise UsageError(f"`{names[0]}` has a prompt of its own; leave `{names[1]}` out")
     return put_into_declared(read_artefact(start.file, role), start.file, declared, settings, companions)
 
 
@@ -101,8 +101,8 @@ def put_into_declared(
     if strange := sorted(artefact.cuts.keys() - set(map(str, declared.strata))):
         raise UsageError(f"{path}: cuts.{strange[0]}: is no {declared.nouns.stratum} of {declared.name}")
     if artefact.program != type(program).__name__:
-        asked = settings.model_dump(mode="json")
-        other = [f"`settings.{name}={value}`" for name, value in artefact.settings.items() if asked.get(name) != value]
+        values = settings.model_dump(mode="json")
+        other = [f"`settings.{name}={value}`" for name, value in artefact.settings.items() if values.get(name) != value]
         named = f"; name it with {' '.join(other)}" if other else ""
         raise UsageError(f"{path}: a compiled {artefact.program}, where {type(program).__name__} is asked for{named}")
     return artefact.put_into(program, path)

@@ -66,7 +66,7 @@ class Evaluation(Execution):
         start = Start(system_prompt, file)
         settings.require_effect(name for name, value in settings if value != type(settings).model_fields[name].default)
         names = [ModelSpec.of(named).name for named in (model, *_several(judge))]
-        require_nothing_asked(declared, settings, names, start)
+        require_no_model(declared, settings, names, start)
         companions = declared.companions(settings, gate)
         settings = with_endpoint(settings, companions)
         if not isinstance(corpus, CaseSet):
@@ -88,8 +88,8 @@ class Evaluation(Execution):
                 learned = len(seen & {declared.mark(case.view) for case in cases.cases})
             prices = dict.fromkeys([EMBEDDER], companions[0].price) if companions else prices
         ask = Ask.in_run(module, None if rule is not None else opened.lm, settings)
-        asked = rule is None or rule.judged
-        judges = _judges(declared, settings, judge, gate, prompt=judge_prompt, program=judge_program, asked=asked)
+        judged = rule is None or rule.judged
+        judges = _judges(declared, settings, judge, gate, prompt=judge_prompt, program=judge_program, judged=judged)
         answering = Participant(opened, ask, learned, prices)
         super().__init__(declared, cases, settings, answering, judges, gate=gate, keep_inputs=keep_inputs)
 
@@ -130,13 +130,13 @@ def _judges(
     *,
     prompt: str,
     program: Any,
-    asked: bool = True,
+    judged: bool = True,
 ) -> list[Participant]:
     """The models under the judge's program, by their names; their order makes no difference."""
     judge, file = module_or_file(program)
     if judge is None:
         judge = compiled_program(declared, settings, Start(None if prompt == "default" else prompt, file), "judge")
-    if not asked:
+    if not judged:
         return []
     if judge is None:
         if named and not has_judge(declared):
@@ -158,18 +158,16 @@ def role_of(declared: Benchmark[Any, Any], name: str, argument: str | None = Non
     def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
         assert stand_in is not None, "a role without one never answers"
         with located(declared, "stand_in"):
-            said = stand_in(system, messages)
+            text = stand_in(system, messages)
             # Fields are written as the adapter of a plain program reads them.
-            return said if isinstance(said, str) else "\n".join(f"[[ ## {name} ## ]]\n{said[name]}" for name in said)
+            return text if isinstance(text, str) else "\n".join(f"[[ ## {name} ## ]]\n{text[name]}" for name in text)
 
     writes, usual = ("response", "model") if name == "assistant" else ("verdict", "judge")
     answers = answer if stand_in else None
     return Role(name, argument or usual, writes, answers, declared.models.temperatures.get(name))
 
 
-def require_nothing_asked(
-    declared: Benchmark[Any, Any], settings: Settings, models: Sequence[str], start: Start
-) -> None:
+def require_no_model(declared: Benchmark[Any, Any], settings: Settings, models: Sequence[str], start: Start) -> None:
     """Raise a `UsageError` where a rule is given a model, a program, or a judge that grades nothing of it.
 
     Args:

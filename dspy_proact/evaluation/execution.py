@@ -163,7 +163,7 @@ class Execution:
         """Async version of `run`; a cancelled one drops what is in flight and keeps what is on disk."""
         path = Path(out or self.default_folder)
         self.check(path, scope)
-        asked, cases, switch = self._asked(scope), self._selected(scope), Switch()
+        manifest, cases, switch = self._manifest_for(scope), self._selected(scope), Switch()
         bar = RunBar() if in_notebook() and not observer else None
         observer = bar or observer or Observer()
         self._gate.open(switch, spent, observer)
@@ -172,7 +172,7 @@ class Execution:
         order = [case for part in parts for case in seeded_order(part)]
         with (
             closing(bar) if bar else nullcontext(),
-            RunWriter(path, asked) as folder,
+            RunWriter(path, manifest) as folder,
             orderly_interrupt(switch, observer.interrupted),
         ):
             folder.add_cases(cases)
@@ -181,7 +181,7 @@ class Execution:
             ledger = self._ledger(folder.events(), scope)
             runner = Runner(self, folder, ledger, switch, observer)
             try:
-                await runner.run(order, asked.epochs, self._gate.concurrency)
+                await runner.run(order, manifest.epochs, self._gate.concurrency)
                 if silent := self._gate.silent():
                     raise switch.halt or ProviderDown(silent)
             except Halt:
@@ -190,7 +190,7 @@ class Execution:
             finally:
                 for participant in self._participants:
                     await participant.model.aclose()
-            missing = ledger.unscored(cases, asked.epochs), ledger.retryable(cases, asked.epochs)
+            missing = ledger.unscored(cases, manifest.epochs), ledger.retryable(cases, manifest.epochs)
             return Completed(path, runner.stages, *missing)
 
     def forecast(self, out: str | Path | None = None, scope: Scope = Scope()) -> RunForecast:
@@ -200,7 +200,7 @@ class Execution:
         ledger = self._ledger(chain(folder.events(), self._to_copy(folder.events())), scope)
         stages = [
             (work, key)
-            for work in ledger.open_work(self._selected(scope), self._asked(scope).epochs)
+            for work in ledger.open_work(self._selected(scope), self._manifest_for(scope).epochs)
             for key in ledger.stages(work)
             # A response that is still to be written will be graded, so its verdicts count as open.
             if ledger.is_open(key) or (key.judge and ledger.is_open(ledger.stages(work)[0]))
@@ -209,8 +209,8 @@ class Execution:
         answers = list[RoleCalls]()
         if self._assistant:
             program, rule = self._assistant.ask.program, declared.rule(self._settings)
-            asked = (work.case for work, key in stages if key.stage == "response")
-            calls = ([] if rule else declared.forecast.answers(case, program, self._settings) for case in asked)
+            unanswered = (work.case for work, key in stages if key.stage == "response")
+            calls = ([] if rule else declared.forecast.answers(case, program, self._settings) for case in unanswered)
             answers.append(RoleCalls.of(self._assistant.model, calls))
 
         def of_grades(judge: str, program: Any) -> Iterator[Sequence[ExpectedCall] | None]:
@@ -260,7 +260,7 @@ class Execution:
     def _check(self, out: str | Path | None, scope: Scope) -> None:
         """Raise a `UsageError` where nothing is asked for, or the folder holds something else."""
         self._selected(scope)
-        RunFolder(out or self.default_folder).check(self._asked(scope))
+        RunFolder(out or self.default_folder).check(self._manifest_for(scope))
 
     def _begun(self, answering: Participant | Responses) -> Manifest:
         declared, judges = self._declared, [*self._judges.values()]
@@ -285,7 +285,7 @@ class Execution:
             system_prompt=answering.system_prompt,
             learned_on=answering.learned_on,
             cards={role: card for role, card in cards.items() if card},
-            embedded=any(each.embedded for each in (answering, *judges)),
+            embedded=any(role.embedded for role in (answering, *judges)),
             keeps_inputs=self._keeps_inputs,
             epochs=self._copied.epochs if self._copied else 1,
             judge_epochs=max((judge.votes for judge in judges), default=1),
@@ -302,7 +302,7 @@ class Execution:
             created=now(),
         )
 
-    def _asked(self, scope: Scope) -> Manifest:
+    def _manifest_for(self, scope: Scope) -> Manifest:
         """The manifest of a command with this scope."""
         begun = self.manifest
         judge_epochs = begun.judge_epochs if scope.judge_epochs is None else scope.judge_epochs
@@ -311,20 +311,20 @@ class Execution:
                 f"{self._declared.name} is graded without a judge, and once; leave `scope.judge_epochs` out"
             )
         if any(judge.cuts for judge in begun.identity.judges) and judge_epochs != begun.judge_epochs:
-            asked = f"{begun.judge_epochs} verdicts on each response"
-            raise UsageError(f"the judge's program asks for {asked}; leave `scope.judge_epochs` out")
+            count = f"{begun.judge_epochs} verdicts on each response"
+            raise UsageError(f"the judge's program asks for {count}; leave `scope.judge_epochs` out")
         epochs = begun.epochs if scope.epochs is None else scope.epochs
         controls = self._declared.controls and self._declared.controls.prompt() if scope.controls else None
         return begun.model_copy(update={"epochs": epochs, "judge_epochs": judge_epochs, "controls": controls})
 
     def _selected(self, scope: Scope) -> list[Case]:
         """The cases that are asked for, control cases last; raises `UsageError` where there is nothing to do."""
-        asked, strata, nouns = self._asked(scope), self.manifest.strata, self._declared.nouns
+        manifest, strata, nouns = self._manifest_for(scope), self.manifest.strata, self._declared.nouns
         known = {stratum.casefold(): stratum for stratum in strata}
         for stratum in scope.strata:
             if stratum.casefold() not in known:
                 raise UsageError(f"`scope.strata={stratum}`: is none of {', '.join(strata)}")
-        times = {asked.epochs, asked.judge_epochs} <= set(range(1, MOST_EPOCHS + 1))
+        times = {manifest.epochs, manifest.judge_epochs} <= set(range(1, MOST_EPOCHS + 1))
         if not times or (scope.limit is not None and scope.limit < 1):
             raise UsageError(f"limit must be 1 or more, epochs and votes 1 to {MOST_EPOCHS}")
         wanted = [known[stratum.casefold()] for stratum in scope.strata]
@@ -332,7 +332,7 @@ class Execution:
         chosen = select_cases([case for case in cases if case.stratum != CONTROL], scope.limit, wanted)
         if not scope.controls:
             return chosen
-        if asked.controls is None:
+        if manifest.controls is None:
             raise UsageError(f"`scope.controls`: {self._declared.name} has no {nouns.controls}; leave it out")
         controls = select_cases([case for case in cases if case.stratum == CONTROL], scope.limit)
         if self._copied and not controls:
@@ -343,7 +343,7 @@ class Execution:
         return [*chosen, *controls]
 
     def _ledger(self, events: Iterable[StageEvent], scope: Scope) -> Ledger:
-        grading = Grading(list(self._judges), self._asked(scope).judge_epochs)
+        grading = Grading(list(self._judges), self._manifest_for(scope).judge_epochs)
         return Ledger(events, grading, scope.retry_unscored, copied=self._copied is not None)
 
     def _to_copy(self, events: Iterable[StageEvent], keys: Collection[str] | None = None) -> list[StageEvent]:

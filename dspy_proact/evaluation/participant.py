@@ -80,8 +80,8 @@ def fingerprint_of(program: Any) -> str:
     """sha256 of what a program says to its model: its own `fingerprint`, else of instructions, fields and demos."""
     if hasattr(program, "fingerprint"):
         return program.fingerprint()
-    said = [[name, predictor.dump_state()] for name, predictor in program.named_predictors()]
-    return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()
+    states = [[name, predictor.dump_state()] for name, predictor in program.named_predictors()]
+    return hashlib.sha256(json.dumps(states, sort_keys=True, default=str).encode()).hexdigest()
 
 
 _LONGEST_PROGRAM, _LONGEST_NAME = 20, 100

@@ -76,8 +76,8 @@ def pooled(counts: Iterable[Counts]) -> Counts:
     return reduce(add, counts, Counts(0, 0, 0, 0))
 
 
-def _share(part: float, whole: int) -> float | None:
-    return part / whole if whole else None
+def _share(part: float, total: int) -> float | None:
+    return part / total if total else None
 
 
 def unranked(_: "MeasuredRun") -> Iterable[str]:

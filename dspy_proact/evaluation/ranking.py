@@ -32,7 +32,7 @@ def _words(texts: Sequence[str]) -> Any:
 
 def ranked(scores: Sequence[float]) -> list[int]:
     """Places of the scores above 0, the best first; of equal ones the first."""
-    return sorted((place for place, score in enumerate(scores) if score > 0), key=lambda place: -scores[place])
+    return sorted((index for index, score in enumerate(scores) if score > 0), key=lambda index: -scores[index])
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:

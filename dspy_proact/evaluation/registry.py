@@ -23,7 +23,7 @@ GROUP = "dspy_proact.benchmarks"
 """The group of entry points under which other packages register a module, or `module:Class`."""
 FOLDER = Path(__file__).parent.with_name("benchmarks")
 """Where the benchmarks of the package are."""
-_GIVEN: dict[str, Benchmark[Any, Any]] = {}
+_OWN: dict[str, Benchmark[Any, Any]] = {}
 """Benchmarks that this process was given as a file or an object, by name, so that reports of their runs find them."""
 Declared = Benchmark[Any, Any]
 
@@ -35,15 +35,15 @@ def benchmarks() -> Mapping[str, Declared]:
         import_module(f"dspy_proact.benchmarks.{file.parent.name}.benchmark")
         for file in sorted(FOLDER.glob("*/benchmark.py"))
     )
-    found = {each.name: each for each in (_only(module, module.__name__) for module in own)}
-    registered = {name: each for name, each in _registered().items() if isinstance(each, Benchmark)}
-    return found | {name: each for name, each in registered.items() if name not in found}
+    bundled = {declared.name: declared for declared in (_only(module, module.__name__) for module in own)}
+    registered = {name: entry for name, entry in _registered().items() if isinstance(entry, Benchmark)}
+    return bundled | {n: entry for n, entry in registered.items() if n not in bundled}
 
 
 @cache
 def unusable_benchmarks() -> Mapping[str, str]:
     """Why benchmarks that other packages register cannot be used, by the name of the entry point."""
-    return {name: each for name, each in _registered().items() if isinstance(each, str)}
+    return {name: reason for name, reason in _registered().items() if isinstance(reason, str)}
 
 
 def benchmark_named(named: Declared | str | None) -> Declared:
@@ -55,10 +55,10 @@ def benchmark_named(named: Declared | str | None) -> Declared:
     if named is None:
         return benchmark_of(None)
     if isinstance(named, Benchmark):
-        return _given(named)
+        return _remembered(named)
     path, colon, name = named.rpartition(":") if not named.endswith(".py") else (named, "", "")
     if path.endswith(".py"):
-        return _given(_of_file(Path(path).resolve(), name if colon else None))
+        return _remembered(_of_file(Path(path).resolve(), name if colon else None))
     return benchmark_of(named)
 
 
@@ -84,7 +84,7 @@ def benchmark_of(recorded: str | None, named: Declared | str | None = None) -> D
 
 def find_benchmark(name: str) -> Declared | None:
     """The benchmark of a name among those that are installed or were given to this process; None for another."""
-    return _GIVEN.get(name) or benchmarks().get(name)
+    return _OWN.get(name) or benchmarks().get(name)
 
 
 def reporting_of(name: str) -> Reporting:
@@ -99,16 +99,16 @@ def controls_of(name: str) -> Controls:
     return (declared and declared.controls) or Controls()
 
 
-def _given(declared: Declared) -> Declared:
+def _remembered(declared: Declared) -> Declared:
     adopted(declared)
     if declared.name not in benchmarks():
-        _GIVEN[declared.name] = declared
+        _OWN[declared.name] = declared
     return declared
 
 
 def _registered() -> dict[str, Declared | str]:
     """What other packages register, by name: a benchmark, or the reason why it cannot be used."""
-    found: dict[str, Declared | str] = {}
+    entries: dict[str, Declared | str] = {}
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
             loaded = point.load()
@@ -118,12 +118,12 @@ def _registered() -> dict[str, Declared | str]:
                 declared = adopted(loaded())
             else:
                 raise UsageError(f"{point.value}: is no benchmark: derive a class from `dspy_proact.Benchmark`")
-            found[declared.name] = declared
+            entries[declared.name] = declared
         except UsageError as error:
-            found[point.name] = str(error)
+            entries[point.name] = str(error)
         except Exception as error:  # of another package, whatever it is
-            found[point.name] = f"the benchmark {point.name!r} of {point.value} cannot be imported: {error}"
-    return found
+            entries[point.name] = f"the benchmark {point.name!r} of {point.value} cannot be imported: {error}"
+    return entries
 
 
 @cache
@@ -135,14 +135,14 @@ def _of_file(path: Path, name: str | None) -> Declared:
 def _only(module: ModuleType, where: str, name: str | None = None) -> Declared:
     """The only benchmark that a module declares, or the one of this name; raises `UsageError` where there is none."""
     classes = {
-        each.name: each
-        for each in vars(module).values()
-        if isinstance(each, type) and issubclass(each, Benchmark) and each.__module__ == module.__name__
-        if hasattr(each, "name")
+        kind.name: kind
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, Benchmark) and kind.__module__ == module.__name__
+        if hasattr(kind, "name")
     }
-    found = [each for each in classes.values() if name in (None, each.name, each.__name__)]
-    if len(found) == 1:
-        return adopted(found[0]())
+    matching = [kind for kind in classes.values() if name in (None, kind.name, kind.__name__)]
+    if len(matching) == 1:
+        return adopted(matching[0]())
     if not classes:
         raise UsageError(f"{where}: declares no benchmark: derive a class from `dspy_proact.Benchmark` with a `name`")
     raise UsageError(f"{where}: declares {', '.join(classes)}; name one with FILE.py:NAME")

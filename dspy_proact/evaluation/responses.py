@@ -155,7 +155,7 @@ def existing_responses(declared: Benchmark[Any, Any], path: Path, corpus: str | 
     return [Responses.of_run(RunFolder(path), declared)]
 
 
-def given_response(case: str, answer: BaseModel | None, missing: Failure | None = None) -> StageEvent:
+def response_stage(case: str, answer: BaseModel | None, missing: Failure | None = None) -> StageEvent:
     """The response stage of an answer that exists already, or why there is none that can be graded."""
     key = StageKey(case=case, epoch=1, stage="response")
     kept = answer and answer.model_dump(mode="json")
@@ -165,8 +165,8 @@ def given_response(case: str, answer: BaseModel | None, missing: Failure | None 
 def _stage(item: RatedItem) -> StageEvent:
     if not (item.text or "").strip():
         empty = Failure(kind="content", reason="empty", detail="the response is blank")
-        return given_response(item.key, None, empty)
-    return given_response(item.key, item.answer)
+        return response_stage(item.key, None, empty)
+    return response_stage(item.key, item.answer)
 
 
 def _case(benchmark: Benchmark[Any, Any], record: CaseRecord, folder: RunFolder) -> Case:

@@ -15,7 +15,7 @@ from dspy_proact.errors import Halt, UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark, Start
 from dspy_proact.evaluation.compiled import compiled_program, module_or_file
-from dspy_proact.evaluation.evaluation import require_nothing_asked, role_of
+from dspy_proact.evaluation.evaluation import require_no_model, role_of
 from dspy_proact.evaluation.people import worked_cases_of
 from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.models import Gate, Model, ModelSpec, open_model
@@ -138,17 +138,17 @@ class Trial:
         settings = settings or declared.settings_type()
         self.program, file = module_or_file(program)
         start = Start(system_prompt, file)
-        named = [ModelSpec.of(each).name for each in (model, judge) if each is not None]
-        require_nothing_asked(declared, settings, named, start)
+        named = [ModelSpec.of(spec).name for spec in (model, judge) if spec is not None]
+        require_no_model(declared, settings, named, start)
         companions = declared.companions(settings, self._gate)
         self._declared = declared
         if self.program is None and start != Start():
             self.program = compiled_program(declared, settings, start, "assistant", companions)
         opened = open_model(model, role_of(declared, "assistant"), self._gate)
         tested = replace(opened, companions=tuple(companions))
-        asked = None if declared.rule(settings) else tested.lm
+        lm = None if declared.rule(settings) else tested.lm
         bare = declared.program(settings, Start(), companions)
-        self._asks = [Ask.in_run(each, asked, settings) for each in (self.program, bare) if each is not None]
+        self._asks = [Ask.in_run(module, lm, settings) for module in (self.program, bare) if module is not None]
         judging = None if judge is None else declared.judge(settings, Start())
         self._grading, self.models = None, (tested,)
         if judge is not None and judging is None:
@@ -158,7 +158,7 @@ class Trial:
             self._grading = Ask.in_run(judging, self.models[1].lm, settings)
 
     def __repr__(self) -> str:
-        return f"Trial({self._declared.name!r}, {', '.join(f'{each.role.name}={each.name}' for each in self.models)})"
+        return f"Trial({self._declared.name!r}, {', '.join(f'{one.role.name}={one.name}' for one in self.models)})"
 
     def run(self, cases: Sequence[Case]) -> Tried:
         """Ask everything at once and wait for the end of it.
@@ -175,9 +175,9 @@ class Trial:
             raise UsageError(f"{chained}: as set, it takes the answers before it, which a trial does not ask for")
         votes = 1 if self._grading else 0
         work = [_Work(self._declared, case, ask, self._grading, votes) for case in cases for ask in self._asks]
-        found, halt = await _at_once(work, self.models, self._gate)
-        sides = iter(found)
-        pairs = [Pair(case, next(sides) if self.program is not None else None, next(sides)) for case in cases]
+        sides, halt = await _at_once(work, self.models, self._gate)
+        following = iter(sides)
+        pairs = [Pair(case, next(following) if self.program is not None else None, next(following)) for case in cases]
         return Tried(tuple(pairs), halt)
 
 
@@ -188,9 +188,9 @@ def examine(declared: Benchmark[Any, Any], judge: Any, model: Model, gate: Gate,
     `Trial.run` does; the pairs are aligned with the cases.
     """
     worked, grading = worked_cases_of(declared), Ask.in_run(judge, model.lm, settings)
-    work = [_Work(declared, each.case, each.answer, grading, getattr(judge, "votes", 1)) for each in worked]
+    work = [_Work(declared, one.case, one.answer, grading, getattr(judge, "votes", 1)) for one in worked]
     sides, halt = run_to_end(_at_once(work, [model], gate))
-    return Tried(tuple(Pair(each.case, None, side) for each, side in zip(worked, sides, strict=True)), halt)
+    return Tried(tuple(Pair(one.case, None, side) for one, side in zip(worked, sides, strict=True)), halt)
 
 
 @dataclass(frozen=True)
@@ -220,10 +220,10 @@ class _Work:
                         unread += [why] if why else []
                 if unread and not verdicts:
                     error = unread[0]
-                if given := [each.label for each in verdicts]:
+                if levels := [verdict.label for verdict in verdicts]:
                     labels = tuple(map(str, self.declared.labels))
                     cut = getattr(self.grading.program, "cuts", {}).get(self.case.stratum)
-                    label = cut_label(given, labels, cut) if cut else majority_label(given, labels)
+                    label = cut_label(levels, labels, cut) if cut else majority_label(levels, labels)
             except (Halt, asyncio.CancelledError):  # the switch knows why; the task ends with what it has
                 verdicts, unread, error = [], [], STOPPED
         return Side(answer, tuple(verdicts), label, tuple(unread), error, tuple(calls))

@@ -24,7 +24,7 @@ def register(monkeypatch, *positions):
     """Have other packages register what stands at these places, and nothing else."""
     points = [EntryPoint(name="any", value=index, group=registry.GROUP) for index in positions]
     monkeypatch.setattr(registry, "entry_points", lambda group: points if group == registry.GROUP else [])
-    monkeypatch.setattr(registry, "_GIVEN", {})
+    monkeypatch.setattr(registry, "_OWN", {})
     registry.benchmarks.cache_clear()
 
 

@@ -20,7 +20,7 @@ OURS = sorted(path.parent.name for path in registry.FOLDER.glob("*/benchmark.py"
 @pytest.fixture
 def run(proact, tmp_path, monkeypatch):
     """A run of the stand-in on it: three of eight messages ask a question, and are answered well."""
-    monkeypatch.setattr(registry, "_GIVEN", {})
+    monkeypatch.setattr(registry, "_OWN", {})
     registry._of_file.cache_clear()
     write_mine(tmp_path)
     status, out, err = proact("eval", *NAMED, "--out", "run")
@@ -31,7 +31,7 @@ def run(proact, tmp_path, monkeypatch):
 @pytest.fixture
 def forgotten(run, monkeypatch):
     """The run, where this process has not seen the file."""
-    monkeypatch.setattr(registry, "_GIVEN", {})
+    monkeypatch.setattr(registry, "_OWN", {})
     return run
 
 
@@ -118,14 +118,14 @@ def test_what_a_drawn_sheet_says_to_type_next_names_the_file_without_which_no_sc
     rows = list(csv.DictReader(Path("sheet.csv").read_text("utf-8").splitlines()))
     grades = [{"item": row["item"], "annotator": "ann", "grade": "CLEAR"} for row in rows]
     Path("sheet.csv").write_text("".join(f"{json.dumps(grade)}\n" for grade in grades), "utf-8")
-    monkeypatch.setattr(registry, "_GIVEN", {})
+    monkeypatch.setattr(registry, "_OWN", {})
     assert "mean score" in proact(*command.split())[1]
     assert "no published study says how ratings of next-step vary" in proact("label", "plan", "run", *NAMED)[2]
 
 
 def test_what_the_judge_says_that_is_no_level_of_a_part_is_as_if_it_was_not_said(proact, tmp_path, monkeypatch):
     """The judge counts 11 words in three replies and 5 in the others, and people may say 11 or 12."""
-    monkeypatch.setattr(registry, "_GIVEN", {})
+    monkeypatch.setattr(registry, "_OWN", {})
     registry._of_file.cache_clear()
     parts = "parts=[__import__('dspy_proact').Part('words', ('12', '11'))]"
     write_mine(tmp_path, "People(human_grades)", f"People(human_grades, {parts})")
@@ -155,7 +155,7 @@ UNSEEN = """from dataclasses import replace
 
 
 def test_of_a_run_that_keeps_no_inputs_what_was_answered_alone_can_be_rated(proact, tmp_path, monkeypatch):
-    monkeypatch.setattr(registry, "_GIVEN", {})
+    monkeypatch.setattr(registry, "_OWN", {})
     registry._of_file.cache_clear()
     path = write_mine(tmp_path, 'return CaseSet.of("messages", cases)\n', UNSEEN)
     path.write_text(path.read_text("utf-8").replace("CaseSet, ", "CaseSet, ContentError, ", 1), "utf-8")

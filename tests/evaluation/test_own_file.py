@@ -16,7 +16,7 @@ GRADE = "        score = {"
 @pytest.fixture
 def refusal(proact, tmp_path, monkeypatch):
     """What is said of the file, with one thing in it changed."""
-    monkeypatch.setattr(registry, "_GIVEN", {})
+    monkeypatch.setattr(registry, "_OWN", {})
 
     def call(was, becomes, *arguments):
         registry._of_file.cache_clear()

@@ -213,7 +213,7 @@ def test_a_judge_is_compiled_on_a_study(proact, request, benchmark):
 
 def test_labels_of_a_benchmark_of_ones_own_go_to_agree(proact, tmp_path, monkeypatch):
     """Ann finds all clear, Bob all vague: the judge says one or the other of each, so one of two agrees."""
-    monkeypatch.setattr(registry, "_GIVEN", {})
+    monkeypatch.setattr(registry, "_OWN", {})
     registry._of_file.cache_clear()
     write_mine(tmp_path)
     assert proact("eval", "--benchmark", "mine.py", "--out", "run")[0] == 0

@@ -52,7 +52,7 @@ PATHS, TRAITS = Paths(), Traits()
 def forgotten() -> Iterator[None]:
     """A process remembers the benchmarks that it was given."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry, "_GIVEN", {})
+        patch.setattr(registry, "_OWN", {})
         yield
 
 

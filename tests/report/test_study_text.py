@@ -32,7 +32,7 @@ TRAITS = Traits()
 @pytest.fixture(autouse=True)
 def forgotten(monkeypatch):
     """A process remembers the benchmarks that it was given."""
-    monkeypatch.setattr(registry, "_GIVEN", {})
+    monkeypatch.setattr(registry, "_OWN", {})
 
 
 def study_of(grades: Sequence[tuple[str, str, str, str]], judged: Sequence[dict[str, str]]) -> Ratings:

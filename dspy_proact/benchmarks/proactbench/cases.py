@@ -7,7 +7,7 @@ from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, control_
 from dspy_proact.benchmarks.proactbench.corpus.results import Results, read_results
 from dspy_proact.benchmarks.proactbench.types import ControlView, Dialogue, JudgeView, Response, usable
 from dspy_proact.errors import ContentError, UsageError
-from dspy_proact.evaluation.responses import Responses, given_response
+from dspy_proact.evaluation.responses import Responses, response_stage
 from dspy_proact.runs import CONTROL, Case, CaseSet, CorpusRecord, Failure, RoleIdentity, StageEvent
 
 
@@ -102,7 +102,7 @@ def responses_of_results(results: Results, corpus: Corpus) -> Responses:
         parent=results.sha256,
         identity=RoleIdentity(model=results.model, program="unknown", prompt="", decoding={}),
         case_set=case_set_of(corpus, controls=False),
-        stages=tuple(stages.get(key) or given_response(key, None, absent) for key in corpus.triggers),
+        stages=tuple(stages.get(key) or response_stage(key, None, absent) for key in corpus.triggers),
         embedded=results.model == "embedded",
         benchmark="proactbench",
     )
@@ -112,8 +112,8 @@ def _stage(case: str, text: str | None) -> StageEvent:
     """The response stage that a response in a file stands for, or why there is none that can be graded."""
     if text is None:
         missing = "the results file has no response to this trigger"
-        return given_response(case, None, Failure(kind="content", reason="no_response", detail=missing))
+        return response_stage(case, None, Failure(kind="content", reason="no_response", detail=missing))
     try:
-        return given_response(case, Response(text=usable(text)))
+        return response_stage(case, Response(text=usable(text)))
     except ContentError as error:
-        return given_response(case, None, Failure(kind="content", reason=error.reason, detail=error.detail))
+        return response_stage(case, None, Failure(kind="content", reason=error.reason, detail=error.detail))

@@ -16,7 +16,7 @@ from typing import Any
 from dspy_proact.benchmarks.proactiveagent.corpus import NAME, Row, Trace, case_set_of, read_trace
 from dspy_proact.benchmarks.proactiveagent.turns import Assistance, Kind, ProactiveAgentSettings, stripped
 from dspy_proact.errors import CorpusError, UsageError
-from dspy_proact.evaluation.responses import Responses, given_response
+from dspy_proact.evaluation.responses import Responses, response_stage
 from dspy_proact.files.archives import Archive
 from dspy_proact.files.rows import elements, read_bytes, text_of
 from dspy_proact.plain_text import encodable
@@ -70,7 +70,7 @@ def _responses(source: str, sha256: str, agent: str, files: dict[str, bytes]) ->
             done = assistance_of(Row.of(element))
             failure = None if done else Failure(kind="content", reason="missing", detail="the archive holds no output")
             cases.append(case)
-            stages.append(given_response(case.key, done, failure))
+            stages.append(response_stage(case.key, done, failure))
     return Responses(
         name=where,
         parent=hashlib.sha256(f"{sha256} {agent}".encode()).hexdigest(),

@@ -16,7 +16,7 @@ from dspy_proact.benchmarks.proactiveagent.programs import (
 from dspy_proact.benchmarks.proactiveagent.turns import Assistance, ProactiveAgentSettings, Verdict, graded, stripped
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Start
-from dspy_proact.evaluation.evaluation import Evaluation, require_nothing_asked
+from dspy_proact.evaluation.evaluation import Evaluation, require_no_model
 from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.models import ModelSpec
 from dspy_proact.runs import RunFolder, Scope
@@ -96,7 +96,7 @@ def test_baselines_ask_no_agent_and_have_their_closed_forms(server, corpus, tmp_
     declared = benchmark_named("proactiveagent")
     always = ProactiveAgentSettings(baseline="always")
     with pytest.raises(UsageError, match=r"`settings.baseline=always`: a baseline asks no model"):
-        require_nothing_asked(declared, always, ["openai/gpt-4o", "embedded"], Start())
+        require_no_model(declared, always, ["openai/gpt-4o", "embedded"], Start())
 
 
 def test_nothing_later_no_vote_and_nothing_of_the_authors_is_in_any_request(server, tmp_path):
