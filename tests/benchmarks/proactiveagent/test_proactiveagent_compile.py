@@ -13,6 +13,7 @@ from dspy_proact.compile.assistant_target import AssistantTarget
 from dspy_proact.compile.compile import Compile
 from dspy_proact.compile.judge_target import JudgeTarget
 from dspy_proact.errors import UsageError
+from dspy_proact.evaluation.ratings import ratings_named
 from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs.artefact import read_artefact
@@ -74,7 +75,7 @@ def judge_at(server, folder, optimizer="search", settings=None, **recipe):
     judge, proposer = (ModelSpec(name=name, api_base=base) for name, base in named.items())
     settings = settings or ProactiveAgentSettings()
     declared = benchmark_named("proactiveagent")
-    votes = declared.ratings(str(folder), settings)
+    votes = ratings_named(declared, str(folder), settings)
     how = Recipe(optimizer=optimizer, **{"trials": 6, "folds": 4, "max_demos": 0, **recipe})
     return Compile(JudgeTarget(votes, judge, proposer, benchmark=declared, settings=settings), how, Gate(retries=0))
 
