@@ -103,9 +103,8 @@ def main() -> None:
     count = 10 if options.quick else options.studies
     with multiprocessing.Pool() as pool:
         rows = pool.map(partial(row, studies=count, seed=options.seed), enumerate(JUDGES), chunksize=1)
-        others = pool.map(
-            partial(compared, claims=10 if options.quick else 2000, seed=options.seed), POSITIONS, chunksize=1
-        )
+        pairs = 10 if options.quick else 2000
+        others = pool.map(partial(compared, claims=pairs, seed=options.seed), POSITIONS, chunksize=1)
     heads = "judge | a person, within phases | the judge, pooled | said to be better | worse"
     claims = "scenarios | base | alike, claimed | apart, claimed | wrong way round | with 0 in the interval"
     print(result := Banded(of_data_sets(count, options.seed), {heads: rows, claims: others}))

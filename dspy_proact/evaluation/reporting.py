@@ -84,10 +84,10 @@ class Addition:
 
     document: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Further keys of its JSON."""
-    lines: Sequence[str] = ()
-    """Further sentences."""
     details: "Iterable[RenderableType]" = ()
     """Further tables and sentences, with `--explain`."""
+    lines: Sequence[str] = ()
+    """Further sentences of every report; control cases have some."""
 
 
 def text_of(value: Any) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, cast
 
 from dspy_proact.runs import Nouns
 from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, Estimate, Paired, rounded_points
@@ -110,5 +110,6 @@ def document(value: Any, nouns: Nouns | None = None) -> Any:
         named = {getattr(nouns, name, name) if nouns else name: item for name, item in own.items()}
         return {name: document(item, nouns) for name, item in named.items() if item or name != "reason"}
     if isinstance(value, Mapping):
-        return {name: document(item, nouns) for name, item in value.items()}
+        entries = cast("Mapping[str, Any]", value)
+        return {name: document(item, nouns) for name, item in entries.items()}
     return [document(item, nouns) for item in value] if isinstance(value, list | tuple) else value

@@ -222,8 +222,8 @@ def swap_p(
     pairs = sums.reshape(len(sums), 2, -1)
     # Groups are turned so that the first number that differs is larger after than before, and sorted by their numbers:
     # of the same data the random swaps then see the same, whatever the order and names of groups.
-    differences = (pairs[:, 1] - pairs[:, 0]).round(9)
-    turned = np.take_along_axis(differences, np.argmax(differences != 0, axis=1)[:, None], axis=1)[:, 0] < 0
+    gaps = (pairs[:, 1] - pairs[:, 0]).round(9)
+    turned = np.take_along_axis(gaps, np.argmax(gaps != 0, axis=1)[:, None], axis=1)[:, 0] < 0
     pairs = np.where(turned[:, None, None], pairs[:, ::-1], pairs)
     order = np.lexsort(pairs.reshape(len(pairs), -1).round(9).T)
     pairs, observed = pairs[order], turned[order].astype(np.intp)

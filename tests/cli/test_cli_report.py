@@ -113,7 +113,7 @@ def test_a_page_is_written_and_said_where(proact, pair, tmp_path, runs, followin
         (["a", "--by", "curated_response"], "nothing to group by 'curated_response'"),
         (["a", "a", "--html", "page.html"], "a: given twice; name each run once"),
         (["a", "--html", "gone/page.html"], "there is no folder 'gone'; create it first"),
-        (["a", "--html", "b"], "b: cannot be written"),
+        (["a", "--html", "b"], "File 'b' is a directory"),
         (["c", "--html", "old.html"], "c: no run here"),
         (["a", "--html", "a/events.jsonl"], "a/events.jsonl: lies in the folder of a run or a compile"),
         (["a", "--html", "notes.txt"], "notes.txt: exists and is not a page; name another file"),

@@ -162,7 +162,7 @@ def test_a_bug_in_one_part_ends_the_others_and_is_told(tmp_path, server, monkeyp
     monkeypatch.setattr(JudgeTarget, "finished", finished)
     with pytest.raises(ValueError, match="a bug"):
         compiling.run(tmp_path / "out")
-    assert isinstance(compiling._gate.switch.halt, Interrupted)
+    assert isinstance(compiling.gate.switch.halt, Interrupted)
 
 
 # Folders

@@ -67,7 +67,7 @@ USAGE = {
 
 ASSISTANT = Role("assistant", "model", "response", lambda system, messages: "You could label the boxes today.")
 JUDGE = Role("judge", "judge", "verdict", lambda system, messages: "PASS")
-KEYS = {"user_message": "hi"}
+INPUTS = {"user_message": "hi"}
 
 
 class Plain(dspy.Adapter):
@@ -146,7 +146,7 @@ def ask(model, way="async", most=None):
             pieces, error = asyncio.run(awaited(model, read(way, most)))
             return Outcome(None if error and not pieces else "".join(pieces), error, calls, pieces)
         try:
-            return Outcome(predicted(model, Chat(), way, **KEYS).response, None, calls)
+            return Outcome(predicted(model, Chat(), way, **INPUTS).response, None, calls)
         except (ProactError, Halt) as raised:
             return Outcome(None, raised, calls)
 
@@ -154,7 +154,7 @@ def ask(model, way="async", most=None):
 async def read(way="stream", most=None):
     """The pieces of a stream, and how it failed."""
     pieces, failure = [], None
-    stream = streamed(Chat(), **KEYS) if way == "stream" else of_the_synchronous_engine()
+    stream = streamed(Chat(), **INPUTS) if way == "stream" else of_the_synchronous_engine()
     try:
         async for piece in stream:
             pieces.append(piece)
@@ -168,7 +168,7 @@ async def read(way="stream", most=None):
 
 async def of_the_synchronous_engine():
     """The pieces of what DSPy makes of a synchronous program."""
-    async for value in dspy.streamify(Chat())(**KEYS):
+    async for value in dspy.streamify(Chat())(**INPUTS):
         if not isinstance(value, dspy.Prediction) and (text := value.choices[0].delta.content):
             yield text
 

@@ -51,13 +51,9 @@ def test_an_answer_of_two_calls_is_kept_with_both_and_graded_without_any(run: Pa
         ("verdict", None, 0),
     }
     kept = {event.key.case: event.grade for event in events if event.grade}
-    assert kept["riddle-8"].model_dump() == {
-        "score": 0.5,
-        "label": "LONG",
-        "verified": None,
-        "parts": {"words": 4.0, "is_trick": 0.0, "said_trick": 0.0},
-        "detail": {"words": 4},
-    }
+    verdict = kept["riddle-8"]
+    assert (verdict.score, verdict.label, verdict.verified, verdict.detail) == (0.5, "LONG", None, {"words": 4})
+    assert verdict.parts == {"words": 4.0, "is_trick": 0.0, "said_trick": 0.0}
 
 
 def test_what_it_does_not_have_is_not_asked_for(guesser: Server, tmp_path: Path):

@@ -26,7 +26,7 @@ def test_nothing_of_an_item_names_model_judge_stratum_or_grade(run, declared):
 
 def test_each_part_that_people_grade_is_an_item_with_criteria_of_its_own(run, declared, monkeypatch):
     parts = (Part("tone", ("rude", "kind"), criteria={"kind": "As a friend would."}), Part("length", ("long", "short")))
-    monkeypatch.setattr(type(declared), "parts", parts)
+    monkeypatch.setattr(type(declared), "people", replace(declared.people, parts=parts))
     one, other, *rest = items_of(declared, [run])
     assert (one.unit == other.unit, len(rest)) == (True, 96)
     assert (one.criteria, other.criteria) == ((("kind", "As a friend would."),), ())

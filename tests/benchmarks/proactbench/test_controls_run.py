@@ -108,7 +108,7 @@ def test_phases_are_of_triggers_and_drop_no_control_turn(server: Server, tmp_pat
     read = corpus(tmp_path, dialogue(0), dialogue(1, trigger_points=[trigger_point(2, "CRITICAL")]))
     evaluation(server, read).run(tmp_path / "run", Scope(strata=("CRITICAL",), controls=True))
     assert counts(server) == (3, 1, 2)
-    with pytest.raises(UsageError, match=r"`scope.strata=CONTROL`: is none of EMERGENT, CRITICAL, RECOVERY"):
+    with pytest.raises(UsageError, match=r"`scope.strata=CONTROL`: is none of EMERGENT, CRITICAL"):
         evaluation(server, read).run(tmp_path / "run", Scope(strata=(CONTROL,), controls=True))
 
 

@@ -318,5 +318,5 @@ OTHERWISE = {
 def test_of_another_corpus_the_first_strange_trigger_is_named(tmp_path, other, text):
     with pytest.raises(UsageError) as caught:
         results(tmp_path, result_row(), of=corpus(tmp_path, other))
-    for part in (text, f"'{D1}__t2'", str(tmp_path / "corpus.jsonl"), "--corpus"):
+    for part in (text, f"'{D1}__t2'", str(tmp_path / "corpus.jsonl"), "`corpus`"):
         assert part in str(caught.value)

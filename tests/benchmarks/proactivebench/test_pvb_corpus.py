@@ -232,7 +232,7 @@ def test_the_official_dataset_is_fetched_at_a_revision_that_is_named_and_its_siz
     assert kept == loaded, "without a hub"
     assert text == (
         "CorpusError tdemin16/ProactiveBench: 4 files, 0 MB, would be fetched; "
-        f"corpus proactivebench@{COMMIT} fetches them, or download its folder test and give the path of that folder"
+        f"`corpus=proactivebench@{COMMIT}` fetches them, or download its folder test and give the path of that folder"
     )
     assert loaded == f"proactivebench {COMMIT} 2 {[len(picture(path)) for path in ('qd/0000.png', 'coco/1.jpg')]}"
     assert {path.partition(f"{COMMIT}/")[2] for path in hub.fetched} == wanted

@@ -155,7 +155,7 @@ def test_scores_of_readable_answers_as_published_stand_beside_those_of_all(tmp_p
 
 
 def test_the_published_rows_are_those_of_the_tables():
-    rows = {row.name: row for row in Probe().published()}
+    rows = {row.name: row for row in Probe().published.rows()}
     best = {name: rows["GPT-5"].scores[name] for name in ("precision", "recall", "f1", "identification", "task")}
     assert [*best.values()] == [0.73, 0.59, 0.65, 0.42, 0.40]
     assert rows["GPT-5"].scores["overall"] == pytest.approx(0.49016)

@@ -44,7 +44,7 @@ def _report(turns: Outcomes) -> Addition:
         others = "; the others would fit anybody" if grounded < len(unwanted) else ""
         lines.append(f"{grounded:,} of {len(unwanted):,} unwanted offers refer to what the user said{others}.")
     offers = {"unwanted": len(unwanted), "grounded": grounded}
-    return Addition({"offers": offers, "rule": CONTROL_RULE}, lines, _references())
+    return Addition({"offers": offers, "rule": CONTROL_RULE}, _references(), lines)
 
 
 def _references() -> Iterator[str]:
