@@ -112,4 +112,6 @@ def document(value: Any, nouns: Nouns | None = None) -> Any:
     if isinstance(value, Mapping):
         entries = cast("Mapping[str, Any]", value)
         return {name: document(item, nouns) for name, item in entries.items()}
-    return [document(item, nouns) for item in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [document(item, nouns) for item in cast("Sequence[Any]", value)]
+    return value
