@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from dspy_proact.evaluation.ratings import RatedItem, Ratings
     from dspy_proact.evaluation.responses import Responses
     from dspy_proact.evaluation.results import ResultsFormat
+    from dspy_proact.evaluation.transcript import transcript
     from dspy_proact.evaluation.trial import Trial
     from dspy_proact.models import Gate, Limits, ModelSpec, open_model
     from dspy_proact.programs.artefact import read_artefact, read_judge
@@ -164,6 +165,7 @@ __all__ = [
     "summarize",
     "summarize_results",
     "summary_document",
+    "transcript",
 ]
 
 _ROOMS = {
@@ -181,6 +183,7 @@ _ROOMS = {
     "benchmarks.proactbench.corpus.results": "read_results",
     "benchmarks.proactbench.programs": "ASSISTANT Assistant JUDGE Judge OfferDetector",
     "benchmarks.proactbench.report.results": "export_results summarize_results",
+    "evaluation.transcript": "transcript",
     "evaluation.trial": "Trial",
     "benchmarks.proactbench.types": (
         "AssistantView Dialogue Grade JudgeView Phase Response Rubric Trigger Turn Verdict"

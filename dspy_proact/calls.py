@@ -1,16 +1,17 @@
-"""Single calls to models, what they cost, and the contextvar that collects them.
+"""Calls to models as they are logged, what they cost, and the contextvar that collects their attempts.
 
-The gate appends one `Call` an attempt, repairs and retries included; the runner opens a collection
-around each stage, so that a failed stage has its usage too.
+The gate appends one `Call` an attempt, repairs and retries included; a `LoggedCall` is a request with its attempts and
+the reply or the failure, one line of `calls.jsonl`.
 """
 
+import hashlib
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from dspy_proact.types import Frozen
 
@@ -41,6 +42,68 @@ class Call(Frozen):
     """`stop`, `length`, `content_filter`, `tool_call` or `error`; None when the call failed."""
     error: str | None = None
     """What failed, in a word; None when it answered."""
+
+
+Stage = Literal["response", "verdict"]
+
+
+class StageKey(Frozen):
+    """Identifies a stage of a run."""
+
+    case: str
+    epoch: int
+    """Counted from 1."""
+    stage: Stage
+    judge: str | None = None
+    """The judge of a verdict; None for the benchmark itself, and for a response."""
+    judge_epoch: int = 1
+    """Number of this judge's verdict on the response, counted from 1."""
+
+
+class Failure(Frozen):
+    """Why a stage or a request has no result."""
+
+    kind: Literal["content", "provider"]
+    reason: str
+    detail: str = ""
+
+
+class CallUsage(BaseModel):
+    """What a line of `calls.jsonl` says of usage; the rest of the line is passed over."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+    key: StageKey | None = None
+    attempts: tuple[Call, ...]
+
+
+class LoggedCall(Frozen):
+    """One line of `calls.jsonl`: a request, its attempts, and the reply or the failure."""
+
+    role: str
+    """As `Call.role`."""
+    key: StageKey | None = None
+    """The stage of a run that asked; None in a compile, where a request has one reply whoever asks."""
+    begun: int = 1
+    """Which beginning of its stage: one whose content could not be used is begun anew when it is tried again."""
+    number: int | None = None
+    """Of the request in its stage, counted from 1; None in a compile."""
+    rollout: int | None = None
+    """Tells equal requests apart that are to have several replies: in a run how many came before in the stage."""
+    request: str
+    """sha256 over role, model, endpoint, rollout and request."""
+    response: dict[str, Any] | None = None
+    """The reply in DSPy's own form: parts (text, thoughts, tool calls), finish reason and usage."""
+    failure: Failure | None = None
+    """Why there is none, after all attempts; none of both where the command ended meanwhile."""
+    attempts: tuple[Call, ...]
+    mark: str = ""
+    """Hash of the rest of the line and of whose log it is, by which an edited or foreign line is told."""
+
+    def marked(self, owner: str) -> "LoggedCall":
+        """A copy with its mark, in the log of a run or compile with this digest."""
+        rest = self.model_copy(update={"mark": ""}).model_dump_json()
+        digest = hashlib.sha256(f"{owner} {rest}".encode("utf-8", "replace")).hexdigest()
+        return self.model_copy(update={"mark": digest[:16]})
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.calls import Call, Usage, collect_calls
+from dspy_proact.calls import Call, LoggedCall, Usage, collect_calls
 from dspy_proact.compile.agreement import PLAIN
 from dspy_proact.compile.folds import Fold, balanced_folds
 from dspy_proact.compile.forecast import CompileObserver, Forecast, Progress, watching
@@ -20,9 +20,9 @@ from dspy_proact.compile.target import OutOfFold, Target, Tested, Tuned
 from dspy_proact.compile.training import Choice, Training
 from dspy_proact.errors import Halt, Interrupted, UsageError
 from dspy_proact.evaluation.participant import fingerprint_of
+from dspy_proact.kept import CALLS, CallLog, Claim, Claimed, Identified, now, versions
 from dspy_proact.kept import COMPILE_CLAIM as CLAIM
-from dspy_proact.kept import Claim, Claimed, Identified, now, versions
-from dspy_proact.models import Gate, Model, Record, RecordedAnswer, open_model, wait_for
+from dspy_proact.models import Gate, Model, open_model, wait_for
 from dspy_proact.optimizer_names import optimizers_of
 from dspy_proact.programs import Card, CardUsage, DataSource, Provenance
 from dspy_proact.programs.artefact import Artefact, signature_of, states_of, write_artefact
@@ -52,6 +52,11 @@ class CompileIdentity(Identified):
     """Hash of the start."""
 
 
+def is_final(call: LoggedCall) -> bool:
+    """Whether a compile's request has its reply, or was refused for good."""
+    return call.response is not None or (call.failure is not None and call.failure.kind == "content")
+
+
 class CompileClaim(Claimed[CompileIdentity]):
     """`compile.json`: whose the folder is, and its data, so that resuming does not move on to newer ones."""
 
@@ -66,7 +71,7 @@ class Finished:
     """The artefact."""
     artefact: Artefact
     paid: int
-    """Requests that this command sent; the others were in the record."""
+    """Requests that this command sent; the others were in the log of calls."""
 
 
 class Compile:
@@ -103,8 +108,8 @@ class Compile:
         models = ", ".join(f"{role}={model.name}" for role, model in self.models.items())
         return f"Compile({self.target.role}, {self.recipe.optimizer!r}, {self.target.data.name!r}, {models})"
 
-    def _opened(self, target: Target, record: Record | None) -> Target:
-        models = {name: open_model(spec, role, self.gate, record=record) for name, (spec, role) in target.specs.items()}
+    def _opened(self, target: Target, log: CallLog | None) -> Target:
+        models = {name: open_model(spec, role, self.gate, log=log) for name, (spec, role) in target.specs.items()}
         return target.opened(models, self.gate.concurrency)
 
     @property
@@ -190,35 +195,35 @@ class Compile:
         with claim.held(self.identity) as claimed:
             if claimed is None:
                 claim.write(CompileClaim(identity=self.identity, data=self.target.data))
-            record = Record(folder / "record.jsonl")
+            log = CallLog(folder / CALLS, self.identity.digest(), is_final)
             try:
-                with record, signals_handled(otherwise=interrupted), silenced():
-                    artefact = self._recorded(record, folder, observer)
+                with log, signals_handled(otherwise=interrupted), silenced():
+                    artefact = self._logged(log, folder, observer)
                     switch.check()
             except Halt:
-                if claimed is None and not record.answers:
+                if claimed is None and not log.replies:
                     claim.leave(*folder.glob("*"))  # none where the folder was removed
                 raise
             path = folder / f"{self.target.role}.json"
             write_artefact(path, artefact)
-            return Finished(path, artefact, record.paid)
+            return Finished(path, artefact, log.paid)
 
-    def _recorded(self, record: Record, folder: Path, observer: CompileObserver) -> Artefact:
-        """What comes of a copy of this compile whose models answer from a record."""
-        progress = Progress(observer, self.forecast(), len(record.answers))
+    def _logged(self, log: CallLog, folder: Path, observer: CompileObserver) -> Artefact:
+        """What comes of a copy of this compile whose calls are logged."""
+        progress = Progress(observer, self.forecast(), len(log.replies))
         task = copy(self)
-        task.target, task.excerpts = self._opened(self.target, record), Excerpts(SHOWN)
+        task.target, task.excerpts = self._opened(self.target, log), Excerpts(SHOWN)
         prices = {model.role.name: model.price for model in task.models.values()}
 
-        def count(recorded: RecordedAnswer) -> None:
-            spent = [Usage.of([call], prices[call.role]).usd or 0.0 for call in recorded.calls]
+        def count(call: LoggedCall) -> None:
+            spent = [Usage.of([attempt], prices[call.role]).usd or 0.0 for attempt in call.attempts]
             progress.count_paid(sum(spent))
 
-        record.on_answer = count
+        log.on_call = count
         try:
             return task._cross_fit(progress, folder)
         finally:
-            wait_for(record.settled())
+            wait_for(log.settled())
             for model in task.models.values():
                 wait_for(model.aclose())
 

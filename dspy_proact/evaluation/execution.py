@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import closing, nullcontext
+from contextlib import AbstractAsyncContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -88,6 +88,11 @@ class Execution:
         judges = " + ".join(judge.name for judge in identity.judges)
         graded = f" judged by {judges}" if judges else ""
         return f"{type(self).__name__}({identity.assistant.name}{graded}, {count:,} cases of {identity.benchmark})"
+
+    @property
+    def case_set(self) -> CaseSet:
+        """Its cases and their corpus."""
+        return self._case_set
 
     @property
     def limits(self) -> Limits:
@@ -235,6 +240,30 @@ class Execution:
     def answer_type(self) -> type[BaseModel]:
         """As what answers are read from disk."""
         return self._declared.answer_type
+
+    def admitted(self, case: Case, judges: Sequence[str | None], answer: Any) -> AbstractAsyncContextManager[None]:
+        """Inside, a case is answered, unless it has an answer, and graded; entered once the limits cover that."""
+        calls = None if self._gate.limits == Limits() else self._expected(case, judges, answer)
+        return self._gate.budget.case(calls, self._gate.switch)
+
+    def _expected(self, case: Case, judges: Sequence[str | None], answer: Any) -> Sequence[tuple[str, Cost]] | None:
+        """Whose each call on a case is and the most that it can cost, without repairs; None where that is not known."""
+        declared, settings = self._declared, self._settings
+        stages = list[tuple[Participant, Sequence[ExpectedCall] | None]]()
+        if answer is None and self._assistant and declared.rule(settings) is None:
+            program = self._assistant.ask.program
+            stages.append((self._assistant, declared.forecast.answers(case, program, settings)))
+        kept = self.answer_type.model_validate(answer) if answer else None
+        for name in filter(None, judges):
+            judge = self._judges[name]
+            stages.append((judge, declared.forecast.grades(case, kept, judge.ask.program, settings)))
+        if any(calls is None for _, calls in stages):
+            return None
+        return [
+            (who.model.whose, who.model.most(call.messages, call.images))
+            for who, calls in stages
+            for call in calls or ()
+        ]
 
     async def answer(self, case: Case, earlier: Sequence[Any]) -> BaseModel:
         """Call the program under test; raises a `StageError` when there is no answer."""

@@ -4,7 +4,9 @@ A `Log` grows by whole lines, `replacing` swaps a file whole or not at all, and 
 compile. A `PathContent` says what a path holds.
 """
 
+from dspy_proact.kept.call_log import CallLog, StageCalls, open_stage
 from dspy_proact.kept.claim import (
+    CALLS,
     COMPILE_CLAIM,
     RUN_CLAIM,
     Claim,

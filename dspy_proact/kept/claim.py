@@ -26,7 +26,9 @@ from dspy_proact.kept.log import first_fault, open_to_read, read_contents, requi
 from dspy_proact.types import Frozen
 
 RUN_CLAIM, COMPILE_CLAIM = "manifest.json", "compile.json"
-_RUN_RECORDS, _COMPILE_RECORD = ("cases.jsonl", "events.jsonl"), "record.jsonl"
+CALLS = "calls.jsonl"
+"""Log of the calls of a run or compile, in its folder."""
+_LOGS = ("cases.jsonl", "events.jsonl", CALLS)
 _LOCK = "lock"
 _PROGRAMS = ("judge.json", "assistant.json", "agent.json", "judges.json")
 _PROGRAM_HEAD = re.compile(rb'\s*\{\s*"format"\s*:\s*\d+\s*,\s*"signature"\s*:')
@@ -240,7 +242,7 @@ def content_of(path: Path) -> PathContent:
             names = [sibling.name for sibling in path.parent.iterdir()] if path.parent.is_dir() else []
             near = get_close_matches(path.name, names, n=1)
             return PathContent(path, Kind.NOTHING, [path.with_name(name) for name in near])
-        parts = (RUN_CLAIM, COMPILE_CLAIM, *_RUN_RECORDS, _COMPILE_RECORD)
+        parts = (RUN_CLAIM, COMPILE_CLAIM, *_LOGS)
         if path.name in parts and _folder(path.parent).kind in (Kind.RUN, Kind.COMPILE):
             return PathContent(path, Kind.PART)
         if path.suffix.lower() in (".csv", ".parquet"):
@@ -269,6 +271,6 @@ def refuse_overwrite(path: Path, *inputs: Path) -> None:
     """Raise a `UsageError` where writing a file would overwrite an input, or a file of a run or compile."""
     if any(path.exists() and source.exists() and path.samefile(source) for source in inputs):
         raise UsageError(f"{path}: is the input; name another file")
-    kept = ((RUN_CLAIM, "events.jsonl"), (COMPILE_CLAIM, _COMPILE_RECORD))
+    kept = ((RUN_CLAIM, "events.jsonl"), (COMPILE_CLAIM, CALLS))
     if any((path.parent / claim).is_file() and (path.parent / record).is_file() for claim, record in kept):
         raise UsageError(f"{path}: lies in the folder of a run or a compile; name a file outside of it")

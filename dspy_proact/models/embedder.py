@@ -13,6 +13,7 @@ from dspy_proact.models.endpoint import Route, find_route
 from dspy_proact.models.engine import GatedEngine, wait_for
 from dspy_proact.models.faults import Caller, spellings
 from dspy_proact.models.gate import Gate
+from dspy_proact.models.logged import LoggedEngine
 from dspy_proact.models.prices import find_price
 from dspy_proact.models.spec import EMBEDDED, ModelSpec
 
@@ -26,27 +27,29 @@ Vectors = list[list[float]]
 class Embedder:
     """Makes vectors of texts."""
 
-    def __init__(self, name: str, gated: GatedEngine, price: Price, route: Route):
+    def __init__(self, name: str, engine: LoggedEngine, price: Price, route: Route):
         self.name, self.price = name, price
         self.endpoint = route.api_base  # None for the provider's own
-        self._gated, self._route = gated, route
+        self._engine, self._route = engine, route
 
     def require_key(self) -> None:
         """Raise a `UsageError` that names the variable, where a key is needed and missing."""
-        self._route.require_key(self._gated.caller.argument)
+        self._route.require_key(self._engine.gated.caller.argument)
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """One vector a text, in their order, all of one length; raises a `StageError` where there are none."""
-        return [vector for request in self._requests(texts) for vector in _vectors(await self._gated.complete(request))]
+        return [
+            vector for request in self._requests(texts) for vector in _vectors(await self._engine.complete(request))
+        ]
 
     async def embed_now(self, texts: Sequence[str]) -> Vectors:
         """What `embed` returns, without ever yielding to the running loop."""
         requests = self._requests(texts)
-        return [vector for request in requests for vector in _vectors(wait_for(self._gated.complete(request)))]
+        return [vector for request in requests for vector in _vectors(wait_for(self._engine.complete(request)))]
 
     async def aclose(self) -> None:
         """Close its connections in the running loop."""
-        await self._gated.aclose()
+        await self._engine.aclose()
 
     def _requests(self, texts: Sequence[str]) -> list[Request]:
         batches = (texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH))
@@ -86,7 +89,7 @@ def open_embedder(named: ModelSpec | str, gate: Gate, argument: str) -> Embedder
     bound_clients_of_litellm()
     import_litellm().DEFAULT_MAX_RETRIES = 0  # in the whole process: its embeddings ignore `max_retries=0`
     make: Callable[[], _EmbeddingEngine] = lambda: _EmbeddingEngine(options)  # noqa: E731 - typed
-    return Embedder(spec.name, GatedEngine(make, gate, caller), price, route)
+    return Embedder(spec.name, LoggedEngine(GatedEngine(make, gate, caller), briefly=True), price, route)
 
 
 class _EmbeddingEngine:

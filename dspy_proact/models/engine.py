@@ -5,6 +5,7 @@ event loop, in a thread of its own, so that these hold over all threads.
 """
 
 import asyncio
+import os
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
@@ -59,7 +60,7 @@ class GatedEngine:
         request, number, inner = self._with_extensions(request), 0, self._for_this_loop()
         most = self._most(request)
         while True:
-            await self.gate.budget.reserve(most, self.gate.switch)
+            await self.gate.budget.reserve(most, self.gate.switch, self.caller.whose, number)
             with _Attempt(self.gate, self.caller, most, number) as attempt:
                 async with asyncio.timeout(self.gate.timeout):
                     return attempt.completed(await inner.complete(request))
@@ -78,7 +79,7 @@ class GatedEngine:
         most = self._most(request)
         async with self.gate.slots:
             while True:
-                await self.gate.budget.reserve(most, self.gate.switch)
+                await self.gate.budget.reserve(most, self.gate.switch, self.caller.whose, number)
                 with _Attempt(self.gate, self.caller, most, number) as attempt:
                     async with aclosing(inner.stream(request)) as events:
                         while True:
@@ -288,6 +289,17 @@ def one_by_one(values: AsyncGenerator[T]) -> Generator[T]:
 _starting = threading.Lock()
 _loops: list[asyncio.AbstractEventLoop] = []
 _tasks = set[asyncio.Task[Any]]()
+
+
+def _forget_the_parents() -> None:
+    """In a child process: the loop's thread is the parent's alone, and its lock may have been held at the fork."""
+    global _starting  # noqa: PLW0603 - a lock that was held at the fork is never released
+    _starting = threading.Lock()
+    _loops.clear()
+    _tasks.clear()
+
+
+os.register_at_fork(after_in_child=_forget_the_parents)
 
 
 def _shared_loop() -> asyncio.AbstractEventLoop:

@@ -83,6 +83,11 @@ class Caller:
     sees: bool = True
     """Whether it takes images, as far as litellm knows."""
 
+    @property
+    def whose(self) -> str:
+        """Argument and name of the model, for messages."""
+        return f"`{self.argument}` {self.model}"
+
 
 @dataclass(frozen=True)
 class Fault:

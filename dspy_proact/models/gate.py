@@ -9,7 +9,11 @@ import asyncio
 import json
 import random
 from collections import defaultdict
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from dspy.lm15 import Request
@@ -52,6 +56,15 @@ class Cost:
         return Cost(self.calls - other.calls, self.tokens - other.tokens, self.usd - other.usd)
 
 
+def most_of_messages(
+    messages: Sequence[Mapping[str, Any]], images: int, completion_limit: int | None, price: Price
+) -> Cost:
+    """The most that a call with these messages and so many tokens of images can cost, before its request is made."""
+    sent = json.dumps(messages, ensure_ascii=False, default=str).encode("utf-8", "replace")
+    prompt, completion = len(sent) + images + _BYTES_A_MESSAGE * len(messages), completion_limit or 0
+    return Cost(calls=1, tokens=prompt + completion, usd=price.most(prompt, completion) or 0.0)
+
+
 def most_of(request: Request, completion_limit: int | None, price: Price) -> Cost:
     """The most that a call can cost: every byte of its texts as a token, its images, and the completion limit."""
     # No tokenizer makes more tokens than bytes. An unknown price counts 0: a limit in dollars allows none.
@@ -67,16 +80,22 @@ class Budget:
     """What is spent and what is in flight, against the limits.
 
     A call is admitted only if the most that it can cost fits beside what is spent and what is in flight, so that no
-    limit is exceeded, with any number of calls in flight, repairs and retries included.
+    limit is exceeded, with any number of calls in flight, repairs and retries included. A case is begun only if what
+    its calls can cost fits beside that and what is left of the cases that were begun: what is begun can be finished,
+    unless it takes more calls than were expected.
     """
 
     def __init__(self, limits: Limits, spent: Cost | None = None):
         self.limits = limits
         self.spent = spent or Cost()
         self.reserved = Cost()
+        self.expected = Cost()
+        """Of the calls that cases which were begun have not made yet."""
+        self._begun = 0
+        self._most_of_a_case = 1
         self._settled = Bell()
 
-    async def reserve(self, most: Cost, switch: Switch) -> None:
+    async def reserve(self, most: Cost, switch: Switch, whose: str = "", attempt: int = 0) -> None:
         """Reserve the most that a call can cost; raises `LimitReached`, and pulls the switch, where it does not fit.
 
         It waits while calls in flight may still turn out cheaper than their reservations, and so leave room.
@@ -85,16 +104,66 @@ class Budget:
         while self._exceeded(self.spent + self.reserved + most) and not self._exceeded(self.spent + most):
             await self._settled.wait()
         switch.check()
-        if limit := self._exceeded(self.spent + self.reserved + most):
-            switch.pull(LimitReached(f"{limit} is reached: the next call might exceed it"))
-            switch.check()
+        self._require(self.spent + self.reserved, most, switch, whose)
         self.reserved += most
+        if attempt == 0 and (case := _case.get()):
+            self.expected -= case.made()
+
+    @asynccontextmanager
+    async def case(self, calls: Sequence[tuple[str, Cost]] | None, switch: Switch) -> AsyncGenerator[None]:
+        """Inside, a case makes its calls; it is begun as soon as they fit.
+
+        The first case of a command is begun even if not all of them fit, so that a command always gets further; but
+        not if one of them alone can never fit.
+
+        Args:
+            calls: Whose each call is and the most that it can cost; None where that is not known, which counts as many
+                calls as the case that took the most so far.
+            switch: Pulled where the case cannot be begun.
+
+        Raises:
+            LimitReached: The case cannot be begun.
+        """
+        if self.limits == Limits():
+            yield
+            return
+        expected = [("", Cost(calls=1))] * self._most_of_a_case if calls is None else calls
+        for whose, most in expected:
+            self._require(Cost(), most, switch, whose)
+        need = sum((most for _, most in expected), Cost())
+        while self._begun and self._exceeded(self.spent + self.reserved + self.expected + need):
+            switch.check()
+            await self._settled.wait()
+        if self.spent.calls:
+            self._require(self.spent, need, switch, "")
+        case = _Case([most for _, most in expected])
+        self._begun, self.expected = self._begun + 1, self.expected + need
+        token = _case.set(case)
+        try:
+            yield
+        finally:
+            _case.reset(token)
+            self._begun, self.expected = self._begun - 1, self.expected - sum(case.left, Cost())
+            self._most_of_a_case = max(self._most_of_a_case, case.count)
+            self._settled.ring()
 
     def settle(self, most: Cost, actual: Cost) -> None:
         """Replace a reservation by what the call has cost."""
         self.reserved -= most
         self.spent += actual
         self._settled.ring()
+
+    def _require(self, before: Cost, most: Cost, switch: Switch, whose: str) -> None:
+        """Pull the switch, and raise its `LimitReached`, where a cost does not fit beside the one before it."""
+        if limit := self._exceeded(before + most):
+            unit = limit.strip("`").removeprefix("limits.").partition("=")[0]
+            costs = (self.spent, most)
+            spent, needed = (f"USD {c.usd:.4g}" if unit == "usd" else f"{getattr(c, unit):,} {unit}" for c in costs)
+            caller = f"the next call{f' of {whose}' if whose else ''}" if most.calls == 1 else "the next case"
+            argument = whose.partition(" ")[0].strip("`") if unit != "calls" else ""
+            mend = f"; `{argument}.params` max_tokens=N lowers that" if argument else ""
+            switch.pull(LimitReached(f"{limit} is reached: {spent} spent, and {caller} must reserve {needed}{mend}"))
+            switch.check()
 
     def _exceeded(self, cost: Cost) -> str | None:
         """The limit that the cost exceeds."""
@@ -106,6 +175,21 @@ class Budget:
         if limits.usd is not None and cost.usd > limits.usd:
             return f"`limits.usd={limits.usd:g}`"
         return None
+
+
+class _Case:
+    """The calls that a case which was begun is still expected to make."""
+
+    def __init__(self, left: list[Cost]):
+        self.left, self.count = left, 0
+
+    def made(self) -> Cost:
+        """One more call was made; what was expected of it."""
+        self.count += 1
+        return self.left.pop(0) if self.left else Cost()
+
+
+_case: ContextVar[_Case | None] = ContextVar("dspy_proact_case", default=None)
 
 
 class Slots:
@@ -203,12 +287,12 @@ class Gate:
 
     def succeeded(self, caller: Caller) -> None:
         """A call was answered: its provider is up."""
-        standing = self._standing[_who(caller)]
+        standing = self._standing[caller.whose]
         standing.responded, standing.failures = True, 0
 
     def failed(self, caller: Caller, fault: Fault, attempt: int, wait: float | None) -> None:
         """An attempt, counted from 0, failed; pulls the switch where the failure ends the run."""
-        who = _who(caller)
+        who = caller.whose
         standing, error = self._standing[who], fault.error
         if isinstance(error, Halt):
             self.switch.pull(error)
@@ -230,7 +314,3 @@ class Gate:
             return None
         failures = ((who, standing.last) for who, standing in self._standing.items() if standing.last)
         return "; ".join(f"{who}: no answer. {last}" for who, last in failures) or None
-
-
-def _who(caller: Caller) -> str:
-    return f"`{caller.argument}` {caller.model}"

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -24,14 +24,16 @@ from dspy.lm15 import (
 from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
 from dspy_proact.images import described
+from dspy_proact.kept import CallLog
 from dspy_proact.models.dspy_internals import StreamEvent, async_engine_of, capabilities
 from dspy_proact.models.embedder import Embedder
 from dspy_proact.models.endpoint import Route, find_route
-from dspy_proact.models.engine import BlockingEngine, GatedEngine
+from dspy_proact.models.engine import GatedEngine
 from dspy_proact.models.faults import Caller, spellings
-from dspy_proact.models.gate import Gate, Limits
+from dspy_proact.models.gate import Cost, Gate, Limits, most_of_messages
+from dspy_proact.models.image_tokens import image_tokens
+from dspy_proact.models.logged import LoggedEngine, LoggedLM
 from dspy_proact.models.prices import EMBEDDED_PRICE, find_capacity, find_price
-from dspy_proact.models.record import Record, RecordedEngine, RecordedLM
 from dspy_proact.models.spec import (
     EMBEDDED,
     LIMIT,
@@ -87,6 +89,16 @@ class Model:
         """What decides its answers, but for the program that calls it."""
         return RoleIdentity(model=self.name, endpoint=self.endpoint, decoding=dict(self.decoding))
 
+    @property
+    def whose(self) -> str:
+        """Argument and name, for messages."""
+        return f"`{self.role.argument}` {self.name}"
+
+    def most(self, messages: Sequence[Mapping[str, Any]], images: Iterable[tuple[int, int]] = ()) -> Cost:
+        """The most that a call with these messages, and images of these sizes in pixels, can cost."""
+        tokens = sum(image_tokens(self.name, *size) or 0 for size in images)
+        return most_of_messages(messages, tokens, self.decoding.get(LIMIT), self.price)
+
     async def aclose(self) -> None:
         """Close its connections in the running loop."""
         await async_engine_of(self.lm).aclose()
@@ -94,10 +106,10 @@ class Model:
             await companion.aclose()
 
 
-def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record | None = None) -> Model:
+def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog | None = None) -> Model:
     """Make a model callable in a role, by its litellm name, `embedded`, or a spec, behind the gate that a run shares.
 
-    The record of a compile keeps answers and gives them again; in a benchmark run nothing is remembered. Raises a
+    The log is that of a compile; a run's comes with the stage that asks. Raises a
     `UsageError` where there is no such provider, or parameters cannot go together. `require_key` checks the key.
     """
     spec, argument = ModelSpec.of(named), role.argument
@@ -108,7 +120,7 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
             problem = f"there is no stand-in of the {role.name}; name a model with `{argument}`"
             raise UsageError(f"`{argument}` {EMBEDDED}: {problem}")
         gated = GatedEngine(lambda: EmbeddedEngine(stand_in), gate, Caller(role.name, argument, EMBEDDED))
-        return Model(EMBEDDED, role, _lm(gated, record, {}), {}, (), None, EMBEDDED_PRICE)
+        return Model(EMBEDDED, role, _lm(gated, log, {}), {}, (), None, EMBEDDED_PRICE)
     name, params = spec.name, {key: value for key, value in spec.params.items() if key != SCHEMA}
     require_parameters(f"{argument}.params", spec.params)
     route = find_route(name, spec.api_base, gate.backend)
@@ -140,7 +152,7 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
         make = route.engines(connections=gate.concurrency, timeout=gate.timeout)
         supported = known.params - ({SCHEMA} if without_schema else set())
         gated = GatedEngine(make, gate, caller, known.response_schema, supported)
-        lm = _lm(gated, record, {key: value for key, value in sent.items() if key in _CANONICAL})
+        lm = _lm(gated, log, {key: value for key, value in sent.items() if key in _CANONICAL})
     except (dspy.LMConfigurationError, ValueError) as error:
         raise UsageError(f"`{argument}` {name}: {error}") from error
     written = without_secrets({**sent, SCHEMA: None} if without_schema else sent)
@@ -176,13 +188,8 @@ def _require_bounds(model: str, argument: str, limits: Limits, limit: int | None
         )
 
 
-def _lm(gated: GatedEngine, record: Record | None, canonical: Decoding) -> dspy.LM:
-    caller = gated.caller
-    if record is None:
-        faces = {"engine": BlockingEngine(gated), "async_engine": gated}
-        return dspy.LM(caller.model, **faces, num_retries=0, cache=False, **canonical)
-    whose = f"{caller.role} {caller.model} {caller.endpoint or ''}".strip()
-    return RecordedLM(caller.model, RecordedEngine(gated, record, whose), **canonical)
+def _lm(gated: GatedEngine, log: CallLog | None, canonical: Decoding) -> dspy.LM:
+    return LoggedLM(gated.caller.model, LoggedEngine(gated, log), **canonical)
 
 
 class EmbeddedEngine:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -143,6 +144,13 @@ class Runnable(Protocol):
     @property
     def answer_type(self) -> type[BaseModel]:
         """As what answers are read from disk."""
+        ...
+
+    def admitted(self, case: Case, judges: Sequence[str | None], answer: Any) -> AbstractAsyncContextManager[None]:
+        """Inside, a case is answered, unless it has an `answer`, and graded by these judges.
+
+        Entering it waits, or raises a `Halt`, where the limits do not allow that.
+        """
         ...
 
     async def answer(self, case: Case, earlier: Sequence[Any]) -> BaseModel:

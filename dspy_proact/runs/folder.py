@@ -1,18 +1,22 @@
-"""A run on disk: `manifest.json`, `cases.jsonl` and the append-only `events.jsonl`; one process writes."""
+"""A run on disk, which one process writes.
+
+`manifest.json`, `cases.jsonl`, and the append-only `calls.jsonl` and `events.jsonl`.
+"""
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from dspy_proact.calls import Call, CallUsage, LoggedCall, StageKey
 from dspy_proact.errors import RunError
-from dspy_proact.kept import RUN_CLAIM, Claim, Log, read_lines, read_log, read_with_ranges
+from dspy_proact.kept import CALLS, RUN_CLAIM, CallLog, Claim, Log, read_lines, read_log, read_with_ranges
 from dspy_proact.plain_text import html_table
 from dspy_proact.runs.benchmark import CONTROL, Case
-from dspy_proact.runs.ledger import StageEvent
+from dspy_proact.runs.ledger import Ledger, StageEvent
 from dspy_proact.runs.manifest import Manifest
 from dspy_proact.types import Frozen
 
@@ -69,7 +73,7 @@ class RunFolder:
     def __init__(self, path: str | Path):
         self.path = Path(path)
         self._claim = Claim(self.path, RUN_CLAIM, Manifest, "run")
-        self._cases, self._events = self.path / "cases.jsonl", self.path / "events.jsonl"
+        self._cases, self._events, self._calls = (self.path / name for name in ("cases.jsonl", "events.jsonl", CALLS))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.path)!r})"
@@ -147,6 +151,19 @@ class RunFolder:
         """Every stage that ended, in the order of ending."""
         return read_log(self._events, StageEvent)
 
+    def calls(self) -> Iterator[LoggedCall]:
+        """Every call, in the order of ending; none of a run that is older than `calls.jsonl`."""
+        return read_log(self._calls, LoggedCall)
+
+    def attempts(self) -> Iterator[tuple[StageKey, Sequence[Call]]]:
+        """The attempts at every call with the stage that made it; those of an older run's stages come first."""
+        yield from ((event.key, event.calls) for event in self.events())
+        yield from ((call.key, call.attempts) for call in self.call_usage() if call.key)
+
+    def call_usage(self) -> Iterator[CallUsage]:
+        """What every call used, as `calls` gives them, without reading the replies."""
+        return read_log(self._calls, CallUsage)
+
 
 class RunWriter(RunFolder):
     """The one writer of a run; use as a context manager.
@@ -171,11 +188,12 @@ class RunWriter(RunFolder):
     def __exit__(self, *_: object) -> None:
         self._held.close()
         if self._empty:
-            self._claim.leave(self._cases, self._events)
+            self._claim.leave(self._cases, self._events, self._calls)
 
     def leave_nothing_unanswered(self) -> None:
-        """On closing, remove what this writer made if the folder was new and holds no answer and no grade."""
-        self._empty = self._new and not any(event.answer is not None or event.grade for event in self.events())
+        """On closing, remove what this writer made if the folder was new and holds no reply, no answer and no grade."""
+        results = (event.answer is not None or event.grade for event in self.events())
+        self._empty = self._new and not any(results) and not any(call.response for call in self.calls())
 
     def add_cases(self, cases: Iterable[Case]) -> None:
         """Keep the cases that are not there yet; raises `RunError` when they cannot be."""
@@ -192,8 +210,19 @@ class RunWriter(RunFolder):
                 self._case_log.append(record.marked(manifest.identity.corpus))
 
     def record(self, event: StageEvent) -> None:
-        """Keep an event; raises `RunError` when it cannot be, and the record is as it was before."""
+        """Keep an event; raises `RunError` when it cannot be, and the log is as it was before."""
         self._event_log.append(event)
+
+    def call_log(self, ledger: Ledger) -> CallLog:
+        """The log of calls, to be entered: what was logged in a stage that is still open is replayed."""
+        manifest = self.manifest()
+
+        def replays(call: LoggedCall) -> bool:
+            key = call.key
+            open_ = key is not None and not ledger.has_result(key) and call.begun == ledger.begun(key)
+            return open_ and call.response is not None
+
+        return CallLog(self._calls, manifest.identity.digest(), replays, keeps_thoughts=manifest.keeps_inputs)
 
 
 def _widened(before: Manifest, now: Manifest, path: Path) -> Manifest:

@@ -2,26 +2,16 @@
 
 import json
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, FiniteFloat, TypeAdapter
 
-from dspy_proact.calls import Call
+from dspy_proact.calls import Call, Failure, Stage, StageKey
 from dspy_proact.runs.benchmark import Case, Scored
 from dspy_proact.types import Frozen
-
-Stage = Literal["response", "verdict"]
-
-
-class Failure(Frozen):
-    """Why a stage has no result."""
-
-    kind: Literal["content", "provider"]
-    reason: str
-    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,24 +43,11 @@ class VerdictRecord:
 _VERDICT = TypeAdapter(VerdictRecord)
 
 
-class StageKey(Frozen):
-    """Identifies a stage of a run."""
-
-    case: str
-    epoch: int
-    """Counted from 1."""
-    stage: Stage
-    judge: str | None = None
-    """The judge of a verdict; None for the benchmark itself, and for a response."""
-    judge_epoch: int = 1
-    """Number of this judge's verdict on the response, counted from 1."""
-
-
 class StageEvent(Frozen):
     """One line of `events.jsonl`, a stage that ended: one of `answer`, `grade` and `failure` is given.
 
-    None of them is given where the run was stopped in the middle of a stage: its calls were made and are counted, and
-    the stage is still to do.
+    None of them is given where an older run was stopped in the middle of a stage: its calls were made and are counted,
+    and the stage is still to do.
     """
 
     key: StageKey
@@ -78,8 +55,8 @@ class StageEvent(Frozen):
     """The result of a response: the benchmark's own model, as JSON."""
     grade: VerdictRecord | None = None
     failure: Failure | None = None
-    calls: tuple[Call, ...]
-    """Every call of the stage, failed attempts included."""
+    calls: tuple[Call, ...] = ()
+    """Every attempt at a call of the stage, of runs of before `calls.jsonl`; a newer one has them there."""
     time: float
     """Seconds since the epoch at its end."""
 
@@ -145,6 +122,7 @@ class Ledger:
         self._ended = defaultdict[_Kind, dict[str, Literal["result", "content", "provider", "halted"]]](dict)
         self._answers: dict[tuple[str, int], dict[str, Any]] = {}
         self._tried = defaultdict[_Kind, set[str]](set)
+        self._begun = Counter[StageKey]()
         for event in events:
             self._note(event)
 
@@ -160,6 +138,10 @@ class Ledger:
     def has_result(self, key: StageKey) -> bool:
         """Whether a stage ended with a result."""
         return self._ended[_kind(key)].get(key.case) == "result"
+
+    def begun(self, key: StageKey) -> int:
+        """Which beginning of a stage is the next or current one: its content could not be used one time less."""
+        return 1 + self._begun[key]
 
     def answer(self, work: Work) -> dict[str, Any] | None:
         """A response that not everybody has graded yet, as it is kept; None where there is none."""
@@ -202,6 +184,8 @@ class Ledger:
         key, done = event.key, event.answer is not None or event.grade is not None
         how = "result" if done else event.failure.kind if event.failure else "halted"
         self._ended[_kind(key)][sys.intern(key.case)] = how
+        if how == "content":
+            self._begun[key] += 1
         if event.answer is not None:
             self._answers[key.case, key.epoch] = event.answer
         if all(map(self.has_result, self.grading.keys(key.case, key.epoch))):

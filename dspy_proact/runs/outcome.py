@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from dspy_proact.calls import CallTally, Price, Usage
+from dspy_proact.calls import Call, CallTally, CallUsage, Price, Usage
 from dspy_proact.errors import RunError
 from dspy_proact.kept import first_fault
 from dspy_proact.runs.benchmark import CONTROL
@@ -141,7 +141,7 @@ class _Response:
 
 
 class LastEvents:
-    """The last event of each stage, without its calls, which are counted.
+    """The last event of each stage, and the attempts at calls, which are counted.
 
     The events themselves are not kept: they would take several times the memory.
 
@@ -151,7 +151,7 @@ class LastEvents:
         tried_again: Stages that had failed and were tried once more.
     """
 
-    def __init__(self, events: Iterable[StageEvent]):
+    def __init__(self, events: Iterable[StageEvent], calls: Iterable[CallUsage] = ()):
         self.responses: dict[tuple[str, int], _Response | None] = {}
         self.verdicts: dict[tuple[str, int, str | None, int], VerdictRecord | str | None] = {}
         self.tried_again = 0
@@ -160,11 +160,7 @@ class LastEvents:
         for event in events:
             key, grade, failure = event.key, event.grade, event.failure and event.failure.reason
             case, judge = sys.intern(key.case), key.judge and sys.intern(key.judge)
-            began = min([event.time, *(call.started for call in event.calls)])
-            first, last = self._span or (began, event.time)
-            self._span = min(first, began), max(last, event.time)
-            for call in event.calls:
-                self._tallies[call.role, judge if call.role == "judge" else None].add(call)
+            self._count(event.calls, judge, event.time)
             if key.stage == "response":
                 before = self.responses.get((case, key.epoch))
                 self.tried_again += before is not None and before.failure is not None
@@ -178,6 +174,17 @@ class LastEvents:
             if grade:
                 known = {"label": sys.intern(grade.label), "judge": judge, "judge_epoch": key.judge_epoch}
                 self.verdicts[stage] = replace(grade, **known)
+
+        for call in calls:
+            self._count(call.attempts, call.key and call.key.judge)
+
+    def _count(self, attempts: Sequence[Call], judge: str | None, *times: float) -> None:
+        """Count attempts, and the time from the first one to the last event."""
+        for attempt in attempts:
+            self._tallies[attempt.role, judge if attempt.role == "judge" else None].add(attempt)
+        if times := (*times, *(attempt.started for attempt in attempts)):
+            first, last = self._span or (times[0], times[0])
+            self._span = min(first, *times), max(last, *times)
 
     @property
     def cases(self) -> set[str]:
@@ -220,7 +227,7 @@ def read_run(
     checked by it; `check_marks` is as in `RunFolder.cases`.
     """
     with rare_collections():
-        manifest, events = folder.manifest(), LastEvents(folder.events())
+        manifest, events = folder.manifest(), LastEvents(folder.events(), folder.call_usage())
         cases = folder.cases_of(events.cases, check_marks)
         judges = manifest.identity.judges
         grading: dict[str, tuple[Sequence[str], Cuts]] = {CONTROL: (manifest.control_labels, NO_CUTS)}

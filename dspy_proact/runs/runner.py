@@ -62,7 +62,7 @@ class Runner:
         self._chains = Chains(cases, todo, self.folder.events(), self.benchmark.answer_type)
         queue = deque(self._chains.ready)
         self.observer.started(len(todo), len(cases) * epochs)
-        with rare_collections():
+        with rare_collections(), self.folder.call_log(self.ledger) as self._calls:
             workers = [asyncio.create_task(self._work_off(queue)) for _ in range(min(concurrency, len(queue)))]
             try:
                 await asyncio.gather(*workers)
@@ -77,30 +77,35 @@ class Runner:
         try:
             while queue and self.switch.halt is None:
                 work = queue.popleft()
-                for key in self.ledger.stages(work):
-                    if self.switch.halt is None and self.ledger.is_open(key):
-                        await self._do(work, key)
+                response, *verdicts = self.ledger.stages(work)
+                answering = self.ledger.is_open(response)
+                judges = [key.judge for key in verdicts if answering or self.ledger.is_open(key)]
+                kept = None if answering else self.ledger.answer(work)
+                async with self.benchmark.admitted(work.case, judges, kept):
+                    for key in (response, *verdicts):
+                        if self.switch.halt is None and self.ledger.is_open(key):
+                            await self._do(work, key)
                 if following := self._chains.next_after(work):
                     queue.append(following)
         except Halt as halt:
             self.switch.pull(halt)
 
     async def _do(self, work: Work, key: StageKey) -> None:
-        with collect_calls() as calls:
+        begun = self.ledger.begun(key)
+        with collect_calls() as calls, self._calls.stage(key, begun):
             try:
                 outcome = await attempted(self._result(work, key))
             except Halt:
                 self._cut_short = True
-                if calls:  # they were paid for, so that the record must have them
-                    self._keep(key, calls)
                 raise
         event = self._keep(key, calls, **({"failure": outcome} if isinstance(outcome, Failure) else outcome))
+        self._calls.forget(key, begun)
         self.stages += 1
         self.observer.ended(event, not any(map(self.ledger.is_open, self.ledger.stages(work))))
 
     def _keep(self, key: StageKey, calls: Sequence[Call], **outcome: Any) -> StageEvent:
         event = StageEvent(key=key, calls=tuple(calls), time=time.time(), **outcome)
-        self.folder.record(event)
+        self.folder.record(event.model_copy(update={"calls": ()}))  # they are in the log of calls
         self.ledger.add(event)
         self._chains.note(event)
         return event

@@ -5,7 +5,7 @@ Runs and reports are tested with it, which shows that they know neither the corp
 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -113,6 +113,9 @@ class Riddles:
     @classmethod
     def view_type(cls, stratum: str) -> type[Riddle]:
         return Riddle
+
+    def admitted(self, case: Case, judges: Sequence[str | None], answer: Any) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
 
     async def answer(self, case: Case, earlier: Sequence[Any]) -> Guess:
         self.earlier[case.key] = [item and item.words for item in earlier]

@@ -149,7 +149,7 @@ def test_what_cannot_be_compiled_is_a_sentence(optimize, tmp_path, more, text):
     status, out, err = optimize(*more)
     assert (status, out) == (2, "")
     assert text in err
-    assert not Path("out", "record.jsonl").exists() or Path("out", "record.jsonl").read_bytes() == b""
+    assert not Path("out", "calls.jsonl").exists() or Path("out", "calls.jsonl").read_bytes() == b""
 
 
 def test_a_guard_of_worked_cases_says_how_many_are_right_and_that_none_is_lost(optimize):

@@ -85,7 +85,7 @@ def test_no_limit_is_ever_exceeded_at_full_width_by_a_provider_that_fails(tmp_pa
                 assert provider.tokens - tokens <= limits.tokens
             if limits.usd is not None:
                 assert (provider.tokens - tokens) / 2500 * COST <= limits.usd
-            kept = len((tmp_path / "out" / "record.jsonl").read_text(encoding="utf-8").splitlines())
+            kept = len((tmp_path / "out" / "calls.jsonl").read_text(encoding="utf-8").splitlines())
             assert kept > before
             before = kept
         provider.script = well
@@ -102,7 +102,7 @@ def compiling(server: Server, optimizer: Optimizer = "bootstrap", **how) -> Comp
 
 
 def lines(folder: Path) -> int:
-    return (folder / "record.jsonl").read_bytes().count(b"\n")
+    return (folder / "calls.jsonl").read_bytes().count(b"\n")
 
 
 @contextmanager

@@ -48,11 +48,10 @@ def in_a_process(assistant: str, judge: str, name: str, path: str) -> None:
 
 @cache
 def run_of(name: str, folder) -> dict:
-    """What an uninterrupted run comes to, how many calls it takes, and its longest stage."""
+    """What an uninterrupted run comes to, and how many calls it takes."""
     with Server(played) as server:
         at(server, name).run(folder / name, SCOPE)
-        longest = max(len(event.calls) for event in RunFolder(folder / name).events())
-        return {"outcomes": outcomes(folder / name), "calls": len(server.sent), "longest": longest}
+        return {"outcomes": outcomes(folder / name), "calls": len(server.sent)}
 
 
 @pytest.fixture(scope="module")
@@ -62,20 +61,21 @@ def undisturbed(tmp_path_factory):
 
 
 @EVERY
-def test_a_run_that_stops_at_a_limit_again_and_again_ends_as_one_that_does_not(server, tmp_path, undisturbed, name):
+def test_a_run_that_stops_at_every_second_call_ends_as_one_that_does_not_and_pays_no_call_twice(
+    server, tmp_path, undisturbed, name
+):
     server.script = played
-    run, stops, calls = tmp_path / "run", 0, max(3, undisturbed(name)["longest"])
+    run, stops = tmp_path / "run", 0
     while True:
         try:
-            at(server, name, limits=Limits(calls=calls)).run(run, SCOPE)
+            at(server, name, limits=Limits(calls=2)).run(run, SCOPE)
             break
         except LimitReached:
             stops += 1
     assert stops
     assert outcomes(run) == undisturbed(name)["outcomes"]
-    # A stage of several calls begins anew.
-    assert len(server.sent) <= undisturbed(name)["calls"] + stops * max(1, undisturbed(name)["longest"] - 1)
     sent = len(server.sent)
+    assert sent == undisturbed(name)["calls"]
     assert at(server, name).run(run, SCOPE).stages == 0
     assert len(server.sent) == sent
 
@@ -92,7 +92,7 @@ def test_what_a_provider_refuses_is_unscored_and_mended_by_the_same_command(serv
 
 
 @EVERY
-def test_a_killed_run_goes_on_and_pays_again_only_for_the_stage_in_flight(server, tmp_path, undisturbed, name):
+def test_a_killed_run_goes_on_and_pays_again_only_for_the_call_in_flight(server, tmp_path, undisturbed, name):
     path, calls, begun = tmp_path / "run", undisturbed(name)["calls"], queue.Queue[Child]()
 
     def deadly(sent: Sent) -> Answer:
@@ -108,5 +108,4 @@ def test_a_killed_run_goes_on_and_pays_again_only_for_the_stage_in_flight(server
     server.script = played
     at(server, name).run(path, SCOPE)
     assert outcomes(path) == undisturbed(name)["outcomes"]
-    stage = max(len(event.calls) for event in RunFolder(path).events())
-    assert calls < len(server.sent) <= calls + stage
+    assert len(server.sent) == calls + 1

@@ -33,7 +33,7 @@ from builders.riddles import (
 )
 from pydantic import BaseModel
 
-from dspy_proact.calls import record_call
+from dspy_proact.calls import Call, record_call
 from dspy_proact.runs import Case, Failure, Observer, RunFolder, Scored, StageEvent, VerdictRecord
 
 
@@ -95,7 +95,7 @@ def test_no_more_stages_are_in_flight_than_allowed(tmp_path: Path, concurrency: 
 
 
 @pytest.mark.parametrize("error", [None, *map(failure, KINDS), ValueError("odd")])
-def test_calls_land_in_the_event_of_their_stage_also_when_it_fails(tmp_path: Path, error: Exception | None):
+def test_an_observer_sees_the_calls_of_a_stage_also_when_it_fails(tmp_path: Path, error: Exception | None):
     async def answer(case: Case) -> Guess:
         record_call(failed_call(error=case.key))
         await asyncio.sleep(0)  # another case comes in between
@@ -109,8 +109,13 @@ def test_calls_land_in_the_event_of_their_stage_also_when_it_fails(tmp_path: Pat
             raise error
         return marked("LOST")
 
-    run(Riddles(cases("a", "b"), answer, grade), tmp_path)
-    calls = {(event.key.case, event.key.stage): event.calls for event in RunFolder(tmp_path).events()}
+    class Watching(Observer):
+        def ended(self, event: StageEvent, last: bool) -> None:
+            calls[event.key.case, event.key.stage] = event.calls
+
+    calls: dict[tuple[str, str], tuple[Call, ...]] = {}
+    run(Riddles(cases("a", "b"), answer, grade), tmp_path, observer=Watching())
+    assert not any(event.calls for event in RunFolder(tmp_path).events())
     assert calls == {
         ("a", "response"): (failed_call(error="a"), call()),
         ("b", "response"): (failed_call(error="b"), call()),

@@ -95,11 +95,11 @@ def export_results(folder: RunFolder, summary: Summary, path: Path) -> list[str]
         raise UsageError(f"{summary.path}: holds items of raters, which are no dialogues; an export as CSV has them")
     dialogues = {outcome.key: str(outcome.meta["dialogue"]) for outcome in tried}
     used: defaultdict[str, defaultdict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
-    for event in folder.events():
-        if event.key.epoch == 1 and event.key.case in dialogues:
-            for call in event.calls:
+    for key, attempts in folder.attempts():
+        if key.epoch == 1 and key.case in dialogues:
+            for call in attempts:
                 tokens = {"prompt_tokens": call.prompt_tokens or 0, "completion_tokens": call.completion_tokens or 0}
-                used[dialogues[event.key.case]][call.role].update(tokens, calls=1)
+                used[dialogues[key.case]][call.role].update(tokens, calls=1)
     replaced = write_results(path, summary.model, [_trigger(outcome) for outcome in tried], used)
     reasons = Counter(outcome.reason for outcome in tried if outcome.reason)
     others = sum(len(outcome.verdicts) - 1 for outcome in tried if outcome.verdicts)

@@ -1,0 +1,211 @@
+"""The log of the calls of a run or compile, from which what was broken off continues.
+
+Neither an agent nor an optimizer can be stopped in the middle and continued. They can be run again: a request that has
+its reply in the log is answered from it, and only new requests are sent and paid for. Equal requests that are to have
+several replies are told apart by their rollout. In a compile one request is one reply, whoever asks; equal ones in
+flight are sent once. In a run it is one of its stage, and only stages without a result are held in memory.
+"""
+
+import asyncio
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, Self
+
+from dspy_proact.calls import LoggedCall, StageKey
+from dspy_proact.errors import RunError, StorageFault
+from dspy_proact.kept.log import Log, read_log
+
+OPEN_STAGES = "open"
+"""Folder beside the log, with the replies that are kept for stages that have not ended."""
+_Stage = tuple[StageKey | None, int]
+"""A stage and which beginning of it."""
+
+
+class CallLog:
+    """The one writer of a log of calls; use as a context manager.
+
+    Args:
+        path: The file.
+        owner: Digest of the run or compile whose log it is.
+        replays: Whether a request that was logged so is answered from the log.
+        keeps_thoughts: Whether thoughts are written; what is replayed later has none otherwise.
+
+    Attributes:
+        sending: Requests in flight.
+        paid: Requests that were sent by this process.
+        on_call: Called after each of them, in any thread.
+        closed: Whether nothing can be kept any more.
+
+    Raises:
+        RunError: It is damaged, in use, or cannot be written.
+    """
+
+    def __init__(self, path: Path, owner: str, replays: Callable[[LoggedCall], bool], *, keeps_thoughts: bool = True):
+        self.path, self._owner, self._replays, self._keeps_thoughts = path, owner, replays, keeps_thoughts
+        self.on_call: Callable[[LoggedCall], None] = lambda _: None
+        self.paid = 0
+        self.closed = False
+        self.sending: dict[str, asyncio.Future[LoggedCall]] = {}
+        self._kept: dict[_Stage, dict[str, LoggedCall]] = {}
+
+    def __enter__(self) -> Self:
+        self._log = Log(self.path, LoggedCall)
+        try:
+            for number, call in enumerate(self._log, start=1):
+                if call.mark != call.marked(self._owner).mark:
+                    mend = "restore it, or delete it, and its request is sent again"
+                    raise RunError(f"{self.path}, line {number}: was changed, or is of another run or compile; {mend}")
+                self._remember(call)
+        except RunError:
+            self._log.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closed = True
+        with suppress(OSError):  # it is not there, or stages are open
+            self.path.with_name(OPEN_STAGES).rmdir()
+        self._log.__exit__()
+
+    def reply(self, request: str, key: StageKey | None = None, begun: int = 1) -> LoggedCall | None:
+        """The call that answers a request; None where it has to be sent."""
+        return self._kept.get((key, begun), {}).get(request)
+
+    @property
+    def replies(self) -> list[LoggedCall]:
+        """Everything that can be replayed."""
+        return [call for calls in self._kept.values() for call in calls.values()]
+
+    def add(self, call: LoggedCall, *, briefly: bool = False) -> LoggedCall:
+        """Keep a call that was just made.
+
+        Args:
+            call: With its reply or failure.
+            briefly: Whether its reply is of use to its stage alone, such as vectors: it is kept until that has ended.
+
+        Raises:
+            StorageFault: It cannot be kept, so that nothing more may be paid for.
+        """
+        if not self._keeps_thoughts and call.response:
+            call = call.model_copy(update={"response": _without_thoughts(call.response)})
+        try:
+            if briefly and call.key:
+                self._write_brief(call)
+                self._log.append(call.model_copy(update={"response": None}).marked(self._owner))
+            else:
+                self._log.append(call.marked(self._owner))
+        except RunError as error:
+            raise StorageFault(str(error)) from error
+        self._remember(call)
+        self.paid += 1
+        self.on_call(call)
+        return call
+
+    async def once(self, request: str, send: Callable[[], Coroutine[Any, Any, LoggedCall]]) -> LoggedCall:
+        """The call that `send` makes; equal requests meanwhile wait for it in `sending`."""
+        sending = self.sending[request] = asyncio.get_running_loop().create_future()
+        try:
+            call = await send()
+        except asyncio.CancelledError:
+            sending.cancel()
+            raise
+        except BaseException as error:
+            sending.set_exception(error)
+            sending.exception()  # whoever waits gets it; nobody may wait
+            raise
+        else:
+            sending.set_result(call)
+            return call
+        finally:
+            del self.sending[request]
+
+    async def settled(self) -> None:
+        """Wait until nothing is in flight: DSPy leaves threads behind where it is ended, and their replies are paid."""
+        while self.sending:
+            await asyncio.wait(list(self.sending.values()))
+
+    @contextmanager
+    def stage(self, key: StageKey, begun: int) -> Generator["StageCalls"]:
+        """Inside, calls are those of a stage of a run, of this beginning of it."""
+        for call in read_log(self._brief(key), LoggedCall):
+            self._remember(call)
+        stage = StageCalls(self, key, begun)
+        with stage.opened():
+            yield stage
+
+    def forget(self, key: StageKey, begun: int) -> None:
+        """Forget the calls of a stage that has ended."""
+        self._kept.pop((key, begun), None)
+        self._brief(key).unlink(missing_ok=True)
+
+    def _brief(self, key: StageKey) -> Path:
+        """The file of a stage's replies that are kept until it has ended."""
+        name = hashlib.sha256(key.model_dump_json().encode("utf-8", "replace")).hexdigest()[:32]
+        return self.path.with_name(OPEN_STAGES) / f"{name}.jsonl"
+
+    def _write_brief(self, call: LoggedCall) -> None:
+        assert call.key is not None, "of a run"
+        path = self._brief(call.key)
+        path.parent.mkdir(exist_ok=True)
+        with Log(path, LoggedCall) as log:
+            log.append(call)
+
+    def _remember(self, call: LoggedCall) -> None:
+        if self._replays(call):
+            self._kept.setdefault((call.key, call.begun), {})[call.request] = call
+
+
+class StageCalls:
+    """The calls of one stage of a run while it is done."""
+
+    def __init__(self, log: CallLog | None, key: StageKey, begun: int):
+        self._log, self.key, self.begun = log, key, begun
+        self.number = 0
+        """Requests so far."""
+        self._equal = Counter[str]()
+
+    @contextmanager
+    def opened(self) -> Generator[None]:
+        """Inside, calls are those of this stage."""
+        token = _open_stage.set(self)
+        try:
+            yield
+        finally:
+            _open_stage.reset(token)
+
+    def next(self, request: str) -> tuple[int, int]:
+        """Number and rollout of a request, by its name without the rollout."""
+        self.number += 1
+        self._equal[request] += 1
+        return self.number, self._equal[request] - 1
+
+    def reply(self, name: str, request: Callable[[], dict[str, Any]]) -> LoggedCall | None:  # noqa: ARG002 - see subclass
+        """The logged call that answers a request of this name; None where it has to be sent.
+
+        `request` gives the request as JSON, which a transcript keeps.
+        """
+        return self.log.reply(name, self.key, self.begun)
+
+    @property
+    def log(self) -> CallLog:
+        """What its calls are written to."""
+        assert self._log is not None, "what is replayed is not written"
+        return self._log
+
+
+_open_stage: ContextVar[StageCalls | None] = ContextVar("dspy_proact_stage", default=None)
+
+
+def open_stage() -> StageCalls | None:
+    """The stage of a run in whose context this is asked; None elsewhere."""
+    return _open_stage.get()
+
+
+def _without_thoughts(response: dict[str, Any]) -> dict[str, Any]:
+    message = response.get("message") or {}
+    parts = [part for part in message.get("parts", ()) if part.get("type") != "thinking"]
+    return {**response, "message": {**message, "parts": parts}}

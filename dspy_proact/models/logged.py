@@ -1,0 +1,196 @@
+"""Engines whose calls are logged and, where they are in the log already, answered from it.
+
+A compile gives its log to its models. In a run the log comes with the stage that asks, by context. Without a log, as in
+`try`, a request is just sent.
+"""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import dspy
+from dspy.lm15 import Request, Response
+
+from dspy_proact.calls import Failure, LoggedCall, collect_calls, record_call
+from dspy_proact.errors import ContentError, Halt, Interrupted, ProviderDown, ProviderError, StageError, StorageFault
+from dspy_proact.kept import CallLog, StageCalls, open_stage
+from dspy_proact.models.dspy_internals import (
+    StreamEvent,
+    async_engine_of,
+    request_to_dict,
+    response_from_dict,
+    response_to_dict,
+)
+from dspy_proact.models.engine import BlockingEngine, Described, GatedEngine, wait_for
+from dspy_proact.plain_text import encodable_all
+
+
+class LoggedEngine(Described):
+    """A gated engine whose replies are kept, and given again where they are in the log.
+
+    Args:
+        gated: What sends.
+        log: Of a compile; None where a run's comes by context, or there is none.
+        rollout: Of a compile's requests.
+        briefly: Whether replies are of use to the stage that asks alone.
+    """
+
+    def __init__(
+        self, gated: GatedEngine, log: CallLog | None = None, rollout: int | None = None, *, briefly: bool = False
+    ):
+        super().__init__(gated)
+        self.gated, self.log, self.rollout, self._briefly = gated, log, rollout, briefly
+
+    async def complete(self, request: Request) -> Response:
+        """The reply, from the log or from the model.
+
+        Raises:
+            ContentError: The provider refuses this request for good, or its filter cut the reply.
+            ProviderError: It failed after all retries; in a compile `ProviderDown`, as an optimizer would count any
+                other error as a wrong answer.
+            StorageFault: The reply cannot be kept.
+        """
+        if self.log:
+            return await self.in_compile(self.log, self.name(request), request)
+        if stage := open_stage():
+            return await self._in_stage(stage, request)
+        return await self.gated.complete(request)
+
+    def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        """The reply event by event, which is not logged."""
+        return self.gated.stream(request)
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop."""
+        await self.gated.aclose()
+
+    def name(self, request: Request) -> str:
+        """The name of a compile's request."""
+        return _name(self._content(request), self.rollout)
+
+    async def in_compile(self, log: CallLog, name: str, request: Request) -> Response:
+        """The reply to a request whose name is known, as `complete` gives it."""
+        if kept := log.reply(name):
+            return replayed(kept)
+        if sending := log.sending.get(name):
+            return replayed(await asyncio.shield(sending))
+        return reply_of(await log.once(name, lambda: self._sent(log, name, request)))
+
+    async def _in_stage(self, stage: StageCalls, request: Request) -> Response:
+        content = self._content(request)
+        number, rollout = stage.next(_name(content, None))
+        name = _name(content, rollout)
+        if kept := stage.reply(name, lambda: request_to_dict(request)):
+            return replayed(kept)
+        line = {"key": stage.key, "begun": stage.begun, "number": number, "rollout": rollout}
+        return reply_of(await self._send(stage.log, name, request, **line))
+
+    async def _sent(self, log: CallLog, name: str, request: Request) -> LoggedCall:
+        """A compile's call; any failure but that of its content ends the compile."""
+        try:
+            return await self._send(log, name, request, rollout=self.rollout)
+        except Halt:
+            raise
+        except Exception as error:  # of any kind: an optimizer would take it for a wrong answer
+            self.gated.gate.switch.check()  # whoever ended the compile meanwhile gave the reason
+            failure = error if isinstance(error, ProviderError) else f"{type(error).__name__}: {error}"
+            halt = ProviderDown(f"{self._whose}: {failure}; a compile needs every answer")
+            self.gated.gate.switch.pull(halt)
+            raise halt from error
+
+    async def _send(self, log: CallLog, name: str, request: Request, **line: Any) -> LoggedCall:
+        """Send a request and log it; what failed for another reason than its content is logged and raised."""
+        # The slot is held until the reply is kept, so that a kill loses no more replies than calls are in flight.
+        async with self.gated.gate.slots:
+            if log.closed:  # a thread that DSPy left behind
+                raise Interrupted("the compile is over")
+            outcome, call = dict[str, Any](), None
+            with collect_calls() as attempts:
+                try:
+                    response = await self.gated.ask(request)
+                    # Half a surrogate pair is no Unicode: the reply given now is the one kept, as a replay gives it.
+                    outcome["response"] = encodable_all(response_to_dict(response))
+                except StageError as error:
+                    outcome["failure"] = Failure(kind=error.kind, reason=error.reason, detail=error.detail)
+                    if not isinstance(error, ContentError):
+                        raise
+                finally:
+                    if attempts or outcome:
+                        role = self.gated.caller.role
+                        call = LoggedCall(role=role, request=name, **line, **outcome, attempts=tuple(attempts))
+                        self._keep(log, call)
+            assert call is not None, "a reply and a refusal are logged"
+            return call
+
+    def _keep(self, log: CallLog, call: LoggedCall) -> None:
+        try:
+            log.add(call, briefly=self._briefly)
+        except Halt as halt:
+            self.gated.gate.switch.pull(halt)
+            raise
+
+    @property
+    def _whose(self) -> str:
+        caller = self.gated.caller
+        return f"{caller.role} {caller.model} {caller.endpoint or ''}".strip()
+
+    def _content(self, request: Request) -> str:
+        return json.dumps([self._whose, request_to_dict(request)], sort_keys=True, ensure_ascii=False, default=str)
+
+
+def _name(content: str, rollout: int | None) -> str:
+    return hashlib.sha256(f"{rollout} {content}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def replayed(call: LoggedCall) -> Response:
+    """The reply of a logged call once more, with its attempts; raises as `reply_of` does."""
+    for attempt in call.attempts:
+        record_call(attempt)
+    return reply_of(call)
+
+
+def reply_of(call: LoggedCall) -> Response:
+    """The reply; raises `ContentError` where there is none to use."""
+    if call.failure:
+        raise ContentError(call.failure.reason, call.failure.detail)
+    try:
+        response = response_from_dict(call.response or {})
+    except Exception as error:  # whatever a reader raises at what somebody has edited there
+        mend = "delete its line, and it is requested again"
+        raise StorageFault(f"the logged reply to request {call.request} cannot be read; {mend}") from error
+    if response.finish_reason == "content_filter":
+        raise ContentError("filtered", "the provider's content filter cut the answer")
+    return response
+
+
+class LoggedFace(BlockingEngine):
+    """The synchronous face of a logged engine: in a compile, replies in the log need no other thread."""
+
+    engine: LoggedEngine
+
+    def complete(self, request: Request) -> Response:
+        """The reply, as `LoggedEngine.complete` gives it."""
+        if not (log := self.engine.log):
+            return wait_for(self.engine.complete(request))
+        name = self.engine.name(request)
+        if kept := log.reply(name):
+            return replayed(kept)
+        return wait_for(self.engine.in_compile(log, name, request))
+
+
+class LoggedLM(dspy.LM):
+    """A model whose calls are logged; DSPy's caches are off. In a compile a copy under another rollout asks anew."""
+
+    def __init__(self, model: str, engine: LoggedEngine, **config: Any):
+        super().__init__(model, engine=LoggedFace(engine), async_engine=engine, num_retries=0, cache=False, **config)
+
+    def copy(self, **changes: Any) -> dspy.LM:
+        """A copy with other settings, whose rollout is part of a request's name in a compile."""
+        logged: LoggedEngine = async_engine_of(self)
+        if logged.log is None or "engine" in changes:
+            return super().copy(**changes)
+        rollout = changes.get("rollout_id", self.kwargs.get("rollout_id"))
+        engine = LoggedEngine(logged.gated, logged.log, rollout)
+        return super().copy(engine=LoggedFace(engine), async_engine=engine, **changes)

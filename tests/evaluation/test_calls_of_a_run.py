@@ -1,0 +1,190 @@
+"""The log of a run's calls: what is written, what is replayed from it, and what is not."""
+
+import json
+import os
+
+import pytest
+from fakes.player import played
+from fakes.server import Answer, error
+
+from dspy_proact import Evaluation, Gate, ModelSpec, summarize, transcript
+from dspy_proact.calls import LoggedCall, StageKey
+from dspy_proact.errors import LimitReached, RunError
+from dspy_proact.kept import CallLog
+from dspy_proact.models import Limits
+from dspy_proact.runs import RunFolder, Scope
+
+pytestmark = pytest.mark.usefixtures("proactbench")
+
+
+def at(server, *, name: str = "openai/gpt-4o", retries: int = 0, concurrency: int = 1, **limits) -> Evaluation:
+    """ProactBench's sample at a server."""
+    models = (ModelSpec(name=name, api_base=base) for base in (server.assistant, server.judge))
+    gate = Gate(retries=retries, backoff=0.0, concurrency=concurrency, limits=Limits(**limits))
+    return Evaluation("sample", *models, gate=gate)
+
+
+def lines(path) -> list[LoggedCall]:
+    return list(RunFolder(path).calls())
+
+
+def test_a_line_has_the_stage_the_attempts_and_the_reply_and_events_have_no_calls(server, tmp_path):
+    server.script = lambda sent: error(500) if len(server.sent) == 1 else played(sent)
+    at(server, retries=1).run(tmp_path / "run", Scope(limit=1))
+    first, second = lines(tmp_path / "run")
+    assert [first.key.stage, first.number, first.rollout, first.role] == ["response", 1, 0, "assistant"]
+    assert [second.key.stage, second.key.judge, second.role] == ["verdict", "openai/gpt-4o", "judge"]
+    assert [attempt.error for attempt in first.attempts] == ["server", None]
+    assert first.response["message"]["parts"][0]["text"] == next(RunFolder(tmp_path / "run").events()).answer["text"]
+    assert not any(event.calls for event in RunFolder(tmp_path / "run").events())
+    # 3 attempts, the first of which has no count of tokens; the server counts 11 and 7 a call.
+    usage = summarize(tmp_path / "run").usage
+    assert [(usage[role].calls, usage[role].prompt_tokens) for role in ("assistant", "judge")] == [(2, 11), (1, 11)]
+
+
+def test_a_failure_is_logged_with_the_providers_sentence_and_asked_again(server, tmp_path):
+    server.script = lambda sent: error(503, "the moon is down") if sent.role == "judge" else played(sent)
+    assert at(server).run(tmp_path / "run", Scope(limit=1)).unscored == 1
+    _, line = lines(tmp_path / "run")
+    assert (line.failure.kind, "the moon is down" in line.failure.detail, line.response) == ("provider", True, None)
+    server.script = played
+    assert at(server).run(tmp_path / "run", Scope(limit=1)).unscored == 0
+    assert [sent.role for sent in server.sent[:3]] == ["assistant", "judge", "judge"]
+
+
+def test_an_edited_line_and_a_line_of_another_run_are_refused_by_their_number_and_a_torn_one_is_cut_off(tmp_path):
+    ours, theirs = Evaluation(), Evaluation(system_prompt="Be brief.")
+    for evaluation, name in ((ours, "ours"), (theirs, "theirs")):
+        evaluation.run(tmp_path / name, Scope(limit=2))
+    path = tmp_path / "ours" / "calls.jsonl"
+    good = path.read_text("utf-8")
+    foreign = (tmp_path / "theirs" / "calls.jsonl").read_text("utf-8").splitlines(keepends=True)[0]
+    for bad, line in ((good.replace('"completion_tokens":', '"completion_tokens":1', 1), 1), (good + foreign, 5)):
+        path.write_text(bad, "utf-8")
+        with pytest.raises(RunError, match=rf"calls\.jsonl, line {line}: was changed, or is of another run"):
+            ours.run(tmp_path / "ours", Scope(limit=3))
+    path.write_text(good + good[:40], "utf-8")
+    ours.run(tmp_path / "ours", Scope(limit=3))
+    assert len(lines(tmp_path / "ours")) == 6
+
+
+def test_thoughts_of_private_inputs_are_not_written(tmp_path):
+    response = {"model": "m", "finish_reason": "stop", "usage": {}}
+    parts = [{"type": "thinking", "text": "a secret"}, {"type": "text", "text": "hello"}]
+    call = LoggedCall(role="judge", request="r", response={**response, "message": {"parts": parts}}, attempts=())
+    for keeps, count in ((True, 2), (False, 1)):
+        with CallLog(tmp_path / f"{keeps}.jsonl", "mine", lambda call: True, keeps_thoughts=keeps) as log:
+            log.add(call)
+            assert len(log.reply("r").response["message"]["parts"]) == count
+        assert ("a secret" in (tmp_path / f"{keeps}.jsonl").read_text("utf-8")) == keeps
+
+
+def test_a_reply_that_is_of_use_to_its_stage_alone_is_kept_until_that_has_ended(tmp_path):
+    key, path = StageKey(case="a", epoch=1, stage="response"), tmp_path / "calls.jsonl"
+    vectors = LoggedCall(role="embedder", key=key, request="r", response={"vectors": [0.25]}, attempts=())
+    with CallLog(path, "mine", lambda call: True) as log, log.stage(key, 1):
+        log.add(vectors, briefly=True)
+    assert "vectors" not in path.read_text("utf-8")
+    with CallLog(path, "mine", lambda call: call.response is not None) as log:
+        with log.stage(key, 1):  # broken off, and begun again
+            assert log.reply("r", key).response == vectors.response
+        log.forget(key, 1)
+    assert sorted(tmp_path.iterdir()) == [path]
+
+
+def test_content_that_could_not_be_used_is_kept_whole_and_only_asked_again_when_a_person_says_so(server, tmp_path):
+    """A verdict that nobody can read is asked for twice; tried again, it is asked anew and not read from the log."""
+    server.script = lambda sent: Answer("no verdict, " * 40) if sent.role == "judge" else played(sent)
+    run, scope = tmp_path / "run", Scope(limit=1)
+    assert at(server).run(run, scope).unscored == 1
+    assert len(server.sent) == 3
+    assert "no verdict, " * 40 in json.dumps(lines(run)[1].response)
+    assert at(server).run(run, scope).stages == 0
+    server.script = played
+    assert at(server).run(run, Scope(limit=1, retry_unscored=True)).unscored == 0
+    assert [line.begun for line in lines(run)] == [1, 1, 1, 2]
+
+
+def test_begun_cases_are_finished_before_others_are_begun(tmp_path):
+    """37 calls are 18 triggers of two calls, and one call that begins none."""
+    evaluation = Evaluation(gate=Gate(concurrency=64, limits=Limits(calls=37)))
+    with pytest.raises(LimitReached, match=r"36 calls spent, and the next case must reserve 2 calls"):
+        evaluation.run(tmp_path / "run")
+    assert (summarize(tmp_path / "run").count("scored"), len(lines(tmp_path / "run"))) == (18, 36)
+
+
+def test_a_limit_that_one_call_can_never_fit_in_is_told_before_anything_is_paid(server, tmp_path):
+    """A verdict of gpt-5.4 may take 32,768 tokens at 15 dollars a million: 0.49 dollars."""
+    models = [ModelSpec(name="openai/gpt-4o-mini", api_base=server.assistant)]
+    models += [ModelSpec(name="openai/gpt-5.4", api_base=server.judge)]
+    evaluation = Evaluation("sample", *models, gate=Gate(limits=Limits(usd=0.3), concurrency=64))
+    with pytest.raises(LimitReached, match=r"gpt-5\.4 must reserve .*; `judge\.params` max_tokens=N lowers that"):
+        evaluation.run(tmp_path / "run")
+    assert server.sent == []
+
+
+def test_the_usage_of_a_run_that_is_older_than_the_log_is_read_from_its_events(tmp_path):
+    evaluation = Evaluation()
+    evaluation.run(tmp_path / "run", Scope(limit=2))
+    now = summarize(tmp_path / "run").usage
+    by_stage: dict[str, list] = {}
+    for line in lines(tmp_path / "run"):
+        by_stage.setdefault(line.key.model_dump_json(), []).extend(line.attempts)
+    path = tmp_path / "run" / "events.jsonl"
+    events = [
+        event.model_copy(update={"calls": tuple(by_stage[event.key.model_dump_json()])})
+        for event in RunFolder(tmp_path / "run").events()
+    ]
+    path.write_text("".join(f"{event.model_dump_json()}\n" for event in events), "utf-8")
+    (tmp_path / "run" / "calls.jsonl").unlink()
+    assert summarize(tmp_path / "run").usage == now
+    evaluation.run(tmp_path / "run", Scope(limit=3))
+    assert summarize(tmp_path / "run").usage["assistant"].calls == 3
+
+
+def test_a_model_that_was_used_before_a_fork_answers_in_the_child(tmp_path):
+    import dspy
+
+    from dspy_proact import ASSISTANT, Assistant, open_model
+
+    def answer() -> str:
+        with dspy.context(lm=open_model("embedded", ASSISTANT, Gate()).lm):
+            return Assistant()(history=[], user_message="I move on Friday. Thanks!").response
+
+    before = answer()
+    pid = os.fork()
+    if pid == 0:
+        (tmp_path / "child").write_text(answer(), "utf-8")
+        os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert (tmp_path / "child").read_text("utf-8") == before
+
+
+def test_a_transcript_renders_every_request_as_it_was_on_the_wire(server, tmp_path):
+    """Of a stage that was broken off and went on too, and of one that was begun anew."""
+    server.script = lambda sent: Answer("no verdict") if sent.role == "judge" else played(sent)
+    run, scope = tmp_path / "run", Scope(limit=1)
+    with pytest.raises(LimitReached):
+        at(server, calls=2).run(run, scope)
+    at(server).run(run, scope)
+    server.script = played
+    at(server).run(run, Scope(limit=1, retry_unscored=True))
+    case = next(RunFolder(run).cases()).key
+    response, verdict = transcript(RunFolder(run), case)
+    assert (response.problem, verdict.problem) == ("", "")
+    exchanges = [*response.exchanges, *verdict.exchanges]
+    assert len(exchanges) == len(server.sent) == 4
+    for exchange, sent in zip(exchanges, server.sent, strict=True):
+        assert exchange.request is not None
+        messages = [message["parts"][0]["text"] for message in exchange.request["messages"]]
+        assert messages == [message["content"] for message in sent.messages if message["role"] != "system"]
+    assert [part["text"] for part in exchanges[1].parts] == ["no verdict"]
+
+
+def test_a_transcript_of_another_program_says_what_differs(tmp_path):
+    Evaluation(system_prompt="Be brief.").run(tmp_path / "run", Scope(limit=1))
+    manifest = tmp_path / "run" / "manifest.json"
+    manifest.write_text(manifest.read_text("utf-8").replace("Be brief.", "Be long."), "utf-8")
+    response, verdict = transcript(RunFolder(tmp_path / "run"), next(RunFolder(tmp_path / "run").cases()).key)
+    assert response.problem.startswith("1 of 1 requests cannot be rendered: requests were made with another assistant")
+    assert verdict.problem == ""
