@@ -218,7 +218,7 @@ class Tuning:
         return dspy.Example(**{**inputs.toDict(), **before.prediction.toDict()}).with_inputs(*inputs.inputs().keys())
 
     def judge_feedback(self, item: RatedItem, judgement: ScoredPrediction) -> Feedback:
-        """Where the judge and people differ, for a proposer."""
+        """Where the judge and people differ, for a proposer: what GEPA is given as feedback."""
         levels, lines = graded_levels(self.declared, judgement.scored), list[str]()
         for part, grades in item.grades.items():
             people = Counter(grade.grade for grade in grades)

@@ -1,4 +1,4 @@
-"""The endpoint of a model by its litellm name: its address, cleaned and checked, its key, and who sends the request.
+"""The endpoint of a model by its litellm name: its address, checked and cleaned, its key, and who sends the request.
 
 DSPy's native client is used where it has one for the provider, litellm elsewhere.
 """

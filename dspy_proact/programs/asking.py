@@ -1,4 +1,6 @@
-"""How a program asks a model, synchronously and asynchronously from one body.
+"""How a program asks a model, and what its answer is: read, cut at the token limit (`mark_cut`), or unusable.
+
+One body is asked synchronously and asynchronously.
 
 A body is a coroutine that takes a way to ask: `forward` runs it with `ask_now` and `run_now`, `aforward` awaits it with
 `ask`. DSPy's wrapping of failures is undone here alone: a body sees errors of `errors` only.

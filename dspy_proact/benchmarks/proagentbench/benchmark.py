@@ -20,9 +20,9 @@ from dspy_proact.errors import CorpusError
 from dspy_proact.evaluation.benchmark import CallForecast, CorpusFacts, lazily
 from dspy_proact.evaluation.embedding import WithEmbedder
 from dspy_proact.evaluation.published import Published
-from dspy_proact.evaluation.ranking import cosine
 from dspy_proact.evaluation.ruled import RuledBenchmark
 from dspy_proact.evaluation.stream import decision_measures
+from dspy_proact.evaluation.text_ranking import cosine
 from dspy_proact.runs import Case, CaseSet, Measure, Nouns, Scored, Settings
 
 if TYPE_CHECKING:

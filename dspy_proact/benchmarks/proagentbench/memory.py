@@ -13,7 +13,7 @@ from datetime import datetime
 
 from dspy_proact.benchmarks.proagentbench.moments import COMMONEST, Intention, Memory
 from dspy_proact.benchmarks.proagentbench.screens import Screenshot
-from dspy_proact.evaluation.ranking import WordRanking, ranked
+from dspy_proact.evaluation.text_ranking import WordRanking, ranked
 
 _WORD = re.compile(r"[^\W_]{3,}")
 _MOST_WORDS = 5

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dspy_proact.benchmarks.probe.agents.tools import ToolRow
 from dspy_proact.benchmarks.probe.settings import BaselineName
 from dspy_proact.benchmarks.probe.task import PARTS, Item, Solution, TaskView
-from dspy_proact.evaluation.ranking import WordRanking, ranked
+from dspy_proact.evaluation.text_ranking import WordRanking, ranked
 
 _URGENT = re.compile(
     r"\b(urgent\w*|asap|immediate\w*|critical\w*|deadlines?|overdue|blocked|blocking|blockers?|bottlenecks?|delay\w*|"

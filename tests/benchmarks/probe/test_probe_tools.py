@@ -14,7 +14,7 @@ from dspy_proact.benchmarks.probe.agents.sql import answer
 from dspy_proact.benchmarks.probe.agents.tools import COLUMNS, Toolbox, ToolRow
 from dspy_proact.benchmarks.probe.baselines import by_rule
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.evaluation.ranking import WordRanking, ranked
+from dspy_proact.evaluation.text_ranking import WordRanking, ranked
 
 
 def used(tool, argument, items=ITEMS, **bounds):

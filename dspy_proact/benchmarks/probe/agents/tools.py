@@ -11,7 +11,7 @@ from dspy_proact.benchmarks.probe.agents.sql import cut, queried
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import Document, Email, Event, Item
 from dspy_proact.errors import ContentError
-from dspy_proact.evaluation.ranking import WordRanking, cosine, ranked
+from dspy_proact.evaluation.text_ranking import WordRanking, cosine, ranked
 from dspy_proact.plain_text import encodable
 from dspy_proact.programs.fenced_json import fence
 
