@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from dspy_proact.types import Frozen
 
@@ -68,10 +68,10 @@ class Failure(Frozen):
     detail: str = ""
 
 
-class CallUsage(BaseModel):
+class CallUsage(Frozen):
     """What a line of `calls.jsonl` says of usage; the rest of the line is passed over."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+    model_config = ConfigDict(extra="ignore")
     key: StageKey | None = None
     attempts: tuple[Call, ...]
 

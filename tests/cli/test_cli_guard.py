@@ -144,7 +144,7 @@ def test_a_full_disk_is_named_and_the_run_goes_on_when_there_is_room(provider, t
     done = Child(command_line_within, size + 2048, *command(tmp_path, bases(provider)), OPENAI_API_KEY=KEY).ended()
     provider.script = healthy
     assert done.returncode == 2
-    assert "events.jsonl" in done.stderr
+    assert "calls.jsonl" in done.stderr
     assert "Traceback" not in done.stderr
     assert len(list(RunFolder(tmp_path / "run").events())) >= 2
     assert run(command(tmp_path, bases(provider))).returncode == 0
