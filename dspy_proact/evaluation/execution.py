@@ -20,6 +20,7 @@ from dspy_proact.evaluation.participant import Participant, run_name
 from dspy_proact.evaluation.responses import Responses
 from dspy_proact.kept import now, versions
 from dspy_proact.models import Cost, Gate, Limits
+from dspy_proact.models.faults import Caller
 from dspy_proact.runs import (
     CONTROL,
     MOST_EPOCHS,
@@ -246,8 +247,10 @@ class Execution:
         calls = None if self._gate.limits == Limits() else self._expected(case, judges, answer)
         return self._gate.budget.case(calls, self._gate.switch)
 
-    def _expected(self, case: Case, judges: Sequence[str | None], answer: Any) -> Sequence[tuple[str, Cost]] | None:
-        """Whose each call on a case is and the most that it can cost, without repairs; None where that is not known."""
+    def _expected(
+        self, case: Case, judges: Sequence[str | None], answer: Any
+    ) -> Sequence[tuple[Caller | None, Cost]] | None:
+        """Who makes each call on a case, and the most that it can cost, repairs apart; None where that is not known."""
         declared, settings = self._declared, self._settings
         stages = list[tuple[Participant, Sequence[ExpectedCall] | None]]()
         if answer is None and self._assistant and declared.rule(settings) is None:
@@ -260,7 +263,7 @@ class Execution:
         if any(calls is None for _, calls in stages):
             return None
         return [
-            (who.model.whose, who.model.most(call.messages, call.images))
+            (who.model.caller, who.model.most(call.messages, call.images))
             for who, calls in stages
             for call in calls or ()
         ]

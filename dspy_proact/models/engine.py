@@ -60,7 +60,7 @@ class GatedEngine:
         request, number, inner = self._with_extensions(request), 0, self._for_this_loop()
         most = self._most(request)
         while True:
-            await self.gate.budget.reserve(most, self.gate.switch, self.caller.whose, number)
+            await self.gate.budget.reserve(most, self.gate.switch, self.caller, number)
             with _Attempt(self.gate, self.caller, most, number) as attempt:
                 async with asyncio.timeout(self.gate.timeout):
                     return attempt.completed(await inner.complete(request))
@@ -79,7 +79,7 @@ class GatedEngine:
         most = self._most(request)
         async with self.gate.slots:
             while True:
-                await self.gate.budget.reserve(most, self.gate.switch, self.caller.whose, number)
+                await self.gate.budget.reserve(most, self.gate.switch, self.caller, number)
                 with _Attempt(self.gate, self.caller, most, number) as attempt:
                     async with aclosing(inner.stream(request)) as events:
                         while True:

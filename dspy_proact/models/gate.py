@@ -95,7 +95,7 @@ class Budget:
         self._most_of_a_case = 1
         self._settled = Bell()
 
-    async def reserve(self, most: Cost, switch: Switch, whose: str = "", attempt: int = 0) -> None:
+    async def reserve(self, most: Cost, switch: Switch, caller: Caller | None = None, attempt: int = 0) -> None:
         """Reserve the most that a call can cost; raises `LimitReached`, and pulls the switch, where it does not fit.
 
         It waits while calls in flight may still turn out cheaper than their reservations, and so leave room.
@@ -104,20 +104,20 @@ class Budget:
         while self._exceeded(self.spent + self.reserved + most) and not self._exceeded(self.spent + most):
             await self._settled.wait()
         switch.check()
-        self._require(self.spent + self.reserved, most, switch, whose)
+        self._require(self.spent + self.reserved, most, switch, caller)
         self.reserved += most
         if attempt == 0 and (case := _case.get()):
             self.expected -= case.made()
 
     @asynccontextmanager
-    async def case(self, calls: Sequence[tuple[str, Cost]] | None, switch: Switch) -> AsyncGenerator[None]:
+    async def case(self, calls: Sequence[tuple[Caller | None, Cost]] | None, switch: Switch) -> AsyncGenerator[None]:
         """Inside, a case makes its calls; it is begun as soon as they fit.
 
         The first case of a command is begun even if not all of them fit, so that a command always gets further; but
         not if one of them alone can never fit.
 
         Args:
-            calls: Whose each call is and the most that it can cost; None where that is not known, which counts as many
+            calls: Who makes each call and the most that it can cost; None where that is not known, which counts as many
                 calls as the case that took the most so far.
             switch: Pulled where the case cannot be begun.
 
@@ -127,15 +127,15 @@ class Budget:
         if self.limits == Limits():
             yield
             return
-        expected = [("", Cost(calls=1))] * self._most_of_a_case if calls is None else calls
-        for whose, most in expected:
-            self._require(Cost(), most, switch, whose)
+        expected = [(None, Cost(calls=1))] * self._most_of_a_case if calls is None else calls
+        for caller, most in expected:
+            self._require(Cost(), most, switch, caller)
         need = sum((most for _, most in expected), Cost())
         while self._begun and self._exceeded(self.spent + self.reserved + self.expected + need):
             switch.check()
             await self._settled.wait()
         if self.spent.calls:
-            self._require(self.spent, need, switch, "")
+            self._require(self.spent, need, switch, None)
         case = _Case([most for _, most in expected])
         self._begun, self.expected = self._begun + 1, self.expected + need
         token = _case.set(case)
@@ -153,16 +153,18 @@ class Budget:
         self.spent += actual
         self._settled.ring()
 
-    def _require(self, before: Cost, most: Cost, switch: Switch, whose: str) -> None:
+    def _require(self, before: Cost, most: Cost, switch: Switch, caller: Caller | None) -> None:
         """Pull the switch, and raise its `LimitReached`, where a cost does not fit beside the one before it."""
         if limit := self._exceeded(before + most):
             unit = limit.strip("`").removeprefix("limits.").partition("=")[0]
             costs = (self.spent, most)
             spent, needed = (f"USD {c.usd:.4g}" if unit == "usd" else f"{getattr(c, unit):,} {unit}" for c in costs)
-            caller = f"the next call{f' of {whose}' if whose else ''}" if most.calls == 1 else "the next case"
-            argument = whose.partition(" ")[0].strip("`") if unit != "calls" else ""
-            mend = f"; `{argument}.params` max_tokens=N lowers that" if argument else ""
-            switch.pull(LimitReached(f"{limit} is reached: {spent} spent, and {caller} must reserve {needed}{mend}"))
+            following = (
+                f"the next call{f' of {caller.whose}' if caller else ''}" if most.calls == 1 else "the next case"
+            )
+            bounded = caller if caller and caller.completion_limit is not None and unit != "calls" else None
+            mend = f"; `{bounded.argument}.params` max_tokens=N lowers that" if bounded else ""
+            switch.pull(LimitReached(f"{limit} is reached: {spent} spent, and {following} must reserve {needed}{mend}"))
             switch.check()
 
     def _exceeded(self, cost: Cost) -> str | None:

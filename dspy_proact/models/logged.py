@@ -157,7 +157,7 @@ def reply_of(call: LoggedCall) -> Response:
         raise ContentError(call.failure.reason, call.failure.detail)
     try:
         response = response_from_dict(call.response or {})
-    except Exception as error:  # whatever a reader raises at what somebody has edited there
+    except Exception as error:  # whatever a reader of another version raises
         mend = "delete its line, and it is requested again"
         raise StorageFault(f"the logged reply to request {call.request} cannot be read; {mend}") from error
     if response.finish_reason == "content_filter":

@@ -90,9 +90,9 @@ class Model:
         return RoleIdentity(model=self.name, endpoint=self.endpoint, decoding=dict(self.decoding))
 
     @property
-    def whose(self) -> str:
-        """Argument and name, for messages."""
-        return f"`{self.role.argument}` {self.name}"
+    def caller(self) -> Caller:
+        """What the gate knows of it."""
+        return async_engine_of(self.lm).gated.caller
 
     def most(self, messages: Sequence[Mapping[str, Any]], images: Iterable[tuple[int, int]] = ()) -> Cost:
         """The most that a call with these messages, and images of these sizes in pixels, can cost."""

@@ -188,3 +188,8 @@ def test_a_transcript_of_another_program_says_what_differs(tmp_path):
     response, verdict = transcript(RunFolder(tmp_path / "run"), next(RunFolder(tmp_path / "run").cases()).key)
     assert response.problem.startswith("1 of 1 requests cannot be rendered: requests were made with another assistant")
     assert verdict.problem == ""
+
+
+def test_no_parameter_is_named_that_the_stand_in_does_not_take(tmp_path):
+    with pytest.raises(LimitReached, match=r"next call of `model` embedded must reserve \d+ tokens$"):
+        Evaluation(gate=Gate(limits=Limits(tokens=100))).run(tmp_path / "run")
