@@ -4,7 +4,6 @@ The gate appends one `Call` an attempt, repairs and retries included; a `LoggedC
 the reply or the failure, one line of `calls.jsonl`.
 """
 
-import hashlib
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -98,12 +97,6 @@ class LoggedCall(Frozen):
     attempts: tuple[Call, ...]
     mark: str = ""
     """Hash of the rest of the line and of whose log it is, by which an edited or foreign line is told."""
-
-    def marked(self, owner: str) -> "LoggedCall":
-        """A copy with its mark, in the log of a run or compile with this digest."""
-        rest = self.model_copy(update={"mark": ""}).model_dump_json()
-        digest = hashlib.sha256(f"{owner} {rest}".encode("utf-8", "replace")).hexdigest()
-        return self.model_copy(update={"mark": digest[:16]})
 
 
 @dataclass(frozen=True)

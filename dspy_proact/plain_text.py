@@ -21,7 +21,7 @@ _SPELLED = {"–": "-", "»": ">>", "«": "<<"}
 
 def encodable(text: str) -> str:
     """The text with halves of surrogate pairs joined and lone ones replaced, so that it can be sent and written."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def encodable_all(value: Any) -> Any:

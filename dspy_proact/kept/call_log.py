@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from dspy_proact.calls import LoggedCall, StageKey
 from dspy_proact.errors import RunError, StorageFault
-from dspy_proact.kept.log import Log, read_log
+from dspy_proact.kept.log import Log, as_text, read_log
 
 OPEN_STAGES = "open"
 """Folder beside the log, with the replies that are kept for stages that have not ended."""
@@ -51,12 +51,13 @@ class CallLog:
         self.closed = False
         self.sending: dict[str, asyncio.Future[LoggedCall]] = {}
         self._kept: dict[_Stage, dict[str, LoggedCall]] = {}
+        self._briefs = set(path.with_name(OPEN_STAGES).glob("*.jsonl"))
 
     def __enter__(self) -> Self:
         self._log = Log(self.path, LoggedCall)
         try:
             for number, call in enumerate(self._log, start=1):
-                if call.mark != call.marked(self._owner).mark:
+                if call.mark != _mark(as_text(call.model_copy(update={"mark": ""})), self._owner):
                     mend = "restore it, or delete it, and its request is sent again"
                     raise RunError(f"{self.path}, line {number}: was changed, or is of another run or compile; {mend}")
                 self._remember(call)
@@ -92,12 +93,12 @@ class CallLog:
         """
         if not self._keeps_thoughts and call.response:
             call = call.model_copy(update={"response": _without_thoughts(call.response)})
+        kept = call.model_copy(update={"response": None}) if briefly and call.key else call
         try:
-            if briefly and call.key:
+            if kept is not call:
                 self._write_brief(call)
-                self._log.append(call.model_copy(update={"response": None}).marked(self._owner))
-            else:
-                self._log.append(call.marked(self._owner))
+            text = as_text(kept)
+            self._log.append_text(text.removesuffix(_NO_MARK) + f'"{_mark(text, self._owner)}"}}')
         except RunError as error:
             raise StorageFault(str(error)) from error
         self._remember(call)
@@ -131,8 +132,9 @@ class CallLog:
     @contextmanager
     def stage(self, key: StageKey, begun: int) -> Generator["StageCalls"]:
         """Inside, calls are those of a stage of a run, of this beginning of it."""
-        for call in read_log(self._brief(key), LoggedCall):
-            self._remember(call)
+        if self._briefs:
+            for call in read_log(self._brief(key), LoggedCall):
+                self._remember(call)
         stage = StageCalls(self, key, begun)
         with stage.opened():
             yield stage
@@ -140,7 +142,9 @@ class CallLog:
     def forget(self, key: StageKey, begun: int) -> None:
         """Forget the calls of a stage that has ended."""
         self._kept.pop((key, begun), None)
-        self._brief(key).unlink(missing_ok=True)
+        if self._briefs and (path := self._brief(key)) in self._briefs:
+            path.unlink(missing_ok=True)
+            self._briefs.remove(path)
 
     def _brief(self, key: StageKey) -> Path:
         """The file of a stage's replies that are kept until it has ended."""
@@ -151,6 +155,7 @@ class CallLog:
         assert call.key is not None, "of a run"
         path = self._brief(call.key)
         path.parent.mkdir(exist_ok=True)
+        self._briefs.add(path)
         with Log(path, LoggedCall) as log:
             log.append(call)
 
@@ -203,6 +208,15 @@ _open_stage: ContextVar[StageCalls | None] = ContextVar("dspy_proact_stage", def
 def open_stage() -> StageCalls | None:
     """The stage of a run in whose context this is asked; None elsewhere."""
     return _open_stage.get()
+
+
+_NO_MARK = '""}'
+"""How the text of a call ends that has no mark yet."""
+
+
+def _mark(text: str, owner: str) -> str:
+    """The mark of a call, by its text without one, in the log of this run or compile."""
+    return hashlib.sha256(f"{owner} {text}".encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _without_thoughts(response: dict[str, Any]) -> dict[str, Any]:

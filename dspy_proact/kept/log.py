@@ -69,13 +69,16 @@ class Log(Generic[M]):
         return read_log(self.path, self._form)
 
     def append(self, record: M) -> None:
-        """Keep one more record; raises a `ValueError` where it holds a nan or an infinity.
+        """Keep one more record; raises as `as_text` and `append_text` do."""
+        self.append_text(as_text(record))
+
+    def append_text(self, text: str) -> None:
+        """Keep one more record, by its line without the end.
 
         Raises a `RunError` where it could not be kept whole, and the file is as it was before; where somebody else
         removed or changed the file, and nothing can be kept any more; or where the file was moved and the record kept
         in it.
         """
-        text = json.dumps(record.model_dump(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         # A model may answer with half a surrogate pair, which is no Unicode: it is kept as a question mark.
         line = text.encode("utf-8", "replace") + b"\n"
         with self._turn:
@@ -111,6 +114,11 @@ class Log(Generic[M]):
         with _writing(self.path):
             os.fsync(self._file.fileno())
         self._synced = time.monotonic()
+
+
+def as_text(record: BaseModel) -> str:
+    """A record as its line has it; raises a `ValueError` where it holds a nan or an infinity."""
+    return json.dumps(record.model_dump(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 _LONGEST = 256 * 2**20

@@ -68,7 +68,7 @@ class LoggedEngine(Described):
 
     def name(self, request: Request) -> str:
         """The name of a compile's request."""
-        return _name(self._content(request), self.rollout)
+        return _name(self._digest(request), self.rollout)
 
     async def in_compile(self, log: CallLog, name: str, request: Request) -> Response:
         """The reply to a request whose name is known, as `complete` gives it."""
@@ -79,18 +79,19 @@ class LoggedEngine(Described):
         return reply_of(await log.once(name, lambda: self._sent(log, name, request)))
 
     async def _in_stage(self, stage: StageCalls, request: Request) -> Response:
-        content = self._content(request)
-        number, rollout = stage.next(_name(content, None))
-        name = _name(content, rollout)
+        digest = self._digest(request)
+        number, rollout = stage.next(digest)
+        name = _name(digest, rollout)
         if kept := stage.reply(name, lambda: request_to_dict(request)):
             return replayed(kept)
         line = {"key": stage.key, "begun": stage.begun, "number": number, "rollout": rollout}
-        return reply_of(await self._send(stage.log, name, request, **line))
+        call, response = await self._send(stage.log, name, request, **line)
+        return _unfiltered(response) if response else reply_of(call)
 
     async def _sent(self, log: CallLog, name: str, request: Request) -> LoggedCall:
         """A compile's call; any failure but that of its content ends the compile."""
         try:
-            return await self._send(log, name, request, rollout=self.rollout)
+            return (await self._send(log, name, request, rollout=self.rollout))[0]
         except Halt:
             raise
         except Exception as error:  # of any kind: an optimizer would take it for a wrong answer
@@ -100,18 +101,22 @@ class LoggedEngine(Described):
             self.gated.gate.switch.pull(halt)
             raise halt from error
 
-    async def _send(self, log: CallLog, name: str, request: Request, **line: Any) -> LoggedCall:
-        """Send a request and log it; what failed for another reason than its content is logged and raised."""
+    async def _send(self, log: CallLog, name: str, request: Request, **line: Any) -> tuple[LoggedCall, Response | None]:
+        """Send a request and log it; what failed for another reason than its content is logged and raised.
+
+        Beside the call stands its reply, where that is what was logged.
+        """
         # The slot is held until the reply is kept, so that a kill loses no more replies than calls are in flight.
         async with self.gated.gate.slots:
             if log.closed:  # a thread that DSPy left behind
                 raise Interrupted("the compile is over")
-            outcome, call = dict[str, Any](), None
+            outcome, call, response = dict[str, Any](), None, None
             with collect_calls() as attempts:
                 try:
-                    response = await self.gated.ask(request)
-                    # Half a surrogate pair is no Unicode: the reply given now is the one kept, as a replay gives it.
-                    outcome["response"] = encodable_all(response_to_dict(response))
+                    content = response_to_dict(response := await self.gated.ask(request))
+                    outcome["response"] = encodable_all(content)
+                    if outcome["response"] != content:  # half a surrogate pair is no Unicode: what is kept is given
+                        response = None
                 except StageError as error:
                     outcome["failure"] = Failure(kind=error.kind, reason=error.reason, detail=error.detail)
                     if not isinstance(error, ContentError):
@@ -122,7 +127,7 @@ class LoggedEngine(Described):
                         call = LoggedCall(role=role, request=name, **line, **outcome, attempts=tuple(attempts))
                         self._keep(log, call)
             assert call is not None, "a reply and a refusal are logged"
-            return call
+            return call, response
 
     def _keep(self, log: CallLog, call: LoggedCall) -> None:
         try:
@@ -136,12 +141,14 @@ class LoggedEngine(Described):
         caller = self.gated.caller
         return f"{caller.role} {caller.model} {caller.endpoint or ''}".strip()
 
-    def _content(self, request: Request) -> str:
-        return json.dumps([self._whose, request_to_dict(request)], sort_keys=True, ensure_ascii=False, default=str)
+    def _digest(self, request: Request) -> str:
+        """sha256 over role, model, endpoint and request."""
+        content = json.dumps([self._whose, request_to_dict(request)], sort_keys=True, ensure_ascii=False, default=str)
+        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _name(content: str, rollout: int | None) -> str:
-    return hashlib.sha256(f"{rollout} {content}".encode("utf-8", "surrogatepass")).hexdigest()
+def _name(digest: str, rollout: int | None) -> str:
+    return hashlib.sha256(f"{rollout} {digest}".encode()).hexdigest()
 
 
 def replayed(call: LoggedCall) -> Response:
@@ -160,6 +167,10 @@ def reply_of(call: LoggedCall) -> Response:
     except Exception as error:  # whatever a reader of another version raises
         mend = "delete its line, and it is requested again"
         raise StorageFault(f"the logged reply to request {call.request} cannot be read; {mend}") from error
+    return _unfiltered(response)
+
+
+def _unfiltered(response: Response) -> Response:
     if response.finish_reason == "content_filter":
         raise ContentError("filtered", "the provider's content filter cut the answer")
     return response

@@ -12,6 +12,7 @@ import hashlib
 import importlib
 import json
 from collections.abc import Mapping
+from functools import lru_cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Literal
@@ -28,6 +29,7 @@ from dspy_proact.models import Role
 from dspy_proact.programs.asking import Asking, ask_for_fields
 from dspy_proact.programs.fenced_json import FencedJSON, only_object
 from dspy_proact.programs.program import Program
+from dspy_proact.types import Quote
 
 JUDGE = Role("judge", "judge", "verdict", embedded.judge)
 """For whom its calls are counted, how a person names its model, and what stands in for one."""
@@ -129,13 +131,18 @@ class Judge(Program):
 
 
 def _located(verdict: dspy.Prediction, response: str) -> Verdict:
-    evidence = locate_quotes(verdict.evidence, response)
+    evidence = _quotes(response, *verdict.evidence)
     return Verdict(reasoning=verdict.reasoning, evidence=evidence, grade=Grade(verdict.grade))
 
 
 def _is_quoted(evidence: list[str], response: str) -> bool:
     """Whether a quote counts as evidence."""
-    return any(quote.counts for quote in locate_quotes(evidence, response))
+    return any(quote.counts for quote in _quotes(response, *evidence))
+
+
+@lru_cache(maxsize=64)  # a verdict's are located twice: before it stands, and when it does
+def _quotes(response: str, *evidence: str) -> tuple[Quote, ...]:
+    return locate_quotes(evidence, response)
 
 
 _INSTALL = "pip install 'proactbench @ git+https://github.com/boson-ai/ProactBench'"
