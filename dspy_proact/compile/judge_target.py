@@ -35,8 +35,8 @@ from dspy_proact.evaluation.ratings import RatedItem, Ratings, ratings_named
 from dspy_proact.evaluation.tuning import Feedback, ScoredPrediction
 from dspy_proact.models import ModelSpec
 from dspy_proact.programs import DataSource
+from dspy_proact.programs.answer import ours
 from dspy_proact.programs.artefact import Cuts
-from dspy_proact.programs.asking import ours
 from dspy_proact.programs.card import overlap, texts_in
 from dspy_proact.recipe import Recipe
 from dspy_proact.runs import Settings
@@ -184,7 +184,7 @@ class JudgeTarget(Target):
         return [example for example in worked if example is not None]
 
     def feedback(self, item: RatedItem, prediction: dspy.Prediction) -> Feedback:
-        """The agreement with people beyond what a constant answer earns, and where the judge and people differ."""
+        """GEPA's feedback: agreement with people beyond what a constant answer earns, and `Tuning.judge_feedback`."""
         try:
             scored = self.tuning.question(item.case, item.answer).read(prediction)
         except StageError:

@@ -6,7 +6,8 @@ from typing import Any
 
 import dspy
 
-from dspy_proact.programs.asking import Asking, ask_now, ours
+from dspy_proact.programs.answer import ours
+from dspy_proact.programs.asking import Asking, ask_now
 from dspy_proact.programs.direct import Direct
 from dspy_proact.programs.program import Program
 from dspy_proact.runs import Settings

@@ -1,4 +1,4 @@
-"""What a benchmark says of its compiles, beside its declaration; every default suits any benchmark."""
+"""What a benchmark says of its compiles: items, worked examples, GEPA's feedback; every default suits any benchmark."""
 
 from collections import Counter
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence

@@ -1,36 +1,21 @@
-"""How a program asks a model, and what its answer is: read, cut at the token limit (`mark_cut`), or unusable.
-
-One body is asked synchronously and asynchronously.
+"""How a program asks a model: one body, asked synchronously and asynchronously.
 
 A body is a coroutine that takes a way to ask: `forward` runs it with `ask_now` and `run_now`, `aforward` awaits it with
-`ask`. DSPy's wrapping of failures is undone here alone: a body sees errors of `errors` only.
+`ask`.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, TypeVar, cast
 
 import dspy
-from dspy import AdapterParseError, LMError
 
-from dspy_proact.calls import Call, collect_calls
-from dspy_proact.errors import ContentError, ProactError
+from dspy_proact.errors import ContentError
 from dspy_proact.images import Upload, prepared, prepared_now
-from dspy_proact.models.dspy_internals import NO_RESPONSE
+from dspy_proact.programs.answer import Answer, mark_cut, ours
 
 T = TypeVar("T")
 _REPAIRED = ("empty", "filtered", "unreadable")
 """Reasons for which an answer is asked for once more; what was refused or too long would be so again."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What came of a question."""
-
-    prediction: dspy.Prediction
-    truncated: bool
-    """Whether the answer was cut at the token limit."""
 
 
 Asking = Callable[..., Awaitable[Answer]]
@@ -86,39 +71,6 @@ def run_now(body: Coroutine[Any, Any, T]) -> T:
     except StopIteration as end:
         return end.value
     raise AssertionError("a synchronous program waited for something")
-
-
-@contextmanager
-def ours() -> Generator[list[Call]]:
-    """Raise what the gate raised as it was, and a content error for an answer that cannot be used."""
-    with collect_calls() as calls:
-        try:
-            yield calls
-        except AdapterParseError as error:
-            raise _unusable(str(error), calls) from error
-        except LMError as error:
-            if isinstance(error.__cause__, ProactError):
-                raise error.__cause__ from None
-            raise
-
-
-def mark_cut(prediction: dspy.Prediction, calls: list[Call]) -> Answer:
-    """An answer, marked as `truncated` where its last call was cut at the token limit.
-
-    Raises `ContentError` where a content filter cut it.
-    """
-    reason = calls[-1].finish_reason if calls else None
-    if reason == "content_filter":
-        raise ContentError("filtered", "the provider's content filter cut the answer")
-    return Answer(prediction, truncated=reason == "length")
-
-
-def _unusable(message: str, calls: list[Call]) -> ContentError:
-    if calls and calls[-1].finish_reason == "content_filter":
-        return ContentError("filtered", "the provider's content filter withheld the answer")
-    if NO_RESPONSE in message:
-        return ContentError("empty", "the model answered nothing")
-    return ContentError("unreadable", message.partition("\n")[0])
 
 
 def image_inputs(program: dspy.Module) -> list[str]:

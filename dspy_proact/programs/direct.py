@@ -16,7 +16,8 @@ from dspy.lm15 import DataPart, Message, Request, Response, TextPart, request_fr
 
 from dspy_proact.models.dspy_internals import NO_RESPONSE, async_engine_of
 from dspy_proact.models.engine import Described
-from dspy_proact.programs.asking import Answer, ask, mark_cut, ours
+from dspy_proact.programs.answer import Answer, mark_cut, ours
+from dspy_proact.programs.asking import ask
 from dspy_proact.programs.fenced_json import FencedJSON
 
 _LEAN: Mapping[str, object] = {"disable_history": True, "max_trace_size": 0, "warn_on_type_mismatch": False}

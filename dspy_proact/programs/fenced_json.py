@@ -35,7 +35,7 @@ class FencedJSON(dspy.JSONAdapter):
     A field named in `fenced` is quoted line by line, each line marked, so that nothing in it can close the fence or
     imitate a field; the other inputs are typed values and stand as one line of JSON each. An input that is an image, or
     a list of images, is sent as such at its place; no text becomes one. In the answer a key given twice, or a second
-    object with the same fields, is an error and not a choice.
+    object with the same fields, is an error and not a choice. Demos are worked examples in the system message.
 
     Args:
         fenced: Names of inputs that somebody else wrote.

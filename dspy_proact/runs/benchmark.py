@@ -114,7 +114,7 @@ class CaseSet:
 
 @dataclass(frozen=True)
 class Scored(Generic[Detail_co]):
-    """A graded answer."""
+    """What a grader returns, with the benchmark's own detail; a `VerdictRecord` is what is kept of it, as JSON."""
 
     score: float
     """In [0, 1], higher is better."""

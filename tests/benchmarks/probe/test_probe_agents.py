@@ -34,7 +34,7 @@ from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import Solution
 from dspy_proact.errors import ContentError, ProviderError
 from dspy_proact.models import EMBEDDED, Gate, ModelSpec, open_embedder, open_model
-from dspy_proact.programs.asking import Answer as Reply
+from dspy_proact.programs.answer import Answer as Reply
 
 FIELDS, NAMED = {"reasoning": "so", "evidence": ["a1", "b2"]}, {"bottleneck": SOLVED["bottleneck"]}
 DONE = {name: SOLVED[name] for name in ("action", "parameters")}

@@ -20,7 +20,8 @@ from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError
 from dspy_proact.models import Embedder
 from dspy_proact.programs import FencedJSON
-from dspy_proact.programs.asking import Answer, Asking, ask_for_fields, ask_now
+from dspy_proact.programs.answer import Answer
+from dspy_proact.programs.asking import Asking, ask_for_fields, ask_now
 from dspy_proact.programs.program import Program
 
 _FENCED = ("bottleneck", "action", "question")
