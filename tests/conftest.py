@@ -26,10 +26,8 @@ gc.set_threshold(200_000, 10, 10)  # what is imported is much, and to look throu
 sys.dont_write_bytecode = False  # a machine that forbids it has each worker and child compile all tests anew
 
 
-BENCHMARKS = {
-    f"dspy_proact.benchmarks.{name}"
-    for name in ("proactbench", "proactiveagent", "proactivebench", "proagentbench", "probe")
-}
+NAMES = ("proactbench", "proactiveagent", "proactivebench", "proagentbench", "probe")
+BENCHMARKS = {f"dspy_proact.benchmarks.{name}" for name in NAMES}
 
 
 class AbsentBenchmarks:
@@ -43,30 +41,12 @@ class AbsentBenchmarks:
 sys.meta_path.append(AbsentBenchmarks())
 
 
-@pytest.fixture
-def proactbench():
-    """A test that asks for it uses the default benchmark, and is skipped where that was removed."""
-    return import_module("dspy_proact.benchmarks.proactbench")
+def needed(name):
+    """A test that asks for a benchmark uses it, and is skipped where its folder was removed."""
+    return pytest.fixture(name=name)(lambda: import_module(f"dspy_proact.benchmarks.{name}"))
 
 
-@pytest.fixture
-def probe():
-    return import_module("dspy_proact.benchmarks.probe")
-
-
-@pytest.fixture
-def proactiveagent():
-    return import_module("dspy_proact.benchmarks.proactiveagent")
-
-
-@pytest.fixture
-def proactivebench():
-    return import_module("dspy_proact.benchmarks.proactivebench")
-
-
-@pytest.fixture
-def proagentbench():
-    return import_module("dspy_proact.benchmarks.proagentbench")
+proactbench, proactiveagent, proactivebench, proagentbench, probe = map(needed, NAMES)
 
 
 @pytest.fixture

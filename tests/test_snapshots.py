@@ -1,7 +1,8 @@
 """What a person reads at the command line: a snapshot for each verb, tests/snapshots/VERB.txt, compared line by line.
 
-Wording is pinned here alone. Each verb runs some commands on fixed inputs in a folder of their own; times, hashes,
-versions and paths are masked. To record anew after a change of wording (name verbs to record only those):
+Wording is pinned here alone. The commands of a verb are those that its snapshot shows as `$ dspy-proact COMMAND`, on
+fixed inputs in a folder of their own; times, hashes, versions and paths are masked. A command is added as such a line.
+To record anew after that or a change of wording (name verbs to record only those):
 
     python tests/test_snapshots.py --record [VERB...]
 """
@@ -22,129 +23,14 @@ from builders.riddles import written
 from builders.runs import answered, failed, graded, manifest, run_of, spread, trigger
 from builders.studies import filled, rows_of
 
+from dspy_proact import cli
 from dspy_proact.programs.artefact import write_artefact
 
 RECORD = "DSPY_PROACT_RECORD_SNAPSHOTS"
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 LONGEST = 120
 """Lines of a command that are kept."""
-MODELS = "--model openai/gpt-4o --judge openai/gpt-5.4"
-PARTS = {"optimize": ("judge", "assistant", "show"), "label": ("plan", "sheet", "serve", "export", "import")}
-COMMANDS = {
-    "agree": """
-        agree --explain
-        agree --run a --ratings a.csv
-        agree --ratings sample --judge openai/gpt-5.4 --dry-run
-        agree --pairs pairs.csv
-        agree --run gone --ratings a.csv
-        agree --ratings a.csv
-        agree --judge openai/gpt-5.4
-    """,
-    "benchmarks": """
-        benchmarks
-        eval --benchmark proactbnch
-    """,
-    "compare": """
-        compare a b --explain
-        compare a jury
-        compare a a
-        compare a b --ratings a.csv --ratings b.csv
-        compare a b --ratings a.csv
-        compare a other
-    """,
-    "eval": f"""
-        eval --limit 6 --out run
-        eval --limit 6 --out run
-        eval --limit 9 --out run
-        eval --limit 6 --controls --out controls
-        eval {MODELS} --corpus sample --dry-run
-        eval {MODELS} --corpus sample --limit 10 --votes 3 --max-usd 1 --dry-run
-        eval {MODELS} --corpus sample
-        eval --limit 6 --votes 2 --out run
-        eval --limit 0
-        eval --corpus gone.jsonl
-        eval --stratum LATE
-        eval --set colour=red
-        eval --modle x
-    """,
-    "export": """
-        export a --format csv
-        export a --format official
-        export a --format official --out a.csv
-        export results.jsonl --format csv
-    """,
-    "label": """
-        label plan a
-        label plan a --width 1
-        label plan a --ratings a.csv
-        label sheet a --out sheet.csv
-        label sheet a --draw 12 --out drawn.csv
-        label sheet a --draw 12 --out drawn.csv
-        label sheet a --out a.csv
-        label sheet jury --disputed --draw 2 --out disputed.csv
-        label export gone.db
-        label serve gone
-    """,
-    "leaderboard": """
-        leaderboard
-        leaderboard a results.jsonl --explain
-    """,
-    "optimize": f"""
-        optimize judge --ratings sample --dry-run
-        optimize judge --ratings sample --judge openai/gpt-5.4 --optimizer gepa --dry-run
-        optimize assistant {MODELS} --report-judge openai/gpt-4.1 --corpus sample --dry-run
-        optimize assistant {MODELS} --corpus sample
-        optimize judge --folds 1
-        optimize show judge.json --explain
-        optimize show judge.json --diff
-        optimize show assistant.json
-        optimize show assistant.json --diff
-        optimize show assistant.json --as-prompt
-        optimize show a
-    """,
-    "rejudge": """
-        rejudge a --judge embedded --out again
-        rejudge a --judge openai/gpt-5.4 --dry-run
-        rejudge a
-        rejudge results.jsonl --judge embedded
-        rejudge gone
-    """,
-    "report": """
-        report a --explain --by turn
-        report a --ratings a.csv --explain
-        report jury
-        report open
-        report results.jsonl
-        report results.jsonl --corpus corpus.jsonl
-        report a b --html page.html
-        report a b
-        report a --by colour
-        report gone
-        report probe
-    """,
-    "runs": """
-        runs
-        runs .
-    """,
-    "show": """
-        show a --limit 4
-        show a --grade PASS --limit 2
-        show a --trigger d0__t1
-        show jury --trigger d0__t1
-        show a --beside b --disagree --limit 3
-        show a --unscored
-        show a --search nowhere
-        show a --trigger d9
-        show a --grade GOOD
-    """,
-    "try": """
-        try 'When the task is done, offer one next step.' --model embedded
-        try --model embedded --case gone
-        try --conversation asked.txt --model embedded
-        try --judge-cases
-        try --conversation gone.txt
-    """,
-}
+PROMPT = "$ dspy-proact "
 
 
 def build(folder):
@@ -188,12 +74,12 @@ def masked(text):
     return "".join(f"{line}\n" for line in lines[:LONGEST] + more)
 
 
-def transcript(proact, commands):
-    """Each command with what it prints, on standard error after a mark, and its exit status."""
-    for command in commands:
+def transcript(proact, recorded):
+    """Each command of a snapshot with what it prints, on standard error after a mark, and its exit status."""
+    for command in [line.removeprefix(PROMPT) for line in recorded.splitlines() if line.startswith(PROMPT)]:
         status, out, err = proact(*shlex.split(command))
         error = "".join(f"! {line}\n" for line in masked(err).splitlines())
-        yield f"$ dspy-proact {command}\n{masked(out)}{error}[exit {status or 0}]\n"
+        yield f"{PROMPT}{command}\n{masked(out)}{error}[exit {status or 0}]\n"
 
 
 @pytest.fixture
@@ -205,18 +91,18 @@ def world(proact, proactbench, tmp_path):
 
 
 @pytest.mark.usefixtures("world")
-@pytest.mark.parametrize("verb", COMMANDS)
-def test_a_verb_says_what_was_recorded(proact, verb):
-    commands = [line.strip() for line in COMMANDS[verb].strip().splitlines()]
-    helps = [f"{verb} {part} --help-all" for part in PARTS[verb]] if verb in PARTS else [f"{verb} --help-all"]
-    text = "\n".join(transcript(proact, [*helps, *commands]))
-    path = SNAPSHOTS / f"{verb}.txt"
-    if os.environ.get(RECORD):
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+@pytest.mark.parametrize("path", sorted(SNAPSHOTS.glob("*.txt")), ids=lambda path: path.stem)
+def test_a_verb_says_what_was_recorded(proact, path):
     recorded = path.read_text(encoding="utf-8")
+    text = "\n".join(transcript(proact, recorded))
+    if os.environ.get(RECORD):
+        path.write_text(recorded := text, encoding="utf-8")
     changes = difflib.unified_diff(recorded.splitlines(), text.splitlines(), "recorded", "now", lineterm="", n=1)
     assert text == recorded, "\n".join(["record anew if this is meant:", *changes])
+
+
+def test_each_verb_has_a_snapshot():
+    assert {path.stem for path in SNAPSHOTS.glob("*.txt")} == set(cli.proact.commands)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from builders.riddles import written
+from builders import riddles
+from builders.riddles import price, response_key, verdict_key, written
 from dspy_proact.benchmarks.proactbench.types import (
     NOUNS,
     Grade,
@@ -16,7 +17,7 @@ from dspy_proact.benchmarks.proactbench.types import (
     Turn,
     Verdict,
 )
-from dspy_proact.calls import Call, Price
+from dspy_proact.calls import Call
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.report import Comparison, Summary, compare, summarize
 from dspy_proact.runs import (
@@ -29,7 +30,6 @@ from dspy_proact.runs import (
     RoleIdentity,
     RunFolder,
     StageEvent,
-    StageKey,
     VerdictRecord,
 )
 
@@ -40,7 +40,7 @@ SCORES = {"PASS": 1.0, "PARTIAL": 0.5, "FAIL": 0.0}
 GRADES = tuple(SCORES)
 RESPONSE = "Label the boxes today. Then call Ann."
 QUOTE = "Label the boxes today."
-FREE = Price(prompt=0.0, completion=0.0, cached=None, reason="a list")
+FREE = price()
 
 
 def trigger(
@@ -80,7 +80,7 @@ def trigger(
 def answered(case: Case, text: str = RESPONSE, *calls: Call, epoch: int = 1, truncated: bool = False) -> StageEvent:
     """A response that is there."""
     answer = Response(text=text, truncated=truncated).model_dump()
-    return StageEvent(key=_response(case, epoch), answer=answer, calls=calls, time=2.0)
+    return StageEvent(key=response_key(case.key, epoch), answer=answer, calls=calls, time=2.0)
 
 
 def graded(
@@ -102,13 +102,13 @@ def graded(
         verified=verdict.verified,
         detail=verdict.model_dump(mode="json"),
     )
-    key = StageKey(case=case.key, epoch=epoch, stage="verdict", judge=judge, judge_epoch=judge_epoch)
+    key = verdict_key(case.key, epoch, judge, judge_epoch)
     return StageEvent(key=key, grade=record, calls=calls, time=3.0)
 
 
 def failed(case: Case, reason: str, *, judge: str | None = None, kind: Any = "content", epoch: int = 1) -> StageEvent:
     """A stage without a result: the response, or the verdict of the judge that is named."""
-    key = StageKey(case=case.key, epoch=epoch, stage="verdict", judge=judge) if judge else _response(case, epoch)
+    key = verdict_key(case.key, epoch, judge) if judge else response_key(case.key, epoch)
     return StageEvent(key=key, failure=Failure(kind=kind, reason=reason), calls=(), time=4.0)
 
 
@@ -122,21 +122,10 @@ def manifest(*judges: str, model: str = MODEL, **changes: Any) -> Manifest:
         corpus=changes.pop("corpus_sha256", "cc"),
         parent=changes.pop("parent", None),
     )
-    fields = {
-        "identity": identity,
-        "strata": PHASES,
-        "labels": tuple(Grade),
-        "nouns": NOUNS,
-        "embedded": False,
-        "epochs": 1,
-        "corpus": CorpusRecord(name="c.jsonl", revision=None, rows=1, cases=1, ignored_fields={}),
-        "assistant_price": FREE,
-        "judge_prices": dict.fromkeys(judges, FREE),
-        "backend": "auto",
-        "versions": {"python": "3"},
-        "created": "2026-01-02T03:04:05+00:00",
-    }
-    return Manifest(**(fields | changes))
+    fields = {"identity": identity, "strata": PHASES, "labels": tuple(Grade), "nouns": NOUNS, "assistant_price": FREE}
+    corpus = CorpusRecord(name="c.jsonl", revision=None, rows=1, cases=1, ignored_fields={})
+    fields |= {"corpus": corpus, "judge_prices": dict.fromkeys(judges, FREE)}
+    return riddles.manifest(**(fields | changes))
 
 
 def run_of(
@@ -156,10 +145,6 @@ def run_of(
 def summary_of(path: Path, grades: Iterable[tuple[Case, str | None]], *judges: str, **of: Any) -> Summary:
     """The summary of such a run."""
     return summarize(run_of(path, grades, *judges, **of))
-
-
-def _response(case: Case, epoch: int) -> StageKey:
-    return StageKey(case=case.key, epoch=epoch, stage="response")
 
 
 def spread(scenarios: int, phases: Iterable[str] = PHASES) -> list[Case]:

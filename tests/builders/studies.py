@@ -64,6 +64,20 @@ def rows_of(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(StringIO(path.read_text(encoding="utf-8"))))
 
 
+def sheet_of(proact: Callable[..., tuple[int, str, str]], *arguments: object) -> list[dict[str, str]]:
+    """The rows of a sheet that is printed."""
+    return list(csv.DictReader(StringIO(proact("label", "sheet", *arguments, "--out", "-")[1])))
+
+
+def sheet_with(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+    """A sheet with these rows."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
 def filled(
     path: Path,
     rows: Sequence[dict[str, str]],
@@ -72,14 +86,12 @@ def filled(
     grade: Callable[[int], str] = lambda number: GRADES[number % 3],
 ) -> Path:
     """A file of ratings: the raters take turns, each row is rated so often."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        for number, row in enumerate(rows):
-            for time in range(times):
-                rater = f"r{(times * number + time) % raters}"
-                writer.writerow({**row, "annotator": rater, "grade": grade(number + time)})
-    return path
+    ratings = [
+        {**row, "annotator": f"r{(times * number + time) % raters}", "grade": grade(number + time)}
+        for number, row in enumerate(rows)
+        for time in range(times)
+    ]
+    return sheet_with(path, ratings)
 
 
 def numbers(estimate: Estimate) -> list[float | None]:

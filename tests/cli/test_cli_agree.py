@@ -1,12 +1,11 @@
 """`dspy-proact agree`: how good a judge is by people's ratings."""
 
-import csv
 import json
 import re
-from io import StringIO
 
 import pytest
 from builders.dialogues import jsonl
+from builders.studies import sheet_of, sheet_with
 from drivers.script import ROOT
 from fakes.server import Answer, error, verdict
 
@@ -28,17 +27,13 @@ def run(tmp_path_factory):
 @pytest.fixture
 def sheet(proact, run):
     """The rows of a sheet of the run."""
-    return list(csv.DictReader(StringIO(proact("label", "sheet", run, "--out", "-")[1])))
+    return sheet_of(proact, run)
 
 
 def filled(path, sheet, *raters):
     """A file of ratings: each rater's function of the row's number, or None for a row that is left empty."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(sheet[0]))
-        writer.writeheader()
-        for name, grade in raters:
-            writer.writerows({**row, "annotator": name, "grade": grade(n)} for n, row in enumerate(sheet))
-    return path
+    grades = [(name, grade(n), row) for name, grade in raters for n, row in enumerate(sheet)]
+    return sheet_with(path, [{**row, "annotator": name, "grade": grade} for name, grade, row in grades])
 
 
 def kind(number):
@@ -89,26 +84,6 @@ def test_a_copy_of_the_sheet_from_each_rater_is_read_together(proact, refused, r
     monkeypatch.setattr(log, "_LONGEST", both.stat().st_size)  # more than either has, and less than both with a header
     large = refused("agree", "--run", run, "--ratings", ann, "--ratings", jose)
     assert re.search(r"jose\.csv: cannot be read: with the files before it larger than", " ".join(large.split()))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--ratings", "nothing.csv"], "nothing.csv"),
-        (["--run", "RUN", "--ratings", "bad.csv"], "line 2, field 'item': 'nowhere' is none of the 49 items"),
-        (["--run", "RUN"], "--run: name ratings of it with --ratings FILE"),
-        (
-            ["--run", "RUN", "--items", "items.jsonl", "--ratings", "bad.csv"],
-            "--run and --items are mutually exclusive",
-        ),
-        (["--items", "items.jsonl"], "--items: name ratings of it with --ratings FILE"),
-        (["--ratings", "sample", "--exclude", "published"], "raters are excluded by their agreement with a judge"),
-        (["--min-ratings", "0"], "--min-ratings"),
-    ],
-)
-def test_what_cannot_be_is_refused_with_a_sentence(refused, run, tmp_path, arguments, message):
-    (tmp_path / "bad.csv").write_text("item,annotator,grade\nnowhere,ann,PASS\n", encoding="utf-8")
-    assert message in refused("agree", *(run if argument == "RUN" else argument for argument in arguments))
 
 
 # A judge that grades the items now
@@ -267,21 +242,6 @@ def test_the_run_of_items_is_reported_compared_and_exported_as_a_table(proact, r
     assert proact("export", "graded", "--format", "csv")[0] == 0
     err = refused("export", "graded", "--format", "official")
     assert "graded: holds items of raters, which are no dialogues; an export as CSV has them" in err
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--ratings", "sample", "--dry-run"], "--dry-run: has no effect without --judge"),
-        (["--ratings", "sample", "--judge-program", "judge.json"], "--judge-program: has no effect without --judge"),
-        (["--judge-prompt", "official"], "--judge-prompt: has no effect without --judge"),
-        (["--max-usd", "3"], "--max-usd: has no effect without --judge"),
-        (["--ratings", "sample", "--judge", "openai/gpt-5.4"], "--judge openai/gpt-5.4: no key. Set OPENAI_API_KEY"),
-    ],
-)
-def test_a_judge_that_cannot_be_asked_is_refused_before_a_call(refused, tmp_path, more, message):
-    assert message in refused("agree", *more)
-    assert not (tmp_path / "runs").exists()
 
 
 # The form of the files

@@ -4,12 +4,12 @@ The contest is registered here as another package registers one.
 """
 
 import json
-import shlex
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
 from builders.benchmarks import COUNT, Rules, contestant, fields
+from drivers.terminal import next_of
 from fakes.server import Server
 
 from dspy_proact import cli
@@ -49,10 +49,6 @@ def guessed(proact, server: Server):
 
 def settings(path):
     return RunFolder(path).manifest().identity.settings
-
-
-def next_of(message):
-    return shlex.split(message[2].partition("Next: dspy-proact ")[2])
 
 
 # The list

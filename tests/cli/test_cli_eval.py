@@ -9,7 +9,7 @@ import pytest
 from builders.benchmarks import write_mine
 from builders.dialogues import jsonl, row, rubric, trigger_point, without
 from builders.results import corpus_with, file_with, result_point, result_row
-from builders.runs import manifest, run_of, trigger, written
+from builders.runs import run_of, trigger
 from drivers.terminal import last, unwrapped
 from fakes.server import Answer, verdict
 
@@ -55,28 +55,6 @@ def test_a_bad_corpus_is_refused_before_any_call(refused, tmp_path, server):
     assert (server.sent, Path("runs").exists()) == ([], False)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--timeout", "nan"],
-        ["--fail-under", "nan"],
-        ["--min-kappa", "nan"],
-        ["--model-param", "temperature"],
-        ["--model-param", "=1"],
-        ["--model-param", "temperature=NaN"],
-        ["--model-param", "messages=[]", "--model", "hosted_vllm/any", "--model-api-base", "http://127.0.0.1:9/v1"],
-        ["--model", "nonsense/model", "--judge", "embedded"],
-        ["--system-prompt", "x", "--program", "assistant.json"],
-        ["--min-kappa", "0.2"],
-    ],
-    ids=" ".join,
-)
-def test_absurd_arguments_are_refused_by_name(proact, tmp_path, arguments):
-    status, _, err = proact(*last("eval", "--corpus", corpus(tmp_path), "--judge", "embedded", *arguments))
-    assert (status, arguments[0].lstrip("-").partition("-")[0] in err) == (2, True), err
-    assert not Path("runs").exists()
-
-
 def test_a_run_goes_on_with_the_revision_of_the_corpus_that_it_began_with(proact, tmp_path, server, monkeypatch):
     requests, file = [], corpus(tmp_path)
 
@@ -115,18 +93,6 @@ def test_a_prompt_is_the_system_message_and_everything_after_it_is_as_without(pr
     (entry,) = [row for row in json.loads(proact("leaderboard", "run", "--json")[1])["rows"] if not row["published"]]
     assert (entry["rank"], entry["strict_rank"]) == (None, None)
     assert "the responses are of the program 'prompt', not of the bare model" in entry["differences"]
-
-
-def test_what_cannot_be_a_prompt_is_refused_before_a_call(refused, tmp_path, server):
-    Path("blank.txt").write_text(" \n\t\n", encoding="utf-8")
-    empty = "the system prompt is empty; leave it out for the bare model"
-    for text, problem in (
-        ("@missing.txt", "missing.txt: cannot be read: No such file or directory"),
-        *(("@.", "cannot be read"), ("@a\0b", "cannot be read")),
-        *(("@blank.txt", empty), ("", empty), (" ", empty)),
-    ):
-        assert problem in unwrapped(refused(*against(server, "--corpus", corpus(tmp_path), "--system-prompt", text)))
-    assert (server.sent, Path("runs").exists()) == ([], False)
 
 
 # Options in a file, lists of runs
@@ -257,16 +223,8 @@ def test_the_new_grades_are_shown_and_both_judges_compared(proact, run, tmp_path
     run(tmp_path)
     server.script = lenient
     status, out, err = proact("rejudge", "parent", *by(server))
-    text = " ".join(out.split())
     assert status == 0
-    for part in (
-        "on 3 triggers of the corpus c.jsonl, judged by hosted_vllm/second.",
-        "assistant: 0 calls",
-        "openai/j and hosted_vllm/second on 3 responses: same grade 33.3",
-        "flips from the first to the second: PARTIAL -> PASS 1, FAIL -> PASS 1.",
-        "Mean score of the second minus the first: +50.0",  # (0 + 0.5 + 1) / 3
-    ):
-        assert part in text
+    assert "Mean score of the second minus the first: +50.0" in unwrapped(out)  # (0 + 0.5 + 1) / 3
     assert err.endswith("The run is in child.\nNext: dspy-proact compare parent child\n")
     assert err.count("Next:") == 1
     again = proact("rejudge", "parent", *by(server))
@@ -285,33 +243,6 @@ def test_without_a_judge_the_stand_in_judges_its_own_and_the_papers_judge_others
     run(tmp_path)
     assert "--judge openai/gpt-5.4: no key. Set OPENAI_API_KEY" in refused("rejudge", "parent")
     assert not (tmp_path / "runs").exists()
-
-
-@pytest.mark.parametrize(
-    ("inputs", "text"),
-    [
-        (["parent", "--corpus", "sample"], "--corpus is for results files; a run knows its corpus"),
-        (["owing"], "no response in it yet"),
-        (["parent", "--judge", "hosted_vllm/second"], "name each judge once"),
-        (["parent", "--out", "other"], "other: holds another run, which differs in"),
-        (["parent", "--out", "parent"], "parent: holds another run, which differs in judge.decoding"),
-        (["results.jsonl"], "a results file holds no conversations; name the corpus that it answers with --corpus"),
-        (["dropped.jsonl"], "--corpus"),
-        (["corpus.jsonl"], "as in a corpus: this is no results file"),
-        (["without", "--controls"], "--controls: among these responses is none at a control turn"),
-    ],
-)
-def test_what_cannot_be_rejudged_is_refused_before_any_call(refused, run, tmp_path, server, inputs, text):
-    run(tmp_path)
-    written(tmp_path / "owing", manifest(), [trigger()])
-    run_of(tmp_path / "other", [(trigger("x"), "PASS")], corpus_sha256="dd")
-    file_with(tmp_path)
-    nothing = result_row(trigger_points=[], turn_records=[], trigger_stats={}, num_trigger_points=0)
-    file_with(tmp_path, nothing, name="dropped.jsonl")
-    corpus_with(tmp_path)
-    run_of(tmp_path / "without", [(trigger(), "PASS")])
-    assert text in " ".join(refused(*last("rejudge", *by(server), *inputs)).split())
-    assert (server.sent, (tmp_path / "child").exists()) == ([], False)
 
 
 # Another judge on a results file

@@ -242,34 +242,6 @@ def test_the_last_answers_come_in_after_ctrl_c_and_the_scores_are_shown(provider
     assert re.search(r"EMERGENT +10/10 ", done.stdout)
 
 
-TUNED = ["optimize", "assistant", "--corpus", "sample"]
-KEYLESS = {
-    "eval": ["eval", "--model", "openai/gpt-4o", "--corpus", "sample"],
-    "rejudge": ["rejudge", "first", "--judge", "openai/gpt-4o"],
-    "judge": ["optimize", "judge", "--judge", "openai/gpt-4o"],
-    "assistant": [*TUNED, "--model", "openai/gpt-4o", "--judge", "openai/gpt-4o", "--report-judge", "openai/gpt-4o"],
-}
-
-
-@pytest.mark.parametrize("verb", KEYLESS.values(), ids=KEYLESS)
-def test_a_dry_run_needs_no_key_and_the_command_does(tmp_path, monkeypatch, verb):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-
-    def call(*arguments):
-        return ended(cli.main, Path("dspy-proact"), *arguments, folder=tmp_path)
-
-    if verb[0] == "rejudge":
-        assert call("eval", "--limit", "2", "--out", "first").returncode == 0
-    dry = call(*verb, "--dry-run")
-    assert (dry.returncode, dry.stderr) == (0, "")
-    assert "calls" in dry.stdout
-    before = sorted(tmp_path.rglob("*"))
-    done = call(*verb)
-    assert done.returncode == 2
-    assert "no key. Set OPENAI_API_KEY" in done.stderr
-    assert sorted(tmp_path.rglob("*")) == before
-
-
 def test_a_compile_that_gets_no_answer_leaves_nothing(tmp_path, run):
     judge = ["--judge", "openai/any", "--judge-api-base", f"http://127.0.0.1:{closed_port()}/v1", "--retries", "0"]
     done = run(["optimize", "judge", *judge, "--out", str(tmp_path / "out")])

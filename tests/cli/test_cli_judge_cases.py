@@ -80,22 +80,6 @@ def test_a_limit_stops_it_with_four_and_what_it_left_out_is_neither_right_nor_wr
     assert proact(*examined(server))[0] == 5
 
 
-@pytest.mark.parametrize(
-    ("more", "text"),
-    [
-        (["--model", "openai/any"], "--judge-cases and --model are mutually exclusive"),
-        (["--phase", "recovery"], "--judge-cases and --phase are mutually exclusive"),
-        (["--list"], "--judge-cases and --list are mutually exclusive"),
-        (["Be proactive."], "--judge-cases and TEXT are mutually exclusive"),
-        (["--judge-program", "nowhere.json"], "nowhere.json: cannot be read"),
-    ],
-    ids=lambda more: more[0] if isinstance(more, list) else "",
-)
-def test_nothing_else_is_tried_beside_the_judge(proact, server, more, text):
-    status, _, err = proact(*examined(server, *more))
-    assert (status, server.sent, text in err) == (2, [], True), err
-
-
 # A compiled judge
 
 

@@ -1,16 +1,14 @@
 """`dspy-proact label`, and what people would have given: sheets, plans, `report --ratings` and `compare --ratings`."""
 
-import csv
 import json
 from collections import Counter
-from io import StringIO
 from pathlib import Path
 
 import pytest
 from builders.dialogues import jsonl
 from builders.results import result_row
 from builders.runs import JUDGE, PHASES, answered, graded, manifest, run_of, trigger, written
-from builders.studies import GRADES, filled, rows_of
+from builders.studies import GRADES, filled, rows_of, sheet_of
 from drivers.terminal import unwrapped
 
 from dspy_proact.benchmarks.proactbench.corpus.results import read_results
@@ -43,11 +41,6 @@ def run(tmp_path):
 def sheet(proact, run):
     """48 of the 60, as rows: sixteen a phase."""
     return sheet_of(proact, run, "--draw", 48)
-
-
-def sheet_of(proact, run, *more):
-    """The rows of a sheet."""
-    return list(csv.DictReader(StringIO(proact("label", "sheet", run, *more, "--out", "-")[1])))
 
 
 @pytest.fixture
@@ -194,23 +187,9 @@ def test_what_one_rater_gave_is_not_said_of_people(proact, run, sheet, two, tmp_
     assert "People" not in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        (["report", "RUN", "--html", "page.html", "--ratings", "sample"], "--html and --ratings are mutually"),
-        (["report", "RUN", "--ratings", "nowhere.csv"], "nowhere.csv"),
-        (["compare", "RUN", "RUN", *["--ratings", "a.csv"] * 3], "given 3 times: the same ratings cannot"),
-    ],
-)
-def test_what_cannot_be_done_is_refused_with_a_sentence(refused, run, arguments, why):
-    err = refused(*(run if argument == "RUN" else argument for argument in arguments))
-    assert why in unwrapped(err)
-    assert err.count("Error:") == 1
-
-
 def test_a_score_that_follows_from_no_grade_is_not_corrected(proact, refused, tmp_path):
     path = Evaluation(load_tasks("sample"), benchmark="probe").run(tmp_path / "run").path
-    rows = list(csv.DictReader(StringIO(proact("label", "sheet", path, "--out", "-")[1])))
+    rows = sheet_of(proact, path)
     sheet = filled(
         tmp_path / "probe.csv", [row for row in rows if row["part"] == "parameters"], grade=lambda _: "CORRECT"
     )
@@ -290,9 +269,7 @@ def test_a_draw_is_balanced_its_beginning_is_a_draw_and_it_can_be_written_again(
     assert drawn == {(phase, grade): 6 if grade == "FAIL" else 5 for phase in PHASES for grade in GRADES}
 
     def items(*more):
-        return [
-            line["item"] for line in csv.DictReader(StringIO(proact("label", "sheet", run, *more, "--out", "-")[1]))
-        ]
+        return [line["item"] for line in sheet_of(proact, run, *more)]
 
     keys = [line["item"] for line in sheet]
     assert items("--draw", 20) == keys[:20]
@@ -318,37 +295,6 @@ def test_a_draw_with_too_few_of_a_phase_for_a_corrected_score_says_which_has_eno
     _, _, err = proact("label", "sheet", run, "--draw", count)
     assert ("A corrected score takes at least 12 rated triggers per phase; use --draw 36 or more." in err) is few
     assert ("Next: dspy-proact agree" in err, "Next: dspy-proact report" in err) == (few, not few)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "why"),
-    [
-        ([], "takes what is to be rated: either RUN or --items FILE"),
-        (["RUN", "--items", "items.jsonl"], "either RUN or --items FILE"),
-        (["results.jsonl"], "a results file has no conversations"),
-        (["--items", "items.jsonl", "--draw", "5"], "--draw and --items are mutually exclusive"),
-        (["--items", "items.jsonl", "--disputed"], "--disputed and --items are mutually exclusive"),
-        (["RUN", "--draw", "5-0-00000000", "--disputed"], "mutually exclusive; give a number"),
-        (["RUN", "--disputed"], "no two verdicts on one response differ"),
-        (["RUN", "--draw", "61"], "61 cannot be drawn of 60 scored triggers"),
-        (["RUN", "--draw", "some"], "'some' is neither a number of responses nor a draw"),
-        (["RUN", "--draw", "0"], "'0' is neither a number"),
-        (["RUN", "--draw", "5-0-00000000"], "--draw 5-0-00000000: was drawn from other cases or grades"),
-        (["RUN", "--out", "filled.csv"], "filled.csv: exists with other contents, which may have been filled in"),
-        (["RUN", "--out", "filled.csv/x.csv"], "filled.csv/x.csv: cannot be written: File exists"),
-        (["RUN", "--out", "sheet.jsonl"], "--out sheet.jsonl: what is written is CSV; name a file that ends with .csv"),
-        (["RUN", "--out", "run/x.csv"], "lies in the folder of a run or a compile"),
-    ],
-)
-def test_what_cannot_be_a_sheet_is_refused(refused, run, tmp_path, arguments, why):
-    (tmp_path / "items.jsonl").write_text(FILES[1].example, encoding="utf-8")
-    (tmp_path / "results.jsonl").write_text(jsonl(result_row()), encoding="utf-8")
-    (tmp_path / "filled.csv").write_text("mine")
-    before = sorted(tmp_path.rglob("*"))
-    assert why in unwrapped(
-        refused("label", "sheet", *(run if argument == "RUN" else argument for argument in arguments))
-    )
-    assert (sorted(tmp_path.rglob("*")), (tmp_path / "filled.csv").read_text()) == (before, "mine")
 
 
 # Plans
@@ -417,18 +363,6 @@ def test_ratings_of_the_run_are_a_pilot(proact, wide, planned, tmp_path):
     ],
 )
 def test_ratings_too_few_alike_or_chosen_otherwise_are_no_pilot(proact, refused, wide, tmp_path, count, inputs, why):
-    rows = (
-        drawn(proact, wide, count)
-        if count
-        else list(csv.DictReader(StringIO(proact("label", "sheet", wide, "--out", "-")[1])))[:80]
-    )
+    rows = drawn(proact, wide, count) if count else sheet_of(proact, wide)[:80]
     file = filled(tmp_path / "pilot.csv", rows, **inputs)
     assert why in unwrapped(refused("label", "plan", wide, "--width", 12, "--ratings", file))
-
-
-def test_what_cannot_be_planned_is_refused(proact, refused, tmp_path):
-    assert "--ratings: give the RUN that these ratings are of" in proact("label", "plan", "--ratings", "sample")[2]
-    for width in ("0", "0.01", "50", "nan"):
-        assert "--width" in refused("label", "plan", "--width", width)
-    one = run_of(tmp_path / "one", [(trigger(f"d{n}"), "PASS") for n in range(20)]).path
-    assert "scored triggers of two scenarios are needed for a plan" in refused("label", "plan", one)

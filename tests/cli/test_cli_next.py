@@ -1,7 +1,6 @@
 """What every verb says to type next: a whole command, which does what it says when it is pasted into a shell."""
 
 import json
-import shlex
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +16,7 @@ from builders.dialogues import jsonl, row
 from builders.results import result_point, result_record, result_row
 from builders.runs import run_of, trigger
 from builders.studies import filled, rows_of
-from drivers.terminal import last
+from drivers.terminal import last, next_of
 from fakes.official_package import installed
 from fakes.server import Answer, verdict
 
@@ -44,14 +43,6 @@ def at(name):
 
 def quoted(name):
     return f"'Ann'\"'\"'s runs & more/{name}'"
-
-
-def next_of(message):
-    """The words of the only command that is said to be next, as a shell reads them."""
-    (line,) = [line for line in message[2].splitlines() if "Next: " in line]
-    first, *words = shlex.split(line.partition("Next: ")[2])
-    assert first == "dspy-proact"
-    return words
 
 
 def pasted(proact, message):

@@ -1,7 +1,6 @@
 """`dspy-proact optimize`, and the compiled judge in `eval`, `rejudge` and `compare`."""
 
 import json
-import pickle
 import re
 from pathlib import Path
 
@@ -162,19 +161,6 @@ def test_a_guard_of_worked_cases_says_how_many_are_right_and_that_none_is_lost(o
     assert "--guard cases: the embedded stand-in reads no rules, so the cases measure nothing." in err
 
 
-def test_every_verb_refuses_a_file_that_it_cannot_trust(refused, tmp_path):
-    (tmp_path / "judge.pkl").write_bytes(pickle.dumps({}))
-    run_of(tmp_path / "parent", [(trigger(), "PASS")])
-    for command in (
-        ["optimize", "show", "judge.pkl"],
-        ["optimize", "judge", "--start", "judge.pkl", "--out", "out"],
-        ["eval", "--judge-program", "judge.pkl", "--out", "out"],
-        ["rejudge", "parent", "--judge", "embedded", "--judge-program", "judge.pkl", "--out", "out"],
-    ):
-        assert refused(*command).startswith("Error: judge.pkl: not a compiled program of ours")
-        assert not Path("out").exists()
-
-
 # The compiled judge at work
 
 
@@ -206,19 +192,6 @@ def test_rejudge_by_a_compiled_judge_counts_its_votes_among_its_cuts_and_compare
     assert len(server.sent) == 9
     err = refused("rejudge", "parent", *judge, "--judge-program", program(votes=3), "--out", "child")
     assert "holds another run, which differs in" in err
-
-
-@pytest.mark.parametrize(
-    ("more", "text"),
-    [
-        (["--judge-prompt", "official"], "--judge-program has a prompt of its own; leave --judge-prompt out"),
-        (["--votes", 2], "the judge's program asks for 3 verdicts on each response; leave --votes out"),
-    ],
-)
-def test_a_compiled_judge_is_asked_in_its_own_words_and_as_often_as_it_says(refused, program, tmp_path, more, text):
-    run_of(tmp_path / "parent", [(trigger(), "PASS")])
-    compiled = ["--judge", "openai/any", "--judge-program", program(votes=3, cuts=(0.5, 1.5))]
-    assert text in refused("rejudge", "parent", *compiled, "--judge-api-base", "http://127.0.0.1:9/v1", *more)
 
 
 def test_a_judge_whose_card_promises_too_little_is_refused_naming_statistic_reference_and_phase(

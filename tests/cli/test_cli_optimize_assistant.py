@@ -1,20 +1,15 @@
 """`dspy-proact optimize assistant`."""
 
 import json
-import signal
-from collections import Counter
 from pathlib import Path
 
 import pytest
-from builders import judges
-from builders.assistants import NAMES, PUSHY, artefact, bases, command_at, models, obedient, on_disk
+from builders.assistants import NAMES, PUSHY, bases, command_at, models, obedient, on_disk
 from builders.judges import SMALL
-from drivers.child import Child, command_line
 from drivers.terminal import last, unwrapped
 from fakes.server import Answer, error
 
 from dspy_proact.benchmarks.proactbench.types import Phase
-from dspy_proact.programs.artefact import write_artefact
 
 
 @pytest.fixture
@@ -99,48 +94,6 @@ def test_one_judge_for_both_is_warned_of_on_stderr_and_on_the_card(optimize, ser
     assert server.of("report") == []
 
 
-# What is refused
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--system-prompt", " "], "the system prompt is empty; leave it out for the bare model"),
-        (["--start", "assistant.json", "--system-prompt", "Be kind."], "--start has a prompt of its own"),
-        (["--start", "judge.json"], "judge.json: a compiled judge, where an assistant is asked for"),
-        (["--phase", "CRITICAL"], "0 triggers of 0 independent scenarios"),
-        (["--corpus", "missing.jsonl"], "missing.jsonl: there is no such file"),
-        (["--optimizer", "labeled"], "labeled"),
-        (["--guard", "kindness"], "--guard kindness: is no row of the card; they are "),
-        (["--guard", "offers=much"], "'much' is not a margin, such as offers=0.05"),
-        (["--guard", "phases=nan"], "'nan' is not a margin"),
-        (["--proposer-api-base", "http://127.0.0.1:9/v1"], "--proposer-api-base: name the model"),
-        (["--model-api-base", "http://127.0.0.1:9/v1"], "takes no endpoint"),
-        (["--proposer", "openai/gpt-5.4"], "--proposer openai/gpt-5.4: no key"),
-        (["--report-judge", "openai/gpt-5.4"], "--report-judge openai/gpt-5.4: no key"),
-    ],
-)
-def test_what_cannot_be_compiled_is_a_sentence(optimize, tmp_path, more, message):
-    write_artefact(tmp_path / "judge.json", judges.artefact())
-    write_artefact(tmp_path / "assistant.json", artefact())
-    status, out, err = optimize(*more)
-    assert (status, out) == (2, "")
-    assert message in err
-    assert not Path("out").exists()
-
-
-def test_each_program_is_refused_where_the_other_is_asked_for(refused, tmp_path):
-    write_artefact(tmp_path / "judge.json", judges.artefact())
-    write_artefact(tmp_path / "assistant.json", artefact())
-    for command, message in (
-        ("try --program judge.json", "judge.json: a compiled judge, where an assistant is asked for"),
-        ("eval --judge-program assistant.json", "assistant.json: a compiled assistant, where a judge is"),
-        ("optimize judge --start assistant.json", "assistant.json: a compiled assistant, where a judge is"),
-        ("eval --program assistant.json --system-prompt kind", "leave --system-prompt out"),
-    ):
-        assert message in refused(*command.split())
-
-
 # Money
 
 
@@ -180,31 +133,3 @@ def test_unreadable_answers_of_the_reporting_judge_leave_its_numbers_out(optimiz
     assert "No improvement is claimed in RECOVERY: nothing could be graded." in unwrapped(out)
     assert card_of()["target"]["difference"]["value"] is None
     assert set(bases(server)) == {f"{name}_api_base" for name in NAMES}
-
-
-def test_ctrl_c_ends_a_compile_in_order_and_the_same_command_goes_on(proact, tmp_path, server):
-    """What is in flight is awaited and kept, so that it is not paid for again."""
-    where = [*on_disk(tmp_path), *command_at(server)]
-    command = last("assistant", *where, *judges.SMALL, "--retries", 0, "--concurrency", 1, "--out", "out")
-
-    def interrupting(sent):
-        if len(server.sent) == 20:
-            child.send_signal(signal.SIGINT)
-        return models(sent)
-
-    server.script = interrupting
-    child = Child(command_line, "optimize", *command, folder=tmp_path)
-    done = child.ended()
-    assert (done.returncode, done.stdout) == (130, "")
-    assert "Traceback" not in done.stderr
-    kept = "Results so far are kept in out. Repeat the command to go on."
-    assert done.stderr.splitlines()[-2:] == ["interrupted", kept]
-    assert 20 <= len(server.sent) < 30, "answers may come before the signal"
-    assert not (tmp_path / "out" / "assistant.json").exists()
-
-    server.script = models
-    status, _, err = proact("optimize", *command)
-    assert status == 0, err
-    assert (tmp_path / "out" / "assistant.json").exists()
-    requests = Counter(json.dumps([sent.role, sent.body], sort_keys=True) for sent in server.sent)
-    assert set(requests.values()) == {1}

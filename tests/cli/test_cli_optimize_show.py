@@ -127,38 +127,6 @@ def test_no_terminal_obeys_an_instruction(diff):
     assert changed(out) == [[], ["Go\\x1b[2J \\u202eon."]]
 
 
-@pytest.mark.parametrize(
-    ("made", "message"),
-    [
-        (artefact(None, 1), "says nothing beside its worked examples; leave --no-demos out"),
-        (artefact(None, 0), "program.json: says nothing to its model; the compile kept the bare chat"),
-        (judges.artefact(), "program.json: a compiled judge, which is no system prompt; use it with --judge-program"),
-    ],
-)
-def test_what_has_no_prompt_says_what_it_has(refused, tmp_path, made, message):
-    write_artefact(tmp_path / "program.json", made)
-    assert message in refused(
-        "optimize", "show", "program.json", "--as-prompt", *(["--no-demos"] if made.demos else [])
-    )
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--no-demos"], "--no-demos is about the prompt that --as-prompt prints; name that too, or leave it out"),
-        (["--diff", "--as-prompt"], "leave it out, or leave --diff out"),
-        (["--start", "program.json"], "--start is about what --diff compares with; name that too, or leave it out"),
-        (["--as-prompt", "--start", "program.json"], "--start is about what --diff compares with; leave it out"),
-        (["--diff", "--explain"], "--explain is about the card; leave it out"),
-        (["--diff", "--no-demos", "--start", "program.json"], "that --as-prompt prints; leave it out"),
-        (["--diff", "--start", "program.json", "--system-prompt", "x"], "leave --system-prompt out"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(refused, tmp_path, options, message):
-    write_artefact(tmp_path / "program.json", assistants.artefact())
-    assert message in refused("optimize", "show", "program.json", *options)
-
-
 # What its card claims
 
 RISE = Estimate(value=0.2, low=0.05, high=0.35)

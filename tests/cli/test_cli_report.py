@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from builders.dialogues import jsonl, row, trigger_point
-from builders.results import corpus_with, file_with
+from builders.results import file_with
 from builders.riddles import as_format_one
 from builders.runs import PHASES, manifest, run_of, trigger
 from click.testing import CliRunner
@@ -37,13 +37,6 @@ def domains(tmp_path):
 
 
 # Runs
-
-
-def test_a_run_whose_last_line_is_torn_is_reported_with_what_is_pending(proact, run):
-    events = (run / "events.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    (run / "events.jsonl").write_text("".join(events[:3]) + events[3][:40], encoding="utf-8")
-    status, out, _ = proact("report", run)
-    assert (status, "pending " in out) == (0, True)
 
 
 def test_a_report_is_broken_down_by_each_key_with_small_groups_marked(proact, domains):
@@ -83,11 +76,9 @@ def test_a_results_file_is_broken_down_and_its_faults_are_in_the_json(proact, tm
 
 @pytest.fixture
 def pair(tmp_path):
-    """Two runs of one trigger, and a results file."""
+    """Two runs of one trigger."""
     for name, grade in (("a", "PASS"), ("b", "FAIL")):
         run_of(tmp_path / name, [(trigger(), grade)], model=f"openai/{name}")
-    file_with(tmp_path)
-    corpus_with(tmp_path, row(unique_id_eval="other"))
 
 
 @pytest.mark.parametrize(("runs", "following"), [(["a"], "show a"), (["a", "b"], "compare a b")])
@@ -102,32 +93,6 @@ def test_a_page_is_written_and_said_where(proact, pair, tmp_path, runs, followin
     status, out, err = proact("report", *runs, "--html", "-")
     assert (status, err, sorted(tmp_path.iterdir())) == (0, "", before)
     assert out.rstrip().endswith("</html>")
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["a", "--html", "page.html", "--json"], "--html and --json are mutually exclusive"),
-        (["a", "--html", "page.html", "--corpus", "sample"], "--html and --corpus are mutually exclusive"),
-        (["a", "--html", "page.html", "--by", "colour"], "nothing to group by 'colour'"),
-        (["a", "--by", "curated_response"], "nothing to group by 'curated_response'"),
-        (["a", "a", "--html", "page.html"], "a: given twice; name each run once"),
-        (["a", "--html", "gone/page.html"], "there is no folder 'gone'; create it first"),
-        (["a", "--html", "b"], "File 'b' is a directory"),
-        (["c", "--html", "old.html"], "c: no run here"),
-        (["a", "--html", "a/events.jsonl"], "a/events.jsonl: lies in the folder of a run or a compile"),
-        (["a", "--html", "notes.txt"], "notes.txt: exists and is not a page; name another file"),
-        (["results.jsonl", "--html", "./results.jsonl"], "results.jsonl: is the input; name another file"),
-        (["a", "--corpus", "sample"], "--corpus is for results files"),
-        (["results.jsonl", "--corpus", "corpus.jsonl"], "3 of its 3 triggers are not in the corpus 'corpus.jsonl'"),
-    ],
-)
-def test_what_cannot_be_is_refused_and_nothing_is_written(refused, pair, tmp_path, words, message):
-    (tmp_path / "notes.txt").write_text("mine")
-    (tmp_path / "old.html").write_text("<!doctype html>")
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    assert message in refused("report", *words)
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 # Two runs
@@ -234,25 +199,6 @@ def test_the_file_stands_in_a_folder_of_its_own_or_where_it_is_asked_for(proact,
     assert proact("export", four, "--format", form, "--out", "named.txt")[:2] == (0, "named.txt\n")
     done = CliRunner().invoke(export, [str(four), "--format", form, "--out", "-"])
     assert (done.exception, done.stdout_bytes, Path("-").exists()) == (None, Path("named.txt").read_bytes(), False)
-
-
-def test_what_cannot_be_exported_is_refused_and_nothing_is_written(refused, four, tmp_path, monkeypatch):
-    (tmp_path / "file.jsonl").write_text("{}")
-    (tmp_path / "no_folder").mkdir()
-    (tmp_path / "no_folder" / "exports").write_text("mine")
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    for words, message in (
-        ([four, "--out", four / "events.jsonl"], "lies in the folder of a run or a compile"),
-        ([four, "--out", "nowhere/file"], "Error: nowhere/file: cannot be written"),
-        ([four, "--out", tmp_path], "is a directory"),
-        (["missing"], "no run here"),
-        (["file.jsonl"], "no run here"),
-        (["."], "no run here"),
-    ):
-        assert message in refused("export", *words, "--format", "csv")
-    monkeypatch.chdir(tmp_path / "no_folder")
-    assert refused("export", four, "--format", "csv").startswith("Error: exports: cannot be made: ")
-    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_from_within_its_folder_a_run_is_exported_too(proact, four, monkeypatch):

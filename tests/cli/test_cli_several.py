@@ -23,7 +23,7 @@ from dspy_proact.report import summarize
 from dspy_proact.runs import CONTROL, RunFolder, Scope, StageEvent, StageKey, VerdictRecord
 
 ANN, BEN = "hosted_vllm/ann", "hosted_vllm/ben"
-KIND, STRICT = "openai/kind", "openai/strict"
+KIND = "openai/kind"
 NOTHING_LEFT = "No answer was received, and no folder was kept."
 
 
@@ -133,21 +133,6 @@ def test_ctrl_c_in_the_first_keeps_what_is_in_flight_and_does_not_begin_the_seco
     server.script = healthy
     status, out, _ = proact(*two(server, "--json", dialogues=4))
     assert (status, len(server.sent)) == (0, 48)  # 2 models x 12 triggers x 2 roles, each once
-
-
-@pytest.mark.parametrize(
-    ("others", "more", "message"),
-    [
-        (("nonsense/ben",), [], "'nonsense/ben'"),
-        ((BEN,), ["--max-usd", 1, "--judge-price", "1,1"], "--max-usd needs a price for --model"),
-        ((BEN, ANN), [], "--model: each model is named once; --epochs N has it answer every case N times"),
-        ((BEN,), ["--judge", KIND], "name each judge once; --votes N has each of them grade a response N times"),
-    ],
-)
-def test_a_fault_of_a_later_model_is_found_before_any_is_called(proact, server, others, more, message):
-    status, out, err = proact(*against(server, (ANN, *others), (KIND,), *more, "--out", "both"))
-    assert (status, out, server.sent, Path("both").exists()) == (2, "", [], False)
-    assert (message in err, err.count("Error:")) == (True, 1)
 
 
 def test_a_key_that_is_refused_for_the_second_model_leaves_the_first_ones_result(proact, server):

@@ -109,23 +109,6 @@ def test_filters_keep_what_they_say_and_combine(show, run, options, kept):
     assert out.splitlines()[-1] == f"{len(kept)} of 4 triggers."
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--grade", "UNSCORED"], "--grade unscored: is not a grade; use --unscored"),
-        (["--phase", "x"], "--stratum x: is none of EMERGENT, CRITICAL, RECOVERY"),
-        (["--search", " "], "--search: the text is empty"),
-        (["--trigger", "d1", "--grade", "pass"], "--trigger and --grade are mutually exclusive"),
-        (["--trigger", "d1__t9"], "has no such trigger; did you mean d1__t2?"),
-        (["--trigger", "zork"], "run has no such trigger"),
-        (["--trigger", "d"], "--trigger d: is ambiguous: d1__t2, d2__t2, d3__t2 and 1 more; give more of it"),
-        (["--trigger", "d1", "--epoch", "2"], "run has 1"),
-    ],
-)
-def test_what_is_not_known_is_refused_with_what_is(refused, run, options, message):
-    assert message in refused("show", run, *options)
-
-
 def test_an_excerpt_begins_where_responses_differ(show, tmp_path):
     texts = ["Of course! Here it is.", "Of course! Here goes.", "Of course! Now."]
     cases = [trigger(f"d{number}") for number in range(3)]

@@ -325,30 +325,6 @@ def test_an_interrupt_ends_at_once_and_shows_what_is_there(tmp_path, server, mon
 # Refusals
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["TEXT", "--case", "d0__t55"], "did you mean d0__t5"),
-        (["TEXT", "--case", "zzz"], "`dspy-proact try --list`"),
-        (["TEXT", "--case", "d"], "--case d: is ambiguous: d0__t"),
-        (["TEXT", *ONE, "--phase", "recovery"], "--case and --phase are mutually exclusive"),
-        (["TEXT", "--program", "best.json"], "TEXT and --program are mutually exclusive"),
-        (["TEXT", "--judge-program", "judge.json"], "--judge-program: has no effect without --judge-cases"),
-        (["TEXT", "--list"], "--list and TEXT are mutually exclusive"),
-        (["--list", "--whole"], "--list and --model-api-base are mutually exclusive"),
-        ([""], "the prompt is empty"),
-        (["\udcff"], "the system prompt is not UTF-8 text"),
-        (["TEXT", "--model", "openai/one"], "--model: takes one model here, and 2 are given"),
-        (["TEXT", "--judge", "openai/one"], "--judge: takes one model here, and 2 are given"),
-        (["--conversation", "talk.txt"], "--conversation and --corpus are mutually exclusive"),
-    ],
-)
-def test_what_cannot_be_tried_is_refused_before_any_call(refused, server, arguments, message):
-    text, *more = arguments if not arguments[0].startswith("--") else [None, *arguments]
-    assert message in refused(*against(server, *more, text=PROMPT if text == "TEXT" else text))
-    assert server.sent == []
-
-
 def test_a_phase_that_the_corpus_lacks_and_a_missing_key_are_refused(proact, server):
     points = [point for point in row()["trigger_points"] if point["turn"] != 5]
     assert "no trigger in RECOVERY" in proact("try", PROMPT, "--corpus", corpus(row(trigger_points=points)))[2]

@@ -25,8 +25,6 @@ from dspy_proact.optimizer_names import OPTIMIZERS
 from dspy_proact.programs.artefact import read_artefact, write_artefact
 from dspy_proact.report.ratings import load_ratings
 
-ROLES = ("assistant", "judge", "report", "proposer")
-
 
 def bodies(sent: Iterable[Sent]) -> Counter[str]:
     return Counter(json.dumps([item.role, item.body], sort_keys=True) for item in sent)

@@ -1,6 +1,7 @@
 """What a person types at a terminal, and what a terminal shows."""
 
 import io
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,6 +35,14 @@ def table_rows(printed: str) -> list[list[str]]:
 def unwrapped(text: str) -> str:
     """What a person reads, however it is wrapped."""
     return " ".join(text.split())
+
+
+def next_of(message: tuple[int, str, str]) -> list[str]:
+    """The words of the only command that is said to be next, as a shell reads them."""
+    (line,) = [line for line in message[2].splitlines() if "Next: " in line]
+    first, *words = shlex.split(line.partition("Next: ")[2])
+    assert first == "dspy-proact"
+    return words
 
 
 def printed(shown: Summary | Comparison, by: Sequence[str] = (), width: int | None = None, **options: Any) -> str:

@@ -89,37 +89,6 @@ def test_published_judges_follow_from_their_categories_and_a_look_up_beats_them(
     assert result["proposals that the published counts of claude-3-sonnet-20240229 have too many"] == "67 of 134"
 
 
-@pytest.mark.nightly
-def test_scale_reads_plans_and_answers_every_task(probe, tmp_path):
-    text = printed("probe_scale.py", "--quick", folder=tmp_path)
-    message = re.findall(r"^(.*): [\d,.]+ ms a task, at most [\d,]+ MiB$", text, re.MULTILINE)
-    # Four tasks a person.
-    assert message[0] == "8 tasks of 2 people read"
-    assert re.fullmatch(r"planned \([\d,]+ tokens a task, at most USD [\d.]+\)", message[1])
-    assert message[2:] == ["answered 1 to 2", "answered 3 to 4", "answered 5 to 6", "answered 7 to 8"]
-    assert text.endswith("8 of 8 graded\n")
-
-
-@pytest.mark.nightly
-def test_recordings_are_read_planned_and_answered(proagentbench, tmp_path):
-    text = printed("proagentbench_scale.py", "--quick", folder=tmp_path)
-    message = re.findall(r"^(.*): [\d,.]+ ms a moment, at most [\d,]+ MiB$", text, re.MULTILINE)
-    (moments,) = re.fullmatch(r"200 events of 2 people read, (\d+) moments", message[0]).groups()
-    assert [item.partition(" ")[0] for item in message[1:]] == ["planned", *["answered"] * 4]
-    assert text.endswith(f"{moments} of {moments} graded\n")
-
-
-@pytest.mark.nightly
-def test_pictures_are_read_planned_and_played_and_not_decoded_again(proactivebench, tmp_path):
-    text = printed("proactivebench_scale.py", "--quick", folder=tmp_path)
-    message = re.findall(r"^(.*): [\d,.]+ ms a sample, at most [\d,]+ MiB$", text, re.MULTILINE)
-    played = [f"answered {first} to {first + 6}" for first in (1, 8, 15, 22)]
-    wanted = ["28 samples read", "planned", *played, "28 samples read", "planned"]
-    assert [item.partition(" (")[0] for item in message] == wanted
-    assert re.search(r"^28 of 28 graded\n\d+ images decoded when played$", text, re.MULTILINE)
-    assert text.endswith("28 of 28 graded\n0 images decoded when resumed\n")
-
-
 def test_the_leaderboard_has_both_ranks_and_scores_of_every_published_model(proactbench, tmp_path):
     (rows,) = tables(printed("leaderboard.py", folder=tmp_path))
     assert len(rows) == 16
@@ -127,35 +96,30 @@ def test_the_leaderboard_has_both_ranks_and_scores_of_every_published_model(proa
     assert rows[4] == ["5", "2–10", "9", "qwen/qwen3.5-9b", "521/624", "0.5701", "0.4760", "21, 47, 35"]
 
 
-@pytest.mark.nightly
-def test_wide_compiles_end_as_narrow_ones(tmp_path):
-    heads, _, *rows = table_rows(printed("compile_speed.py", "--quick", folder=tmp_path))
-    assert heads == ["compile", "calls", "alone", "wide", "ratio", "at least", "in flight", "ideal", "same"]
-    assert [row[0] for row in rows] == ["assistant search"]
-    assert all(int(row[1].replace(",", "")) > 100 for row in rows)
-    assert {row[8] for row in rows} == {"yes"}
-
-
-@pytest.mark.nightly
-def test_the_failures_of_a_copied_run_are_listed(proactbench, tmp_path):
-    text = printed("show_speed.py", "--quick", folder=tmp_path)
+N = r"[\d.,]+"
+M = rf"{N} ms a [a-z]+, at most {N} MiB\n"
+MEASURED = {
+    "probe_scale": rf"8 tasks of 2 people read: {M}planned \({N} tokens a task, at most USD {N}\): {M}"
+    rf"answered 1 to 2: {M}answered 3 to 4: {M}answered 5 to 6: {M}answered 7 to 8: {M}.*8 of 8 graded\n$",
+    "proagentbench_scale": rf"200 events of 2 people read, (\d+) moments: {M}planned.*: {M}(answered .*: {M}){{4}}"
+    r".*\1 of \1 graded\n$",
+    "proactivebench_scale": rf"28 samples read: {M}planned.*: {M}answered 1 to 7: {M}answered 8 to 14: {M}"
+    rf"answered 15 to 21: {M}answered 22 to 28: {M}.*28 of 28 graded\n{N} images decoded when played\n"
+    r".*28 of 28 graded\n0 images decoded when resumed\n$",
     # The sample has 49 triggers, of which the stand-in fails 32: three copies of it are the first with a hundred.
-    assert "96 of 147 triggers, 30 of them above; --limit 96 lists all." in text
-    assert re.search(r"^147 triggers, \d+ MB: [\d.]+ s, [\d.]+ s of the processor, \d+ MB", text, re.MULTILINE)
+    "show_speed": r"96 of 147 triggers, 30 of them above; --limit 96 lists all\."
+    rf".*\n147 triggers, {N} MB: {N} s, {N} s of the processor, {N} MB",
+    "compile_speed": r"\| assistant search \| \d{3}.*\| yes \|",
+    "call_cost": rf"^98 calls a round, 2 rounds: {N} ms a call in a run, {N} in httpx; median ratio {N}\n$",
+    "throughput": rf"\| 8 \| 20 \| 0.02 \| {N} \|",
+}
 
 
 @pytest.mark.nightly
-def test_call_cost_tells_a_run_beside_httpx(tmp_path):
-    number = r"\d+\.\d\d"
-    shape = rf"98 calls a round, 2 rounds: {number} ms a call in a run, {number} in httpx; median ratio {number}\n"
-    assert re.fullmatch(shape, printed("call_cost.py", "--quick", folder=tmp_path))
-
-
-@pytest.mark.nightly
-def test_throughput_tells_a_run_beside_aiohttp(tmp_path):
-    (row,) = table_rows(printed("throughput.py", "--quick", folder=tmp_path))[2:]
-    assert row[:3] == ["8", "20", "0.02"]
-    assert all(0 < float(share) < 2 for share in row[3:])
+@pytest.mark.parametrize("name", MEASURED)
+def test_a_program_of_speed_or_size_tells_what_it_measured(request, tmp_path, name):
+    request.getfixturevalue(name.removesuffix("_scale") if name.endswith("_scale") else "proactbench")
+    assert re.search(MEASURED[name], printed(f"{name}.py", "--quick", folder=tmp_path), re.DOTALL)
 
 
 def test_footprint_tells_the_memory_of_a_whole_run(tmp_path):

@@ -2,6 +2,7 @@
 
 import pytest
 from drivers.script import ROOT, run
+from drivers.terminal import table_rows
 from fakes.server import Answer, Server, offers
 
 PROGRAM = ROOT / "eval" / "offers.py"
@@ -9,9 +10,7 @@ PROGRAM = ROOT / "eval" / "offers.py"
 
 def tables(printed: str) -> list[list[list[str]]]:
     """The cells of each table's rows, without heading and rule."""
-    *blocks, _ = [block.splitlines() for block in printed.strip().split("\n\n")]
-    assert all(len({line.count("|") for line in block}) == 1 for block in blocks)
-    return [[[cell.strip() for cell in line.strip("|").split("|")] for line in block[2:]] for block in blocks]
+    return [table_rows(block)[2:] for block in printed.strip().split("\n\n")[:-1]]
 
 
 @pytest.fixture(scope="module")

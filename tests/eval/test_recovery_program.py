@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 from drivers.script import ROOT, run
+from drivers.terminal import table_rows
 
 PROGRAM = ROOT / "eval" / "recovery.py"
 NAMES = ["bare", "closing", "joined-facts", "look-ahead", "compiled"]
@@ -24,32 +25,20 @@ def ended(tmp_path_factory):
     return folder, done.stdout
 
 
-def cells(printed):
-    heading, rule, *rows = [line for line in printed.splitlines() if line.startswith("|")]
-    assert {line.count("|") for line in (heading, rule, *rows)} == {12}
-    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
-
-
-def test_every_program_has_a_line_with_its_shares_and_what_they_are_of(ended):
-    rows = cells(ended[1])
+def test_every_program_has_a_line_and_a_place_in_the_picture_with_what_was_not_measured(ended):
+    folder, printed = ended
+    _, _, *rows = table_rows(printed)
     assert [row[0] for row in rows] == NAMES
     for row in rows:
         assert all(SHARE.match(row[location]) for location in (2, 3, 6, 7, 9)), row
         assert int(row[1]) > 0
         assert row[8] == "12"
         assert int(row[10]) > 0
-
-
-def test_it_says_that_nothing_was_measured_and_what_is_no_test(ended):
-    assert "Embedded stand-in: shows how this works, measures no real model." in ended[1]
-    assert "Compiled: learned on this corpus" in ended[1]
-
-
-def test_the_picture_has_every_program_and_the_same_warnings(ended):
-    text = (ended[0] / "recovery.svg").read_text(encoding="utf-8")
-    ElementTree.fromstring(text)
-    assert all(f" {name}" in text for name in NAMES)
-    assert "embedded stand-in" in text
+    assert "Embedded stand-in: shows how this works, measures no real model." in printed
+    assert "Compiled: learned on this corpus" in printed
+    picture = (folder / "recovery.svg").read_text(encoding="utf-8")
+    ElementTree.fromstring(picture)
+    assert all(f" {name}" in picture for name in (*NAMES, "embedded stand-in"))
 
 
 def test_the_same_command_again_does_nothing_anew(ended):

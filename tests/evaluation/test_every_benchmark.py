@@ -6,6 +6,7 @@ The server answers whatever is asked for, by the request alone.
 import queue
 import signal
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -109,3 +110,21 @@ def test_a_killed_run_goes_on_and_pays_again_only_for_the_call_in_flight(server,
     at(server, name).run(path, SCOPE)
     assert outcomes(path) == undisturbed(name)["outcomes"]
     assert len(server.sent) == calls + 1
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_run_of_the_sample_is_read_by_every_verb(proact, name):
+    """By the stand-in, without a key; docs/benchmarks.md has the other verbs."""
+    assert proact("eval", "--benchmark", name, "--out", "run")[0] == 0
+    case = next(RunFolder(Path("run")).cases()).key
+    for words in (
+        "report run --explain",
+        "report run --html page.html",
+        f"show run --case {case}",
+        "leaderboard run",
+        "export run --format csv",
+        "rejudge run --out again",
+        "compare run again",
+    ):
+        status, _, err = proact(*words.split())
+        assert status == 0, (words, err)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from builders.benchmarks import TEXT, write_mine
+from builders.studies import rows_of, sheet_with
 from drivers.child import Child, code
 
 from dspy_proact import Evaluation, Trial, stats
@@ -82,17 +83,14 @@ def test_its_judge_agrees_with_its_human_grades(run, proact):
 def test_raters_fill_in_a_sheet_of_a_run_and_the_judge_is_compared_with_them(run, proact):
     """Ann grades all eight as the judge does, Bob one otherwise, whose tie goes to the middle level: 7 of 8."""
     assert proact("label", "sheet", "run", *NAMED, "--out", "sheet.csv")[0] == 0
-    rows = list(csv.DictReader(Path("sheet.csv").read_text("utf-8").splitlines()))
+    rows = rows_of(Path("sheet.csv"))
     assert (len(rows), rows[0]["item"], rows[0]["grades"]) == (8, "late", "CLEAR | LONG | VAGUE")
     assert "Where is it?" in rows[0]["case"]
     filled = [
         {**row, "annotator": "ann", "grade": "CLEAR" if "tomorrow" in row["response"] else "VAGUE"} for row in rows
     ]
     filled.append({**filled[0], "annotator": "bob", "grade": "LONG", "reason": "x" * 200_000})
-    with Path("filled.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(filled)
+    sheet_with(Path("filled.csv"), filled)
     status, out, err = proact("agree", *NAMED, "--run", "run", "--ratings", "filled.csv", "--json")
     assert status == 0, err
     document = json.loads(out)
@@ -115,7 +113,7 @@ def test_what_a_drawn_sheet_says_to_type_next_names_the_file_without_which_no_sc
     _, _, err = proact("label", "sheet", "run", *NAMED, "--draw", 8, "--out", "sheet.csv")
     (command,) = [line.partition("Next: dspy-proact ")[2] for line in err.splitlines() if "Next: " in line]
     assert command == "report --benchmark mine.py run --ratings sheet.csv"
-    rows = list(csv.DictReader(Path("sheet.csv").read_text("utf-8").splitlines()))
+    rows = rows_of(Path("sheet.csv"))
     grades = [{"item": row["item"], "annotator": "ann", "grade": "CLEAR"} for row in rows]
     Path("sheet.csv").write_text("".join(f"{json.dumps(grade)}\n" for grade in grades), "utf-8")
     monkeypatch.setattr(registry, "_OWN", {})

@@ -107,7 +107,7 @@ def parts(*declared):
     return f"People(human_grades, parts=[{', '.join(f'{part}({item})' for item in declared)}])"
 
 
-PEOPLE, GRADE, VIEW = "People(human_grades)", "    async def grade(", "view, answer_type"
+PEOPLE, GRADE = "People(human_grades)", "    async def grade("
 WRONG = {
     "missing": (GRADE, "    async def _grade(", "class NextStep", "NextStep: does not declare grade"),
     "misspelt": (

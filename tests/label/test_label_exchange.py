@@ -1,19 +1,17 @@
 """The file of a study is read wherever ratings are: what counts of it, what is left out, and what is refused."""
 
-import csv
 import json
 import re
 import shutil
 import sqlite3
 from contextlib import closing
-from io import StringIO
 from itertools import cycle
 from pathlib import Path
 
 import pytest
 from builders.benchmarks import write_mine
 from builders.runs import PHASES, run_of, trigger
-from builders.studies import study_of, submission
+from builders.studies import sheet_of, sheet_with, study_of, submission
 from drivers.terminal import unwrapped
 
 from dspy_proact.evaluation import registry
@@ -57,13 +55,12 @@ def test_agree_reads_a_study_without_a_step_as_it_reads_the_sheet_filled_in(proa
     document = agreed(proact, "--ratings", "study.db")
     assert (document["ratings"]["ratings"], document["ratings"]["raters"], document["pooled"]["items"]) == (24, 2, 12)
     assert agreed(proact, "--ratings", "study.db", "--run", run) == document
-    rows = list(csv.DictReader(StringIO(proact("label", "sheet", run, "--out", "-")[1])))
-    with Path("sheet.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        for rater in ("Ann", "Bob"):
-            graded = ((row, by_turns(rater, None, number)) for number, row in enumerate(rows))
-            writer.writerows({**row, "annotator": rater, "grade": grade, "confidence": 4} for row, grade in graded)
+    graded = [
+        {**row, "annotator": rater, "grade": by_turns(rater, None, number), "confidence": 4}
+        for rater in ("Ann", "Bob")
+        for number, row in enumerate(sheet_of(proact, run))
+    ]
+    sheet_with(Path("sheet.csv"), graded)
     by_sheet = agreed(proact, "--ratings", "sheet.csv", "--run", run)
     assert by_sheet["ratings"]["sha256"] == document["ratings"]["sha256"]
     assert {**by_sheet, "ratings": None} == {**document, "ratings": None}
@@ -101,7 +98,7 @@ def test_ratings_of_a_text_that_has_changed_are_left_out_and_said(proact, refuse
 def test_reports_and_comparisons_read_it_too(proact):
     for name in ("run", "other"):
         judged(Path(name), f"Label the boxes of the {name}.", model=name)
-    draw = draw_of_all(proact, "run")
+    draw = sheet_of(proact, "run", "--draw", 12)[0]["draw"]
 
     def better(rater, item, number):
         return by_turns(rater, item, number) if number < 12 else "PASS"
@@ -119,11 +116,6 @@ def test_reports_and_comparisons_read_it_too(proact):
     assert "corrected" in json.loads(out)
     status, _, err = proact("agree", "--ratings", "study.db")
     assert (status, "study.db: rates several runs; name one with --run: run, other" in unwrapped(err)) == (2, True)
-
-
-def draw_of_all(proact, run):
-    """The draw of all twelve."""
-    return next(csv.DictReader(StringIO(proact("label", "sheet", run, "--draw", 12, "--out", "-")[1])))["draw"]
 
 
 @pytest.mark.parametrize(
@@ -177,8 +169,9 @@ def test_a_study_that_somebody_changed_is_no_more_than_its_ratings(proact, run, 
     assert "study.db: is damaged: " in err if left is None else json.loads(out)["ratings"]["ratings"] == left
 
 
-def test_choices_between_two_runs_are_read_as_a_study_of_pairs(proact):
+def test_choices_between_two_runs_are_read_as_a_study_of_pairs(proact, monkeypatch):
     """Ann prefers the second in all twelve, Bob ties in six and prefers the first in six: 12 of 18."""
+    monkeypatch.setattr(Store, "swapped", lambda *_: False)
     for name in ("before", "after"):
         judged(Path(name), f"Label the boxes {name} Friday.", model=name)
 
@@ -192,6 +185,7 @@ def test_choices_between_two_runs_are_read_as_a_study_of_pairs(proact):
     document = json.loads(out)
     assert (document["a"], document["b"], document["choices"], document["items"]) == ("before", "after", 24, 12)
     assert [document["all"][name] for name in ("a", "b", "ties")] == [6, 12, 6]
+    assert document["right"] == {"chosen": 12, "of": 18}, "the second, which stood on the right"
     assert {one["name"]: one["b"] for one in document["strata"]} == {"CRITICAL": 4, "EMERGENT": 4, "RECOVERY": 4}
     status, _, err = proact("agree", "--ratings", "pairs.db", "--run", "before")
     assert status == 2

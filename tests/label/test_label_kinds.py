@@ -63,28 +63,3 @@ def test_grades_that_no_command_reads_are_not_collected(proactivebench, proact):
     status, _, err = proact("label", "serve", "run", "--no-browser")
     assert (status, "proactivebench: no command reads people's grades of it" in err) == (2, True), err
     assert not Path("labels/run.db").exists()
-
-
-def test_choices_go_from_the_app_to_agree(proactbench, proact):
-    """Ann takes the longer one of two in all, on whichever side it stood: the second run's in every case."""
-    declared = benchmark_named("proactbench")
-    Evaluation("sample", benchmark="proactbench").run(Path("one"))
-    text = Path("one/manifest.json").read_text("utf-8")
-    events = [json.loads(line) for line in Path("one/events.jsonl").read_text("utf-8").splitlines()]
-    for event in events:
-        if event.get("answer"):
-            event["answer"]["text"] += " More."
-    Path("two").mkdir()
-    Path("two/manifest.json").write_text(text.replace('"model": "embedded"', '"model": "other"', 1), "utf-8")
-    Path("two/cases.jsonl").write_bytes(Path("one/cases.jsonl").read_bytes())
-    Path("two/events.jsonl").write_text("".join(f"{json.dumps(event)}\n" for event in events), "utf-8")
-    summaries = [summarize(RunFolder(Path(name))) for name in ("one", "two")]
-    design = Design(count=4, ratings=1, raters=1, repeated=0.0, kind="pairs")
-    collection = open_study(Path("study.db"), declared, summaries, design)
-    with serving(collection) as served:
-        swapped = collection.store.swapped
-        assert rate_all(served, collection, lambda item: "first" if swapped(1, item) else "second") == 4
-        sides = [swapped(1, item) for item in collection.items]
-    document = json.loads(proact("agree", "--pairs", "study.db", "--json")[1])
-    assert [document["all"][name] for name in ("a", "b", "ties")] == [0, 4, 0]
-    assert document["right"] == {"chosen": sides.count(False), "of": 4}

@@ -32,9 +32,6 @@ def test_a_run_that_is_better_everywhere_is_above_zero_with_an_exact_p(tmp_path)
         assert row["p_holm"] == {"weighted": 6 / 256, "pass_rate": 6 / 256}
         assert row["passes"] == {"both": 0, "only_a": 0, "only_b": 8, "neither": 0}
         assert (row["a"]["value"], row["b"]["value"], row["pairs"]) == (0.0, 1.0, 8)
-    shown = " and ".join(["EMERGENT ({0}), CRITICAL ({0})", "RECOVERY ({0})"])
-    text = shown.format("+100.0 points, no interval: all scenarios shift alike")
-    assert unwrapped(printed(comparison)).startswith(f"b is better than a on {text}.")
 
 
 def test_micro_weighs_triggers_and_macro_phases(tmp_path):
@@ -47,37 +44,6 @@ def test_micro_weighs_triggers_and_macro_phases(tmp_path):
     comparison = compared(tmp_path, cases, ["FAIL"] * 4 + ["PASS"] * 2, ["PASS"] * 4 + ["FAIL"] * 2)
     assert comparison.micro.weighted.difference.value == pytest.approx(1 / 3)
     assert comparison.macro.weighted.difference.value == pytest.approx(-1 / 3)
-
-
-def test_where_both_differ_nowhere_nothing_is_shown_and_it_says_why(tmp_path):
-    comparison = compared(tmp_path, spread(8), ["PARTIAL"] * 24, ["PARTIAL"] * 24)
-    assert comparison_document(comparison)["phases"]["CRITICAL"]["weighted"] == {
-        "value": 0.0,
-        "low": None,
-        "high": None,
-        "reason": "no pair differs",
-        "pairs": 8,
-        "scenarios": 8,
-        "p": 1.0,
-        "detectable_base": 0.5,
-        "detectable_points": None,
-        "detectable_half_points": None,
-    }
-
-
-def test_what_would_have_been_seen_is_by_the_test_of_its_row(tmp_path):
-    """One of 12 scenarios of each phase gains (by hand in tests/stats/test_paired.py)."""
-    cases = spread(12)
-    grades = [grade for _ in range(3) for grade in ["PASS", *["FAIL"] * 11]]
-    document = comparison_document(compared(tmp_path, cases, ["FAIL"] * 36, grades))
-
-    def seen(row: dict[str, Any]) -> tuple[int, int]:
-        return row["weighted"]["detectable_points"], row["weighted"]["detectable_half_points"]
-
-    # After Holm over three.
-    assert seen(document["phases"]["EMERGENT"]) == (60, 46)
-    # The macro mean is a single test of the same twelve.
-    assert seen(document["overall"]["macro"]) == (52, 35)
 
 
 def test_strict_differences_stand_beside_lenient_ones(tmp_path):
@@ -113,10 +79,7 @@ def test_with_five_scenarios_or_fewer_no_difference_is_ever_shown(tmp_path, scen
     assert row["p"] == 2 / 2**scenarios
     assert row["p_reason"] == f"cannot be significant with {scenarios} scenarios"
     assert row["detectable_points"] is None
-    text = unwrapped(printed(comparison))
-    few = f"{scenarios} scenarios are too few in 3 phases"
-    assert text.startswith(f"A test of b against a within one phase cannot become significant: {few}.")
-    assert f": cannot be significant with {scenarios} scenarios." in text
+    assert f": cannot be significant with {scenarios} scenarios." in unwrapped(printed(comparison))
 
 
 def test_one_scenario_has_a_difference_and_no_p(tmp_path):
@@ -136,7 +99,6 @@ def test_a_phase_without_pairs_is_null_with_its_reason_and_so_is_macro(tmp_path)
     assert (recovery["a"]["value"], recovery["a"]["reason"]) == (None, "no scores")
     assert document["overall"]["macro"]["weighted"]["reason"] == "no pairs in RECOVERY"
     assert document["phases"]["EMERGENT"]["p_holm"]["weighted"] == 4 / 256  # two phases are tested: times 2
-    assert unwrapped(printed(comparison)).startswith("b is better than a on EMERGENT (")
     assert "; no test was possible on RECOVERY." in unwrapped(printed(comparison))
 
 

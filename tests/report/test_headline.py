@@ -7,7 +7,7 @@ import pytest
 from builders.runs import JUDGE, PHASES, outcome, spread, summary
 from builders.runs import compared as runs_compared
 
-from dspy_proact.report import Comparison, Summary, compare
+from dspy_proact.report import Comparison, Summary, compare, comparison_document
 from dspy_proact.report.headline import comparison_headline, headline
 from dspy_proact.runs import Outcome
 
@@ -116,6 +116,9 @@ def test_where_nothing_is_shown_it_is_said_what_is_detected_and_from_what_score(
         "the most sensitive, EMERGENT, has 80 % power to detect 60 points from a score of 4.2, and 50 % to detect 46"
     )
     assert message == f"No difference between b and a was detected in any phase; {power}."
+    alike = compared(["FAIL"] * 36, ["PASS", *["FAIL"] * 11] * 3, scenarios=12)
+    macro = comparison_document(alike)["overall"]["macro"]["weighted"]  # a single test of the same twelve
+    assert (macro["detectable_points"], macro["detectable_half_points"]) == (52, 35)
 
 
 def test_of_two_judges_nobody_is_said_to_be_better(compared):

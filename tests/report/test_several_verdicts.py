@@ -1,14 +1,11 @@
 """Several verdicts on one response and several responses to one trigger: each number worked by hand on riddles."""
 
 from collections.abc import Iterable
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from builders.riddles import (
-    LABELS,
-    SCORES,
     answered,
     call,
     case,
@@ -21,11 +18,9 @@ from builders.riddles import (
     written,
 )
 from drivers.terminal import printed
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dspy_proact.report import Summary, summarize, summary_document
-from dspy_proact.runs import Case, Outcome, StageEvent, VerdictRecord
+from dspy_proact.runs import Case, Outcome, StageEvent
 
 SPHINX, ORACLE = "sphinx", "oracle"
 LETTERS = {"S": "SOLVED", "C": "CLOSE", "L": "LOST"}
@@ -318,52 +313,6 @@ def test_the_variances_of_repeats_and_what_they_are_worth(tmp_path: Path):
         "epochs_worth": {"value": 54},  # 9 x (1/4) / (1/24)
         "judge_epochs_worth": {"value": 4},  # 9 x (1/12) / (1/24 + 1/6) = 3.6
     }
-
-
-VERDICTS = st.lists(st.sampled_from("SCL"), min_size=2, max_size=2)
-
-
-@given(responses=st.lists(st.tuples(VERDICTS, VERDICTS), min_size=1, max_size=6))
-def test_a_jury_lies_between_its_judges_and_its_counts_add_up(responses: list[tuple[list[str], list[str]]]):
-    outcomes = tuple(
-        _graded(f"r{number}", {SPHINX: sphinx, ORACLE: oracle}) for number, (sphinx, oracle) in enumerate(responses)
-    )
-    summary = _of(outcomes)
-    result = summary_document(summary)
-    judges = result["several_verdicts"]["judges"].values()
-    item = [judge["weighted"]["value"] for judge in judges]
-    # Every judge gave as many verdicts, so the mean of all is the mean of theirs.
-    assert result["overall"]["micro"]["weighted"]["value"] == pytest.approx(sum(item) / 2)
-    assert sum(judge["verdicts"] for judge in judges) == len(summary.verdicts) == 4 * len(responses)
-    (agreement,) = result["several_verdicts"]["agreement"]
-    table = [agreement["table"][a][b] for a, b in product(LABELS, LABELS)]
-    assert sum(table) == agreement["responses"] == len(responses)
-    diagonal = sum(agreement["table"][label][label] for label in LABELS)
-    assert agreement["exact"]["value"] == pytest.approx(diagonal / len(responses))
-    assert agreement["score_difference"]["value"] == pytest.approx(item[1] - item[0])
-
-
-def _graded(key: str, letters: dict[str, Iterable[str]], stratum: str = "RHYME", **changes: Any) -> Outcome:
-    """A scored outcome; its grade is a stand-in, for only verdicts and scores are read."""
-    inputs = tuple(
-        VerdictRecord(
-            judge=judge,
-            judge_epoch=again,
-            label=LETTERS[letter],
-            score=SCORES[LETTERS[letter]],
-            verified=True,
-            detail={},
-        )
-        for judge, item in letters.items()
-        for again, letter in enumerate(item, start=1)
-    )
-    mean = sum(verdict.score for verdict in inputs) / len(inputs)
-    return Outcome(stratum, f"cave of {key}", "scored", "CLOSE", mean, key=key, verdicts=inputs, **changes)
-
-
-def _of(outcomes: tuple[Outcome, ...], judges: tuple[str, ...] = (SPHINX, ORACLE)) -> Summary:
-    of = ("run", "riddles", "traveller", judges, ("RHYME", "NUMBER"), LABELS)
-    return Summary(*of, embedded=False, outcomes=outcomes)
 
 
 def test_a_person_reads_how_verdicts_count_and_what_repeats_are_worth(tmp_path: Path):

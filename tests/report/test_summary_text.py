@@ -73,33 +73,6 @@ def test_normal_text_is_left_alone(text: str):
     assert printable(text) == text
 
 
-def row_of(text: str, name: str) -> list[str]:
-    """The words of the table's row of that name."""
-    row = next(line.split() for line in text.splitlines() if line.split()[:1] == [name])
-    return row[1:]
-
-
-def test_every_row_shows_its_denominator_and_counts(tmp_path: Path):
-    listed = [case("r1", "g1"), case("r2", "g2"), case("r3", "g3"), case("n1", "g1", "NUMBER")]
-    events = [
-        answered("r1"),
-        graded("r1", "SOLVED"),
-        answered("r2"),
-        graded("r2", "CLOSE"),
-        failed("r3", "response", "content", "empty"),
-    ]
-    text = printed(summarized(tmp_path, listed, events))
-    # Scored of all, then solved, close and lost; (1 + 0.4) / 2 lenient and (1 + 0.4 + 0) / 3 strict.
-    rhyme = row_of(text, "RHYME")
-    assert rhyme[:4] == ["2/3", "1", "1", "0"]
-    assert rhyme[-1] == "46.7"
-    assert "50.0 [" in text
-    assert "70.0 [" in text
-    assert row_of(text, "NUMBER") == ["0/1", "0", "0", "0", "-", "-", "-"]
-    assert row_of(text, "micro")[:4] == ["2/4", "1", "1", "0"]
-    assert row_of(text, "macro") == ["-", "-", "-"]
-
-
 def test_the_notes_give_epochs_and_what_was_used(tmp_path: Path):
     listed = [case("a", "g1"), case("b", "g2"), case("c", "g2")]
     events = [

@@ -180,9 +180,6 @@ def test_a_phase_of_equal_labels_is_not_part_of_the_average():
     assert one.strata[2].difference.value is None
 
 
-# Laws.
-
-
 # Unread verdicts.
 
 

@@ -5,8 +5,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 from builders.studies import numbers
-from hypothesis import settings
-from hypothesis import strategies as st
 from support.panels import PanelDesign, simulate_panel
 
 from dspy_proact.stats import (
@@ -27,10 +25,6 @@ from dspy_proact.stats.raters import Changes, RaterVariance, rater_term
 from dspy_proact.stats.tally import commonest, shares
 
 LABELS, TIES, SCORES = [0, 1, 2], [1, 2, 0], [0, 0.5, 1]
-law = settings(deadline=None, max_examples=25)
-# One row is (the one rating of an item, the judge's label, scenario).
-Row = tuple[int, int, int]
-rows = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS), st.integers(0, 13)), min_size=1)
 PANEL = Panel.of([["F", "+"], ["P"], []], ["F", "P", "+"], [["ann", "bob"], ["bob"], []])
 
 

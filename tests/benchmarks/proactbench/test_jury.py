@@ -107,12 +107,6 @@ def test_a_jury_is_another_run_than_each_of_its_judges_in_whatever_order_they_ar
     assert (turned.run(tmp_path / "run").stages, server.sent) == (0, [])
 
 
-@pytest.mark.parametrize("names", [(KIND, KIND), (KIND, STRICT, KIND), ()])
-def test_a_judge_named_twice_or_none_at_all_is_refused(server: Server, tmp_path: Path, names: tuple[str, ...]):
-    with pytest.raises(UsageError, match=r"name each judge once; `scope.judge_epochs=N` has each of them grade"):
-        evaluation(server, dialogues(tmp_path), names)
-
-
 def test_a_fault_of_any_judge_is_found_when_the_jury_is_made(server: Server, tmp_path: Path):
     with pytest.raises(UsageError, match="'nonsense/judge'"):
         evaluation(server, dialogues(tmp_path), (KIND, "nonsense/judge"))

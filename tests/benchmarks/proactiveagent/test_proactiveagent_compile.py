@@ -193,14 +193,3 @@ def test_an_agent_finds_when_to_be_silent(server, tmp_path):
         AssistantTarget(
             str(folder), agent, judge, benchmark="proactiveagent", settings=ProactiveAgentSettings(baseline="always")
         )
-
-
-def test_compiles_on_the_sample_work_from_the_command_line(proact):
-    of = ("--benchmark", "proactiveagent")
-    command = ("optimize", "judge", *of, "--set", "silence=true", "--trials", 2, "--folds", 2, "--out", "judges")
-    status, out, err = proact(*command)
-    assert (status, "silence" in (out + err).partition("Next:")[2]) == (0, False)
-    assert "too few traces" in " ".join(proact("optimize", "show", "judges")[1].split())
-    assert proact("optimize", "assistant", *of, "--trials", 1, "--folds", 2, "--out", "agent")[0] == 0
-    assert proact("eval", *of, "--program", "agent", "--judge-program", "judges", "--out", "run")[0] == 0
-    assert proact("agree", *of, "--judge", "embedded", "--judge-program", "judges", "--out", "graded")[0] == 0

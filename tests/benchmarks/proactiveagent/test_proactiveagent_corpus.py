@@ -10,7 +10,6 @@ from watched import row, traces_in
 
 from dspy_proact.benchmarks.proactiveagent import corpus as module
 from dspy_proact.benchmarks.proactiveagent.corpus import COMMIT, SHA256, load_corpus, load_traces
-from dspy_proact.benchmarks.proactiveagent.votes import load_votes
 from dspy_proact.errors import CorpusError
 
 
@@ -70,26 +69,6 @@ def test_the_corpus_is_fetched_once_at_the_pinned_commit_and_checked_by_sha256(r
     )
     with pytest.raises(CorpusError, match="only proactiveagent has revisions"):
         load_corpus("sample", 50, COMMIT)
-
-
-def test_the_sample_is_as_its_readme_says():
-    traces, _, _ = load_traces("sample")
-    assert {name: len(trace.events) for name, trace in traces.items()} == {
-        "code_tides": 14,
-        "writing_clinic": 14,
-        "writing_orchard": 14,
-        "writing_recital": 12,
-    }
-    votes = load_votes("sample", window=50)
-    proposals = [vote for vote in votes.rows if vote.proposal]
-    assert (len(votes.turns.cases), len(proposals), len(votes.rows)) == (27, 54, 81)
-    assert {len(vote.votes) for vote in votes.rows} == {3}
-    assert sum(vote.valid for vote in proposals) == 26
-    assert sum(len(set(vote.votes)) > 1 for vote in proposals) == 18
-    silence = {vote.turn: vote for vote in votes.rows if not vote.proposal}
-    for turn, vote in silence.items():
-        ticked = [any(item) for item in zip(*(other.votes for other in proposals if other.turn == turn), strict=True)]
-        assert list(vote.votes) == [not item for item in ticked]
 
 
 ROWS = [row("one", "1"), row("two", "2")]

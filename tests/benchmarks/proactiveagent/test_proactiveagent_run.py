@@ -7,19 +7,13 @@ from drivers.terminal import means
 from fakes.server import Answer
 from watched import evaluated, inputs_of, judging, proposing, row, script, traces_in
 
-from dspy_proact.benchmarks.proactiveagent.programs import (
-    JudgeProposal,
-    ProposalJudge,
-    ProposeAssistance,
-    ProposingAgent,
-)
 from dspy_proact.benchmarks.proactiveagent.turns import Assistance, ProactiveAgentSettings, Verdict, graded, stripped
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Start
 from dspy_proact.evaluation.evaluation import Evaluation, require_no_model
 from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.models import ModelSpec
-from dspy_proact.runs import RunFolder, Scope
+from dspy_proact.runs import Scope
 
 EVENTS = ["tp a", "fp b", "tn c", "fn d", "tp e", "tp f", "fp g", "tn h", "tn i", "tn j"]
 """What becomes of each turn: proposals are made at tp and fp, and accepted at tp; silence is accepted at tn."""
@@ -197,13 +191,6 @@ def test_a_forecast_counts_a_proposal_at_every_earlier_turn_and_the_calls_that_w
     assert (forecast.calls, forecast.seconds) == (20, (20, 300))  # of 2 to 30 seconds a call
 
 
-def test_earlier_proposals_are_refused_where_there_are_none_to_show(refused):
-    of = ("--benchmark", "proactiveagent", "--set", "history=2")
-    assert "asks about each turn by itself" in refused("optimize", "assistant", *of)
-    assert "a trial does not ask for" in refused("try", *of)
-    assert "--set history: has no effect with baseline=never" in refused("eval", *of, "--set", "baseline=never")
-
-
 @pytest.mark.parametrize("confidence", [85, -0.1, "NaN"])
 def test_a_confidence_that_is_no_probability_is_asked_for_again_and_then_no_verdict(
     server, corpus, tmp_path, confidence
@@ -215,48 +202,7 @@ def test_a_confidence_that_is_no_probability_is_asked_for_again_and_then_no_verd
     assert [sent.role for sent in server.sent] == ["assistant", "judge", "judge"]
 
 
-def test_prompts_are_those_that_scores_were_made_with():
-    """Names, order, types, descriptions and instructions; a change here makes runs and compiles incomparable."""
-    prints = {type(item).__name__: item.fingerprint()[:12] for item in (ProposingAgent(), ProposalJudge())}
-    assert prints == {"ProposingAgent": "d01b83a476d1", "ProposalJudge": "dfcd50a8f025"}
-    assert list(ProposeAssistance.fields) == ["events", "purpose", "proposal", "message"]
-    assert list(JudgeProposal.fields) == ["events", "silent", "proposal", "reason", "accepted", "confidence"]
-
-
 # On the command line
-
-
-def test_a_run_of_the_sample_is_explained_shown_and_graded_again_at_another_cost(proact):
-    """Other verbs for its runs are those of docs/benchmarks.md."""
-    of = ("--benchmark", "proactiveagent", "--set", "baseline=always")
-    report = json.loads(proact("eval", *of, "--out", "run", "--json")[1])
-    assert (report["turns"]["scored"], report["traces"]) == (54, 4)
-    assert set(report["strata"] if "strata" in report else report["kinds"]) == {"coding", "writing"}
-    assert "1 - precision" in proact("report", "run", "--explain")[1]
-    assert "code_tides/05" in proact("show", "run", "--case", "code_tides/05")[1]
-    assert "reward model" in proact("leaderboard", "run")[1]
-    assert proact("report", "run", "--html", "page.html")[0] == 0
-    assert proact("export", "run", "--format", "csv", "--out", "run.csv")[0] == 0
-    assert proact("rejudge", "run", "--set", "cost=4", "--out", "dear")[0] == 0
-    values = [means_of(proact, name)["value"]["value"] for name in ("run", "dear")]
-    assert values[1] < values[0]
-    assert RunFolder("dear").manifest().identity.settings["cost"] == 4
-
-
-def means_of(proact, name):
-    return json.loads(proact("report", name, "--json")[1])["overall"]["measures"]
-
-
-def test_what_has_no_effect_or_does_not_exist_is_refused(refused, tmp_path):
-    of = ("eval", "--benchmark", "proactiveagent")
-    assert "--set rate: has no effect with baseline=none" in refused(*of, "--set", "rate=0.5")
-    assert "--set candidates: has no effect with baseline=never" in refused(
-        *of, "--set", "baseline=never", "--set", "candidates=2"
-    )
-    assert "--set silence: has no effect with eval" in refused(*of, "--set", "silence=true")
-    assert "--system-prompt" in refused(*of, "--system-prompt", "Be kind.")
-    assert "candidates" in refused(*of, "--set", "candidates=4")
-    assert "holds no splits.json" in refused(*of, "--corpus", str(tmp_path))
 
 
 def test_bad_input_is_a_sentence_before_anything_is_written_or_asked(refused, server, tmp_path):
@@ -273,5 +219,4 @@ def test_bad_input_is_a_sentence_before_anything_is_written_or_asked(refused, se
     assert "votes.jsonl, line 1, field 'obs'" in refused("agree", *of, *models, "--ratings", folder)
     assert "votes.jsonl, line 1, field 'obs'" in refused("optimize", "judge", *of, *models, "--ratings", folder)
     assert "not a complete zip" in refused("rejudge", tmp_path / "traces.zip", *of, *models)
-    assert "proactiveagent has no system prompt" in refused("try", "Be kind.", *of)
     assert (server.sent, (tmp_path / "out").exists()) == ([], False)

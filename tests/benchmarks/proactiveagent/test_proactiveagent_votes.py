@@ -1,11 +1,11 @@
 """People's votes: the official counts and defects, rows that contradict themselves, and the split that is refused."""
 
-import csv
 import json
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from builders.studies import rows_of, sheet_with
 from fakes.server import Answer
 from watched import inputs_of, judging
 
@@ -194,12 +194,10 @@ def test_where_there_are_no_votes_what_would_be_some_is_said(tmp_path):
 def test_sheets_of_a_run_are_read_in_every_form_and_are_no_votes(proact, tmp_path):
     assert proact("eval", "--benchmark", "proactiveagent", "--limit", 4, "--out", "run")[0] == 0
     assert proact("label", "sheet", "run", "--out", "sheets/ann.csv")[0] == 0
-    with Path("sheets/ann.csv").open(encoding="utf-8", newline="") as file:
-        rows = [{"item": row["item"], "annotator": "ann", "grade": "ACCEPTED"} for row in csv.DictReader(file)]
+    keys = [row["item"] for row in rows_of(Path("sheets/ann.csv"))]
+    rows = [{"item": key, "annotator": "ann", "grade": "ACCEPTED"} for key in keys]
     Path("sheet.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
-    Path("sheets/ann.csv").write_text(
-        "\n".join(["item,annotator,grade", *(",".join(row.values()) for row in rows)]), "utf-8"
-    )
+    sheet_with(Path("sheets/ann.csv"), rows)
     for named in ("sheet.jsonl", "sheets"):
         status, out, err = proact("report", "run", "--ratings", named, "--json")
         assert status == 0, err

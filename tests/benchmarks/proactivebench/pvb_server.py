@@ -1,20 +1,16 @@
-"""A corpus whose images say in squares what they are of, and players that read nothing else to tell where they are."""
+"""A corpus whose images say in squares what they are of."""
 
 import json
-import random
-import re
 import zipfile
 from typing import NamedTuple
 
-from builders.images import images_of, saved, shown
-from fakes.server import Answer, Sent
+from builders.images import saved
 from PIL import Image, ImageDraw
 from pvb_entries import CATEGORIES, fields
 
 from dspy_proact.benchmarks.proactivebench.entries import NAMES, WORLDS
 
 SIDE, SQUARES = 400, 4
-_OPTION = re.compile(r"^\W*[A-Z]\. (.+)$", re.MULTILINE)
 NUMBERS = {
     "ROD": range(4),
     "VSOD": range(4),
@@ -85,26 +81,3 @@ def write_corpus(folder, ids=range(4), names=NAMES):
                         archive.writestr(path, data)
         (folder / f"{world.loader}_preprocessed.jsonl").write_text("\n".join(rows), encoding="utf-8")
     return folder
-
-
-class Player:
-    """Answers as its name says, by what it sees on the newest image and the options that it is given."""
-
-    def __init__(self, plays: str):
-        self.plays, self.draw = plays, random.Random(0)
-        self.seen: list[list[Seen]] = []
-        """Of each request, in the order in which its images stand."""
-
-    def __call__(self, sent: Sent) -> Answer:
-        images = images_of(sent)
-        self.seen.append([read(image) for image in images])
-        options = _OPTION.findall("\n".join(part for part in shown(sent) if isinstance(part, str)))
-        return Answer(json.dumps({"choice": self.choice(self.seen[-1][-1], options)}))
-
-    def choice(self, seen: Seen, options: list[str]) -> str:
-        if self.plays == "random":
-            return self.draw.choice(options)
-        moves = [option for option in options[:-4] if not option.startswith("I ")]
-        if self.plays == "ask":
-            return [*options[:1], *moves][-1]
-        return CATEGORIES[seen.id % 4]

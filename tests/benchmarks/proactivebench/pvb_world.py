@@ -49,6 +49,12 @@ def oracle(sent: Sent) -> Answer:
     return choosing(options(sent)[0] if name == "ROD" and image == 2 else CATEGORIES[number])
 
 
+def last_move(sent: Sent) -> Answer:
+    """Asks by the last move of each list, as long as there is one."""
+    moves = [option for option in options(sent)[:-4] if not option.startswith("I ")]
+    return choosing([*options(sent)[:1], *moves][-1])
+
+
 class Drawing:
     """Draws an option as the baseline `random` does, by entry and turn, which it knows from what it was shown."""
 

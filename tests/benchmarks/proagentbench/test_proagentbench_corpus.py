@@ -19,13 +19,9 @@ def loaded(spec, **settings):
     return load_corpus(str(spec), ProAgentBenchSettings(**settings))
 
 
-def test_the_sample_is_30_moments_of_3_people_of_which_15_wanted_help():
+def test_moments_of_the_sample_that_wanted_help_look_like_others():
     result = loaded("sample")
-    wanted = [case for case in result.cases if case.meta["wanted"]]
-    assert (len(result.cases), len(wanted), result.corpus.rows, result.corpus.private) == (30, 15, 77, False)
-    assert {case.group for case in result.cases} == {"ines", "marek", "suda"}
-    assert all(case.view.truth.query and case.view.truth.intention for case in wanted)
-    # Negatives look like positives: as many in each application of each person.
+    assert all(case.view.truth.query and case.view.truth.intention for case in result.cases if case.meta["wanted"])
     for group in ("ines", "marek", "suda"):
         apps = [
             sorted(c.view.current.app for c in result.cases if c.group == group and c.meta["wanted"] == w)

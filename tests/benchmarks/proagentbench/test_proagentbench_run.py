@@ -16,7 +16,7 @@ from dspy_proact.benchmarks.proagentbench.moments import (
     graded,
     lexical_cosine,
 )
-from dspy_proact.benchmarks.proagentbench.programs import AssistMoment, HowToAssist, MomentAgent, WhenToAssist
+from dspy_proact.benchmarks.proagentbench.programs import MomentAgent
 from dspy_proact.benchmarks.proagentbench.report import burstiness, published_rows
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.evaluation.benchmark import Start
@@ -220,10 +220,6 @@ def test_prompts_are_those_that_scores_were_made_with():
         "memory": "e379cd0d9c6c",
         "screenshot": "b7e121ec5b76",
     }
-    outputs = ["reasoning", "need_help", "intention", "query"]
-    assert list(AssistMoment.fields) == ["activity", "current", "screenshot", "memory", *outputs]
-    assert list(WhenToAssist.output_fields) == outputs[:2]
-    assert list(HowToAssist.output_fields) == outputs[2:]
 
 
 def test_published_rows_imply_the_share_of_moments_that_wanted_help():
@@ -309,23 +305,6 @@ def test_the_assistant_is_compiled_on_the_sample_with_when_and_how_on_its_card(p
 # On the command line
 
 
-def test_a_run_of_the_sample_is_explained_shown_and_compared_with_one_that_saw_more(proact):
-    """Other verbs for its runs are those of docs/benchmarks.md."""
-    of = ("--benchmark", "proagentbench")
-    report = json.loads(proact("eval", *of, "--out", "run", "--json")[1])
-    assert (report["moments"]["scored"], report["people"]) == (30, 3)
-    message = " ".join(proact("report", "run", "--explain")[1].split())
-    assert "graph alone" in message
-    assert "not the paper's" in message
-    assert "survival.R" in proact("show", "run", "--case", "ines/3")[1]
-    assert proact("report", "run", "--html", "page.html")[0] == 0
-    shown = ("--set", "memory=graph", "--set", "window=60", "--set", "screenshot=true")
-    assert proact("eval", *of, *shown, "--out", "shown")[0] == 0
-    compared = json.loads(proact("compare", "run", "shown", "--json")[1])
-    assert compared["moments"] == {"shared": 30, "compared": 30, "tried": 30, "rephrased": 0}
-    assert proact("rejudge", "run", "--set", "cost=4", "--out", "dear")[0] == 0
-
-
 def test_bad_input_is_a_sentence_before_anything_is_written_or_asked(refused, server, tmp_path):
     folder = person(tmp_path / "corpus", "ann", [*ANN, event(12, 12, window_title="x" * 1_000_000)])
     agent = ("--model", "hosted_vllm/any", "--model-api-base", server.assistant, "--corpus", folder)
@@ -334,14 +313,3 @@ def test_bad_input_is_a_sentence_before_anything_is_written_or_asked(refused, se
     assert sentence in refused("eval", *of)
     assert sentence in refused("optimize", "assistant", *of)
     assert (server.sent, (tmp_path / "out").exists()) == ([], False)
-
-
-def test_what_has_no_effect_or_does_not_exist_is_refused(refused, tmp_path):
-    of = ("eval", "--benchmark", "proagentbench")
-    assert "--set rate: has no effect with baseline=none" in refused(*of, "--set", "rate=0.5")
-    for name, value in (("program", "staged"), ("samples", "2"), ("memory", "graph"), ("cot", "true")):
-        message = refused(*of, "--set", "baseline=graph", "--set", f"{name}={value}")
-        assert f"--set {name}: has no effect with baseline=graph" in message
-    assert "--system-prompt" in refused(*of, "--system-prompt", "Be kind.")
-    assert "--judge" in refused(*of, "--judge", "openai/gpt-4o")
-    assert "holds no recordings" in refused(*of, "--corpus", str(tmp_path))

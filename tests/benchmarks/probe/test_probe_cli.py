@@ -1,6 +1,5 @@
 """PROBE on the command line: every verb that it has, on the bundled sample and the stand-in."""
 
-import csv
 import json
 import re
 import shlex
@@ -8,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from builders.studies import rows_of, sheet_with
 from fakes.server import Answer, Sent
 from probe_files import files, in_folder, right, steps
 from probe_task import identified, resolved
@@ -85,38 +85,6 @@ def test_answers_are_judged_again_by_another_rule_and_by_no_other_setting(proact
         assert (status, problem in err, Path("other").exists()) == (2, True, False), err
 
 
-EVAL = ("eval", "--benchmark", "probe")
-TUNED = ("optimize", "assistant", "--benchmark", "probe")
-
-
-@pytest.mark.parametrize(
-    ("verb", "words", "problem"),
-    [
-        (EVAL, "turns=3", "--set turns: has no effect with agent=single; these do: baseline, agent,"),
-        (EVAL, "agent=react trials=3", "--set trials: has no effect with agent=react; these do: baseline, embedder,"),
-        (EVAL, "agent=react embedder_price=1", "--set embedder_price: has no effect with embedder=none; these do:"),
-        (EVAL, "take=3", "--set take: has no effect with baseline=none; these do: baseline, agent,"),
-        (EVAL, "baseline=kind take=3", "--set take: has no effect with baseline=kind; these do: baseline, sanitize, "),
-        (
-            EVAL,
-            "baseline=bm25 agent=react",
-            "--set agent: has no effect with baseline=bm25; these do: baseline, sanitize, ",
-        ),
-        (EVAL, "sanitize=false seed=3", "--set seed: has no effect with sanitize=false; these do: baseline,"),
-        (EVAL, "oracle=bottleneck upstream_rule=true", "--set upstream_rule: has no effect with oracle=bottleneck;"),
-        (EVAL, "turns=0", "--set turns=0: turns takes a whole number from 1 to 200, by default 20: Tool calls"),
-        (EVAL, "embedder_price=dear", "embedder_price takes a number from 0 to 1000000 or none, by default none: "),
-        ((*EVAL, "--stratum", "brutal"), "", "--stratum brutal: is none of easy, "),
-        ((*EVAL, "--system-prompt", "x"), "", "--system-prompt: probe has no system prompt"),
-        ((*EVAL, "--judge-prompt", "official"), "", "--judge-prompt: probe has no choice of judge prompts"),
-        ((*TUNED, "--max-demos", 9), "", "--max-demos: probe has no worked examples; leave it out"),
-    ],
-)
-def test_what_has_no_effect_or_cannot_be_is_refused(proact, verb, words, problem):
-    status, _, err = proact(*verb, *(word for item in words.split() for word in ("--set", item)), "--dry-run")
-    assert (status, problem in err) == (2, True), err
-
-
 def test_a_task_that_is_left_out_is_said_counted_and_in_no_score(proact):
     strange = right(checklist={"required_steps": steps(correct_parameters=["Bo"])})
     folder = in_folder(Path("tasks"), {**files(), **files(outputs=strange, key="strange")})
@@ -160,15 +128,11 @@ def test_a_judge_that_finds_everything_right_agrees_with_what_is_and_not_beyond_
 
 def test_a_rater_fills_in_a_sheet_of_a_run_and_the_judge_is_compared_part_by_part(proact, run):
     assert proact("label", "sheet", run, "--out", "sheet.csv")[0] == 0
-    with Path("sheet.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = rows_of(Path("sheet.csv"))
     assert len(rows) == 6 * 11  # tasks, parts
     for row in rows:
         row["annotator"], row["grade"] = "ann", "correct" if row["part"] == "who_blocked" else ""
-    with Path("filled.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
+    sheet_with(Path("filled.csv"), rows)
     status, out, err = proact("agree", "--run", run, "--ratings", "filled.csv", "--json")
     assert status == 0, err
     assert json.loads(out)["pooled"]["items"] == 6

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import Counter
 from datetime import date
 from statistics import mean
 from types import SimpleNamespace
@@ -15,9 +14,7 @@ from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER, search_scores
 from dspy_proact.benchmarks.probe.settings import BaselineName
 from dspy_proact.benchmarks.probe.task import DATA, ProbeView
-from dspy_proact.files.rows import csv_rows
 
-DISTRACTORS = list(csv_rows(DATA / "sample" / "distractors.csv"))
 DESCRIPTIONS, PARAMETERS = (
     [
         json.loads(line, object_hook=lambda held: SimpleNamespace(**held))
@@ -40,23 +37,6 @@ EVIDENCE = {id_ for task in TASKS.values() for id_ in task.gold.evidence}
 
 def text(item):
     return getattr(item, {"email": "body", "event": "description", "document": "content"}[item.kind])
-
-
-def test_it_has_three_people_with_two_tasks_each_and_fifteen_other_items():
-    assert [case.group for case in FILES.cases] == [case.group for case in FILES.cases[::2] for _ in range(2)]
-    assert [case.stratum for case in FILES.cases] == ["easy", "hard", "easy", "medium", "easy", "hard"]
-    assert [len(task.gold.evidence) for task in TASKS.values()] == [2, 4, 2, 3, 2, 4]
-    assert FILES.corpus.ignored_fields == {}
-    for case in FILES.cases:
-        task = TASKS[case.key]
-        others = {item.id for item in task.items} - set(task.gold.evidence)
-        assert others == {row["item"] for row in DISTRACTORS if row["person"] == case.group}
-        assert (len(task.actions), SUPPORT[case.key].keys()) == (12, task.gold.parameters.keys())
-        assert Counter(ITEMS[id_].kind for id_ in others) == {"email": 8, "document": 4, "event": 3}
-    assert Counter(ITEMS[id_].kind for id_ in EVIDENCE) == {"email": 6, "document": 6, "event": 5}
-    for graded in (DESCRIPTIONS, PARAMETERS):
-        assert Counter(item.task for item in graded) == dict.fromkeys(TASKS, 4)
-        assert len({item.key for item in graded}) == 24
 
 
 def ways_to_say(value):

@@ -19,6 +19,7 @@ from dspy_proact.benchmarks.proactbench.programs import (
     Judge,
     OfferDetector,
     QuoteEvidence,
+    Reply,
 )
 from dspy_proact.benchmarks.proactbench.programs.judge import INSTRUCTIONS
 from dspy_proact.benchmarks.proactbench.types import Grade, JudgeView, Phase, Rubric, Turn
@@ -177,13 +178,14 @@ def test_awaited_or_not_judge_and_detector_ask_and_say_the_same_and_stay_as_they
 # and makes scores incomparable.
 FROZEN = [
     (QuoteEvidence, "2498d36a17a5dd85ffd0add72df0dbd871cf04b3868e5e3aa819aad32128efd8"),
+    (Reply, "cb9e9b728a7f86749bb33204ed0bdd35cb9d0eeac2920bf49b0cdc2eed8f2af9"),
     (DetectOffers, "518733aea5c1912755e0d78d599f1fb31225c363427c2a7bf6aaaa7e6239dee4"),
 ]
 
 
 @pytest.mark.parametrize(("signature", "frozen"), FROZEN)
 def test_the_signatures_are_frozen(signature, frozen):
-    assert signature_hash(signature) == frozen
+    assert signature_hash(signature) == signature_hash(signature.with_instructions("Else.")) == frozen
 
 
 def test_the_instructions_stand_in_files_and_each_phase_has_its_own():
