@@ -7,166 +7,101 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
-    from dspy_proact.benchmarks.proactbench.cases import cases_of, responses_of_results
-    from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, load_corpus
-    from dspy_proact.benchmarks.proactbench.corpus.results import read_results
-    from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, Assistant, Judge, OfferDetector
-    from dspy_proact.benchmarks.proactbench.report.results import export_results, summarize_results
-    from dspy_proact.benchmarks.proactbench.types import (
-        AssistantView,
-        Dialogue,
-        Grade,
-        JudgeView,
-        Phase,
-        Response,
-        Rubric,
-        Trigger,
-        Turn,
-        Verdict,
-    )
-    from dspy_proact.compile.assistant_target import AssistantTarget
-    from dspy_proact.compile.compile import Compile
-    from dspy_proact.compile.judge_target import JudgeTarget
-    from dspy_proact.errors import ContentError, Halt, ProactError
-    from dspy_proact.evaluation.benchmark import Benchmark, CallForecast, CorpusFacts, ModelDefaults, Rule, Start
-    from dspy_proact.evaluation.compiled import load_assistant, load_judge
-    from dspy_proact.evaluation.evaluation import Evaluation, Rejudging
-    from dspy_proact.evaluation.execution import Execution
-    from dspy_proact.evaluation.people import HumanGrade, Part, People
-    from dspy_proact.evaluation.published import Published, PublishedRow
-    from dspy_proact.evaluation.ratings import RatedItem, Ratings
-    from dspy_proact.evaluation.responses import Responses
-    from dspy_proact.evaluation.results import ResultsFormat
-    from dspy_proact.evaluation.transcript import transcript
-    from dspy_proact.evaluation.trial import Trial
-    from dspy_proact.models import Gate, Limits, ModelSpec, open_model
-    from dspy_proact.programs.artefact import read_artefact, read_judge
-    from dspy_proact.recipe import Recipe
-    from dspy_proact.report import (
-        Comparison,
-        Corrected,
-        Reading,
-        Summary,
-        compare,
-        compare_corrected,
-        export_csv,
-        export_parquet,
-        leaderboard,
-        print_comparison,
-        print_corrected,
-        print_leaderboard,
-        print_reading,
-        print_summary,
-        summarize,
-        summary_document,
-    )
-    from dspy_proact.report.corrected import peoples_ratings
-    from dspy_proact.report.pairs import load_pairs, print_pairs
-    from dspy_proact.report.plan import labelling_plan
-    from dspy_proact.report.ratings import draw_of, load_ratings, rated_items, rating_sheet
-    from dspy_proact.report.study import studies, study
-    from dspy_proact.report.study_text import print_studies, print_study
-    from dspy_proact.runs import Case, CaseSet, Measure, Nouns, RunFolder, Scope, Scored, Settings
-    from dspy_proact.stats import Estimate
-
-__all__ = [
-    "ASSISTANT",
-    "JUDGE",
-    "Assistant",
-    "AssistantTarget",
-    "AssistantView",
-    "Benchmark",
-    "CallForecast",
-    "Case",
-    "CaseSet",
-    "Comparison",
-    "Compile",
-    "ContentError",
-    "Corpus",
-    "CorpusFacts",
-    "Corrected",
-    "Dialogue",
-    "Estimate",
-    "Evaluation",
-    "Execution",
-    "Gate",
-    "Grade",
-    "Halt",
-    "HumanGrade",
-    "Judge",
-    "JudgeTarget",
-    "JudgeView",
-    "Limits",
-    "Measure",
-    "ModelDefaults",
-    "ModelSpec",
-    "Nouns",
-    "OfferDetector",
-    "Part",
-    "People",
-    "Phase",
-    "ProactBench",
-    "ProactError",
-    "Published",
-    "PublishedRow",
-    "RatedItem",
-    "Ratings",
-    "Reading",
-    "Recipe",
-    "Rejudging",
-    "Response",
-    "Responses",
-    "ResultsFormat",
-    "Rubric",
-    "Rule",
-    "RunFolder",
-    "Scope",
-    "Scored",
-    "Settings",
-    "Start",
-    "Summary",
-    "Trial",
-    "Trigger",
-    "Turn",
-    "Verdict",
-    "cases_of",
-    "compare",
-    "compare_corrected",
-    "draw_of",
-    "export_csv",
-    "export_parquet",
-    "export_results",
-    "labelling_plan",
-    "leaderboard",
-    "load_assistant",
-    "load_corpus",
-    "load_judge",
-    "load_pairs",
-    "load_ratings",
-    "open_model",
-    "peoples_ratings",
-    "print_comparison",
-    "print_corrected",
-    "print_leaderboard",
-    "print_pairs",
-    "print_reading",
-    "print_studies",
-    "print_study",
-    "print_summary",
-    "rated_items",
-    "rating_sheet",
-    "read_artefact",
-    "read_judge",
-    "read_results",
-    "responses_of_results",
-    "studies",
-    "study",
-    "summarize",
-    "summarize_results",
-    "summary_document",
-    "transcript",
-]
+    from dspy_proact.benchmarks.proactbench.benchmark import ProactBench as ProactBench
+    from dspy_proact.benchmarks.proactbench.cases import cases_of as cases_of
+    from dspy_proact.benchmarks.proactbench.cases import responses_of_results as responses_of_results
+    from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus as Corpus
+    from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus as load_corpus
+    from dspy_proact.benchmarks.proactbench.corpus.results import read_results as read_results
+    from dspy_proact.benchmarks.proactbench.programs import ASSISTANT as ASSISTANT
+    from dspy_proact.benchmarks.proactbench.programs import JUDGE as JUDGE
+    from dspy_proact.benchmarks.proactbench.programs import Assistant as Assistant
+    from dspy_proact.benchmarks.proactbench.programs import Judge as Judge
+    from dspy_proact.benchmarks.proactbench.programs import OfferDetector as OfferDetector
+    from dspy_proact.benchmarks.proactbench.report.results import export_results as export_results
+    from dspy_proact.benchmarks.proactbench.report.results import summarize_results as summarize_results
+    from dspy_proact.benchmarks.proactbench.types import AssistantView as AssistantView
+    from dspy_proact.benchmarks.proactbench.types import Dialogue as Dialogue
+    from dspy_proact.benchmarks.proactbench.types import Grade as Grade
+    from dspy_proact.benchmarks.proactbench.types import JudgeView as JudgeView
+    from dspy_proact.benchmarks.proactbench.types import Phase as Phase
+    from dspy_proact.benchmarks.proactbench.types import Response as Response
+    from dspy_proact.benchmarks.proactbench.types import Rubric as Rubric
+    from dspy_proact.benchmarks.proactbench.types import Trigger as Trigger
+    from dspy_proact.benchmarks.proactbench.types import Turn as Turn
+    from dspy_proact.benchmarks.proactbench.types import Verdict as Verdict
+    from dspy_proact.compile.assistant_target import AssistantTarget as AssistantTarget
+    from dspy_proact.compile.compile import Compile as Compile
+    from dspy_proact.compile.judge_target import JudgeTarget as JudgeTarget
+    from dspy_proact.errors import ContentError as ContentError
+    from dspy_proact.errors import Halt as Halt
+    from dspy_proact.errors import ProactError as ProactError
+    from dspy_proact.evaluation.benchmark import Benchmark as Benchmark
+    from dspy_proact.evaluation.benchmark import CallForecast as CallForecast
+    from dspy_proact.evaluation.benchmark import CorpusFacts as CorpusFacts
+    from dspy_proact.evaluation.benchmark import ModelDefaults as ModelDefaults
+    from dspy_proact.evaluation.benchmark import Rule as Rule
+    from dspy_proact.evaluation.benchmark import Start as Start
+    from dspy_proact.evaluation.compiled import load_assistant as load_assistant
+    from dspy_proact.evaluation.compiled import load_judge as load_judge
+    from dspy_proact.evaluation.evaluation import Evaluation as Evaluation
+    from dspy_proact.evaluation.evaluation import Rejudging as Rejudging
+    from dspy_proact.evaluation.execution import Execution as Execution
+    from dspy_proact.evaluation.people import HumanGrade as HumanGrade
+    from dspy_proact.evaluation.people import Part as Part
+    from dspy_proact.evaluation.people import People as People
+    from dspy_proact.evaluation.published import Published as Published
+    from dspy_proact.evaluation.published import PublishedRow as PublishedRow
+    from dspy_proact.evaluation.ratings import RatedItem as RatedItem
+    from dspy_proact.evaluation.ratings import Ratings as Ratings
+    from dspy_proact.evaluation.responses import Responses as Responses
+    from dspy_proact.evaluation.results import ResultsFormat as ResultsFormat
+    from dspy_proact.evaluation.transcript import transcript as transcript
+    from dspy_proact.evaluation.trial import Trial as Trial
+    from dspy_proact.models import Gate as Gate
+    from dspy_proact.models import Limits as Limits
+    from dspy_proact.models import ModelSpec as ModelSpec
+    from dspy_proact.models import open_model as open_model
+    from dspy_proact.programs.artefact import read_artefact as read_artefact
+    from dspy_proact.programs.artefact import read_judge as read_judge
+    from dspy_proact.recipe import Recipe as Recipe
+    from dspy_proact.report import Comparison as Comparison
+    from dspy_proact.report import Corrected as Corrected
+    from dspy_proact.report import Reading as Reading
+    from dspy_proact.report import Summary as Summary
+    from dspy_proact.report import compare as compare
+    from dspy_proact.report import compare_corrected as compare_corrected
+    from dspy_proact.report import export_csv as export_csv
+    from dspy_proact.report import export_parquet as export_parquet
+    from dspy_proact.report import leaderboard as leaderboard
+    from dspy_proact.report import print_comparison as print_comparison
+    from dspy_proact.report import print_corrected as print_corrected
+    from dspy_proact.report import print_leaderboard as print_leaderboard
+    from dspy_proact.report import print_reading as print_reading
+    from dspy_proact.report import print_summary as print_summary
+    from dspy_proact.report import summarize as summarize
+    from dspy_proact.report import summary_document as summary_document
+    from dspy_proact.report.corrected import peoples_ratings as peoples_ratings
+    from dspy_proact.report.pairs import load_pairs as load_pairs
+    from dspy_proact.report.pairs import print_pairs as print_pairs
+    from dspy_proact.report.plan import labelling_plan as labelling_plan
+    from dspy_proact.report.ratings import draw_of as draw_of
+    from dspy_proact.report.ratings import load_ratings as load_ratings
+    from dspy_proact.report.ratings import rated_items as rated_items
+    from dspy_proact.report.ratings import rating_sheet as rating_sheet
+    from dspy_proact.report.study import studies as studies
+    from dspy_proact.report.study import study as study
+    from dspy_proact.report.study_text import print_studies as print_studies
+    from dspy_proact.report.study_text import print_study as print_study
+    from dspy_proact.runs import Case as Case
+    from dspy_proact.runs import CaseSet as CaseSet
+    from dspy_proact.runs import Measure as Measure
+    from dspy_proact.runs import Nouns as Nouns
+    from dspy_proact.runs import RunFolder as RunFolder
+    from dspy_proact.runs import Scope as Scope
+    from dspy_proact.runs import Scored as Scored
+    from dspy_proact.runs import Settings as Settings
+    from dspy_proact.stats import Estimate as Estimate
 
 _ROOMS = {
     "evaluation.benchmark": "Benchmark CallForecast CorpusFacts ModelDefaults Rule Start",
@@ -211,6 +146,7 @@ _ROOMS = {
 }
 """Names by the module that they are imported from, separated by blanks."""
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names.split()}
+__all__ = sorted(_HOMES)  # noqa: PLE0605 # pyright: ignore[reportUnsupportedDunderAll] - checkers read the imports
 
 
 def __getattr__(name: str) -> Any:

@@ -225,11 +225,11 @@ class AssistantTarget(Target):
     # What is tested
 
     def test(self, tuned: Tuned, item: Case) -> Examined:
-        """The answer with the reporting judge's grade."""
+        """The answer with the reporting judge's grade; a failure of content is a result."""
         return self.examine(tuned.program, item, "report_judge")
 
     def mean_score(self, results: Mapping[str, Examined], items: Sequence[Case]) -> float | None:
-        """Mean score at cases of the chosen strata."""
+        """Mean score at cases of the chosen strata, in [0, 1], higher is better; None without any."""
         return mean_of([results[case.key].score for case in self.chosen(items)])
 
     def card(self, tuned: Tuned, tests: OutOfFold, seed: int) -> dict[str, Any]:

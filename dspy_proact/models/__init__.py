@@ -6,11 +6,4 @@ from dspy_proact.models.gate import Cost, Gate, Limits
 from dspy_proact.models.image_tokens import image_tokens
 from dspy_proact.models.model import Model, open_model
 from dspy_proact.models.prices import count_tokens, tokenizer_name
-from dspy_proact.models.spec import (
-    EMBEDDED,
-    PRESETS,
-    ModelSpec,
-    Role,
-    decoding,
-    without_secrets,
-)
+from dspy_proact.models.spec import EMBEDDED, PRESETS, ModelSpec, Role, decoding, without_secrets

@@ -15,15 +15,7 @@ from dspy_proact.report.numbers import points_of
 from dspy_proact.report.summary import Summary, grouped
 from dspy_proact.report.terminal import front_html
 from dspy_proact.runs import Nouns, Outcome, State
-from dspy_proact.stats import (
-    Discordant,
-    Estimate,
-    Paired,
-    cluster_mean,
-    discordant,
-    holm,
-    paired_difference,
-)
+from dspy_proact.stats import Discordant, Estimate, Paired, cluster_mean, discordant, holm, paired_difference
 
 SCORED: Collection[State] = ("scored",)
 TRIED: Collection[State] = ("scored", "unscored")
@@ -160,7 +152,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         sides = f"{self.a.model_name} ({self.a.path}), {self.b.model_name} ({self.b.path})"
-        difference = points_of(self.micro.weighted.difference)
+        difference = points_of(self.lenient.micro.weighted.difference)
         return f"Comparison({printable(sides)}: {len(self.pairs)} pairs, b - a {difference} points)"
 
     def _repr_html_(self) -> str:
@@ -189,21 +181,6 @@ class Comparison:
         """Answers of a, and of b, to what both have tried that have no score."""
         a, b = (sum(pair.unscored[side] for pair in self.tried) for side in (0, 1))
         return a, b
-
-    @property
-    def rows(self) -> dict[str, Difference]:
-        """By stratum."""
-        return self.lenient.rows
-
-    @property
-    def micro(self) -> Difference:
-        """Every case weighted equally."""
-        return self.lenient.micro
-
-    @property
-    def macro(self) -> Difference:
-        """Every stratum weighted equally."""
-        return self.lenient.macro
 
     @cached_property
     def controls(self) -> Difference | None:
@@ -274,10 +251,7 @@ class Comparison:
 
 
 def compare(a: Summary, b: Summary) -> Comparison:
-    """Pair two runs or results files by case.
-
-    Raises a `UsageError` where they are of different benchmarks, or share no case in the same words.
-    """
+    """Pair two runs or results files by case; raises a `UsageError` where the benchmarks or all cases' words differ."""
     if a.benchmark != b.benchmark or a.strata != b.strata or a.labels != b.labels:
         raise UsageError(f"{a.path} is a run of {a.benchmark}, {b.path} of {b.benchmark}: nothing to compare")
     common = _common(a.outcomes, b.outcomes)

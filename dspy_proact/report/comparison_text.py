@@ -11,7 +11,7 @@ from dspy_proact.report.agreement import agreement_lines
 from dspy_proact.report.glossary import explained
 from dspy_proact.report.headline import comparison_headline
 from dspy_proact.report.measured import SMALL
-from dspy_proact.report.numbers import counted, document, points_of, probability, seen_from, share
+from dspy_proact.report.numbers import counted, document, fields_of, points_of, probability, seen_from, share
 from dspy_proact.report.terminal import TerminalTable, reason_lines, show, table
 from dspy_proact.stats import ENOUGH_TO_TELL, Paired
 
@@ -83,10 +83,8 @@ def _side(summary: MeasuredRun, comparison: "Comparison") -> dict[str, Any]:
     manifest = summary.manifest
     judges = manifest.identity.judges if manifest else ()
     return {
-        "path": summary.path,
-        "model": summary.model,
+        **fields_of(summary, "path", "model", "embedded"),
         "judge": summary.judge or None,
-        "embedded": summary.embedded,
         "program": manifest.identity.assistant.program if manifest else None,
         "judge_program": judges[0].program if judges else None,
         "system_prompt": manifest.system_prompt if manifest else None,
@@ -102,10 +100,7 @@ _MOST_LINES = 60
 
 
 def print_comparison(comparison: "Comparison", console: Console, explain: bool = False) -> None:
-    """Print the headline and differences with intervals, tests and power, lenient and strict.
-
-    With `explain`, print who passes where, breakdowns, methods and system prompts too.
-    """
+    """Print headline and differences, lenient and strict; with `explain`, passes, breakdowns, methods and prompts."""
     sides = (("a", comparison.a), ("b", comparison.b))
     legend = [f"{name}: {side.model_name}{side.graded_by} ({side.path})" for name, side in sides]
     changes = "; ".join(f"{field}: {before} -> {after}" for field, before, after in comparison.changed)
@@ -160,7 +155,7 @@ def _weighted(differences: "Differences", title: str) -> TerminalTable:
 
 
 def _passes(comparison: "Comparison") -> TerminalTable:
-    rows = {**comparison.rows, "micro": comparison.micro}.items()
+    rows = {**comparison.lenient.rows, "micro": comparison.lenient.micro}.items()
     adjusted = {name: passes for name, (_, passes) in comparison.lenient.adjusted.items()}
     cells = (
         [name, str(passes.only_a), str(passes.only_b), str(passes.both), *_tested(row.pass_rate, adjusted.get(name))]
@@ -224,7 +219,8 @@ def _notes(comparison: "Comparison") -> Iterator[str]:
 
 def cautions(comparison: "Comparison") -> Iterator[str]:
     """Why rows have no test or interval, or a poor one."""
-    rows = {**comparison.rows, "micro": comparison.micro, "macro": comparison.macro}.items()
+    lenient = comparison.lenient
+    rows = {**lenient.rows, "micro": lenient.micro, "macro": lenient.macro}.items()
     reasons = ((name, why) for name, row in rows for why in (row.weighted.reason, row.weighted.difference.reason))
     return reason_lines(reasons)
 

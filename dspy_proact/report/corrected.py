@@ -17,7 +17,7 @@ from dspy_proact.plain_text import printable
 from dspy_proact.report.comparison import Comparison
 from dspy_proact.report.glossary import explained
 from dspy_proact.report.measured import in_nouns
-from dspy_proact.report.numbers import bounds, counted, document, percent, points_of, share, signed
+from dspy_proact.report.numbers import bounds, counted, document, fields_of, percent, points_of, share, signed
 from dspy_proact.report.ratings import drawn_keys, grades_mark, ratable
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import front_html, reason_lines, show, table
@@ -79,9 +79,8 @@ class PeoplesRatings:
 def peoples_ratings(ratings: Ratings, summary: Summary, benchmark: Benchmark[Any, Any] | None = None) -> PeoplesRatings:
     """What people gave, grading as a whole, to responses of the first epoch of a run or a results file.
 
-    Raises:
-        UsageError: The run is of another benchmark, or of one whose scores do not follow from a grade of people's; no
-            rated item is one of its cases, or one is with another response.
+    Raises a `UsageError` where the run is of another benchmark, or of one whose scores do not follow from a grade of
+    people's; or where no rated item is one of its cases, or one is with another response.
     """
     declared, nouns = benchmark_of(summary.benchmark, benchmark), summary.nouns
     if ratings.benchmark != declared.name:
@@ -222,10 +221,7 @@ class CorrectedComparison:
 
 
 def compare_corrected(comparison: Comparison, a: PeoplesRatings, b: PeoplesRatings) -> CorrectedComparison:
-    """Two runs on the same cases, each with ratings of its own.
-
-    Raises a `UsageError` where the ratings are the same, or the answers.
-    """
+    """Two runs, each with ratings of its own; raises a `UsageError` where the ratings or the answers are the same."""
     if comparison.agreement:
         raise UsageError(
             f"{comparison.a.path} and {comparison.b.path} have the same responses, to which people would give the "
@@ -273,7 +269,7 @@ def corrected_headline(corrected: Corrected) -> str:
     """The corrected score of all strata beside the judge's own, or why there is none."""
     nouns, overall = corrected.summary.nouns, corrected.rows[OVERALL]
     people = "this rater" if overall.raters == 1 else corrected.ratings.people
-    cases = counted(overall.cases, nouns.case, nouns.cases)
+    cases = counted(overall.scored, nouns.case, nouns.cases)
     score = overall.corrected
     if score.value is None:
         whom = "people" if corrected.ratings.people == "people" else "raters like these"
@@ -286,33 +282,32 @@ def corrected_headline(corrected: Corrected) -> str:
     )
 
 
-def difference_headline(compared: CorrectedComparison, first: str = "a", second: str = "b") -> str:
+def difference_headline(compared: CorrectedComparison) -> str:
     """How much higher people would score b than a, or why that cannot be estimated."""
     overall, nouns = compared.rows[OVERALL], compared.comparison.a.nouns
     alone, estimate = min(overall.a.raters, overall.b.raters) == 1, overall.difference
     people = "these raters" if alone else compared.ratings[0].people
     if estimate.value is None:
-        return f"How much higher {people} would score {second} than {first} cannot be estimated: {estimate.reason}."
+        return f"How much higher {people} would score b than a cannot be estimated: {estimate.reason}."
     pairs = counted(overall.pairs, nouns.case, nouns.cases)
     points = f"{signed(estimate.value)} points, {bounds(estimate, signed)}"
     if not excludes_zero(estimate):
         why = "has no bounds" if estimate.low is None else "contains 0"
         return (
-            f"Whether {people} would score {second} higher or lower than {first} is open: the interval of the "
-            f"difference over {pairs} {why} ({second} - {first} {points})."
+            f"Whether {people} would score b higher or lower than a is open: the interval of the "
+            f"difference over {pairs} {why} (b - a {points})."
         )
     way = "higher" if estimate.value > 0 else "lower"
-    return f"{people.capitalize()} would score {second} {way} than {first} over {pairs} ({points})."
+    return f"{people.capitalize()} would score b {way} than a over {pairs} ({points})."
 
 
 def corrected_document(corrected: Corrected) -> dict[str, Any]:
     """What `report --ratings --json` has under `corrected`."""
+    nouns = corrected.summary.nouns
     return {
         "headline": corrected_headline(corrected),
-        "ratings": _ratings(corrected.ratings),
-        **_by_row(
-            {name: _row(row, corrected.summary.nouns) for name, row in corrected.rows.items()}, corrected.summary.nouns
-        ),
+        "ratings": fields_of(corrected.ratings, "name", "notes"),
+        **_by_row({name: _row(row, nouns) for name, row in corrected.rows.items()}, nouns),
     }
 
 
@@ -320,23 +315,10 @@ def corrected_comparison_document(compared: CorrectedComparison) -> dict[str, An
     """What `compare --ratings --json` has under `corrected`: differences are b minus a, and not adjusted."""
     nouns = compared.comparison.a.nouns
     rows = {
-        name: {
-            "pairs": row.pairs,
-            "a": _row(row.a, nouns),
-            "b": _row(row.b, nouns),
-            "difference": document(row.difference),
-        }
-        for name, row in compared.rows.items()
+        name: document(row) | {"a": _row(row.a, nouns), "b": _row(row.b, nouns)} for name, row in compared.rows.items()
     }
-    return {
-        "headline": difference_headline(compared),
-        "ratings": {side: _ratings(ratings) for side, ratings in zip("ab", compared.ratings, strict=True)},
-        **_by_row(rows, nouns),
-    }
-
-
-def _ratings(ratings: PeoplesRatings) -> dict[str, Any]:
-    return {"name": ratings.name, "notes": list(ratings.notes)}
+    a, b = (fields_of(ratings, "name", "notes") for ratings in compared.ratings)
+    return {"headline": difference_headline(compared), "ratings": {"a": a, "b": b}, **_by_row(rows, nouns)}
 
 
 def _by_row(rows: Mapping[str, dict[str, Any]], nouns: Nouns) -> dict[str, Any]:
@@ -345,17 +327,7 @@ def _by_row(rows: Mapping[str, dict[str, Any]], nouns: Nouns) -> dict[str, Any]:
 
 
 def _row(row: CorrectedMean, nouns: Nouns) -> dict[str, Any]:
-    return {
-        "scored": row.cases,
-        "rated": row.rated,
-        nouns.groups: row.groups,
-        "ratings": row.ratings,
-        "raters": row.raters,
-        "judge": document(row.judge),
-        "mean_of_the_rated": row.rated_mean,
-        **({} if row.rated else {"mean_of_the_rated_reason": "nothing is rated"}),
-        "corrected": document(row.corrected),
-    }
+    return document(row, nouns) | ({} if row.rated else {"mean_of_the_rated_reason": "nothing is rated"})
 
 
 def print_corrected(corrected: Corrected, console: Console, explain: bool = False) -> None:
@@ -363,7 +335,7 @@ def print_corrected(corrected: Corrected, console: Console, explain: bool = Fals
     nouns = corrected.summary.nouns
     headings = (nouns.stratum, "rated", "raters", "judge", "mean of the rated", "corrected")
     rows = (
-        [name, _rated(row), str(row.raters), percent(row.judge), share(row.rated_mean), percent(row.corrected)]
+        [name, _rated(row), str(row.raters), percent(row.judge), share(row.mean_of_the_rated), percent(row.corrected)]
         for name, row in corrected.rows.items()
     )
     show(console, "", corrected_headline(corrected), table(headings, rows))
@@ -398,7 +370,7 @@ def print_corrected_comparison(compared: CorrectedComparison, console: Console, 
 
 
 def _rated(row: CorrectedMean) -> str:
-    return f"{row.rated}/{row.cases}"
+    return f"{row.rated}/{row.scored}"
 
 
 def _reasons(reasons: Mapping[str, str | None]) -> Iterator[str]:

@@ -42,10 +42,7 @@ def export_csv(summary: MeasuredRun, path: Path) -> None:
 
 
 def export_parquet(summary: MeasuredRun, path: Path) -> None:
-    """Write the table as Parquet, through `datasets`; text stands in it as it is.
-
-    Raises a `UsageError` where the file cannot be written.
-    """
+    """Write the table as Parquet, with text as it is; raises a `UsageError` where the file cannot be written."""
     import datasets  # pyright: ignore[reportMissingTypeStubs] - it has none
 
     table = list(rows(summary))
@@ -137,10 +134,7 @@ _KINDS = {
 
 
 def data_frame(summary: MeasuredRun, backend: Backend = "pandas") -> Any:
-    """A `pandas.DataFrame`, or a `polars.DataFrame`; text stands in it as it is.
-
-    Raises a `UsageError` where the backend is not installed, or none of ours.
-    """
+    """A `pandas.DataFrame` or `polars.DataFrame`, with text as it is; raises as `Summary.to_dataframe` does."""
     if backend not in get_args(Backend):
         raise UsageError(f"backend {backend!r}: choose among {', '.join(get_args(Backend))}")
     try:

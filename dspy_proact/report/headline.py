@@ -52,8 +52,7 @@ def comparison_headline(comparison: "Comparison", first: str = "a", second: str 
 
     Where nothing was shown it says what would have been, and how often; where nothing could have been, why. "Better" is
     said only of real models, where both were judged alike and everything that both were asked is scored in both. Who
-    left what out follows, and what is shown with that counted 0 where it is something else. `first` and `second` name a
-    and b.
+    left what out follows, and what is shown with that counted 0 where it differs. `first` and `second` name a and b.
     """
     begin = demonstration(comparison.roles)
     a, b = first, second
@@ -205,14 +204,15 @@ def _sides(rows: "Mapping[str, Difference]", verbs: tuple[str, str], a: str, b: 
 
 def _not_shown(comparison: "Comparison", a: str, b: str) -> str:
     nouns = comparison.a.nouns
-    tested = [row.weighted for row in comparison.rows.values() if row.weighted.p is not None]
+    rows = comparison.lenient.rows
+    tested = [row.weighted for row in rows.values() if row.weighted.p is not None]
     if not comparison.pairs:
         return f"{b} cannot be compared with {a}: no {nouns.case} is scored in both"
     # The smallest p of G flipped groups is 2 / 2^G, and Holm multiplies the smallest by the number of strata.
     groups = max((paired.groups for paired in tested), default=1)
     if not tested or len(tested) * 2 / 2**groups > LEVEL:
         few = f"{counted(groups, nouns.group, nouns.groups)} {'is' if groups == 1 else 'are'}"
-        strata = counted(len(tested) or len(comparison.rows), nouns.stratum, nouns.strata)
+        strata = counted(len(tested) or len(rows), nouns.stratum, nouns.strata)
         # A mean over the strata has more groups, and may differ: the sentence is of the tests that Holm adjusts.
         test = f"A test of {b} against {a} within one {nouns.stratum}"
         return f"{test} cannot become significant: {few} too few in {strata}"
@@ -220,9 +220,7 @@ def _not_shown(comparison: "Comparison", a: str, b: str) -> str:
         cases = counted(len(comparison.pairs), nouns.case, nouns.cases)
         return f"{b} and {a} have the same score on each of {cases} scored in both"
     nothing = f"No difference between {b} and {a} was detected in any {nouns.stratum}"
-    known = (
-        (seen, name, row.weighted.base) for name, row in comparison.rows.items() if (seen := seen_from(row.weighted))
-    )
+    known = ((seen, name, row.weighted.base) for name, row in rows.items() if (seen := seen_from(row.weighted)))
     (often, half), name, base = min(known, default=((0, 0), "", None))
     if not name:
         return nothing

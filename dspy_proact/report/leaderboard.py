@@ -19,7 +19,7 @@ from dspy_proact.evaluation.checks import checked
 from dspy_proact.evaluation.published import Counts, Published, pooled, published_rows
 from dspy_proact.evaluation.registry import benchmark_of, reporting_of
 from dspy_proact.report.glossary import explained
-from dspy_proact.report.numbers import bounds, counted, document, listed, percent, plain, share
+from dspy_proact.report.numbers import bounds, counted, fields_of, listed, percent, plain, share
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import TerminalTable, reason_lines, show, table
 from dspy_proact.stand_in import demonstration, stand_in_note
@@ -292,16 +292,11 @@ def own_name(model: str) -> str:
     return model.rsplit("/", 1)[-1] or model
 
 
-_ROW = (
-    *("name", "kind", "published", "path", "embedded", "cases", "groups", "pending", "rank", "strict_rank"),
-    *("rank_range", "scores", "differences", "notes"),
-)
-"""What of a row its JSON has, beside its counts by label."""
-
-
 def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
     """The document of `leaderboard --json`. A value that cannot be given is null; scores have a `reason` then."""
     labels = [label.lower() for label in board.declared.labels]
+    shown = ("name", "kind", "published", "path", "embedded", "cases", "groups", "pending", "rank", "strict_rank")
+    shown += ("rank_range", "scores", "differences", "notes")
 
     def of_stratum(counts: Counts) -> dict[str, int]:
         return {"total": counts.total, **counts.by(labels), "unscored": counts.unscored}
@@ -309,7 +304,7 @@ def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
     return {
         "headline": leaderboard_headline(board),
         "rows": [
-            {name: document(getattr(entry, name)) for name in _ROW}
+            fields_of(entry, *shown)
             | {"counts": {stratum: of_stratum(counts) for stratum, counts in entry.counts.items()} or None}
             for entry in board.entries
         ],

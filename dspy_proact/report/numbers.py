@@ -29,10 +29,7 @@ def plain(estimate: Estimate) -> str:
 
 
 def seen_from(paired: Paired) -> tuple[int, int] | None:
-    """True differences, in whole points, that are detected with 80 % and with 50 % power.
-
-    None where none could be shown, or their size cannot be told.
-    """
+    """True differences, in whole points, detected with 80 % and 50 % power; None where none is, or that is unknown."""
     if paired.detectable is None or paired.detectable_half is None or paired.reason:
         return None
     return rounded_points(paired.detectable), rounded_points(paired.detectable_half)
@@ -89,16 +86,20 @@ def signed(share: float) -> str:
     return f"{round(100 * share, 1) + 0.0:+.1f}" if round(100 * share, 1) else "0.0"
 
 
+def fields_of(value: Any, *names: str) -> dict[str, Any]:
+    """Some fields of a value as JSON, in this order."""
+    return {name: document(getattr(value, name)) for name in names}
+
+
 def document(value: Any, nouns: Nouns | None = None) -> Any:
     """A frozen value as JSON: each field under its name and in its order, a `reason` only where there is one.
 
     Fields whose metadata have `json` as False are left out. With `nouns`, names of fields that speak of cases, strata
     and groups are the benchmark's words.
 
-    Of a difference, second minus first, neither the interval nor `p` is adjusted for several tests.
-    `detectable_points` is the true difference that is detected with 80 % power, by the adjusted test where p is
-    adjusted, and `detectable_half_points` with 50 %: each from `detectable_base`, the mean of both scores in [0, 1],
-    towards .5.
+    Of a difference, second minus first, neither the interval nor `p` is adjusted for several tests. The true difference
+    that is detected with 80 % power, by the adjusted test where p is adjusted, is `detectable_points`, and with 50 %
+    `detectable_half_points`: from `detectable_base`, the mean of both scores in [0, 1], towards .5.
     """
     if isinstance(value, Paired):
         often, half = seen_from(value) or (None, None)

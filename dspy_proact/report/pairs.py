@@ -194,9 +194,7 @@ class PairRow(OwnPart):
 def load_pairs(named: str | Path) -> PairStudy:
     """The published study of pairs of a benchmark, by its name, or a person's own choices, by the path of a CSV.
 
-    Raises:
-        CorpusError: There is no such file, or it is not valid.
-        UsageError: The benchmark has no such study.
+    Raises a `UsageError` where the benchmark has no such study, and as `read_pairs` does.
     """
     from dspy_proact.evaluation.registry import find_benchmark
 
@@ -213,10 +211,8 @@ def read_pairs(path: str, name: str | None = None, published: PublishedPairs | N
     """The choices in a CSV.
 
     Columns left and right name the two answers as they stood, a and b as they are called; `chosen` is one of these
-    names, the word of its column, or tie. Without either the answers are a and b.
-
-    Raises:
-        CorpusError: The file is not valid, compares more than two answers, or a rater chose twice between two.
+    names, the word of its column, or tie. Without either the answers are a and b. Raises a `CorpusError` where there is
+    no such file, it is not valid, compares more than two answers, or a rater chose twice between two.
     """
     sheet = CsvSheet.of(text_of(read_bytes(path, _WANTED), path), path)
     lacking = [column for column in _COLUMNS if column not in sheet.columns]

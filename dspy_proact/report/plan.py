@@ -96,11 +96,9 @@ def labelling_plan(
     ratings vary as in the study that the benchmark has published; without a run, that its cases are those of the
     published corpus, graded as the published models are on average.
 
-    The benchmark is needed where it is of a person's own file, and without a run.
-
-    Raises:
-        UsageError: The run has too few scored cases or groups, ratings are too few or drawn otherwise, there are none
-            and no published study, or people grade parts of answers.
+    The benchmark is needed where it is of a person's own file, and without a run. Raises a `UsageError` where the run
+    has too few scored cases or groups, ratings are too few or drawn otherwise, there are none and no published study,
+    or people grade parts of answers.
     """
     declared = benchmark_of(summary and summary.benchmark, benchmark)
     nouns, study = declared.nouns, declared.people and declared.people.study

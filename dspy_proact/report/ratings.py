@@ -74,11 +74,8 @@ def rated_items(summary: Summary, benchmark: Benchmark[Any, Any] | None = None) 
     """The responses of the first epoch of a run or a results file as items to rate, with the judge's grades.
 
     Those of a results file, or of a run that keeps no inputs, have no view: what was asked is not known. The benchmark
-    is needed where it is of a person's own file.
-
-    Raises:
-        UsageError: There is no such benchmark.
-        RunError: A case cannot be read, or there is no response yet.
+    is needed where it is of a person's own file. Raises a `UsageError` where there is no such benchmark, and a
+    `RunError` where a case cannot be read, or there is no response yet.
     """
     declared = benchmark_of(summary.benchmark, benchmark)
     grades, kept = judge_grades(summary, declared), summary.manifest and summary.manifest.keeps_inputs

@@ -10,6 +10,7 @@ from rich.text import Text
 from dspy_proact.errors import RunError
 from dspy_proact.evaluation.registry import reporting_of
 from dspy_proact.evaluation.reporting import Grounds, PageSection, quoted
+from dspy_proact.report.numbers import fields_of
 from dspy_proact.report.terminal import Sheet, in_a_line, marked, readable
 from dspy_proact.runs import Nouns, Outcome
 
@@ -37,10 +38,7 @@ class Reading:
 
     @classmethod
     def of(cls, outcome: Outcome, benchmark: str) -> "Reading":
-        """The reading of an outcome, as its benchmark words it.
-
-        Raises a `RunError` where a view or a verdict is not what the benchmark writes.
-        """
+        """An outcome as its benchmark words it; raises a `RunError` where view or verdict is not what that writes."""
         reporting = reporting_of(benchmark)
         try:
             answer = None if outcome.response is None else reporting.answer(outcome.response)
@@ -59,20 +57,12 @@ def outcome_document(outcome: Outcome, nouns: Nouns) -> dict[str, Any]:
         nouns.case: outcome.key,
         nouns.stratum: outcome.stratum,
         nouns.group: outcome.group,
-        "epoch": outcome.epoch,
-        "state": outcome.state,
+        **fields_of(outcome, "epoch", "state"),
         "grade": outcome.label,
         "score": outcome.score if outcome.label is not None else None,
-        "reason": outcome.reason,
-        "response": outcome.response,
-        "truncated": outcome.truncated,
+        **fields_of(outcome, "reason", "response", "truncated"),
         "verdicts": [
-            {
-                "judge": verdict.judge,
-                "judge_epoch": verdict.judge_epoch,
-                "grade": verdict.label,
-                "verified": verdict.verified,
-            }
+            {**fields_of(verdict, "judge", "judge_epoch"), "grade": verdict.label, "verified": verdict.verified}
             for verdict in outcome.verdicts
         ],
         "unread": [{"judge": judge, "reason": reason} for judge, reason in outcome.unread],

@@ -12,14 +12,7 @@ from dspy_proact.evaluation.registry import reporting_of
 from dspy_proact.report.glossary import explained
 from dspy_proact.report.headline import study_headline
 from dspy_proact.report.measured import in_nouns
-from dspy_proact.report.numbers import (
-    counted,
-    document,
-    percent,
-    plain,
-    points_of,
-    share,
-)
+from dspy_proact.report.numbers import counted, document, fields_of, percent, plain, points_of, share
 from dspy_proact.report.terminal import TerminalTable, reason_lines, show, table
 from dspy_proact.report.voted import TERMS, voted_table
 from dspy_proact.runs import Nouns
@@ -40,10 +33,7 @@ def leading(studies: "Sequence[RatingStudy]") -> "list[RatingStudy]":
 
 
 def studies_document(studies: "Sequence[RatingStudy]") -> dict[str, Any]:
-    """The document of `agree --json`: of the one study, or of each part of a grading.
-
-    A value that cannot be given is null, and has a reason.
-    """
+    """The document of `agree --json`: of the one study, or by part of a grading; what is unknown is null, with why."""
     documents = [_study_document(study) for study in studies]
     if len(studies) == 1:
         return documents[0]
@@ -57,10 +47,8 @@ def _study_document(study: "RatingStudy") -> dict[str, Any]:
     return {
         "headline": study_headline(study),
         "ratings": {
-            "name": ratings.name,
-            "origin": ratings.source.origin,
-            "commit": ratings.source.commit,
-            "sha256": ratings.sha256,
+            **fields_of(ratings, "name", "sha256"),
+            **fields_of(ratings.source, "origin", "commit"),
             "items": len(ratings.items),
             "ratings": study.count,
             "raters": len(study.raters),
@@ -94,16 +82,15 @@ def _study_document(study: "RatingStudy") -> dict[str, Any]:
                 **{name: value for name, value in item.meta.items() if name == "turn"},
                 "difference": difference,
                 "judge": {"grade": study.pooled.judged(item), "reasons": list(study.reasons(item))},
-                "people": [{name: getattr(one, name) for name in _PEOPLE} for one in item.grades[study.part.name]],
+                "people": [
+                    fields_of(grade, "rater", "grade", "confidence", "reason") for grade in item.grades[study.part.name]
+                ],
             }
             for item, difference in study.disagreements
         ],
         "notes": [*cautions(study), *explanations(study)],
         **reporting_of(ratings.benchmark).agreement(study).document,
     }
-
-
-_PEOPLE = ("rater", "grade", "confidence", "reason")
 
 
 def _subset(subset: "Subset", nouns: Nouns) -> dict[str, Any]:

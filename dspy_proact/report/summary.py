@@ -130,10 +130,7 @@ class Summary(MeasuredRun):
         return self.macro if self.leading_mean == "macro" else self.micro
 
     def breakdown(self, key: str) -> dict[str, list[Outcome]]:
-        """Outcomes by a grouping key of the cases, whose values are in order.
-
-        Raises a `UsageError` where the cases have no such key.
-        """
+        """Outcomes by a grouping key of the cases, in order; raises a `UsageError` where they have no such key."""
         known = sorted({name for outcome in self.outcomes for name in outcome.meta} - self.reporting.ungrouped)
         if key not in known:
             raise UsageError(f"nothing to group by {key!r}; the keys are {', '.join(known) or 'none'}")

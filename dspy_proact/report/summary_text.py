@@ -13,7 +13,7 @@ from dspy_proact.report.agreement import GradingAgreement, agree_between, agreem
 from dspy_proact.report.glossary import explained
 from dspy_proact.report.headline import headline
 from dspy_proact.report.measured import SMALL, ControlCases, is_small
-from dspy_proact.report.numbers import counted, document, percent, share
+from dspy_proact.report.numbers import counted, document, fields_of, percent, share
 from dspy_proact.report.terminal import TerminalTable, reason_lines, show, table
 from dspy_proact.runs import Nouns, Outcome
 from dspy_proact.stats import Repeats
@@ -68,14 +68,11 @@ def counts_and_scores(summary: "Summary", outcomes: Sequence[Outcome]) -> dict[s
 def _run(summary: "Summary") -> dict[str, Any]:
     nouns, manifest = summary.nouns, summary.manifest
     of_any = {
-        "path": summary.path,
-        "benchmark": summary.benchmark,
-        "model": summary.model,
+        **fields_of(summary, "path", "benchmark", "model"),
         "judge": summary.judge or None,
         **({} if summary.judges else {"judge_reason": "graded by the benchmark"}),
         nouns.cases: summary.case_count,
-        "truncated": summary.truncated,
-        "embedded": summary.embedded,
+        **fields_of(summary, "truncated", "embedded"),
     }
     if manifest is None:
         return of_any
@@ -84,23 +81,15 @@ def _run(summary: "Summary") -> dict[str, Any]:
         "id": identity.digest()[:8],
         "judges": list(summary.judges),
         "program": identity.assistant.program,
-        "system_prompt": manifest.system_prompt,
-        "learned_on": manifest.learned_on,
-        "cards": manifest.cards,
+        **fields_of(manifest, "system_prompt", "learned_on", "cards"),
         "judge_prompt": identity.judges[0].program if identity.judges else None,
         "parent": identity.parent,
-        "created": manifest.created,
-        "epochs": manifest.epochs,
-        "judge_epochs": manifest.judge_epochs,
-        "tried_again": summary.tried_again,
-        "seconds": summary.seconds,
+        **fields_of(manifest, "created", "epochs", "judge_epochs"),
+        **fields_of(summary, "tried_again", "seconds"),
         "corpus": {
-            "name": corpus.name,
-            "revision": corpus.revision,
+            **fields_of(corpus, "name", "revision", "ignored_fields", "left_out"),
             nouns.rows: corpus.rows,
             nouns.cases: corpus.cases,
-            "ignored_fields": corpus.ignored_fields,
-            "left_out": corpus.left_out,
             "sha256": identity.corpus,
         },
         "versions": manifest.versions,

@@ -1,14 +1,7 @@
 """Estimates with honest intervals: functions of scores and their groups, without I/O."""
 # pyright: reportUnusedImport=false
 
-from dspy_proact.stats.agreement import (
-    Judged,
-    alpha_estimate,
-    alphas,
-    coincidences,
-    kappa_estimate,
-    kappas,
-)
+from dspy_proact.stats.agreement import Judged, alpha_estimate, alphas, coincidences, kappa_estimate, kappas
 from dspy_proact.stats.classification import classification_difference, classification_estimate
 from dspy_proact.stats.cluster import SHARE_ITEMS, cluster_mean, part_mean
 from dspy_proact.stats.corrected import (

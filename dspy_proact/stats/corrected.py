@@ -119,7 +119,7 @@ class RatedCases:
 class CorrectedMean:
     """What people would have given, beside what the judge gave."""
 
-    cases: int
+    scored: int
     """Cases that the judge scored: those that all three numbers are about, but for the mean of the rated."""
     rated: int
     """Cases of them with a rating."""
@@ -129,7 +129,7 @@ class CorrectedMean:
     raters: int
     judge: Estimate
     """Mean of the judge's scores, in [0, 1], higher is better."""
-    rated_mean: float | None
+    mean_of_the_rated: float | None
     """Mean rating of the rated cases, in [0, 1], and of no others, for they were not drawn evenly; None without any."""
     corrected: Estimate
     """Mean that people would have given to all the cases, in [0, 1], higher is better."""
@@ -156,13 +156,13 @@ def corrected_mean(cases: RatedCases) -> CorrectedMean:
         return Estimate(value, *logit_bounds(value, estimate.spread), warning)
 
     return CorrectedMean(
-        cases=len(cases.labels),
+        scored=len(cases.labels),
         rated=len(rated),
         groups=cases.rated_groups,
         ratings=len(cases.raters),
         raters=cases.rater_count,
         judge=cluster_mean(cases.scores, cases.groups),
-        rated_mean=float(rated.mean()) if len(rated) else None,
+        mean_of_the_rated=float(rated.mean()) if len(rated) else None,
         corrected=corrected(),
     )
 

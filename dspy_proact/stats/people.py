@@ -22,16 +22,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.agreement import (
-    EQUAL,
-    UNPAIRED,
-    Judged,
-    Strata,
-    Weight,
-    coincidences,
-    kappa_of_items,
-    kappas,
-)
+from dspy_proact.stats.agreement import EQUAL, UNPAIRED, Judged, Strata, Weight, coincidences, kappa_of_items, kappas
 from dspy_proact.stats.cluster import SHARE_ITEMS, share_of_items
 from dspy_proact.stats.estimate import ROUNDING, Estimate, Figure, t_quantile
 from dspy_proact.stats.jackknife import Jackknife, Sides, rater_variance, ratio

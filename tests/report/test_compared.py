@@ -101,8 +101,8 @@ def test_two_results_files_are_paired_by_trigger_whatever_their_order(tmp_path):
     first, second = of_file(tmp_path, *better), of_file(tmp_path, *reversed(rows), name="other.jsonl")
     comparison = compare(first, second)
     assert len(comparison.pairs) == 9
-    assert comparison.rows["EMERGENT"].weighted.difference.value == 0.5  # PARTIAL to PASS
-    assert comparison.rows["CRITICAL"].weighted.difference.value == 0.0
+    assert comparison.lenient.rows["EMERGENT"].weighted.difference.value == 0.5  # PARTIAL to PASS
+    assert comparison.lenient.rows["CRITICAL"].weighted.difference.value == 0.0
 
 
 def test_of_files_of_two_models_the_model_is_what_changed(tmp_path):
@@ -170,7 +170,7 @@ def test_what_is_compared_the_other_way_round_differs_in_sign_only(both: tuple[S
 
 
 def _rows(comparison: Comparison) -> list[Any]:
-    return [*comparison.rows.values(), comparison.micro, comparison.macro]
+    return [*comparison.lenient.rows.values(), comparison.lenient.micro, comparison.lenient.macro]
 
 
 @settings(max_examples=12)

@@ -42,8 +42,8 @@ def test_micro_weighs_triggers_and_macro_phases(tmp_path):
         trigger("y", "RECOVERY", scenario="S01"),
     ]
     comparison = compared(tmp_path, cases, ["FAIL"] * 4 + ["PASS"] * 2, ["PASS"] * 4 + ["FAIL"] * 2)
-    assert comparison.micro.weighted.difference.value == pytest.approx(1 / 3)
-    assert comparison.macro.weighted.difference.value == pytest.approx(-1 / 3)
+    assert comparison.lenient.micro.weighted.difference.value == pytest.approx(1 / 3)
+    assert comparison.lenient.macro.weighted.difference.value == pytest.approx(-1 / 3)
 
 
 def test_strict_differences_stand_beside_lenient_ones(tmp_path):
@@ -121,7 +121,7 @@ def test_triggers_without_a_score_in_both_are_left_out_of_both_and_counted(tmp_p
     second = summary_of(tmp_path / "b", [(a, "PASS"), (b, "PASS")])
     comparison = compare(first, second)
     assert [pair.key for pair in comparison.pairs] == ["a__t2"]
-    assert comparison.micro.b.value == 1.0  # of the one pair, not of b's two
+    assert comparison.lenient.micro.b.value == 1.0  # of the one pair, not of b's two
     document = comparison_document(comparison)
     assert (document["a"]["left_out"], document["b"]["left_out"]) == (2, 1)
 
@@ -133,7 +133,7 @@ def test_a_trigger_of_one_name_in_other_words_is_another_one_and_is_said(tmp_pat
     second = summary_of(tmp_path / "b", [(same, "PASS"), (trigger("d", **change), "FAIL")], corpus_sha256="dd")
     comparison = compare(first, second)
     assert (comparison.shared, comparison.rephrased) == (1, 1)
-    assert comparison.micro.weighted.difference.value == 0
+    assert comparison.lenient.micro.weighted.difference.value == 0
     assert "1 trigger left out: same name, different text." in unwrapped(printed(comparison))
     assert ("corpus", "cc", "dd") in comparison.changed
 
@@ -156,8 +156,8 @@ def test_epochs_are_averaged_and_a_pass_is_one_of_most_epochs():
     b = summary(*(outcome("k", grade, epoch=n) for n, grade in enumerate(("PASS", "PASS", "PARTIAL"), start=1)))
     comparison = compare(a, b)
     assert comparison.pairs[0].score == (0.5, pytest.approx(2.5 / 3))
-    assert comparison.micro.pass_rate.difference.value == pytest.approx(2 / 3 - 1 / 2)
-    assert (comparison.micro.passes.only_a, comparison.micro.passes.only_b) == (0, 1)
+    assert comparison.lenient.micro.pass_rate.difference.value == pytest.approx(2 / 3 - 1 / 2)
+    assert (comparison.lenient.micro.passes.only_a, comparison.lenient.micro.passes.only_b) == (0, 1)
     assert comparison.flips["PASS"]["PASS"] == 1  # of the first epochs
 
 

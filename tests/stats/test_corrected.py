@@ -178,10 +178,10 @@ def test_ratings_of_one_scenario_alone_cannot_be_left_out(small):
 def test_judge_mean_of_the_rated_and_corrected_score_stand_beside_each_other():
     rated = cases()
     result = corrected_mean(rated)
-    assert (result.cases, result.rated, result.groups, result.ratings, result.raters) == (60, 50, 10, 50, 8)
+    assert (result.scored, result.rated, result.groups, result.ratings, result.raters) == (60, 50, 10, 50, 8)
     assert result.judge == cluster_mean(rated.scores, rated.groups)
     # 50 ratings of 1, .5, 0, 0 in turn: 12 whole turns of 1.5, then 1 and .5.
-    assert result.rated_mean == pytest.approx((12 * 1.5 + 1.5) / 50)
+    assert result.mean_of_the_rated == pytest.approx((12 * 1.5 + 1.5) / 50)
     assert result.corrected.value == correction(rated).value
     assert result.corrected.reason is None
 

@@ -137,10 +137,7 @@ def longest_text(summaries: Sequence[Summary]) -> int | None:
 
 
 def block(summaries: Sequence[Summary], longest: int | None = None) -> Iterator[str]:
-    """The lines of a page's block of data; `longest` is that of `longest_text`.
-
-    Raises a `RunError` where a view or a verdict is not what the benchmark writes.
-    """
+    """The lines of a page's block of data; `longest` is that of `longest_text`, and so are errors."""
     first, runs = summaries[0], _runs(summaries)
     scales = [
         scale

@@ -1,7 +1,6 @@
 """One file that shows runs: their scores, and every case to be read.
 
-The data of the cases are put together in `cases`, the numbers here, in `_Page`. What others wrote is text: nothing that
-a browser would obey.
+The data of the cases are put together in `cases`, the numbers here, in `_Page`. What others wrote is never obeyed.
 """
 
 import base64
@@ -37,12 +36,9 @@ from dspy_proact.stand_in import demonstration, stand_in_note
 def page(summaries: Sequence[Summary], by: Sequence[str] = ()) -> str:
     """The page of one or several runs, as HTML that needs no other file.
 
-    Of several runs, each is compared with the first. `by` are grouping keys of the cases to break down by, beside the
-    benchmark's own.
-
-    Raises:
-        UsageError: Two runs share nothing to compare or are of different benchmarks, or the cases have no such key.
-        RunError: A case cannot be read.
+    Of several runs, each is compared with the first. `by` are keys of the cases to break down by, beside the
+    benchmark's. Raises a `UsageError` where two runs cannot be compared or no case has such a key, and a `RunError`
+    where a case cannot be read.
     """
     shown = _Page(tuple(summaries), tuple(by))
     data = Markup("\n".join(block(shown.summaries, shown.longest)))

@@ -94,7 +94,7 @@ def test_a_results_file_reads_back_as_the_run(tmp_path_factory, made: tuple[list
         assert list(item.evidence) == [quote["text"] for quote in detail["evidence"]]
     comparison, check = compare(run, file), check_results(read_results(folder.path.with_name("out.jsonl")))
     assert len(comparison.pairs) == run.count("scored") == file.count("scored")
-    assert comparison.micro.weighted.difference.value == 0
+    assert comparison.lenient.micro.weighted.difference.value == 0
     assert sum(comparison.flips[grade][grade] for grade in comparison.flips) == len(comparison.pairs)
     assert (file.evidence.checked, file.evidence.verified) == (run.evidence.checked, run.evidence.verified)
     text = json.dumps(summary_document(file, by=["life_domain", "turn"]) | check_document(check), allow_nan=False)
