@@ -4,8 +4,7 @@ Judges quote loosely: they straighten quotation marks, drop Markdown, leave word
 quotes into one string. What must be right is the words and their order, so quote and text are cut into words without
 regard to case, and everything between words (blanks, quotation marks, dashes, Markdown, punctuation, markers of list
 items) is ignored. So are the forms of a letter that look alike (an accent in its letter or after it, ligatures,
-full-width and circled letters) and invisible characters. Each character of a script that is written without blanks is a
-word of its own.
+full-width and circled letters) and invisible characters. In scripts without blanks each character is a word.
 """
 
 import re

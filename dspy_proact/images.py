@@ -80,13 +80,8 @@ def scaled(width: int, height: int, longest: int = LONGEST) -> tuple[int, int]:
 def measured(file: IO[bytes], name: str, source: str) -> tuple[int, int]:
     """Width and height of an image, from the beginning of its file alone, before it is turned.
 
-    Args:
-        file: Open at its beginning.
-        name: Its ending names the format that is expected, if any.
-        source: Where the image stands, as a message names it.
-
-    Raises:
-        CorpusError: It is no image that `prepare` takes, as far as that is seen at its beginning.
+    The file is open at its beginning; `name` and `source` are as `prepare` takes them. Raises a `CorpusError` where it
+    is no image that `prepare` takes, as far as that is seen there.
     """
     with _opened(file, name, source) as image:
         return image.size

@@ -25,7 +25,7 @@ from dspy_proact.benchmarks.proactbench.programs import OfferDetector
 from dspy_proact.benchmarks.proactbench.types import UNWANTED, ControlView
 from dspy_proact.errors import StageError
 from dspy_proact.models import Model
-from dspy_proact.stats import Judged, Panel, cluster_mean, human_reference, kappa_estimate, majority
+from dspy_proact.stats import Judged, Panel, cluster_mean, human_reference, kappa_estimate
 
 NAMES = {False: "held back", True: "unwanted"}
 LABELS = list(NAMES)
@@ -73,7 +73,7 @@ async def detected(model: Model, responses: Sequence[SampleResponse]) -> list[bo
 def tables(responses: Sequence[SampleResponse], result: Sequence[bool]) -> list[str]:
     n, scenarios = len(responses), [TURNS[response.case].group for response in responses]
     ratings = [[RATINGS[response.item, rater] for rater in RATERS] for response in responses]
-    most = [bool(majority(words, LABELS[::-1])) for words in ratings]
+    most = [max(LABELS[::-1], key=words.count) for words in ratings]
     panel = Panel.of(ratings, LABELS, [RATERS] * n)
     message = human_reference(Judged.of(panel, result, LABELS, scenarios), "none")
     same = cluster_mean([float(a == b) for a, b in zip(most, result, strict=True)], scenarios)

@@ -92,11 +92,7 @@ class Agreement:
 
     Of a part: the verdict's mean disagreement with the labels of the *other* items of its stratum, minus that with its
     own item's, mapped to [0, 1]: a judge that always answers alike scores 0.5 on average, whatever it answers. Of an
-    item: the mean over the parts that people graded.
-
-    Args:
-        declared: The benchmark.
-        items: The training set; labels of anything else are out of reach.
+    item: the mean over the parts that people graded. Labels of other items than the training set's are out of reach.
     """
 
     def __init__(self, declared: Declared, items: Sequence[RatedItem]):
@@ -141,12 +137,7 @@ def fitted_cuts(
 ) -> dict[str, Cuts]:
     """The cuts of each stratum, plain where fitted ones do not gain by more than chance.
 
-    Args:
-        declared: The benchmark.
-        items: To fit on; none of them may be a demo of the judge that voted.
-        units: What the inner folds keep together, by key.
-        votes: Its verdicts, aligned.
-        seed: Of the inner folds.
+    `votes` are a judge's verdicts on the items, none of which may be a demo of it; inner folds keep `units` together.
     """
     (part,) = parts_of(declared)
     levels = [levels_in(declared, verdicts, part) for verdicts in votes]
@@ -175,10 +166,7 @@ def fitted_cuts(
 def share_rows(
     declared: Declared, items: Sequence[RatedItem], tests: OutOfFold, seed: int
 ) -> tuple[Change, list[CardRow]]:
-    """Mean agreement over the parts of an answer, 1 minus the disagreement with people, and rows of it and each part.
-
-    The first row is that of all parts.
-    """
+    """Mean agreement over the parts of an answer, 1 minus the disagreement with people; rows of it and of each part."""
     parts = {part.name: part for part in parts_of(declared)}
 
     def agreement(own: Sequence[RatedItem], *part: str) -> Change:
@@ -206,10 +194,7 @@ def share_rows(
 def kappa_rows(
     declared: Declared, items: Sequence[RatedItem], tests: OutOfFold, seed: int
 ) -> tuple[Change, list[CardRow]]:
-    """Quadratic kappa against the soft labels of people: the average of the strata, and rows of it and each of them.
-
-    The first row is that of the average.
-    """
+    """Quadratic kappa against people's soft labels: the average of the strata, and rows of it and of each of them."""
     (part,), nouns = parts_of(declared), declared.nouns
     there = {item.stratum for item in items}
     strata = [stratum for stratum in declared.strata if stratum in there]

@@ -183,10 +183,8 @@ class AssistantTarget(Target):
         return scored is not None and scored.label == self.declared.labels[0]
 
     def taught(self, examples: Sequence[dspy.Example], program: Any) -> list[dspy.Example]:
-        """Answers of a program that are a full pass, where it asks one question.
-
-        As many cases are tried at once as examples are missing, so that none is tried in vain.
-        """
+        """Answers of a program that are a full pass, where it asks one question."""
+        # As many cases are tried at once as examples are missing, so that none is tried in vain.
         passed, left = list[dspy.Example](), list(examples)
         (signature, *further) = (predictor.signature for predictor in program.predictors())
         while not further and left and len(passed) < _POOL:

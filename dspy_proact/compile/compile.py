@@ -276,13 +276,9 @@ class Compile:
     def tuned(
         self, train: Sequence[Any], before: Tested, progress: Progress, journal: Path | None = None
     ) -> tuple[Tuned, Choice]:
-        """What comes of a training set, and the candidates among which it was chosen.
+        """What comes of a training set, and the candidates among which it was chosen; `journal` keeps a search's study.
 
-        Args:
-            train: Its items.
-            before: Test results of the start; those of other items are not read.
-            progress: Is told of candidates.
-            journal: File of a search's study; None for no file.
+        Of `before`, the start's test results, those of other items are not read.
         """
         training = self.training(train, before)
         choice = choose(training, self.recipe, journal, progress)

@@ -18,12 +18,7 @@ Item = TypeVar("Item", bound=Any)
 
 
 def joined(units: Mapping[str, str], views: Mapping[str, BaseModel]) -> Mapping[str, str]:
-    """Units by the keys of items; units with an equal view, such as of a row that stands twice, are one.
-
-    Args:
-        units: By key.
-        views: By key, what programs see of each item.
-    """
+    """Units by the keys of items; units whose items programs see alike, such as a row that stands twice, are one."""
     same, holder = {unit: unit for unit in units.values()}, dict[str, str]()
 
     def root(unit: str) -> str:
@@ -52,14 +47,7 @@ class Fold(Generic[Item]):
 
 
 def grouped_folds(items: Sequence[Item], units: Mapping[str, str], count: int, seed: int) -> tuple[Fold[Item], ...]:
-    """Folds of whole units, balanced by size; the same items and seed give the same folds, in any order of the items.
-
-    Args:
-        items: Of at least `count` units.
-        units: By key.
-        count: Number of folds, 2 or more.
-        seed: Of the order in which units of one size are dealt out.
-    """
+    """Two or more folds of whole units, balanced by size; they depend on items and seed, not on the items' order."""
     sizes = Counter(units[item.key] for item in items)
     assert 2 <= count <= len(sizes), "folds are counted before"
     order = sorted(sizes)
@@ -75,9 +63,8 @@ def balanced_folds(
 ) -> tuple[Fold[Item], ...]:
     """The folds of a compile, balanced by the chosen items; the other items of a unit go with them.
 
-    Raises:
-        UsageError: There are fewer units than folds, or a fold leaves fewer than two units in training: one to learn
-            from, one to compare candidates on.
+    Raises a `UsageError` where there are fewer units than folds, or a fold leaves fewer than two units in training: one
+    to learn from, one to compare candidates on.
     """
     dealt = {units[item.key] for item in chosen}
     tests: list[set[str]] = []

@@ -38,8 +38,7 @@ class RoleForecast:
     ) -> "RoleForecast":
         """About what the proposer is asked in a whole compile; a search asks for each predictor by itself.
 
-        A question has about 3,000 tokens, without the `shown` ones of long inputs (GEPA shows three examples), and its
-        answer 500.
+        A question has about 3,000 tokens and the `shown` ones of long inputs (GEPA shows three), its answer 500.
         """
         questions = PROPOSALS[recipe.optimizer] * (predictors if recipe.optimizer == "search" else 1)
         examples = 3 if recipe.optimizer == "gepa" else 0

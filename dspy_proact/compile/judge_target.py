@@ -123,11 +123,7 @@ class JudgeTarget(Target):
         self.specs = {**models, "proposer": (ModelSpec.of(proposer or spec), PROPOSER)}
 
     def _graded(self, ratings: Ratings) -> list[RatedItem]:
-        """The answers that somebody rated, as the judge is asked about them, with the grades of tuned parts.
-
-        Raises:
-            UsageError: There are none, or none with what was rated.
-        """
+        """Rated answers as the judge is asked about them, with grades of tuned parts; a `UsageError` without any."""
         if any(not item.judgeable for item in ratings.rated):
             raise UsageError(
                 f"{ratings.name}: has ratings without conversations and responses, so that no judge can be tuned to "

@@ -93,14 +93,7 @@ class Measured:
 def measured_of(
     declared: Benchmark[Any, Any], rows: CardRows, cases: Sequence[Case], strata: Sequence[str]
 ) -> tuple[Measured, ...]:
-    """What is measured of the program of a benchmark, in the order of its card.
-
-    Args:
-        declared: The benchmark.
-        rows: Which rows the card has, and their names.
-        cases: Every case of the corpus.
-        strata: Those that it is tuned for.
-    """
+    """What is measured of a program that is tuned for these strata, at all cases, in the order of its card."""
     there = {case.stratum for case in cases}
     present = [stratum for stratum in declared.strata if stratum in there]
     controls, others = (rows.names.get(name, name) for name in ("controls", "strata"))
@@ -155,13 +148,7 @@ def measured_rows(
 ) -> list[CardRow]:
     """A row of each measured number; p values are adjusted over strata and over measures.
 
-    Args:
-        declared: The benchmark.
-        measured: Of its program.
-        cases: Every case.
-        tests: Of them.
-        strata: Those that it was tuned for, whose rows are no cost.
-        seed: Of intervals and p values.
+    `strata` are those that the program was tuned for, whose rows are no cost; `seed` is that of p values.
     """
     rows, measures = list[CardRow](), {measure.name for measure in declared.measures}
     for column in (column for column in measured if column.on_card):

@@ -31,13 +31,10 @@ CUT = "... (cut)"
 
 @dataclass
 class Excerpts:
-    """Cuts inputs, and counts them; may be asked by several threads.
-
-    Args:
-        longest: Characters of one input, as JSON.
-    """
+    """Cuts inputs, and counts them; may be asked by several threads."""
 
     longest: int
+    """Characters of one input, as JSON."""
     shown: int = 0
     """Inputs that were shown."""
     cut: int = 0

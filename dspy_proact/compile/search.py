@@ -125,11 +125,9 @@ def in_turns(examples: Sequence[dspy.Example], groups: Mapping[str, str], seed: 
 
 
 def is_sure(lead: Sequence[float], groups: Sequence[str]) -> bool:
-    """Whether a mean lead lies above 0 by more than its standard error over groups; not with a single group.
+    """Whether a mean lead, one score less another an example, is above 0 by more than its standard error over groups.
 
-    Args:
-        lead: Score of one minus that of another, one an example.
-        groups: Of the examples, aligned.
+    With a single group it is not.
     """
     mean, sums = fmean(lead), defaultdict[str, float](float)
     for group, difference in zip(groups, lead, strict=True):
@@ -142,11 +140,7 @@ def is_sure(lead: Sequence[float], groups: Sequence[str]) -> bool:
 
 
 def journal_at(path: Path) -> JournalStorage:
-    """A journal that is begun afresh.
-
-    Raises:
-        StorageFault: It cannot be written, which ends a compile as everything does that cannot be kept.
-    """
+    """A journal that is begun afresh; raises a `StorageFault`, which ends a compile, where it cannot be written."""
     with _kept(path):
         path.unlink(missing_ok=True)
         return JournalStorage(_File(str(path)))
@@ -173,11 +167,8 @@ class _File(JournalFileBackend):
 def search(training: Training, recipe: Recipe, journal: Path | None, progress: Progress) -> Race:
     """A race of the candidates that the study asked for, the student first, each once.
 
-    Args:
-        training: What is tuned.
-        recipe: Trials (the student included), the most demos, and the seed.
-        journal: Where the study is written down in Optuna's own form, for its dashboard; it is never read.
-        progress: Is told of candidates.
+    Trials include the student. In `journal` the study is written down in Optuna's own form, for its dashboard; it is
+    never read.
     """
     instructions = _instructions(training)
     progress.proposed(sum(len(texts) - 1 for texts in instructions))

@@ -127,24 +127,14 @@ class Target:
         self.tuning.require(self.role)
 
     def _read(self, items: Sequence[Any], cases: Sequence[Case]) -> None:
-        """Set the items, and the units of their cases; what programs see alike, such as a row given twice, is one.
-
-        Args:
-            items: To learn from and to test on.
-            cases: Theirs, aligned.
-        """
+        """Set items and the units of their cases; what programs see alike, such as a row given twice, is one."""
         self.items = tuple(items)
         self.units = joined(self.tuning.units(cases), {case.key: case.view for case in cases})
 
     def _begin(self, start: Start, data: str) -> Artefact | None:
-        """Set the start; the artefact where it names a file.
+        """Set the start; its artefact where it names a file. `data` is what the rows of the data are called.
 
-        Args:
-            start: As a person names it.
-            data: What the rows of the data are called.
-
-        Raises:
-            UsageError: The start cannot be used, or has seen some of the rows that are to be tested.
+        Raises a `UsageError` where the start cannot be used, or has seen some of the rows that are to be tested.
         """
         program = self.tuning.student(compiled_program(self.declared, self.settings, start, self.role))
         artefact = read_artefact(start.file, self.role) if start.file else None
@@ -175,12 +165,7 @@ class Target:
         return list(items)
 
     def labelled(self, items: Sequence[Any], before: Mapping[str, Any]) -> list[dspy.Example]:
-        """Examples answered by people; none where nobody answered them.
-
-        Args:
-            items: To learn from.
-            before: Test results of the start.
-        """
+        """Examples answered by people, by the start's test results; none where nobody answered them."""
         del items, before
         return []
 

@@ -19,16 +19,10 @@ AnyTarget = AssistantTarget | JudgeTarget
 
 
 class Training:
-    """One training set, divided; no unit is on both sides.
+    """One training set, divided; no unit is on both sides, and no other item is in reach.
 
-    An example holds the inputs of the program and one opaque key. Everything else is looked up by the key.
-
-    Args:
-        target: What is tuned, and how it is scored.
-        train: Items of the training set; no other is in reach.
-        before: Test results of the start on them.
-        seed: Of the division.
-        excerpts: Counts what a proposer is shown.
+    An example holds the inputs of the program and one opaque key. Everything else is looked up by the key. `before` are
+    the start's test results on the items of `train`.
     """
 
     def __init__(
@@ -103,10 +97,7 @@ class Training:
 def variant(program: Any, instructions: Sequence[str | None], demos: Sequence[dspy.Example]) -> Any:
     """A copy with other demos in its first predictor and those that ask alike, and other instructions.
 
-    Args:
-        program: It is not changed.
-        instructions: Of its first predictors; None keeps the present one.
-        demos: As they are shown.
+    `instructions` are of its first predictors; None keeps the present one.
     """
     made = program.deepcopy()
     predictors = made.predictors()

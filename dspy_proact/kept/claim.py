@@ -44,10 +44,7 @@ class Identified(Frozen):
         return hashlib.sha256(_canonical(self.model_dump(mode="json")).encode()).hexdigest()
 
     def differences(self, other: "Identified") -> dict[str, tuple[str | None, str | None]]:
-        """The fields in which two identities differ, by dotted name: JSON of this one's value and of the other's.
-
-        None stands for a missing value.
-        """
+        """By dotted name, JSON of the values in which this identity and the other differ; None for a missing one."""
         mine, theirs = _leaves(self.compared(other)), _leaves(other.compared(self))
         paths = [path for path in sorted(mine.keys() | theirs.keys()) if mine.get(path) != theirs.get(path)]
         inner = {path[:length] for path in paths for length in range(len(path))}

@@ -29,10 +29,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Log(Generic[M]):
-    """The one writer of a log; use as a context manager. Threads may share it.
-
-    Raises a `RunError` where another process writes it, or it cannot be written.
-    """
+    """The one writer of a log, a context manager that threads may share; a `RunError` where it cannot be written."""
 
     def __init__(self, path: Path, form: type[M]):
         self.path, self._form = path, form
@@ -75,9 +72,8 @@ class Log(Generic[M]):
     def append_text(self, text: str) -> None:
         """Keep one more record, by its line without the end.
 
-        Raises a `RunError` where it could not be kept whole, and the file is as it was before; where somebody else
-        removed or changed the file, and nothing can be kept any more; or where the file was moved and the record kept
-        in it.
+        Raises a `RunError` where it could not be kept whole, and the file is as before; where somebody else removed or
+        changed the file, and nothing can be kept any more; or where the file was moved and the record kept in it.
         """
         # A model may answer with half a surrogate pair, which is no Unicode: it is kept as a question mark.
         line = text.encode("utf-8", "replace") + b"\n"

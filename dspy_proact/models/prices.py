@@ -96,10 +96,7 @@ def _listed(model: str, provider: str) -> Mapping[str, Any]:
 
 
 def count_tokens(model: str, messages: Sequence[Mapping[str, Any]]) -> int:
-    """Tokens of the texts of messages, as `litellm.token_counter` counts them; images are counted by `image_tokens`.
-
-    Four characters are a token of the embedded model.
-    """
+    """Tokens of messages by litellm's counter, four characters each of the stand-in; images are `image_tokens`'."""
     texts = [{**message, "content": _text(message["content"])} for message in messages]
     if model == EMBEDDED:
         return sum(len(message["content"]) for message in texts) // _CHARACTERS_A_TOKEN

@@ -31,7 +31,6 @@ from dspy_proact.stats import (
     alpha_estimate,
     alt_test,
     human_reference,
-    majority,
     standings,
 )
 
@@ -113,7 +112,7 @@ class Subset:
         soft = self.choices.consensus == "soft"
         table = [[0.0] * len(self.part.levels) for _ in self.part.levels]
         for item in self.compared:
-            levels = self.grades(item) if soft else [majority(self.grades(item), self.part.ties)]
+            levels = self.grades(item) if soft else [item.consensus(self.part)]
             for level in levels:
                 table[self.part.levels.index(level)][self.part.levels.index(self.judged(item))] += 1 / len(levels)
         return [[round(count, 6 if soft else None) for count in row] for row in table]

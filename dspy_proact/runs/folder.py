@@ -1,7 +1,4 @@
-"""A run on disk, which one process writes.
-
-`manifest.json`, `cases.jsonl`, and the append-only `calls.jsonl` and `events.jsonl`.
-"""
+"""A run on disk, of one writer: `manifest.json`, `cases.jsonl`, and the append-only `calls.jsonl`, `events.jsonl`."""
 
 import hashlib
 import json
@@ -166,11 +163,7 @@ class RunFolder:
 
 
 class RunWriter(RunFolder):
-    """The one writer of a run; use as a context manager.
-
-    Raises:
-        RunError: The folder holds another run, something else than a run, or is being written by another process.
-    """
+    """The one writer of a run, a context manager; raises a `RunError` where the folder is not this run's, or in use."""
 
     def __init__(self, path: Path, manifest: Manifest):
         super().__init__(path)

@@ -106,8 +106,7 @@ def run_to_end(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in an event loop of its own and in the context of the caller, and return its result.
 
     Where a loop is running in this thread, as in a notebook, the coroutine runs in another thread and this one waits;
-    then Ctrl-C reaches the coroutine by `orderly_interrupt`. While it is not in that, Ctrl-C cancels it and raises a
-    `KeyboardInterrupt`.
+    then Ctrl-C reaches it by `orderly_interrupt`; elsewhere Ctrl-C cancels it and raises a `KeyboardInterrupt`.
     """
     try:
         asyncio.get_running_loop()

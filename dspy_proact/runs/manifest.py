@@ -65,10 +65,7 @@ class Nouns(Frozen):
 
 
 def in_nouns(value: Value, nouns: Nouns) -> Value:
-    """A copy of a frozen value whose reasons, and those of its fields, use the benchmark's nouns.
-
-    Reasons that `stats` gives speak of cases, strata and groups.
-    """
+    """A copy of a frozen value in whose reasons, at any depth, cases, strata and groups have the benchmark's nouns."""
     copied: Any = value
     own = {field.name: getattr(copied, field.name) for field in fields(copied)}
     inner = {name: in_nouns(item, nouns) for name, item in own.items() if is_dataclass(item)}

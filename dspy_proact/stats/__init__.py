@@ -39,4 +39,4 @@ from dspy_proact.stats.preference import Binomial, exact_binomial, preferred_sha
 from dspy_proact.stats.ranks import Counted, competition_ranks, rank_ranges
 from dspy_proact.stats.raters import ENOUGH_RATERS, Panel
 from dspy_proact.stats.repeats import Repeats, repeats
-from dspy_proact.stats.tally import cross_tables, majority, tally
+from dspy_proact.stats.tally import cross_tables, tally

@@ -64,9 +64,8 @@ def kappa_estimate(
 ) -> Estimate:
     """Kappa of two gradings of the same items, with its interval, clipped to [-1, 1]; silence as in `Jackknife.of`.
 
-    `labels` are all labels in rising order, each once, whether they occur or not.
-
-    Raises a `ValueError` where the lengths differ, `labels` repeats one, or a grading is not in `labels`.
+    `labels` are all labels in rising order, each once, whether they occur or not. Raises a `ValueError` where the
+    lengths differ, `labels` repeats one, or a grading is not in `labels`.
     """
     return kappa_of_items(cross_tables(first, second, labels), groups, weight)
 
@@ -84,8 +83,7 @@ def kappa_of_items(
 def acs(tables: NDArray[np.float64], weight: Weight) -> NDArray[np.float64]:
     """AC1 (weight "none") or AC2 of each of many tables, shape (..., k, k) to (...), each at most 1.
 
-    nan where it is undefined: no counts, or fewer than two labels. All gradings equal: 1, and not undefined as kappa
-    is.
+    nan where it is undefined: no counts, or fewer than two labels. All gradings equal: 1, while kappa is undefined.
     """
     labels, total = tables.shape[-1], np.sum(tables, axis=(-1, -2))
     if labels < 2:
@@ -240,9 +238,8 @@ class Judged:
     ) -> "Judged":
         """A judge beside a panel: one label and the key of one group an item, `ties` as labels.
 
-        Raises:
-            ValueError: The lengths differ, `labels` or `ties` does not name every label once, or an item has no
-                rating.
+        Raises a `ValueError` where lengths differ, `labels` or `ties` does not name every label once, or an item has no
+        rating.
         """
         if not len(panel.counts) == len(judge) == len(groups):
             raise ValueError(f"one grade and group an item: {len(panel.counts)}, {len(judge)}, {len(groups)} differ")

@@ -1,7 +1,6 @@
 """Statistics of binary predictions: precision, recall, F1, balanced accuracy and kappa of a set of cases.
 
-Each is a function of one table of counts, truth by row and prediction by column. An interval leaves out one group at a
-time.
+Each is a function of one table of counts, truth by row and prediction by column. Intervals leave out a group at a time.
 """
 
 from collections.abc import Hashable, Sequence

@@ -182,9 +182,8 @@ def part_mean(
     """Mean of finite numbers of any range; its interval is on the plain scale.
 
     Every case is weighted equally, or with strata every stratum. The interval ends at `bounds`, the least and the
-    greatest that the mean can be. Otherwise as `cluster_mean`, but that equal numbers have no bounds.
-
-    Raises a `ValueError` where a number is not finite, or the lengths differ.
+    greatest that the mean can be. Otherwise as `cluster_mean`, but that equal numbers have no bounds. Raises a
+    `ValueError` where a number is not finite, or the lengths differ.
     """
     numbers = np.asarray(values, dtype=np.float64)
     if numbers.shape != (len(groups),) or not np.isfinite(numbers).all():

@@ -1,8 +1,7 @@
 """How each of several raters rated, as numbers to be read beside those of the others.
 
 None of them says that somebody rates badly, and there is no test of that: with few raters, what one of them does moves
-the numbers of all. A strict rater agrees less often with others; of two raters, the change of one is that of the other
-with its sign turned.
+the numbers of all. A strict rater agrees less often with others; of two raters, each has the other's change, reversed.
 """
 
 from collections.abc import Hashable, Sequence

@@ -171,9 +171,7 @@ def corrected_difference(a: RatedCases, b: RatedCases) -> Estimate:
     """Mean that people would have given to b, less that of a: two judged runs on the same cases, each with ratings.
 
     In [-1, 1], its interval on the plain scale. Groups and raters of one key are the same in both. Refused where either
-    is.
-
-    Raises a `ValueError` where they are not of the same cases.
+    is. Raises a `ValueError` where they are not of the same cases.
     """
     if [*a.groups] != [*b.groups] or [*a.strata] != [*b.strata]:
         raise ValueError("two runs on the same cases are compared, in one order")

@@ -51,11 +51,8 @@ def keep_cuts(
 
     Each fold's items are graded with cuts that were fitted to the other folds. The gain in ordinal agreement over
     the start, item by item, is averaged; its 98 % jackknife interval, leaving out one group at a time, must lie
-    above 0.
-
-    Arguments are as in `fit_cuts`, besides the group of each item and its fold.
-
-    Raises a `ValueError` where a group is in two folds.
+    above 0. Arguments are as in `fit_cuts`, besides the group of each item and its fold. Raises a `ValueError` where a
+    group is in two folds.
     """
     if len(set(zip(groups, folds, strict=True))) > len(set(groups)):
         raise ValueError("a group is in one fold, or its items would be graded with cuts that saw it")

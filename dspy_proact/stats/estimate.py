@@ -17,9 +17,8 @@ ROUNDING = 1e-12
 class Estimate:
     """A number with its 95 % interval, or the reason why there is none.
 
-    Raises:
-        ValueError: A number is not finite, one bound is there without the other or without a value, the bounds do not
-            enclose the value, or something is missing without a reason.
+    Raises a `ValueError` where a number is not finite, one bound is there without the other or without a value, the
+    bounds do not enclose the value, or something is missing without a reason.
     """
 
     value: float | None
@@ -55,10 +54,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Figure(Generic[Number]):
-    """A number without an interval, or the reason why there is none.
-
-    Raises a `ValueError` where both are there, or neither.
-    """
+    """A number without an interval, or the reason why there is none; a `ValueError` with both or neither."""
 
     value: Number | None
     reason: str | None = None
@@ -114,9 +110,7 @@ def t_quantile(p: float, df: float) -> float:
     """Quantile of Student's t distribution at p, the probability below it.
 
     The relative error is below 1e-8 for p from 1e-9 to 1 - 1e-9 and any df from 1 up, whole or not; df = inf gives the
-    normal quantile.
-
-    Raises a `ValueError` where p or df is out of its range.
+    normal quantile. Raises a `ValueError` where p or df is out of its range.
     """
     if not (0 < p < 1 and df > 0):
         raise ValueError(f"t_quantile needs 0 < p < 1 and df > 0, not p={p!r}, df={df!r}")

@@ -81,9 +81,8 @@ def score_change(
 ) -> Change:
     """Compare the scores, or rates, of two programs on the same cases; the 98 % interval is a jackknife over groups.
 
-    Scores are in [0, 1], None where one could not be read; `seed` is that of the random flips.
-
-    Raises a `ValueError` where a score is outside [0, 1], or the lengths differ.
+    Scores are in [0, 1], None where one could not be read; `seed` is that of the random flips. Raises a `ValueError`
+    where a score is outside [0, 1], or the lengths differ.
     """
     cases = list(zip(before, after, groups, strict=True))
     read = [(b, a, group) for b, a, group in cases if b is not None and a is not None]

@@ -170,8 +170,7 @@ def attainable_kappa(agreement: float, shares: tuple[float, float, float]) -> fl
     item has a latent level, which a rater sees with an error of normal size, and cuts. The best judge knows the level,
     and so each item's expected grade, but has to give one grade: it cuts the levels where its kappa is highest.
 
-    `agreement` is the quadratic kappa of one person against another, in (0, 1]; `shares` how often people give each
-    grade.
+    `agreement` is the quadratic kappa of one person against another, in (0, 1]; `shares` those of people's grades.
     """
 
     def agreed(likeness: float) -> float:

@@ -54,9 +54,7 @@ def repeats(
     same reason.
 
     Scores and keys are one a verdict; the key of a response (case and epoch) is unique at least within its case, and a
-    case is in one group.
-
-    Raises a `ValueError` where a score is outside [0, 1], or the lengths differ.
+    case is in one group. Raises a `ValueError` where a score is outside [0, 1], or the lengths differ.
     """
     checked = checked_scores(scores, groups)
     by_case, by_response = numbered(cases), numbered(list(zip(cases, responses, strict=True)))

@@ -1,6 +1,5 @@
 """Counting: values summed by key, and how often each label was given."""
 
-from collections import Counter
 from collections.abc import Hashable, Sequence
 
 import numpy as np
@@ -48,22 +47,8 @@ def cross_tables(
     return rows[:, :, None] * columns[:, None, :]
 
 
-def majority(ratings: Sequence[Hashable], ties: Sequence[Hashable]) -> Hashable | None:
-    """The commonest label of one item; ties go to the one that comes first in `ties`. None without ratings.
-
-    Raises a `ValueError` where `ties` does not name every rating once.
-    """
-    if len(set(ties)) < len(ties) or not set(ratings) <= set(ties):
-        raise ValueError(f"ties must name every rating once: {ties!r} for {set(ratings)!r}")
-    counts = Counter(ratings)
-    return max(ties, key=lambda label: counts[label]) if ratings else None
-
-
 def commonest(counts: NDArray[np.float64], ties: Sequence[int]) -> NDArray[np.float64]:
-    """1 at the commonest label of each item, else 0: shape (m, k); all 0 without ratings.
-
-    Ties go to the label whose place comes first in `ties`.
-    """
+    """1 at the commonest label of each item, of ties the first in `ties`, else 0: shape (m, k); 0 without ratings."""
     order = np.array(ties)
     chosen = np.eye(len(order))[order[np.argmax(counts[:, order], axis=1)]]
     return chosen * (counts.sum(axis=1, keepdims=True) > 0)

@@ -15,10 +15,10 @@ from dspy_proact.stats import (
     Panel,
     alpha_estimate,
     cross_tables,
-    majority,
     tally,
 )
 from dspy_proact.stats.agreement import AlphaMetric, Weight, acs, disagreements, kappas, rater_pairs
+from dspy_proact.stats.tally import commonest
 
 law = settings(deadline=None, max_examples=25)
 WEIGHTS: list[Weight] = ["none", "linear", "quadratic"]
@@ -211,5 +211,6 @@ def test_gradings_as_tables():
         ([], None),
     ],
 )
-def test_the_majority_breaks_ties_as_stated(ratings: list[str], label: str | None):
-    assert majority(ratings, TIES) == label
+def test_the_commonest_label_breaks_ties_as_stated(ratings: list[str], label: str | None):
+    (chosen,) = commonest(tally([ratings], LABELS), [LABELS.index(tie) for tie in TIES]).tolist()
+    assert chosen == [float(name == label) for name in LABELS]

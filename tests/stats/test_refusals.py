@@ -36,8 +36,6 @@ def judged(ratings: list[list[int]], judge: int = 0) -> Judged:
         (lambda: stats.tally([["d"]], "abc"), "every rating once"),
         (lambda: stats.tally([["a"]], "aab"), "every rating once"),
         (lambda: stats.cross_tables(["a"], [], "a"), "same items"),
-        (lambda: stats.majority(["PASS", "FAIL"], ["PASS"]), "every rating once"),
-        (lambda: stats.majority(["PASS"], ["PASS", "PASS"]), "every rating once"),
         (lambda: Panel.of([[0, 2]], L, [["ann"]]), "one rater a rating"),
         (lambda: Panel.of([[0, 2]], L, [["ann", "ann"]]), "rates an item once"),
         (lambda: Jackknife.of(np.ones((1, 2)), [], ratio), "one group an item"),

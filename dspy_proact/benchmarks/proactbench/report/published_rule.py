@@ -24,7 +24,7 @@ from dspy_proact.report.leaderboard import DESIGN_EFFECT
 from dspy_proact.report.measured import in_nouns
 from dspy_proact.report.plan import PublishedRatings, components_of
 from dspy_proact.report.study import Subset
-from dspy_proact.stats import Estimate, alphas, coincidences, cross_tables, kappas, majority, tally
+from dspy_proact.stats import Estimate, alphas, coincidences, cross_tables, kappas, tally
 from dspy_proact.stats.plan import Kind, PlanFrame
 
 RESAMPLES = 10_000
@@ -62,7 +62,7 @@ def published_rule(subset: Subset) -> PublishedRule:
     """
     judged = [item for item in subset.rated if subset.part.name in item.judged]
     counts = tally([subset.grades(item) for item in judged], subset.part.levels)
-    consensus = [majority(subset.grades(item), subset.part.ties) for item in subset.compared]
+    consensus = [item.consensus(subset.part) for item in subset.compared]
     tables = cross_tables(consensus, [subset.judged(item) for item in subset.compared], subset.part.levels)
     confusion, kappa, alpha = tables.sum(axis=0), partial(kappas, weight="none"), partial(alphas, metric="ordinal")
     return PublishedRule(
