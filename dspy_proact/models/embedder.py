@@ -38,28 +38,22 @@ class Embedder:
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """One vector a text, in their order, all of one length; raises a `StageError` where there are none."""
-        return [
-            vector for request in self._requests(texts) for vector in _vectors(await self._engine.complete(request))
-        ]
+        vectors: Vectors = []
+        for start in range(0, len(texts), _BATCH):
+            messages = tuple(map(Message.user, texts[start : start + _BATCH]))
+            response = await self._engine.complete(Request(model=self.name, messages=messages))
+            (part,) = response.message.parts
+            assert isinstance(part, DataPart), "as the engine makes it"
+            vectors += cast("Vectors", part.value)
+        return vectors
 
     async def embed_now(self, texts: Sequence[str]) -> Vectors:
         """What `embed` returns, without ever yielding to the running loop."""
-        requests = self._requests(texts)
-        return [vector for request in requests for vector in _vectors(wait_for(self._engine.complete(request)))]
+        return wait_for(self.embed(texts))
 
     async def aclose(self) -> None:
         """Close its connections in the running loop."""
         await self._engine.aclose()
-
-    def _requests(self, texts: Sequence[str]) -> list[Request]:
-        batches = (texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH))
-        return [Request(model=self.name, messages=tuple(map(Message.user, batch))) for batch in batches]
-
-
-def _vectors(response: Response) -> Vectors:
-    (part,) = response.message.parts
-    assert isinstance(part, DataPart), "as the engine makes it"
-    return cast("Vectors", part.value)
 
 
 def open_embedder(named: ModelSpec | str, gate: Gate, argument: str) -> Embedder:

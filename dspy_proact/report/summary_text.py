@@ -41,8 +41,7 @@ def summary_document(summary: "Summary", by: Sequence[str] = ()) -> dict[str, An
             },
             **_measures_document(summary, summary.outcomes),
         },
-        "controls": None if controls.reason else _controls_document(controls),
-        **({"controls_reason": controls.reason} if controls.reason else {}),
+        **({"controls": None, "controls_reason": controls.reason} if controls.reason else _controls(controls)),
         "evidence": document(summary.evidence),
         "usage": {role: document(usage) for role, usage in summary.usage.items()},
         **summary.reporting.run(summary).document,
@@ -96,9 +95,9 @@ def _run(summary: "Summary") -> dict[str, Any]:
     }
 
 
-def _controls_document(controls: ControlCases) -> dict[str, Any]:
+def _controls(controls: ControlCases) -> dict[str, Any]:
     own = {controls.key: document(controls.rate), "evidence": document(controls.evidence)}
-    return {**controls.counts(), **own, **controls.declared.report(controls).document}
+    return {"controls": {**controls.counts(), **own, **controls.declared.report(controls).document}}
 
 
 def _measures_document(summary: "Summary", outcomes: Sequence[Outcome], by_stratum: bool = False) -> dict[str, Any]:

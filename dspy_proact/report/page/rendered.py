@@ -73,27 +73,21 @@ _OBEYED = "\n\t\r\u200c\u200d"
 
 
 def rendered(text: str, spans: Sequence[tuple[int, int]]) -> list[Node] | None:
-    """A text as a tree, with `mark` around what the spans enclose.
+    """A text as a tree, with `mark` around what the spans, in order and without overlaps, enclose.
 
-    None where it is shown as it is written: it is long, holds no Markdown, or a mark cannot be kept in it. Spans are
-    in order, without overlaps.
+    None where it is shown as it is written: it is long, holds no Markdown, or a mark cannot be kept in it.
     """
     if len(text) > _LONGEST or not _MARKDOWN.search(text) or _MARKER.search(text):
         return None
-    tree = _Tree()
-    nodes = tree.nodes(SyntaxTreeNode(_PARSER.parse(_marked(text, spans))))
-    return nodes if tree.marks == len(spans) and not tree.open else None
-
-
-def _marked(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """The text with a character before and after each span; one that begins with the number of an item, after it."""
+    # A character stands before and after each span; of one that begins with the number of an item, after that.
     numbers = {match.end() - len(match.group().lstrip(" \t>")): match.end() for match in _LIST_NUMBER.finditer(text)}
-    pieces, last = list[str](), 0
+    pieces, last, tree = list[str](), 0, _Tree()
     for start, end in spans:
         begin = min(numbers.get(start, start), end)
         pieces += [text[last:begin], _START, text[begin:end], _END]
         last = end
-    return "".join([*pieces, text[last:]])
+    nodes = tree.nodes(SyntaxTreeNode(_PARSER.parse("".join([*pieces, text[last:]]))))
+    return nodes if tree.marks == len(spans) and not tree.open else None
 
 
 class _Tree:
