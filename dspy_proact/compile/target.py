@@ -89,10 +89,6 @@ class Target:
 
     A subclass sets the attributes without a default, and says how answers are scored. An item has a key, unique among
     the items, a group and a stratum.
-
-    Args:
-        benchmark: By its name, the path of its file, or itself.
-        settings: Of the benchmark; its defaults where None.
     """
 
     role: ClassVar[ProgramRole]

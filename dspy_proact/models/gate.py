@@ -114,15 +114,10 @@ class Budget:
         """Inside, a case makes its calls; it is begun as soon as they fit.
 
         The first case of a command is begun even if not all of them fit, so that a command always gets further; but
-        not if one of them alone can never fit.
+        not if one of them alone can never fit. Where it cannot be begun, it pulls the switch and raises `LimitReached`.
 
-        Args:
-            calls: Who makes each call and the most that it can cost; None where that is not known, which counts as many
-                calls as the case that took the most so far.
-            switch: Pulled where the case cannot be begun.
-
-        Raises:
-            LimitReached: The case cannot be begun.
+        `calls` are who makes each call and the most that it can cost; None where that is not known, which counts as
+        many calls as the case that took the most so far.
         """
         if self.limits == Limits():
             yield

@@ -120,14 +120,10 @@ def decoding(
     capacity: Capacity | None = None,
     temperature: float | None = None,
 ) -> Decoding:
-    """The parameters sent for a model.
+    """The parameters sent for a model: those of its preset, which asks for no more than its capacity, and overrides.
 
-    Args:
-        model: A litellm name.
-        writes: A response is limited to 8192 tokens, a verdict to 32768; reasoning models get 32768 for both.
-        overrides: The person's values; None omits a parameter.
-        capacity: Of the model; a preset asks for no more.
-        temperature: In place of the preset's 0.7, which no model needs.
+    Of the person's overrides None omits a parameter. `temperature` is in place of the preset's 0.7, which no model
+    needs.
     """
     name, known = model.rsplit("/", 1)[-1], capacity or Capacity()
     row = next(row for row in PRESETS if re.fullmatch(row.pattern, name, re.IGNORECASE | re.DOTALL))

@@ -99,7 +99,6 @@ class Leaderboard:
     columns: Mapping[str, str]
     """Heading of each column, by name."""
     summaries: tuple[Summary, ...] = ()
-    """Of the runs."""
 
     def __repr__(self) -> str:
         return f"Leaderboard({self.declared.name!r}, {len(self.ranked)} ranked, {len(self.runs)} runs)"

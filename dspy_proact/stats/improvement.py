@@ -46,9 +46,7 @@ class Change:
     groups: int
     """Groups of these cases."""
     before: Estimate
-    """With its 95 % interval."""
     after: Estimate
-    """With its 95 % interval."""
     difference: Estimate
     """After minus before, of lengths after by before, with its 95 % interval."""
     low98: float | None = None

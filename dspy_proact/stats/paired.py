@@ -45,7 +45,6 @@ class Paired:
     count: int
     """Pairs: cases with a score in both runs."""
     groups: int
-    """Groups of the pairs."""
     difference: Estimate
     """Mean of b - a in [-1, 1], with its 95 % interval, clipped to [-1, 1]."""
     p: float | None
@@ -211,12 +210,8 @@ def swap_p(
     It is the share of swaps, of all or of random ones and the data, whose difference is at least as far from 0. As in
     `paired_difference`, it depends on numbers and seed alone.
 
-    Args:
-        before: What each item adds to the sum that the first statistic is of: shape (n, ...), n at least 1.
-        after: Likewise for the second statistic, aligned with `before`.
-        groups: Key of the group of each item.
-        statistics: The statistic of each of B sums: shape (B, ...) to (B,).
-        seed: Seed of the random swaps.
+    `before` and `after` are what each item, of which there is one at least, adds to the sums that the statistics are
+    of: shape (n, ...). `statistics` gives that of each of B sums: shape (B, ...) to (B,).
     """
     sums = added_up(np.stack([before, after], axis=1), numbered(groups))
     pairs = sums.reshape(len(sums), 2, -1)

@@ -83,7 +83,7 @@ class Plan:
 
     raters: int
     rated: int
-    """Cases."""
+    """Cases with a rating."""
     per_case: int
     """Ratings of each of them."""
     half_width: float

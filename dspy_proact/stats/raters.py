@@ -120,7 +120,6 @@ class RaterVariance:
     """In the square of the estimate's unit, at least 0; 0 of fewer than four raters, of whom it is not taken; None
     where without one of them there is no estimate."""
     raters: int
-    """Number of raters."""
 
     @property
     def warning(self) -> str | None:
