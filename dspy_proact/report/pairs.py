@@ -158,10 +158,8 @@ class PairStudy:
             own[choice.rater].append(choice)
         raters = list[PairRater]()
         for rater in sorted(own):
-            preferred, times = (
-                Preferred.of(rater, own[rater]),
-                [one.seconds for one in own[rater] if one.seconds is not None],
-            )
+            preferred = Preferred.of(rater, own[rater])
+            times = [choice.seconds for choice in own[rater] if choice.seconds is not None]
             a, b = self.overall.a - preferred.a, self.overall.b - preferred.b
             raters.append(PairRater(rater, preferred, median(times) if times else None, b / (a + b) if a + b else None))
         return raters

@@ -237,6 +237,5 @@ def _notes(plan: LabellingPlan) -> Iterator[str]:
     )
     yield (
         f"More raters come first, then more {plan.nouns.cases}; a third rating of the same response adds almost "
-        "nothing. Where "
-        f"{PILOT_CASES} are rated twice, the ratings are a pilot for the next plan."
+        f"nothing. Where {PILOT_CASES} are rated twice, the ratings are a pilot for the next plan."
     )

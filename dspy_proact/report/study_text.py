@@ -337,18 +337,13 @@ def explanations(study: "RatingStudy") -> Iterator[str]:
         )
     excluded = set(study.all_raters.excluded) - set(study.excluded)
     if would := [standing for standing in study.all_raters.standings if str(standing.rater) in excluded]:
-        named = ", ".join(
-            f"{standing.rater} (kappa with the judge {plain(standing.against_judge)})" for standing in would
-        )
-        yield f"the published rule would leave out {named}. {_CIRCULAR}"
+        named = (f"{standing.rater} (kappa with the judge {plain(standing.against_judge)})" for standing in would)
+        yield f"the published rule would leave out {', '.join(named)}. {_CIRCULAR}"
     if alternative := study.pooled.alt_test:
         rate = alternative.winning_rate
         won = f"the judge wins over {100 * (rate.value or 0):.0f} % of raters at epsilon {study.pooled.epsilon}"
-        yield (
-            str(rate.reason)
-            if rate.value is None
-            else f"alt-test {'passed' if alternative.passed else 'failed'}: {won}"
-        )
+        passed = f"alt-test {'passed' if alternative.passed else 'failed'}: {won}"
+        yield passed if rate.value is not None else str(rate.reason)
         if alternative.advantage.value is not None:
             yield (
                 f"advantage: at {percent(alternative.advantage)} % of a rater's items the judge is at least as near to "

@@ -196,9 +196,8 @@ def summarize(folder: RunFolder | str | Path) -> Summary:
         usage["judge"] = sum(judges[1:], judges[0])
     for role in events.roles:
         if role not in {"assistant", "judge"}:
-            usage[role] = events.usage(
-                role, manifest.further_prices.get(role, Price(reason="its price is not recorded"))
-            )
+            price = manifest.further_prices.get(role, Price(reason="its price is not recorded"))
+            usage[role] = events.usage(role, price)
     return Summary(
         path=str(folder.path),
         benchmark=manifest.identity.benchmark,

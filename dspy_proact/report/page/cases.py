@@ -139,15 +139,8 @@ def longest_text(summaries: Sequence[Summary]) -> int | None:
 def block(summaries: Sequence[Summary], longest: int | None = None) -> Iterator[str]:
     """The lines of a page's block of data; `longest` is that of `longest_text`, and so are errors."""
     first, runs = summaries[0], _runs(summaries)
-    scales = [
-        scale
-        for summary in summaries
-        for scale in (
-            summary.labels,
-            summary.manifest.control_labels if summary.manifest and summary.controls.outcomes else (),
-        )
-        if scale
-    ]
+    of_controls = [run.manifest.control_labels for run in summaries if run.manifest and run.controls.outcomes]
+    scales = [scale for scale in (*(run.labels for run in summaries), *of_controls) if scale]
     labels = list(dict.fromkeys(label for scale in scales for label in scale))
     best, worst = ({scale[end] for scale in scales} for end in (0, -1))
     strata = [*first.strata, *([CONTROL] if any(o.stratum == CONTROL for run in runs for o in run.values()) else [])]
@@ -299,11 +292,7 @@ def _images(reading: Reading, summary: Summary, held: Block) -> Iterator[list[An
             number = held.image(thumbnail.load()) if held.image_room else None
             if number is None and held.image_room < IMAGE_ROOM // 100:
                 held.image_room = 0  # a page of many cases is not to read images that it does not hold
-            yield (
-                [thumbnail.caption, number]
-                if number is not None
-                else [thumbnail.caption, None, "no room for more images"]
-            )
+            yield [thumbnail.caption, number, *([] if number is not None else ["no room for more images"])]
     except CorpusError as error:
         yield ["images", None, str(error)]
 
