@@ -240,7 +240,6 @@ def _beside(items: Sequence[RatedItem], tests: OutOfFold, part: Part, nouns: Nou
 
 
 def _panel(items: Sequence[RatedItem], part: Part) -> Panel:
-    """The grades of each item, and who gave them."""
     grades = [item.grades[part.name] for item in items]
     raters = [[grade.rater for grade in own] for own in grades]
     return Panel.of([[grade.grade for grade in own] for own in grades], part.levels, raters)

@@ -163,7 +163,6 @@ class Budget:
             switch.check()
 
     def _exceeded(self, cost: Cost) -> str | None:
-        """The limit that the cost exceeds."""
         limits = self.limits
         if limits.calls is not None and cost.calls > limits.calls:
             return f"`limits.calls={limits.calls}`"

@@ -162,7 +162,6 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog |
 
 @cache
 def _capabilities(name: str, native: bool) -> Any:
-    """What DSPy knows of a model."""
     return capabilities(dspy.LM(name, engine="auto" if native else "litellm"))
 
 

@@ -245,7 +245,6 @@ class Comparison:
 
     @cached_property
     def _bounds(self) -> dict[str, Bounds]:
-        """Of the parts of each measure, in both."""
         outcomes = [*self.a.outcomes, *self.b.outcomes]
         return {measure.name: bounds_of(measure, outcomes) for measure in self.a.measures}
 

@@ -226,7 +226,6 @@ def cautions(comparison: "Comparison") -> Iterator[str]:
 
 
 def _rests_on(comparison: "Comparison") -> Iterator[str]:
-    """What the numbers rest on, below breakdowns."""
     nouns = comparison.a.nouns
     if any(row.pairs < SMALL for rows in comparison.breakdowns.values() for row in rows.values()):
         yield f"* fewer than {SMALL} {nouns.cases}."

@@ -10,7 +10,7 @@ from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, Estimate, Paired, roun
 
 def percent(estimate: Estimate) -> str:
     """A share with its interval, in percent."""
-    return _with_interval(estimate, share, to="–")
+    return estimate.text(share, to="–")
 
 
 def share(value: float | None, digits: int = 1) -> str:
@@ -20,7 +20,7 @@ def share(value: float | None, digits: int = 1) -> str:
 
 def points_of(difference: Estimate) -> str:
     """A difference with its interval, in points of a hundred, signed."""
-    return _with_interval(difference, signed)
+    return difference.text(signed)
 
 
 def plain(estimate: Estimate) -> str:
@@ -71,13 +71,6 @@ def shown_gain(items: int, groups: int, noun: str, gain: float | None) -> str:
         return f"{labels}; a claim takes at least {CLAIM_LABELS} in {CLAIM_GROUPS}."
     shown = f"a true gain of {gain:.2f} in kappa would be shown 4 times in 5"
     return f"With {labels}, {shown}; smaller ones will often be missed."
-
-
-def _with_interval(estimate: Estimate, shown: Callable[[float], str], to: str = ", ") -> str:
-    """A number with its interval, where it has one."""
-    if estimate.value is None or estimate.low is None or estimate.high is None:
-        return "-" if estimate.value is None else shown(estimate.value)
-    return f"{shown(estimate.value)} [{shown(estimate.low)}{to}{shown(estimate.high)}]"
 
 
 def signed(share: float) -> str:

@@ -347,7 +347,6 @@ def print_pairs(study: PairStudy, console: Console, explain: bool = False) -> No
 
 
 def _notes(study: PairStudy) -> Iterator[str]:
-    """What is to be known of ties and sides."""
     (_, b), overall = study.names, study.overall
     yield f"{counted(len(study.choices), 'choice')} of {counted(study.items, 'item')}."
     if overall.ties:

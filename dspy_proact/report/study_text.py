@@ -225,7 +225,6 @@ def _confusion(study: "RatingStudy") -> TerminalTable:
 
 
 def _words(study: "RatingStudy") -> Iterator[str]:
-    """What the tables' words mean."""
     raters, nouns = study.pooled.reference.raters or 0, study.nouns
     whose = "generalise to similar raters" if raters >= ENOUGH_RATERS else "speak of these raters alone"
     yield (

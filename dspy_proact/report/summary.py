@@ -169,7 +169,6 @@ class Summary(MeasuredRun):
 
     @cached_property
     def _bounds(self) -> dict[str, Bounds]:
-        """Of a measure's parts, by its name."""
         return {measure.name: bounds_of(measure, self.outcomes) for measure in self.measures}
 
 

@@ -254,7 +254,6 @@ def _rests_on(summary: "Summary") -> Iterator[str]:
 
 
 def _several(summary: "Summary") -> Iterator[str]:
-    """What several verdicts on one response tell."""
     several, unanimous = summary.judged_again
     if not summary.judged_severally:
         return

@@ -206,14 +206,12 @@ def corrected_refusals(cases: RatedCases) -> Iterator[str]:
 
 
 def _unbounded(estimate: "Correction", raters: int) -> str | None:
-    """Why there are no bounds."""
     if raters == 1:
         return "one rater: no interval for other raters"
     return "no variance between groups" if estimate.spread.error < ROUNDING else None
 
 
 def _warnings(cases: RatedCases) -> Iterator[str]:
-    """What is wrong with bounds that can be given."""
     if cases.rated.sum() < ENOUGH_RATED:
         yield f"fewer than {ENOUGH_RATED} rated"
     if cases.rater_count < UNMARKED_RATERS:

@@ -1,6 +1,7 @@
 """Numbers with their uncertainty: a value with its 95 % interval, and how a standard error becomes one."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Generic, TypeVar
@@ -43,9 +44,13 @@ class Estimate:
 
     def __str__(self) -> str:
         """The number and its interval, to two digits, such as 0.42 [0.31, 0.55]; a dash where there is no number."""
+        return self.text("{:.2f}".format)
+
+    def text(self, number: Callable[[float], str], to: str = ", ") -> str:
+        """The number and its interval, each as `number` writes it; a dash where there is no number."""
         if self.value is None or self.low is None or self.high is None:
-            return "-" if self.value is None else f"{self.value:.2f}"
-        return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
+            return "-" if self.value is None else number(self.value)
+        return f"{number(self.value)} [{number(self.low)}{to}{number(self.high)}]"
 
     def marked(self, warning: str) -> "Estimate":
         """A copy with a further warning on its bounds; itself where it has none."""

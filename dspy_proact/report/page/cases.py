@@ -176,7 +176,6 @@ def block(summaries: Sequence[Summary], longest: int | None = None) -> Iterator[
 
 
 def _runs(summaries: Sequence[Summary]) -> list[dict[Key, Outcome]]:
-    """The outcomes of each run."""
     return [
         {(outcome.key, outcome.epoch): outcome for outcome in (*summary.outcomes, *summary.controls.outcomes)}
         for summary in summaries
