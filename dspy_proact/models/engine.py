@@ -56,9 +56,7 @@ class GatedEngine:
 
     async def ask(self, request: Request) -> Response:
         """Answer one request as `complete` does, for a caller that holds a slot of the gate's."""
-        self._require_sight(request)
-        request, number, inner = self._with_extensions(request), 0, self._for_this_loop()
-        most = self._most(request)
+        number, (request, most, inner) = 0, self._prepared(request)
         while True:
             await self.gate.budget.reserve(most, self.gate.switch, self.caller, number)
             with _Attempt(self.gate, self.caller, most, number) as attempt:
@@ -74,9 +72,7 @@ class GatedEngine:
         event. The `Call` is recorded when the last event has come. Closed early, it counts as the most that it can
         cost, and nothing is recorded.
         """
-        self._require_sight(request)
-        request, number, inner = self._with_extensions(request), 0, self._for_this_loop()
-        most = self._most(request)
+        number, (request, most, inner) = 0, self._prepared(request)
         async with self.gate.slots:
             while True:
                 await self.gate.budget.reserve(most, self.gate.switch, self.caller, number)
@@ -98,13 +94,17 @@ class GatedEngine:
         if inner is not None and hasattr(inner, "aclose"):
             await inner.aclose()
 
-    def _require_sight(self, request: Request) -> None:
-        """Raise a `SetupFault`, which ends the run, where there are images for a model that takes none."""
+    def _prepared(self, request: Request) -> tuple[Request, Cost, Any]:
+        """The request as it is sent, the most that it can cost, and the engine; images that it cannot see end a run."""
         if not self.caller.sees and images_of(request):
-            self.gate.switch.pull(
-                SetupFault(f"`{self.caller.argument}` {self.caller.model}: takes no images; name a model that does")
-            )
+            self.gate.switch.pull(SetupFault(f"{self.caller.whose}: takes no images; name a model that does"))
             self.gate.switch.check()
+        request = self._with_extensions(request)
+        if self.gate.limits == Limits():
+            most = Cost(calls=1)  # nothing to hold it against
+        else:
+            most = most_of(request, self.caller.completion_limit, self.caller.price)
+        return request, most, self._for_this_loop()
 
     def _with_extensions(self, request: Request) -> Request:
         if not self.caller.extensions:
@@ -116,11 +116,6 @@ class GatedEngine:
             extended = replace(request.config, max_tokens=limit, extensions=extensions)
             self._last_config = request.config, extended
         return replace(request, config=extended)
-
-    def _most(self, request: Request) -> Cost:
-        if self.gate.limits == Limits():
-            return Cost(calls=1)  # nothing to hold it against
-        return most_of(request, self.caller.completion_limit, self.caller.price)
 
     def _for_this_loop(self) -> Any:
         for loop in [loop for loop in self._inner if loop.is_closed()]:

@@ -68,12 +68,7 @@ class ModelSpec(Frozen):
         """This spec; what it leaves open is taken from another one of the same name."""
         if self.name != other.name:
             return self
-        return ModelSpec(
-            name=self.name,
-            api_base=self.api_base or other.api_base,
-            params=self.params or other.params,
-            price=self.price or other.price,
-        )
+        return ModelSpec(**{name: getattr(self, name) or getattr(other, name) for name in ModelSpec.model_fields})
 
 
 @dataclass(frozen=True)

@@ -43,12 +43,6 @@ class VotedRow:
     log_loss: Estimate
     """Mean cross-entropy of share and probability, in nats, 0 or more, lower is better."""
 
-    @property
-    def estimates(self) -> Mapping[str, Estimate]:
-        """By name, in their order."""
-        names = ("share", "balanced_accuracy", "kappa", "brier", "log_loss")
-        return {name: getattr(self, name) for name in names}
-
 
 @dataclass(frozen=True)
 class _Prediction:
@@ -127,13 +121,8 @@ def _row(name: str, predictions: Sequence[_Prediction]) -> VotedRow:
 
 def voted_table(rows: Sequence[VotedRow]) -> TerminalTable:
     """One row each."""
-    cells = (
-        [
-            row.name,
-            str(row.answers),
-            percent(row.share),
-            *(str(estimate) for name, estimate in row.estimates.items() if name != "share"),
-        ]
-        for row in rows
-    )
+    cells = list[list[str]]()
+    for row in rows:
+        others = map(str, (row.balanced_accuracy, row.kappa, row.brier, row.log_loss))
+        cells.append([row.name, str(row.answers), percent(row.share), *others])
     return table(("against the majority", "n", "share, %", "balanced", "kappa", "Brier", "log loss"), cells)
