@@ -56,7 +56,7 @@ class GatedEngine:
 
     async def ask(self, request: Request) -> Response:
         """Answer one request as `complete` does, for a caller that holds a slot of the gate's."""
-        number, (request, most, inner) = 0, self._prepared(request)
+        (request, most, inner), number = self._prepared(request), 0
         while True:
             await self.gate.budget.reserve(most, self.gate.switch, self.caller, number)
             with _Attempt(self.gate, self.caller, most, number) as attempt:
@@ -72,7 +72,7 @@ class GatedEngine:
         event. The `Call` is recorded when the last event has come. Closed early, it counts as the most that it can
         cost, and nothing is recorded.
         """
-        number, (request, most, inner) = 0, self._prepared(request)
+        (request, most, inner), number = self._prepared(request), 0
         async with self.gate.slots:
             while True:
                 await self.gate.budget.reserve(most, self.gate.switch, self.caller, number)

@@ -96,7 +96,7 @@ def _listed(model: str, provider: str) -> Mapping[str, Any]:
 
 
 def count_tokens(model: str, messages: Sequence[Mapping[str, Any]]) -> int:
-    """Tokens of messages by litellm's counter, four characters each of the stand-in; images are `image_tokens`'."""
+    """Tokens of messages' texts by litellm's counter, of the stand-in four characters each; images are not counted."""
     texts = [{**message, "content": _text(message["content"])} for message in messages]
     if model == EMBEDDED:
         return sum(len(message["content"]) for message in texts) // _CHARACTERS_A_TOKEN
