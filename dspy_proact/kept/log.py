@@ -29,7 +29,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Log(Generic[M]):
-    """The one writer of a log, a context manager that threads may share; a `RunError` where it is in use or unwritable."""
+    """The one writer of a log; a context manager that threads may share; a `RunError` if it is in use or unwritable."""
 
     def __init__(self, path: Path, form: type[M]):
         self.path, self._form = path, form
