@@ -4,11 +4,8 @@ The page asks nothing of any network: its style and script are in it, and its po
 is kept in the browser under the study and the rater, and saved as JSON, which the study takes in once.
 """
 
-import base64
-import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from importlib.resources import files
 from typing import Literal
 
 from markupsafe import Markup
@@ -20,7 +17,7 @@ from dspy_proact.label.exchange import Imported, add_ratings
 from dspy_proact.label.store import Store, pseudonym
 from dspy_proact.label.study import Rater, StudyItem, Submission
 from dspy_proact.plain_text import encodable, shown
-from dspy_proact.report.page.figures import templates
+from dspy_proact.report.page.figures import PAGE, one_file, page_text, templates
 
 FORMAT = "dspy-proact offline ratings 1"
 """Names the format of what an offline page saves."""
@@ -45,20 +42,15 @@ def offline_page(store: Store, items: Iterable[StudyItem], name: str) -> tuple[R
         if slot.state == "open" and (item := by_key.get(slot.item))
     ]
     identity = {"format": FORMAT, "study": store.id, "rater": rater.name, "number": rater.number}
-    style = _text("report.page", "page.css") + _text("label", "label.css")
-    script = _text("label", "rate.js") + _text("label", "offline.js")
-    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script))
-    policy = "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'"
-    page = templates(__package__).get_template("offline.html")
-    text = page.render(
+    text = one_file(
+        templates(__package__).get_template("offline.html"),
+        style=page_text(PAGE, "page.css") + page_text(__package__, "label.css"),
+        script=page_text(__package__, "rate.js") + page_text(__package__, "offline.js"),
         slots=slots,
         practice=False,
         study=f"{store.id}-{rater.number}",
         kind=store.study.design.kind,
         slate=Markup(json.dumps(identity).replace("<", "\\u003c")),
-        style=Markup(style),
-        script=Markup(script),
-        policy=policy.format(*digests),
     )
     return rater, encodable(text)
 
@@ -98,7 +90,3 @@ def import_saved(store: Store, items: Sequence[StudyItem], text: str, source: st
             field, why = misfit
             raise file.error(why, f"ratings[{number}].{field}")
     return add_ratings(store, {rater.name: [*submissions.values()]})
-
-
-def _text(room: str, name: str) -> str:
-    return (files(f"dspy_proact.{room}") / name).read_text(encoding="utf-8")

@@ -1,11 +1,14 @@
 """What templates are filled with: numbers of JSON documents, each with the place that it is from; letters of runs."""
 
+import base64
+import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from dspy_proact.plain_text import encodable, printable
@@ -116,8 +119,11 @@ def letter(run: int) -> str:
     return chr(ord("A") + run) if run < 26 else str(run + 1)
 
 
+PAGE = "dspy_proact.report.page"
+
+
 @cache
-def templates(package: str = "dspy_proact.report.page") -> Environment:
+def templates(package: str = PAGE) -> Environment:
     """The templates of a page that a package has; what is filled in is text, never markup."""
     environment: Any = Environment(
         loader=PackageLoader(package),
@@ -129,6 +135,24 @@ def templates(package: str = "dspy_proact.report.page") -> Environment:
     )
     environment.globals |= {"readable": readable}
     return environment
+
+
+@cache
+def page_text(package: str, name: str) -> str:
+    """A style or a script that a package has."""
+    return (files(package) / name).read_text(encoding="utf-8")
+
+
+def one_file(template: Template, style: str, script: str, images: str = "", **shown: Any) -> str:
+    """A page that needs no other file: its style and script are allowed, and nothing else but images from `images`."""
+    style_digest, script_digest = (
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)
+    )
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{style_digest}'; script-src 'sha256-{script_digest}'; "
+        f"{f'img-src {images}; ' if images else ''}base-uri 'none'; form-action 'none'"
+    )
+    return template.render(style=Markup(style), script=Markup(script), policy=policy, **shown)
 
 
 def _seen(value: Any) -> Any:

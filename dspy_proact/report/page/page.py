@@ -3,12 +3,9 @@
 The data of the cases are put together in `cases`, the numbers here, in `_Page`. What others wrote is never obeyed.
 """
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from importlib.resources import files
+from functools import cached_property
 from typing import Any
 
 from markupsafe import Markup
@@ -23,7 +20,7 @@ from dspy_proact.report.leaderboard import Leaderboard, leaderboard, leaderboard
 from dspy_proact.report.measured import SMALL
 from dspy_proact.report.numbers import share
 from dspy_proact.report.page.cases import block, longest_text
-from dspy_proact.report.page.figures import Cited, Step, colour, letter, pointer, templates
+from dspy_proact.report.page.figures import PAGE, Cited, Step, colour, letter, one_file, page_text, pointer, templates
 from dspy_proact.report.page.method import method
 from dspy_proact.report.page.scatter import ScatterPoint, clipped, scatter_svg
 from dspy_proact.report.summary import Summary
@@ -42,7 +39,11 @@ def page(summaries: Sequence[Summary], by: Sequence[str] = ()) -> str:
     """
     shown = _Page(tuple(summaries), tuple(by))
     data = Markup("\n".join(block(shown.summaries, shown.longest)))
-    return encodable(filled("page.html", page=shown, cited=shown.cited, data=data))
+    functions = (cautions, colour, legend, letter, method, pointer, share, short, warnings)
+    own = {function.__name__: function for function in functions}
+    style, script = page_text(PAGE, "page.css"), page_text(PAGE, "page.js")
+    template = templates().get_template("page.html")
+    return encodable(one_file(template, style, script, "data:", page=shown, cited=shown.cited, data=data, **own))
 
 
 @dataclass(frozen=True)
@@ -224,32 +225,6 @@ class _Page:
         return f"fewer than {SMALL} {self.nouns.cases}"
 
 
-def filled(name: str, **shown: Any) -> str:
-    """A template with what it is to show, the functions that it calls, and the page's style, script and policy."""
-    style, script = (_file(name) for name in ("page.css", "page.js"))
-    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script))
-    # The page's own style and script are allowed, and nothing else.
-    policy = (
-        "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; base-uri 'none'; "
-        "form-action 'none'"
-    ).format(*digests)
-    own = {
-        **{
-            function.__name__: function
-            for function in (cautions, colour, legend, letter, method, pointer, share, short, warnings)
-        },
-        "style": Markup(style),
-        "script": Markup(script),
-        "policy": policy,
-    }
-    return templates().get_template(name).render(**own, **shown)
-
-
 def short(text: str) -> str:
     """A name on one line, its middle left out where it is long."""
     return clipped(encodable(text), 120)
-
-
-@cache
-def _file(name: str) -> str:
-    return (files("dspy_proact.report.page") / name).read_text(encoding="utf-8")
