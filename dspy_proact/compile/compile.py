@@ -16,8 +16,8 @@ from dspy_proact.compile.guards import choose
 from dspy_proact.compile.optimizers import silenced
 from dspy_proact.compile.proposer import SHOWN, Excerpts
 from dspy_proact.compile.side_by_side import side_by_side
-from dspy_proact.compile.target import OutOfFold, Tested, Tuned
-from dspy_proact.compile.training import AnyTarget, Choice, Training
+from dspy_proact.compile.target import OutOfFold, Target, Tested, Tuned
+from dspy_proact.compile.training import Choice, Training
 from dspy_proact.errors import Halt, Interrupted, UsageError
 from dspy_proact.evaluation.participant import fingerprint_of
 from dspy_proact.kept import CALLS, CallLog, Claim, Claimed, Identified, now, versions
@@ -78,7 +78,7 @@ class Compile:
     """A target, and how it is tuned.
 
     Args:
-        target: What is tuned.
+        target: What is tuned: an `AssistantTarget` or a `JudgeTarget`.
         recipe: Optimizer, folds and seed; no more folds are made than there are units.
         gate: How calls are made, and what they may cost.
 
@@ -87,7 +87,7 @@ class Compile:
             models cannot be called as asked.
     """
 
-    def __init__(self, target: AnyTarget, recipe: Recipe | None = None, gate: Gate | None = None):
+    def __init__(self, target: Target, recipe: Recipe | None = None, gate: Gate | None = None):
         self.gate, self.excerpts, recipe = gate or Gate(), Excerpts(SHOWN), recipe or Recipe()
         declared, demos = target.declared, target.proposal.demos and not image_inputs(target.start.program)
         possible, why = optimizers_of(target.role, demos), "nobody has written the answers that it would show"
@@ -108,7 +108,7 @@ class Compile:
         models = ", ".join(f"{role}={model.name}" for role, model in self.models.items())
         return f"Compile({self.target.role}, {self.recipe.optimizer!r}, {self.target.data.name!r}, {models})"
 
-    def _opened(self, target: AnyTarget, log: CallLog | None) -> AnyTarget:
+    def _opened(self, target: Target, log: CallLog | None) -> Target:
         models = {name: open_model(spec, role, self.gate, log=log) for name, (spec, role) in target.specs.items()}
         return target.opened(models, self.gate.concurrency)
 

@@ -26,7 +26,7 @@ from dspy_proact.compile.agreement import (
 from dspy_proact.compile.folds import split
 from dspy_proact.compile.forecast import RoleForecast, answers_at_most, guarded_at_most, mean_tokens
 from dspy_proact.compile.side_by_side import side_by_side
-from dspy_proact.compile.target import PROPOSER, OutOfFold, Target, Tuned, example_of
+from dspy_proact.compile.target import PROPOSER, OutOfFold, Target, Tuned
 from dspy_proact.errors import ContentError, StageError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark, Start
 from dspy_proact.evaluation.evaluation import role_of
@@ -175,8 +175,7 @@ class JudgeTarget(Target):
         """The answers with what a judge that agrees with people would say, as far as the tuning knows it."""
         firsts = [next(iter(before[item.key].votes), None) for item in items]
         worked = [
-            self.tuning.worked(item, example_of(item.key, self.inputs(item)), first)
-            for item, first in zip(items, firsts, strict=True)
+            self.tuning.worked(item, self.example(item), first) for item, first in zip(items, firsts, strict=True)
         ]
         return [example for example in worked if example is not None]
 

@@ -1,5 +1,6 @@
 """What a compile tunes: a program, what it learns from and is tested on, and how its answers are scored."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -10,17 +11,19 @@ from pydantic import BaseModel
 
 from dspy_proact.calls import Call
 from dspy_proact.compile.folds import joined
+from dspy_proact.compile.forecast import RoleForecast
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark, Start
 from dspy_proact.evaluation.compiled import compiled_program
 from dspy_proact.evaluation.participant import fingerprint_of
 from dspy_proact.evaluation.registry import benchmark_named
-from dspy_proact.evaluation.tuning import tuning_of
+from dspy_proact.evaluation.tuning import Feedback, tuning_of
 from dspy_proact.models import Model, ModelSpec, Role
 from dspy_proact.plain_text import tame
 from dspy_proact.programs import DataSource
 from dspy_proact.programs.artefact import Artefact, Cuts, ProgramRole, read_artefact
 from dspy_proact.programs.embedded import proposer
+from dspy_proact.recipe import Recipe
 from dspy_proact.runs import Case, Settings
 
 if TYPE_CHECKING:
@@ -84,11 +87,10 @@ class OutOfFold:
         return [row[0] for row in known], [row[1] for row in known], [row[2] for row in known]
 
 
-class Target:
-    """What an assistant and a judge have in common where they are compiled.
+class Target(ABC):
+    """A program, the items that it is tuned and tested on, and how its answers to them are scored.
 
-    A subclass sets the attributes without a default, and says how answers are scored. An item has a key, unique among
-    the items, a group and a stratum.
+    A subclass sets the attributes without a default. An item has a key, unique among the items, a group and a stratum.
     """
 
     role: ClassVar[ProgramRole]
@@ -156,9 +158,20 @@ class Target:
         made.items = items
         return made
 
+    # What is tuned
+
     def chosen(self, items: Sequence[Any]) -> list[Any]:
         """The items that it is tuned on; the others are tested alone."""
         return list(items)
+
+    @abstractmethod
+    def inputs(self, item: Any) -> Mapping[str, Any]:
+        """Inputs of the program at an item."""
+
+    def example(self, item: Any) -> dspy.Example:
+        """The inputs of the program, and the key: everything else is looked up by the key."""
+        inputs = {name: tamed(value) for name, value in self.inputs(item).items()}
+        return dspy.Example(key=item.key, **inputs).with_inputs(*inputs)
 
     def labelled(self, items: Sequence[Any], before: Mapping[str, Any]) -> list[dspy.Example]:
         """Examples answered by people, by the start's test results; none where nobody answered them."""
@@ -170,6 +183,14 @@ class Target:
         del examples, program
         return []
 
+    @abstractmethod
+    def feedback(self, item: Any, prediction: dspy.Prediction) -> Feedback:
+        """The score of an answer, and what a proposer may be told of it."""
+
+    @abstractmethod
+    def is_worth_showing(self, item: Any, prediction: dspy.Prediction) -> bool:
+        """Whether an answer is fit to be a demo."""
+
     def watched(self, compared: Sequence[Any]) -> list[Any]:
         """Items on which the harm of candidates is measured that are compared on others."""
         del compared
@@ -179,21 +200,47 @@ class Target:
         """Harm of an answer to a watched item, in [0, 1], lower is better; None where it is not known."""
         raise NotImplementedError
 
+    @abstractmethod
+    def guarded(self, program: Any) -> Mapping[str, Any]:
+        """Results of a program by which guards compare it with the start; nothing without a guard."""
+
+    @abstractmethod
+    def broken(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[str, ...]:
+        """Guards that a program breaks, by the start's results and its own."""
+
     def finished(self, program: Any, training: "Training") -> Tuned:
         """What is shipped and tested of the program that was chosen on a training set."""
         del training
         return Tuned(program)
 
+    # What is tested
+
+    @abstractmethod
+    def test(self, tuned: Tuned, item: Any) -> Any:
+        """Test result of an item; a failure of content is a result."""
+
+    @abstractmethod
+    def mean_score(self, results: Mapping[str, Any], items: Sequence[Any]) -> float | None:
+        """Mean score of a fold's test items, in [0, 1], higher is better; None without any."""
+
+    @abstractmethod
+    def card(self, tuned: Tuned, tests: OutOfFold, seed: int) -> dict[str, Any]:
+        """Fields of the card that are of this kind of program, its `target` and the `shown` of that among them."""
+
+    # What it takes
+
+    @abstractmethod
+    def tuned_at_most(self, recipe: Recipe, train: Sequence[Any]) -> int:
+        """The most answers that an optimizer and the guards ask for on one training set."""
+
+    @abstractmethod
+    def roles(self, recipe: Recipe, tuned: int) -> Mapping[str, RoleForecast]:
+        """What each model is asked, where so many answers are asked for in tuning."""
+
     @property
     def smallest_gain(self) -> float | None:
         """Gain that the items show in at least four compiles of five; None where it is unknown or not claimed."""
         return None
-
-
-def example_of(key: str, inputs: Mapping[str, Any]) -> dspy.Example:
-    """Inputs of a program, and the key of the item: everything else is looked up by the key."""
-    inputs = {name: tamed(value) for name, value in inputs.items()}
-    return dspy.Example(key=key, **inputs).with_inputs(*inputs)
 
 
 def tamed(value: Any) -> Any:

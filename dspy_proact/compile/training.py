@@ -7,15 +7,10 @@ from typing import Any
 
 import dspy
 
-from dspy_proact.compile.assistant_target import AssistantTarget
 from dspy_proact.compile.folds import split
-from dspy_proact.compile.judge_target import JudgeTarget
 from dspy_proact.compile.proposer import Excerpts
-from dspy_proact.compile.target import example_of
+from dspy_proact.compile.target import Target
 from dspy_proact.errors import StageError
-
-AnyTarget = AssistantTarget | JudgeTarget
-"""What is tuned, and how its answers are scored."""
 
 
 class Training:
@@ -26,7 +21,7 @@ class Training:
     """
 
     def __init__(
-        self, target: AnyTarget, train: Sequence[Any], before: Mapping[str, Any], *, seed: int, excerpts: Excerpts
+        self, target: Target, train: Sequence[Any], before: Mapping[str, Any], *, seed: int, excerpts: Excerpts
     ):
         learn, self.compared = split(target.chosen(train), target.units, seed)
         divided = {item.key for item in [*learn, *self.compared]}
@@ -37,7 +32,7 @@ class Training:
         self.items = {item.key: item for item in [*learn, *self.compared, *watched]}
         self.groups = {key: item.group for key, item in self.items.items()}
         self.learn, self.compare, self.watched = (
-            [example_of(item.key, target.inputs(item)) for item in items] for items in (learn, self.compared, watched)
+            [target.example(item) for item in items] for items in (learn, self.compared, watched)
         )
         self.labelled = target.labelled(learn, before)
         """The examples to learn from, answered by people; empty where nobody answered them."""
