@@ -48,7 +48,7 @@ def test_a_second_home_is_seen(tmp_path):
 
 ROOT = HOUSE.parent
 WORDS = {"told", "said", "found", "asked", "given", "whole", "place", "places", "worded", "each", "looked"} | {
-    *("shelf", "parting", "tellable", "apart", "untold"),
+    *("shelf", "parting", "tellable", "apart", "untold")
 }
 """Words that name nothing: a name is what the thing is, such as message, text, item, rating, case, index or reasons."""
 PROMISED = {

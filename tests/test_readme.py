@@ -25,11 +25,7 @@ FENCE = re.compile(
     r"(?:^<!-- (?P<marker>.+?) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
 )
 FENCES = [(match["marker"] or "", match["language"], match["text"]) for match in FENCE.finditer(README)]
-MARKERS = {
-    "python": r"python(: \w+)?",
-    "sh": r"command: (run|page|test)|run",
-    "": r"output: \w+|tree",
-}
+MARKERS = {"python": r"python(: \w+)?", "sh": r"command: (run|page|test)|run", "": r"output: \w+|tree"}
 """What may stand above a block of each language; whatever it is, a test below does it."""
 PYTHON = [marker for marker, language, _ in FENCES if language == "python"]
 COMMANDS = [text for marker, _, text in FENCES if marker == "run"]

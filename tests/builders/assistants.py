@@ -68,9 +68,7 @@ def dialogue(persona: int, triggers: Mapping[int, Phase] = _TRIGGERS, turns: int
     lines[turns - 1] = f"Thanks, that's everything, says {token(persona)}."
     records = [
         record(
-            turn,
-            user_message=lines[turn - 1],
-            assistant_response=f"Noted, {token(persona)}; {curated(persona, turn)}.",
+            turn, user_message=lines[turn - 1], assistant_response=f"Noted, {token(persona)}; {curated(persona, turn)}."
         )
         for turn in range(1, turns + 1)
     ]

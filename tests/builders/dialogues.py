@@ -160,8 +160,7 @@ def rows(draw: st.DrawFn) -> Row:
     criteria = ("pass_criteria", "partial_criteria", "fail_criteria")
     points = [
         trigger_point(
-            turn,
-            evaluation_rubric=rubric(draw(st.sampled_from(PHASES)), **{name: draw(_TEXTS) for name in criteria}),
+            turn, evaluation_rubric=rubric(draw(st.sampled_from(PHASES)), **{name: draw(_TEXTS) for name in criteria})
         )
         for turn in turns
     ]

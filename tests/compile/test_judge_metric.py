@@ -106,10 +106,7 @@ def test_a_score_is_the_disagreement_with_the_others_minus_that_with_its_own_map
 GRADES = st.lists(st.sampled_from(Grade), min_size=1, max_size=3)
 
 
-@given(
-    ratings=st.lists(st.tuples(st.sampled_from(Phase), GRADES), min_size=1, max_size=12),
-    constant=st.integers(0, 2),
-)
+@given(ratings=st.lists(st.tuples(st.sampled_from(Phase), GRADES), min_size=1, max_size=12), constant=st.integers(0, 2))
 def test_a_judge_that_always_answers_alike_scores_one_half_in_every_phase(ratings, constant):
     items = [rated(number, *grades, phase=phase) for number, (phase, grades) in enumerate(ratings)]
     metric = Agreement(DECLARED, items)

@@ -104,11 +104,7 @@ def test_groups_take_turns_in_an_order_that_the_seed_alone_decides(groups, seed,
 
 
 @given(
-    data=st.data(),
-    others=st.integers(1, 6),
-    count=st.integers(8, 40),
-    groups=st.integers(2, 8),
-    seed=st.integers(0, 9),
+    data=st.data(), others=st.integers(1, 6), count=st.integers(8, 40), groups=st.integers(2, 8), seed=st.integers(0, 9)
 )
 def test_a_candidate_that_is_better_on_every_example_always_wins(data, others, count, groups, seed):
     chance = data.draw(st.randoms(use_true_random=False))

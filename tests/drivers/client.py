@@ -30,10 +30,7 @@ EVERY_WAY = pytest.mark.parametrize("way", ["async", "sync", "stream", "sync str
 
 ROUTES_AND_WAYS = pytest.mark.parametrize(
     ("name", "backend", "way"),
-    [
-        *((*NATIVE, "async"), (*NATIVE, "sync stream"), (*LITELLM, "stream")),
-        *((*LITELLM, "sync"), (*OPENAI, "async")),
-    ],
+    [*((*NATIVE, "async"), (*NATIVE, "sync stream"), (*LITELLM, "stream")), *((*LITELLM, "sync"), (*OPENAI, "async"))],
 )
 """Each client and each way once, for what the gate does whoever asks."""
 

@@ -4,13 +4,7 @@ from collections import Counter
 
 import pytest
 from builders.judges import graded
-from support.synthetic_study import (
-    LEVELS,
-    permuted_within_phase,
-    rater_kappa,
-    synthetic_items,
-    synthetic_ratings,
-)
+from support.synthetic_study import LEVELS, permuted_within_phase, rater_kappa, synthetic_items, synthetic_ratings
 
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.stats import Panel, improvement

@@ -110,12 +110,7 @@ def parts(*declared):
 PEOPLE, GRADE = "People(human_grades)", "    async def grade("
 WRONG = {
     "missing": (GRADE, "    async def _grade(", "class NextStep", "NextStep: does not declare grade"),
-    "misspelt": (
-        "    labels = (",
-        "    lables = (",
-        "lables =",
-        "no member of a benchmark; did you mean `labels`?",
-    ),
+    "misspelt": ("    labels = (", "    lables = (", "lables =", "no member of a benchmark; did you mean `labels`?"),
     "misspelt method": (
         "def stand_in(",
         "def standin(",

@@ -115,10 +115,7 @@ def test_a_file_in_place_of_the_folder_or_above_it_is_named(tmp_path: Path, belo
         (b"\xff", "plan.json: Invalid JSON"),
         (b"{}", "plan.json: field 'identity': Field required"),
         (b'{"identity": {"goal": 1}}', "plan.json: field 'identity.goal': "),
-        (
-            b'{"format": 2}',
-            "plan.json: field 'format': made by another version",
-        ),
+        (b'{"format": 2}', "plan.json: field 'format': made by another version"),
     ],
 )
 def test_a_damaged_file_is_named_and_not_begun_anew(tmp_path: Path, content: bytes, problem: str):

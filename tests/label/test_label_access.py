@@ -95,10 +95,7 @@ def test_a_write_without_the_value_of_its_page_or_a_key_is_refused(served, ann):
         assert ann.post("/undo", {"key": bad}).status == 409
 
 
-@pytest.mark.parametrize(
-    "body",
-    [b"\xff\xfe", b"a=%ff", b"&".join([b"a=1"] * 21), b"=" * 5000, b"", b"\x00"],
-)
+@pytest.mark.parametrize("body", [b"\xff\xfe", b"a=%ff", b"&".join([b"a=1"] * 21), b"=" * 5000, b"", b"\x00"])
 def test_what_is_no_form_is_refused(ann, body):
     assert ann.ask("POST", "/undo", body).status in (403, 409)
 

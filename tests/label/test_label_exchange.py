@@ -127,10 +127,7 @@ def test_reports_and_comparisons_read_it_too(proact):
         (("agree", "--ratings", "gone.db"), "its run was in run, where there is none now; name where it is with --run"),
         (("report", "else", "--ratings", "study.db"), "rates no response of else; its ratings are of run"),
         (("agree", "--ratings", "empty.db", "--run", "else"), "has no rating of else: nobody has rated it yet"),
-        (
-            ("agree", "--pairs", "study.db"),
-            "its raters graded single responses; read it with --ratings study.db",
-        ),
+        (("agree", "--pairs", "study.db"), "its raters graded single responses; read it with --ratings study.db"),
     ],
 )
 def test_what_holds_no_such_ratings_is_refused_with_a_reason(refused, run, arguments, why):

@@ -87,10 +87,7 @@ def test_parts_stand_beside_one_another_each_on_its_scale(rated):
     items = [item(10 * number + at, part=part) for number in range(8) for at, part in enumerate((PART, NOMINAL))]
     grades = [(of.part.levels[number // 2 % 3], of.part.levels[number // 3 % 3]) for number, of in enumerate(items)]
     view = overview(rated(items, grades), items, Riddles())
-    assert [(one.part.name, len(one.items), len(one.ratings)) for one in view.parts] == [
-        ("", 8, 16),
-        ("kind", 8, 16),
-    ]
+    assert [(one.part.name, len(one.items), len(one.ratings)) for one in view.parts] == [("", 8, 16), ("kind", 8, 16)]
     assert {part.name for part, _ in view.pairs} == {"", "kind"}
     assert {*disagreements(view.parts[1].panel, "none")} == {0.0, 1.0}
     assert "kind" in owner_page(view, "csrf")

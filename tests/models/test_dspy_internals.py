@@ -9,11 +9,7 @@ import pytest
 from dspy.adapters import base
 
 from dspy_proact.models import dspy_internals
-from dspy_proact.models.dspy_internals import (
-    AsyncLiteLLMEngine,
-    AsyncLM15Engine,
-    StdlibAsyncTransport,
-)
+from dspy_proact.models.dspy_internals import AsyncLiteLLMEngine, AsyncLM15Engine, StdlibAsyncTransport
 
 HOUSE = Path(dspy_internals.__file__).parents[2]
 PUBLIC = {"dspy", "dspy.lm15"}

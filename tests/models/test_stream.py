@@ -21,10 +21,7 @@ from dspy_proact.models.model import EmbeddedEngine
 from dspy_proact.programs.streaming import streamed
 
 pytestmark = QUIET
-ROUTES = pytest.mark.parametrize(
-    ("name", "backend"),
-    [("hosted_vllm/any", "auto"), ("openai/any", "litellm")],
-)
+ROUTES = pytest.mark.parametrize(("name", "backend"), [("hosted_vllm/any", "auto"), ("openai/any", "litellm")])
 NATIVE = pytest.mark.parametrize(("name", "backend"), [("hosted_vllm/any", "auto")])
 EMBEDDED_CALLER = Caller(role="assistant", argument="model", model="embedded")
 COMPLETE = " The last  boat\n\nleaves at five. \n"

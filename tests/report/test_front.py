@@ -227,7 +227,7 @@ def test_nothing_in_a_name_becomes_markup_or_is_hidden():
     nasty = point(NASTY), ScatterPoint(NASTY, Estimate(None, reason=NASTY), sure(0.5))
     root = drawn(*nasty, title=NASTY, x=NASTY, y=NASTY, note=NASTY)
     assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {
-        *("svg", "title", "desc", "rect", "text", "path", "circle"),
+        *("svg", "title", "desc", "rect", "text", "path", "circle")
     }
     message = "".join(root.itertext())
     assert "<script>" in root.find(f"{SVG}title").text

@@ -68,10 +68,7 @@ ITEMS = (item("a"), item("b", "Take the cliff path."), item("c", None))
 
 
 def read(
-    folder: Path,
-    text: str | bytes,
-    items: Sequence[RatedItem] = ITEMS,
-    declared: Benchmark[Any, Any] = PATHS,
+    folder: Path, text: str | bytes, items: Sequence[RatedItem] = ITEMS, declared: Benchmark[Any, Any] = PATHS
 ) -> Ratings:
     file = folder / "ratings"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())

@@ -5,18 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders.riddles import (
-    answered,
-    call,
-    case,
-    cases,
-    failed,
-    graded,
-    judged_by,
-    manifest,
-    price,
-    written,
-)
+from builders.riddles import answered, call, case, cases, failed, graded, judged_by, manifest, price, written
 from drivers.terminal import printed
 
 from dspy_proact.report import Summary, summarize, summary_document
@@ -212,10 +201,7 @@ def test_what_each_judge_said_and_how_far_two_agree(tmp_path: Path):
     assert difference["value"] == pytest.approx(0.1)  # 0.7 - 0.6
     # The differences are 0, -0.6, 0 and 1: no flip of signs has a sum nearer to 0 than their 0.4.
     assert difference["p"] == pytest.approx(1.0)
-    assert agreement["evidence"] == {
-        "first": {"checked": 3, "verified": 2},
-        "second": {"checked": 4, "verified": 3},
-    }
+    assert agreement["evidence"] == {"first": {"checked": 3, "verified": 2}, "second": {"checked": 4, "verified": 3}}
 
 
 def test_agreement_is_between_each_judges_own_majority_and_mean(tmp_path: Path):

@@ -74,11 +74,7 @@ def test_what_follows_a_failure_of_the_provider_is_not_asked_and_is_tried_again_
     assert mended.earlier == {"b": words("a"), "c": words("ab"), "d": words("abc")}
 
 
-@given(
-    sizes=st.lists(st.integers(1, 6), min_size=1, max_size=4),
-    alone=st.integers(0, 5),
-    limit=st.integers(0, 30),
-)
+@given(sizes=st.lists(st.integers(1, 6), min_size=1, max_size=4), alone=st.integers(0, 5), limit=st.integers(0, 30))
 def test_a_limit_takes_no_case_without_those_before_it(sizes: list[int], alone: int, limit: int):
     chains = [chained("abcdef"[:size], str(number), str(number % 2)) for number, size in enumerate(sizes)]
     every = [replace(item, key=f"{item.chain}/{item.key}") for chain in chains for item in chain]

@@ -9,20 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import pytest
-from builders.riddles import (
-    KINDS,
-    Guess,
-    Marking,
-    Riddles,
-    case,
-    cases,
-    failure,
-    guess,
-    mark,
-    run,
-    run_async,
-    until,
-)
+from builders.riddles import KINDS, Guess, Marking, Riddles, case, cases, failure, guess, mark, run, run_async, until
 from hypothesis import given
 from hypothesis import strategies as st
 

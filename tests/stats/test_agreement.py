@@ -9,14 +9,7 @@ from builders.studies import LABELS, TIES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dspy_proact.stats import (
-    Estimate,
-    Judged,
-    Panel,
-    alpha_estimate,
-    cross_tables,
-    tally,
-)
+from dspy_proact.stats import Estimate, Judged, Panel, alpha_estimate, cross_tables, tally
 from dspy_proact.stats.agreement import AlphaMetric, Weight, acs, disagreements, kappas, rater_pairs
 from dspy_proact.stats.tally import commonest
 

@@ -10,15 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dspy_proact.stats import (
-    Discordant,
-    Estimate,
-    Paired,
-    discordant,
-    holm,
-    paired_difference,
-    rounded_points,
-)
+from dspy_proact.stats import Discordant, Estimate, Paired, discordant, holm, paired_difference, rounded_points
 from dspy_proact.stats.paired import UNDECIDED, excludes_zero, swap_p
 
 law = settings(deadline=None, max_examples=25)

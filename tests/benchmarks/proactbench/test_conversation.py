@@ -56,7 +56,7 @@ FORMS = {
         {"messages": [{"user_message": TEXTS[0], "response": TEXTS[1], "truncated": False}, {"user_message": TEXTS[2]}]}
     ),
     "text parts": json.dumps(
-        [message | {"content": [{"type": "text", "text": message["content"]}]} for message in MESSAGES],
+        [message | {"content": [{"type": "text", "text": message["content"]}]} for message in MESSAGES]
     ),
     "byte order mark": "\ufeff" + chat(*zip(ROLES, TEXTS, strict=True)),
 }

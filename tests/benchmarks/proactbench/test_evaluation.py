@@ -105,12 +105,7 @@ def test_the_manifest_says_what_is_measured_with_what(here: Path):
 
 
 @pytest.mark.parametrize(
-    ("models", "embedded"),
-    [
-        ({}, False),
-        ({"model": spec("embedded")}, True),
-        ({"judge": spec("embedded")}, True),
-    ],
+    ("models", "embedded"), [({}, False), ({"model": spec("embedded")}, True), ({"judge": spec("embedded")}, True)]
 )
 def test_a_run_in_which_a_stand_in_takes_part_is_marked(here: Path, models: dict[str, Any], embedded: bool):
     assert real(corpus(here), **models).manifest.embedded is embedded

@@ -109,11 +109,7 @@ def test_the_run_names_its_parent_which_stays_as_it_was_and_counts_its_verdicts_
 
 
 @pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"judge": "hosted_vllm/third"}, "differs in .*judge.model"),
-        ({"name": "parent"}, "parent"),
-    ],
+    ("change", "named"), [({"judge": "hosted_vllm/third"}, "differs in .*judge.model"), ({"name": "parent"}, "parent")]
 )
 def test_another_judge_is_another_run_and_a_parent_is_not_its_own_child(tmp_path, server, change, named):
     first = parent(tmp_path, server)

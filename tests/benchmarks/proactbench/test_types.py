@@ -7,12 +7,7 @@ from builders.dialogues import row, rows
 from hypothesis import given
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import Row
-from dspy_proact.benchmarks.proactbench.types import (
-    AssistantView,
-    Grade,
-    JudgeView,
-    Verdict,
-)
+from dspy_proact.benchmarks.proactbench.types import AssistantView, Grade, JudgeView, Verdict
 from dspy_proact.files.rows import Line
 from dspy_proact.types import Quote
 

@@ -20,11 +20,7 @@ NUMBERS = {
     "CIT": range(6),
     "COCO": (0,),
 }
-FULL_SIZE = {
-    "crop": {"left": 3, "top": 3, "width": SIDE, "height": SIDE},
-    "horizontal_step": 1,
-    "vertical_step": 1,
-}
+FULL_SIZE = {"crop": {"left": 3, "top": 3, "width": SIDE, "height": SIDE}, "horizontal_step": 1, "vertical_step": 1}
 """A crop that is nearly all of the image, so that its squares can be read however it grows."""
 
 

@@ -138,11 +138,7 @@ def test_a_crop_grows_by_a_step_a_move_and_a_direction_that_is_spent_is_not_show
     states = [world.start]
     for move in (left, up):
         states.append(world.step(states[-1], move)[0])
-    assert [world.crop(state) for state in states] == [
-        (170, 180, 260, 300),
-        (160, 180, 260, 300),
-        (160, 160, 260, 300),
-    ]
+    assert [world.crop(state) for state in states] == [(170, 180, 260, 300), (160, 180, 260, 300), (160, 160, 260, 300)]
     assert [world.shown(state)[:-5] for state in states] == [(left, up), (up,), ()]
     assert world.max_steps == 4
 

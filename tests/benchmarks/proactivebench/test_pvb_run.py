@@ -9,17 +9,7 @@ from builders.images import images_of
 from fakes.server import Answer
 from pvb_entries import CATEGORIES
 from pvb_server import Seen, write_corpus
-from pvb_world import (
-    Drawing,
-    by_environment,
-    evaluation,
-    first_category,
-    first_option,
-    last_move,
-    oracle,
-    ran,
-    seen,
-)
+from pvb_world import Drawing, by_environment, evaluation, first_category, first_option, last_move, oracle, ran, seen
 
 from dspy_proact import images
 from dspy_proact.benchmarks.proactivebench.entries import NAMES

@@ -49,9 +49,7 @@ def world(**changes: Any) -> dict[str, Any]:
         "persona_full_name": "Ada Brook",
         "persona_occupation": "miller",
         "persona_about": "Runs a mill.",
-        "relationships": [
-            {"name": "Bo", "type": "vendor", "department": None, "relationship_context": "Sells seals."},
-        ],
+        "relationships": [{"name": "Bo", "type": "vendor", "department": None, "relationship_context": "Sells seals."}],
         "personal_context": {
             "work_style": "early",
             "communication_preferences": ["calls"],

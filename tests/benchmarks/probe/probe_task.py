@@ -64,11 +64,7 @@ ACTIONS = (
     Action(id="send_note", type="send_email", required=("to", "body")),
 )
 GOLD = Gold(
-    evidence=("item_a1", "item_b2"),
-    description=DESCRIPTION,
-    facets=FACETS,
-    action="request_key",
-    parameters=PARAMETERS,
+    evidence=("item_a1", "item_b2"), description=DESCRIPTION, facets=FACETS, action="request_key", parameters=PARAMETERS
 )
 GOOD = Solution(
     evidence=("item_a1", "item_b2"),

@@ -160,11 +160,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
         "turn_records[1].turn",
         "turns must be in order: 2 expected, not 3",
     ),
-    (
-        row(turn_records=[record(0), record(1)]),
-        "turn_records[0].turn",
-        "turns must be in order: 1 expected, not 0",
-    ),
+    (row(turn_records=[record(0), record(1)]), "turn_records[0].turn", "turns must be in order: 1 expected, not 0"),
     (row(num_turns_completed=4), "num_turns_completed", "4 disagrees with turn_records, which has 5"),
 ]
 

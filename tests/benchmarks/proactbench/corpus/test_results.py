@@ -220,11 +220,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     (point(evaluation_result={}), f"{VERDICT}.status", GONE),
     (point(evaluation_result=without(verdict(), "score")), f"{VERDICT}.score", GONE),
     (point(evaluation_result=verdict(score=1)), f"{VERDICT}.score", "input should be a valid string, not 1"),
-    (
-        point(evaluation_result=verdict(evidence={"quote": "x"})),
-        f"{VERDICT}.evidence",
-        "list of texts, not an object",
-    ),
+    (point(evaluation_result=verdict(evidence={"quote": "x"})), f"{VERDICT}.evidence", "list of texts, not an object"),
     (record(assistant_response=["x"]), "turn_records[0].assistant_response", "input should be a valid string, not a"),
     (
         result_row(turn_records=[without(result_record(2), "original_assistant_response")]),

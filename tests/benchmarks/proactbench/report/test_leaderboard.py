@@ -69,10 +69,7 @@ def ranked_run(path, grades):
         for event in (
             StageEvent(key=StageKey(case=key, epoch=1, stage="response"), answer={"text": "so"}, calls=(), time=1.0),
             StageEvent(
-                key=StageKey(case=key, epoch=1, stage="verdict", judge=JUDGE.model),
-                calls=(),
-                time=2.0,
-                **result(grade),
+                key=StageKey(case=key, epoch=1, stage="verdict", judge=JUDGE.model), calls=(), time=2.0, **result(grade)
             ),
         )
     )
