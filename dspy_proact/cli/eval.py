@@ -21,7 +21,17 @@ from dspy_proact.cli.options.benchmark import (
     summary_of,
 )
 from dspy_proact.cli.options.kinds import Between, Output, flag_option, json_option, number_option, output_options
-from dspy_proact.cli.options.models import ASSISTANT, EMBEDDED, GATE, JUDGING, NamedModel, model_options, text_of
+from dspy_proact.cli.options.models import (
+    ASSISTANT,
+    EMBEDDED,
+    GATE,
+    JUDGING,
+    ROLES,
+    NamedModel,
+    NamedRoles,
+    model_options,
+    text_of,
+)
 from dspy_proact.cli.options.verb import Heading, Section, verb
 from dspy_proact.cli.views.message import complain, console, print_json, print_more, say
 from dspy_proact.errors import RunError, UsageError
@@ -100,6 +110,7 @@ def _facts(entry: "Benchmark[Any, Any]") -> dict[str, str | None]:
     BENCHMARK,
     model_options("--model", "Model under test, a litellm name; repeat it for a run each. Default: embedded."),
     ASSISTANT,
+    ROLES,
     model_options(
         "--judge",
         "Judge, a litellm name; repeat it for a jury. Default: the benchmark's; embedded for an embedded model.",
@@ -138,6 +149,7 @@ def evaluate(
     model: NamedModel,
     system_prompt: str | None,
     program: Path | None,
+    roles: NamedRoles,
     judge: NamedModel,
     judge_prompt: Literal["default", "official"],
     judge_program: Path | None,
@@ -184,6 +196,7 @@ def evaluate(
             judge_program=judge_program,
             gate=gate,
             keep_inputs=keep_inputs,
+            roles=roles.specs(declared, spec.name == EMBEDDED),
         )
         for spec in models
     ]

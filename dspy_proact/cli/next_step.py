@@ -115,8 +115,9 @@ def _words(flag: str, texts: Sequence[str]) -> list[str]:
         if flag.endswith("-param"):
             from dspy_proact.models import without_secrets
 
-            name, value = parameter(text)
+            role, dot, rest = text.partition(".") if flag == "--role-param" else ("", "", text)
+            name, value = parameter(rest)
             mark = without_secrets({name: value})[name]
-            shown = text if mark == value else f"{name}={json.dumps(mark)}"
+            shown = text if mark == value else f"{role}{dot}{name}={json.dumps(mark)}"
         words += [flag, shown]
     return words

@@ -22,7 +22,17 @@ from dspy_proact.cli.options.benchmark import (
     strata_options,
 )
 from dspy_proact.cli.options.kinds import flag_option, json_option, text_option
-from dspy_proact.cli.options.models import EMBEDDED, GATE, JUDGE_PROGRAM, PROGRAM, NamedModel, model_options, text_of
+from dspy_proact.cli.options.models import (
+    EMBEDDED,
+    GATE,
+    JUDGE_PROGRAM,
+    PROGRAM,
+    ROLES,
+    NamedModel,
+    NamedRoles,
+    model_options,
+    text_of,
+)
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, flags_of, verb
 from dspy_proact.cli.views.message import message_of, say
 from dspy_proact.errors import UsageError
@@ -130,6 +140,7 @@ _WHERE = Bundle(
     BENCHMARK,
     model_options("--model", "Model under test, a litellm name. Default: embedded."),
     Section(Heading.MODELS, PROGRAM),
+    ROLES,
     model_options(
         "--judge",
         "Judge, a litellm name. Default: the benchmark's; embedded for an embedded model and for --judge-cases.",
@@ -154,6 +165,7 @@ def try_(
     chosen: BenchmarkChoice,
     model: NamedModel,
     program: Path | None,
+    roles: NamedRoles,
     judge: NamedModel,
     judge_program: Path | None,
     where: _Where,
@@ -195,7 +207,14 @@ def try_(
     judges, spec = () if own else judges_of(declared, judge, embedded), model.spec(EMBEDDED)
     grading = None if own else judge.spec(judges[0].name) if judges else EMBEDDED
     trial = Trial(
-        spec, grading, benchmark=declared, settings=settings, program=program, system_prompt=prompt, gate=gate
+        spec,
+        grading,
+        benchmark=declared,
+        settings=settings,
+        program=program,
+        system_prompt=prompt,
+        gate=gate,
+        roles=roles.specs(declared, embedded),
     )
     say_of_card("--program", getattr(trial.program, "card", None), "assistant", [spec.name])
     cases = [own[0]] if own else where.cases(declared, settings, embedded)
@@ -246,7 +265,7 @@ def _prompt(text: str | None, program: Path | None, of_conversation: str | None)
 def _say_next(text: str | None, prompt: str | None, program: Path | None, graded: bool, takes_prompt: bool) -> None:
     """Print the next command: an evaluation of what was tried, or `try` with a prompt where one can be tried."""
     typed = Typed()
-    again = typed.options("--benchmark", "--set")
+    again = typed.options("--benchmark", "--set", *flags_of(ROLES))
     again += [*typed.model("--model"), *(typed.model("--judge") if graded else []), *typed.options("--corpus")]
     again += typed.options(*CALLS)
     if prompt is None and program is None and takes_prompt:

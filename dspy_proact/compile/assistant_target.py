@@ -18,11 +18,10 @@ from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark, Start
 from dspy_proact.evaluation.checks import checked
-from dspy_proact.evaluation.evaluation import role_of
 from dspy_proact.evaluation.own_file import located
-from dspy_proact.evaluation.participant import fingerprint_of
+from dspy_proact.evaluation.participant import fingerprint_of, role_of
 from dspy_proact.evaluation.tuning import Feedback
-from dspy_proact.models import ModelSpec
+from dspy_proact.models import Doorkeeper, ModelSpec
 from dspy_proact.programs import DataSource
 from dspy_proact.programs.asking import ask_now, run_now
 from dspy_proact.programs.card import CardRow, overlap, texts_in
@@ -101,6 +100,7 @@ class AssistantTarget(Target):
         models, self.judges = {"assistant": (spec, role_of(declared, "assistant"))}, dict[str, Any]()
         if (reporting := declared.judge(self.settings, Start())) is not None:
             tuning = self.tuning.student(declared.judge(self.settings, Start()))
+            Doorkeeper().require(reporting)
             self.judges = {"judge": tuning, "report_judge": reporting}
             reported_by = ModelSpec.of(report_judge).beside(tuned_by)
             models["judge"] = tuned_by, role_of(declared, "judge")

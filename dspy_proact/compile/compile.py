@@ -8,6 +8,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import dspy
+
 from dspy_proact.calls import Call, LoggedCall, Usage, collect_calls
 from dspy_proact.compile.agreement import PLAIN
 from dspy_proact.compile.folds import Fold, balanced_folds
@@ -22,7 +24,7 @@ from dspy_proact.errors import Halt, Interrupted, UsageError
 from dspy_proact.evaluation.participant import fingerprint_of
 from dspy_proact.kept import CALLS, CallLog, Claim, Claimed, Identified, now, versions
 from dspy_proact.kept import COMPILE_CLAIM as CLAIM
-from dspy_proact.models import Gate, Model, open_model, wait_for
+from dspy_proact.models import Doorkeeper, Gate, Model, open_model, wait_for
 from dspy_proact.optimizer_names import optimizers_of
 from dspy_proact.programs import Card, CardUsage, DataSource, Provenance
 from dspy_proact.programs.artefact import Artefact, signature_of, states_of, write_artefact
@@ -220,8 +222,10 @@ class Compile:
             progress.count_paid(sum(spent))
 
         log.on_call = count
+        door = Doorkeeper(model.lm for model in task.models.values())
         try:
-            return task._cross_fit(progress, folder)
+            with dspy.context(callbacks=[*dspy.settings.callbacks, door]):
+                return task._cross_fit(progress, folder)
         finally:
             wait_for(log.settled())
             for model in task.models.values():

@@ -29,7 +29,7 @@ from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.target import PROPOSER, OutOfFold, Target, Tuned
 from dspy_proact.errors import ContentError, StageError, UsageError
 from dspy_proact.evaluation.benchmark import Benchmark, Start
-from dspy_proact.evaluation.evaluation import role_of
+from dspy_proact.evaluation.participant import role_of
 from dspy_proact.evaluation.people import WorkedCase, parts_of, worked_cases_of
 from dspy_proact.evaluation.ratings import RatedItem, Ratings, ratings_named
 from dspy_proact.evaluation.tuning import Feedback, ScoredPrediction

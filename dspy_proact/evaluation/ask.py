@@ -1,16 +1,22 @@
 """How a benchmark asks a program: in a run straight through the gate, in a compile through DSPy."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import dspy
+from pydantic import BaseModel
 
+from dspy_proact.evaluation.benchmark import NO_ROLES, Benchmark
+from dspy_proact.evaluation.checks import file_of, require_answer, require_grade
+from dspy_proact.evaluation.own_file import located
+from dspy_proact.models import Doorkeeper
 from dspy_proact.programs.answer import ours
 from dspy_proact.programs.asking import Asking, ask_now
 from dspy_proact.programs.direct import Direct
 from dspy_proact.programs.program import Program
-from dspy_proact.runs import Settings
+from dspy_proact.runs import Case, Scored, Settings
 
 
 @dataclass(frozen=True)
@@ -24,11 +30,31 @@ class Ask:
     """How a program of ours asks with an adapter of its own: in a compile `ask_now`; None without a model."""
     earlier: Sequence[Any] = ()
     """Answers to the cases before this one in its chain, in their order; None for one that could not be used."""
+    roles: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The further models of an answer: a `dspy.LM` for each of the benchmark's `roles`, an `Embedder` as `embedder`."""
+    door: Doorkeeper = field(default_factory=Doorkeeper, repr=False)
+    """Refuses all other models of a run."""
 
     @classmethod
-    def in_run(cls, program: Any, lm: dspy.LM | None, settings: Settings) -> "Ask":
-        """Asks straight through the gate."""
-        return cls(program, lm, settings, Direct(lm) if lm else None)
+    def in_run(cls, program: Any, lm: dspy.LM | None, settings: Settings, roles: Mapping[str, Any] = NO_ROLES) -> "Ask":
+        """Asks straight through the gate; raises a `UsageError` where the program has a model of its own."""
+        door = Doorkeeper([lm, *roles.values()])
+        door.require(program)
+        return cls(program, lm, settings, Direct(lm) if lm else None, roles=roles, door=door)
+
+    async def answer(self, declared: Benchmark[Any, Any], case: Case) -> BaseModel:
+        """A benchmark's answer to a case; raises a `StageError` when there is none."""
+        with located(declared, "answer"), self._alone(declared):
+            answer = await declared.answer(case, self)
+        require_answer(declared, answer)
+        return answer
+
+    async def grade(self, declared: Benchmark[Any, Any], case: Case, answer: Any) -> Scored[Any]:
+        """A benchmark's grade of an answer; raises a `StageError` when there is none."""
+        with located(declared, "grade"), self._alone(declared):
+            scored = await declared.grade(case, answer, self)
+        require_grade(declared, case, scored)
+        return scored
 
     async def __call__(self, **inputs: Any) -> dspy.Prediction:
         """The program's prediction; raises errors of `errors`, such as a `StageError` where there is none."""
@@ -41,3 +67,14 @@ class Ask:
             if self.asking is ask_now:
                 return await self.program.answer_by(ask_now, **inputs) if own else self.program(**inputs)
             return await self.program.acall(**inputs)
+
+    @contextmanager
+    def _alone(self, declared: Benchmark[Any, Any]) -> Generator[None]:
+        """Inside, whatever is asked through DSPy goes to this model, or to one of the roles, and to no other."""
+        if file_of(declared) is None and isinstance(self.program, Program | None):
+            yield  # all of it is ours, and asks no other way
+            return
+        lean = {"disable_history": True, "max_trace_size": 0}
+        callbacks = [*dspy.settings.callbacks, self.door]
+        with ours(), dspy.context(lm=self.lm or dspy.settings.lm, callbacks=callbacks, **lean):
+            yield

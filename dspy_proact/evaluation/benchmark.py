@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
     from dspy_proact.evaluation.ask import Ask
     from dspy_proact.evaluation.controls import Controls
     from dspy_proact.evaluation.reporting import Reporting
-    from dspy_proact.models import Embedder, Gate
 
 Answer = TypeVar("Answer", bound=BaseModel)
 Detail = TypeVar("Detail", bound=BaseModel)
+NO_ROLES: Mapping[str, Any] = MappingProxyType({})
 StandIn = Callable[[str, Sequence[tuple[str, str]]], str]
 """What the embedded model answers to a system text and messages, each with its role."""
 StandInFields = Callable[[str, Sequence[tuple[str, str]]], Mapping[str, Any]]
@@ -67,7 +68,7 @@ class ModelDefaults:
     judge: str | None = None
     """The judge of a real model; None for none."""
     temperatures: Mapping[str, float] = field(default_factory=dict[str, float])
-    """By role, `assistant` or `judge`, in place of the 0.7 of models that take one."""
+    """By role, in place of the 0.7 of models that take one."""
     system_prompt: bool = False
     """Whether the program under test takes a system prompt of a person's."""
     judge_prompts: Sequence[str] = ()
@@ -135,6 +136,9 @@ class Benchmark(Generic[Answer, Detail]):
     settings_type: type[Settings] = Settings
     """What `--set` sets."""
     models: ModelDefaults = ModelDefaults()
+    roles: Mapping[str, str | None] = NO_ROLES
+    """Further models that an answer takes, such as a simulated `user`: each with the one that plays it beside a real
+    model under test, None where a person must name it."""
 
     people: People | None = People()
     """How people grade the answers; None where no command reads people's grades."""
@@ -168,11 +172,12 @@ class Benchmark(Generic[Answer, Detail]):
 
     # Programs
 
-    def program(self, settings: Settings, start: Start, companions: Sequence["Embedder"] = ()) -> Any:
+    def program(self, settings: Settings, start: Start, roles: Mapping[str, Any] = NO_ROLES) -> Any:
         """The program under test, a `dspy.Module` whose inputs are fields of the cases' views.
 
-        It begins with the prompt or compiled program that a person names, and gets what `companions` opened. Raises a
-        `UsageError` where the start cannot be used.
+        It begins with the prompt or compiled program that a person names. Further models come by role: a `dspy.LM` for
+        each of `roles`, an `Embedder` as `embedder`, none where a compiled program is read alone. Raises a `UsageError`
+        where the start cannot be used.
         """
         raise NotImplementedError(f"{self.name}: `program` is not declared")
 
@@ -181,12 +186,8 @@ class Benchmark(Generic[Answer, Detail]):
         return None
 
     def stand_in(self, role: str) -> StandIn | StandInFields | None:
-        """What the embedded model answers as `assistant` or `judge`; None where it has no stand-in."""
+        """What the embedded model answers as `assistant`, `judge` or one of `roles`; None without a stand-in."""
         return None
-
-    def companions(self, settings: Settings, gate: "Gate") -> Sequence["Embedder"]:
-        """Further models that the program under test calls; raises `UsageError` where they cannot be called."""
-        return ()
 
     def rule(self, settings: Settings) -> Rule | None:
         """The rule that stands in place of the model under test, and asks none; None where a model is asked."""
@@ -195,7 +196,10 @@ class Benchmark(Generic[Answer, Detail]):
     # Answers and grades
 
     async def answer(self, case: Case, ask: "Ask") -> Answer:
-        """Have the program under test answer, once or often; raises a `StageError` when there is no answer."""
+        """Have the program under test answer, once or often; `ask.roles` has the model of each further role.
+
+        Raises a `StageError` when there is no answer.
+        """
         return self.answer_of(await ask(**self.inputs(case.view)))
 
     def inputs(self, view: BaseModel) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import ast
 import inspect
 import math
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -141,6 +142,11 @@ def _is_texts(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str) and 0 < len(set(value)) == len(value)
 
 
+def _are_roles(value: Any) -> bool:
+    named = isinstance(value, Mapping) and not {"assistant", "judge", "embedder"} & {*value}
+    return named and all(re.fullmatch("[a-z_]+", name) and isinstance(value[name], str | None) for name in value)
+
+
 def _is_model(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
@@ -148,6 +154,10 @@ def _is_model(kind: Any) -> bool:
 _PLAIN: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     **dict.fromkeys(("name", "about"), (lambda value: isinstance(value, str), "a text")),
     **dict.fromkeys(("labels", "strata"), (_is_texts, "different texts, from best to worst, as a tuple")),
+    "roles": (
+        _are_roles,
+        "names in small letters, but for assistant, judge and embedder, each with a model or None",
+    ),
     "measures": (lambda value: all(isinstance(measure, Measure) for measure in value), "a tuple of Measure"),
     "answer_type": (_is_model, "a pydantic model"),
     "view": (lambda value: value is None or _is_model(value), "a pydantic model"),

@@ -1,13 +1,13 @@
 """A compiled program, put into the module that its benchmark declares."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from dspy_proact.errors import UsageError
-from dspy_proact.evaluation.benchmark import Benchmark, Start
+from dspy_proact.evaluation.benchmark import NO_ROLES, Benchmark, Start
 from dspy_proact.evaluation.registry import benchmark_of, find_benchmark
 from dspy_proact.kept import first_fault
 from dspy_proact.programs.artefact import Artefact, ProgramRole, read_artefact
@@ -62,7 +62,11 @@ def module_or_file(program: Any) -> tuple[Any, Path | None]:
 
 
 def compiled_program(
-    declared: "Benchmark[Any, Any]", settings: Settings, start: Start, role: ProgramRole, companions: Sequence[Any] = ()
+    declared: "Benchmark[Any, Any]",
+    settings: Settings,
+    start: Start,
+    role: ProgramRole,
+    roles: Mapping[str, Any] = NO_ROLES,
 ) -> Any:
     """The program of a role that a benchmark declares, compiled where the start names a file.
 
@@ -78,10 +82,10 @@ def compiled_program(
         known = ", ".join(("default", *prompts))
         raise UsageError(f"no judge's prompt is called {start.prompt!r}; there are {known}")
     if start.file is None:
-        return declared.program(settings, start, companions) if role == "assistant" else declared.judge(settings, start)
+        return declared.program(settings, start, roles) if role == "assistant" else declared.judge(settings, start)
     if start.prompt is not None:
         raise UsageError(f"`{names[0]}` has a prompt of its own; leave `{names[1]}` out")
-    return put_into_declared(read_artefact(start.file, role), start.file, declared, settings, companions)
+    return put_into_declared(read_artefact(start.file, role), start.file, declared, settings, roles)
 
 
 def put_into_declared(
@@ -89,13 +93,13 @@ def put_into_declared(
     path: str | Path,
     declared: "Benchmark[Any, Any]",
     settings: Settings,
-    companions: Sequence[Any] = (),
+    roles: Mapping[str, Any] = NO_ROLES,
 ) -> Any:
     """The module that a benchmark declares, with what a compile has learned; raises as `load_assistant` does."""
     if artefact.benchmark != declared.name:
         raise UsageError(f"{path}: compiled for {artefact.benchmark}, where {declared.name} is asked for")
     judge = artefact.role == "judge"
-    program = declared.judge(settings, Start()) if judge else declared.program(settings, Start(), companions)
+    program = declared.judge(settings, Start()) if judge else declared.program(settings, Start(), roles)
     if program is None:
         raise UsageError(f"{path}: {declared.name} is graded without a judge")
     if strange := sorted(artefact.cuts.keys() - set(map(str, declared.strata))):

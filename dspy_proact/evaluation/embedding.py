@@ -1,6 +1,5 @@
-"""What benchmarks share whose programs may call an embedder: its settings, and how it is opened."""
+"""What benchmarks share whose answers may take an embedder: its settings, and how it is opened."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import ConfigDict, Field
@@ -28,26 +27,15 @@ class EmbedderSettings(Settings):
     """US dollars per million tokens of the embedder, where litellm knows none; not part of the identity."""
 
 
-class WithEmbedder:
-    """The part of a declaration whose settings are `EmbedderSettings` too."""
+def embedder_of(settings: Settings, gate: "Gate") -> "Embedder | None":
+    """The embedder that the settings name, if any; raises a `UsageError` where it cannot be called."""
+    from dspy_proact.calls import Price
+    from dspy_proact.models import ModelSpec, open_embedder
 
-    def companions(self, settings: Settings, gate: "Gate") -> "Sequence[Embedder]":
-        """The embedder, if one is named; raises a `UsageError` where it cannot be called."""
-        from dspy_proact.calls import Price
-        from dspy_proact.models import ModelSpec, open_embedder
-
-        assert isinstance(settings, EmbedderSettings), "the settings name an embedder"
-        if settings.embedder is None:
-            return ()
-        dollars, price = settings.embedder_price, None
-        if dollars is not None:
-            price = Price(prompt=dollars / 1e6, completion=0.0, reason="given by the setting embedder_price")
-        spec = ModelSpec(name=settings.embedder, api_base=settings.embedder_api_base, price=price)
-        return (open_embedder(spec, gate, "settings.embedder"),)
-
-
-def with_endpoint(settings: Settings, companions: "Sequence[Embedder]") -> Settings:
-    """The settings as a run records them: with the endpoint of the embedder that they name, if any."""
-    if not companions or not isinstance(settings, EmbedderSettings):
-        return settings
-    return settings.model_copy(update={"embedder_api_base": companions[0].endpoint})
+    if not isinstance(settings, EmbedderSettings) or settings.embedder is None:
+        return None
+    dollars, price = settings.embedder_price, None
+    if dollars is not None:
+        price = Price(prompt=dollars / 1e6, completion=0.0, reason="given by the setting embedder_price")
+    spec = ModelSpec(name=settings.embedder, api_base=settings.embedder_api_base, price=price)
+    return open_embedder(spec, gate, "settings.embedder")

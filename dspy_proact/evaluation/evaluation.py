@@ -4,19 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark, Start, has_judge
 from dspy_proact.evaluation.checks import checked
 from dspy_proact.evaluation.compiled import compiled_program, module_or_file
-from dspy_proact.evaluation.embedding import with_endpoint
 from dspy_proact.evaluation.execution import Execution
-from dspy_proact.evaluation.own_file import located
-from dspy_proact.evaluation.participant import Participant
+from dspy_proact.evaluation.participant import Participant, Roles, answering, role_of
 from dspy_proact.evaluation.registry import benchmark_named, benchmark_of
 from dspy_proact.evaluation.responses import Responses
-from dspy_proact.models import EMBEDDED, EMBEDDER, Gate, ModelSpec, Role, open_model
+from dspy_proact.models import EMBEDDED, Gate, ModelSpec, open_model
 from dspy_proact.runs import CaseSet, Settings
 
 Named = ModelSpec | str | Sequence[ModelSpec | str]
@@ -39,6 +36,8 @@ class Evaluation(Execution):
         revision: Of the published corpus; None for the newest.
         gate: How calls are made; a `Gate()` where None.
         keep_inputs: Whether the run keeps the inputs of a private corpus, and not their hashes alone.
+        roles: Models of the benchmark's further roles, by their names or as specs; by default the stand-in beside the
+            stand-in, and else those that the benchmark declares.
 
     Raises:
         UsageError: Models, settings and programs do not fit together.
@@ -60,38 +59,30 @@ class Evaluation(Execution):
         revision: str | None = None,
         gate: Gate | None = None,
         keep_inputs: bool = False,
+        roles: Roles | None = None,
     ):
         declared, gate = benchmark_named(benchmark), gate or Gate()
-        settings, (module, file) = settings or declared.settings_type(), module_or_file(program)
-        start = Start(system_prompt, file)
+        settings = settings or declared.settings_type()
         settings.require_effect(name for name, value in settings if value != type(settings).model_fields[name].default)
         names = [ModelSpec.of(named).name for named in (model, *_several(judge))]
-        require_no_model(declared, settings, names, start)
-        companions = declared.companions(settings, gate)
-        settings = with_endpoint(settings, companions)
+        require_no_model(declared, settings, names, program)
+        participant = answering(
+            declared, settings, model, roles or {}, gate, program=program, system_prompt=system_prompt
+        )
+        settings = participant.ask.settings
         if not isinstance(corpus, CaseSet):
             corpus = checked(declared, "read", declared.read(corpus, settings, revision))
         cases: CaseSet = corpus
         cases.require(settings)
         if keep_inputs and not cases.corpus.private:
             raise UsageError(f"`keep_inputs`: a run keeps the inputs of {cases.corpus.name!r} anyway; leave it out")
-        if module is None:
-            module = compiled_program(declared, settings, start, "assistant", companions)
-        role, rule = role_of(declared, "assistant"), declared.rule(settings)
-        learned, prices = 0, dict[str, Price]()
-        if rule is not None:  # a rule that asks no model stands under its own name
-            role = replace(role, stand_in=role.stand_in or (lambda _, __: ""))
-            opened = replace(open_model(EMBEDDED, role, gate), name=rule.name)
-        else:
-            opened = replace(open_model(model, role, gate), companions=tuple(companions))
-            if seen := frozenset[str](getattr(module, "learned_from", ())):
-                learned = len(seen & {declared.mark(case.view) for case in cases.cases})
-            prices = dict.fromkeys([EMBEDDER], companions[0].price) if companions else prices
-        ask = Ask.in_run(module, None if rule is not None else opened.lm, settings)
+        seen = frozenset[str](getattr(participant.ask.program, "learned_from", ()))
+        learned = len(seen & {declared.mark(case.view) for case in cases.cases}) if seen else 0
+        rule = declared.rule(settings)
         judged = rule is None or rule.judged
         judges = _judges(declared, settings, judge, gate, prompt=judge_prompt, program=judge_program, judged=judged)
-        answering = Participant(opened, ask, learned, prices)
-        super().__init__(declared, cases, settings, answering, judges, gate=gate, keep_inputs=keep_inputs)
+        participant = replace(participant, learned_on=learned)
+        super().__init__(declared, cases, settings, participant, judges, gate=gate, keep_inputs=keep_inputs)
 
 
 class Rejudging(Execution):
@@ -151,36 +142,20 @@ def _judges(
     return [Participant(model, Ask.in_run(judge, model.lm, settings)) for model in models]
 
 
-def role_of(declared: Benchmark[Any, Any], name: str, argument: str | None = None) -> Role:
-    """The role `assistant` or `judge` of a benchmark, with its stand-in, if any."""
-    stand_in = declared.stand_in(name)
-
-    def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
-        assert stand_in is not None, "a role without one never answers"
-        with located(declared, "stand_in"):
-            text = stand_in(system, messages)
-            # Fields are written as the adapter of a plain program reads them.
-            return text if isinstance(text, str) else "\n".join(f"[[ ## {name} ## ]]\n{text[name]}" for name in text)
-
-    writes, usual = ("response", "model") if name == "assistant" else ("verdict", "judge")
-    answers = answer if stand_in else None
-    return Role(name, argument or usual, writes, answers, declared.models.temperatures.get(name))
-
-
-def require_no_model(declared: Benchmark[Any, Any], settings: Settings, models: Sequence[str], start: Start) -> None:
+def require_no_model(declared: Benchmark[Any, Any], settings: Settings, models: Sequence[str], program: Any) -> None:
     """Raise a `UsageError` where a rule is given a model, a program, or a judge that grades nothing of it.
 
     Args:
         declared: The benchmark.
         settings: Of it.
         models: The names of the one under test and of the judges.
-        start: A person's own.
+        program: A person's own; None for none.
     """
     if (rule := declared.rule(settings)) is None:
         return
     model, *judges = models
     named = [name for name in (model, *([] if rule.judged else judges)) if name != EMBEDDED]
-    if start.file or named:
+    if program is not None or named:
         arguments = "`model` and `program`" if rule.judged else "`model`, `judge` and `program`"
         raise UsageError(f"`settings.{rule.setting}`: a baseline asks no model; leave {arguments} out")
 

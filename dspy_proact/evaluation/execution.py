@@ -13,13 +13,11 @@ from pydantic import BaseModel
 from dspy_proact.errors import Halt, ProviderDown, UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark
-from dspy_proact.evaluation.checks import require_answer, require_grade
 from dspy_proact.evaluation.forecast import RoleCalls, RunForecast
-from dspy_proact.evaluation.own_file import located
 from dspy_proact.evaluation.participant import Participant, run_name
 from dspy_proact.evaluation.responses import Responses
 from dspy_proact.kept import now, versions
-from dspy_proact.models import Cost, Gate, Limits
+from dspy_proact.models import AnyModel, Cost, Gate, Limits, Model
 from dspy_proact.models.faults import Caller
 from dspy_proact.runs import (
     CONTROL,
@@ -133,8 +131,8 @@ class Execution:
     def check(self, out: str | Path | None = None, scope: Scope = Scope()) -> None:
         """Raise a `UsageError` where `run` could not begin; nothing is written."""
         self._check(out, scope)
-        for participant in self._participants:
-            participant.model.require_key()
+        for model in self._models:
+            model.require_key()
 
     def run(
         self,
@@ -194,8 +192,8 @@ class Execution:
                 folder.leave_nothing_unanswered()
                 raise
             finally:
-                for participant in self._participants:
-                    await participant.model.aclose()
+                for model in self._models:
+                    await model.aclose()
             missing = ledger.unscored(cases, manifest.epochs), ledger.retryable(cases, manifest.epochs)
             return Completed(path, runner.stages, *missing)
 
@@ -212,12 +210,17 @@ class Execution:
             if ledger.is_open(key) or (key.judge and ledger.is_open(ledger.stages(work)[0]))
         ]
 
-        answers = list[RoleCalls]()
+        answers, roles = list[RoleCalls](), dict[str, RoleCalls]()
         if self._assistant:
             program, rule = self._assistant.ask.program, declared.rule(self._settings)
-            unanswered = (work.case for work, key in stages if key.stage == "response")
-            calls = ([] if rule else declared.forecast.answers(case, program, self._settings) for case in unanswered)
-            answers.append(RoleCalls.of(self._assistant.model, calls))
+            unanswered = [work.case for work, key in stages if key.stage == "response"]
+
+            def of_answers() -> Iterator[Sequence[ExpectedCall] | None]:
+                for case in unanswered:
+                    yield [] if rule else declared.forecast.answers(case, program, self._settings)
+
+            answers.append(RoleCalls.of(self._assistant.model, of_answers()))
+            roles = {name: RoleCalls.of(model, of_answers(), name) for name, model in self._roles.items()}
 
         def of_grades(judge: str, program: Any) -> Iterator[Sequence[ExpectedCall] | None]:
             for work in (work for work, key in stages if key.judge == judge):
@@ -233,6 +236,7 @@ class Execution:
             self._gate.concurrency,
             declared.forecast.assumption,
             max(Counter((work.case.chain, work.epoch) for work, _ in stages if work.case.chain).values(), default=0),
+            roles,
         )
 
     # What the runner asks
@@ -252,42 +256,40 @@ class Execution:
     ) -> Sequence[tuple[Caller | None, Cost]] | None:
         """Who makes each call on a case, and the most that it can cost, repairs apart; None where that is not known."""
         declared, settings = self._declared, self._settings
-        stages = list[tuple[Participant, Sequence[ExpectedCall] | None]]()
+        stages = list[tuple[Model, Sequence[ExpectedCall] | None]]()
         if answer is None and self._assistant and declared.rule(settings) is None:
             program = self._assistant.ask.program
-            stages.append((self._assistant, declared.forecast.answers(case, program, settings)))
+            stages.append((self._assistant.model, declared.forecast.answers(case, program, settings)))
         kept = self.answer_type.model_validate(answer) if answer else None
         for name in filter(None, judges):
             judge = self._judges[name]
-            stages.append((judge, declared.forecast.grades(case, kept, judge.ask.program, settings)))
+            stages.append((judge.model, declared.forecast.grades(case, kept, judge.ask.program, settings)))
         if any(calls is None for _, calls in stages):
             return None
-        return [
-            (who.model.caller, who.model.most(call.messages, call.images))
-            for who, calls in stages
-            for call in calls or ()
-        ]
+        called = [(self._roles[call.role] if call.role else own, call) for own, calls in stages for call in calls or ()]
+        return [(model.caller, model.most(call.messages, call.images)) for model, call in called]
 
     async def answer(self, case: Case, earlier: Sequence[Any]) -> BaseModel:
         """Call the program under test; raises a `StageError` when there is no answer."""
         assert self._assistant is not None, "answers that exist are not asked for"
         ask = replace(self._assistant.ask, earlier=earlier)
-        with located(self._declared, "answer"):
-            answer = await self._declared.answer(case, ask)
-        require_answer(self._declared, answer)
-        return answer
+        return await ask.answer(self._declared, case)
 
     async def grade(self, case: Case, answer: Any, judge: str | None) -> Scored[Any]:
         """Grade an answer by one of the judges, or without one; raises a `StageError` when there is no grade."""
         ask = self._judges[judge].ask if judge else Ask.in_run(None, None, self._settings)
-        with located(self._declared, "grade"):
-            scored = await self._declared.grade(case, answer, ask)
-        require_grade(self._declared, case, scored)
-        return scored
+        return await ask.grade(self._declared, case, answer)
 
     @property
-    def _participants(self) -> list[Participant]:
-        return [*filter(None, [self._assistant]), *self._judges.values()]
+    def _models(self) -> list[AnyModel]:
+        participants = [*filter(None, [self._assistant]), *self._judges.values()]
+        return [model for participant in participants for model in participant.models]
+
+    @property
+    def _roles(self) -> dict[str, Model]:
+        """The models of the benchmark's further roles, by role."""
+        further = self._assistant.further if self._assistant else {}
+        return {name: model for name, model in further.items() if isinstance(model, Model)}
 
     def _check(self, out: str | Path | None, scope: Scope) -> None:
         """Raise a `UsageError` where nothing is asked for, or the folder holds something else."""
@@ -308,6 +310,7 @@ class Execution:
                 settings=self._settings.model_dump(mode="json"),
                 corpus=self._case_set.sha256,
                 parent=self._copied and self._copied.parent,
+                roles={name: model.identity for name, model in self._roles.items()},
             ),
             strata=strata or tuple(stratum for stratum in declared.strata if stratum in there),
             labels=tuple(declared.labels),
@@ -324,8 +327,9 @@ class Execution:
             corpus=self._case_set.corpus,
             assistant_price=answering.price,
             judge_prices={judge.model.name: judge.price for judge in judges},
-            further_prices=dict(self._assistant.further_prices) if self._assistant else {},
+            further_prices={name: m.price for name, m in self._assistant.further.items()} if self._assistant else {},
             overrides={
+                **{name: model.overridden for name, model in self._roles.items()},
                 "assistant": answering.overridden,
                 "judge": tuple(sorted({name for judge in judges for name in judge.overridden})),
             },

@@ -1,7 +1,7 @@
 """What a run will take, before a call is made."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from dspy_proact.models import Model, count_tokens, image_tokens, tokenizer_name
 from dspy_proact.runs import ExpectedCall
@@ -32,16 +32,17 @@ class RoleCalls:
     """Those of them whose tokens no known rule counts: they are in no number of tokens and in no price."""
 
     @classmethod
-    def of(cls, model: Model, stages: Iterable[Sequence[ExpectedCall] | None]) -> "RoleCalls":
-        """Count and price the calls of stages; None stands for a stage whose calls are not known.
+    def of(cls, model: Model, stages: Iterable[Sequence[ExpectedCall] | None], role: str | None = None) -> "RoleCalls":
+        """Count and price the calls of stages to a further role, or to their own model where that is None.
 
-        Stages are read one by one and none is kept: those of a large corpus exceed the memory.
+        None stands for a stage whose calls are not known. Stages are read one by one and none is kept: those of a large
+        corpus exceed the memory.
         """
         most = model.decoding.get("max_tokens")
         calls = unknown = prompt = low = high = images = uncounted = 0
         for stage in stages:
             unknown += stage is None
-            for call in stage or ():
+            for call in (call for call in stage or () if call.role == role):
                 calls += 1
                 prompt += count_tokens(model.name, call.messages)
                 counts = [image_tokens(model.name, *size) for size in call.images]
@@ -83,20 +84,29 @@ class RunForecast:
     assumption: str | None
     in_a_row: int = 0
     """Calls of the longest chain; each waits for the one before."""
+    roles: Mapping[str, RoleCalls] = field(default_factory=dict[str, RoleCalls])
+    """What the benchmark's further roles will be asked, by role."""
+
+    @property
+    def by_role(self) -> dict[str, RoleCalls]:
+        """What each role will be asked."""
+        return {"assistant": self.assistant, **self.roles, "judge": self.judge}
 
     @property
     def seconds(self) -> tuple[float, float]:
         """From quick models to slow ones."""
-        rounds = max(self.calls / self.concurrency, bool(self.assistant.calls) + bool(self.judge.calls), self.in_a_row)
+        rounds = max(
+            self.calls / self.concurrency, sum(bool(role.calls) for role in self.by_role.values()), self.in_a_row
+        )
         quick, slow = (rounds * seconds for seconds in SECONDS)
         return quick, slow
 
     @property
     def calls(self) -> int:
-        """Of both roles."""
-        return self.assistant.calls + self.judge.calls
+        """Of all roles."""
+        return sum(role.calls for role in self.by_role.values())
 
     @property
     def most_tokens(self) -> int:
-        """Of both roles, prompts and the longest answers."""
-        return sum(role.prompt_tokens + role.completion_tokens[1] for role in (self.assistant, self.judge))
+        """Of all roles, prompts and the longest answers."""
+        return sum(role.prompt_tokens + role.completion_tokens[1] for role in self.by_role.values())

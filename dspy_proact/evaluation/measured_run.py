@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from dspy_proact.runs import Manifest, Measure, Nouns, Outcome, Outcomes
+from dspy_proact.runs import Manifest, Measure, Nouns, Outcome, Outcomes, RoleIdentity
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,10 +36,16 @@ class MeasuredRun(Outcomes):
     @property
     def roles(self) -> tuple[tuple[str, str], ...]:
         """Each role with the name of its model; the stand-in in place of a rule that stands for both."""
-        roles = (("assistant", self.model), *(("judge", judge) for judge in self.judges))
+        further = ((name, role.model) for name, role in self.further_roles.items())
+        roles = (("assistant", self.model), *further, *(("judge", judge) for judge in self.judges))
         if self.embedded and all(model != "embedded" for _, model in roles):
             return (("assistant", "embedded"),)
         return roles
+
+    @property
+    def further_roles(self) -> dict[str, RoleIdentity]:
+        """The further models of the answers, by role."""
+        return self.manifest.identity.roles if self.manifest else {}
 
     @property
     def left_out(self) -> list[str]:

@@ -15,7 +15,8 @@ from types import ModuleType
 from dspy_proact.errors import ProactError, SetupFault, UsageError
 from dspy_proact.evaluation.checks import Declared, faults_of_declaration, file_of, line_of
 
-_ASK = str(Path(__file__).with_name("ask.py"))
+_QUESTION = re.compile(r".*[/\\](evaluation[/\\]ask\.py __call__|dspy[/\\]adapters[/\\].*)")
+"""File and function of a question to a model."""
 _files: set[str] = set()
 """Files of persons that this process has loaded."""
 
@@ -86,7 +87,8 @@ def _position(file: str, error: Exception) -> str:
     """FILE:LINE of the fault; empty where it lies below a question to a model and not in the file."""
     frames = traceback.extract_tb(error.__traceback__)
     own = max((index for index, frame in enumerate(frames) if frame.filename == file), default=-1)
-    question = max((index for index, frame in enumerate(frames) if frame.filename == _ASK), default=-1)
+    calls = (index for index, frame in enumerate(frames) if _QUESTION.fullmatch(f"{frame.filename} {frame.name}"))
+    question = max(calls, default=-1)
     if question > own:
         return ""
     return f"{file}:{frames[own].lineno}" if own >= 0 else file

@@ -1,16 +1,27 @@
-"""A model in its role of a run, with the program that calls it."""
+"""A model in its role of a run, with the program that calls it and the further models of its answers."""
 
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dspy_proact.calls import Price
+from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.ask import Ask
-from dspy_proact.models import Model
+from dspy_proact.evaluation.benchmark import Benchmark, Start
+from dspy_proact.evaluation.compiled import compiled_program, module_or_file
+from dspy_proact.evaluation.embedding import embedder_of
+from dspy_proact.evaluation.own_file import located
+from dspy_proact.models import EMBEDDED, EMBEDDER, AnyModel, Gate, Model, ModelSpec, Role, open_model
+from dspy_proact.models.dspy_internals import async_engine_of
+from dspy_proact.runs import Settings
 from dspy_proact.types import RoleIdentity
+
+Roles = Mapping[str, ModelSpec | str]
+"""The model of each further role that a person names, by its name or as a spec."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +33,13 @@ class Participant:
     """Its program, through the model."""
     learned_on: int = 0
     """Rows of the corpus that the program was compiled on."""
-    further_prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
-    """Of other models that the program calls, by role."""
+    further: Mapping[str, AnyModel] = field(default_factory=dict[str, AnyModel])
+    """Of its answers, by role."""
+
+    @property
+    def models(self) -> list[AnyModel]:
+        """All that it calls: they need their keys, and are closed when all is done."""
+        return [self.model, *self.further.values()]
 
     @property
     def program_card(self) -> Any:
@@ -59,13 +75,90 @@ class Participant:
 
     @property
     def embedded(self) -> bool:
-        """Whether its model is the stand-in that measures nothing."""
-        return self.model.embedded
+        """Whether a stand-in that measures nothing takes part."""
+        return any(model.embedded for model in self.models)
 
     @property
     def overridden(self) -> tuple[str, ...]:
         """Decoding parameters that are not the preset's."""
         return self.model.overridden
+
+
+def role_of(declared: Benchmark[Any, Any], name: str, argument: str | None = None) -> Role:
+    """A role of a benchmark, `assistant`, `judge` or one of its `roles`, with its stand-in, if any.
+
+    Args:
+        declared: The benchmark.
+        name: Of the role.
+        argument: Which names its model; the usual one where None.
+    """
+    stand_in = declared.stand_in(name)
+
+    def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
+        assert stand_in is not None, "a role without one never answers"
+        with located(declared, "stand_in"):
+            text = stand_in(system, messages)
+            # Fields are written as the adapter of a plain program reads them.
+            return text if isinstance(text, str) else "\n".join(f"[[ ## {name} ## ]]\n{text[name]}" for name in text)
+
+    usual = {"assistant": "model", "judge": "judge"}.get(name, f"roles.{name}")
+    writes = "verdict" if name == "judge" else "response"
+    answers = answer if stand_in else None
+    return Role(name, argument or usual, writes, answers, declared.models.temperatures.get(name))
+
+
+def answering(
+    declared: Benchmark[Any, Any],
+    settings: Settings,
+    model: ModelSpec | str,
+    roles: Roles,
+    gate: Gate,
+    *,
+    program: Any = None,
+    system_prompt: str | None = None,
+) -> Participant:
+    """The model under test with its program and the further models of its answers; a rule asks none.
+
+    Raises a `UsageError` where they do not fit together; parameters are those of `Evaluation`.
+    """
+    rule, role, spec = declared.rule(settings), role_of(declared, "assistant"), ModelSpec.of(model)
+    further = further_models(declared, settings, roles, spec.name == EMBEDDED, gate)
+    handles = {name: other.lm if isinstance(other, Model) else other for name, other in further.items()}
+    if EMBEDDER in further:  # as a run records it
+        settings = settings.model_copy(update={"embedder_api_base": further[EMBEDDER].endpoint})
+    module, file = module_or_file(program)
+    if module is None:
+        module = compiled_program(declared, settings, Start(system_prompt, file), "assistant", handles)
+    if rule is None:
+        opened = open_model(spec, role, gate)
+        return Participant(opened, Ask.in_run(module, opened.lm, settings, handles), further=further)
+    role = replace(role, stand_in=role.stand_in or (lambda _, __: ""))
+    return Participant(replace(open_model(EMBEDDED, role, gate), name=rule.name), Ask.in_run(module, None, settings))
+
+
+def further_models(
+    declared: Benchmark[Any, Any], settings: Settings, roles: Roles, embedded: bool, gate: Gate
+) -> dict[str, AnyModel]:
+    """The models of a benchmark's further roles, and the embedder that its settings name, by role; of a rule none.
+
+    A role without a named model is played by the stand-in beside the stand-in (`embedded`), else by the benchmark's.
+    Raises a `UsageError` where there is no such role, or no model of one.
+    """
+    rule = declared.rule(settings)
+    for name in roles.keys() - (declared.roles.keys() if rule is None else ()):
+        known = f"; it has {', '.join(declared.roles)}" if declared.roles else ""
+        problem = f"{declared.name} has no such role{known}" if rule is None else f"{rule.setting} asks no model"
+        raise UsageError(f"`roles.{name}`: {problem}; leave it out")
+    if rule is not None:
+        return {}
+    further = dict[str, AnyModel]()
+    for name, usual in declared.roles.items():
+        if (named := roles.get(name, EMBEDDED if embedded else usual)) is None:
+            problem = f"{declared.name} declares no model of its {name}: name it with `roles.{name}`"
+            raise UsageError(f"{problem}; `roles.{name}=embedded` is the stand-in, which measures nothing")
+        further[name] = open_model(named, role_of(declared, name), gate)
+    embedder = embedder_of(settings, gate)
+    return further | ({EMBEDDER: embedder} if embedder else {})
 
 
 def program_name(program: Any) -> str:
@@ -80,7 +173,12 @@ def fingerprint_of(program: Any) -> str:
     """sha256 of what a program says to its model: its own `fingerprint`, else of instructions, fields and demos."""
     if hasattr(program, "fingerprint"):
         return program.fingerprint()
-    states = [[name, predictor.dump_state()] for name, predictor in program.named_predictors()]
+    states = list[Any]()
+    for name, predictor in program.named_predictors():
+        bare = copy(predictor)  # DSPy cannot write down a model of a run
+        bare.lm = None
+        role = {"lm": async_engine_of(predictor.lm).gated.caller.role} if predictor.lm else {}
+        states.append([name, bare.dump_state() | role])
     return hashlib.sha256(json.dumps(states, sort_keys=True, default=str).encode()).hexdigest()
 
 

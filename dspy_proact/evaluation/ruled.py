@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import ConfigDict
 
-from dspy_proact.evaluation.benchmark import Answer, Benchmark, Detail, Rule, StandIn, Start
+from dspy_proact.evaluation.benchmark import NO_ROLES, Answer, Benchmark, Detail, Rule, StandIn, Start
 from dspy_proact.runs import Measure, Settings
 from dspy_proact.types import Frozen
 
 if TYPE_CHECKING:
     from dspy_proact.evaluation.reporting import Reporting
-    from dspy_proact.models import Embedder
 
 
 class Baseline(Frozen):
@@ -80,14 +79,14 @@ class RuledBenchmark(Benchmark[Answer, Detail]):
         """A module beside the declaration, imported when it is needed."""
         return import_module(f"{type(self).__module__.rpartition('.')[0]}.{name}")
 
-    def agent(self, settings: Settings, companions: "Sequence[Embedder]") -> Any:
+    def agent(self, settings: Settings, roles: Mapping[str, Any]) -> Any:
         """The program under test where no rule stands in its place."""
         raise NotImplementedError(f"{self.name}: `agent` is not declared")
 
-    def program(self, settings: Settings, start: Start, companions: "Sequence[Embedder]" = ()) -> Any:  # noqa: ARG002
+    def program(self, settings: Settings, start: Start, roles: Mapping[str, Any] = NO_ROLES) -> Any:  # noqa: ARG002
         """The agent, or a rule."""
         rule = _rule(settings)
-        return self.agent(settings, companions) if rule.baseline == "none" else ByRule(rule)
+        return self.agent(settings, roles) if rule.baseline == "none" else ByRule(rule)
 
     def stand_in(self, role: str) -> StandIn | None:
         """Its rules in a role, from the module of stand-ins; None where it has none."""

@@ -130,6 +130,7 @@ def _rebuilt(folder: RunFolder, benchmark: Benchmark[Any, Any] | str | None, pro
         [_spec(judge) for judge in identity.judges] or None,
         benchmark=declared,
         settings=settings,
+        roles={name: _spec(role) for name, role in identity.roles.items()},
         system_prompt=manifest.system_prompt if identity.assistant.program == "prompt" else None,
         judge_prompt="official" if any(judge.program == "official" for judge in identity.judges) else "default",
         **programs,

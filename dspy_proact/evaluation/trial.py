@@ -5,7 +5,7 @@ Everything is asked at once, nothing is kept on disk, and no score is computed; 
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -14,11 +14,11 @@ from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import Halt, UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark, Start
-from dspy_proact.evaluation.compiled import compiled_program, module_or_file
-from dspy_proact.evaluation.evaluation import require_no_model, role_of
+from dspy_proact.evaluation.evaluation import require_no_model
+from dspy_proact.evaluation.participant import Roles, answering, role_of
 from dspy_proact.evaluation.people import worked_cases_of
 from dspy_proact.evaluation.registry import benchmark_named
-from dspy_proact.models import Gate, Model, ModelSpec, open_model
+from dspy_proact.models import AnyModel, Gate, Model, ModelSpec, open_model
 from dspy_proact.runs import (
     Case,
     Failure,
@@ -30,6 +30,7 @@ from dspy_proact.runs import (
     orderly_interrupt,
     run_to_end,
 )
+from dspy_proact.switch import Switch
 
 T = TypeVar("T")
 STOPPED = "stopped"
@@ -118,6 +119,7 @@ class Trial:
         program: On trial: a module, or the file of a compiled one.
         system_prompt: On trial, in place of a program.
         gate: How calls are made.
+        roles: As of `Evaluation`.
 
     Raises:
         UsageError: Models, settings and programs do not fit together.
@@ -133,29 +135,28 @@ class Trial:
         program: Any = None,
         system_prompt: str | None = None,
         gate: Gate | None = None,
+        roles: Roles | None = None,
     ):
         declared, self._gate = benchmark_named(benchmark), gate or Gate()
         settings = settings or declared.settings_type()
-        self.program, file = module_or_file(program)
-        start = Start(system_prompt, file)
         named = [ModelSpec.of(spec).name for spec in (model, judge) if spec is not None]
-        require_no_model(declared, settings, named, start)
-        companions = declared.companions(settings, self._gate)
-        self._declared = declared
-        if self.program is None and start != Start():
-            self.program = compiled_program(declared, settings, start, "assistant", companions)
-        opened = open_model(model, role_of(declared, "assistant"), self._gate)
-        tested = replace(opened, companions=tuple(companions))
-        lm = None if declared.rule(settings) else tested.lm
-        bare = declared.program(settings, Start(), companions)
-        self._asks = [Ask.in_run(module, lm, settings) for module in (self.program, bare) if module is not None]
+        require_no_model(declared, settings, named, program)
+        tried = answering(
+            declared, settings, model, roles or {}, self._gate, program=program, system_prompt=system_prompt
+        )
+        settings, handles = tried.ask.settings, tried.ask.roles
+        self._declared, self.models = declared, tuple(tried.models)
+        self.program = None if (program, system_prompt) == (None, None) else tried.ask.program
+        self._asks = [tried.ask]
+        if self.program is not None:
+            bare = declared.program(settings, Start(), handles)
+            self._asks.append(Ask.in_run(bare, tried.ask.lm, settings, handles))
         judging = None if judge is None else declared.judge(settings, Start())
-        self._grading, self.models = None, (tested,)
-        if judge is not None and judging is None:
-            self._grading = Ask.in_run(None, None, settings)
-        elif judge is not None:
-            self.models = tested, open_model(judge, role_of(declared, "judge"), self._gate)
-            self._grading = Ask.in_run(judging, self.models[1].lm, settings)
+        self._grading = None if judge is None else Ask.in_run(None, None, settings)
+        if judge is not None and judging is not None:
+            judged_by = open_model(judge, role_of(declared, "judge"), self._gate)
+            self.models = (tried.model, judged_by, *tried.further.values())
+            self._grading = Ask.in_run(judging, judged_by.lm, settings)
 
     def __repr__(self) -> str:
         return f"Trial({self._declared.name!r}, {', '.join(f'{one.role.name}={one.name}' for one in self.models)})"
@@ -204,7 +205,7 @@ class _Work:
     votes: int
     """How often `grading`, an `Ask`, is asked for a grade; 0 where nobody grades."""
 
-    async def done(self, room: asyncio.Semaphore) -> Side:
+    async def done(self, room: asyncio.Semaphore, switch: Switch) -> Side:
         """What came of it; it waits for room, and ends with what it has when it is stopped or cancelled."""
         answer, verdicts, label, unread, error = None, list[Scored[Any]](), None, list[str](), None
         with collect_calls() as calls:
@@ -212,10 +213,10 @@ class _Work:
                 async with room:
                     graded = self.answering
                     if isinstance(graded, Ask):
-                        answer, error = _came(await attempted(self.declared.answer(self.case, graded)))
+                        answer, error = _came(await attempted(graded.answer(self.declared, self.case)))
                         graded = answer
                     for _ in range(0 if graded is None else self.votes):
-                        verdict, why = _came(await attempted(self.declared.grade(self.case, graded, self.grading)))
+                        verdict, why = _came(await attempted(self.grading.grade(self.declared, self.case, graded)))
                         verdicts += [verdict] if verdict else []
                         unread += [why] if why else []
                 if unread and not verdicts:
@@ -224,17 +225,19 @@ class _Work:
                     labels = tuple(map(str, self.declared.labels))
                     cut = getattr(self.grading.program, "cuts", {}).get(self.case.stratum)
                     label = cut_label(levels, labels, cut) if cut else majority_label(levels, labels)
-            except (Halt, asyncio.CancelledError):  # the switch knows why; the task ends with what it has
+            except (Halt, asyncio.CancelledError) as end:  # the task ends with what it has
+                if isinstance(end, Halt):
+                    switch.pull(end)
                 verdicts, unread, error = [], [], STOPPED
         return Side(answer, tuple(verdicts), label, tuple(unread), error, tuple(calls))
 
 
-async def _at_once(work: Sequence[_Work], models: Sequence[Model], gate: Gate) -> tuple[list[Side], Halt | None]:
+async def _at_once(work: Sequence[_Work], models: Sequence[AnyModel], gate: Gate) -> tuple[list[Side], Halt | None]:
     """What each piece of work comes to, in their order, and what stopped it, if anything did; closes the models."""
     for model in models:
         model.require_key()
     room = asyncio.Semaphore(gate.concurrency)
-    tasks = [asyncio.ensure_future(piece.done(room)) for piece in work]
+    tasks = [asyncio.ensure_future(piece.done(room, gate.switch)) for piece in work]
 
     def drop() -> None:
         for task in tasks:

@@ -142,8 +142,14 @@ class Tuning:
 
     def require(self, role: ProgramRole) -> None:
         """Raise a `UsageError` where something is set with which the program of a role cannot be compiled."""
-        if role == "assistant" and self.declared.rule(self.settings) is not None:
+        if role == "judge":
+            return
+        if self.declared.rule(self.settings) is not None:
             raise UsageError("there is nothing to tune: as set, no model is asked; leave the baseline out")
+        if getattr(self.settings, "embedder", None):
+            raise UsageError("`settings.embedder`: a compile embeds nothing; leave it out")
+        if roles := " and ".join(self.declared.roles):
+            raise UsageError(f"answers of {self.declared.name} take the {roles} too; a compile asks the program alone")
 
     def units(self, cases: Sequence[Case]) -> Mapping[str, str]:
         """What folds keep together, by the key of a case."""

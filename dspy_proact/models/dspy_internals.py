@@ -14,6 +14,8 @@ Besides `dspy` and `dspy.lm15`, which are public, these are relied on, each held
     grounded_proposer                  module in which MIPROv2 looks up how to read a program's source code, and the
                                        module that writes an instruction, with `describe_program`, `describe_module`
     InstructionProposer                protocol of what proposes instructions to GEPA
+    BaseCallback                       what DSPy tells of calls; what its `on_lm_start` raises that is no `Exception`
+                                       ends the call before it is sent
 
     AsyncLM15Engine._target(request, *, streaming)   returns a client, whose `_inner` reads bodies, and a request
     StdlibAsyncTransport._do_stream(request)         returns a response whose `_chunks` are its body
@@ -51,6 +53,7 @@ from dspy.clients.model_metadata import model_info
 from dspy.propose import grounded_proposer
 from dspy.signatures.signature import _default_instructions as default_instructions
 from dspy.teleprompt.gepa import InstructionProposer
+from dspy.utils.callback import BaseCallback
 
 NO_RESPONSE = "The LM returned an empty or null response."
 

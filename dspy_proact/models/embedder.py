@@ -15,7 +15,7 @@ from dspy_proact.models.faults import Caller, spellings
 from dspy_proact.models.gate import Gate
 from dspy_proact.models.logged import LoggedEngine
 from dspy_proact.models.prices import find_price
-from dspy_proact.models.spec import EMBEDDED, ModelSpec
+from dspy_proact.models.spec import EMBEDDED, ModelSpec, Role
 
 EMBEDDER = "embedder"
 """Role under which its calls are counted."""
@@ -27,14 +27,16 @@ Vectors = list[list[float]]
 class Embedder:
     """Makes vectors of texts."""
 
-    def __init__(self, name: str, engine: LoggedEngine, price: Price, route: Route):
-        self.name, self.price = name, price
+    embedded = False
+
+    def __init__(self, name: str, role: Role, engine: LoggedEngine, price: Price, route: Route):
+        self.name, self.role, self.price = name, role, price
         self.endpoint = route.api_base  # None for the provider's own
         self._engine, self._route = engine, route
 
     def require_key(self) -> None:
         """Raise a `UsageError` that names the variable, where a key is needed and missing."""
-        self._route.require_key(self._engine.gated.caller.argument)
+        self._route.require_key(self.role.argument)
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """One vector a text, in their order, all of one length; raises a `StageError` where there are none."""
@@ -83,7 +85,8 @@ def open_embedder(named: ModelSpec | str, gate: Gate, argument: str) -> Embedder
     bound_clients_of_litellm()
     import_litellm().DEFAULT_MAX_RETRIES = 0  # in the whole process: its embeddings ignore `max_retries=0`
     make: Callable[[], _EmbeddingEngine] = lambda: _EmbeddingEngine(options)  # noqa: E731 - typed
-    return Embedder(spec.name, LoggedEngine(GatedEngine(make, gate, caller), briefly=True), price, route)
+    engine = LoggedEngine(GatedEngine(make, gate, caller), briefly=True)
+    return Embedder(spec.name, Role(EMBEDDER, argument, "response", None), engine, price, route)
 
 
 class _EmbeddingEngine:

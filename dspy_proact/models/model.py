@@ -69,15 +69,11 @@ class Model:
     price: Price
     route: Route | None = None
     """None for the stand-in, whose calls go nowhere."""
-    companions: tuple[Embedder, ...] = ()
-    """Further models that its program calls: all need their keys, and are closed together."""
 
     def require_key(self) -> None:
         """Raise a `UsageError` that names the variable, where a key is needed and missing."""
         if self.route:
             self.route.require_key(self.role.argument)
-        for companion in self.companions:
-            companion.require_key()
 
     @property
     def embedded(self) -> bool:
@@ -102,8 +98,9 @@ class Model:
     async def aclose(self) -> None:
         """Close its connections in the running loop."""
         await async_engine_of(self.lm).aclose()
-        for companion in self.companions:
-            await companion.aclose()
+
+
+AnyModel = Model | Embedder
 
 
 def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, log: CallLog | None = None) -> Model:

@@ -16,6 +16,7 @@ from dspy.lm15 import DataPart, Message, Request, Response, TextPart, request_fr
 
 from dspy_proact.models.dspy_internals import NO_RESPONSE, async_engine_of
 from dspy_proact.models.engine import Described
+from dspy_proact.models.outside import Doorkeeper
 from dspy_proact.programs.answer import Answer, mark_cut, ours
 from dspy_proact.programs.asking import ask
 from dspy_proact.programs.fenced_json import FencedJSON
@@ -43,7 +44,7 @@ class Direct:
 
     async def __call__(self, predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answer:
         """The answer; raises ours of `errors`."""
-        if dspy.settings.callbacks:
+        if any(not isinstance(callback, Doorkeeper) for callback in dspy.settings.callbacks):
             with dspy.context(lm=self._lm, **_LEAN):
                 return await ask(predictor, adapter, **inputs)
         signature = cast("Any", predictor.signature)

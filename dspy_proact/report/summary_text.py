@@ -79,6 +79,7 @@ def _run(summary: "Summary") -> dict[str, Any]:
     return of_any | {
         "id": identity.digest()[:8],
         "judges": list(summary.judges),
+        **({"roles": {name: role.model for name, role in identity.roles.items()}} if identity.roles else {}),
         "program": identity.assistant.program,
         **fields_of(manifest, "system_prompt", "learned_on", "cards"),
         "judge_prompt": identity.judges[0].program if identity.judges else None,
@@ -222,7 +223,8 @@ def _notes(summary: "Summary", broken_down: bool, explain: bool) -> Iterator[str
     for role, usage in summary.usage.items():
         cost = f"USD {usage.usd:.4f}" if usage.usd is not None else f"cost unknown ({usage.reason})"
         tokens = f"{usage.prompt_tokens:,} tokens in ({usage.cached_tokens:,} cached), {usage.completion_tokens:,} out"
-        yield f"{role}: {usage.calls:,} calls, {tokens}, {cost}"
+        further = summary.further_roles.get(role)
+        yield f"{role}{f' {further.model}' if further else ''}: {usage.calls:,} calls, {tokens}, {cost}"
 
 
 def _control_lines(controls: ControlCases) -> Iterator[str]:

@@ -136,6 +136,8 @@ class ExpectedCall:
     """Fewest and most that its answer is expected to have."""
     images: Sequence[tuple[int, int]] = ()
     """Width and height, in pixels as sent, of the images beside the messages; of those in them nothing is counted."""
+    role: str | None = None
+    """The further role that is asked; None for the stage's own model."""
 
 
 class Runnable(Protocol):

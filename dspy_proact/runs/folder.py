@@ -85,6 +85,7 @@ class RunFolder:
             ("run", str(self.path)),
             ("benchmark", f"{identity.benchmark}, {manifest.corpus.cases:,} {nouns.cases} of {manifest.corpus.name}"),
             ("model", identity.assistant.name),
+            *((name, role.model) for name, role in identity.roles.items()),
             *(("judge", judge.name) for judge in identity.judges),
             ("begun", manifest.created),
             *([("embedded stand-in", "measures no real model")] if manifest.embedded else []),

@@ -4,7 +4,7 @@ import re
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Literal, Self, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from dspy_proact.calls import Price
 from dspy_proact.kept import Claimed, Identified
@@ -29,11 +29,19 @@ class Identity(Identified):
     """sha256 of the validated cases."""
     parent: str | None = None
     """Whose responses are judged again: digest of a run's identity, or sha256 of a results file."""
+    roles: dict[str, RoleIdentity] = Field(default_factory=dict[str, RoleIdentity])
+    """Further models of the answers, by role."""
 
     @property
     def judge_name(self) -> str:
         """The judges by their models."""
         return " + ".join(judge.model for judge in self.judges)
+
+    @model_serializer(mode="wrap")
+    def _without_roles(self, fields_of: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Runs without further roles are the same as before there were any."""
+        fields = fields_of(self)
+        return fields if self.roles else {name: fields[name] for name in fields if name != "roles"}
 
     def compared(self, other: Identified) -> dict[str, Any]:
         """A judge is `judge` where both have one, and `judges.1` and so on in a jury."""
@@ -147,7 +155,7 @@ class Manifest(Claimed[Identity]):
     """As read at the start of the run, or given."""
     judge_prices: dict[str, Price]
     further_prices: dict[str, Price] = Field(default_factory=dict[str, Price])
-    """Likewise, of other models that the assistant's program calls, by role."""
+    """Likewise, of further models of the answers, by role."""
     overrides: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """Decoding parameters that are not the preset's, by role."""
     backend: str

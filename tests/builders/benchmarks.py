@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import dspy
 from drivers.script import ROOT
-from fakes.server import Answer, Sent
+from fakes.server import Answer, Sent, Server
 
 from builders.riddles import Riddle
 from dspy_proact import (
@@ -20,6 +20,7 @@ from dspy_proact import (
     ContentError,
     Evaluation,
     Gate,
+    Limits,
     Measure,
     ModelSpec,
     Nouns,
@@ -72,7 +73,7 @@ class Declared(Benchmark[Any, Any]):
     def read(self, corpus, settings, revision=None):
         raise NotImplementedError
 
-    def program(self, settings, start, companions=()):
+    def program(self, settings, start, roles):
         raise NotImplementedError
 
     async def grade(self, case, answer, ask):
@@ -137,7 +138,7 @@ class Contest(Benchmark[Attempt, Remark]):
     def read(self, corpus, settings, revision=None):
         return CaseSet.of("riddles", map(_case, range(COUNT)))
 
-    def program(self, settings, start, companions=()):
+    def program(self, settings, start, roles):
         return Guesser()
 
     async def grade(self, case, answer, ask):
@@ -188,6 +189,92 @@ def number_of(key: str) -> int:
 def _case(number: int) -> Case:
     key, stratum = f"riddle-{number}", "RHYME" if number % 3 else "NUMBER"
     return Case(key, f"place-{number % 5}", stratum, Riddle(text=f"{key}: what am I?"), {"page": number // 4})
+
+
+class Reply(Frozen):
+    """What the helper says at last, and to what."""
+
+    message: str
+    reply: str
+
+
+class Helper(dspy.Module):
+    """Asks at the desk, and passes on what it hears; the desk is a tool with a model of its own."""
+
+    def __init__(self, roles):
+        super().__init__()
+        self.look = dspy.Predict("message -> question")
+        self.tell = dspy.Predict("message, finding -> reply")
+        desk = dspy.Predict("question -> finding")  # a tool is no part of the program, and no compile tunes it
+        self.at_desk = lambda question: desk.acall(question=question, lm=roles["desk"])
+
+    async def aforward(self, message):
+        question = (await self.look.acall(message=message)).question
+        finding = (await self.at_desk(question)).finding
+        return await self.tell.acall(message=message, finding=finding)
+
+
+class Errands(Benchmark[Reply, Remark]):
+    """Four wishes, each told by a user in two messages, with a helper and its desk: eight calls a wish."""
+
+    name = "errands"
+    labels = ("DONE", "LOST")
+    view = Riddle
+    answer_type = Reply
+    roles: ClassVar = {"user": None, "desk": "hosted_vllm/desk"}
+
+    def read(self, corpus, settings, revision=None):
+        wishes = [f"wish-{number}" for number in range(4)]
+        return CaseSet.of("wishes", [Case(wish, wish, "all", Riddle(text=wish)) for wish in wishes])
+
+    def program(self, settings, start, roles):
+        return Helper(roles)
+
+    async def answer(self, case, ask):
+        user, message, reply = dspy.Predict("wish, reply -> message"), "", ""
+        for _ in range(2):
+            message = (await user.acall(wish=case.view.text, reply=reply, lm=ask.roles["user"])).message
+            reply = (await ask(message=message)).reply
+        return Reply(message=message, reply=reply)
+
+    async def grade(self, case, answer, ask):
+        right = f"{case.key}: " in answer.message and answer.reply.startswith("found")
+        return Scored(float(right), "DONE" if right else "LOST", Remark(words=len(answer.reply.split())))
+
+    def stand_in(self, role):
+        return ERRANDS[role]
+
+
+def _of_user(_, messages):
+    text = str(messages[-1][1])
+    wish = text.partition("wish-")[2][:1]
+    return {"message": f"wish-{wish}: {'thanks, and' if 'found' in text else 'please,'} the keys"}
+
+
+ERRANDS = {
+    "user": _of_user,
+    "desk": lambda _, __: {"finding": "on the table"},
+    "assistant": lambda _, messages: {"question": "Where are the keys?", "reply": "found on the table"},
+}
+"""What each role answers, by the name that it has at a server too; every wish is done."""
+ERRAND_CALLS = ("user", "assistant", "desk", "assistant") * 2
+"""The roles that are called for a wish, in their order."""
+
+
+def errands(server: Server, concurrency: int = 1, limits: Limits | None = None, **roles: ModelSpec | str) -> Evaluation:
+    """Errands with a model a role at a server, or the models that are given; `errand` is its script."""
+    helper, *further = (
+        ModelSpec(name=f"hosted_vllm/{role}", api_base=server.base(role)) for role in ("assistant", "user", "desk")
+    )
+    gate = Gate(concurrency=concurrency, retries=0, backoff=0.0, limits=limits)
+    named = dict(zip(("user", "desk"), further, strict=True)) | roles
+    return Evaluation("wishes", helper, benchmark=Errands(), gate=gate, roles=named)
+
+
+def errand(sent: Sent) -> Answer:
+    """The script of a server that plays every role of the errands."""
+    messages = [(message["role"], str(message["content"])) for message in sent.messages]
+    return fields(**ERRANDS[sent.role]("", messages))
 
 
 def write_mine(folder: Path, was: str = "", becomes: str = "") -> Path:

@@ -154,7 +154,7 @@ def test_a_conversation_can_come_from_standard_input(proact, monkeypatch):
 @pytest.mark.parametrize("other", [None, "TEXT", "--program"])
 def test_the_system_message_of_a_log_is_the_prompt_where_there_is_no_other(proact, server, monkeypatch, other):
     monkeypatch.setattr(
-        "dspy_proact.evaluation.trial.compiled_program",
+        "dspy_proact.evaluation.participant.compiled_program",
         lambda declared, settings, start, *_: assistant.Assistant(start.prompt or PROMPT),
     )
     command = against(server, text=PROMPT if other == "TEXT" else None)[:-2]

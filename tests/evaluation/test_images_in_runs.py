@@ -86,7 +86,7 @@ class Colours(Benchmark[Colour, Remark]):
         ]
         return CaseSet.of("colours", cases)
 
-    def program(self, settings, start, companions=()):
+    def program(self, settings, start, roles):
         return Looker(self.folder)
 
     async def grade(self, case, answer, ask):

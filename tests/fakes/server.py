@@ -138,22 +138,26 @@ class Server:
         self._thread.join()
         self._loop.close()
 
+    def base(self, role: str) -> str:
+        """The base of a role of any name."""
+        return f"http://127.0.0.1:{self.port}/{role}/v1"
+
     @property
     def assistant(self) -> str:
-        return f"http://127.0.0.1:{self.port}/assistant/v1"
+        return self.base("assistant")
 
     @property
     def judge(self) -> str:
-        return f"http://127.0.0.1:{self.port}/judge/v1"
+        return self.base("judge")
 
     @property
     def report(self) -> str:
         """Of a judge that tests what another one has tuned."""
-        return f"http://127.0.0.1:{self.port}/report/v1"
+        return self.base("report")
 
     @property
     def proposer(self) -> str:
-        return f"http://127.0.0.1:{self.port}/proposer/v1"
+        return self.base("proposer")
 
     def of(self, role: str) -> list[Sent]:
         """The requests of one role, in the order of arrival."""

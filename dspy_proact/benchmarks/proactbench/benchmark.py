@@ -1,6 +1,6 @@
 """ProactBench: a turn of a curated dialogue, a response to it, and a judge that grades it by a rubric."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -24,7 +24,16 @@ from dspy_proact.benchmarks.proactbench.types import (
     conversation_of,
     dialogue_mark,
 )
-from dspy_proact.evaluation.benchmark import Benchmark, CallForecast, CorpusFacts, ModelDefaults, StandIn, Start, lazily
+from dspy_proact.evaluation.benchmark import (
+    NO_ROLES,
+    Benchmark,
+    CallForecast,
+    CorpusFacts,
+    ModelDefaults,
+    StandIn,
+    Start,
+    lazily,
+)
 from dspy_proact.evaluation.people import People, StudyLayout
 from dspy_proact.evaluation.published import Published
 from dspy_proact.evaluation.results import ResultsFormat
@@ -36,7 +45,6 @@ if TYPE_CHECKING:
     from dspy_proact.evaluation.ask import Ask
     from dspy_proact.evaluation.controls import Controls
     from dspy_proact.evaluation.reporting import Reporting
-    from dspy_proact.models import Embedder
 
 HUB = "proactbench"
 """Name of the published corpus."""
@@ -101,7 +109,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         """Of the dialogue."""
         return dialogue_mark(conversation_of(view))
 
-    def program(self, settings: Settings, start: Start, companions: Sequence["Embedder"] = ()) -> "Assistant":
+    def program(self, settings: Settings, start: Start, roles: Mapping[str, Any] = NO_ROLES) -> "Assistant":
         """The bare chat, or one with a system prompt."""
         from dspy_proact.benchmarks.proactbench.programs import Assistant
 

@@ -1,6 +1,6 @@
 """ProactiveAgent: propose help at the right moments of a person's work, and be accepted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -134,7 +134,7 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
         rule = super().rule(settings)
         return rule and replace(rule, judged=True)
 
-    def agent(self, settings: Settings, companions: Sequence[Any]) -> Any:
+    def agent(self, settings: Settings, roles: Mapping[str, Any]) -> Any:
         """The agent that proposes help."""
         wanted = ProactiveAgentSettings.of(settings)
         return self.module("programs").ProposingAgent(wanted.candidates, wanted.history > 0)

@@ -1,6 +1,6 @@
 """ProactiveBench: ask for what would show what an image hides, and then answer."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +86,7 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
                 cases.append(Case(f"{name}/{entry.id}", f"{name}: {plain(entry.answer)}", name, view))
         return replace(CaseSet.of(loaded.record.name, cases), corpus=loaded.record)
 
-    def agent(self, settings: Settings, companions: Sequence[Any]) -> Any:
+    def agent(self, settings: Settings, roles: Mapping[str, Any]) -> Any:
         """The program that looks at images."""
         return self.module("programs").Looker(settings)
 

@@ -1,6 +1,6 @@
 """ProAgentBench: say when a person at a computer turns to an AI assistant, and with what."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -18,7 +18,6 @@ from dspy_proact.benchmarks.proagentbench.moments import (
 )
 from dspy_proact.errors import CorpusError
 from dspy_proact.evaluation.benchmark import CallForecast, CorpusFacts, lazily
-from dspy_proact.evaluation.embedding import WithEmbedder
 from dspy_proact.evaluation.published import Published
 from dspy_proact.evaluation.ruled import RuledBenchmark
 from dspy_proact.evaluation.stream import decision_measures
@@ -34,7 +33,7 @@ _LONGEST_EMBEDDED = 20_000
 """Characters of a query that are embedded."""
 
 
-class ProAgentBench(WithEmbedder, RuledBenchmark[Assistance, MomentGrade]):
+class ProAgentBench(RuledBenchmark[Assistance, MomentGrade]):
     """Moments of people's work, and the program that says when and how to help."""
 
     name = "proagentbench"
@@ -96,14 +95,12 @@ class ProAgentBench(WithEmbedder, RuledBenchmark[Assistance, MomentGrade]):
             raise CorpusError("a folder has no revisions; leave the revision out", source=str(corpus))
         return load_corpus(str(corpus), ProAgentBenchSettings.of(settings))
 
-    def agent(self, settings: Settings, companions: Sequence[Any]) -> Any:
+    def agent(self, settings: Settings, roles: Mapping[str, Any]) -> Any:
         """The program that the settings name."""
         wanted = ProAgentBenchSettings.of(settings)
-        agent = self.module("programs").MomentAgent(
+        return self.module("programs").MomentAgent(
             wanted.program == "staged", wanted.cot, wanted.memory != "none", wanted.screenshot, wanted.samples
         )
-        agent.embedder = next(iter(companions), None)
-        return agent
 
     def inputs(self, view: BaseModel) -> dict[str, Any]:
         """What is seen, without the truth."""
@@ -114,7 +111,7 @@ class ProAgentBench(WithEmbedder, RuledBenchmark[Assistance, MomentGrade]):
         rules = ProAgentBenchSettings.of(ask.settings)
         if rules.baseline == "none":
             answer, truth = await super().answer(case, ask), case.view_as(MomentView).truth
-            embedder: Embedder | None = getattr(ask.program, "embedder", None)
+            embedder: Embedder | None = ask.roles.get("embedder")
             if embedder is None or not (truth.wanted and truth.query):
                 return answer
             if not (answer.need_help and answer.query.strip()):

@@ -77,9 +77,6 @@ class MomentAgent(Question):
         samples: Answers of which the majority decides.
     """
 
-    embedder: Any = None
-    """Compares its queries with people's in a run; nothing that it asks depends on it."""
-
     def __init__(
         self, staged: bool = False, cot: bool = False, memory: bool = False, screenshot: bool = False, samples: int = 1
     ):

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -24,7 +24,6 @@ from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution, TaskView, shown
 from dspy_proact.errors import ContentError
 from dspy_proact.evaluation.benchmark import CallForecast, CorpusFacts, ModelDefaults, Rule, Start, lazily
-from dspy_proact.evaluation.embedding import WithEmbedder
 from dspy_proact.evaluation.people import Part, People
 from dspy_proact.evaluation.published import Published
 from dspy_proact.evaluation.ruled import RuledBenchmark, means_of
@@ -66,7 +65,7 @@ _WORDS = {
 }
 
 
-class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
+class Probe(RuledBenchmark[Solution, ProbeGrade]):
     """Tasks of people, the agents that work them, and the two judges of an answer."""
 
     name = "probe"
@@ -184,10 +183,10 @@ class Probe(WithEmbedder, RuledBenchmark[Solution, ProbeGrade]):
         rule = super().rule(settings)
         return rule and replace(rule, name="blind")
 
-    def agent(self, settings: Settings, companions: Sequence[Any]) -> Any:
+    def agent(self, settings: Settings, roles: Mapping[str, Any]) -> Any:
         """The agent that the settings name."""
         wanted = ProbeSettings.of(settings)
-        return self.module("agents").AGENTS[wanted.agent](wanted, next(iter(companions), None))
+        return self.module("agents").AGENTS[wanted.agent](wanted, roles.get("embedder"))
 
     def judge(self, settings: Settings, start: Start) -> Any:
         """Both judges."""

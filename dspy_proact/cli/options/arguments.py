@@ -1,8 +1,8 @@
 """Arguments of Python in messages of the library, as the options of the command line that set them.
 
 The library names an argument in backticks, with its value if it has one: `judge_prompt`, `limits.usd=5`,
-`settings.history=3`. What stands in quotes is a person's or a provider's, and what stands in the line of a Python file
-is about that file: neither is changed.
+`settings.history=3`, `roles.user`. What stands in quotes is a person's or a provider's, and what stands in the line of
+a Python file is about that file: neither is changed.
 """
 
 import re
@@ -12,6 +12,8 @@ import click
 
 _NAMED = re.compile(r"(?<!\w)(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")(?!\w)|`([a-z_]+(?:\.[a-z_]+)*)(?:=([^`]*))?`")
 """A text in quotes, or an argument with its value."""
+_OF_ROLE = re.compile(r"`roles\.([a-z_]+)((?:\.[a-z_]+)?)(=[^`]*)?`( (?=[\w./-]+[:,; =]))?")
+"""The model of a further role, or something of it, with what follows: a name of a model, or of a parameter."""
 _LINE_OF_FILE = re.compile(r"\.py:\d+: ")
 _OTHERWISE = {
     "limits.calls": "--max-calls",
@@ -37,6 +39,7 @@ def with_options(message: str, flags: Collection[str]) -> str:
     """A message of the library with its arguments as options, where the command has one of these flags."""
     if _LINE_OF_FILE.search(message):
         return message
+    message = _OF_ROLE.sub(_role_option, message) if "--role" in flags else message
     return _NAMED.sub(lambda named: _option(named[1], named[2], flags) or named[0], message)
 
 
@@ -45,6 +48,14 @@ def words_of(argument: str, value: str) -> list[str]:
     if argument.startswith("settings."):
         return ["--set", f"{argument.removeprefix('settings.')}={value}"]
     return [_flag(argument), value]
+
+
+def _role_option(named: re.Match[str]) -> str:
+    """Such as `--role user=NAME`."""
+    role, of, value, space = named[1], named[2], named[3] or "", named[4] or ""
+    if space and not value:
+        space = {"": "=", ".params": "."}.get(of, space)
+    return f"{_flag(f'role{of}')} {role}{value}{space}"
 
 
 def _option(argument: str | None, value: str | None, flags: Collection[str]) -> str | None:

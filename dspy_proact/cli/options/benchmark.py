@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dspy_proact.cli.options.kinds import flag_option, name_value, number_option, text_option
-from dspy_proact.cli.options.models import EMBEDDED, NamedModel
-from dspy_proact.cli.options.verb import Bundle, Heading, Section, typed
+from dspy_proact.cli.options.models import EMBEDDED, ROLES, NamedModel
+from dspy_proact.cli.options.verb import Bundle, Heading, Section, flags_of, typed
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation import DEFAULT_BENCHMARK
 
@@ -34,6 +34,7 @@ def _takes_demos(declared: "Benchmark[Any, Any]") -> bool:
 
 LACKED: "Mapping[str, tuple[str, Callable[[Benchmark[Any, Any]], Any]]]" = {
     "--system-prompt": ("system prompt", lambda declared: declared.models.system_prompt),
+    **dict.fromkeys(flags_of(ROLES), ("further roles", lambda declared: declared.roles)),
     "--judge-prompt": ("choice of judge prompts", lambda declared: declared.models.judge_prompts),
     "--judge-program": ("compiled judge", _has_judge),
     "--min-kappa": ("compiled judge", _has_judge),

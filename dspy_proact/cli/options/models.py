@@ -1,11 +1,12 @@
 """Options of every command that calls a model: the models, their programs, how calls are made, and limits."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
@@ -25,6 +26,7 @@ from dspy_proact.plain_text import encodable
 
 if TYPE_CHECKING:
     from dspy_proact.calls import Price
+    from dspy_proact.evaluation.benchmark import Benchmark
     from dspy_proact.models import Gate, ModelSpec
     from dspy_proact.recipe import Recipe
 
@@ -88,6 +90,61 @@ def model_options(flag: str, text: str, heading: Heading = Heading.MODELS) -> Bu
     )
     return Bundle(name, partial(NamedModel, flag), Section(heading, *options), prefix=f"{name}_")
 
+
+class NamedRoles(dict[str, NamedModel]):
+    """The models that a person names for further roles, by role, each with what is said of it."""
+
+    @classmethod
+    def of(cls, **options: tuple[tuple[str, Any], ...]) -> Self:
+        """By what follows `--role` in the name of an option, each role with what was read after it."""
+        named = cls()
+        for end, pairs in options.items():
+            for role, value in pairs:
+                before = named.get(role, NamedModel(f"--role {role}"))
+                if end != "param" and getattr(before, end):
+                    flag = "--role" if end == "name" else f"--role-{end.replace('_', '-')}"
+                    raise UsageError(f"{flag} {role}: given twice; it takes one value")
+                several = {"name": (value,), "param": (*before.param, value)}
+                named[role] = replace(before, **{end: several.get(end, value)})
+        return named
+
+    def specs(self, declared: "Benchmark[Any, Any]", embedded: bool) -> "dict[str, ModelSpec]":
+        """Each as a spec; one of a role that is not named is of the model by which it is played else."""
+        usual = {name: EMBEDDED if embedded else model or EMBEDDED for name, model in declared.roles.items()}
+        return {name: model.spec(usual.get(name, EMBEDDED)) for name, model in self.items()}
+
+
+def _of_role(read: Callable[[str], Any], form: str) -> Callable[[str], tuple[str, Any]]:
+    """Reads the role before the first mark of a form such as ROLE=MODEL, and the value after it."""
+    mark = re.sub("[A-Z]", "", form)[0]
+
+    def of_role(text: str) -> tuple[str, Any]:
+        role, marked, value = text.partition(mark)
+        if not marked or not role.strip() or not value.strip():
+            raise click.BadParameter(f"{text!r} is not {form}")
+        return role.strip(), read(value.strip())
+
+    return of_role
+
+
+ROLES = Bundle(
+    "roles",
+    NamedRoles.of,
+    Section(
+        Heading.MODELS,
+        *(
+            text_option(f"--role{end}", form, text, f"role_{name}", several=True, read=_of_role(read, form))
+            for end, name, form, read, text in (
+                ("", "name", "ROLE=NAME", str, "Model of a further role, such as the user; repeatable."),
+                ("-api-base", "api_base", "ROLE=URL", str, "Its endpoint."),
+                ("-param", "param", "ROLE.NAME=VALUE", parameter, "Its request parameter, as --model-param."),
+                ("-price", "price", "ROLE=IN,OUT", per_million, "Its price, as --model-price."),
+            )
+        ),
+    ),
+    prefix="role_",
+)
+"""The models of a benchmark's further roles."""
 
 # Calls
 

@@ -208,6 +208,7 @@ def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_js
                 "model": model,
                 "assistant": dataclasses.asdict(forecast.assistant),
                 "judge": dataclasses.asdict(forecast.judge),
+                "roles": {name: dataclasses.asdict(role) for name, role in forecast.roles.items()},
                 "seconds": forecast.seconds,
                 "assumption": forecast.assumption,
                 "calls": forecast.calls,
@@ -222,8 +223,8 @@ def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_js
             click.echo(f"{printable(model)}:")
         low, high = (duration(seconds) for seconds in forecast.seconds)
         click.echo(f"{forecast.calls:,} calls, without repairs and retries.")
-        click.echo(f"assistant: {_role(forecast.assistant)}")
-        click.echo(f"judge: {_role(forecast.judge)}")
+        for name, role in forecast.by_role.items():
+            click.echo(f"{name}: {_role(role)}")
         for name, sent in _sent(identities[model], forecast).items():
             click.echo(sent_line(name, sent))
         if forecast.assumption:
@@ -231,7 +232,7 @@ def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_js
         assumed = f"if a call takes {SECONDS[0]:g} to {SECONDS[1]:g} seconds and none has to wait"
         click.echo(f"Time: {low} to {high}, {assumed}.")
     known = list(forecasts.values())
-    usd = sum(role.usd[1] for forecast in known for role in (forecast.assistant, forecast.judge) if role.usd)
+    usd = sum(role.usd[1] for forecast in known for role in forecast.by_role.values() if role.usd)
     calls, tokens = (sum(getattr(forecast, name) for forecast in known) for name in ("calls", "most_tokens"))
     for line in exceeded(runs[0][0].limits, calls, tokens, usd):
         click.echo(line)
@@ -240,13 +241,13 @@ def _print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_js
 
 def _sent(identity: Identity, forecast: RunForecast) -> dict[str, dict[str, Any]]:
     """The parameters of each model that is asked, by its role and name; the stand-in takes none."""
-    by_role = {"assistant": [identity.assistant] * bool(forecast.assistant.calls)}
-    by_role["judge"] = [*identity.judges] * bool(forecast.judge.calls)
+    further = ((name, [role]) for name, role in identity.roles.items())
+    by_role = {"assistant": [identity.assistant], **dict(further), "judge": [*identity.judges]}
     return {
         f"{role} {model.model}": model.decoding
         for role, models in by_role.items()
         for model in models
-        if model.model != EMBEDDED
+        if forecast.by_role[role].calls and model.model != EMBEDDED
     }
 
 

@@ -16,12 +16,11 @@ from dspy_proact.cli.views.runs import say_of_card
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.benchmark import Benchmark, Start
 from dspy_proact.evaluation.compiled import compiled_program
-from dspy_proact.evaluation.evaluation import role_of
-from dspy_proact.evaluation.participant import program_name
+from dspy_proact.evaluation.participant import program_name, role_of
 from dspy_proact.evaluation.people import WorkedCase, worked_cases_of
 from dspy_proact.evaluation.trial import Pair, Side
 from dspy_proact.evaluation.trial import examine as put_to
-from dspy_proact.models import Gate, Model, open_model
+from dspy_proact.models import AnyModel, Gate, Model, open_model
 from dspy_proact.plain_text import printable
 from dspy_proact.report import Reading
 from dspy_proact.report.numbers import counted, document
@@ -38,7 +37,7 @@ _MOST = 2000
 Declared = Benchmark[Any, Any]
 
 
-def _spent(models: Sequence[Model], sides: Iterable[Side]) -> dict[str, Usage]:
+def _spent(models: Sequence[AnyModel], sides: Iterable[Side]) -> dict[str, Usage]:
     """Usage by role at the price of its model, every attempt counted."""
     calls = [call for side in sides for call in side.calls]
     return {
@@ -47,7 +46,7 @@ def _spent(models: Sequence[Model], sides: Iterable[Side]) -> dict[str, Usage]:
     }
 
 
-def _spent_lines(models: Sequence[Model], sides: Iterable[Side]) -> Iterator[str]:
+def _spent_lines(models: Sequence[AnyModel], sides: Iterable[Side]) -> Iterator[str]:
     for role, usage in _spent(models, sides).items():
         cost = f"cost unknown ({usage.reason})" if usage.usd is None else f"USD {usage.usd:.4f}"
         tokens = f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out"
@@ -111,7 +110,7 @@ def print_cases(declared: Declared, cases: Sequence[Case], as_json: bool) -> Non
 
 
 def print_tried(
-    declared: Declared, pairs: Sequence[Pair], models: Sequence[Model], prompted: str, in_full: bool, as_json: bool
+    declared: Declared, pairs: Sequence[Pair], models: Sequence[AnyModel], prompted: str, in_full: bool, as_json: bool
 ) -> None:
     """Print what came of a trial whose first sides are made with what `prompted` says, and its cost by model."""
     embedded = any(model.embedded for model in models)
@@ -120,7 +119,8 @@ def print_tried(
             say(STAND_IN)
         print_json([_pair_document(declared, pair, models, in_full) for pair in pairs])
         return
-    click.echo(printable(" judged by ".join(model.name for model in models)))
+    others = (f"{' judged by' if m.role.name == 'judge' else f', {m.role.name}'} {m.name}" for m in models[1:])
+    click.echo(printable("".join([models[0].name, *others])))
     if embedded:
         click.echo(STAND_IN)
     click.echo()
@@ -136,7 +136,8 @@ def print_tried(
             sheet.text(readable(text if len(text) <= _MOST else f"{text[:_MOST]}... (--whole shows it all)"))
             sheet.line()
         names = [f"with {prompted}", "without it"] if pair.prompted else ["the bare model"]
-        judge, labels = next((model.name for model in models[1:]), None), declared.labels if case.key else ()
+        judge = next((model.name for model in models if model.role.name == "judge"), None)
+        labels = declared.labels if case.key else ()
         readings = (
             (name, reading_of(declared, case, side, judge=judge)) for name, side in zip(names, pair.sides, strict=True)
         )
@@ -146,7 +147,7 @@ def print_tried(
         click.echo(printable(line))
 
 
-def _pair_document(declared: Declared, pair: Pair, models: Sequence[Model], in_full: bool) -> dict[str, Any]:
+def _pair_document(declared: Declared, pair: Pair, models: Sequence[AnyModel], in_full: bool) -> dict[str, Any]:
     """One case with its answers: an object of the list of `try --json`, which scripts read.
 
     Key and stratum have the benchmark's nouns as names; both are null for a conversation of a person's own. `with` is

@@ -40,6 +40,7 @@ def _of_run(summary: Summary, manifest: Manifest, cases: str) -> Iterator[str]:
         f"{_spoken(identity.assistant)} was asked {cases} of the corpus {corpus.name}{revision} (sha256 "
         f"{identity.corpus[:16]}){often}, {prompted}."
     )
+    yield from (f"As {name} took part {_spoken(role)}." for name, role in identity.roles.items())
     yield from (f"{sentence[0].upper()}{sentence[1:]}." for sentence in summary.left_out)
     answered, graded = len(summary.outcomes), len(summary.scored)
     answers = sum(outcome.response is not None for outcome in summary.outcomes)
@@ -62,6 +63,6 @@ def _of_run(summary: Summary, manifest: Manifest, cases: str) -> Iterator[str]:
 def _spoken(role: RoleIdentity) -> str:
     """A model with its program and what it was sent."""
     decoding = [f"{name} {value}" for name, value in role.decoding.items() if value is not None]
-    sent = [f"program {role.program}", *decoding]
+    sent = [*([f"program {role.program}"] if role.prompt else []), *decoding]
     endpoint = [f"at {role.endpoint}"] if role.endpoint else []
     return f"{role.model} ({', '.join([*sent, *endpoint])})"

@@ -90,7 +90,7 @@ def test_baselines_ask_no_agent_and_have_their_closed_forms(server, corpus, tmp_
     declared = benchmark_named("proactiveagent")
     always = ProactiveAgentSettings(baseline="always")
     with pytest.raises(UsageError, match=r"`settings.baseline=always`: a baseline asks no model"):
-        require_no_model(declared, always, ["openai/gpt-4o", "embedded"], Start())
+        require_no_model(declared, always, ["openai/gpt-4o", "embedded"], None)
 
 
 def test_nothing_later_no_vote_and_nothing_of_the_authors_is_in_any_request(server, tmp_path):

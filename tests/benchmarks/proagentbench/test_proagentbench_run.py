@@ -19,7 +19,6 @@ from dspy_proact.benchmarks.proagentbench.moments import (
 from dspy_proact.benchmarks.proagentbench.programs import MomentAgent
 from dspy_proact.benchmarks.proagentbench.report import burstiness, published_rows
 from dspy_proact.errors import RunError, UsageError
-from dspy_proact.evaluation.benchmark import Start
 from dspy_proact.evaluation.evaluation import Rejudging, require_no_model
 from dspy_proact.evaluation.registry import benchmark_named
 from dspy_proact.evaluation.responses import Responses
@@ -115,7 +114,7 @@ def test_baselines_ask_no_model_and_are_those_beside_a_run(server, corpus, tmp_p
     assert "title" not in texts_below(tmp_path / "always").replace('"title"', "")
     declared = benchmark_named("proagentbench")
     with pytest.raises(UsageError, match=r"`settings.baseline=graph`: a baseline asks no model"):
-        require_no_model(declared, ProAgentBenchSettings(baseline="graph"), ["openai/gpt-4o"], Start())
+        require_no_model(declared, ProAgentBenchSettings(baseline="graph"), ["openai/gpt-4o"], None)
 
 
 INTENDED = {3: "Creative Design", 7: "Format Conversion", 12: "Translation"}
