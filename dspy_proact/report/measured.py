@@ -120,11 +120,13 @@ def compared(
     """
     if strata is not None and measure.statistic != "mean":
         return Compared(*[Estimate(None, reason="no mean")] * 3)
-    order = [ours[0].stratum for _, ours, theirs in pairs if values_of(measure, ours) and values_of(measure, theirs)]
+    rows = [
+        (group, ours[0].stratum, values_of(measure, ours), values_of(measure, theirs)) for group, ours, theirs in pairs
+    ]
+    measurable = [row for row in rows if row[2] and row[3]]
+    groups, order = [row[0] for row in measurable], [row[1] for row in measurable]
+    a, b = [row[2] for row in measurable], [row[3] for row in measurable]
     by_stratum = (order, strata) if strata else ()
-    measurable = [(group, values_of(measure, ours), values_of(measure, theirs)) for group, ours, theirs in pairs]
-    measurable = [(group, ours, theirs) for group, ours, theirs in measurable if ours and theirs]
-    groups, a, b = [case[0] for case in measurable], [case[1] for case in measurable], [case[2] for case in measurable]
     first, second = (_estimate(measure, groups, side, bounds, *by_stratum) for side in (a, b))
     if missing := next((side for side in (first, second) if side.value is None), None):
         return Compared(first, second, missing)
