@@ -123,8 +123,6 @@ def _words_by_reading(text: str) -> "dict[_Reading, _Words]":  # noqa: ARG001 - 
 
 
 class _Words:
-    """The words of a text."""
-
     def __init__(self, text: str):
         self._letters = PlainLetters(text)
         self._folded = f" {_fold(self._letters.text)} "

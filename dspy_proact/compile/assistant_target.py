@@ -38,6 +38,8 @@ _ASSUMED_WORDS = 300
 class AssistantTarget(Target):
     """A program under test, and the cases that it is tuned and tested on.
 
+    Raises a `UsageError` where there is nothing to tune or to guard, or the start is refused.
+
     Args:
         corpus: As the benchmark reads it: `sample`, the published one's name, a path, or cases that were read.
         model: Under the program.
@@ -51,9 +53,6 @@ class AssistantTarget(Target):
         system_prompt: What the program is told at the start; its own where None.
         start: An artefact to go on from instead.
         revision: Of the published corpus.
-
-    Raises:
-        UsageError: There is nothing to tune or to guard, or the start is refused.
     """
 
     role = "assistant"

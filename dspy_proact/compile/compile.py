@@ -79,14 +79,13 @@ class Finished:
 class Compile:
     """A target, and how it is tuned.
 
+    Raises a `UsageError` where there is too little to learn from, the optimizer works by worked examples that nobody
+    has, or the models cannot be called as asked.
+
     Args:
         target: What is tuned: an `AssistantTarget` or a `JudgeTarget`.
         recipe: Optimizer, folds and seed; no more folds are made than there are units.
         gate: How calls are made, and what they may cost.
-
-    Raises:
-        UsageError: There is too little to learn from, the optimizer works by worked examples that nobody has, or the
-            models cannot be called as asked.
     """
 
     def __init__(self, target: Target, recipe: Recipe | None = None, gate: Gate | None = None):

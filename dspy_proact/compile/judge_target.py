@@ -54,6 +54,8 @@ _WIDE, _RATERS = 25, 8
 class JudgeTarget(Target):
     """A judge, and people's grades that it is tuned to and tested on.
 
+    Raises a `UsageError` where there is no judge, the grades cannot be learned from, or the start is refused.
+
     Args:
         ratings: People's grades; None for those that the benchmark declares, of its sample.
         judge: Model under the judge.
@@ -63,9 +65,6 @@ class JudgeTarget(Target):
         votes: Verdicts on each answer.
         start: An artefact to go on from; the benchmark's judge as it is where None.
         guards: What the start gets right and no candidate may lose: `cases`, the worked cases of the judge's rules.
-
-    Raises:
-        UsageError: There is no judge, the grades cannot be learned from, or the start is refused.
     """
 
     role = "judge"

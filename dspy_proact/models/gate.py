@@ -229,6 +229,8 @@ class _Standing:
 class Gate:
     """How calls are made, and what those of one run or compile share; several runs may use it one after another.
 
+    Raises a `UsageError` where a value is out of range.
+
     Args:
         concurrency: Requests in flight, of all models together.
         timeout: Seconds for one attempt, from the first byte sent to the last received; of a stream, for each wait.
@@ -238,9 +240,6 @@ class Gate:
         backoff: Seconds before the second attempt; doubled each time, with jitter.
         patience: Consecutive calls of one model that fail after all retries before its provider counts as down. Where
             no connection is made, it counts as down at once.
-
-    Raises:
-        UsageError: A value is out of range.
     """
 
     def __init__(

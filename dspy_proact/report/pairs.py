@@ -22,7 +22,7 @@ from dspy_proact.files.labels import Confidence, Seconds
 from dspy_proact.files.rows import Id, Line, Name, OwnPart, read_bytes, text_of
 from dspy_proact.files.sheets import CsvSheet, csv_text
 from dspy_proact.report.glossary import explained
-from dspy_proact.report.numbers import bounds, counted, document, percent, probability, share
+from dspy_proact.report.numbers import bounds, counted, document, fields_of, percent, probability, share
 from dspy_proact.report.terminal import reason_lines, show, table
 from dspy_proact.runs import Nouns
 from dspy_proact.stats import ENOUGH_RATERS, Binomial, Estimate, exact_binomial, preferred_share
@@ -284,17 +284,13 @@ def pairs_headline(study: PairStudy) -> str:
 def pairs_document(study: PairStudy) -> dict[str, Any]:
     """The document of `agree --pairs --json`."""
     published = study.published
-    raters = [
-        rater.preferred.for_json() | {"seconds": rater.seconds, "without": rater.without} for rater in study.raters
-    ]
     return {
         "headline": pairs_headline(study),
         "name": study.name,
-        "a": study.names[0],
-        "b": study.names[1],
+        **dict(zip("ab", study.names, strict=True)),
         "choices": len(study.choices),
         "items": study.items,
-        "raters": raters,
+        "raters": [rater.preferred.for_json() | fields_of(rater, "seconds", "without") for rater in study.raters],
         "all": study.overall.for_json() | {"with_ties_as_half": study.halves},
         "strata": [stratum.for_json() for stratum in study.strata],
         "confidence": [confidence.for_json() for confidence in study.confidences],
@@ -302,8 +298,7 @@ def pairs_document(study: PairStudy) -> dict[str, Any]:
         "published": published
         and {
             "figures": {name: document(figure) | {"p": p} for name, (figure, p) in published.figures.items()},
-            "method": published.method,
-            "faults": list(published.faults),
+            **fields_of(published, "method", "faults"),
         },
     }
 

@@ -14,7 +14,7 @@ from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.ratings import Ratings
 from dspy_proact.evaluation.registry import benchmark_of
 from dspy_proact.report.corrected import PeoplesRatings, rated_cases, require_one_grade
-from dspy_proact.report.numbers import counted, share
+from dspy_proact.report.numbers import counted, fields_of, share
 from dspy_proact.report.ratings import ratable
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import show, table
@@ -187,17 +187,15 @@ def plan_document(plan: LabellingPlan) -> dict[str, Any]:
         "headline": plan_headline(plan),
         "half_width": plan.width,
         plan.nouns.cases: plan.frame.cases,
-        "about": plan.about,
+        **fields_of(plan, "about", "assumed", "notes"),
         "plan": _study(best, plan.nouns) if best else None,
         **({} if best else {"plan_reason": "out of reach", "least_half_width": plan.least}),
         "plans": [_study(option, plan.nouns) for option in plan.plans],
-        "assumed": plan.assumed,
         "ratings_vary_as_in": plan.source,
         "mean": plan.frame.mean,
         "sd_between_responses": math.sqrt(of.between),
         "sd_between_ratings": math.sqrt(of.within),
         "sd_between_raters": math.sqrt(of.leniency),
-        "notes": list(plan.notes),
     }
 
 

@@ -341,15 +341,9 @@ def studies(
 ) -> tuple[RatingStudy, ...]:
     """Compare people with each other and with the judge, by each part of the grading that somebody graded.
 
-    Args:
-        ratings: Of any study, with the judge's grades where they are known.
-        choices: What is counted, and how.
-        benchmark: Where it is of a person's own file.
-        graded: A run on the items, whose grades stand in place of all that were known before.
-        learned_on: As `RatingStudy.learned_on`.
-
-    Raises:
-        UsageError: The published rule is to exclude raters, and the judge's grades are not known or nobody is left.
+    Raises a `UsageError` where the published rule is to exclude raters, and the judge's grades are not known or nobody
+    is left. The benchmark is needed where it is of a person's own file. The grades of a run on the items, `graded`,
+    stand in place of all that were known before.
     """
     declared, choices = benchmark_of(ratings.benchmark, benchmark), choices or Choices()
     grades = judge_grades(graded, declared) if graded else {}

@@ -139,7 +139,8 @@ def cluster_mean(
 
     No scores, or none in a stratum: no value. One group, in all or in a stratum: no bounds. Two to four: bounds with a
     warning. All scores 0, or all 1: one group counts as one trial, and the bound away from the value is the exact
-    binomial one. Groups that do not differ at another mean: no bounds.
+    binomial one. Groups that do not differ at another mean: no bounds. Raises a `ValueError` where a score is outside
+    [0, 1], the lengths differ, or `order` does not name every stratum once.
 
     Args:
         scores: Array of shape (n,), each in [0, 1], higher is better.
@@ -147,9 +148,6 @@ def cluster_mean(
         strata: Stratum of each score; a group may have scores in several.
         order: The strata to average over, each once and at least one.
         drawn: What raters add to the variance, where the scores rest on them.
-
-    Raises:
-        ValueError: A score is outside [0, 1], the lengths differ, or `order` does not name every stratum once.
     """
     table = tabulate(checked_scores(scores, groups, strata, order), groups, strata, order)
     if empty := table.empty("scores"):

@@ -159,7 +159,8 @@ def improvement(
 
     Intervals are jackknives over groups, and over raters where they are known. The p value swaps before and after in
     whole groups and takes both kappas anew. No labels, or all of one grade: no value and no p. A stratum whose labels
-    are all of one grade is not part of the average. Both judges alike: difference 0 without bounds, p = 1.
+    are all of one grade is not part of the average. Both judges alike: difference 0 without bounds, p = 1. Raises a
+    `ValueError` where `order` does not name every stratum once.
 
     Args:
         before: Level of each item as the first judge graded it, 0, 1 or 2, None where it is unread: shape (n,).
@@ -169,9 +170,6 @@ def improvement(
         groups: Key of the group of each item.
         order: The strata to tell about, each once.
         seed: Seed of the random swaps; otherwise p depends on the levels alone, as in `paired_difference`.
-
-    Raises:
-        ValueError: `order` does not name every stratum once.
     """
     first, second = (np.asarray(levels, dtype=np.float64) for levels in (before, after))
     items = Items(first, second, panel, strata, groups)

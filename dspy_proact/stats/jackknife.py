@@ -49,7 +49,7 @@ class Jackknife:
 
         No items, or an undefined statistic: no value. One group or rater, or a statistic that is undefined without one
         of them, or that no group changes: no bounds. Bounds that rest on two to four groups, or do not speak of other
-        raters, carry a warning.
+        raters, carry a warning. Raises a `ValueError` where the lengths differ.
 
         Args:
             parts: What each item adds to the sum: shape (n, ...).
@@ -57,9 +57,6 @@ class Jackknife:
             statistic: The numbers of sums of the parts, of shape (B, ...).
             undefined: The reason where the statistic is undefined.
             changes: What leaving out single ratings does to the sum; None where raters do not matter or are not known.
-
-        Raises:
-            ValueError: The lengths differ.
         """
         if len(parts) != len(groups):
             raise ValueError(f"one group an item: {len(parts)} and {len(groups)} differ")

@@ -77,7 +77,7 @@ def paired_difference(
 
     No pairs, in all or in a stratum: no value. One group: no bounds and no p, in one stratum alone no bounds. Two to
     four: bounds with a warning. No pair differs, or all groups shift alike: no bounds and nothing detectable; p stands,
-    and is 1 where nothing shifts. A flip turns all of a group's pairs, in every stratum.
+    and is 1 where nothing shifts. A flip turns all of a group's pairs, in every stratum. Raises as `cluster_mean` does.
 
     Args:
         a: Scores of the first run, shape (n,), each in [0, 1], higher is better.
@@ -88,9 +88,6 @@ def paired_difference(
         tests: Over how many tests p will be adjusted (Holm), which bears on what can be detected and on nothing else.
         seed: Seed of the random flips. Same scores and seed give the same p, in whatever order the pairs come,
             whatever the groups are called, and with a and b exchanged.
-
-    Raises:
-        ValueError: A score is outside [0, 1], the lengths differ, or `order` does not name every stratum once.
     """
     first, second = (checked_scores(scores, groups, strata, order) for scores in (a, b))
     table = tabulate(second - first, groups, strata, order)

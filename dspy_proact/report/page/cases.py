@@ -17,6 +17,7 @@ from typing import Any
 from dspy_proact.errors import CorpusError
 from dspy_proact.evaluation.reporting import Grounds, PageSection, quoted
 from dspy_proact.plain_text import encodable
+from dspy_proact.report.numbers import fields_of
 from dspy_proact.report.page.figures import letter
 from dspy_proact.report.page.rendered import rendered
 from dspy_proact.report.reading import Reading
@@ -256,8 +257,7 @@ def _item(
 def _side(reading: Reading, summary: Summary, held: Block) -> dict[str, Any]:
     """What one run has of a case; what is not there has no key."""
     outcome, number, names = reading.outcome, held.number, summary.judge_names
-    side: dict[str, Any] = {"label": outcome.label, "reason": outcome.reason, "state": outcome.state}
-    side |= {"truncated": outcome.truncated, "awaited": outcome.awaited}
+    side = fields_of(outcome, "label", "reason", "state", "truncated", "awaited")
     if (answer := reading.answer) is not None:
         spans = quoted(quote for grounds in reading.grounds for quote in grounds.quotes)
         side["response"] = number(answer)
@@ -268,9 +268,7 @@ def _side(reading: Reading, summary: Summary, held: Block) -> dict[str, Any]:
         {
             "judge": names.get(verdict.judge or "", verdict.judge),
             "epoch": verdict.judge_epoch,
-            "label": verdict.label,
-            "score": verdict.score,
-            "verified": verdict.verified,
+            **fields_of(verdict, "label", "score", "verified"),
             "reasons": number(grounds.reasons),
             "quotes": [[number(quote.text), quote.start is not None, quote.short] for quote in grounds.quotes],
             "points": [[number(name), number(text)] for name, text in grounds.points],

@@ -58,8 +58,6 @@ class _TableRow:
 
 @dataclass(frozen=True)
 class _Page:
-    """What the templates show."""
-
     summaries: tuple[Summary, ...]
     by: tuple[str, ...]
 

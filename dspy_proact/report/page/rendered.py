@@ -28,23 +28,9 @@ _LONGEST = 50_000
 _START, _END = "\ue000", "\ue001"
 _MARKER = re.compile(f"([{_START}{_END}])")
 _LIST_NUMBER = re.compile(r"(?:^|(?<=\n))[ \t>]*\d{1,9}[.)][ \t]+")
-_ELEMENTS = {
-    "blockquote": "blockquote",
-    "bullet_list": "ul",
-    "em": "em",
-    "heading": "heading",
-    "list_item": "li",
-    "ordered_list": "ol",
-    "paragraph": "p",
-    "s": "s",
-    "strong": "strong",
-    "table": "table",
-    "tbody": "tbody",
-    "td": "td",
-    "th": "th",
-    "thead": "thead",
-    "tr": "tr",
-}
+_SAME = ("blockquote", "em", "heading", "s", "strong", "table", "tbody", "td", "th", "thead", "tr")
+_OTHERS = {"bullet_list": "ul", "list_item": "li", "ordered_list": "ol", "paragraph": "p"}
+_ELEMENTS = {name: name for name in _SAME} | _OTHERS
 """By the name of what opens and closes it."""
 _MARKDOWN = re.compile(
     r"[*_`#>|~\[<&\\]|^[ \t]*(?:[-+]|\d{1,9}[.)])[ \t]|^[ \t]*[-=]+[ \t]*$|^(?: {4}|\t)", re.MULTILINE
