@@ -24,7 +24,7 @@ class Call(Frozen):
     """One attempt to call a model."""
 
     role: str
-    """`assistant`, `judge`, `proposer` or `embedder`."""
+    """`assistant`, `judge`, `proposer`, `embedder`, or a further role of the benchmark."""
     started: float
     """Seconds since the epoch."""
     latency: float

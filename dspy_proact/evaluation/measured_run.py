@@ -79,8 +79,10 @@ class MeasuredRun(Outcomes):
 
     @property
     def graded_by(self) -> str:
-        """Who graded, as the end of a sentence."""
-        return f" judged by {self.judge_name}" if self.judges else ", graded by the benchmark itself"
+        """Who took part beside the model and who graded, as the end of a sentence."""
+        further = " and ".join(f"{name} {role.model}" for name, role in self.further_roles.items())
+        graded = f" judged by {self.judge_name}" if self.judges else ", graded by the benchmark itself"
+        return f" with {further}{graded}" if further else graded
 
     @cached_property
     def case_count(self) -> int:

@@ -13,7 +13,10 @@ from dspy_proact.errors import SetupFault, UsageError
 from dspy_proact.models.dspy_internals import BaseCallback, async_engine_of
 from dspy_proact.models.logged import LoggedLM
 
-_MEND = "whose calls no limit or record would hold: leave it out; a further model is one of the benchmark's `roles`"
+_MEND = (
+    "whose calls no limit or record would hold: leave it out, as with `set_lm(None)`; a further model is one of the "
+    "benchmark's `roles`"
+)
 
 
 class Doorkeeper(BaseCallback):

@@ -206,9 +206,9 @@ class Comparison:
 
     @property
     def judged_alike(self) -> bool:
-        """Whether both are known to have been graded by one judge, asked in the same way."""
+        """Whether both are known to have been graded by one judge, asked in the same way, beside the same roles."""
         known = self.a.manifest is not None and self.b.manifest is not None
-        return known and not any(name.partition(".")[0] in {"judge", "judges"} for name, _, _ in self.changed)
+        return known and not any(name.partition(".")[0] in {"judge", "judges", "roles"} for name, _, _ in self.changed)
 
     @cached_property
     def flips(self) -> dict[str, dict[str, int]]:

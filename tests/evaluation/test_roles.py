@@ -4,13 +4,35 @@ import json
 
 import dspy
 import pytest
-from builders.benchmarks import ERRAND_CALLS, Contest, Errands, Refereed, contest, contestant, errand, errands, fields
+from builders.benchmarks import (
+    ERRAND_CALLS,
+    Contest,
+    Errands,
+    Refereed,
+    contest,
+    contestant,
+    errand,
+    errands,
+    fields,
+    write_mine,
+)
 
-from dspy_proact import AssistantTarget, Evaluation, Gate, Limits, ModelSpec, Trial, open_model, summarize
+from dspy_proact import (
+    AssistantTarget,
+    Compile,
+    Evaluation,
+    Gate,
+    Limits,
+    ModelSpec,
+    Recipe,
+    Trial,
+    open_model,
+    summarize,
+)
 from dspy_proact.calls import Price
 from dspy_proact.errors import LimitReached, RunError, SetupFault, UsageError
 from dspy_proact.evaluation.participant import role_of
-from dspy_proact.report import summary_document
+from dspy_proact.report import compare, summary_document
 from dspy_proact.runs import RunFolder, Scope
 
 REAL = {"model": ModelSpec(name="hosted_vllm/any", api_base="http://127.0.0.1:9/v1"), "benchmark": Errands()}
@@ -31,6 +53,11 @@ def test_roles_are_recorded_counted_and_priced_and_are_part_of_what_a_run_is(ser
         "user": (2, 22.0),
     }
     assert document["run"]["roles"] == {"user": "hosted_vllm/user", "desk": "hosted_vllm/desk"}
+    errands(server, user="embedded").run(tmp_path / "other", Scope(limit=1))
+    compared = compare(*(summarize(tmp_path / name) for name in ("run", "other")))
+    assert ("roles.user.model", "hosted_vllm/user", "embedded") in compared.changed
+    assert not compared.judged_alike
+    assert "with user embedded and desk hosted_vllm/desk, graded by" in compared.b.graded_by
     with pytest.raises(RunError, match=r"roles\.user\.model"):
         errands(server, user="embedded").run(tmp_path / "run")
 
@@ -210,6 +237,20 @@ def test_what_a_benchmark_asks_by_itself_goes_to_the_model_under_test_whatever_a
         with pytest.raises(SetupFault, match="calls a model of its own, openai/foreign"):
             evaluation.run(tmp_path / "judged", Scope(limit=1))
     assert "foreign" not in {sent.role for sent in server.sent}
+
+
+def test_a_model_that_a_program_makes_while_it_is_compiled_is_refused_too(server, tmp_path):
+    program = """return dspy.Predict(dspy.Signature("message -> reply", "Answer a customer's message."))"""
+    smuggling = f"""
+        class Smuggler(dspy.Predict):
+            def forward(self, **inputs):
+                dspy.LM("openai/foreign", api_base="{server.base("foreign")}", api_key="none")("hello")
+
+        return Smuggler("message -> reply")"""
+    target = AssistantTarget(benchmark=str(write_mine(tmp_path, program, smuggling)))
+    with pytest.raises(SetupFault, match="calls a model of its own, openai/foreign"):
+        Compile(target, Recipe(folds=2, trials=2)).run(tmp_path / "compile")
+    assert server.sent == []
 
 
 # The command line
