@@ -4,7 +4,8 @@ The gate appends one `Call` an attempt, repairs and retries included; a `LoggedC
 the reply or the failure, one line of `calls.jsonl`.
 """
 
-from collections.abc import Generator, Iterable
+import json
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -90,6 +91,8 @@ class LoggedCall(Frozen):
     """Tells equal requests apart that are to have several replies: in a run how many came before in the stage."""
     request: str
     """sha256 over role, model, endpoint, rollout and request."""
+    messages: tuple[str, ...] | None = None
+    """Hashes of what it was made of in `messages.jsonl`; None where it can be rendered again, or was not kept."""
     response: dict[str, Any] | None = None
     """The reply in DSPy's own form: parts (text, thoughts, tool calls), finish reason and usage."""
     failure: Failure | None = None
@@ -97,6 +100,28 @@ class LoggedCall(Frozen):
     attempts: tuple[Call, ...]
     mark: str = ""
     """Hash of the rest of the line and of whose log it is, by which an edited or foreign line is told."""
+
+    @property
+    def parts(self) -> Sequence[Mapping[str, Any]]:
+        """The parts of the reply, each with its `type`; none without one."""
+        message: Mapping[str, Any] = (self.response or {}).get("message") or {}
+        return message.get("parts", ())
+
+
+def part_text(part: Mapping[str, Any]) -> tuple[str, str]:
+    """What a part of a message is, and its text; an image is its name, where that is known, and its sha256."""
+    kind = str(part.get("type", "part")).replace("_", " ")
+    if "sha256" in part:
+        return kind, " ".join(filter(None, (part.get("name"), f"sha256 {part['sha256']}")))
+    if "text" in part:
+        return "thoughts" if kind == "thinking" else kind, str(part["text"])
+    if content := part.get("content"):
+        return f"{kind} {part.get('name') or ''}".strip(), "\n".join(part_text(inner)[1] for inner in content)
+    if kind == "data":
+        return kind, json.dumps(part.get("value"), ensure_ascii=False)
+    if kind == "tool call":
+        return f"{kind} {part.get('name')}", json.dumps(part.get("input"), ensure_ascii=False)
+    return kind, json.dumps(dict(part), ensure_ascii=False)
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,11 @@ class Upload:
     size: tuple[int, int]
     """Width and height in pixels, as sent."""
 
+    @property
+    def sha256(self) -> str:
+        """Of the bytes that are sent, in hexadecimal."""
+        return hashlib.sha256(base64.b64decode(self.uri.partition(",")[2])).hexdigest()
+
 
 def scaled(width: int, height: int, longest: int = LONGEST) -> tuple[int, int]:
     """Width and height after scaling down to a longest side; they stay where they are within it."""

@@ -18,8 +18,9 @@ from typing import Any
 from rich.console import Console
 from support.provider import Received, Scripted, SimulatedProvider, hostile
 
-from dspy_proact import Evaluation, Gate, ModelSpec, ProactError, load_corpus, print_summary, summarize
+from dspy_proact import Evaluation, Gate, ModelSpec, ProactError, load_corpus, print_summary, summarize, transcript
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import sample_path
+from dspy_proact.cli.views.transcript import print_transcript
 from dspy_proact.plain_text import printable
 from dspy_proact.runs import RunFolder, Scope
 
@@ -78,6 +79,8 @@ def main() -> None:
         evaluation.run(Path(name, "run"), Scope(epochs=-(-count // corpus.trigger_count)))
         summary, screen = summarize(RunFolder(Path(name, "run"))), io.StringIO()
         print_summary(summary, Console(file=screen, width=100))
+        for outcome in summary.outcomes[:20]:
+            print_transcript(Console(file=screen, width=100), transcript(RunFolder(Path(name, "run")), outcome.key))
     print(f"{count} hostile rows: {refused} refused with a sentence, the others read.")
     print(f"{len(summary.outcomes)} hostile responses: {summary.count('scored')} scored, {summary.unscored_reasons}.")
     checks = {

@@ -138,6 +138,7 @@ def _facts(entry: "Benchmark[Any, Any]") -> dict[str, str | None]:
             "SCORE",
         ),
         flag_option("--keep-inputs", "Store the inputs of a private corpus in the run, not only their hashes."),
+        flag_option("--show-prompt", "With --dry-run: print what each model is sent first, in place of the estimate."),
     ),
     output_options("the run. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the report"),
     first="--model --system-prompt --judge --benchmark --corpus --limit --stratum --max-usd --out --dry-run --json",
@@ -159,6 +160,7 @@ def evaluate(
     gate: "Gate",
     fail_under: float | None,
     keep_inputs: bool,
+    show_prompt: bool,
     output: Output,
 ) -> int:
     """Score a model on a benchmark: it answers every case, and the judge grades each answer.
@@ -172,6 +174,8 @@ def evaluate(
 
     declared = chosen.declared()
     settings = chosen.settings(declared)
+    if show_prompt and not output.dry_run:
+        raise UsageError("--show-prompt: has no effect without --dry-run")
     if min_kappa is not None:
         _require_kappa(judge_program, min_kappa)
     models = model.specs(EMBEDDED)
@@ -201,6 +205,11 @@ def evaluate(
         for spec in models
     ]
     runs = [(evaluation, _path(evaluation, output.out, alone)) for evaluation in evaluations]
+    if show_prompt:
+        from dspy_proact.cli.views.transcript import print_prompts
+
+        print_prompts([prompt for evaluation in evaluations for prompt in evaluation.prompts(scope)], output.as_json)
+        return 0
     ending = run_all(runs, scope, output)
     if ending is None:
         return 0

@@ -1,6 +1,7 @@
 """`dspy-proact runs`, `show` and `export`: runs in a list, a run read case by case, and as a file for other tools."""
 
 import json
+import logging
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -182,6 +183,7 @@ class _Choice:
     epoch: int | None
     beside: Path | None
     limit: int | None
+    transcript: bool
 
     def among(self, run: "ShownRun", other: "ShownRun | None") -> "list[Outcome]":
         """The cases that apply, in the order of the run; raises `UsageError` where a name is none of the run's."""
@@ -239,6 +241,7 @@ _CHOICE = Bundle(
         number_option("--epoch", _COUNT, "Only this epoch. Default with --trigger: 1."),
         path_option("--beside", "Show another run or results file next to this one."),
         number_option("--limit", _COUNT, f"List at most N cases. Default: {_FEW}; with --json, all."),
+        flag_option("--transcript", "With --trigger: every request, as it was sent, and every reply, as it came."),
     ),
 )
 
@@ -248,7 +251,8 @@ _CHOICE = Bundle(
     _CHOICE,
     READ_BENCHMARK,
     Section(Heading.OUTPUT, json_option("what is shown")),
-    first="--trigger --grade --stratum --unverified --unscored --disagree --search --beside --limit --json",
+    first="--trigger --transcript --grade --stratum --unverified --unscored --disagree --search --beside --limit "
+    "--json",
     example="dspy-proact show runs/mine --grade fail",
     brief="Read a run case by case.",
 )
@@ -257,7 +261,7 @@ def show(run: Path, choice: _Choice, chosen: BenchmarkChoice, as_json: bool) -> 
     """Read a run case by case; RUN is its folder, or a results file.
 
     Lists the cases. --trigger shows one in full: what was asked, the response with quoted words marked, and what each
-    judge says of it.
+    judge says of it; with --transcript, its calls.
     """
     from dspy_proact.cli.views.case_list import ShownRun
 
@@ -265,11 +269,16 @@ def show(run: Path, choice: _Choice, chosen: BenchmarkChoice, as_json: bool) -> 
         raise UsageError(f"--trigger and {flag} are mutually exclusive")
     if choice.search is not None and not choice.search.strip():
         raise UsageError("--search: the text is empty")
+    if choice.transcript and (choice.trigger is None or choice.beside):
+        fault = "has no effect without --trigger" if choice.trigger is None else "and --beside are mutually exclusive"
+        raise UsageError(f"--transcript{'' if fault.startswith('and') else ':'} {fault}")
     chosen.require(*filter(None, (run, choice.beside)))
     check = as_json or bool(choice.trigger or choice.beside)
     shown, other = ShownRun(run, check), ShownRun(choice.beside, check) if choice.beside else None
     if choice.trigger is None:
         _list(shown, other, choice, as_json)
+    elif choice.transcript:
+        _show_calls(shown, choice, chosen.benchmark, as_json)
     else:
         _show(shown, other, choice, as_json)
 
@@ -320,11 +329,7 @@ def _show(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: b
 
     from dspy_proact.report import print_reading, reading_document
 
-    key = resolve_key(choice.trigger or "", run.keys, run.nouns.case, str(run.path))
-    epoch = choice.epoch or 1
-    of_key = [outcome for outcome in run.outcomes if outcome.key == key]
-    if (key, epoch) not in run.placed:
-        raise UsageError(f"--epoch {epoch}: {run.path} has {len(of_key)}")
+    key, epoch, of_key = _chosen(run, choice)
     reading = run.reading(run.placed[key, epoch])
     there = other.placed.get((key, epoch)) if other else None
     beside = other.reading(there) if other and there else None
@@ -346,6 +351,37 @@ def _show(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: b
         say(f"This is epoch {epoch} of {len(of_key)}; --epoch shows another.")
     if rest := run.keys[run.keys.index(key) + 1 :]:
         _say_next_case(run, rest[0], epoch=None, beside=["--beside", other.path] if other else None)
+
+
+def _chosen(run: "ShownRun", choice: _Choice) -> "tuple[str, int, list[Outcome]]":
+    """Key and epoch of the case that is shown, and its outcomes in every epoch."""
+    key = resolve_key(choice.trigger or "", run.keys, run.nouns.case, str(run.path))
+    epoch = choice.epoch or 1
+    of_key = [outcome for outcome in run.outcomes if outcome.key == key]
+    if (key, epoch) not in run.placed:
+        raise UsageError(f"--epoch {epoch}: {run.path} has {len(of_key)}")
+    return key, epoch, of_key
+
+
+def _show_calls(run: "ShownRun", choice: _Choice, benchmark: str | None, as_json: bool) -> None:
+    from rich.console import Console
+
+    from dspy_proact.runs import RunFolder
+
+    if not (folder := RunFolder(run.path)).exists:
+        raise UsageError(f"{run.path}: a results file has no calls; --transcript reads the folder of a run")
+    key, epoch, _ = _chosen(run, choice)
+    # DSPy, which all else here does without.
+    from dspy_proact.cli.views.transcript import print_transcript, transcript_document
+    from dspy_proact.evaluation.transcript import transcript
+
+    logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)  # it would warn once more of replies that were cut
+    stages = transcript(folder, key, epoch, benchmark)
+    _say_stand_in(run, None, as_json)
+    if as_json:
+        print_json(transcript_document(run.nouns.case, key, epoch, stages))
+    else:
+        print_transcript(Console(), stages)
 
 
 def _say_stand_in(run: "ShownRun", other: "ShownRun | None", as_json: bool) -> None:

@@ -152,6 +152,7 @@ _WHERE = Bundle(
     Section(
         Heading.OUTPUT,
         flag_option("--whole", "Show all of a case, such as earlier turns and rubric.", "in_full"),
+        flag_option("--show-prompt", "Print what each model is sent first about the first case, and make no call."),
         json_option("the responses and verdicts"),
     ),
     first="--model --program --judge --benchmark --corpus --case --stratum --conversation --list "
@@ -171,6 +172,7 @@ def try_(
     where: _Where,
     gate: "Gate",
     in_full: bool,
+    show_prompt: bool,
     as_json: bool,
 ) -> int:
     """Try a system prompt: responses with TEXT beside those without it, each with the judge's verdict.
@@ -218,6 +220,11 @@ def try_(
     )
     say_of_card("--program", getattr(trial.program, "card", None), "assistant", [spec.name])
     cases = [own[0]] if own else where.cases(declared, settings, embedded)
+    if show_prompt:
+        from dspy_proact.cli.views.transcript import print_prompts
+
+        print_prompts(trial.prompts(cases[0]), as_json)
+        return 0
     count = counted(len(cases) * (1 if trial.program is None else 2), "response")
     say(f"Asking for {count}{'' if own else ' with a verdict on each'}.")
     tried = trial.run(cases)

@@ -13,7 +13,7 @@ from dspy_proact.evaluation.execution import Execution
 from dspy_proact.evaluation.participant import Participant, Roles, answering, role_of
 from dspy_proact.evaluation.registry import benchmark_named, benchmark_of
 from dspy_proact.evaluation.responses import Responses
-from dspy_proact.models import EMBEDDED, Gate, ModelSpec, open_model
+from dspy_proact.models import EMBEDDED, EMBEDDER, Gate, ModelSpec, open_model
 from dspy_proact.runs import CaseSet, Settings
 
 Named = ModelSpec | str | Sequence[ModelSpec | str]
@@ -81,7 +81,8 @@ class Evaluation(Execution):
         rule = declared.rule(settings)
         judged = rule is None or rule.judged
         judges = _judges(declared, settings, judge, gate, prompt=judge_prompt, program=judge_program, judged=judged)
-        participant = replace(participant, learned_on=learned)
+        stored = program is not None or EMBEDDER in participant.further
+        participant = replace(participant, learned_on=learned, stored=stored)
         super().__init__(declared, cases, settings, participant, judges, gate=gate, keep_inputs=keep_inputs)
 
 
@@ -139,7 +140,8 @@ def _judges(
     models = [open_model(spec, role_of(declared, "judge"), gate) for spec in specs]
     if prompt != "default" and any(model.embedded for model in models):
         raise UsageError(f"`judge_prompt={prompt}`: the embedded stand-in reads our prompt only; name a `judge`")
-    return [Participant(model, Ask.in_run(judge, model.lm, settings)) for model in models]
+    asks = (Ask.in_run(judge, model.lm, settings) for model in models)
+    return [Participant(model, ask, stored=program is not None) for model, ask in zip(models, asks, strict=True)]
 
 
 def require_no_model(declared: Benchmark[Any, Any], settings: Settings, models: Sequence[str], program: Any) -> None:

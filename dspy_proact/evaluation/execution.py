@@ -13,8 +13,10 @@ from pydantic import BaseModel
 from dspy_proact.errors import Halt, ProviderDown, UsageError
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.evaluation.checks import file_of
 from dspy_proact.evaluation.forecast import RoleCalls, RunForecast
 from dspy_proact.evaluation.participant import Participant, run_name
+from dspy_proact.evaluation.replay import Prompt, prompts_of
 from dspy_proact.evaluation.responses import Responses
 from dspy_proact.kept import now, versions
 from dspy_proact.models import AnyModel, Cost, Gate, Limits, Model
@@ -38,6 +40,7 @@ from dspy_proact.runs import (
     Scored,
     Settings,
     StageEvent,
+    Work,
     in_notebook,
     latest,
     orderly_interrupt,
@@ -45,6 +48,7 @@ from dspy_proact.runs import (
     seeded_order,
     select_cases,
 )
+from dspy_proact.runs.chains import Chains
 from dspy_proact.switch import Switch
 
 
@@ -239,6 +243,13 @@ class Execution:
             roles,
         )
 
+    def prompts(self, scope: Scope = Scope()) -> list[Prompt]:
+        """What each model is sent first about the first case that needs no other's answer; no call is made."""
+        cases = seeded_order(self._selected(scope))
+        first = Chains(cases, [Work(case, 1) for case in cases], (), self.answer_type).ready[0].case
+        answering = [(one.model, one.ask) for one in filter(None, [self._assistant]) if one.ask.lm]
+        return prompts_of(self._declared, first, answering, [(one.model, one.ask) for one in self._judges.values()])
+
     # What the runner asks
 
     @property
@@ -282,8 +293,11 @@ class Execution:
 
     @property
     def _models(self) -> list[AnyModel]:
-        participants = [*filter(None, [self._assistant]), *self._judges.values()]
-        return [model for participant in participants for model in participant.models]
+        return [model for participant in self._participants for model in participant.models]
+
+    @property
+    def _participants(self) -> list[Participant]:
+        return [*filter(None, [self._assistant]), *self._judges.values()]
 
     @property
     def _roles(self) -> dict[str, Model]:
@@ -301,6 +315,8 @@ class Execution:
         # The judges of a run have one program.
         strata = answering.strata if isinstance(answering, Responses) else ()
         there = {case.stratum for case in self._case_set.cases}
+        speaking = [one for one in self._participants if one.stored or file_of(declared)]
+        stored = [role for one in speaking for role in (one.model.role.name, *one.further)]
         cards = {"assistant": answering.card, "judge": judges[0].card if judges else None}
         return Manifest(
             identity=Identity(
@@ -322,6 +338,7 @@ class Execution:
             cards={role: card for role, card in cards.items() if card},
             embedded=any(role.embedded for role in (answering, *judges)),
             keeps_inputs=self._keeps_inputs,
+            stored=tuple(dict.fromkeys(stored)),
             epochs=self._copied.epochs if self._copied else 1,
             judge_epochs=max((judge.votes for judge in judges), default=1),
             corpus=self._case_set.corpus,

@@ -35,6 +35,8 @@ class Participant:
     """Rows of the corpus that the program was compiled on."""
     further: Mapping[str, AnyModel] = field(default_factory=dict[str, AnyModel])
     """Of its answers, by role."""
+    stored: bool = False
+    """Whether its requests are kept: its program is a person's, or calls what is not kept, such as vectors."""
 
     @property
     def models(self) -> list[AnyModel]:

@@ -18,6 +18,7 @@ from dspy_proact.evaluation.evaluation import require_no_model
 from dspy_proact.evaluation.participant import Roles, answering, role_of
 from dspy_proact.evaluation.people import worked_cases_of
 from dspy_proact.evaluation.registry import benchmark_named
+from dspy_proact.evaluation.replay import Prompt, prompts_of
 from dspy_proact.models import AnyModel, Gate, Model, ModelSpec, open_model
 from dspy_proact.runs import (
     Case,
@@ -161,6 +162,14 @@ class Trial:
     def __repr__(self) -> str:
         return f"Trial({self._declared.name!r}, {', '.join(f'{one.role.name}={one.name}' for one in self.models)})"
 
+    def prompts(self, case: Case) -> list[Prompt]:
+        """What each model is sent first about a case, on trial and then bare; no call is made."""
+        self._require_alone([case])
+        tested, judge = ([one for one in self.models if one.role.name == role] for role in ("assistant", "judge"))
+        answering = [(model, ask) for model in tested for ask in self._asks if ask.lm]
+        judging = [(model, self._grading) for model in judge if self._grading]
+        return prompts_of(self._declared, case, answering, judging)
+
     def run(self, cases: Sequence[Case]) -> Tried:
         """Ask everything at once and wait for the end of it.
 
@@ -172,14 +181,17 @@ class Trial:
 
     async def arun(self, cases: Sequence[Case]) -> Tried:
         """Async version of `run`."""
-        if chained := next((case.key for case in cases if case.chain), None):
-            raise UsageError(f"{chained}: as set, it takes the answers before it, which a trial does not ask for")
+        self._require_alone(cases)
         votes = 1 if self._grading else 0
         work = [_Work(self._declared, case, ask, self._grading, votes) for case in cases for ask in self._asks]
         sides, halt = await _at_once(work, self.models, self._gate)
         following = iter(sides)
         pairs = [Pair(case, next(following) if self.program is not None else None, next(following)) for case in cases]
         return Tried(tuple(pairs), halt)
+
+    def _require_alone(self, cases: Sequence[Case]) -> None:
+        if chained := next((case.key for case in cases if case.chain), None):
+            raise UsageError(f"{chained}: as set, it takes the answers before it, which a trial does not ask for")
 
 
 def examine(declared: Benchmark[Any, Any], judge: Any, model: Model, gate: Gate, settings: Settings) -> Tried:

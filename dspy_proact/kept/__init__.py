@@ -4,7 +4,7 @@ A `Log` grows by whole lines, `replacing` swaps a file whole or not at all, and 
 compile. A `PathContent` says what a path holds.
 """
 
-from dspy_proact.kept.call_log import CallLog, StageCalls, open_stage
+from dspy_proact.kept.call_log import CallLog, StageCalls, open_stage, read_calls
 from dspy_proact.kept.claim import (
     CALLS,
     COMPILE_CLAIM,
@@ -30,3 +30,4 @@ from dspy_proact.kept.log import (
     require_finite,
     write_file,
 )
+from dspy_proact.kept.messages import MESSAGES, Request, read_requests

@@ -9,7 +9,7 @@ flight are sent once. In a run it is one of its stage, and only stages without a
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Collection, Coroutine, Generator, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any, Self
 from dspy_proact.calls import LoggedCall, StageKey
 from dspy_proact.errors import RunError, StorageFault
 from dspy_proact.kept.log import Log, as_text, read_log
+from dspy_proact.kept.messages import MESSAGES, MessageLog, Request
 
 OPEN_STAGES = "open"
 """Folder beside the log, with the replies that are kept for stages that have not ended."""
@@ -33,6 +34,7 @@ class CallLog:
         owner: Digest of the run or compile whose log it is.
         replays: Whether a request that was logged so is answered from the log.
         keeps_thoughts: Whether thoughts are written; what is replayed later has none otherwise.
+        stored: Roles whose requests are kept too, in `messages.jsonl` beside it.
 
     Attributes:
         sending: Requests in flight.
@@ -44,8 +46,18 @@ class CallLog:
         RunError: It is damaged, in use, or cannot be written.
     """
 
-    def __init__(self, path: Path, owner: str, replays: Callable[[LoggedCall], bool], *, keeps_thoughts: bool = True):
+    def __init__(
+        self,
+        path: Path,
+        owner: str,
+        replays: Callable[[LoggedCall], bool],
+        *,
+        keeps_thoughts: bool = True,
+        stored: Collection[str] = (),
+    ):
         self.path, self._owner, self._replays, self._keeps_thoughts = path, owner, replays, keeps_thoughts
+        self._stored = stored
+        self._messages: MessageLog | None = None
         self.on_call: Callable[[LoggedCall], None] = lambda _: None
         self.paid = 0
         self.closed = False
@@ -56,11 +68,10 @@ class CallLog:
     def __enter__(self) -> Self:
         self._log = Log(self.path, LoggedCall)
         try:
-            for number, call in enumerate(self._log, start=1):
-                if call.mark != _mark(as_text(call.model_copy(update={"mark": ""})), self._owner):
-                    mend = "restore it, or delete it, and its request is sent again"
-                    raise RunError(f"{self.path}, line {number}: was changed, or is of another run or compile; {mend}")
+            for call in read_calls(self.path, self._owner):
                 self._remember(call)
+            if self._stored:
+                self._messages = MessageLog(self.path.with_name(MESSAGES))
         except RunError:
             self._log.__exit__()
             raise
@@ -70,6 +81,8 @@ class CallLog:
         self.closed = True
         with suppress(OSError):  # it is not there, or stages are open
             self.path.with_name(OPEN_STAGES).rmdir()
+        if self._messages:
+            self._messages.__exit__()
         self._log.__exit__()
 
     def reply(self, request: str, key: StageKey | None = None, begun: int = 1) -> LoggedCall | None:
@@ -81,11 +94,12 @@ class CallLog:
         """Everything that can be replayed."""
         return [call for calls in self._kept.values() for call in calls.values()]
 
-    def add(self, call: LoggedCall, *, briefly: bool = False) -> LoggedCall:
+    def add(self, call: LoggedCall, request: Callable[[], Request] = dict, *, briefly: bool = False) -> LoggedCall:
         """Keep a call that was just made.
 
         Args:
             call: With its reply or failure.
+            request: Gives the request as JSON, for roles whose requests are kept.
             briefly: Whether its reply is of use to its stage alone, such as vectors: it is kept until that has ended.
 
         Raises:
@@ -97,6 +111,8 @@ class CallLog:
         try:
             if kept is not call:
                 self._write_brief(call)
+            elif self._messages and call.role in self._stored:
+                call = kept = call.model_copy(update={"messages": self._messages.add(request())})
             text = as_text(kept)
             self._log.append_text(text.removesuffix(_NO_MARK) + f'"{_mark(text, self._owner)}"}}')
         except RunError as error:
@@ -164,11 +180,28 @@ class CallLog:
             self._kept.setdefault((call.key, call.begun), {})[call.request] = call
 
 
+def read_calls(path: Path, owner: str) -> Iterator[LoggedCall]:
+    """The calls in the log of a run or compile with this digest.
+
+    Raises a `RunError` where a line was changed or is of another owner, and as `read_log` does.
+    """
+    for number, call in enumerate(read_log(path, LoggedCall), start=1):
+        if call.mark != _mark(as_text(call.model_copy(update={"mark": ""})), owner):
+            mend = "restore it, or delete it, and its request is sent again"
+            raise RunError(f"{path}, line {number}: was changed, or is of another run or compile; {mend}")
+        yield call
+
+
 class StageCalls:
-    """The calls of one stage of a run while it is done."""
+    """The calls of one stage of a run while it is done.
+
+    Attributes:
+        images: Names of the images that were made for its requests, by the sha256 of what is sent.
+    """
 
     def __init__(self, log: CallLog | None, key: StageKey, begun: int):
         self._log, self.key, self.begun = log, key, begun
+        self.images = dict[str, str]()
         self.number = 0
         """Requests so far."""
         self._equal = Counter[str]()
@@ -188,10 +221,10 @@ class StageCalls:
         self._equal[request] += 1
         return self.number, self._equal[request] - 1
 
-    def reply(self, name: str, request: Callable[[], dict[str, Any]]) -> LoggedCall | None:  # noqa: ARG002 - see subclass
+    def reply(self, name: str, role: str, request: Callable[[], Request]) -> LoggedCall | None:  # noqa: ARG002
         """The logged call that answers a request of this name; None where it has to be sent.
 
-        `request` gives the request as JSON, which a transcript keeps.
+        A replay keeps the role that is asked, and the request.
         """
         return self.log.reply(name, self.key, self.begun)
 

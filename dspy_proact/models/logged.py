@@ -5,9 +5,10 @@ A compile gives its log to its models. In a run the log comes with the stage tha
 """
 
 import asyncio
+import base64
 import hashlib
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any
 
 import dspy
@@ -24,6 +25,7 @@ from dspy_proact.models.dspy_internals import (
     response_to_dict,
 )
 from dspy_proact.models.engine import BlockingEngine, Described, GatedEngine, wait_for
+from dspy_proact.models.spec import without_secrets
 from dspy_proact.plain_text import encodable_all
 
 
@@ -82,16 +84,16 @@ class LoggedEngine(Described):
         digest = self._digest(request)
         number, rollout = stage.next(digest)
         name = _name(digest, rollout)
-        if kept := stage.reply(name, lambda: request_to_dict(request)):
+        if kept := stage.reply(name, self.gated.caller.role, lambda: shown_request(request, stage.images)):
             return replayed(kept)
         line = {"key": stage.key, "begun": stage.begun, "number": number, "rollout": rollout}
-        call, response = await self._send(stage.log, name, request, **line)
+        call, response = await self._send(stage.log, name, request, stage.images, **line)
         return _unfiltered(response) if response else reply_of(call)
 
     async def _sent(self, log: CallLog, name: str, request: Request) -> LoggedCall:
         """A compile's call; any failure but that of its content ends the compile."""
         try:
-            return (await self._send(log, name, request, rollout=self.rollout))[0]
+            return (await self._send(log, name, request, {}, rollout=self.rollout))[0]
         except Halt:
             raise
         except Exception as error:  # of any kind: an optimizer would take it for a wrong answer
@@ -101,7 +103,9 @@ class LoggedEngine(Described):
             self.gated.gate.switch.pull(halt)
             raise halt from error
 
-    async def _send(self, log: CallLog, name: str, request: Request, **line: Any) -> tuple[LoggedCall, Response | None]:
+    async def _send(
+        self, log: CallLog, name: str, request: Request, images: Mapping[str, str], **line: Any
+    ) -> tuple[LoggedCall, Response | None]:
         """Send a request and log it; what failed for another reason than its content is logged and raised.
 
         Beside the call stands its reply, where that is what was logged.
@@ -125,13 +129,13 @@ class LoggedEngine(Described):
                     if attempts or outcome:
                         role = self.gated.caller.role
                         call = LoggedCall(role=role, request=name, **line, **outcome, attempts=tuple(attempts))
-                        self._keep(log, call)
+                        self._keep(log, call, lambda: shown_request(request, images))
             assert call is not None, "a reply and a refusal are logged"
             return call, response
 
-    def _keep(self, log: CallLog, call: LoggedCall) -> None:
+    def _keep(self, log: CallLog, call: LoggedCall, shown: Callable[[], dict[str, Any]]) -> None:
         try:
-            log.add(call, briefly=self._briefly)
+            log.add(call, shown, briefly=self._briefly)
         except Halt as halt:
             self.gated.gate.switch.pull(halt)
             raise
@@ -145,6 +149,24 @@ class LoggedEngine(Described):
         """sha256 over role, model, endpoint and request."""
         content = json.dumps([self._whose, request_to_dict(request)], sort_keys=True, ensure_ascii=False, default=str)
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def shown_request(request: Request, images: Mapping[str, str]) -> dict[str, Any]:
+    """A request as JSON without secrets, in which the bytes of an image are its sha256, and its name in `images`."""
+    document = _without_bytes(request_to_dict(request), images)
+    return document | {"config": without_secrets(document.get("config", {}))}
+
+
+def _without_bytes(value: Any, images: Mapping[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_without_bytes(inner, images) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    fields = {name: _without_bytes(inner, images) for name, inner in value.items()}
+    if "media_type" in fields and isinstance(data := fields.pop("data", None), str):
+        fields["sha256"] = hashlib.sha256(base64.b64decode(data)).hexdigest()
+        fields |= {"name": images[fields["sha256"]]} if fields["sha256"] in images else {}
+    return fields
 
 
 def _name(digest: str, rollout: int | None) -> str:

@@ -11,6 +11,7 @@ import dspy
 
 from dspy_proact.errors import ContentError
 from dspy_proact.images import Upload, prepared, prepared_now
+from dspy_proact.kept import open_stage
 from dspy_proact.programs.answer import Answer, mark_cut, ours
 
 T = TypeVar("T")
@@ -59,9 +60,12 @@ async def uploaded(asking: Asking, load: Callable[[], bytes], name: str, source:
 
     A program makes its images when it asks: what it is given, which a compile keeps, holds none.
     """
-    if asking is ask_now:
-        return prepared_now(load, name, source, **more)
-    return await prepared(load, name, source, **more)
+    upload = (
+        prepared_now(load, name, source, **more) if asking is ask_now else await prepared(load, name, source, **more)
+    )
+    if stage := open_stage():
+        stage.images[upload.sha256] = name
+    return upload
 
 
 def run_now(body: Coroutine[Any, Any, T]) -> T:

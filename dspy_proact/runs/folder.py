@@ -10,7 +10,19 @@ from typing import Any
 
 from dspy_proact.calls import Call, CallUsage, LoggedCall, StageKey
 from dspy_proact.errors import RunError
-from dspy_proact.kept import CALLS, RUN_CLAIM, CallLog, Claim, Log, read_lines, read_log, read_with_ranges
+from dspy_proact.kept import (
+    CALLS,
+    MESSAGES,
+    RUN_CLAIM,
+    CallLog,
+    Claim,
+    Log,
+    read_calls,
+    read_lines,
+    read_log,
+    read_requests,
+    read_with_ranges,
+)
 from dspy_proact.plain_text import html_table
 from dspy_proact.runs.benchmark import CONTROL, Case
 from dspy_proact.runs.ledger import Ledger, StageEvent
@@ -150,8 +162,19 @@ class RunFolder:
         return read_log(self._events, StageEvent)
 
     def calls(self) -> Iterator[LoggedCall]:
-        """Every call, in the order of ending; none of a run that is older than `calls.jsonl`."""
-        return read_log(self._calls, LoggedCall)
+        """Every call, in the order of ending; none of a run that is older than `calls.jsonl`.
+
+        Raises a `RunError` where a line was changed, or is of another run.
+        """
+        return read_calls(self._calls, self.manifest().identity.digest())
+
+    def requests(self, calls: Iterable[LoggedCall]) -> dict[str, Mapping[str, Any]]:
+        """The requests of some calls, by their hashes, as far as they are kept in `messages.jsonl`.
+
+        Raises a `RunError` where that lacks a message, or one was changed.
+        """
+        kept = {call.request: call.messages for call in calls if call.messages}
+        return dict(zip(kept, read_requests(self.path / MESSAGES, kept.values()), strict=True))
 
     def attempts(self) -> Iterator[tuple[StageKey, Sequence[Call]]]:
         """The attempts at every call with the stage that made it; those of an older run's stages come first."""
@@ -182,7 +205,7 @@ class RunWriter(RunFolder):
     def __exit__(self, *_: object) -> None:
         self._held.close()
         if self._empty:
-            self._claim.leave(self._cases, self._events, self._calls)
+            self._claim.leave(self._cases, self._events, self._calls, self.path / MESSAGES)
 
     def leave_nothing_unanswered(self) -> None:
         """On closing, remove what this writer made if the folder was new and holds no reply, no answer and no grade."""
@@ -216,7 +239,9 @@ class RunWriter(RunFolder):
             open_ = key is not None and not ledger.has_result(key) and call.begun == ledger.begun(key)
             return open_ and call.response is not None
 
-        return CallLog(self._calls, manifest.identity.digest(), replays, keeps_thoughts=manifest.keeps_inputs)
+        keeps = manifest.keeps_inputs
+        stored = manifest.stored if keeps else ()
+        return CallLog(self._calls, manifest.identity.digest(), replays, keeps_thoughts=keeps, stored=stored)
 
 
 def _widened(before: Manifest, now: Manifest, path: Path) -> Manifest:

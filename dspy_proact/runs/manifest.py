@@ -146,6 +146,8 @@ class Manifest(Claimed[Identity]):
     """Whether a stand-in that measures nothing took part."""
     keeps_inputs: bool = True
     """Whether `cases.jsonl` holds the views, and not their hashes alone."""
+    stored: tuple[str, ...] = ()
+    """Roles whose requests are in `messages.jsonl`, where the inputs are kept: they cannot be rendered again."""
     epochs: int = Field(ge=1, le=MOST_EPOCHS)
     """The most that were asked for."""
     judge_epochs: int = Field(1, ge=1, le=MOST_EPOCHS)

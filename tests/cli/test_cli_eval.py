@@ -264,3 +264,18 @@ def test_a_results_file_is_reported_rejudged_without_a_key_and_compared(proact, 
     document = json.loads(proact("compare", file, "child", "--json")[1])
     assert document["triggers"] == {"shared": 3, "compared": 2, "tried": 3, "rephrased": 0}
     assert document["judges"]["evidence"]["first"] == {"checked": 2, "verified": 1}
+
+
+def test_what_would_be_sent_is_printed_without_a_call_or_a_key(proact):
+    models = ("--model", "openai/gpt-4o", "--judge", "openai/gpt-5.4", "--corpus", "sample", "--system-prompt", PROMPT)
+    status, out, _ = proact("eval", *models, "--dry-run", "--show-prompt")
+    assert (status, out.splitlines()[-1]) == (0, "No calls were made.")
+    assert [line.partition(" is sent first")[0] for line in out.splitlines() if " is sent first, about " in line] == [
+        "assistant openai/gpt-4o",
+        "judge openai/gpt-5.4",
+    ]
+    assert PROMPT in out
+    assert "[the response of openai/gpt-4o stands here]" in out
+    answer, grade = json.loads(proact("eval", *models, "--dry-run", "--show-prompt", "--json")[1])
+    assert (answer["request"]["system"], answer["placeholder"]) == (PROMPT, None)
+    assert grade["placeholder"] in json.dumps(grade["request"])

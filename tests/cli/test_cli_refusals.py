@@ -158,6 +158,11 @@ SHOWN = [
     ("show a --trigger zork", "a has no such trigger"),
     ("show a --trigger d", "--trigger d: is ambiguous: d1__t2, d2__t2, d3__t2 and 1 more; give more of it"),
     ("show a --trigger d1 --epoch 2", "a has 1"),
+    ("show a --transcript", "--transcript: has no effect without --trigger"),
+    ("show a --trigger d1 --transcript --beside b", "--transcript and --beside are mutually exclusive"),
+    ("show a --trigger d1 --transcript", "no call on the case 'd1__t2' in epoch 1 is logged"),
+    ("show results.jsonl --trigger d1 --transcript", "a results file has no calls"),
+    ("eval --show-prompt", "--show-prompt: has no effect without --dry-run"),
 ]
 TRIED = [
     (f"{TRY} TEXT --case d0__t55", "did you mean d0__t5"),

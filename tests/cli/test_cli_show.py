@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from builders.runs import RESPONSE, answered, failed, graded, manifest, trigger, written
+from fakes.server import Answer, error
 from rich.console import Console
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import load_corpus
@@ -306,6 +307,37 @@ def test_nothing_that_others_wrote_is_obeyed_or_takes_a_heading(show, tmp_path):
     full = show(path, "--trigger", "").splitlines()
     assert [line for line in full if line in ("rubric", "PASS")] == ["rubric", "PASS"]  # ours, once each
     assert "[bold]plain[/bold]" in "\n".join(full)
+
+
+def test_a_transcript_has_every_request_and_reply_and_nothing_in_it_is_obeyed(show, proact, server):
+    """What nobody could read stands there whole, after the request that it answers."""
+    reply = Answer(HOSTILE, finish_reason="length")
+    server.script = lambda sent: error(503, HOSTILE) if len(server.sent) == 3 else reply
+    models = [word for role in ("model", "judge") for word in (f"--{role}", "openai/any")]
+    bases = ("--model-api-base", server.assistant, "--judge-api-base", server.judge)
+    scope = ("--corpus", "sample", "--limit", 1, "--retries", 0)
+    assert proact("eval", *models, *bases, *scope, "--out", "run")[0] == 3
+    out = show("run", "--trigger", "", "--transcript")
+    assert not OBEYED.search(out)
+    lines = out.splitlines()
+    assert [line for line in lines if line in ("response", "rubric", "PASS")] == ["response"]
+    headings = [line for line in lines if re.match("request|reply|verdict|provider failure", line)]
+    assert headings[:2] == ["request 1, assistant", "reply: cut at the token limit, 11 tokens in, 7 out, 0.0 s"]
+    assert [line.partition(",")[0] for line in headings[2:]] == [
+        "verdict of openai/any",
+        "request 1",
+        "reply: cut at the token limit",
+        "request 2",
+        "reply: none",
+        "provider failure",
+    ]
+    assert lines.count("  PASS") == 2
+    document = json.loads(show("run", "--trigger", "", "--transcript", "--json"))
+    response, verdict = document["stages"]
+    assert [stage["problem"] for stage in document["stages"]] == [None, None]
+    assert response["exchanges"][0]["request"]["messages"][-1]["role"] == "user"
+    assert "gnp.exe" in verdict["exchanges"][0]["reply"]["message"]["parts"][0]["text"]
+    assert verdict["exchanges"][1]["failure"]["kind"] == "provider"
 
 
 def on_a_terminal(*readings):

@@ -254,6 +254,17 @@ def test_the_whole_has_the_earlier_turns_and_the_rubric(proact, server):
 # Failures, limits and interrupts
 
 
+def test_the_prompt_is_shown_as_messages_without_a_call(proact):
+    models = ("--model", "openai/gpt-4o", "--judge", "openai/gpt-5.4", "--corpus", "sample")
+    status, out, _ = proact("try", "Be brief.", *models, "--show-prompt")
+    sent = [line.partition(", about ")[0] for line in out.splitlines() if " is sent first, about " in line]
+    assert (status, sent) == (
+        0,
+        [f"{who} is sent first" for who in [*["assistant openai/gpt-4o"] * 2, "judge openai/gpt-5.4"]],
+    )
+    assert (out.count("\nsystem\n  Be brief.\n"), out.splitlines()[-1]) == (1, "No calls were made.")
+
+
 def test_what_fails_is_shown_in_its_place_and_the_rest_goes_on(proact, server, monkeypatch):
     server.script_roles(assistant=lambda sent: Answer("") if is_prompted(sent) else healthy(sent))
     status, out, err = proact(*against(server))

@@ -7,7 +7,7 @@ import pytest
 from fakes.player import played
 from fakes.server import Answer, error
 
-from dspy_proact import Evaluation, Gate, ModelSpec, summarize, transcript
+from dspy_proact import Evaluation, Gate, ModelSpec, summarize
 from dspy_proact.calls import LoggedCall, StageKey
 from dspy_proact.errors import LimitReached, RunError
 from dspy_proact.kept import CallLog
@@ -158,36 +158,6 @@ def test_a_model_that_was_used_before_a_fork_answers_in_the_child(tmp_path):
         os._exit(0)
     assert os.waitpid(pid, 0)[1] == 0
     assert (tmp_path / "child").read_text("utf-8") == before
-
-
-def test_a_transcript_renders_every_request_as_it_was_on_the_wire(server, tmp_path):
-    """Of a stage that was broken off and went on too, and of one that was begun anew."""
-    server.script = lambda sent: Answer("no verdict") if sent.role == "judge" else played(sent)
-    run, scope = tmp_path / "run", Scope(limit=1)
-    with pytest.raises(LimitReached):
-        at(server, calls=2).run(run, scope)
-    at(server).run(run, scope)
-    server.script = played
-    at(server).run(run, Scope(limit=1, retry_unscored=True))
-    case = next(RunFolder(run).cases()).key
-    response, verdict = transcript(RunFolder(run), case)
-    assert (response.problem, verdict.problem) == ("", "")
-    exchanges = [*response.exchanges, *verdict.exchanges]
-    assert len(exchanges) == len(server.sent) == 4
-    for exchange, sent in zip(exchanges, server.sent, strict=True):
-        assert exchange.request is not None
-        messages = [message["parts"][0]["text"] for message in exchange.request["messages"]]
-        assert messages == [message["content"] for message in sent.messages if message["role"] != "system"]
-    assert [part["text"] for part in exchanges[1].parts] == ["no verdict"]
-
-
-def test_a_transcript_of_another_program_says_what_differs(tmp_path):
-    Evaluation(system_prompt="Be brief.").run(tmp_path / "run", Scope(limit=1))
-    manifest = tmp_path / "run" / "manifest.json"
-    manifest.write_text(manifest.read_text("utf-8").replace("Be brief.", "Be long."), "utf-8")
-    response, verdict = transcript(RunFolder(tmp_path / "run"), next(RunFolder(tmp_path / "run").cases()).key)
-    assert response.problem.startswith("1 of 1 requests cannot be rendered: requests were made with another assistant")
-    assert verdict.problem == ""
 
 
 def test_no_parameter_is_named_that_the_stand_in_does_not_take(tmp_path):

@@ -13,9 +13,9 @@ import pytest
 from builders.riddles import outcomes
 from drivers.child import Child
 from fakes.player import played
-from fakes.server import Answer, Sent, Server, error
+from fakes.server import Answer, Sent, Server, error, rows_of
 
-from dspy_proact import Evaluation, Gate, ModelSpec
+from dspy_proact import Evaluation, Gate, ModelSpec, transcript
 from dspy_proact.errors import LimitReached
 from dspy_proact.evaluation.benchmark import has_judge
 from dspy_proact.evaluation.checks import file_of
@@ -110,6 +110,11 @@ def test_a_killed_run_goes_on_and_pays_again_only_for_the_call_in_flight(server,
     at(server, name).run(path, SCOPE)
     assert outcomes(path) == undisturbed(name)["outcomes"]
     assert len(server.sent) == calls + 1
+    lines, answered = [*RunFolder(path).calls()], [*server.sent[: calls // 2 - 1], *server.sent[calls // 2 :]]
+    case = lines[calls // 2 - 1].key.case  # of the call in flight
+    exchanges = [exchange for stage in transcript(RunFolder(path), case) for exchange in stage.exchanges]
+    of_case = [sent.rows for line, sent in zip(lines, answered, strict=True) if line.key.case == case]
+    assert [rows_of(exchange.request) for exchange in exchanges] == of_case
 
 
 @pytest.mark.parametrize("name", OWN)

@@ -5,12 +5,13 @@ a test tells the roles apart by the path. Anything that a test does not script i
 """
 
 import asyncio
+import base64
 import hashlib
 import json
 import random
 import re
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -33,6 +34,13 @@ class Sent:
         return self.body["messages"]
 
     @property
+    def rows(self) -> list[Any]:
+        """Model, temperature and messages: of each its role and its texts, or of an image the sha256 of its bytes."""
+        parts = [(m["role"], [m["content"]] if isinstance(m["content"], str) else m["content"]) for m in self.messages]
+        rows = [(role, [part if isinstance(part, str) else _shown(part) for part in of]) for role, of in parts]
+        return [self.body["model"], self.body.get("temperature"), *rows]
+
+    @property
     def wire(self) -> str:
         """Role and body: equal for equal requests."""
         return json.dumps([self.role, self.body], sort_keys=True)
@@ -41,6 +49,20 @@ class Sent:
     def text(self) -> str:
         """Everything that was sent, for reading canaries in it."""
         return json.dumps({"path": self.path, "headers": self.headers, "body": self.body}, ensure_ascii=False)
+
+
+def _shown(part: dict[str, Any]) -> str:
+    if part["type"] == "text":
+        return part["text"]
+    return hashlib.sha256(base64.b64decode(part["image_url"]["url"].partition(",")[2])).hexdigest()
+
+
+def rows_of(request: Mapping[str, Any]) -> list[Any]:
+    """The same of a request of a transcript."""
+    named, chat = request["model"].partition("/")[2], request["messages"]
+    rows = [("system", [request["system"]])] if request.get("system") else []
+    rows += [(m["role"], [part.get("text") or part["sha256"] for part in m["parts"]]) for m in chat]
+    return [named, request.get("config", {}).get("temperature"), *rows]
 
 
 @dataclass

@@ -20,6 +20,7 @@ from dspy_proact.plain_text import encodable
 from dspy_proact.report.numbers import fields_of
 from dspy_proact.report.page.figures import letter
 from dspy_proact.report.page.rendered import rendered
+from dspy_proact.report.page.replies import Raw, raw_replies
 from dspy_proact.report.reading import Reading
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import CONTROL, Outcome
@@ -147,11 +148,12 @@ def block(summaries: Sequence[Summary], longest: int | None = None) -> Iterator[
     strata = [*first.strata, *([CONTROL] if any(o.stratum == CONTROL for run in runs for o in run.values()) else [])]
     differing = _differing(runs)
     held, rows = Block(), list[list[Any]]()
+    raw = [raw_replies(summary) for summary in summaries]
     for key in _keys(runs):
         sides = [run.get(key) for run in runs]
         readings = _readings(sides, summaries)
         there = next(side for side in sides if side)
-        item = _item(readings, summaries, held, longest)
+        item = _item(readings, summaries, [replies.get(key, ()) for replies in raw], held, longest)
         position = held.add(item)
         graded = [side and (labels.index(side.label) if side.label else _STATES[side.state]) for side in sides]
         marks = [_ABSENT if mark is None else mark for mark in graded]
@@ -234,7 +236,11 @@ def _fullest(readings: Sequence[Reading | None]) -> Reading:
 
 
 def _item(
-    readings: Sequence[Reading | None], summaries: Sequence[Summary], held: Block, longest: int | None
+    readings: Sequence[Reading | None],
+    summaries: Sequence[Summary],
+    raw: Sequence[Raw],
+    held: Block,
+    longest: int | None,
 ) -> dict[str, Any]:
     outcome, reporting = next(reading for reading in readings if reading).outcome, summaries[0].reporting
     fullest, number = _fullest(readings), held.number
@@ -247,14 +253,14 @@ def _item(
         ],
         "sides": [
             reading
-            and _side(reading, summary, held)
+            and _side(reading, summary, replies, held)
             | ({} if reporting.alike(fullest.outcome, reading.outcome) else {"rephrased": True})
-            for reading, summary in zip(readings, summaries, strict=True)
+            for reading, summary, replies in zip(readings, summaries, raw, strict=True)
         ],
     }
 
 
-def _side(reading: Reading, summary: Summary, held: Block) -> dict[str, Any]:
+def _side(reading: Reading, summary: Summary, raw: Raw, held: Block) -> dict[str, Any]:
     """What one run has of a case; what is not there has no key."""
     outcome, number, names = reading.outcome, held.number, summary.judge_names
     side = fields_of(outcome, "label", "reason", "state", "truncated", "awaited")
@@ -277,6 +283,7 @@ def _side(reading: Reading, summary: Summary, held: Block) -> dict[str, Any]:
     ]
     side["unread"] = [[names.get(judge or "", judge), reason] for judge, reason in outcome.unread]
     side["images"] = list(_images(reading, summary, held))
+    side["raw"] = [[name, number(text)] for name, text in raw]
     # The first text has the number 0.
     return {name: value for name, value in side.items() if value or name == "response"}
 

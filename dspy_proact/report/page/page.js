@@ -83,8 +83,8 @@
 
   async function readable(row) {
     const item = (await chunk(row[6])).items[row[7]];
-    const images = item.sides.flatMap((side) => (side && side.images) || []).map(([, number]) => number);
-    const numbers = [...new Set([...textsOf(item), ...images.filter((number) => number !== null)])];
+    const unsearched = item.sides.flatMap((side) => [...((side && side.images) || []), ...((side && side.raw) || [])]);
+    const numbers = [...new Set([...textsOf(item), ...unsearched.map(([, number]) => number).filter((number) => number !== null)])];
     const values = await Promise.all(numbers.map(async (number) => {
       const holder = chunkOf(number);
       return (await chunk(holder)).texts[number - head.firsts[holder]];
@@ -476,7 +476,8 @@
       missing ? element("p", "quiet", "No response.") : element("div", `response run-${run % COLOURS}`, ...response(answer, texts)),
       answer.images ? element("div", "shots", ...answer.images.map((shot) => image(shot, texts))) : null,
       ...verdicts.map((one) => verdict(one, only, several, texts)),
-      ...(answer.unread || []).map(([judge, why]) => element("p", "quiet", isolated(judge || "the benchmark"), `: no verdict, ${why}`)));
+      ...(answer.unread || []).map(([judge, why]) => element("p", "quiet", isolated(judge || "the benchmark"), `: no verdict, ${why}`)),
+      answer.raw ? part(["raw replies", "terms", answer.raw], texts) : null);
   }
 
   function image([caption, number, why], texts) {

@@ -4,15 +4,22 @@ import base64
 import json
 import re
 import zlib
+from dataclasses import replace
 
 import pytest
+from drivers.browser import packed_cases
+from fakes.server import Answer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dspy_proact import Evaluation, Gate, ModelSpec, summarize
 from dspy_proact.evaluation.reporting import quoted
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.report.page.cases import Block, even_length, shortened
+from dspy_proact.report.page.page import page
 from dspy_proact.report.page.rendered import rendered
+from dspy_proact.report.page.replies import raw_replies
+from dspy_proact.runs import Scope
 
 
 @given(st.lists(st.integers(0, 50)), st.integers(0, 500))
@@ -68,6 +75,22 @@ def test_long_items_are_parted_into_chunks_and_each_says_where_it_is():
     positions = [block.add({"said": [block.number(f"{number}{'x' * 100_000}")]}) for number in range(6)]
     assert positions == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
     assert len(read(block.lines({}))[1]) == 6
+
+
+def test_replies_that_say_more_than_the_page_are_on_it_as_far_as_there_is_room(server, tmp_path, proactbench):
+    server.script_roles(judge=lambda sent: Answer("no verdict", finish_reason="length"))
+    models = (ModelSpec(name="openai/any", api_base=base) for base in (server.assistant, server.judge))
+    Evaluation("sample", *models, gate=Gate(retries=0)).run(tmp_path / "run", Scope(limit=1))
+    summary = summarize(tmp_path / "run")
+    (replies,) = raw_replies(summary).values()
+    assert replies == [
+        (f"judge openai/any, call {number}: text, cut at the token limit", "no verdict") for number in (1, 2)
+    ]
+    (replies,) = raw_replies(summary, room=15).values()
+    assert [text for _, text in replies] == ["no verdict", "no room for more; a transcript has it"]
+    assert packed_cases(page([summary])).count("no verdict") == 1
+    private = summary.manifest.corpus.model_copy(update={"private": True})
+    assert not raw_replies(replace(summary, manifest=summary.manifest.model_copy(update={"corpus": private})))
 
 
 def test_a_half_surrogate_is_replaced_and_no_line_holds_markup():

@@ -7,6 +7,8 @@ from builders.runs import answered, failed, graded, manifest, trigger, written
 from drivers.browser import visit
 from playwright.sync_api import expect
 
+from dspy_proact.calls import LoggedCall, StageKey
+from dspy_proact.kept import CallLog
 from dspy_proact.runs import CorpusRecord
 
 ATTACKS = {
@@ -55,6 +57,12 @@ def hostile(tmp_path_factory, paged):
             )
         ]
         written(folder / name, of, cases, [failed(cases[0], EVERYTHING), *events])
+        with CallLog(folder / name / "calls.jsonl", of.identity.digest(), lambda _: False) as log:
+            for case in cases:
+                key = StageKey(case=case.key, epoch=1, stage="verdict", judge=who)
+                parts = [{"type": "thinking", "text": case.view.rubric.pass_criteria}]
+                reply = {"message": {"parts": parts}, "finish_reason": EVERYTHING}
+                log.add(LoggedCall(role=who, key=key, number=1, request=case.key, response=reply, attempts=()))
     return paged(folder / "a", folder / "b")
 
 
@@ -69,6 +77,7 @@ def test_nothing_fires_and_nothing_is_asked_for_while_everything_is_read(browser
         assert total == len(ATTACKS) + len(HIDDEN)
         for _ in range(total):
             assert page.locator("#case :is(script, img, iframe, a, svg, style, link, b)").count() == 0
+            assert page.locator("#case .side summary").all_text_contents() == ["raw replies (1)"] * 2
             for turn in page.locator(".turn").all():
                 turn.click()
             page.keyboard.press("j")

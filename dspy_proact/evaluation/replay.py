@@ -1,0 +1,116 @@
+"""What a stage asks, rendered without a call: its requests are answered from what was logged, or end it."""
+
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from dspy_proact.calls import LoggedCall, StageKey
+from dspy_proact.errors import Halt
+from dspy_proact.evaluation.ask import Ask
+from dspy_proact.evaluation.benchmark import Benchmark
+from dspy_proact.kept import Request, StageCalls
+from dspy_proact.models import AnyModel
+from dspy_proact.runs import Case, attempted, run_to_end
+
+Speaker = tuple[AnyModel, Ask]
+"""A model, and how a program asks it."""
+Body = Callable[[], Coroutine[Any, Any, Any]]
+"""Makes what a stage is done by."""
+
+
+class _Ended(BaseException):
+    """There is no reply to the next request; no `Exception`, of which DSPy and agents make their own."""
+
+
+class Replay(StageCalls):
+    """A stage that is answered from its logged calls.
+
+    Attributes:
+        requests: What it asks, by the hashes of its requests, up to the first to which no reply is logged.
+        roles: Who is asked each of them.
+    """
+
+    def __init__(self, key: StageKey, begun: int = 1, calls: Iterable[LoggedCall] = ()):
+        super().__init__(None, key, begun)
+        self._calls = {call.request: call for call in calls if call.begun == begun}
+        self.requests, self.roles = dict[str, Request](), dict[str, str]()
+
+    def reply(self, name: str, role: str, request: Callable[[], Request]) -> LoggedCall:
+        """The logged call; raises `_Ended` where there is no reply."""
+        self.requests[name], self.roles[name] = request(), role
+        call = self._calls.get(name)
+        if call is None or call.response is None:
+            raise _Ended
+        return call
+
+    def run(self, stage: Body) -> None:
+        """Do the stage, whatever it ends with."""
+        with self.opened(), suppress(_Ended, Halt):
+            run_to_end(attempted(stage()))
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The first request to a model about a case."""
+
+    case: str
+    role: str
+    model: str
+    request: Request | None
+    """None where it is not known before other calls are answered."""
+    placeholder: str | None = None
+    """What stands in it in place of the response that a judge is to grade; None elsewhere."""
+
+
+def prompts_of(
+    declared: Benchmark[Any, Any], case: Case, answering: Sequence[Speaker], judging: Sequence[Speaker]
+) -> list[Prompt]:
+    """The first request to each model about a case, as it would be sent.
+
+    Args:
+        declared: The benchmark.
+        case: Of it.
+        answering: Each model that answers, with how it is asked.
+        judging: Likewise, those that grade.
+    """
+    names = {model.name: None for model, _ in answering}
+    text = f"[the response of {' or '.join(names) or 'the model'} stands here]"
+    answer = _placeholder(declared.answer_type, text)
+
+    def prompt(model: AnyModel, stage: Body, placeholder: str | None = None) -> Prompt:
+        replay, role = Replay(StageKey(case=case.key, epoch=1, stage="response")), model.role.name
+        replay.run(stage)
+        request = next((one for name, one in replay.requests.items() if replay.roles[name] == role), None)
+        return Prompt(case.key, role, model.name, request, placeholder)
+
+    return [
+        *(prompt(model, partial(ask.answer, declared, case)) for model, ask in answering),
+        *(prompt(model, partial(ask.grade, declared, case, answer), text) for model, ask in judging),
+    ]
+
+
+def _placeholder(form: type[BaseModel], text: str) -> Any:
+    """An answer in which each text is this one; None where that is none of its form."""
+    with suppress(ValidationError):
+        return form.model_validate(_filled(form, text))
+    return None
+
+
+def _filled(kind: Any, text: str) -> Any:
+    """A value of a type, as JSON, with what has a default left out unless it is a text or a list of texts."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind is str:
+        return text
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        fields = {name: (field.annotation, field.is_required()) for name, field in kind.model_fields.items()}
+        texts = (str, tuple[str, ...])
+        return {name: _filled(of, text) for name, (of, required) in fields.items() if required or of in texts}
+    if origin in (tuple, list, Sequence):
+        return [_filled(inner[0], text)]
+    if origin is Literal:
+        return inner[0]
+    return 0 if not inner else _filled(inner[0], text)
