@@ -102,6 +102,7 @@ def _facts(entry: "Benchmark[Any, Any]") -> dict[str, str | None]:
         "data": entry.corpus.source,
         "best_published": best_published(entry),
         "judge": entry.models.judge,
+        **({"roles": ", ".join(entry.roles)} if entry.roles else {}),
     }
 
 

@@ -124,6 +124,12 @@ WRONG = {
         "TypeError: Published.__init__() got an unexpected keyword argument 'row'; did you mean rows?",
     ),
     "one text": ('("CLEAR", "LONG", "VAGUE")', '"CLEAR"', "labels =", "`labels` takes different texts, from best to"),
+    "known role": (
+        "    people = ",
+        '    roles = {"judge": None}\n    people = ',
+        "roles =",
+        "small letters, but for assistant",
+    ),
     "no value": (PEOPLE, "human_grades", "people =", "`people` takes a People; it is a method"),
     "no model": (
         "= Message, Reply, Terms",

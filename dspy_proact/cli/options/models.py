@@ -1,6 +1,5 @@
 """Options of every command that calls a model: the models, their programs, how calls are made, and limits."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -115,12 +114,11 @@ class NamedRoles(dict[str, NamedModel]):
 
 
 def _of_role(read: Callable[[str], Any], form: str) -> Callable[[str], tuple[str, Any]]:
-    """Reads the role before the first mark of a form such as ROLE=MODEL, and the value after it."""
-    mark = re.sub("[A-Z]", "", form)[0]
+    """Reads the role and the value of a form such as ROLE=MODEL."""
 
     def of_role(text: str) -> tuple[str, Any]:
-        role, marked, value = text.partition(mark)
-        if not marked or not role.strip() or not value.strip():
+        role, _, value = text.partition(form.removeprefix("ROLE")[0])
+        if not (role.strip() and value.strip()):
             raise click.BadParameter(f"{text!r} is not {form}")
         return role.strip(), read(value.strip())
 
