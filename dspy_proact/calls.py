@@ -74,6 +74,7 @@ class CallUsage(Frozen):
     model_config = ConfigDict(extra="ignore")
     key: StageKey | None = None
     attempts: tuple[Call, ...]
+    reused: tuple[Call, ...] = ()
 
 
 class LoggedCall(Frozen):
@@ -98,6 +99,8 @@ class LoggedCall(Frozen):
     failure: Failure | None = None
     """Why there is none, after all attempts; none of both where the command ended meanwhile."""
     attempts: tuple[Call, ...]
+    reused: tuple[Call, ...] = ()
+    """The attempts, where the reply was copied from another run, which paid for them; `attempts` is then empty."""
     mark: str = ""
     """Hash of the rest of the line and of whose log it is, by which an edited or foreign line is told."""
 

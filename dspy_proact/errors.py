@@ -83,7 +83,15 @@ class Halt(BaseException):
 
 
 class SetupFault(Halt):
-    """The provider refuses every call alike: a key, a model name or a parameter must be mended."""
+    """The provider refuses every call alike: a key, a model name or a parameter must be mended.
+
+    Attributes:
+        parameter: The argument that names the model, and the request parameter to leave out; None for another fault.
+    """
+
+    def __init__(self, message: str, parameter: tuple[str, str] | None = None):
+        super().__init__(message)
+        self.parameter = parameter
 
 
 class LimitReached(Halt):

@@ -1,5 +1,6 @@
 """Frozen values that every room shares."""
 
+from math import inf
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
@@ -43,6 +44,11 @@ class RoleIdentity(Frozen):
     def is_plain(self) -> bool:
         """Whether the program is the one that speaks where a person names no other."""
         return self.program in _PLAIN
+
+    @property
+    def output_limit(self) -> float:
+        """The most tokens of a reply; infinite where no limit is sent."""
+        return self.decoding.get("max_tokens") or inf
 
     @model_serializer(mode="wrap")
     def _without_program(self, fields_of: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -185,7 +185,7 @@ def evaluate(
         raise UsageError("--model: each model is named once; --epochs N has it answer every case N times")
     judges, named = judges_of(declared, judge, embedded), corpus_of(declared, corpus, embedded)
     published = named == declared.corpus.name
-    revision = _recorded_revision(declared.name, named, models, output.out) if published else None
+    revision = _recorded_revision(declared.name, named, models, output.out, scope.reuse) if published else None
     cases = checked(declared, "read", declared.read(named, settings, revision))
     say_of_corpus(named, cases.corpus)
     evaluations = [
@@ -269,8 +269,13 @@ def _path(execution: "Execution", out: Path | None, alone: bool) -> Path:
     return (out or default.parent) / default.name
 
 
-def _recorded_revision(benchmark: str, corpus: str, models: "Sequence[ModelSpec]", out: Path | None) -> str | None:
-    """The revision that a run of these models has recorded of its corpus: resuming does not move on to a newer one."""
+def _recorded_revision(
+    benchmark: str, corpus: str, models: "Sequence[ModelSpec]", out: Path | None, reuse: Path | None
+) -> str | None:
+    """The revision that a run of these models has recorded of its corpus: resuming does not move on to a newer one.
+
+    Where a run is reused, it is that one's.
+    """
     from dspy_proact.evaluation.participant import run_name
     from dspy_proact.runs import RunFolder
 
@@ -278,7 +283,7 @@ def _recorded_revision(benchmark: str, corpus: str, models: "Sequence[ModelSpec]
     for model in models:
         paths += sorted((out or Path("runs")).glob(f"{run_name(benchmark, model.name, ())}-*"))
     recorded: list[Manifest] = []
-    for folder in map(RunFolder, paths):
+    for folder in map(RunFolder, [reuse] if reuse else paths):
         with suppress(RunError):  # what cannot be read is no run to go on with; if it is asked for, it is refused later
             recorded += [manifest] if (manifest := folder.manifest()).corpus.name == corpus else []
     return max(recorded, key=lambda manifest: manifest.created).corpus.revision if recorded else None

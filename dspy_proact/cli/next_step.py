@@ -25,6 +25,7 @@ class Next(StrEnum):
     RUNS_FINISHED = "compare {benchmark} {runs}"
     MANY_RUNS_FINISHED = "leaderboard {benchmark} {runs}"
     CASES_UNSCORED = "{verb} {arguments} {options} --retry-unscored"
+    PARAMETER_TO_CHANGE = "{verb} {arguments} {options} --reuse {run}"
     RESULTS_FILE_REPORTED = "rejudge {run} --corpus {corpus}"
     PAGE_WRITTEN = "show {run}"
     COMPARED = "show {benchmark} {a} --beside {b} --disagree"
@@ -74,6 +75,7 @@ def command_line(step: Next, **words: Words) -> str:
 
 _MODEL = ("", "-api-base", "-param", "-price")
 """How the options of a role end."""
+_OF_ONE_FOLDER = ("--out", "--retry-unscored", "--reuse")
 CALLS = ("--concurrency", "--timeout", "--retries", "--backend")
 """How calls are made; limits are those of one command."""
 
@@ -88,6 +90,14 @@ class Typed:
         """The words of some options, of all where none is named."""
         chosen = {flag: texts for flag, texts in self.texts.items() if not flags or flag in flags}
         return [word for flag, texts in chosen.items() for word in _words(flag, texts) or [flag]]
+
+    def with_parameter(self, argument: str, name: str, value: object) -> Self:
+        """A copy with another request parameter of a model: of another run, so that its folder is the default one."""
+        kind, _, role = argument.partition(".")  # `roles.user`
+        flag, name = ("--role-param", f"{role}.{name}") if role else (f"--{kind}-param", name)
+        texts = {other: words for other, words in self.texts.items() if other not in (flag, *_OF_ONE_FOLDER)}
+        kept = [text for text in self.texts.get(flag, ()) if text.partition("=")[0].strip() != name]
+        return type(self)({**texts, flag: [*kept, f"{name}={value}"]})
 
     def model(self, flag: str, default: str | None = None, as_flag: str | None = None) -> list[str]:
         """The words that name the model of a role as it was named, the last of several, else by default.

@@ -1,7 +1,7 @@
 """A benchmark bound to the cases and models of one run, and the run: checked before the first call, resumable."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -32,6 +32,8 @@ from dspy_proact.runs import (
     Ledger,
     Manifest,
     Observer,
+    ReusedRun,
+    ReuseSource,
     RunBar,
     RunFolder,
     Runner,
@@ -63,6 +65,8 @@ class Completed:
     """Of what this command asked for: tried and without a grade."""
     retryable: int
     """Of these, what can be asked for again: not what another run or a file never answered."""
+    limits: Mapping[str, int]
+    """By argument, a greater limit of output for a model whose replies were cut where something is unscored."""
 
 
 class Execution:
@@ -172,6 +176,8 @@ class Execution:
         path = Path(out or self.default_folder)
         self.check(path, scope)
         manifest, cases, switch = self._manifest_for(scope), self._selected(scope), Switch()
+        if source := self._source(scope):
+            manifest = manifest.model_copy(update={"reused": (source.record,)})
         bar = RunBar() if in_notebook() and not observer else None
         observer = bar or observer or Observer()
         self._gate.open(switch, spent, observer)
@@ -187,7 +193,7 @@ class Execution:
             for event in self._to_copy(folder.events(), {case.key for case in cases}):
                 folder.record(event)
             ledger = self._ledger(folder.events(), scope)
-            runner = Runner(self, folder, ledger, switch, observer)
+            runner = Runner(self, folder, ledger, switch, observer, source=source)
             try:
                 await runner.run(order, manifest.epochs, self._gate.concurrency)
                 if silent := self._gate.silent():
@@ -199,13 +205,27 @@ class Execution:
                 for model in self._models:
                     await model.aclose()
             missing = ledger.unscored(cases, manifest.epochs), ledger.retryable(cases, manifest.epochs)
-            return Completed(path, runner.stages, *missing)
+            return Completed(path, runner.stages, *missing, self._greater_limits(folder) if missing[0] else {})
+
+    def _greater_limits(self, folder: RunFolder) -> dict[str, int]:
+        failures = {event.key: event.failure for event in folder.events()}
+        cut = {
+            call.role
+            for key, calls in folder.attempts()
+            if (failure := failures.get(key)) and failure.kind == "content"
+            for call in calls
+            if call.finish_reason == "length"
+        }
+        models = [model for model in self._models if isinstance(model, Model) and model.role.name in cut]
+        return {model.role.argument: limit for model in models if (limit := model.greater_limit)}
 
     def forecast(self, out: str | Path | None = None, scope: Scope = Scope()) -> RunForecast:
         """What `run` would do with the same arguments; no call is made, no key is needed and nothing is written."""
         self._check(out, scope)
         folder, declared = RunFolder(out or self.default_folder), self._declared
-        ledger = self._ledger(chain(folder.events(), self._to_copy(folder.events())), scope)
+        source = self._source(scope)
+        reused = source.results() if source else ()
+        ledger = self._ledger(chain(reused, folder.events(), self._to_copy(folder.events())), scope)
         stages = [
             (work, key)
             for work in ledger.open_work(self._selected(scope), self._manifest_for(scope).epochs)
@@ -308,7 +328,21 @@ class Execution:
     def _check(self, out: str | Path | None, scope: Scope) -> None:
         """Raise a `UsageError` where nothing is asked for, or the folder holds something else."""
         self._selected(scope)
-        RunFolder(out or self.default_folder).check(self._manifest_for(scope))
+        path = Path(out or self.default_folder)
+        RunFolder(path).check(self._manifest_for(scope))
+        if (reused := self.reused(scope)) and Path(reused.path).resolve() == path.resolve():
+            mend = "leave it out to go on with that run, or name another folder with `out`"
+            raise UsageError(f"`scope.reuse={reused.path}`: is the folder of this very run; {mend}")
+
+    def reused(self, scope: Scope) -> ReusedRun | None:
+        """The run whose stages are taken over, with what of it is not, and why; None where none is named.
+
+        Raises a `RunError` where there is no such run.
+        """
+        return RunFolder(scope.reuse).reused_by(self.manifest.identity) if scope.reuse else None
+
+    def _source(self, scope: Scope) -> ReuseSource | None:
+        return ReuseSource(RunFolder(scope.reuse), self.manifest.identity) if scope.reuse else None
 
     def _begun(self, answering: Participant | Responses) -> Manifest:
         declared, judges = self._declared, [*self._judges.values()]

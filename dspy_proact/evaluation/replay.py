@@ -12,7 +12,7 @@ from dspy_proact.calls import LoggedCall, StageKey
 from dspy_proact.errors import Halt
 from dspy_proact.evaluation.ask import Ask
 from dspy_proact.evaluation.benchmark import Benchmark
-from dspy_proact.kept import Request, StageCalls
+from dspy_proact.kept import NoReply, Request, StageCalls
 from dspy_proact.models import AnyModel
 from dspy_proact.runs import Case, attempted, run_to_end
 
@@ -20,10 +20,6 @@ Speaker = tuple[AnyModel, Ask]
 """A model, and how a program asks it."""
 Body = Callable[[], Coroutine[Any, Any, Any]]
 """Makes what a stage is done by."""
-
-
-class _Ended(BaseException):
-    """There is no reply to the next request; no `Exception`, of which DSPy and agents make their own."""
 
 
 class Replay(StageCalls):
@@ -39,17 +35,17 @@ class Replay(StageCalls):
         self._calls = {call.request: call for call in calls if call.begun == begun}
         self.requests, self.roles = dict[str, Request](), dict[str, str]()
 
-    def reply(self, name: str, role: str, request: Callable[[], Request]) -> LoggedCall:
-        """The logged call; raises `_Ended` where there is no reply."""
+    def reply(self, name: str, before: str, role: str, request: Callable[[], Request]) -> LoggedCall:  # noqa: ARG002
+        """The logged call; raises `NoReply` where there is none."""
         self.requests[name], self.roles[name] = request(), role
         call = self._calls.get(name)
         if call is None or call.response is None:
-            raise _Ended
+            raise NoReply
         return call
 
     def run(self, stage: Body) -> None:
         """Do the stage, whatever it ends with."""
-        with self.opened(), suppress(_Ended, Halt):
+        with self.opened(), suppress(NoReply, Halt):
             run_to_end(attempted(stage()))
 
 

@@ -4,7 +4,7 @@ A `Log` grows by whole lines, `replacing` swaps a file whole or not at all, and 
 compile. A `PathContent` says what a path holds.
 """
 
-from dspy_proact.kept.call_log import CallLog, StageCalls, open_stage, read_calls
+from dspy_proact.kept.call_log import CallLog, NoReply, StageCalls, marked_lines, open_stage, read_calls
 from dspy_proact.kept.claim import (
     CALLS,
     COMPILE_CLAIM,

@@ -9,15 +9,16 @@ flight are sent once. In a run it is one of its stage, and only stages without a
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Collection, Coroutine, Generator, Iterator
+from collections.abc import Callable, Collection, Coroutine, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 from dspy_proact.calls import LoggedCall, StageKey
 from dspy_proact.errors import RunError, StorageFault
-from dspy_proact.kept.log import Log, as_text, read_log
+from dspy_proact.kept.log import Log, as_text, read_log, read_with_ranges
 from dspy_proact.kept.messages import MESSAGES, MessageLog, Request
 
 OPEN_STAGES = "open"
@@ -118,7 +119,7 @@ class CallLog:
         except RunError as error:
             raise StorageFault(str(error)) from error
         self._remember(call)
-        self.paid += 1
+        self.paid += not call.reused
         self.on_call(call)
         return call
 
@@ -181,15 +182,27 @@ class CallLog:
 
 
 def read_calls(path: Path, owner: str) -> Iterator[LoggedCall]:
-    """The calls in the log of a run or compile with this digest.
+    """The calls in the log of a run or compile with this digest; raises a `RunError` as `marked_lines` does."""
+    return (call for _, _, call in marked_lines(path, owner))
+
+
+def marked_lines(path: Path, owner: str) -> Iterator[tuple[int, int, LoggedCall]]:
+    """The calls in the log of a run or compile with this digest, each with its line's number and first byte.
 
     Raises a `RunError` where a line was changed or is of another owner, and as `read_log` does.
     """
-    for number, call in enumerate(read_log(path, LoggedCall), start=1):
+    for number, (span, call) in enumerate(read_with_ranges(path, LoggedCall), start=1):
         if call.mark != _mark(as_text(call.model_copy(update={"mark": ""})), owner):
             mend = "restore it, or delete it, and its request is sent again"
             raise RunError(f"{path}, line {number}: was changed, or is of another run or compile; {mend}")
-        yield call
+        yield number, span.start, call
+
+
+class NoReply(BaseException):
+    """A request of a stage that is answered from a log alone is not in it.
+
+    No `Exception`, of which DSPy and agents make an answer of their own.
+    """
 
 
 class StageCalls:
@@ -197,7 +210,10 @@ class StageCalls:
 
     Attributes:
         images: Names of the images that were made for its requests, by the sha256 of what is sent.
+        limits: By role, the limit of output under which logged requests were made, where it was another one.
     """
+
+    limits: Mapping[str, int] = MappingProxyType({})
 
     def __init__(self, log: CallLog | None, key: StageKey, begun: int):
         self._log, self.key, self.begun = log, key, begun
@@ -221,10 +237,10 @@ class StageCalls:
         self._equal[request] += 1
         return self.number, self._equal[request] - 1
 
-    def reply(self, name: str, role: str, request: Callable[[], Request]) -> LoggedCall | None:  # noqa: ARG002
+    def reply(self, name: str, before: str, role: str, request: Callable[[], Request]) -> LoggedCall | None:  # noqa: ARG002
         """The logged call that answers a request of this name; None where it has to be sent.
 
-        A replay keeps the role that is asked, and the request.
+        `before` is its name under the limit in `limits`. A replay keeps the role that is asked, and the request.
         """
         return self.log.reply(name, self.key, self.begun)
 

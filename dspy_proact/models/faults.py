@@ -167,13 +167,14 @@ def _refusal(error: Exception, message: str, excerpt: str, caller: Caller) -> Fa
     if name := next((name for name in caller.sent if re.search(rf"\b{_ALIASES.get(name, name)}\b", message)), None):
         return _setup(
             f"`{caller.argument}` {caller.model}: the parameter {name} was refused. Omit it with "
-            f"`{caller.argument}.params` {name}=none, or set another value. The server said: {excerpt}"
+            f"`{caller.argument}.params` {name}=none, or set another value. The server said: {excerpt}",
+            (caller.argument, name),
         )
     return Fault("refused", ContentError("refused", excerpt), retry=False)
 
 
-def _setup(message: str) -> Fault:
-    return Fault("setup", SetupFault(message), retry=False)
+def _setup(message: str, parameter: tuple[str, str] | None = None) -> Fault:
+    return Fault("setup", SetupFault(message, parameter), retry=False)
 
 
 @cache

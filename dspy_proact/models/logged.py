@@ -9,6 +9,7 @@ import base64
 import hashlib
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import dspy
@@ -83,8 +84,12 @@ class LoggedEngine(Described):
     async def _in_stage(self, stage: StageCalls, request: Request) -> Response:
         digest = self._digest(request)
         number, rollout = stage.next(digest)
-        name = _name(digest, rollout)
-        if kept := stage.reply(name, self.gated.caller.role, lambda: shown_request(request, stage.images)):
+        name = before = _name(digest, rollout)
+        caller, config = self.gated.caller, request.config
+        if (limit := stage.limits.get(caller.role)) and config.max_tokens == caller.completion_limit:
+            limited = replace(request, config=replace(config, max_tokens=limit))
+            before = _name(self._digest(limited), rollout)
+        if kept := stage.reply(name, before, caller.role, lambda: shown_request(request, stage.images)):
             return replayed(kept)
         line = {"key": stage.key, "begun": stage.begun, "number": number, "rollout": rollout}
         call, response = await self._send(stage.log, name, request, stage.images, **line)
@@ -175,7 +180,7 @@ def _name(digest: str, rollout: int | None) -> str:
 
 def replayed(call: LoggedCall) -> Response:
     """The reply of a logged call once more, with its attempts; raises as `reply_of` does."""
-    for attempt in call.attempts:
+    for attempt in call.attempts or call.reused:
         record_call(attempt)
     return reply_of(call)
 

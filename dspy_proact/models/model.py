@@ -90,6 +90,15 @@ class Model:
         """What the gate knows of it."""
         return async_engine_of(self.lm).gated.caller
 
+    @property
+    def greater_limit(self) -> int | None:
+        """Twice its limit of output, as far as it gives so many tokens; None where there is no limit, or no more."""
+        limit = self.decoding.get(LIMIT)
+        if limit is None or self.route is None:
+            return None
+        greater = min(2 * limit, find_capacity(self.route).tokens or 2 * limit)
+        return greater if greater > limit else None
+
     def most(self, messages: Sequence[Mapping[str, Any]], images: Iterable[tuple[int, int]] = ()) -> Cost:
         """The most that a call with these messages, and images of these sizes in pixels, can cost."""
         tokens = sum(image_tokens(self.name, *size) or 0 for size in images)

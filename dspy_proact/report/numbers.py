@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, cast
 
+from pydantic import BaseModel
+
 from dspy_proact.runs import Nouns
 from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, Estimate, Paired, rounded_points
 
@@ -103,6 +105,8 @@ def document(value: Any, nouns: Nouns | None = None) -> Any:
         own = {field.name: getattr(value, field.name) for field in fields(value) if field.metadata.get("json", True)}
         named = {getattr(nouns, name, name) if nouns else name: item for name, item in own.items()}
         return {name: document(item, nouns) for name, item in named.items() if item or name != "reason"}
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
     if isinstance(value, Mapping):
         entries = cast("Mapping[str, Any]", value)
         return {name: document(item, nouns) for name, item in entries.items()}

@@ -1,22 +1,22 @@
 """What a run or a results file says: counts with denominators, scores with intervals, usage with its price."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from dspy_proact.calls import Price, Usage
+from dspy_proact.calls import Usage
 from dspy_proact.errors import UsageError
 from dspy_proact.evaluation.measured_run import MeasuredRun
 from dspy_proact.evaluation.registry import find_benchmark, reporting_of
 from dspy_proact.evaluation.reporting import Reporting
 from dspy_proact.plain_text import printable
 from dspy_proact.report.measured import Bounds, ControlCases, Grader, bounds_of, in_nouns, measured, values_of
-from dspy_proact.report.numbers import percent
+from dspy_proact.report.numbers import counted, listed, percent
 from dspy_proact.report.terminal import front_html
-from dspy_proact.runs import CONTROL, Measure, Outcome, RunFolder, read_run
+from dspy_proact.runs import CONTROL, Measure, Outcome, ReusedRun, RunFolder, read_run
 from dspy_proact.stats import Estimate, Repeats, cluster_mean, repeats
 
 if TYPE_CHECKING:
@@ -37,6 +37,32 @@ class Scores:
     """Mean score over all that were tried; the unscored count 0."""
 
 
+@dataclass(frozen=True)
+class Reused:
+    """What a run took over from others, whose calls count in none of its usage."""
+
+    responses: int
+    verdicts: int
+    usage: Usage
+    """Of the calls that were made for them there."""
+    runs: tuple[ReusedRun, ...]
+    """In the order of asking."""
+
+    @property
+    def lines(self) -> list[str]:
+        """What was reused and what it had cost, the limits that differ, and what was not reused: sentences."""
+        paths, usage = listed([run.path for run in self.runs]), self.usage
+        stages = f"{counted(self.responses, 'response')} and {counted(self.verdicts, 'verdict')}"
+        cost = f"cost USD {usage.usd:.4f} there" if usage.usd is not None else f"had a cost unknown ({usage.reason})"
+        paid = f", whose {counted(usage.calls, 'call')} {cost} and are not counted here" if usage.calls else ""
+        limits = [
+            f"{name} is {limit['there']} in {run.path} and {limit['here'] or 'without a limit'} here."
+            for run in self.runs
+            for name, limit in run.limits.items()
+        ]
+        return [f"Reused from {paths}: {stages}{paid}.", *limits, *(run.reason for run in self.runs if run.reason)]
+
+
 @dataclass(frozen=True, repr=False)
 class Summary(MeasuredRun):
     """A run or a results file with its scores, measures and usage."""
@@ -47,6 +73,8 @@ class Summary(MeasuredRun):
     """By role; empty where it is not known."""
     judge_usage: Mapping[str, Usage] = field(default_factory=dict[str, Usage])
     """By judge."""
+    reused: "Reused | None" = None
+    """What was taken over from other runs; None where that was not asked for."""
 
     def __repr__(self) -> str:
         text = f"{self.model_name}{self.graded_by}, {len(self.scored)}/{len(self.outcomes)} scored"
@@ -195,8 +223,9 @@ def summarize(folder: RunFolder | str | Path) -> Summary:
         usage["judge"] = sum(judges[1:], judges[0])
     for role in events.roles:
         if role not in {"assistant", "judge"}:
-            price = manifest.further_prices.get(role, Price(reason="its price is not recorded"))
-            usage[role] = events.usage(role, price)
+            usage[role] = events.usage(role, manifest.price_of(role))
+    stages = Counter(key.stage for key in events.reused)
+    reused = Reused(stages["response"], stages["verdict"], events.reused_usage(manifest.price_of), manifest.reused)
     return Summary(
         path=str(folder.path),
         benchmark=manifest.identity.benchmark,
@@ -213,5 +242,6 @@ def summarize(folder: RunFolder | str | Path) -> Summary:
         seconds=events.seconds,
         usage=usage,
         judge_usage=judge_usage,
+        reused=reused if manifest.reused else None,
         manifest=manifest,
     )

@@ -44,6 +44,7 @@ def summary_document(summary: "Summary", by: Sequence[str] = ()) -> dict[str, An
         **({"controls": None, "controls_reason": controls.reason} if controls.reason else _controls(controls)),
         "evidence": document(summary.evidence),
         "usage": {role: document(usage) for role, usage in summary.usage.items()},
+        **({"reused": document(summary.reused)} if summary.reused else {}),
         **summary.reporting.run(summary).document,
     }
     breakdowns = {
@@ -225,6 +226,7 @@ def _notes(summary: "Summary", broken_down: bool, explain: bool) -> Iterator[str
         tokens = f"{usage.prompt_tokens:,} tokens in ({usage.cached_tokens:,} cached), {usage.completion_tokens:,} out"
         further = summary.further_roles.get(role)
         yield f"{role}{f' {further.model}' if further else ''}: {usage.calls:,} calls, {tokens}, {cost}"
+    yield from summary.reused.lines if summary.reused else ()
 
 
 def _control_lines(controls: ControlCases) -> Iterator[str]:

@@ -17,7 +17,17 @@ from dspy_proact.runs.ledger import (
     answer_text,
     latest,
 )
-from dspy_proact.runs.manifest import MOST_EPOCHS, CorpusRecord, Identity, Manifest, Measure, Nouns, RoleIdentity
+from dspy_proact.runs.manifest import (
+    MOST_EPOCHS,
+    CorpusRecord,
+    Identity,
+    Manifest,
+    Measure,
+    Nouns,
+    ReusedRun,
+    RoleIdentity,
+)
 from dspy_proact.runs.outcome import Evidence, Outcome, Outcomes, State, read_run
+from dspy_proact.runs.reuse import ReuseSource
 from dspy_proact.runs.runner import Observer, Runner, attempted
 from dspy_proact.runs.votes import cut_label, majority_label

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -180,4 +181,6 @@ class Scope(Frozen):
     """How often each judge grades each response, 1 or more; None for once, or as often as its program asks."""
     retry_unscored: bool = False
     """Also retry stages that failed because of their content; the report counts them."""
+    reuse: Path | None = None
+    """Folder of another run: its stages are copied whose requests are equal, or differ in a raised limit of output."""
     controls: bool = False

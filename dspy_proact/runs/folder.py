@@ -26,7 +26,7 @@ from dspy_proact.kept import (
 from dspy_proact.plain_text import html_table
 from dspy_proact.runs.benchmark import CONTROL, Case
 from dspy_proact.runs.ledger import Ledger, StageEvent
-from dspy_proact.runs.manifest import Manifest
+from dspy_proact.runs.manifest import Identity, Manifest, ReusedRun
 from dspy_proact.types import Frozen
 
 _LONG = 64 * 1024
@@ -176,6 +176,14 @@ class RunFolder:
         kept = {call.request: call.messages for call in calls if call.messages}
         return dict(zip(kept, read_requests(self.path / MESSAGES, kept.values()), strict=True))
 
+    def reused_by(self, here: Identity) -> ReusedRun:
+        """What the manifest of a run of this identity says of this one where it takes over its stages."""
+        run = ReusedRun.of(str(self.path), self.manifest().identity, here)
+        if self._calls.is_file():
+            return run
+        reason = f"Nothing of {self.path} is reused: it has no {CALLS}, like every run of an older version."
+        return run.model_copy(update={"reason": reason})
+
     def attempts(self) -> Iterator[tuple[StageKey, Sequence[Call]]]:
         """The attempts at every call with the stage that made it; those of an older run's stages come first."""
         yield from ((event.key, event.calls) for event in self.events())
@@ -255,6 +263,7 @@ def _widened(before: Manifest, now: Manifest, path: Path) -> Manifest:
         raise RunError(f"{path}: was begun without `keep_inputs`; leave it out, or name another folder with `out`")
     most = {name: max(getattr(before, name), getattr(now, name)) for name in ("epochs", "judge_epochs")}
     latest = {"controls": before.controls or now.controls, "control_labels": now.control_labels}
+    latest |= {"reused": (*before.reused, *(run for run in now.reused if run not in before.reused))}
     return before.model_copy(update=most | latest)
 
 

@@ -123,6 +123,35 @@ class CorpusRecord(Frozen):
     more, and no page shows them."""
 
 
+class ReusedRun(Frozen):
+    """A run from which another one takes over stages whose requests are equal up to a raised limit of output."""
+
+    path: str
+    limits: dict[str, dict[str, int | None]]
+    """Limits of output that were raised, by the names of their fields: `there` and `here`; None for no limit."""
+    reason: str = ""
+    """What of it is not reused, and why, a sentence; empty where only what was cut or failed is asked for again."""
+
+    @classmethod
+    def of(cls, path: str, there: Identity, here: Identity) -> Self:
+        """That run as another one takes over from it."""
+        limits, unequal = dict[str, dict[str, int | None]](), list[str]()
+        for name, (now, before) in here.differences(there).items():
+            if name.endswith(".decoding.max_tokens") and before and (now is None or int(before) < int(now)):
+                limits[name] = {"there": int(before), "here": int(now) if now else None}
+            else:
+                unequal.append(name)
+        if not unequal:
+            return cls(path=path, limits=limits)
+        what = f"Of {path} only what has an equal request is reused"
+        if any(name.startswith(("assistant.", "roles.", "benchmark")) for name in unequal):
+            what = f"Nothing of {path} is reused"
+        elif any(name.startswith("judge") for name in unequal):
+            what = f"Of {path} no verdict by another judge is reused"
+        differ = "differs" if len(unequal) == 1 else "differ"
+        return cls(path=path, limits=limits, reason=f"{what}: {', '.join(unequal)} {differ}.")
+
+
 class Manifest(Claimed[Identity]):
     """`manifest.json`: everything about a run but its cases and events."""
 
@@ -158,8 +187,17 @@ class Manifest(Claimed[Identity]):
     judge_prices: dict[str, Price]
     further_prices: dict[str, Price] = Field(default_factory=dict[str, Price])
     """Likewise, of further models of the answers, by role."""
+    reused: tuple[ReusedRun, ...] = ()
+    """Runs from which stages were to be taken over, in the order of asking."""
     overrides: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """Decoding parameters that are not the preset's, by role."""
     backend: str
     versions: dict[str, str]
     created: str
+
+    def price_of(self, role: str, judge: str | None = None) -> Price:
+        """Of a role's model; of judges, of the one of this name."""
+        if role == "assistant":
+            return self.assistant_price
+        unknown = Price(reason="its price is not recorded")
+        return self.further_prices.get(role, unknown) if judge is None else self.judge_prices.get(judge, unknown)

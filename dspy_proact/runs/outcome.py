@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from dspy_proact.calls import Call, CallTally, CallUsage, Price, Usage
+from dspy_proact.calls import Call, CallTally, CallUsage, Price, StageKey, Usage
 from dspy_proact.errors import RunError
 from dspy_proact.kept import first_fault
 from dspy_proact.runs.benchmark import CONTROL
@@ -149,14 +149,16 @@ class LastEvents:
         responses: By case and epoch; None where the run was stopped in the middle.
         verdicts: By case, epoch, judge and its epoch; the reason of one that failed.
         tried_again: Stages that had failed and were tried once more.
+        reused: Stages with replies that were copied from another run.
     """
 
     def __init__(self, events: Iterable[StageEvent], calls: Iterable[CallUsage] = ()):
         self.responses: dict[tuple[str, int], _Response | None] = {}
         self.verdicts: dict[tuple[str, int, str | None, int], VerdictRecord | str | None] = {}
         self.tried_again = 0
+        self.reused = set[StageKey]()
         self._span: tuple[float, float] | None = None
-        self._tallies = defaultdict[tuple[str, str | None], CallTally](CallTally)
+        self._tallies = defaultdict[tuple[str, str | None, bool], CallTally](CallTally)
         for event in events:
             key, grade, failure = event.key, event.grade, event.failure and event.failure.reason
             case, judge = sys.intern(key.case), key.judge and sys.intern(key.judge)
@@ -177,11 +179,17 @@ class LastEvents:
 
         for call in calls:
             self._count(call.attempts, call.key and call.key.judge)
+            if call.key and call.reused:
+                self.reused.add(call.key)
+                self._tally(call.reused, call.key.judge, reused=True)
+
+    def _tally(self, attempts: Sequence[Call], judge: str | None, *, reused: bool = False) -> None:
+        for attempt in attempts:
+            self._tallies[attempt.role, judge if attempt.role == "judge" else None, reused].add(attempt)
 
     def _count(self, attempts: Sequence[Call], judge: str | None, *times: float) -> None:
         """Count attempts, and the time from the first one to the last event."""
-        for attempt in attempts:
-            self._tallies[attempt.role, judge if attempt.role == "judge" else None].add(attempt)
+        self._tally(attempts, judge)
         if times := (*times, *(attempt.started for attempt in attempts)):
             first, last = self._span or (times[0], times[0])
             self._span = min(first, *times), max(last, *times)
@@ -199,11 +207,17 @@ class LastEvents:
     @property
     def roles(self) -> list[str]:
         """Every role that was called, in the order of their names."""
-        return sorted({role for role, _ in self._tallies})
+        return sorted({role for role, _, reused in self._tallies if not reused})
 
     def usage(self, role: str, price: Price, judge: str | None = None) -> Usage:
         """What a role used; of judges, the one of this name."""
-        return self._tallies[role, judge].usage(price)
+        return self._tallies[role, judge, False].usage(price)
+
+    def reused_usage(self, price_of: Callable[[str, str | None], Price]) -> Usage:
+        """What the calls had used whose replies were copied, by the prices of this run."""
+        tallies = self._tallies.items()
+        used = (tally.usage(price_of(role, judge)) for (role, judge, reused), tally in tallies if reused)
+        return sum(used, Usage(0, 0, 0, 0, 0.0, None))
 
 
 @dataclass(frozen=True)

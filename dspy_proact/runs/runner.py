@@ -10,17 +10,20 @@ import json
 import time
 from collections import deque
 from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from dspy_proact.calls import Call, CallObserver, collect_calls
 from dspy_proact.errors import Halt, StageError
+from dspy_proact.kept import NoReply
 from dspy_proact.runs.benchmark import Case, Runnable
 from dspy_proact.runs.chains import Chains
 from dspy_proact.runs.folder import RunWriter
 from dspy_proact.runs.ledger import Failure, Ledger, StageEvent, StageKey, VerdictRecord, Work
 from dspy_proact.runs.outcome import rare_collections
+from dspy_proact.runs.reuse import ReuseSource
 from dspy_proact.switch import Switch
 
 T = TypeVar("T")
@@ -46,11 +49,21 @@ class Runner:
         stages: Stages that ended in this process.
     """
 
-    def __init__(self, benchmark: Runnable, folder: RunWriter, ledger: Ledger, switch: Switch, observer: Observer):
+    def __init__(
+        self,
+        benchmark: Runnable,
+        folder: RunWriter,
+        ledger: Ledger,
+        switch: Switch,
+        observer: Observer,
+        *,
+        source: ReuseSource | None = None,
+    ):
         self.benchmark, self.folder, self.ledger = benchmark, folder, ledger
-        self.switch, self.observer = switch, observer
+        self.switch, self.observer, self._source = switch, observer, source
         self.stages = 0
         self._cut_short = False
+        self._reused = set[StageKey]()
         self._chains = Chains((), (), (), benchmark.answer_type)
 
     async def run(self, cases: Sequence[Case], epochs: int, concurrency: int) -> None:
@@ -59,10 +72,12 @@ class Runner:
         What is in flight when the switch is pulled is waited for and kept. A cancellation from outside drops it.
         """
         todo = self.ledger.open_work(cases, epochs)
-        self._chains = Chains(cases, todo, self.folder.events(), self.benchmark.answer_type)
-        queue = deque(self._chains.ready)
         self.observer.started(len(todo), len(cases) * epochs)
         with rare_collections(), self.folder.call_log(self.ledger) as self._calls:
+            if self._source:
+                todo = await self._reuse(cases, todo, self._source)
+            self._chains = Chains(cases, todo, self.folder.events(), self.benchmark.answer_type)
+            queue = deque(self._chains.ready)
             workers = [asyncio.create_task(self._work_off(queue)) for _ in range(min(concurrency, len(queue)))]
             try:
                 await asyncio.gather(*workers)
@@ -77,6 +92,8 @@ class Runner:
         try:
             while queue and self.switch.halt is None:
                 work = queue.popleft()
+                if self._source and work.case.chain:  # its requests have answers that are known only now
+                    await self._reuse_case(work, self._source)
                 response, *verdicts = self.ledger.stages(work)
                 answering = self.ledger.is_open(response)
                 judges = [key.judge for key in verdicts if answering or self.ledger.is_open(key)]
@@ -90,14 +107,51 @@ class Runner:
         except Halt as halt:
             self.switch.pull(halt)
 
+    async def _reuse(self, cases: Sequence[Case], todo: Sequence[Work], source: ReuseSource) -> list[Work]:
+        """Take over what another run has, before anything is paid for; what is left to do."""
+        self._reused.update(call.key for call in self.folder.call_usage() if call.key and call.reused)
+        self._chains = Chains(cases, todo, self.folder.events(), self.benchmark.answer_type)
+        left = list[Work]()
+        open_chains = set[tuple[str, int]]()
+        for work in todo:
+            lane = (work.case.chain, work.epoch)
+            if lane not in open_chains:
+                await self._reuse_case(work, source)
+            stages = self.ledger.stages(work)
+            if work.case.chain and self.ledger.is_open(stages[0]):
+                open_chains.add(lane)
+            left += [work] if any(map(self.ledger.is_open, stages)) else []
+        return left
+
+    async def _reuse_case(self, work: Work, source: ReuseSource) -> None:
+        response, *verdicts = self.ledger.stages(work)
+        for key in (response, *verdicts):
+            answered = key is response or response in self._reused or self.ledger.copied
+            if not (answered and self.ledger.is_open(key) and source.qualifies(key)):
+                continue
+            await asyncio.sleep(0)  # Ctrl-C is handled
+            self.switch.check()
+            begun = self.ledger.begun(key)
+            stage = source.stage(key, begun, self._calls)
+            with suppress(NoReply), self._calls.stage(key, begun), stage.opened():
+                outcome = await attempted(self._result(work, key))
+                if not isinstance(outcome, Failure):
+                    for call, request in stage.copies:
+                        self._calls.add(call, request)
+                    self._reused.add(key)
+                    self._end(work, key, (), outcome)
+
     async def _do(self, work: Work, key: StageKey) -> None:
-        begun = self.ledger.begun(key)
-        with collect_calls() as calls, self._calls.stage(key, begun):
+        with collect_calls() as calls, self._calls.stage(key, self.ledger.begun(key)):
             try:
                 outcome = await attempted(self._result(work, key))
             except Halt:
                 self._cut_short = True
                 raise
+        self._end(work, key, calls, outcome)
+
+    def _end(self, work: Work, key: StageKey, calls: Sequence[Call], outcome: Failure | dict[str, Any]) -> None:
+        begun = self.ledger.begun(key)
         event = self._keep(key, calls, **({"failure": outcome} if isinstance(outcome, Failure) else outcome))
         self._calls.forget(key, begun)
         self.stages += 1

@@ -18,7 +18,7 @@ from builders.runs import run_of, trigger
 from builders.studies import filled, rows_of
 from drivers.terminal import last, next_of
 from fakes.official_package import installed
-from fakes.server import Answer, verdict
+from fakes.server import Answer, error, healthy, verdict
 
 from dspy_proact import cli
 from dspy_proact.cli.next_step import Next
@@ -97,6 +97,36 @@ def test_after_a_run_its_report_and_after_several_they_are_set_side_by_side(proa
     assert [Path(run).name.split("--")[1] for run in runs] == [f"hosted_vllm_{name}" for name in names]
     stopped = proact("eval", *answered_by(server, "ann"), *size, "--max-calls", 1, "--out", at("stopped"))
     assert (stopped[0], "Next:" in stopped[2], "Repeat the command to go on." in stopped[2]) == (4, False, True)
+
+
+def test_after_replies_that_were_cut_their_limit_is_raised_and_the_rest_is_reused(proact, server):
+    """Only the verdict that could not be read, which was asked for twice, is asked for again."""
+    cut = Answer('{"reasoning": "I', "length")
+    server.script = lambda sent: (
+        cut if sent.body["max_tokens"] == 100 and len(server.of("judge")) > 1 else healthy(sent)
+    )
+    limited = ["--judge-param", "max_tokens=100", "--limit", 2, "--out", at("run")]
+    done = proact("eval", *answered_by(server, "ann"), *judged_by(server), *corpus(2), *CALLS, *limited)
+    words = next_of(done)
+    assert (done[0], words[0], words[-2:]) == (3, "eval", ["--reuse", at("run")])
+    assert ("--out" in words, "max_tokens=100" in words, "max_tokens=200" in words) == (False, False, True)
+    before = len(server.sent)
+    status, out, err = proact(*words)
+    assert (status, len(server.sent) - before) == (0, 1), err
+    assert f"Reused from {at('run')}: 2 responses and 1 verdict" in " ".join(out.split())
+
+
+def test_after_a_refused_parameter_it_is_left_out_and_what_was_paid_for_is_reused(proact, server):
+    """The server refuses the judge's penalty once a response is there."""
+    refusal = error(400, "frequency_penalty is not supported")
+    server.script = lambda sent: refusal if "frequency_penalty" in sent.body else healthy(sent)
+    sized = [*answered_by(server, "ann"), *judged_by(server), *corpus(), *CALLS]
+    done = proact("eval", *sized, "--judge-param", "frequency_penalty=1", "--limit", 1, "--out", at("run"))
+    words = next_of(done)
+    assert (done[0], "frequency_penalty=none" in words, words[-2:]) == (2, True, ["--reuse", at("run")])
+    server.sent.clear()
+    assert proact(*words)[0] == 0
+    assert [sent.role for sent in server.sent] == ["judge"]
 
 
 def test_after_a_rejudging_the_two_gradings_are_compared_if_there_are_two(proact, server):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.options.kinds import flag_option, name_value, number_option, text_option
+from dspy_proact.cli.options.kinds import flag_option, name_value, number_option, path_option, text_option
 from dspy_proact.cli.options.models import EMBEDDED, ROLES, NamedModel
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, flags_of, typed
 from dspy_proact.errors import UsageError
@@ -268,6 +268,10 @@ _CASES = (
     *strata_options("Only this stratum, such as a phase or a difficulty; repeatable."),
     flag_option("--controls", "Run the control cases too, which need only a direct answer."),
 )
+_REUSE = path_option(
+    "--reuse",
+    "Folder of another run: copy the answers and verdicts whose requests are equal, or differ in a raised max_tokens.",
+)
 _EPOCHS = number_option("--epochs", _TIMES, "Answers to each case.", default=1)
 _GRADING = (
     number_option(
@@ -275,8 +279,8 @@ _GRADING = (
     ),
     flag_option("--retry-unscored", "Also retry cases that failed because of their content."),
 )
-SCOPE = Bundle("scope", _scope, Section(Heading.CASES, *_CASES, _EPOCHS, *_GRADING))
-GRADING_SCOPE = Bundle("scope", _scope, Section(Heading.CASES, *_CASES, *_GRADING))
+SCOPE = Bundle("scope", _scope, Section(Heading.CASES, *_CASES, _EPOCHS, *_GRADING, _REUSE))
+GRADING_SCOPE = Bundle("scope", _scope, Section(Heading.CASES, *_CASES, *_GRADING, _REUSE))
 """Where the responses exist already."""
 VERDICTS = Bundle("scope", _scope, Section(Heading.JUDGE, *_GRADING))
 """Where all of them are graded."""

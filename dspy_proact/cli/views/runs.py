@@ -23,7 +23,7 @@ from dspy_proact.cli.next_step import Next, Typed, command_line, say_next
 from dspy_proact.cli.options.arguments import flags_in_hand, with_options
 from dspy_proact.cli.options.kinds import Output
 from dspy_proact.cli.views.message import print_json, say, say_stopped
-from dspy_proact.errors import Halt
+from dspy_proact.errors import Halt, SetupFault
 from dspy_proact.evaluation.benchmark import Benchmark
 from dspy_proact.evaluation.execution import Completed, Execution
 from dspy_proact.evaluation.forecast import SECONDS, RoleCalls, RunForecast
@@ -305,18 +305,23 @@ class Ending:
             say("Nothing to do: all results are on disk; no calls were made.")
         for run in self.finished:
             say(f"The run is in {run.path}.")
+        typed = Typed()
         if self.halt and self.halted:
             say_stopped(self.halt, self.halted)
+            refused = self.halt.parameter if isinstance(self.halt, SetupFault) else None
+            if refused and self.halted.exists():
+                typed = typed.with_parameter(*refused, "none")
+                _say_again(Next.PARAMETER_TO_CHANGE, typed, self.halted)
             return exit_status(self.halt)
         paths = [*([beside] if beside else []), *(run.path for run in self.finished)]
         unscored, retryable = (any(getattr(run, name) for run in self.finished) for name in ("unscored", "retryable"))
-        typed = Typed()
         named = typed.options("--benchmark")
-        if retryable and "--retry-unscored" not in typed.texts:
-            verb = click.get_current_context()
-            names = [param.name for param in verb.command.params if isinstance(param, click.Argument) and param.name]
-            arguments = [str(verb.params[name]) for name in names if verb.params[name] is not None]
-            say_next(Next.CASES_UNSCORED, verb=verb.info_name, arguments=arguments, options=typed.options())
+        if len(self.finished) == 1 and (limits := self.finished[0].limits):
+            for argument, limit in limits.items():
+                typed = typed.with_parameter(argument, "max_tokens", limit)
+            _say_again(Next.PARAMETER_TO_CHANGE, typed, self.finished[0].path)
+        elif retryable and "--retry-unscored" not in typed.texts:
+            _say_again(Next.CASES_UNSCORED, typed)
         elif len(paths) == 1:
             worst = command_line(Next.RUN_FINISHED_BADLY, benchmark=named, run=paths, grade=declared.labels[-1].lower())
             say(f"To read the worst: {worst}")
@@ -334,6 +339,14 @@ class Ending:
         return [*(run.path for run in self.finished), *stopped]
 
 
+def _say_again(step: Next, typed: Typed, run: Path | None = None) -> None:
+    """Print the command that runs with these options as what to type next; `run` is what it reuses."""
+    verb = click.get_current_context()
+    names = [param.name for param in verb.command.params if isinstance(param, click.Argument) and param.name]
+    arguments = [str(verb.params[name]) for name in names if verb.params[name] is not None]
+    say_next(step, verb=verb.info_name, arguments=arguments, options=typed.options(), run=run)
+
+
 def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope, output: Output) -> Ending | None:
     """Do each run into its folder; what one spends counts against the limits of the next.
 
@@ -341,6 +354,8 @@ def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope, output: Output
         How they ended; None where only the forecasts were asked for, which are printed.
     """
     for execution, _ in runs:
+        if (reused := execution.reused(scope)) and reused.reason:
+            say(reused.reason)
         for argument, role, participants in execution.compiled():
             say_of_card(
                 f"--{argument.replace('_', '-')}",

@@ -53,6 +53,7 @@ def _of_run(summary: Summary, manifest: Manifest, cases: str) -> Iterator[str]:
         yield f"The {role}'s program: {card}"
     if identity.parent:
         yield f"Its responses were copied from an earlier result ({identity.parent[:16]})."
+    yield from summary.reused.lines if summary.reused else ()
     again = f", {manifest.judge_epochs} times each" if manifest.judge_epochs > 1 else ""
     judges = " and ".join(map(_spoken, identity.judges))
     yield f"The responses were graded by {judges}{again}." if judges else "The benchmark grades by itself."
