@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from dspy_proact.cli.next_step import Next, say_next
+from dspy_proact.cli.options import option
 from dspy_proact.cli.options.benchmark import (
     ANSWERED_CORPUS,
     BENCHMARK,
@@ -20,7 +21,6 @@ from dspy_proact.cli.options.benchmark import (
     judges_of,
     summary_of,
 )
-from dspy_proact.cli.options.kinds import Between, Output, flag_option, json_option, number_option, output_options
 from dspy_proact.cli.options.models import (
     ASSISTANT,
     EMBEDDED,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @verb(
     "benchmarks",
-    Section(Heading.OUTPUT, json_option("the list")),
+    Section(Heading.OUTPUT, option.as_json("the list")),
     first="--json",
     example="dspy-proact benchmarks",
     brief="List what can be measured.",
@@ -120,9 +120,9 @@ def _facts(entry: "Benchmark[Any, Any]") -> dict[str, str | None]:
     JUDGING,
     Section(
         Heading.JUDGE,
-        number_option(
+        option.number(
             "--min-kappa",
-            Between(-1, 1),
+            option.Between(-1, 1),
             "Refuse a --judge-program whose card promises a lower kappa, from -1 to 1, in any stratum.",
             "X",
         ),
@@ -132,16 +132,16 @@ def _facts(entry: "Benchmark[Any, Any]") -> dict[str, str | None]:
     GATE,
     Section(
         Heading.OUTPUT,
-        number_option(
+        option.number(
             "--fail-under",
-            Between(0, 100),
+            option.Between(0, 100),
             "Exit with status 6 if the strict score of a run, which counts the unscored as 0, is lower; for CI.",
             "SCORE",
         ),
         flag_option("--keep-inputs", "Store the inputs of a private corpus in the run, not only their hashes."),
         flag_option("--show-prompt", "With --dry-run: print what each model is sent first, in place of the estimate."),
     ),
-    output_options("the run. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the report"),
+    option.output("the run. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the report"),
     first="--model --system-prompt --judge --benchmark --corpus --limit --stratum --max-usd --out --dry-run --json",
     example="dspy-proact eval --model openai/gpt-4o --limit 50 --dry-run",
     brief="Score a model on a benchmark.",
@@ -306,7 +306,7 @@ _UNJUDGED = "None of these responses was graded before, so there are no two judg
     ANSWERED_CORPUS,
     GRADING_SCOPE,
     GATE,
-    output_options("the run. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the report"),
+    option.output("the run. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the report"),
     first="--judge --judge-program --corpus --limit --stratum --votes --max-usd --out --dry-run --json",
     example="dspy-proact rejudge runs/mine --judge anthropic/claude-opus-4-7",
     brief="Have other judges grade the responses of a run.",
@@ -321,7 +321,7 @@ def rejudge(
     corpus: str | None,
     scope: "Scope",
     gate: "Gate",
-    output: Output,
+    output: option.Output,
 ) -> int:
     """Have other judges grade the responses of RUN, the folder of a run or a results file; no model answers again.
 

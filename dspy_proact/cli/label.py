@@ -14,16 +14,8 @@ import click
 
 from dspy_proact.cli.label_files import FOLDER, export, import_, require_suffix, written
 from dspy_proact.cli.next_step import Next, command_line, say_next
+from dspy_proact.cli.options import option
 from dspy_proact.cli.options.benchmark import READ_BENCHMARK, BenchmarkChoice, summary_of
-from dspy_proact.cli.options.kinds import (
-    Between,
-    file_option,
-    flag_option,
-    json_option,
-    number_option,
-    path_option,
-    text_option,
-)
 from dspy_proact.cli.options.labels import FILES, RATINGS, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import console, print_json, say
@@ -59,13 +51,13 @@ def label() -> None:
     "sheet",
     Section(
         Heading.CASES,
-        path_option("--items", "File of items to be rated, in place of RUN."),
-        text_option("--draw", "N|DRAW", "Only N responses, balanced across phases and grades.", read=draw_or_count),
-        flag_option("--disputed", "Responses on which judges disagree first; no score is corrected by these."),
+        option.path("--items", "File of items to be rated, in place of RUN."),
+        option.text("--draw", "N|DRAW", "Only N responses, balanced across phases and grades.", read=draw_or_count),
+        option.flag("--disputed", "Responses on which judges disagree first; no score is corrected by these."),
     ),
     Section(
         Heading.OUTPUT,
-        file_option("--out", "The sheet; - for standard output. Default: a file in the folder labels."),
+        option.file("--out", "The sheet; - for standard output. Default: a file in the folder labels."),
     ),
     READ_BENCHMARK,
     first="--items --draw --disputed --out --benchmark",
@@ -176,10 +168,10 @@ def _enough(summary: "Summary", seed: int) -> int | None:
     "plan",
     Section(
         Heading.CASES,
-        number_option("--width", Between(*_POINTS), "Half-width of the 95 % interval.", "POINTS", 10),
-        text_option("--ratings", RATINGS, "Ratings of RUN, as a pilot study."),
+        option.number("--width", option.Between(*_POINTS), "Half-width of the 95 % interval.", "POINTS", 10),
+        option.text("--ratings", RATINGS, "Ratings of RUN, as a pilot study."),
     ),
-    Section(Heading.OUTPUT, json_option("the plan")),
+    Section(Heading.OUTPUT, option.as_json("the plan")),
     READ_BENCHMARK,
     first="--width --ratings --benchmark --json",
     example="dspy-proact label plan runs/mine --width 8",
@@ -217,26 +209,26 @@ _SCREENS = {"DISPLAY", "WAYLAND_DISPLAY"}
     "serve",
     Section(
         Heading.CASES,
-        number_option(
+        option.number(
             "--draw", click.IntRange(1, _MOST), "Only N responses of each RUN, balanced across strata and grades."
         ),
-        number_option("--each", click.IntRange(1, 1000), "Raters of every response.", default=2, name="per_item"),
-        number_option("--raters", click.IntRange(1, 1000), "Raters among whom the work is divided.", default=4),
-        number_option(
-            "--repeated", Between(0, 1), "Share of a rater's responses that come twice.", "SHARE", default=0.1
+        option.number("--each", click.IntRange(1, 1000), "Raters of every response.", default=2, name="per_item"),
+        option.number("--raters", click.IntRange(1, 1000), "Raters among whom the work is divided.", default=4),
+        option.number(
+            "--repeated", option.Between(0, 1), "Share of a rater's responses that come twice.", "SHARE", default=0.1
         ),
-        number_option("--seed", click.IntRange(0, _MOST), "Seed of the draw.", "N", default=0),
-        flag_option("--disputed", "Responses on which judges disagree first; no score is corrected by these."),
-        flag_option("--pairs", "Of two RUNs: raters say which of two responses is better."),
+        option.number("--seed", click.IntRange(0, _MOST), "Seed of the draw.", "N", default=0),
+        option.flag("--disputed", "Responses on which judges disagree first; no score is corrected by these."),
+        option.flag("--pairs", "Of two RUNs: raters say which of two responses is better."),
     ),
     Section(
         Heading.SERVED,
-        number_option("--port", click.IntRange(0, 65535), "Port to listen on; 0 for any that is free.", default=_PORT),
-        text_option("--host", "HOST", "Address to listen on. Default: this machine alone."),
-        text_option("--url", "URL", "Where raters reach it, such as a proxy with TLS."),
-        flag_option("--no-browser", "Do not open the owner's page in a browser."),
+        option.number("--port", click.IntRange(0, 65535), "Port to listen on; 0 for any that is free.", default=_PORT),
+        option.text("--host", "HOST", "Address to listen on. Default: this machine alone."),
+        option.text("--url", "URL", "Where raters reach it, such as a proxy with TLS."),
+        option.flag("--no-browser", "Do not open the owner's page in a browser."),
     ),
-    Section(Heading.OUTPUT, path_option("--db", "File of the study. Default: labels/RUN.db.")),
+    Section(Heading.OUTPUT, option.path("--db", "File of the study. Default: labels/RUN.db.")),
     READ_BENCHMARK,
     first="--draw --each --raters --pairs --port --host --no-browser --db",
     example="dspy-proact label serve runs/mine --draw 60 --each 3",

@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from dspy_proact.cli.next_step import Next, say_next
+from dspy_proact.cli.options import option
 from dspy_proact.cli.options.benchmark import READ_BENCHMARK, BenchmarkChoice, summary_of
-from dspy_proact.cli.options.kinds import STANDARD_OUTPUT, file_option, flag_option, path_option, text_option
 from dspy_proact.cli.options.labels import Labels
 from dspy_proact.cli.options.verb import FileForm, Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import say
@@ -19,13 +19,13 @@ FOLDER = Path("labels")
 
 @verb(
     "export",
-    Section(Heading.CASES, path_option("--run", "The run whose ratings are written, where the study has several.")),
+    Section(Heading.CASES, option.path("--run", "The run whose ratings are written, where the study has several.")),
     Section(
         Heading.OUTPUT,
-        flag_option("--html", "Write a page for one rater, who rates without a network and gives back a file."),
-        text_option("--rater", "NAME", "With --html: their pseudonym; a new one gets a share of the study."),
-        path_option("--official", "Folder for the layout of the official study: the items, and a file a rater."),
-        file_option("--out", "The file; - for standard output. Default: a file in the folder labels."),
+        option.flag("--html", "Write a page for one rater, who rates without a network and gives back a file."),
+        option.text("--rater", "NAME", "With --html: their pseudonym; a new one gets a share of the study."),
+        option.path("--official", "Folder for the layout of the official study: the items, and a file a rater."),
+        option.file("--out", "The file; - for standard output. Default: a file in the folder labels."),
     ),
     READ_BENCHMARK,
     first="--html --rater --run --official --out --benchmark",
@@ -114,7 +114,7 @@ def _write_page(study: Path, name: str, out: Path | None, chosen: BenchmarkChoic
 
 @verb(
     "import",
-    Section(Heading.CASES, path_option("--run", "The run that the files rate, where the study has several.")),
+    Section(Heading.CASES, option.path("--run", "The run that the files rate, where the study has several.")),
     READ_BENCHMARK,
     first="--run --benchmark",
     example="dspy-proact label import labels/mine.db ann.csv",
@@ -185,7 +185,7 @@ def written(text: str, file: Path, *inputs: Path) -> Path:
     """
     from dspy_proact.kept import refuse_overwrite, write_file
 
-    if file == STANDARD_OUTPUT:
+    if file == option.STANDARD_OUTPUT:
         click.echo(text, nl=False)
         return Path("FILE")
     refuse_overwrite(file, *inputs)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Self
 
-from dspy_proact.cli.options.kinds import parameter
+from dspy_proact.cli.options import option
 from dspy_proact.cli.options.verb import typed
 from dspy_proact.cli.views.message import say
 
@@ -126,7 +126,7 @@ def _words(flag: str, texts: Sequence[str]) -> list[str]:
             from dspy_proact.models import without_secrets
 
             role, dot, rest = text.partition(".") if flag == "--role-param" else ("", "", text)
-            name, value = parameter(rest)
+            name, value = option.parameter(rest)
             mark = without_secrets({name: value})[name]
             shown = text if mark == value else f"{role}{dot}{name}={json.dumps(mark)}"
         words += [flag, shown]

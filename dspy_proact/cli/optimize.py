@@ -10,17 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from dspy_proact.cli.next_step import CALLS, Next, Typed, say_next
+from dspy_proact.cli.options import option
 from dspy_proact.cli.options.benchmark import BENCHMARK, CORPUS, BenchmarkChoice, corpus_of, known_names, strata_options
-from dspy_proact.cli.options.kinds import (
-    Output,
-    explain_option,
-    flag_option,
-    json_option,
-    number_option,
-    output_options,
-    path_option,
-    text_option,
-)
 from dspy_proact.cli.options.labels import FILES, RATINGS, Labels, label_options
 from dspy_proact.cli.options.models import (
     EMBEDDED,
@@ -82,8 +73,8 @@ def margin_of(text: str) -> tuple[str, float | None]:
     Section(
         Heading.RECIPE,
         SYSTEM_PROMPT,
-        path_option("--start", "Compiled assistant to start from."),
-        text_option(
+        option.path("--start", "Compiled assistant to start from."),
+        option.text(
             "--guard",
             "METRIC[=MARGIN]",
             "Metric that may not get worse than the starting program by more than MARGIN, such as offers, phases, "
@@ -94,7 +85,7 @@ def margin_of(text: str) -> tuple[str, float | None]:
         ),
     ),
     GATE,
-    output_options("the compile. Default: compiles/NAME--ID", "the card"),
+    option.output("the compile. Default: compiles/NAME--ID", "the card"),
     first="--model --judge --report-judge --benchmark --corpus --optimizer --trials --guard --max-usd --out "
     "--dry-run --json",
     example="dspy-proact optimize assistant --model openai/gpt-4o \\\n"
@@ -115,7 +106,7 @@ def assistant(
     start: Path | None,
     guards: tuple[tuple[str, float | None], ...],
     gate: "Gate",
-    output: Output,
+    output: option.Output,
 ) -> int:
     """Tune the assistant, and show gains and regressions.
 
@@ -186,8 +177,8 @@ def _recorded_revision(corpus: str, out: Path | None) -> str | None:
     recipe_options(optimizers_of("judge")),
     Section(
         Heading.RECIPE,
-        path_option("--start", "Compiled judge to start from."),
-        number_option("--votes", click.IntRange(1, 100), "Verdicts on each response.", default=1),
+        option.path("--start", "Compiled judge to start from."),
+        option.number("--votes", click.IntRange(1, 100), "Verdicts on each response.", default=1),
         click.Option(
             ["--guard", "guards"],
             multiple=True,
@@ -196,7 +187,7 @@ def _recorded_revision(corpus: str, out: Path | None) -> str | None:
         ),
     ),
     GATE,
-    output_options("the compile. Default: compiles/NAME--ID", "the card"),
+    option.output("the compile. Default: compiles/NAME--ID", "the card"),
     first="--judge --ratings --run --items --benchmark --optimizer --trials --max-usd --out --dry-run --json",
     example="dspy-proact optimize judge --judge openai/gpt-4o \\\n    --ratings ratings.csv --run runs/mine --dry-run",
     files=FILES,
@@ -212,7 +203,7 @@ def judge(
     votes: int,
     guards: tuple[str, ...],
     gate: "Gate",
-    output: Output,
+    output: option.Output,
 ) -> int:
     """Tune the judge to agree with people, and test it on items that it was not tuned on.
 
@@ -277,14 +268,14 @@ _ABOUT = {
     "show",
     Section(
         Heading.OUTPUT,
-        flag_option("--as-prompt", "Print only its system prompt, or one for each of its questions."),
-        flag_option("--no-demos", "With --as-prompt: leave out its worked examples."),
-        flag_option("--diff", "Print how its prompt differs from the one that the compile began with."),
-        path_option("--start", "With --diff: the compiled program that it began with."),
-        text_option("--system-prompt", "TEXT|@FILE", "With --diff: the system prompt that it began with."),
-        text_option("--benchmark", "FILE.py", "Your own benchmark, for which it was compiled."),
-        explain_option(),
-        json_option("the card, or with --diff both programs,"),
+        option.flag("--as-prompt", "Print only its system prompt, or one for each of its questions."),
+        option.flag("--no-demos", "With --as-prompt: leave out its worked examples."),
+        option.flag("--diff", "Print how its prompt differs from the one that the compile began with."),
+        option.path("--start", "With --diff: the compiled program that it began with."),
+        option.text("--system-prompt", "TEXT|@FILE", "With --diff: the system prompt that it began with."),
+        option.text("--benchmark", "FILE.py", "Your own benchmark, for which it was compiled."),
+        option.explain(),
+        option.as_json("the card, or with --diff both programs,"),
     ),
     first="--as-prompt --no-demos --diff --start --system-prompt --explain --json --benchmark",
     example="dspy-proact optimize show compiles/mine/assistant.json --as-prompt",

@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from dspy_proact.cli.next_step import Next, Typed, command_line, say_next
+from dspy_proact.cli.options import option
 from dspy_proact.cli.options.benchmark import RUN_BENCHMARK, VERDICTS, BenchmarkChoice, judges_of, summary_of
-from dspy_proact.cli.options.kinds import (
-    Output,
-    choice_option,
-    explain_option,
-    number_option,
-    output_options,
-    text_option,
-)
 from dspy_proact.cli.options.labels import FILES, RATINGS, Labels, label_options
 from dspy_proact.cli.options.models import JUDGING, LAZY_GATE, NamedModel, model_options
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, flags_of, verb
@@ -48,12 +41,12 @@ _CHOICES = Bundle(
     _choices,
     Section(
         Heading.COMPARED,
-        choice_option(
+        option.choice(
             "--consensus",
             ("published", "soft"),
             "What people say of an item: its commonest grade, or the share of each grade.",
         ),
-        number_option(
+        option.number(
             "--min-ratings",
             click.IntRange(1),
             "Compare the judge on items with N ratings or more; alpha keeps all.",
@@ -84,7 +77,7 @@ _OF_JUDGE = (*flags_of(_JUDGE, JUDGING, VERDICTS, LAZY_GATE), "--out", "--dry-ru
     ),
     Section(
         Heading.CASES,
-        text_option(
+        option.text(
             "--pairs",
             "NAME|PATH",
             "Choices between two answers: the published ones of a benchmark, your own CSV, or a file of `label serve`.",
@@ -92,8 +85,8 @@ _OF_JUDGE = (*flags_of(_JUDGE, JUDGING, VERDICTS, LAZY_GATE), "--out", "--dry-ru
     ),
     _CHOICES,
     LAZY_GATE,
-    Section(Heading.OUTPUT, explain_option()),
-    output_options("the judge's grades. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the numbers"),
+    Section(Heading.OUTPUT, option.explain()),
+    option.output("the judge's grades. Default: runs/BENCHMARK--MODEL--JUDGE--ID", "the numbers"),
     first="--ratings --run --items --judge --judge-program --benchmark --dry-run --out --explain --json",
     example="dspy-proact agree --ratings ratings.csv --items items.jsonl \\\n    --judge openai/gpt-5.4 --dry-run",
     files=FILES,
@@ -110,7 +103,7 @@ def agree(
     choices: "Choices",
     gate: Callable[[], "Gate"],
     explain: bool,
-    output: Output,
+    output: option.Output,
 ) -> int:
     """Measure agreement between a judge and people, and among people, by stratum and with intervals.
 
@@ -207,7 +200,7 @@ def _compare_stored(
     settings: "Settings",
     choices: "Choices",
     labels: Labels,
-    output: Output,
+    output: option.Output,
     explain: bool,
 ) -> int:
     """Compare people with the grades that are stored with the items, if any, and say what to type next."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from dspy_proact.cli.next_step import Next, say_next
+from dspy_proact.cli.options import option
 from dspy_proact.cli.options.arguments import words_of
 from dspy_proact.cli.options.benchmark import ANSWERED_CORPUS, READ_BENCHMARK, BenchmarkChoice, is_results, summary_of
-from dspy_proact.cli.options.kinds import STANDARD_OUTPUT, explain_option, file_option, json_option, text_option
 from dspy_proact.cli.options.labels import RATINGS, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import console, print_json, print_more, say
@@ -31,8 +31,8 @@ _PAGE = b"<!doctype html"
     ANSWERED_CORPUS,
     Section(
         Heading.SHOWN,
-        text_option("--by", "KEY", "Break down by a key of metadata; repeatable.", several=True),
-        text_option(
+        option.text("--by", "KEY", "Break down by a key of metadata; repeatable.", several=True),
+        option.text(
             "--ratings",
             RATINGS,
             "People's ratings of a part of the responses: estimate what they would have given to all. Repeat it for "
@@ -42,9 +42,9 @@ _PAGE = b"<!doctype html"
     ),
     Section(
         Heading.OUTPUT,
-        file_option("--html", "Write a page for a browser, of several RUNs too; - for standard output."),
-        explain_option(),
-        json_option("the report"),
+        option.file("--html", "Write a page for a browser, of several RUNs too; - for standard output."),
+        option.explain(),
+        option.as_json("the report"),
     ),
     first="--by --corpus --html --ratings --benchmark --explain --json",
     example="dspy-proact report runs/mine --html report.html",
@@ -121,7 +121,7 @@ def _write_page(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:
     from dspy_proact.kept import refuse_overwrite, write_file
     from dspy_proact.report.page import page
 
-    if html == STANDARD_OUTPUT:
+    if html == option.STANDARD_OUTPUT:
         click.echo(page([summary_of(run) for run in runs], by).encode())
         return
     refuse_overwrite(html, *runs)
@@ -140,7 +140,7 @@ def _write_page(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:
     "compare",
     Section(
         Heading.CASES,
-        text_option(
+        option.text(
             "--ratings",
             RATINGS,
             "People's ratings of a part of the responses; give it twice: of RUN_A, then of RUN_B.",
@@ -148,7 +148,7 @@ def _write_page(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:
         ),
     ),
     READ_BENCHMARK,
-    Section(Heading.OUTPUT, explain_option(), json_option("the comparison")),
+    Section(Heading.OUTPUT, option.explain(), option.as_json("the comparison")),
     first="--ratings --benchmark --explain --json",
     example="dspy-proact compare runs/before runs/after",
     brief="Compare two runs on the cases that they share.",
@@ -201,7 +201,7 @@ def compare(
 @verb(
     "leaderboard",
     READ_BENCHMARK,
-    Section(Heading.OUTPUT, explain_option(), json_option("the leaderboard")),
+    Section(Heading.OUTPUT, option.explain(), option.as_json("the leaderboard")),
     first="--benchmark --explain --json",
     example="dspy-proact leaderboard runs/mine",
     brief="Rank runs among published scores.",

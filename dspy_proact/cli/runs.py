@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dspy_proact.cli.next_step import Next, Words, say_next
+from dspy_proact.cli.options import option
 from dspy_proact.cli.options.benchmark import (
     READ_BENCHMARK,
     BenchmarkChoice,
@@ -18,15 +19,6 @@ from dspy_proact.cli.options.benchmark import (
     require_phases,
     resolve_key,
     strata_options,
-)
-from dspy_proact.cli.options.kinds import (
-    STANDARD_OUTPUT,
-    file_option,
-    flag_option,
-    json_option,
-    number_option,
-    path_option,
-    text_option,
 )
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
 from dspy_proact.cli.views.message import message_of, print_json, say
@@ -43,7 +35,7 @@ _FOLDER = Path("exports")
 
 @verb(
     "runs",
-    Section(Heading.OUTPUT, json_option("the list")),
+    Section(Heading.OUTPUT, option.as_json("the list")),
     first="--json",
     example="dspy-proact runs runs",
     brief="List runs.",
@@ -110,7 +102,7 @@ def _row(path: Path) -> dict[str, Any]:
             required=True,
             help="official: a results file of the benchmark's own evaluator; csv, parquet: a row per verdict.",
         ),
-        file_option("--out", "The file; - for standard output. Default: exports/RUN with an ending."),
+        option.file("--out", "The file; - for standard output. Default: exports/RUN with an ending."),
     ),
     READ_BENCHMARK,
     first="--format --out --benchmark",
@@ -130,7 +122,7 @@ def export(run: Path, form: str, out: Path | None, chosen: BenchmarkChoice) -> N
     with TemporaryDirectory() as scratch:
         # Called like the folder of the run, however that was named.
         path = out or _FOLDER / f"{run.resolve().name}{_ENDINGS[form]}"
-        if out == STANDARD_OUTPUT:
+        if out == option.STANDARD_OUTPUT:
             path = Path(scratch) / "export"
         elif out:
             refuse_overwrite(out, run)
@@ -149,7 +141,7 @@ def export(run: Path, form: str, out: Path | None, chosen: BenchmarkChoice) -> N
                 raise UsageError(f"{run}: {declared.name} has no official format; use --format csv or parquet")
             for lost in results.write(folder, summary, path):
                 say(f"Not in the file: {lost}")
-        if out == STANDARD_OUTPUT:
+        if out == option.STANDARD_OUTPUT:
             click.echo(path.read_bytes(), nl=False)
             return
     click.echo(str(path))
@@ -230,11 +222,11 @@ _CHOICE = Bundle(
             metavar="KEY",
             help="Show one case in full: its key, a unique beginning of it, or the key as listed.",
         ),
-        text_option("--grade", "GRADE", "Only this grade; repeatable.", several=True),
+        option.text("--grade", "GRADE", "Only this grade; repeatable.", several=True),
         *strata_options("Only this stratum, such as a phase; CONTROL for control cases; repeatable."),
-        flag_option("--unverified", "Only cases with a verdict whose quotes are not in the response."),
-        flag_option("--unscored", "Only cases that were tried and have no grade."),
-        flag_option(
+        option.flag("--unverified", "Only cases with a verdict whose quotes are not in the response."),
+        option.flag("--unscored", "Only cases that were tried and have no grade."),
+        option.flag(
             "--disagree", "Only cases on which judges or epochs differ; with --beside, on which the runs differ."
         ),
         text_option("--search", "TEXT", "Only cases with this text in key, group, question, response or reasons."),

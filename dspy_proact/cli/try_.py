@@ -11,6 +11,7 @@ import click
 
 from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.cli.next_step import CALLS, Next, Typed, say_next
+from dspy_proact.cli.options import option
 from dspy_proact.cli.options.benchmark import (
     BENCHMARK,
     BenchmarkChoice,
@@ -21,7 +22,6 @@ from dspy_proact.cli.options.benchmark import (
     resolve_key,
     strata_options,
 )
-from dspy_proact.cli.options.kinds import flag_option, json_option, text_option
 from dspy_proact.cli.options.models import (
     EMBEDDED,
     GATE,
@@ -128,9 +128,9 @@ _WHERE = Bundle(
             multiple=True,
         ),
         *strata_options("Three cases of this stratum, such as a phase; repeatable. Default: the benchmark's."),
-        text_option("--conversation", "FILE|-", "Your own conversation, from a file or standard input."),
-        flag_option("--list", "Print the keys of cases, and make no call.", "listed"),
-        flag_option("--judge-cases", "Try the judge alone, on its worked cases.", "examined"),
+        option.text("--conversation", "FILE|-", "Your own conversation, from a file or standard input."),
+        option.flag("--list", "Print the keys of cases, and make no call.", "listed"),
+        option.flag("--judge-cases", "Try the judge alone, on its worked cases.", "examined"),
     ),
 )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.options.kinds import flag_option, name_value, number_option, path_option, text_option
+from dspy_proact.cli.options import option
 from dspy_proact.cli.options.models import EMBEDDED, ROLES, NamedModel
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, flags_of, typed
 from dspy_proact.errors import UsageError
@@ -189,13 +189,13 @@ def _options(default: str, *more: click.Option) -> Bundle:
 
 
 _OF_RUN = f"that of the run, if one is given, else {DEFAULT_BENCHMARK}"
-_SET = text_option(
+_SET = option.text(
     "--set",
     "NAME=VALUE",
     "Setting of the benchmark, listed there; repeatable.",
     "values",
     several=True,
-    read=name_value,
+    read=option.name_value,
 )
 BENCHMARK = _options(DEFAULT_BENCHMARK, _SET)
 RUN_BENCHMARK = _options(_OF_RUN, _SET)
@@ -233,7 +233,7 @@ def judges_of(declared: "Benchmark[Any, Any]", named: "NamedModel", embedded: bo
 
 def corpus_option(text: str) -> Section:
     """`--corpus`, with a help of its own."""
-    return Section(Heading.CASES, text_option("--corpus", "sample|NAME[@REV]|PATH", text))
+    return Section(Heading.CASES, option.text("--corpus", "sample|NAME[@REV]|PATH", text))
 
 
 CORPUS = corpus_option(
@@ -249,8 +249,8 @@ ANSWERED_CORPUS = corpus_option("Corpus of a results file.")
 def strata_options(text: str) -> tuple[click.Option, click.Option]:
     """`--stratum`, and `--phase`, which is the same for benchmarks whose strata are phases: see `BenchmarkChoice`."""
     return (
-        text_option("--stratum", "NAME", text, "strata", several=True),
-        text_option(
+        option.text("--stratum", "NAME", text, "strata", several=True),
+        option.text(
             "--phase", "NAME", "The same as --stratum, for benchmarks whose strata are phases.", "phases", several=True
         ),
     )
@@ -264,20 +264,20 @@ def _scope(*, strata: Sequence[str] = (), phases: Sequence[str] = (), votes: int
 
 _TIMES = click.IntRange(1, 1000)
 _CASES = (
-    number_option("--limit", click.IntRange(1, 10**9), "At most N cases, balanced across groups and strata."),
+    option.number("--limit", click.IntRange(1, 10**9), "At most N cases, balanced across groups and strata."),
     *strata_options("Only this stratum, such as a phase or a difficulty; repeatable."),
-    flag_option("--controls", "Run the control cases too, which need only a direct answer."),
+    option.flag("--controls", "Run the control cases too, which need only a direct answer."),
 )
-_REUSE = path_option(
+_REUSE = option.path(
     "--reuse",
     "Folder of another run: copy the answers and verdicts whose requests are equal, or differ in a raised max_tokens.",
 )
-_EPOCHS = number_option("--epochs", _TIMES, "Answers to each case.", default=1)
+_EPOCHS = option.number("--epochs", _TIMES, "Answers to each case.", default=1)
 _GRADING = (
-    number_option(
+    option.number(
         "--votes", _TIMES, "Verdicts of each judge on a response. Default: 1, or as a compiled judge was compiled."
     ),
-    flag_option("--retry-unscored", "Also retry cases that failed because of their content."),
+    option.flag("--retry-unscored", "Also retry cases that failed because of their content."),
 )
 SCOPE = Bundle("scope", _scope, Section(Heading.CASES, *_CASES, _EPOCHS, *_GRADING, _REUSE))
 GRADING_SCOPE = Bundle("scope", _scope, Section(Heading.CASES, *_CASES, *_GRADING, _REUSE))

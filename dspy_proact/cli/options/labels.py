@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dspy_proact.cli.options import option
 from dspy_proact.cli.options.benchmark import summary_of
-from dspy_proact.cli.options.kinds import path_option
 from dspy_proact.cli.options.verb import Bundle, FileForm, Heading, Section
 from dspy_proact.cli.views.message import say
 from dspy_proact.errors import UsageError
@@ -128,8 +128,8 @@ def label_options(default: str, named: str, text: str) -> Bundle:
             metavar=named,
             help=f"{text} Repeat it for files of several raters.",
         ),
-        path_option("--run", "Run that the ratings file rates."),
-        path_option("--items", "File of the items that the ratings file rates; see --help-all for the format."),
+        option.path("--run", "Run that the ratings file rates."),
+        option.path("--items", "File of the items that the ratings file rates; see --help-all for the format."),
     )
     return Bundle("labels", Labels.named, Section(Heading.CASES, *options))
 

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from dspy_proact.cli.options.kinds import (
-    Between,
-    choice_option,
-    number_option,
-    parameter,
-    path_option,
-    per_million,
-    text_option,
-)
+from dspy_proact.cli.options import option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section
 from dspy_proact.cli.views.message import say
 from dspy_proact.errors import UsageError
@@ -75,17 +67,17 @@ def model_options(flag: str, text: str, heading: Heading = Heading.MODELS) -> Bu
     """The options of a role, which come as one `NamedModel`; all begin with the flag, such as `--judge`."""
     name = flag.removeprefix("--").replace("-", "_")
     options = (
-        text_option(flag, "NAME", text, f"{name}_name", several=True),
-        text_option(f"{flag}-api-base", "URL", "Its endpoint, such as http://localhost:8000/v1."),
-        text_option(
+        option.text(flag, "NAME", text, f"{name}_name", several=True),
+        option.text(f"{flag}-api-base", "URL", "Its endpoint, such as http://localhost:8000/v1."),
+        option.text(
             f"{flag}-param",
             "NAME=VALUE",
             "Request parameter in place of the preset's; repeatable. NAME=none omits it. response_format=none omits "
             "the JSON schema.",
             several=True,
-            read=parameter,
+            read=option.parameter,
         ),
-        text_option(f"{flag}-price", "IN,OUT", "USD per million tokens, if litellm has no price.", read=per_million),
+        option.text(f"{flag}-price", "IN,OUT", "USD per million tokens, if litellm has no price.", read=option.price),
     )
     return Bundle(name, partial(NamedModel, flag), Section(heading, *options), prefix=f"{name}_")
 
@@ -131,12 +123,12 @@ ROLES = Bundle(
     Section(
         Heading.MODELS,
         *(
-            text_option(f"--role{end}", form, text, f"role_{name}", several=True, read=_of_role(read, form))
+            option.text(f"--role{end}", form, text, f"role_{name}", several=True, read=_of_role(read, form))
             for end, name, form, read, text in (
                 ("", "name", "ROLE=NAME", str, "Model of a further role, such as the user; repeatable."),
                 ("-api-base", "api_base", "ROLE=URL", str, "Its endpoint."),
-                ("-param", "param", "ROLE.NAME=VALUE", parameter, "Its request parameter, as --model-param."),
-                ("-price", "price", "ROLE=IN,OUT", per_million, "Its price, as --model-price."),
+                ("-param", "param", "ROLE.NAME=VALUE", option.parameter, "Its request parameter, as --model-param."),
+                ("-price", "price", "ROLE=IN,OUT", option.price, "Its price, as --model-price."),
             )
         ),
     ),
@@ -155,16 +147,18 @@ def _gate(*, max_calls: int | None, max_tokens: int | None, max_usd: float | Non
 
 _CALLS = Section(
     Heading.CALLS,
-    number_option("--concurrency", click.IntRange(1, 4096), "Requests in flight, of all models.", default=32),
-    number_option("--timeout", Between(0, 86400, min_open=True), "Seconds allowed for one attempt.", "S", 600),
-    number_option("--retries", click.IntRange(0, 100), "Further attempts per call.", default=5),
-    choice_option("--backend", ("auto", "litellm"), "`litellm` forces its client."),
+    option.number("--concurrency", click.IntRange(1, 4096), "Requests in flight, of all models.", default=32),
+    option.number("--timeout", option.Between(0, 86400, min_open=True), "Seconds allowed for one attempt.", "S", 600),
+    option.number("--retries", click.IntRange(0, 100), "Further attempts per call.", default=5),
+    option.choice("--backend", ("auto", "litellm"), "`litellm` forces its client."),
 )
 _LIMITS = Section(
     Heading.LIMITS,
-    number_option("--max-calls", click.IntRange(1), "Stop after N calls, retries included."),
-    number_option("--max-tokens", click.IntRange(1), "Stop after N tokens of prompts and answers."),
-    number_option("--max-usd", Between(0, 1e9, min_open=True), "Stop before this many US dollars are spent.", "USD"),
+    option.number("--max-calls", click.IntRange(1), "Stop after N calls, retries included."),
+    option.number("--max-tokens", click.IntRange(1), "Stop after N tokens of prompts and answers."),
+    option.number(
+        "--max-usd", option.Between(0, 1e9, min_open=True), "Stop before this many US dollars are spent.", "USD"
+    ),
 )
 GATE = Bundle("gate", _gate, _CALLS, _LIMITS)
 LAZY_GATE = Bundle("gate", partial(partial, _gate), *GATE.sections)
@@ -172,15 +166,15 @@ LAZY_GATE = Bundle("gate", partial(partial, _gate), *GATE.sections)
 
 # Programs
 
-_JUDGE_PROMPT = choice_option(
+_JUDGE_PROMPT = option.choice(
     "--judge-prompt", ("default", "official"), "`official`: the prompt of the installed official package."
 )
-_JUDGE_PROGRAM = path_option("--judge-program", "Compiled judge, as `optimize judge` writes it.")
+_JUDGE_PROGRAM = option.path("--judge-program", "Compiled judge, as `optimize judge` writes it.")
 JUDGING = Section(Heading.JUDGE, _JUDGE_PROMPT, _JUDGE_PROGRAM)
 JUDGE_PROGRAM = Section(Heading.JUDGE, _JUDGE_PROGRAM)
 """Where the prompt is always ours."""
-SYSTEM_PROMPT = text_option("--system-prompt", "TEXT|@FILE", "System prompt (default: none).")
-PROGRAM = path_option("--program", "Compiled assistant, as `optimize assistant` writes it.")
+SYSTEM_PROMPT = option.text("--system-prompt", "TEXT|@FILE", "System prompt (default: none).")
+PROGRAM = option.path("--program", "Compiled assistant, as `optimize assistant` writes it.")
 ASSISTANT = Section(Heading.MODELS, SYSTEM_PROMPT, PROGRAM)
 
 
@@ -221,14 +215,14 @@ def _recipe(**options: Any) -> "Recipe":
 # Compiles
 
 _RECIPE = (
-    number_option("--trials", click.IntRange(1, 10000), "Candidates to try.", default=20),
-    number_option("--max-demos", click.IntRange(0, 64), "At most N worked examples in the prompt.", default=4),
-    number_option("--folds", click.IntRange(2, 100), "Folds of whole groups, such as scenarios.", default=5),
-    number_option("--seed", click.IntRange(0, 2**31), "Seed of folds, draws and studies.", default=0),
+    option.number("--trials", click.IntRange(1, 10000), "Candidates to try.", default=20),
+    option.number("--max-demos", click.IntRange(0, 64), "At most N worked examples in the prompt.", default=4),
+    option.number("--folds", click.IntRange(2, 100), "Folds of whole groups, such as scenarios.", default=5),
+    option.number("--seed", click.IntRange(0, 2**31), "Seed of folds, draws and studies.", default=0),
 )
 
 
 def recipe_options(optimizers: Sequence[str]) -> Bundle:
     """The options of a compile by one of these optimizers, which come as one `Recipe`."""
-    optimizer = choice_option("--optimizer", optimizers, "Optimizer.", "search")
+    optimizer = option.choice("--optimizer", optimizers, "Optimizer.", "search")
     return Bundle("recipe", _recipe, Section(Heading.RECIPE, optimizer, *_RECIPE))

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from dspy_proact.cli.exit_status import exit_status
-from dspy_proact.cli.options.kinds import Output
+from dspy_proact.cli.options import option
 from dspy_proact.cli.options.models import text_of
 from dspy_proact.cli.views.message import console, print_json, print_more, say, say_stopped
 from dspy_proact.cli.views.runs import ProgressOnStderr, duration, exceeded, sent_line
@@ -99,7 +99,7 @@ def _forecast_text(forecast: Forecast, limits: Limits) -> list[str]:
 
 
 def compile_shown(
-    compiling: Compile, recipe: Recipe, output: Output, following: Callable[..., None], note: str = ""
+    compiling: Compile, recipe: Recipe, output: option.Output, following: Callable[..., None], note: str = ""
 ) -> int:
     """Do a compile and say how it ended, or only what it will take; the exit status.
 

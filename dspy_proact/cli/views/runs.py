@@ -21,7 +21,6 @@ from dspy_proact.calls import CallTally, FailedCall, Price
 from dspy_proact.cli.exit_status import exit_status
 from dspy_proact.cli.next_step import Next, Typed, command_line, say_next
 from dspy_proact.cli.options.arguments import flags_in_hand, with_options
-from dspy_proact.cli.options.kinds import Output
 from dspy_proact.cli.views.message import print_json, say, say_stopped
 from dspy_proact.errors import Halt, SetupFault
 from dspy_proact.evaluation.benchmark import Benchmark

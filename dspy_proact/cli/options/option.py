@@ -52,7 +52,7 @@ class Between(click.FloatRange):
         return number
 
 
-def per_million(text: str) -> "Price":
+def price(text: str) -> "Price":
     """The price of a token, of IN,OUT: US dollars per million tokens of the prompt and of the answer."""
     from dspy_proact.calls import Price
 
@@ -74,7 +74,7 @@ class _Number(click.Option):
         return extra
 
 
-def number_option(
+def number(
     flag: str,
     kind: click.ParamType,
     text: str,
@@ -82,18 +82,18 @@ def number_option(
     default: float | None = None,
     name: str | None = None,
 ) -> click.Option:
-    """An option that takes a number; its help says the default where there is one. `name` is as in `flag_option`."""
+    """An option that takes a number; its help says the default where there is one. `name` is as in `flag`."""
     return _Number(
         [flag, name] if name else [flag], type=kind, metavar=metavar, default=default, show_default=True, help=text
     )
 
 
-def choice_option(flag: str, among: Sequence[str], text: str, default: str | None = None) -> click.Option:
+def choice(flag: str, among: Sequence[str], text: str, default: str | None = None) -> click.Option:
     """An option that takes one of some words, the first of them where no other is the default."""
     return click.Option([flag], type=click.Choice(among), default=default or among[0], show_default=True, help=text)
 
 
-def path_option(flag: str, text: str) -> click.Option:
+def path(flag: str, text: str) -> click.Option:
     """An option that takes a path."""
     return click.Option([flag], type=click.Path(path_type=Path), help=text)
 
@@ -101,32 +101,32 @@ def path_option(flag: str, text: str) -> click.Option:
 STANDARD_OUTPUT = Path("-")
 
 
-def file_option(flag: str, text: str) -> click.Option:
+def file(flag: str, text: str) -> click.Option:
     """An option that takes a file to be written, or - for standard output."""
     kind = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
     return click.Option([flag], type=kind, metavar="FILE|-", help=text)
 
 
-def flag_option(flag: str, text: str, name: str | None = None) -> click.Option:
+def flag(flag: str, text: str, name: str | None = None) -> click.Option:
     """An option that takes no value; `name` is the parameter where it is not called like the flag."""
     return click.Option([flag, name] if name else [flag], is_flag=True, help=text)
 
 
-def text_option(
+def text(
     flag: str, metavar: str, text: str, name: str | None = None, several: bool = False, read: Any = None
 ) -> click.Option:
-    """An option that takes a text, or several; `name` is as in `flag_option`, and `read` makes a value of each text."""
+    """An option that takes a text, or several; `name` is as in `flag`, and `read` makes a value of each text."""
     return click.Option([flag, name] if name else [flag], multiple=several, metavar=metavar, help=text, type=read)
 
 
-def json_option(what: str) -> click.Option:
+def as_json(what: str) -> click.Option:
     """`--json`, which prints something as JSON."""
     return click.Option(["--json", "as_json"], is_flag=True, help=f"Print {what} as JSON.")
 
 
-def explain_option() -> click.Option:
+def explain() -> click.Option:
     """`--explain`, which adds what a report leaves out."""
-    return flag_option("--explain", "Print the details behind the numbers too.")
+    return flag("--explain", "Print the details behind the numbers too.")
 
 
 @dataclass(frozen=True)
@@ -140,11 +140,11 @@ class Output:
     as_json: bool
 
 
-def output_options(folder: str, what: str) -> Bundle:
+def output(folder: str, what: str) -> Bundle:
     """The options of a command that works in a folder: whose it is, with its default name, and what JSON has."""
     options = (
-        path_option("--out", f"Folder of {folder}."),
-        flag_option("--dry-run", "Estimate calls, cost and time, and make no call."),
-        json_option(what),
+        path("--out", f"Folder of {folder}."),
+        flag("--dry-run", "Estimate calls, cost and time, and make no call."),
+        as_json(what),
     )
     return Bundle("output", Output, Section(Heading.OUTPUT, *options))
