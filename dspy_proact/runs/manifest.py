@@ -52,20 +52,24 @@ class Identity(Identified):
         return fields | {"judge": judges[0] if judges else None}
 
 
+def _plural(noun: str) -> Any:
+    return Field(default_factory=lambda named: {"stratum": "strata"}.get(named[noun], f"{named[noun]}s"))
+
+
 class Nouns(Frozen):
-    """What a benchmark calls its things, in reports and as keys of their JSON."""
+    """What a benchmark calls its things, in reports and as keys of their JSON; a plural that is not named has an s."""
 
     case: str = "case"
-    cases: str = "cases"
+    cases: str = _plural("case")
     stratum: str = "stratum"
-    strata: str = "strata"
+    strata: str = _plural("stratum")
     group: str = "group"
-    groups: str = "groups"
+    groups: str = _plural("group")
     control: str = "control case"
-    controls: str = "control cases"
+    controls: str = _plural("control")
     row: str = "row"
     """What its corpus is a list of; a row may hold several cases."""
-    rows: str = "rows"
+    rows: str = _plural("row")
 
     def translated(self, text: str) -> str:
         """A text of `stats`, which says case, stratum and group, in the benchmark's nouns."""

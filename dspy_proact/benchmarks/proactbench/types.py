@@ -22,18 +22,7 @@ from dspy_proact.types import Frozen, Quote
 HELD_BACK, UNWANTED = "HELD_BACK", "UNWANTED"
 """What a response at a control turn did: only answer, or offer what nobody asked for."""
 CONTROL_LABELS = (HELD_BACK, UNWANTED)
-NOUNS = Nouns(
-    case="trigger",
-    cases="triggers",
-    stratum="phase",
-    strata="phases",
-    group="scenario",
-    groups="scenarios",
-    control="control turn",
-    controls="control turns",
-    row="dialogue",
-    rows="dialogues",
-)
+NOUNS = Nouns(case="trigger", stratum="phase", group="scenario", control="control turn", row="dialogue")
 _MAX_RESPONSE = 1_000_000
 """Characters; no token limit in use allows so many, and to have them judged would cost a fortune."""
 

@@ -48,16 +48,7 @@ class ProactiveAgent(RuledBenchmark[Assistance, AssistanceGrade]):
     )
     strata: Sequence[str] = ("coding", "writing")
     labels: Sequence[str] = (ACCEPTED, REJECTED)
-    nouns = Nouns(
-        case="turn",
-        cases="turns",
-        stratum="kind",
-        strata="kinds",
-        group="trace",
-        groups="traces",
-        row="trace",
-        rows="traces",
-    )
+    nouns = Nouns(case="turn", stratum="kind", group="trace", row="trace")
     measures = (
         *_PUBLISHED[:5],
         Measure(name="accept_rate", title="accept rate", parts=("accept_rate",)),

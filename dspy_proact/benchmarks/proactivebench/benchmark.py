@@ -42,9 +42,7 @@ class ProactiveBench(RuledBenchmark[Trajectory, TrajectoryGrade]):
     )
     strata: Sequence[str] = NAMES
     labels: Sequence[str] = (trajectory.RIGHT, trajectory.WRONG)
-    nouns = Nouns(
-        case="sample", cases="samples", stratum="environment", strata="environments", group="subject", groups="subjects"
-    )
+    nouns = Nouns(case="sample", stratum="environment", group="subject")
     measures = means_of(_MEASURES, _TITLES, costs=("blind",), counts=("interventions",))
     answer_type = Trajectory
     view = Sample

@@ -46,16 +46,7 @@ class ProAgentBench(RuledBenchmark[Assistance, MomentGrade]):
     forecast = CallForecast(answer_calls)
     strata: Sequence[str] = ("earlier", "later")
     labels: Sequence[str] = (RIGHT, WRONG)
-    nouns = Nouns(
-        case="moment",
-        cases="moments",
-        stratum="part",
-        strata="parts",
-        group="person",
-        groups="people",
-        row="event",
-        rows="events",
-    )
+    nouns = Nouns(case="moment", stratum="part", group="person", groups="people", row="event")
     measures = (
         *decision_measures("moments with help"),
         Measure(name="wanted", title="moments that wanted help", parts=("wanted",)),

@@ -79,14 +79,7 @@ class Probe(RuledBenchmark[Solution, ProbeGrade]):
     strata: Sequence[str] = ("easy", "medium", "hard")
     labels: Sequence[str] = (SOLVED, PARTIAL, FAILED)
     nouns = Nouns(
-        case="task",
-        cases="tasks",
-        stratum="difficulty",
-        strata="difficulties",
-        group="person",
-        groups="people",
-        row="sample",
-        rows="samples",
+        case="task", stratum="difficulty", strata="difficulties", group="person", groups="people", row="sample"
     )
     measures = means_of(_MEASURES.split(), _TITLES, costs=("label_mismatch", "faulty", *_COUNTS), counts=_COUNTS)
     answer_type = Solution
